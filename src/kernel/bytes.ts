@@ -1,0 +1,48 @@
+/**
+ * Byte strings. Inside `store/` a run of bytes is a JavaScript string of code
+ * units 0-255, one per byte: it hashes, compares and concatenates at native
+ * speed and takes less than half the memory of a small Buffer.
+ *
+ * Text is converted once, at the edge. ASCII is the same in both forms.
+ * A `Bytes` must never be cut (`slice`, `substring`) from a longer string that
+ * does not live as long: V8 keeps the whole parent alive. `copyOf` cuts safely.
+ */
+
+/** A string of code units 0-255, each one byte. */
+export type Bytes = string;
+
+/** The bytes of `buffer` from `start` to `end`, as their own string. */
+export function bytesFrom(buffer: Buffer, start = 0, end = buffer.length): Bytes {
+  return buffer.latin1Slice(start, end);
+}
+
+/** The bytes as a fresh Buffer. */
+export function bufferFrom(bytes: Bytes): Buffer {
+  return Buffer.from(bytes, "latin1");
+}
+
+const NON_ASCII = /[^\x00-\x7f]/;
+
+/** True if every byte is below 128, so that bytes and text are the same string. */
+export function isAscii(bytes: string): boolean {
+  return !NON_ASCII.test(bytes);
+}
+
+/** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
+export function bytesFromText(text: string): Bytes {
+  return isAscii(text) ? text : Buffer.from(text, "utf8").latin1Slice();
+}
+
+/** The text that the bytes spell in UTF-8; each invalid sequence becomes U+FFFD. */
+export function textFromBytes(bytes: Bytes): string {
+  return isAscii(bytes) ? bytes : Buffer.from(bytes, "latin1").utf8Slice();
+}
+
+/** V8 keeps a parent alive only for slices of at least this many characters; shorter ones are copied. */
+const SLICE_LENGTH_MIN = 13;
+
+/** `bytes.slice(start, end)` as a string of its own, which does not keep `bytes` alive. */
+export function copyOf(bytes: Bytes, start: number, end: number): Bytes {
+  if (end - start < SLICE_LENGTH_MIN || (start === 0 && end === bytes.length)) return bytes.slice(start, end);
+  return Buffer.from(bytes.slice(start, end), "latin1").latin1Slice();
+}
