@@ -1,0 +1,11 @@
+/**
+ * The door of the store. A door takes a whole request and returns its replies,
+ * or one promise of them when they have to wait until what they saw is safe on
+ * disk. Inside the engine nothing awaits.
+ */
+export type { Caller, CommandRequest } from "./database.ts";
+export { Database, TransactionDiscarded } from "./database.ts";
+export { CommandError } from "./errors.ts";
+export type { StoreJournal } from "./journal.ts";
+export type { Reply } from "./reply.ts";
+export { Store, type StoreOptions } from "./store.ts";

@@ -1,0 +1,87 @@
+/**
+ * What a command answers, in the terms of RESP3. The three encoders of `edge/`
+ * (JSON, JSON with base64, RESP) print it; RESP2 and JSON flatten what they
+ * have no word for.
+ *
+ * The common replies are plain JavaScript values, so that a hot command
+ * allocates nothing but its answer:
+ *
+ *     Bytes (string)     a bulk string
+ *     Buffer             a bulk string that is kept as a Buffer (long, or changed in place)
+ *     number | bigint    an integer; a bigint only beyond ±(2^53 - 1)
+ *     null               no value: `$-1` in RESP2
+ *     Reply[]            an array
+ *
+ * and the rest are small frozen objects with a `kind`.
+ */
+import type { Bytes } from "../kernel/bytes.ts";
+import type { CommandError } from "./errors.ts";
+
+export type Reply = Bytes | Buffer | number | bigint | null | readonly Reply[] | Special;
+
+export type Special =
+  /** A simple string (`+OK`). */
+  | { readonly kind: "simple"; readonly text: string }
+  /** An error inside an array, or the outcome of a failed command. */
+  | { readonly kind: "error"; readonly error: CommandError }
+  /** No array: `*-1` in RESP2, where Redis tells it from `$-1`. */
+  | { readonly kind: "nil array" }
+  /** A double: `,3.5` in RESP3, a bulk string as Redis prints it elsewhere. */
+  | { readonly kind: "double"; readonly value: number }
+  /** Pairs: `%` in RESP3, a flat array elsewhere. */
+  | { readonly kind: "map"; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  /** Distinct members: `~` in RESP3, an array elsewhere. */
+  | { readonly kind: "set"; readonly members: readonly Reply[] }
+  /** `#t` in RESP3, 1 or 0 elsewhere. */
+  | { readonly kind: "boolean"; readonly value: boolean }
+  /** Text for people: `=` with `txt:` in RESP3, a bulk string elsewhere. */
+  | { readonly kind: "verbatim"; readonly text: Bytes };
+
+export const ok: Reply = Object.freeze({ kind: "simple", text: "OK" });
+export const pong: Reply = Object.freeze({ kind: "simple", text: "PONG" });
+export const nil: Reply = null;
+export const nilArray: Reply = Object.freeze({ kind: "nil array" });
+export const zero: Reply = 0;
+export const one: Reply = 1;
+export const emptyArray: Reply = Object.freeze([]);
+
+export function simple(text: string): Reply {
+  return { kind: "simple", text };
+}
+
+/** A bulk string, or nil for `undefined`. */
+export function bulk(bytes: Bytes | Buffer | undefined): Reply {
+  return bytes === undefined ? null : bytes;
+}
+
+/** An integer; a bigint that fits a number is printed the same, so callers need not narrow it. */
+export function integer(value: number | bigint): Reply {
+  return value;
+}
+
+export function double(value: number): Reply {
+  return { kind: "double", value };
+}
+
+export function map(pairs: readonly (readonly [Reply, Reply])[]): Reply {
+  return { kind: "map", pairs };
+}
+
+export function set(members: readonly Reply[]): Reply {
+  return { kind: "set", members };
+}
+
+export function verbatim(text: Bytes): Reply {
+  return { kind: "verbatim", text };
+}
+
+export function errorReply(error: CommandError): Reply {
+  return { kind: "error", error };
+}
+
+/** The error if this reply is one, as the answer to a whole command. */
+export function findError(reply: Reply): CommandError | undefined {
+  return typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "error"
+    ? reply.error
+    : undefined;
+}
