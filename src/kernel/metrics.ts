@@ -1,0 +1,229 @@
+/**
+ * Figures about a running server: counters, gauges and histograms, printed in
+ * the Prometheus text format (version 0.0.4).
+ *
+ * Each thread keeps its own `Metrics`; the main thread asks for their
+ * `snapshot()`, which can be posted between threads, and prints all of them
+ * with one label more that names the area.
+ *
+ * (1) A family holds at most SERIES_MAX label combinations; what comes after
+ *     them is counted under the label value `other`. So a stranger who invents
+ *     command names cannot grow our memory.
+ * (2) Adding to a series allocates nothing: hot code keeps the series it got
+ *     from `with` and adds to that.
+ */
+
+/** Label combinations per family. */
+export const SERIES_MAX = 1_000;
+
+/** Upper bounds in seconds for the time a request takes: 100 µs to 10 s. */
+export const LATENCY_BUCKETS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+export type MetricKind = "counter" | "gauge" | "histogram";
+
+export interface SeriesSnapshot {
+  readonly labelValues: readonly string[];
+  /** One number; for a histogram the count of each bucket (the last is +Inf), then the sum. */
+  readonly values: readonly number[];
+}
+
+export interface FamilySnapshot {
+  readonly name: string;
+  readonly help: string;
+  readonly kind: MetricKind;
+  readonly labelNames: readonly string[];
+  readonly buckets: readonly number[];
+  readonly series: readonly SeriesSnapshot[];
+}
+
+export class Counter {
+  value = 0;
+
+  add(count = 1): void {
+    this.value += count;
+  }
+}
+
+export class Gauge {
+  value = 0;
+
+  set(value: number): void {
+    this.value = value;
+  }
+}
+
+export class Histogram {
+  readonly #buckets: readonly number[];
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(buckets: readonly number[]) {
+    this.#buckets = buckets;
+    this.#counts = new Float64Array(buckets.length + 1);
+  }
+
+  /** Counts one value, in the unit of the buckets (seconds for times). */
+  observe(value: number): void {
+    let index = 0;
+    while (index < this.#buckets.length && value > (this.#buckets[index] as number)) index += 1;
+    (this.#counts[index] as number) += 1;
+    this.#sum += value;
+  }
+
+  values(): number[] {
+    return [...this.#counts, this.#sum];
+  }
+}
+
+/** The series of one name, told apart by label values. */
+export class Family<Series> {
+  readonly #labelNames: readonly string[];
+  readonly #make: () => Series;
+  readonly #series = new Map<string, { labelValues: readonly string[]; series: Series }>();
+
+  constructor(labelNames: readonly string[], make: () => Series) {
+    this.#labelNames = labelNames;
+    this.#make = make;
+  }
+
+  /** The series with these label values, in the order of the label names. Keep it where it is used often (2). */
+  with(...labelValues: readonly string[]): Series {
+    const key = labelValues.join("\u0000");
+    const found = this.#series.get(key);
+    if (found !== undefined) return found.series;
+    // keeps (1)
+    if (this.#series.size >= SERIES_MAX) return this.#overflow();
+    return this.#add(key, labelValues);
+  }
+
+  entries(): IterableIterator<{ labelValues: readonly string[]; series: Series }> {
+    return this.#series.values();
+  }
+
+  #overflow(): Series {
+    const labelValues = this.#labelNames.map(() => "other");
+    const key = labelValues.join("\u0000");
+    return this.#series.get(key)?.series ?? this.#add(key, labelValues);
+  }
+
+  #add(key: string, labelValues: readonly string[]): Series {
+    const series = this.#make();
+    this.#series.set(key, { labelValues, series });
+    return series;
+  }
+}
+
+export class Metrics {
+  readonly #families = new Map<string, () => FamilySnapshot>();
+
+  /** A number that only grows. The name ends in `_total`. */
+  counter(name: string, help: string, labelNames: readonly string[] = []): Family<Counter> {
+    const family = new Family(labelNames, () => new Counter());
+    this.#register({ name, help, kind: "counter", labelNames, buckets: [] }, () =>
+      seriesOf(family, (counter) => [counter.value]),
+    );
+    return family;
+  }
+
+  gauge(name: string, help: string, labelNames: readonly string[] = []): Family<Gauge> {
+    const family = new Family(labelNames, () => new Gauge());
+    this.#register({ name, help, kind: "gauge", labelNames, buckets: [] }, () =>
+      seriesOf(family, (gauge) => [gauge.value]),
+    );
+    return family;
+  }
+
+  histogram(
+    name: string,
+    help: string,
+    shape: { labelNames?: readonly string[]; buckets?: readonly number[] } = {},
+  ): Family<Histogram> {
+    const { labelNames = [], buckets = LATENCY_BUCKETS } = shape;
+    const family = new Family(labelNames, () => new Histogram(buckets));
+    this.#register({ name, help, kind: "histogram", labelNames, buckets }, () =>
+      seriesOf(family, (histogram) => histogram.values()),
+    );
+    return family;
+  }
+
+  /** A number that somebody else keeps: it is read whenever a snapshot is taken. */
+  reading(name: string, help: string, read: () => number, kind: "gauge" | "counter" = "gauge"): void {
+    this.#register({ name, help, kind, labelNames: [], buckets: [] }, () => [{ labelValues: [], values: [read()] }]);
+  }
+
+  /** All figures as plain data that can be posted to another thread. */
+  snapshot(): FamilySnapshot[] {
+    return [...this.#families.values()].map((take) => take());
+  }
+
+  #register(facts: Omit<FamilySnapshot, "series">, series: () => SeriesSnapshot[]): void {
+    if (this.#families.has(facts.name)) throw new Error(`The metric ${facts.name} is registered twice`);
+    this.#families.set(facts.name, () => ({ ...facts, series: series() }));
+  }
+}
+
+/** One thread's snapshot and the label values that name it, such as `{ area: "store" }`. */
+export interface LabelledSnapshot {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly families: readonly FamilySnapshot[];
+}
+
+/** The Prometheus text of several snapshots: families of one name stand together, as the format demands. */
+export function printMetrics(snapshots: readonly LabelledSnapshot[]): string {
+  const blocks = new Map<string, string[]>();
+  for (const { labels, families } of snapshots) {
+    for (const family of families) {
+      let block = blocks.get(family.name);
+      if (block === undefined) {
+        block = [`# HELP ${family.name} ${escapeHelp(family.help)}`, `# TYPE ${family.name} ${family.kind}`];
+        blocks.set(family.name, block);
+      }
+      for (const series of family.series) block.push(...printSeries(family, series, labels));
+    }
+  }
+  return `${[...blocks.values()].map((lines) => lines.join("\n")).join("\n")}\n`;
+}
+
+function printSeries(
+  family: FamilySnapshot,
+  series: SeriesSnapshot,
+  labels: Readonly<Record<string, string>>,
+): readonly string[] {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  for (const [index, name] of family.labelNames.entries()) {
+    pairs.push(`${name}="${escapeLabel(series.labelValues[index] ?? "")}"`);
+  }
+  const line = (suffix: string, extra: readonly string[], value: number): string => {
+    const all = [...pairs, ...extra];
+    return `${family.name}${suffix}${all.length === 0 ? "" : `{${all.join(",")}}`} ${printNumber(value)}`;
+  };
+  if (family.kind !== "histogram") return [line("", [], series.values[0] ?? 0)];
+  const lines: string[] = [];
+  let count = 0;
+  for (const [index, bound] of [...family.buckets, Number.POSITIVE_INFINITY].entries()) {
+    count += series.values[index] ?? 0;
+    lines.push(line("_bucket", [`le="${printNumber(bound)}"`], count));
+  }
+  lines.push(line("_sum", [], series.values.at(-1) ?? 0), line("_count", [], count));
+  return lines;
+}
+
+function printNumber(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  if (value === Number.NEGATIVE_INFINITY) return "-Inf";
+  return String(value);
+}
+
+function escapeLabel(value: string): string {
+  return value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+}
+
+function escapeHelp(text: string): string {
+  return text.replace(/\\/g, "\\\\").replace(/\n/g, "\\n");
+}
+
+function seriesOf<Series>(family: Family<Series>, values: (series: Series) => readonly number[]): SeriesSnapshot[] {
+  return [...family.entries()].map(({ labelValues, series }) => ({ labelValues, values: values(series) }));
+}
