@@ -83,8 +83,12 @@ interface Line {
 }
 
 function jsonLine(time: string, { level, event, fields }: Line): string {
-  // JSON escapes control characters: keeps (3).
-  return `${JSON.stringify({ time, level, event, ...fields })}\n`;
+  // keeps (3): JSON escapes the controls below U+0020 itself, and leaves DEL and C1 as they are.
+  const line = JSON.stringify({ time, level, event, ...fields }).replace(
+    CONTROLS,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  );
+  return `${line}\n`;
 }
 
 function textLine(time: string, { level, event, fields }: Line): string {
