@@ -1,0 +1,323 @@
+/**
+ * The dictionary against a `Map`, the promise of SCAN, and the work that each operation does, counted.
+ *
+ * Random programs print their seed; replay one by giving the printed seed and path to `fc.assert`.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { seededRandom } from "../../kernel/random.ts";
+import { Dictionary } from "./dictionary.ts";
+
+const SEED = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+
+/** Keys that are names of properties of objects and arrays, and other keys that trip the unwary. */
+const AWKWARD_KEYS = [
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "hasOwnProperty",
+  "",
+  "length",
+  "0",
+  "-1",
+  "\xff\x00",
+];
+
+test("a new dictionary is empty", () => {
+  const dictionary = new Dictionary<number>(SEED);
+
+  assert.equal(dictionary.size, 0);
+  assert.equal(dictionary.find("a"), -1);
+  assert.equal(dictionary.get("a"), undefined);
+  assert.equal(dictionary.delete("a"), false);
+  assert.equal(
+    dictionary.scan(0, () => assert.fail("nothing to visit")),
+    0,
+  );
+});
+
+test("a key is stored once and its value replaced", () => {
+  const dictionary = new Dictionary<number>(SEED);
+
+  assert.equal(dictionary.set("a", 1), true);
+  assert.equal(dictionary.set("a", 2), false);
+
+  assert.equal(dictionary.size, 1);
+  assert.equal(dictionary.get("a"), 2);
+});
+
+test("awkward keys are keys like any other", () => {
+  for (const fillCount of [0, 100]) {
+    const dictionary = new Dictionary<string>(SEED);
+    for (let i = 0; i < fillCount; i += 1) dictionary.set(`fill${i}`, "");
+    for (const key of AWKWARD_KEYS) assert.equal(dictionary.has(key), false, key);
+    for (const key of AWKWARD_KEYS) assert.equal(dictionary.set(key, `value of ${key}`), true, key);
+    for (const key of AWKWARD_KEYS) assert.equal(dictionary.get(key), `value of ${key}`, key);
+    for (const key of AWKWARD_KEYS) assert.equal(dictionary.delete(key), true, key);
+    assert.equal(dictionary.size, fillCount);
+  }
+});
+
+test("removing a slot moves the last entry into it", () => {
+  const dictionary = new Dictionary<number>(SEED);
+  for (const [value, key] of ["a", "b", "c", "d"].entries()) dictionary.set(key, value);
+
+  dictionary.removeAt(1);
+
+  assert.deepEqual(
+    [...dictionary.entries()],
+    [
+      ["a", 0],
+      ["d", 3],
+      ["c", 2],
+    ],
+  );
+  assert.equal(dictionary.find("d"), 1);
+});
+
+test("stamps start at zero, hold 32 bits and follow their entry", () => {
+  const dictionary = new Dictionary<number>(SEED, { stamps: true });
+  for (let i = 0; i < 10_000; i += 1) dictionary.setStampAt(dictionary.insert(`key${i}`, i), 0xffff_0000 + i);
+
+  dictionary.removeAt(3);
+
+  assert.equal(dictionary.keyAt(3), "key9999");
+  assert.equal(dictionary.stampAt(3), 0xffff_270f);
+  assert.equal(dictionary.stampAt(dictionary.insert("new", 0)), 0);
+});
+
+test("an insertion after a failed find lands where find looks", () => {
+  const dictionary = new Dictionary<number>(SEED);
+  for (let i = 0; i < 5_000; i += 1) {
+    assert.equal(dictionary.find(`key${i}`), -1);
+    assert.equal(dictionary.insert(`key${i}`, i), i);
+    assert.equal(dictionary.find(`key${i}`), i);
+  }
+});
+
+test("two dictionaries with different seeds do not share the hash of the last key", () => {
+  const one = new Dictionary<number>(SEED);
+  const other = new Dictionary<number>(Uint8Array.of(8, 7, 6, 5, 4, 3, 2, 1));
+  for (let i = 0; i < 1_000; i += 1) {
+    one.set(`key${i}`, i);
+    other.set(`key${i}`, i + 1);
+  }
+  for (let i = 0; i < 1_000; i += 1) {
+    assert.equal(one.get(`key${i}`), i);
+    assert.equal(other.get(`key${i}`), i + 1);
+  }
+});
+
+test("clear leaves nothing and the dictionary is usable", () => {
+  const dictionary = new Dictionary<number>(SEED, { stamps: true });
+  for (let i = 0; i < 5_000; i += 1) dictionary.set(`key${i}`, i);
+
+  dictionary.clear();
+
+  assert.equal(dictionary.size, 0);
+  assert.equal(dictionary.has("key1"), false);
+  assert.equal(dictionary.set("key1", 7), true);
+  assert.equal(dictionary.get("key1"), 7);
+});
+
+test("random programs leave the dictionary as they leave a Map", () => {
+  // Few names so that keys are hit, many steps so that every border (index, chunk halves, segments) is crossed.
+  const step = fc.record({
+    kind: fc.constantFrom("set", "set", "delete", "removeAt", "grow", "shrink", "clear"),
+    name: fc.oneof(
+      fc.integer({ min: 0, max: 60 }).map((n) => `k${n}`),
+      fc.constantFrom(...AWKWARD_KEYS),
+    ),
+    number: fc.nat(400),
+  });
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(step, { maxLength: 60 }), (stamps, steps) => {
+      const dictionary = new Dictionary<number>(SEED, { stamps });
+      const plain = new Map<string, number>();
+      for (const { kind, name, number } of steps) {
+        if (kind === "set") {
+          assert.equal(dictionary.set(name, number), !plain.has(name));
+          plain.set(name, number);
+        } else if (kind === "delete") {
+          assert.equal(dictionary.delete(name), plain.delete(name));
+        } else if (kind === "removeAt") {
+          if (plain.size === 0) continue;
+          const slot = number % plain.size;
+          plain.delete(dictionary.keyAt(slot));
+          dictionary.removeAt(slot);
+        } else if (kind === "grow") {
+          for (let i = 0; i < number; i += 1) {
+            dictionary.set(`fill${i}`, i);
+            plain.set(`fill${i}`, i);
+          }
+        } else if (kind === "shrink") {
+          for (let i = 0; i < number; i += 1) assert.equal(dictionary.delete(`fill${i}`), plain.delete(`fill${i}`));
+        } else if (number < 20) {
+          dictionary.clear();
+          plain.clear();
+        }
+        assertSame(dictionary, plain);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("a long random life through several chunks leaves the dictionary as it leaves a Map", () => {
+  const random = seededRandom(7);
+  const dictionary = new Dictionary<number>(SEED, { stamps: true });
+  const plain = new Map<string, number>();
+  for (const target of [20_000, 3_000, 9_000, 0, 5_000]) {
+    while (plain.size !== target) {
+      if (plain.size < target ? random.below(4) > 0 : random.below(4) === 0) {
+        const key = `key${random.below(1_000_000)}`;
+        dictionary.set(key, plain.size);
+        plain.set(key, plain.size);
+      } else if (plain.size > 0) {
+        const key = dictionary.keyAt(random.below(plain.size));
+        plain.delete(key);
+        assert.equal(dictionary.delete(key), true);
+      }
+      assert.equal(dictionary.size, plain.size);
+    }
+    assertSame(dictionary, plain);
+  }
+});
+
+test("SCAN of a dictionary at rest visits every entry exactly once", () => {
+  for (const count of [0, 1, 16, 17, 33, 100, 4_097, 10_000]) {
+    const dictionary = new Dictionary<number>(SEED);
+    for (let i = 0; i < count; i += 1) dictionary.set(`key${i}`, i);
+
+    const seen: string[] = [];
+    let cursor = 0;
+    do cursor = dictionary.scan(cursor, (slot) => seen.push(dictionary.keyAt(slot)));
+    while (cursor !== 0);
+
+    assert.deepEqual(seen.sort(), [...dictionary.keys()].sort());
+  }
+});
+
+test("SCAN visits whatever was there all the time, whatever else comes and goes", () => {
+  for (let seed = 1; seed <= 150; seed += 1) {
+    const random = seededRandom(seed);
+    const dictionary = new Dictionary<number>(SEED);
+    const stays = new Set<string>();
+    const firstCount = random.below(300);
+    for (let i = 0; i < firstCount; i += 1) {
+      dictionary.set(`key${i}`, i);
+      if (random.below(3) === 0) stays.add(`key${i}`);
+    }
+
+    const missed = new Set(stays);
+    let cursor = 0;
+    let added = 0;
+    do {
+      assert.ok(Number.isSafeInteger(cursor) && cursor >= 0);
+      cursor = dictionary.scan(cursor, (slot) => missed.delete(dictionary.keyAt(slot)));
+      // Now and then a flood or a clear-out, so that the table grows and shrinks by more than one level meanwhile.
+      const change = random.below(40);
+      if (change === 0) for (let i = 0; i < 700; i += 1) dictionary.set(`flood${added++}`, 0);
+      else if (change <= 2) for (const key of [...dictionary.keys()]) if (!stays.has(key)) dictionary.delete(key);
+      if (change > 20) dictionary.set(`new${added++}`, 0);
+      else if (dictionary.size > 0) {
+        const key = dictionary.keyAt(random.below(dictionary.size));
+        if (!stays.has(key)) dictionary.delete(key);
+      }
+      if (added > 20_000) break;
+    } while (cursor !== 0);
+
+    assert.ok(added <= 20_000, `seed ${seed}: the scan ends`);
+    assert.deepEqual([...missed], [], `seed ${seed}`);
+  }
+});
+
+test("any number is taken for a cursor", () => {
+  const dictionary = new Dictionary<number>(SEED);
+  for (let i = 0; i < 1_000; i += 1) dictionary.set(`key${i}`, i);
+  for (const cursor of [1, 1_023, 1_024, 4_294_967_295, 4_294_967_296, Number.MAX_SAFE_INTEGER]) {
+    const next = dictionary.scan(cursor, () => {});
+    assert.ok(Number.isSafeInteger(next) && next >= 0 && next < 2_048, `${cursor} -> ${next}`);
+  }
+});
+
+test("a search looks at a bounded number of entries, whatever the size", () => {
+  for (const count of [1_000, 10_000, 100_000]) {
+    const dictionary = new Dictionary<number>(SEED);
+    for (let i = 0; i < count; i += 1) dictionary.set(`user:${i}`, i);
+
+    const hit = measure(dictionary, count, (i) => dictionary.find(`user:${i}`));
+    const miss = measure(dictionary, count, (i) => dictionary.find(`nobody:${i}`));
+
+    assert.ok(hit.visitsMean < 1.8, `${count}: ${hit.visitsMean} visits per hit`);
+    assert.ok(miss.visitsMean < 1.3, `${count}: ${miss.visitsMean} visits per miss`);
+    assert.ok(hit.visitsMax <= 12 && miss.visitsMax <= 12, `${count}: ${hit.visitsMax} visits at most`);
+  }
+});
+
+test("no insertion and no removal moves more than a few entries, whatever the size", () => {
+  for (const count of [1_000, 10_000, 100_000]) {
+    const dictionary = new Dictionary<number>(SEED, { stamps: true });
+
+    const grown = measure(dictionary, count, (i) => dictionary.set(`user:${i}`, i));
+    const shrunk = measure(dictionary, count, (i) => dictionary.delete(`user:${i}`));
+
+    assert.ok(grown.movesMax <= 12, `${count}: one insertion moved ${grown.movesMax} entries`);
+    assert.ok(shrunk.movesMax <= 24, `${count}: one removal moved ${shrunk.movesMax} entries`);
+    assert.ok(grown.movesMean < 2 && shrunk.movesMean < 3, `${count}: ${grown.movesMean} and ${shrunk.movesMean}`);
+  }
+});
+
+test("the memory comes back", () => {
+  const dictionary = new Dictionary<number>(SEED);
+  const emptyBytes = dictionary.memoryBytes;
+  for (let i = 0; i < 100_000; i += 1) dictionary.set(`user:${i}`, i);
+  assert.equal(dictionary.bucketCount, 100_000);
+  const fullBytes = dictionary.memoryBytes;
+  for (let i = 0; i < 99_000; i += 1) dictionary.delete(`user:${i}`);
+  assert.equal(dictionary.bucketCount, 2_000);
+  assert.ok(dictionary.memoryBytes < fullBytes / 50);
+  for (let i = 99_000; i < 100_000; i += 1) dictionary.delete(`user:${i}`);
+
+  assert.equal(dictionary.bucketCount, 0);
+  assert.equal(dictionary.memoryBytes, emptyBytes);
+});
+
+function assertSame(dictionary: Dictionary<number>, plain: Map<string, number>): void {
+  assert.equal(dictionary.size, plain.size);
+  for (let slot = 0; slot < dictionary.size; slot += 1) {
+    const key = dictionary.keyAt(slot);
+    assert.equal(dictionary.valueAt(slot), plain.get(key));
+    assert.equal(dictionary.find(key), slot);
+  }
+}
+
+interface Work {
+  visitsMean: number;
+  visitsMax: number;
+  movesMean: number;
+  movesMax: number;
+}
+
+/** Runs `call` with 0 .. count - 1 and tells what single calls did. */
+function measure(dictionary: Dictionary<number>, count: number, call: (i: number) => unknown): Work {
+  const visitsBefore = dictionary.visits;
+  const movesBefore = dictionary.moves;
+  let visitsMax = 0;
+  let movesMax = 0;
+  for (let i = 0; i < count; i += 1) {
+    const visits = dictionary.visits;
+    const moves = dictionary.moves;
+    call(i);
+    visitsMax = Math.max(visitsMax, dictionary.visits - visits);
+    movesMax = Math.max(movesMax, dictionary.moves - moves);
+  }
+  return {
+    visitsMean: (dictionary.visits - visitsBefore) / count,
+    visitsMax,
+    movesMean: (dictionary.moves - movesBefore) / count,
+    movesMax,
+  };
+}

@@ -1,0 +1,489 @@
+/**
+ * A hash table from byte strings to values, for keyspaces, hashes and sets.
+ *
+ * A `Map` ends at 2^24 entries, and the insert that makes one grow copies all
+ * of it. Here no operation touches more than a few entries:
+ *
+ *     slots     0 .. size - 1, dense, in chunks of 4096:  keys | values | links (hash, next, stamp)
+ *     buckets   0 .. bucketCount - 1, in segments of 4096: the first slot of a chain, plus one
+ *
+ * The buckets are those of linear hashing (Litwin 1980): the table grows by
+ * splitting one bucket and shrinks by merging the last one into its buddy, in
+ * a fixed order, so there is never a second table and never a resize.
+ *
+ * Invariants
+ * (1) A slot below `size` is in exactly one chain, that of the bucket of its hash. Removing a slot moves the last slot
+ *     into the hole: a random member is a random number, and nothing may keep a slot across a removal.
+ * (2) The bucket of a hash is its lowest bits: as many as `#mask` has, or one fewer when that bucket is not there yet.
+ *     Read in reverse, those bits are an interval of [0, 1), and the buckets divide [0, 1) between them.
+ * (3) size <= bucketCount, and bucketCount <= 2 * size beyond the smallest table. An insertion splits one bucket at
+ *     most, a removal merges two at most.
+ * (4) Up to `PLAIN_COUNT_MAX` entries there is no index at all (unless stamps are asked for): comparing a few strings
+ *     is as fast as hashing one, and a small hash stays small.
+ *
+ * SCAN. By (2) a cursor is a point in [0, 1): everything before it was visited. A step visits the bucket whose interval
+ * holds the point and moves to the end of that interval. Splits and merges cut the intervals differently but never move
+ * an entry's own point, so an entry that stays is visited at least once whatever else comes and goes. The point is kept
+ * bit-reversed, as Redis does, so that cursors are small numbers.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import { halfSipHash, hashKey } from "./half-sip-hash.ts";
+
+const CHUNK_SHIFT = 12;
+/** Entries of a chunk, and buckets of a segment. Only the first of each is ever smaller. */
+const CHUNK_COUNT = 1 << CHUNK_SHIFT;
+const CHUNK_MASK = CHUNK_COUNT - 1;
+
+/** Entries that are compared one by one instead of being hashed. */
+const PLAIN_COUNT_MAX = 16;
+/** The index is dropped again at this size, so that a size that swings around the limit does not rebuild it each time. */
+const PLAIN_COUNT_RETURN = 8;
+
+/** Buckets and link places of the smallest index. */
+const INDEX_COUNT_MIN = 16;
+
+/** Bytes of a string without its characters: V8's header of a sequential one-byte string. */
+const STRING_HEADER_BYTES = 16;
+/** An empty dictionary with its first chunk, roughly. */
+const FIXED_BYTES = 400;
+
+interface Chunk<V> {
+  readonly keys: Bytes[];
+  readonly values: V[];
+  /** Per entry: hash, next slot of the chain plus one (0 ends it) and, with stamps, the stamp. Empty without index. */
+  links: Int32Array;
+}
+
+export interface DictionaryOptions {
+  /** Keeps a 32-bit number per entry beside its hash: an access clock. */
+  readonly stamps?: boolean;
+}
+
+const NO_LINKS = new Int32Array(0);
+
+// The last hashed key, for all dictionaries: a lookup that is followed by an insertion, or by a lookup in the next
+// dictionary, hashes once. One for all rather than one each, because each one keeps a key alive.
+let memoKey: Bytes = "";
+let memoKey0 = 0;
+let memoKey1 = 0;
+let memoHash = halfSipHash(memoKey0, memoKey1, memoKey);
+
+export class Dictionary<V> {
+  /** Entries looked at by searches so far. Only ever grows; complexity tests read it. */
+  visits = 0;
+  /** Entries that splits, merges and removals have put elsewhere so far. Only ever grows. */
+  moves = 0;
+
+  readonly #key0: number;
+  readonly #key1: number;
+  /** Numbers per entry in `links`: 2, or 3 with stamps. */
+  readonly #stride: number;
+  #size = 0;
+  #keyBytes = 0;
+  #chunks: Chunk<V>[];
+  /** Segments of buckets, empty while there is no index. */
+  #heads: Int32Array[] = [];
+  #bucketCount = 0;
+  /** The smallest 2^n - 1 that is at least bucketCount - 1. */
+  #mask = 0;
+
+  /** `seed`: 8 secret bytes, the key of the hash. */
+  constructor(seed: Uint8Array, options?: DictionaryOptions) {
+    assert(seed.length === 8, "the seed of a dictionary has 8 bytes");
+    const { key0, key1 } = hashKey(seed);
+    this.#key0 = key0;
+    this.#key1 = key1;
+    this.#stride = options?.stamps === true ? 3 : 2;
+    this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
+    if (this.#stride === 3) this.#buildIndex();
+  }
+
+  /** The number of entries. Slots run from 0 to size - 1. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The number of buckets, 0 while there is no index: one SCAN step visits one of them. */
+  get bucketCount(): number {
+    return this.#bucketCount;
+  }
+
+  /** What the table and its keys take in memory, roughly, in bytes. What the values point to is the caller's. */
+  get memoryBytes(): number {
+    const perEntry = 16 + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
+    return FIXED_BYTES + this.#size * perEntry + this.#bucketCount * 4 + this.#keyBytes;
+  }
+
+  has(key: Bytes): boolean {
+    return this.find(key) >= 0;
+  }
+
+  get(key: Bytes): V | undefined {
+    const slot = this.find(key);
+    return slot < 0 ? undefined : this.valueAt(slot);
+  }
+
+  /** The slot of `key`, or -1. Good until the next insertion or removal. */
+  find(key: Bytes): number {
+    if (this.#bucketCount === 0) {
+      const keys = (this.#chunks[0] as Chunk<V>).keys;
+      for (let slot = 0; slot < keys.length; slot += 1) {
+        this.visits += 1;
+        if (keys[slot] === key) return slot;
+      }
+      return -1;
+    }
+    const hash = this.#hashOf(key);
+    const chunks = this.#chunks;
+    const stride = this.#stride;
+    let link = this.#headOf(this.#bucketOf(hash));
+    while (link !== 0) {
+      this.visits += 1;
+      const slot = link - 1;
+      const chunk = chunks[slot >>> CHUNK_SHIFT] as Chunk<V>;
+      const at = (slot & CHUNK_MASK) * stride;
+      if (chunk.links[at] === hash && chunk.keys[slot & CHUNK_MASK] === key) return slot;
+      link = chunk.links[at + 1] as number;
+    }
+    return -1;
+  }
+
+  keyAt(slot: number): Bytes {
+    return this.#chunkOf(slot).keys[slot & CHUNK_MASK] as Bytes;
+  }
+
+  valueAt(slot: number): V {
+    return this.#chunkOf(slot).values[slot & CHUNK_MASK] as V;
+  }
+
+  setValueAt(slot: number, value: V): void {
+    this.#chunkOf(slot).values[slot & CHUNK_MASK] = value;
+  }
+
+  /** The stamp of an entry, an unsigned 32-bit number; 0 for a new entry. Only with `stamps`. */
+  stampAt(slot: number): number {
+    assert(this.#stride === 3, "the dictionary was made with stamps");
+    return (this.#chunkOf(slot).links[(slot & CHUNK_MASK) * 3 + 2] as number) >>> 0;
+  }
+
+  setStampAt(slot: number, stamp: number): void {
+    assert(this.#stride === 3, "the dictionary was made with stamps");
+    this.#chunkOf(slot).links[(slot & CHUNK_MASK) * 3 + 2] = stamp;
+  }
+
+  /** Stores `value` at `key`. True if the key is new. */
+  set(key: Bytes, value: V): boolean {
+    const slot = this.find(key);
+    if (slot >= 0) {
+      this.setValueAt(slot, value);
+      return false;
+    }
+    this.insert(key, value);
+    return true;
+  }
+
+  /** Adds a key that `find` has just not found. Returns its slot, which is the last one. */
+  insert(key: Bytes, value: V): number {
+    const slot = this.#size;
+    if (slot >>> CHUNK_SHIFT === this.#chunks.length) this.#addChunk();
+    const chunk = this.#chunkOf(slot);
+    chunk.keys.push(key);
+    chunk.values.push(value);
+    this.#size += 1;
+    this.#keyBytes += stringBytes(key);
+    if (this.#bucketCount > 0) {
+      this.#reserveLinks(chunk, slot & CHUNK_MASK);
+      this.#link(chunk, slot, this.#hashOf(key));
+      if (this.#size > this.#bucketCount) this.#split(); // keeps (3)
+    } else if (this.#size > PLAIN_COUNT_MAX) {
+      this.#buildIndex(); // keeps (4)
+    }
+    return slot;
+  }
+
+  /** Removes `key`. True if it was there. */
+  delete(key: Bytes): boolean {
+    const slot = this.find(key);
+    if (slot < 0) return false;
+    this.removeAt(slot);
+    return true;
+  }
+
+  /** Removes the entry in `slot`; the entry of the last slot takes its place. */
+  removeAt(slot: number): void {
+    const chunk = this.#chunkOf(slot);
+    const offset = slot & CHUNK_MASK;
+    const indexed = this.#bucketCount > 0;
+    this.#keyBytes -= stringBytes(chunk.keys[offset] as Bytes);
+    if (indexed) this.#unlink(chunk, slot);
+
+    const last = this.#size - 1;
+    const lastChunk = this.#chunkOf(last);
+    if (slot !== last) {
+      if (indexed) this.#relink(lastChunk, last, slot);
+      const lastOffset = last & CHUNK_MASK;
+      chunk.keys[offset] = lastChunk.keys[lastOffset] as Bytes;
+      chunk.values[offset] = lastChunk.values[lastOffset] as V;
+      this.moves += 1;
+    }
+    lastChunk.keys.pop();
+    lastChunk.values.pop();
+    this.#size = last;
+
+    if (indexed) this.#shrinkIndex();
+    // An empty chunk stays until half of the one before it is free, so that a size that swings around a border does
+    // not allocate each time.
+    if (this.#chunks.length > 1 && last <= (this.#chunks.length - 1) * CHUNK_COUNT - CHUNK_COUNT / 2)
+      this.#chunks.pop();
+  }
+
+  /** Removes everything and gives the memory back. */
+  clear(): void {
+    this.#size = 0;
+    this.#keyBytes = 0;
+    this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
+    this.#dropIndex();
+    if (this.#stride === 3) this.#buildIndex();
+  }
+
+  /**
+   * One step of a scan: calls `visit` with the slot of each entry of one bucket and returns the next cursor. 0 starts
+   * a scan and says that it is over. `visit` must not insert or remove. Any number is taken for a cursor.
+   */
+  scan(cursor: number, visit: (slot: number) => void): number {
+    if (this.#bucketCount === 0) {
+      for (let slot = 0; slot < this.#size; slot += 1) visit(slot);
+      return 0;
+    }
+    const half = this.#mask >>> 1;
+    const mask = (cursor & half) + half + 1 < this.#bucketCount ? this.#mask : half;
+    let link = this.#headOf(cursor & mask);
+    while (link !== 0) {
+      const slot = link - 1;
+      link = this.#chunkOf(slot).links[(slot & CHUNK_MASK) * this.#stride + 1] as number;
+      visit(slot);
+    }
+    // All bits below the interval become ones, so that adding one carries into the next interval.
+    return reverseBits(reverseBits(cursor | ~mask) + 1);
+  }
+
+  /** The keys in the order of their slots. The dictionary must not change meanwhile. */
+  *keys(): Generator<Bytes> {
+    for (const chunk of this.#chunks) yield* chunk.keys;
+  }
+
+  /** Pairs of key and value in the order of their slots. The dictionary must not change meanwhile. */
+  *entries(): Generator<[Bytes, V]> {
+    for (let slot = 0; slot < this.#size; slot += 1) yield [this.keyAt(slot), this.valueAt(slot)];
+  }
+
+  #chunkOf(slot: number): Chunk<V> {
+    return this.#chunks[slot >>> CHUNK_SHIFT] as Chunk<V>;
+  }
+
+  #hashOf(key: Bytes): number {
+    if (key === memoKey && memoKey0 === this.#key0 && memoKey1 === this.#key1) return memoHash;
+    memoHash = halfSipHash(this.#key0, this.#key1, key);
+    memoKey = key;
+    memoKey0 = this.#key0;
+    memoKey1 = this.#key1;
+    return memoHash;
+  }
+
+  /** The bucket that a hash belongs to now: (2). */
+  #bucketOf(hash: number): number {
+    const bucket = hash & this.#mask;
+    return bucket < this.#bucketCount ? bucket : bucket & (this.#mask >>> 1);
+  }
+
+  #headOf(bucket: number): number {
+    return (this.#heads[bucket >>> CHUNK_SHIFT] as Int32Array)[bucket & CHUNK_MASK] as number;
+  }
+
+  #setHead(bucket: number, link: number): void {
+    (this.#heads[bucket >>> CHUNK_SHIFT] as Int32Array)[bucket & CHUNK_MASK] = link;
+  }
+
+  #addChunk(): void {
+    this.#chunks.push({ keys: [], values: [], links: new Int32Array(CHUNK_COUNT * this.#stride) });
+  }
+
+  /** Makes room for the links of the entry at `offset`. Only the first chunk is ever short of it. */
+  #reserveLinks(chunk: Chunk<V>, offset: number): void {
+    if ((offset + 1) * this.#stride <= chunk.links.length) return;
+    const links = new Int32Array(Math.max(chunk.links.length * 2, INDEX_COUNT_MIN * this.#stride));
+    links.set(chunk.links);
+    chunk.links = links;
+  }
+
+  /** Puts a slot at the head of the chain of its hash. */
+  #link(chunk: Chunk<V>, slot: number, hash: number): void {
+    const at = (slot & CHUNK_MASK) * this.#stride;
+    const bucket = this.#bucketOf(hash);
+    chunk.links[at] = hash;
+    chunk.links[at + 1] = this.#headOf(bucket);
+    if (this.#stride === 3) chunk.links[at + 2] = 0;
+    this.#setHead(bucket, slot + 1);
+  }
+
+  /** Takes a slot out of its chain. */
+  #unlink(chunk: Chunk<V>, slot: number): void {
+    const at = (slot & CHUNK_MASK) * this.#stride;
+    this.#replaceLink(chunk.links[at] as number, slot + 1, chunk.links[at + 1] as number);
+  }
+
+  /** Moves the links of slot `from` to slot `to`, which is in no chain. */
+  #relink(fromChunk: Chunk<V>, from: number, to: number): void {
+    const stride = this.#stride;
+    const fromAt = (from & CHUNK_MASK) * stride;
+    const toAt = (to & CHUNK_MASK) * stride;
+    const toLinks = this.#chunkOf(to).links;
+    this.#replaceLink(fromChunk.links[fromAt] as number, from + 1, to + 1);
+    for (let i = 0; i < stride; i += 1) toLinks[toAt + i] = fromChunk.links[fromAt + i] as number;
+  }
+
+  /** In the chain of `hash`, lets what points to `old` point to `next`. */
+  #replaceLink(hash: number, old: number, next: number): void {
+    const bucket = this.#bucketOf(hash);
+    let link = this.#headOf(bucket);
+    if (link === old) {
+      this.#setHead(bucket, next);
+      return;
+    }
+    for (;;) {
+      this.visits += 1;
+      const links = this.#chunkOf(link - 1).links;
+      const at = ((link - 1) & CHUNK_MASK) * this.#stride + 1;
+      link = links[at] as number;
+      if (link === old) {
+        links[at] = next;
+        return;
+      }
+      assert(link !== 0, "a slot is in the chain of its hash");
+    }
+  }
+
+  /** Adds one bucket and moves into it what belongs there: the upper half of its buddy's interval. */
+  #split(): void {
+    const added = this.#bucketCount;
+    if (added > this.#mask) this.#mask = this.#mask * 2 + 1;
+    const buddy = added & (this.#mask >>> 1);
+    this.#addBucket();
+
+    const mask = this.#mask;
+    const stride = this.#stride;
+    let link = this.#headOf(buddy);
+    let kept = 0;
+    let moved = 0;
+    while (link !== 0) {
+      const slot = link - 1;
+      const links = this.#chunkOf(slot).links;
+      const at = (slot & CHUNK_MASK) * stride;
+      const next = links[at + 1] as number;
+      if (((links[at] as number) & mask) === added) {
+        links[at + 1] = moved;
+        moved = link;
+      } else {
+        links[at + 1] = kept;
+        kept = link;
+      }
+      this.moves += 1;
+      link = next;
+    }
+    this.#setHead(buddy, kept);
+    this.#setHead(added, moved);
+  }
+
+  /** Makes room for one more bucket head. Only the first segment is ever smaller than the others. */
+  #addBucket(): void {
+    const bucket = this.#bucketCount;
+    const segment = bucket >>> CHUNK_SHIFT;
+    if (segment === this.#heads.length) {
+      this.#heads.push(new Int32Array(CHUNK_COUNT));
+    } else if (segment === 0) {
+      const old = this.#heads[0] as Int32Array;
+      if (bucket === old.length) {
+        const heads = new Int32Array(old.length * 2);
+        heads.set(old);
+        this.#heads[0] = heads;
+      }
+    }
+    this.#bucketCount += 1;
+  }
+
+  /** After a removal: merges what (3) asks for and gives back what is no longer needed. */
+  #shrinkIndex(): void {
+    if (this.#stride === 2 && this.#size <= PLAIN_COUNT_RETURN) {
+      this.#dropIndex();
+      return;
+    }
+    for (let i = 0; i < 2; i += 1) {
+      if (this.#bucketCount <= INDEX_COUNT_MIN || this.#bucketCount <= 2 * this.#size) break;
+      this.#merge(); // keeps (3)
+    }
+    const chunk = this.#chunks[0] as Chunk<V>;
+    const linkCount = chunk.links.length / this.#stride;
+    if (linkCount > INDEX_COUNT_MIN && this.#size <= linkCount / 4)
+      chunk.links = chunk.links.slice(0, (linkCount / 2) * this.#stride);
+  }
+
+  /** Takes the last bucket away; its chain goes in front of its buddy's. */
+  #merge(): void {
+    const last = this.#bucketCount - 1;
+    const buddy = last & (this.#mask >>> 1);
+    const first = this.#headOf(last);
+    if (first !== 0) {
+      let slot = first - 1;
+      for (;;) {
+        this.moves += 1;
+        const links = this.#chunkOf(slot).links;
+        const at = (slot & CHUNK_MASK) * this.#stride + 1;
+        const next = links[at] as number;
+        if (next === 0) {
+          links[at] = this.#headOf(buddy);
+          break;
+        }
+        slot = next - 1;
+      }
+      this.#setHead(buddy, first);
+      this.#setHead(last, 0);
+    }
+    this.#bucketCount = last;
+    if (last - 1 <= this.#mask >>> 1) this.#mask >>>= 1;
+    if ((last & CHUNK_MASK) === 0 && last > 0) this.#heads.pop();
+    const heads = this.#heads[0] as Int32Array;
+    if (heads.length > INDEX_COUNT_MIN && last <= heads.length / 4) this.#heads[0] = heads.slice(0, heads.length / 2);
+  }
+
+  /** Hashes what is there (a few entries at most) into a first index. */
+  #buildIndex(): void {
+    this.#bucketCount = INDEX_COUNT_MIN * 2;
+    this.#mask = INDEX_COUNT_MIN * 2 - 1;
+    this.#heads = [new Int32Array(INDEX_COUNT_MIN * 2)];
+    const chunk = this.#chunks[0] as Chunk<V>;
+    chunk.links = new Int32Array(INDEX_COUNT_MIN * 2 * this.#stride);
+    for (let slot = 0; slot < this.#size; slot += 1) this.#link(chunk, slot, this.#hashOf(chunk.keys[slot] as Bytes));
+  }
+
+  #dropIndex(): void {
+    this.#bucketCount = 0;
+    this.#mask = 0;
+    this.#heads = [];
+    (this.#chunks[0] as Chunk<V>).links = NO_LINKS;
+  }
+}
+
+function stringBytes(key: Bytes): number {
+  return (STRING_HEADER_BYTES + key.length + 7) & ~7;
+}
+
+/** The 32 bits in reverse order, as an unsigned number. */
+function reverseBits(word: number): number {
+  let bits = word;
+  bits = ((bits >>> 1) & 0x5555_5555) | ((bits & 0x5555_5555) << 1);
+  bits = ((bits >>> 2) & 0x3333_3333) | ((bits & 0x3333_3333) << 2);
+  bits = ((bits >>> 4) & 0x0f0f_0f0f) | ((bits & 0x0f0f_0f0f) << 4);
+  bits = ((bits >>> 8) & 0x00ff_00ff) | ((bits & 0x00ff_00ff) << 8);
+  return ((bits >>> 16) | (bits << 16)) >>> 0;
+}
