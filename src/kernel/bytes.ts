@@ -8,6 +8,16 @@
  * does not live as long: V8 keeps the whole parent alive. `copyOf` cuts safely.
  */
 
+declare global {
+  // Part of Node.js, absent from its published types.
+  interface Buffer<TArrayBuffer extends ArrayBufferLike = ArrayBufferLike> extends Uint8Array<TArrayBuffer> {
+    latin1Slice(start?: number, end?: number): string;
+    utf8Slice(start?: number, end?: number): string;
+    latin1Write(text: string, offset?: number, length?: number): number;
+    utf8Write(text: string, offset?: number, length?: number): number;
+  }
+}
+
 /** A string of code units 0-255, each one byte. */
 export type Bytes = string;
 
@@ -21,7 +31,7 @@ export function bufferFrom(bytes: Bytes): Buffer {
   return Buffer.from(bytes, "latin1");
 }
 
-const NON_ASCII = /[^\x00-\x7f]/;
+const NON_ASCII = /[\u0080-\uffff]/;
 
 /** True if every byte is below 128, so that bytes and text are the same string. */
 export function isAscii(bytes: string): boolean {

@@ -16,9 +16,11 @@ export class CommandError {
   }
 }
 
+export const emptyCommand = new CommandError("ERR empty command");
 export const syntaxError = new CommandError("ERR syntax error");
 export const wrongType = new CommandError("WRONGTYPE Operation against a key holding the wrong kind of value");
 export const notInteger = new CommandError("ERR value is not an integer or out of range");
+export const outOfRange = new CommandError("ERR value is out of range, must be positive");
 export const notFloat = new CommandError("ERR value is not a valid float");
 export const overflow = new CommandError("ERR increment or decrement would overflow");
 export const noSuchKey = new CommandError("ERR no such key");

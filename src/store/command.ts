@@ -1,0 +1,171 @@
+/**
+ * A command is a row: its facts first, its function last. Arity checks, the
+ * read-only token, availability over HTTP, `COMMAND`, the manual page and the
+ * test that every row is tested all read the row; nothing asks for a command
+ * by its name.
+ */
+import type { Bytes } from "../kernel/bytes.ts";
+import type { Random } from "../kernel/random.ts";
+import type { Database } from "./database.ts";
+import { notInteger, outOfRange } from "./errors.ts";
+import type { Keyspace } from "./keyspace.ts";
+import type { Reply } from "./reply.ts";
+import { parseInteger } from "./structures/number-text.ts";
+
+/**
+ * Flags as `COMMAND INFO` prints them, and below the line our own:
+ *
+ * - `powerful`: a read that a read-only token may not run (spec: store 1.12)
+ * - `public`: not flagged `readonly`, yet a read-only token may run it
+ * - `tcp-only`: not available over HTTP
+ */
+export type Flag =
+  | "readonly"
+  | "write"
+  | "denyoom"
+  | "fast"
+  | "admin"
+  | "pubsub"
+  | "noscript"
+  | "loading"
+  | "stale"
+  | "no-auth"
+  | "movablekeys"
+  // ours
+  | "powerful"
+  | "public"
+  | "tcp-only";
+
+/** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
+export interface KeyPositions {
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
+}
+
+export const noKeys: KeyPositions = { first: 0, last: 0, step: 0 };
+export const firstKey: KeyPositions = { first: 1, last: 1, step: 1 };
+export const firstTwoKeys: KeyPositions = { first: 1, last: 2, step: 1 };
+export const secondKey: KeyPositions = { first: 2, last: 2, step: 1 };
+export const allKeys: KeyPositions = { first: 1, last: -1, step: 1 };
+/** MSET: every other argument. */
+export const keyValuePairs: KeyPositions = { first: 1, last: -1, step: 2 };
+
+export interface Row {
+  /** Upper case. A subcommand has its own name only: `ENCODING`, not `OBJECT|ENCODING`. */
+  readonly name: string;
+  /** One line for the manual and `COMMAND DOCS`, without a full stop. */
+  readonly summary: string;
+  /** As Redis counts: words including the name (and subcommand); negative: at least so many. */
+  readonly arity: number;
+  readonly flags: readonly Flag[];
+  readonly keys: KeyPositions;
+  /** A container such as OBJECT: its `run` is never called. */
+  readonly subcommands?: readonly Row[];
+  run(call: Call): Reply;
+}
+
+/** A row as the engine uses it: what is asked on every call is worked out once. */
+export interface Command extends Row {
+  /** `object|encoding`, as Redis names it in errors, in lower case. */
+  readonly fullName: string;
+  readonly family: string;
+  /** Index into per-database counters. */
+  readonly number: number;
+  readonly isWrite: boolean;
+  readonly isAvailableOverHttp: boolean;
+  readonly isForReadOnlyToken: boolean;
+  readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
+}
+
+let commandCount = 0;
+
+/** Makes the rows of one family of the command reference into commands. */
+export function family(name: string, rows: readonly Row[]): readonly Command[] {
+  return rows.map((row) => register(name, row, ""));
+}
+
+function register(familyName: string, row: Row, containerName: string): Command {
+  const has = (flag: Flag): boolean => row.flags.includes(flag);
+  const fullName = containerName + row.name.toLowerCase();
+  const subcommands = row.subcommands?.map((sub) => register(familyName, sub, `${fullName}|`));
+  return {
+    ...row,
+    fullName,
+    family: familyName,
+    number: commandCount++,
+    isWrite: has("write"),
+    isAvailableOverHttp: !has("tcp-only"),
+    isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
+    subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
+  };
+}
+
+/**
+ * What a command is given. One object serves all calls of a database, one
+ * after the other, so a command must not keep it.
+ */
+export class Call {
+  readonly keyspace: Keyspace;
+  readonly database: Database;
+  readonly random: Random;
+  /** The row that is running. */
+  command!: Command;
+  #words: readonly Bytes[] = [];
+
+  constructor(options: { keyspace: Keyspace; database: Database; random: Random }) {
+    this.keyspace = options.keyspace;
+    this.database = options.database;
+    this.random = options.random;
+  }
+
+  prepare(command: Command, words: readonly Bytes[]): this {
+    this.command = command;
+    this.#words = words;
+    return this;
+  }
+
+  /** Words including the name: `argCount` of `GET k` is 2. */
+  get argCount(): number {
+    return this.#words.length;
+  }
+
+  get nowMs(): number {
+    return this.keyspace.nowMs;
+  }
+
+  // Bound, so that a row may take them apart: `run: ({ keyspace, arg }) => …`.
+
+  /** The word at `index` as it came; 0 is the name. Must exist. */
+  readonly arg = (index: number): Bytes => this.#words[index] as Bytes;
+
+  /** The word in upper case, for comparing with option names. */
+  readonly word = (index: number): string => (this.#words[index] as Bytes).toUpperCase();
+
+  /** All words from `index` on. */
+  readonly argsFrom = (index: number): readonly Bytes[] => this.#words.slice(index);
+
+  /** The word as a 64-bit integer: a number when safe, else a bigint. Throws `notInteger`. */
+  readonly integer = (index: number): number | bigint => {
+    const value = parseInteger(this.#words[index] as Bytes);
+    if (value === undefined) throw notInteger;
+    return value;
+  };
+
+  /**
+   * The word as an integer that fits a double, for counts and offsets: a larger one is clamped to ±(2^53 - 1), which
+   * no collection reaches. Throws `notInteger`.
+   */
+  readonly count = (index: number): number => {
+    const value = this.integer(index);
+    if (typeof value === "number") return value;
+    return value > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
+  };
+
+  /** As `count`, but a negative one is refused with Redis' text. */
+  readonly countFromZero = (index: number): number => {
+    const value = this.count(index);
+    if (value < 0) throw outOfRange;
+    return value;
+  };
+}

@@ -1,0 +1,30 @@
+/** All commands, by family, and how one is found by its name. */
+import type { Bytes } from "../kernel/bytes.ts";
+import type { Command } from "./command.ts";
+import { connectionCommands } from "./commands/connection.ts";
+import { genericCommands } from "./commands/generic.ts";
+import { hashCommands } from "./commands/hash.ts";
+import { pubsubCommands } from "./commands/pubsub.ts";
+import { serverCommands } from "./commands/server.ts";
+import { stringCommands } from "./commands/string.ts";
+
+export const commands: readonly Command[] = [
+  ...connectionCommands,
+  ...genericCommands,
+  ...stringCommands,
+  ...hashCommands,
+  ...serverCommands,
+  ...pubsubCommands,
+];
+
+/** Upper and lower case spellings of every name, so that the usual ones are found without converting. */
+const commandBySpelling = new Map<string, Command>();
+for (const command of commands) {
+  commandBySpelling.set(command.name, command);
+  commandBySpelling.set(command.name.toLowerCase(), command);
+}
+
+/** The command of this name in any case, or undefined. */
+export function findCommand(name: Bytes): Command | undefined {
+  return commandBySpelling.get(name) ?? commandBySpelling.get(name.toUpperCase());
+}

@@ -1,0 +1,3 @@
+import { family } from "../command.ts";
+
+export const genericCommands = family("generic", []);

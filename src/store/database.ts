@@ -1,0 +1,251 @@
+/**
+ * One database: its keys, its counters, and the door through which whole
+ * requests come in.
+ *
+ * (1) A unit of work (a command, a transaction, a sweep) reads the clock once
+ *     and leaves at most one frame in the journal.
+ * (2) A reply leaves when everything it saw is as safe as the setting promises:
+ *     it waits for the end of the journal as it was when the reply was made.
+ * (3) A refused command has changed nothing. Checks come before the first
+ *     mutation, in the row and here.
+ */
+import type { Bytes } from "../kernel/bytes.ts";
+import { nextTurn } from "../kernel/turn.ts";
+import { Call, type Command } from "./command.ts";
+import { findCommand } from "./commands.ts";
+import {
+  CommandError,
+  diskRefusal,
+  emptyCommand,
+  noPermission,
+  notAvailable,
+  unknownSubcommand,
+  wrongArity,
+} from "./errors.ts";
+import { sweepExpired } from "./expiry-sweep.ts";
+import { Keyspace } from "./keyspace.ts";
+import { Quota } from "./quota.ts";
+import { errorReply, type Reply } from "./reply.ts";
+import type { StoreContext } from "./store.ts";
+
+/** Who is asking, and how. */
+export interface Caller {
+  readonly access: "standard" | "read-only";
+  readonly transport: "http" | "tcp";
+  /** `address:port` of the peer. */
+  readonly address: string;
+}
+
+/** A command's name, then its arguments. */
+export type CommandRequest = readonly Bytes[];
+
+/** A transaction of which nothing was run; `error` is the first offending command's own. */
+export class TransactionDiscarded extends Error {
+  override name = "TransactionDiscarded";
+  readonly error: CommandError;
+
+  constructor(error: CommandError) {
+    super(error.text);
+    this.error = error;
+  }
+}
+
+/** After so many commands, or so long, a pipeline lets others in between. */
+const PIPELINE_COMMANDS_MAX = 1_000;
+const PIPELINE_MS_MAX = 5;
+/** How often a pipeline looks at the clock. */
+const PIPELINE_COMMANDS_PER_LOOK = 64;
+
+export interface CommandCounts {
+  /** Runs that were answered, errors included. */
+  calls: number;
+  /** Runs answered with an error. */
+  failed: number;
+  /** Refused before they ran: arity, permission, disk. */
+  rejected: number;
+}
+
+export class Database {
+  readonly name: string;
+  readonly number: number;
+  readonly keyspace: Keyspace;
+  readonly context: StoreContext;
+  readonly #call: Call;
+  readonly #quota: Quota;
+  readonly #counts: CommandCounts[] = [];
+
+  constructor(options: { name: string; number: number; context: StoreContext }) {
+    const { name, number, context } = options;
+    this.name = name;
+    this.number = number;
+    this.context = context;
+    this.keyspace = new Keyspace({ number, frame: context.frame, hashSeed: context.hashSeed });
+    this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
+    this.#quota = new Quota(context.dailyRequestsMax);
+  }
+
+  /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
+  command(caller: Caller, request: CommandRequest): Reply | Promise<Reply> {
+    this.#begin();
+    const reply = this.#runOne(caller, request);
+    this.#commit();
+    return this.#whenSafe(reply);
+  }
+
+  /**
+   * Runs commands in order, not atomically: each is a unit of its own. An error is the reply at its place. A long
+   * pipeline yields to others now and then.
+   */
+  pipeline(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
+    const replies: Reply[] = [];
+    const done = this.#runSome(caller, requests, replies);
+    return done === requests.length ? this.#whenSafe(replies) : this.#runRest(caller, requests, replies);
+  }
+
+  /**
+   * Checks every command, then runs them all as one unit: one `now`, one frame. A command that fails while it runs does
+   * not stop the rest.
+   *
+   * @throws {TransactionDiscarded} at once, when a command is refused; then nothing has run.
+   */
+  transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
+    this.#begin();
+    const commands = requests.map((request) => {
+      const command = this.#find(caller, request);
+      const refusal = command instanceof CommandError ? command : this.#refusalOf(command);
+      if (refusal !== undefined) throw new TransactionDiscarded(refusal);
+      return command as Command;
+    });
+    const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
+    if (overQuota !== undefined) throw new TransactionDiscarded(overQuota);
+    const replies = commands.map((command, index) => this.#run(command, requests[index] as CommandRequest));
+    this.#commit();
+    return this.#whenSafe(replies);
+  }
+
+  /** Removes what is past its time, at most so much that nobody notices. Returns how many keys and fields went. */
+  sweepExpired(): number {
+    if (this.context.journal.refusal !== undefined) return 0;
+    this.#begin();
+    const count = sweepExpired(this.keyspace, this.context.clock);
+    this.#commit();
+    return count;
+  }
+
+  /** Runs a mutation that no command asked for, as a unit of its own (reset). */
+  mutate(change: (keyspace: Keyspace) => void): void {
+    this.#begin();
+    change(this.keyspace);
+    this.#commit();
+  }
+
+  /** Counters of a command since the start; for INFO and the metrics. */
+  countsOf(command: Command): CommandCounts {
+    let counts = this.#counts[command.number];
+    if (counts === undefined) {
+      counts = { calls: 0, failed: 0, rejected: 0 };
+      this.#counts[command.number] = counts;
+    }
+    return counts;
+  }
+
+  // keeps (1)
+  #begin(): void {
+    const { keyspace, context } = this;
+    context.assertSound();
+    keyspace.nowMs = context.clock.nowMs();
+    keyspace.mayRemoveExpired = context.journal.refusal === undefined;
+  }
+
+  #commit(): void {
+    const { frame, journal } = this.context;
+    if (!frame.isEmpty) journal.append(frame.take());
+  }
+
+  // keeps (2)
+  #whenSafe<R>(reply: R): R | Promise<R> {
+    const { journal } = this.context;
+    const position = journal.end;
+    return journal.safe >= position ? reply : journal.whenSafe(position).then(() => reply);
+  }
+
+  /** Runs commands until a yield is due; returns how many are done. */
+  #runSome(caller: Caller, requests: readonly CommandRequest[], replies: Reply[]): number {
+    const { clock } = this.context;
+    const start = replies.length;
+    const end = Math.min(requests.length, start + PIPELINE_COMMANDS_MAX);
+    const startMs = clock.monotonicMs();
+    for (let index = start; index < end; index += 1) {
+      this.#begin();
+      replies.push(this.#runOne(caller, requests[index] as CommandRequest));
+      this.#commit();
+      if ((index - start) % PIPELINE_COMMANDS_PER_LOOK !== PIPELINE_COMMANDS_PER_LOOK - 1) continue;
+      if (clock.monotonicMs() - startMs >= PIPELINE_MS_MAX) return index + 1;
+    }
+    return end;
+  }
+
+  async #runRest(caller: Caller, requests: readonly CommandRequest[], replies: Reply[]): Promise<readonly Reply[]> {
+    let done = replies.length;
+    while (done < requests.length) {
+      await nextTurn();
+      done = this.#runSome(caller, requests, replies);
+    }
+    return this.#whenSafe(replies);
+  }
+
+  #runOne(caller: Caller, request: CommandRequest): Reply {
+    const command = this.#find(caller, request);
+    if (command instanceof CommandError) return errorReply(command);
+    const refusal = this.#refusalOf(command) ?? this.#quota.take(1, this.keyspace.nowMs);
+    if (refusal === undefined) return this.#run(command, request);
+    this.countsOf(command).rejected += 1;
+    return errorReply(refusal);
+  }
+
+  /** The command that may run, or the reason why none does. */
+  #find(caller: Caller, request: CommandRequest): Command | CommandError {
+    const name = request[0];
+    if (name === undefined) return emptyCommand;
+    let command = findCommand(name);
+    if (command === undefined || (caller.transport === "http" && !command.isAvailableOverHttp))
+      return notAvailable(name);
+    if (command.subcommandByName !== undefined && request.length > 1) {
+      const subcommand = request[1] as Bytes;
+      const found = command.subcommandByName.get(subcommand.toUpperCase());
+      if (found === undefined) return unknownSubcommand(command.name, subcommand);
+      command = found;
+    }
+    const { arity } = command;
+    if (arity >= 0 ? request.length !== arity : request.length < -arity) {
+      this.countsOf(command).rejected += 1;
+      return wrongArity(command.fullName);
+    }
+    if (caller.access === "read-only" && !command.isForReadOnlyToken) {
+      this.countsOf(command).rejected += 1;
+      return noPermission(command.fullName);
+    }
+    return command;
+  }
+
+  /** Why this command may not start now although it is well formed. */
+  #refusalOf(command: Command): CommandError | undefined {
+    const { refusal } = this.context.journal;
+    return refusal !== undefined && command.isWrite ? diskRefusal(refusal) : undefined;
+  }
+
+  #run(command: Command, request: CommandRequest): Reply {
+    const counts = this.countsOf(command);
+    counts.calls += 1;
+    try {
+      return command.run(this.#call.prepare(command, request));
+    } catch (error) {
+      if (!(error instanceof CommandError)) {
+        this.context.reportBug(error);
+        throw error;
+      }
+      counts.failed += 1;
+      return errorReply(error);
+    }
+  }
+}

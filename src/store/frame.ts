@@ -1,0 +1,174 @@
+/**
+ * The payload of one journal frame: what one unit of work (a command, a
+ * transaction, a script call, a sweep of expired keys) did to one database.
+ *
+ *     frame   | database number varint | record | record | …
+ *     record  | code u8 | fields as the code's row in `mutations/` says |
+ *
+ *     varint  7 bits a byte, low first, high bit = more        (0 … 2^53 - 1)
+ *     bytes   | length varint | bytes |
+ *     time    milliseconds since the epoch, u48 low first      (0 = none)
+ *
+ * Database number 0 means the store itself (a database created or dropped).
+ * A frame is applied whole or not at all, and replaying it needs no clock.
+ */
+import { assert } from "../kernel/assert.ts";
+import type { Bytes } from "../kernel/bytes.ts";
+
+const CAPACITY_BYTES_MIN = 4 * 1024;
+/** A buffer grown beyond this by one large frame is given back when the frame is done. */
+const CAPACITY_BYTES_KEPT = 1024 * 1024;
+/** Below this length a loop over char codes beats the call into the runtime. bench/store.bench.ts */
+const LOOP_LENGTH_MAX = 24;
+/** Longest varint: 53 bits at 7 a byte. */
+const VARINT_BYTES_MAX = 8;
+
+export class FrameWriter {
+  #buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
+  #length = 0;
+
+  /** True while nothing was recorded since the last `take`. */
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  get byteCount(): number {
+    return this.#length;
+  }
+
+  /** Opens a record. The first record of a frame puts the database number in front. */
+  record(databaseNumber: number, code: number): this {
+    if (this.#length === 0) this.number(databaseNumber);
+    this.#reserve(1);
+    this.#buffer[this.#length++] = code;
+    return this;
+  }
+
+  bytes(bytes: Bytes): this {
+    const count = bytes.length;
+    this.#reserve(count + VARINT_BYTES_MAX);
+    this.#writeNumber(count);
+    if (count <= LOOP_LENGTH_MAX) {
+      const buffer = this.#buffer;
+      const start = this.#length;
+      for (let i = 0; i < count; i += 1) buffer[start + i] = bytes.charCodeAt(i);
+    } else {
+      this.#buffer.latin1Write(bytes, this.#length, count);
+    }
+    this.#length += count;
+    return this;
+  }
+
+  /** The same field as `bytes`, from a Buffer. */
+  buffer(bytes: Uint8Array): this {
+    this.#reserve(bytes.length + VARINT_BYTES_MAX);
+    this.#writeNumber(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  /** A count or an offset: an integer in 0 … 2^53 - 1. */
+  number(value: number): this {
+    this.#reserve(VARINT_BYTES_MAX);
+    this.#writeNumber(value);
+    return this;
+  }
+
+  /** A moment in ms, or 0 for none. */
+  time(ms: number): this {
+    assert(ms >= 0 && ms <= TIME_MS_MAX, "a recorded time fits 48 bits");
+    this.#reserve(6);
+    this.#length = this.#buffer.writeUIntLE(ms, this.#length, 6);
+    return this;
+  }
+
+  /** The frame so far, valid until the next record; the writer is empty again. */
+  take(): Buffer {
+    const frame = this.#buffer.subarray(0, this.#length);
+    this.#length = 0;
+    if (this.#buffer.length > CAPACITY_BYTES_KEPT) this.#buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
+    return frame;
+  }
+
+  #writeNumber(value: number): void {
+    let rest = value;
+    while (rest > 0x7f) {
+      this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#buffer[this.#length++] = rest;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+/**
+ * The latest moment that can be kept: 2^48 - 1 ms, in the year 10889. A later
+ * expiry is kept as this one.
+ */
+export const TIME_MS_MAX = 2 ** 48 - 1;
+
+export class FrameReader {
+  readonly #buffer: Buffer;
+  #offset = 0;
+
+  constructor(frame: Buffer) {
+    this.#buffer = frame;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#offset === this.#buffer.length;
+  }
+
+  code(): number {
+    assert(this.#offset < this.#buffer.length, "a record starts inside its frame");
+    return this.#buffer[this.#offset++] as number;
+  }
+
+  bytes(): Bytes {
+    const end = this.#end();
+    const bytes = this.#buffer.latin1Slice(this.#offset, end);
+    this.#offset = end;
+    return bytes;
+  }
+
+  /** A `bytes` field as a view of the frame: copy what is kept. */
+  buffer(): Buffer {
+    const end = this.#end();
+    const bytes = this.#buffer.subarray(this.#offset, end);
+    this.#offset = end;
+    return bytes;
+  }
+
+  number(): number {
+    let value = 0;
+    let unit = 1;
+    for (;;) {
+      assert(this.#offset < this.#buffer.length, "a number ends inside its frame");
+      const byte = this.#buffer[this.#offset++] as number;
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) return value;
+      unit *= 0x80;
+    }
+  }
+
+  time(): number {
+    assert(this.#offset + 6 <= this.#buffer.length, "a time ends inside its frame");
+    const ms = this.#buffer.readUIntLE(this.#offset, 6);
+    this.#offset += 6;
+    return ms;
+  }
+
+  #end(): number {
+    const count = this.number();
+    assert(count <= this.#buffer.length - this.#offset, "a byte string ends inside its frame");
+    return this.#offset + count;
+  }
+}

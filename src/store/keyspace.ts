@@ -1,0 +1,132 @@
+/**
+ * The keys of one database, with the time each of them may live.
+ *
+ * (1) `entries`, `expiries` and `fieldExpiryKeys` are changed by the functions
+ *     in `mutations/` alone; each of them records what it did in the frame, so
+ *     nothing can change without being journaled.
+ * (2) A key past its expiry is never seen: whoever finds one removes it, and
+ *     the removal is a record of its own at that place in the frame. Where
+ *     nothing may be written it is treated as absent and left in place.
+ * (3) An empty collection does not exist: the mutation that takes its last
+ *     element removes the key.
+ */
+import type { Bytes } from "../kernel/bytes.ts";
+import { wrongType } from "./errors.ts";
+import type { FrameWriter } from "./frame.ts";
+import { expireKey } from "./mutations/generic.ts";
+import { expireFields } from "./mutations/hash.ts";
+import { Dictionary } from "./structures/dictionary.ts";
+import { HashValue } from "./values/hash.ts";
+import { isString, type StringValue } from "./values/string.ts";
+import type { Value } from "./values.ts";
+
+export class Keyspace {
+  readonly entries: Dictionary<Value>;
+  /** Key to the moment it expires, in ms. Only keys that have one. */
+  readonly expiries: Dictionary<number>;
+  /** The hashes with at least one field that expires: where the sweep looks. */
+  readonly fieldExpiryKeys: Dictionary<true>;
+  readonly hashSeed: Uint8Array;
+  readonly #number: number;
+  readonly #frame: FrameWriter;
+
+  /** The time of the unit of work that is running, read from the clock once. */
+  nowMs = 0;
+  /** False where what is expired must be left in place: a full disk, a script that may not write. */
+  mayRemoveExpired = true;
+  /** Keys whose time ran out, since the start. */
+  expiredCount = 0;
+  hitCount = 0;
+  missCount = 0;
+
+  constructor(options: { number: number; frame: FrameWriter; hashSeed: Uint8Array }) {
+    this.#number = options.number;
+    this.#frame = options.frame;
+    this.hashSeed = options.hashSeed;
+    this.entries = new Dictionary(options.hashSeed, { stamps: true });
+    this.expiries = new Dictionary(options.hashSeed);
+    this.fieldExpiryKeys = new Dictionary(options.hashSeed);
+  }
+
+  /** Opens a record of the running frame; for `mutations/` only. */
+  record(code: number): FrameWriter {
+    return this.#frame.record(this.#number, code);
+  }
+
+  /** Keys, counting those whose time is over but which nobody has met yet, as DBSIZE does. */
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** The value at a key, or undefined. Counts as an access for OBJECT IDLETIME. */
+  find(key: Bytes): Value | undefined {
+    const slot = this.#slotOf(key);
+    if (slot < 0) {
+      this.missCount += 1;
+      return undefined;
+    }
+    this.hitCount += 1;
+    this.entries.setStampAt(slot, secondsOf(this.nowMs));
+    return this.entries.valueAt(slot);
+  }
+
+  /** As `find`, but leaves no trace: for OBJECT, TTL, TYPE, EXISTS on behalf of nobody. */
+  peek(key: Bytes): Value | undefined {
+    const slot = this.#slotOf(key);
+    return slot < 0 ? undefined : this.entries.valueAt(slot);
+  }
+
+  has(key: Bytes): boolean {
+    return this.#slotOf(key) >= 0;
+  }
+
+  /** The string at a key, or undefined. Throws `wrongType` for any other value. */
+  readString(key: Bytes): StringValue | undefined {
+    const value = this.find(key);
+    if (value === undefined || isString(value)) return value;
+    throw wrongType;
+  }
+
+  /** The hash at a key, without fields past their time, or undefined. Throws `wrongType`. */
+  readHash(key: Bytes): HashValue | undefined {
+    const value = this.find(key);
+    if (value === undefined) return undefined;
+    if (!(value instanceof HashValue)) throw wrongType;
+    if (value.nextDueMs >= this.nowMs) return value;
+    if (!this.mayRemoveExpired) return value.copyWithoutDue(this.nowMs);
+    // keeps (3): the last field may have gone, and the key with it.
+    expireFields(this, key, value);
+    return value.size === 0 ? undefined : value;
+  }
+
+  /** When the key expires, in ms, or undefined when it does not (or is absent). */
+  expiryOf(key: Bytes): number | undefined {
+    return this.#slotOf(key) < 0 ? undefined : this.expiries.get(key);
+  }
+
+  /** Seconds since the key was last used. The key must exist. */
+  idleSecondsOf(key: Bytes): number {
+    const stamp = this.entries.stampAt(this.entries.find(key));
+    return Math.max(0, secondsOf(this.nowMs) - stamp);
+  }
+
+  #slotOf(key: Bytes): number {
+    const slot = this.entries.find(key);
+    // Most keyspaces have few keys that expire; the second look-up reuses the first one's hash.
+    if (slot < 0 || this.expiries.size === 0) return slot;
+    const atMs = this.expiries.get(key);
+    // As Redis: a key lives through the millisecond it expires at.
+    if (atMs === undefined || atMs >= this.nowMs) return slot;
+    // keeps (2)
+    if (this.mayRemoveExpired) {
+      this.expiredCount += 1;
+      expireKey(this, key);
+    }
+    return -1;
+  }
+}
+
+/** Whole seconds, kept in 32 bits until the year 2106. */
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1_000) >>> 0;
+}

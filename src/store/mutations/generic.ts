@@ -1,0 +1,136 @@
+/**
+ * Mutations of keys whatever they hold.
+ *
+ * Each mutation is a function that records itself in the frame and then changes
+ * the keyspace, and a row that replays it. Both change the keyspace through the
+ * same `apply…` function, so that what recovery builds is what was served.
+ * `apply…` reads no clock and no dice: a moment or a choice is in the record.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameWriter } from "../frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { HashValue } from "../values/hash.ts";
+import type { Value } from "../values.ts";
+import { typeOf } from "../values.ts";
+
+const REMOVE_KEY = 1;
+const EXPIRE_KEY = 2;
+const SET_EXPIRY = 3;
+const CLEAR_EXPIRY = 4;
+const RENAME_KEY = 5;
+const COPY_KEY = 6;
+const CLEAR_KEYSPACE = 7;
+
+/** Removes a key because a command says so. The key must exist. */
+export function removeKey(keyspace: Keyspace, key: Bytes): void {
+  keyspace.record(REMOVE_KEY).bytes(key);
+  applyRemove(keyspace, key);
+}
+
+/** Removes a key because its time is over. The key must exist. */
+export function expireKey(keyspace: Keyspace, key: Bytes): void {
+  keyspace.record(EXPIRE_KEY).bytes(key);
+  applyRemove(keyspace, key);
+}
+
+/** Lets a key live until `atMs`. The key must exist. */
+export function setExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
+  keyspace.record(SET_EXPIRY).bytes(key).time(atMs);
+  keyspace.expiries.set(key, atMs);
+}
+
+/** Lets a key live for ever. */
+export function clearExpiry(keyspace: Keyspace, key: Bytes): void {
+  keyspace.record(CLEAR_EXPIRY).bytes(key);
+  keyspace.expiries.delete(key);
+}
+
+/** Moves value and expiry from one key to another, which loses what it held. `from` must exist and differ from `to`. */
+export function renameKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
+  keyspace.record(RENAME_KEY).bytes(from).bytes(to);
+  applyRename(keyspace, from, to);
+}
+
+/** Copies value and expiry to another key, which loses what it held. `from` must exist and differ from `to`. */
+export function copyKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
+  keyspace.record(COPY_KEY).bytes(from).bytes(to);
+  applyCopy(keyspace, from, to);
+}
+
+export function clearKeyspace(keyspace: Keyspace): void {
+  keyspace.record(CLEAR_KEYSPACE);
+  applyClear(keyspace);
+}
+
+export const genericMutations: readonly Mutation[] = [
+  { code: REMOVE_KEY, name: "remove-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
+  { code: EXPIRE_KEY, name: "expire-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
+  {
+    code: SET_EXPIRY,
+    name: "set-expiry",
+    replay: (keyspace, record) => keyspace.expiries.set(record.bytes(), record.time()),
+  },
+  { code: CLEAR_EXPIRY, name: "clear-expiry", replay: (keyspace, record) => keyspace.expiries.delete(record.bytes()) },
+  {
+    code: RENAME_KEY,
+    name: "rename-key",
+    replay: (keyspace, record) => applyRename(keyspace, record.bytes(), record.bytes()),
+  },
+  {
+    code: COPY_KEY,
+    name: "copy-key",
+    replay: (keyspace, record) => applyCopy(keyspace, record.bytes(), record.bytes()),
+  },
+  { code: CLEAR_KEYSPACE, name: "clear-keyspace", replay: (keyspace) => applyClear(keyspace) },
+];
+
+/** The record that gives a key its expiry, for a snapshot. */
+export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes, atMs: number): void {
+  record(SET_EXPIRY).bytes(key).time(atMs);
+}
+
+/** Puts a whole value at a key, in place of what it held, and says where its expiry stands. */
+export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
+  const { entries } = keyspace;
+  const slot = entries.find(key);
+  if (slot < 0) {
+    entries.insert(key, value);
+  } else {
+    if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+    entries.setValueAt(slot, value);
+  }
+}
+
+export function applyRemove(keyspace: Keyspace, key: Bytes): void {
+  keyspace.entries.delete(key);
+  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+  if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+}
+
+function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
+  const value = keyspace.entries.get(from);
+  if (value === undefined) return;
+  const atMs = keyspace.expiries.get(from);
+  applyRemove(keyspace, from);
+  applyWhole(keyspace, to, { value, atMs });
+}
+
+function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
+  const value = keyspace.entries.get(from);
+  if (value === undefined) return;
+  applyWhole(keyspace, to, { value: typeOf(value).copy(value), atMs: keyspace.expiries.get(from) });
+}
+
+function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
+  applyRemove(keyspace, key);
+  keyspace.entries.set(key, whole.value);
+  if (whole.atMs !== undefined) keyspace.expiries.set(key, whole.atMs);
+  if (whole.value instanceof HashValue && whole.value.hasExpiries) keyspace.fieldExpiryKeys.set(key, true);
+}
+
+function applyClear(keyspace: Keyspace): void {
+  keyspace.entries.clear();
+  keyspace.expiries.clear();
+  keyspace.fieldExpiryKeys.clear();
+}

@@ -1,0 +1,138 @@
+/** Mutations of hashes and of the expiry of their fields. How a mutation is made: see `generic.ts`. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { HashValue } from "../values/hash.ts";
+import type { Description } from "../values.ts";
+import { applyRemove } from "./generic.ts";
+
+const PUT_FIELD = 40;
+const REPLACE_FIELD = 41;
+const REMOVE_FIELD = 42;
+const EXPIRE_FIELD = 43;
+const SET_FIELD_EXPIRY = 44;
+const CLEAR_FIELD_EXPIRY = 45;
+
+/** Sets a field, which then lives for ever; makes the hash if there is none. True if the field is new. */
+export function putField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
+  keyspace.record(PUT_FIELD).bytes(key).bytes(pair.field).bytes(pair.value);
+  return applyPutField(keyspace, key, pair);
+}
+
+/** Sets a field, which lives as long as it did. True if the field is new. */
+export function replaceField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
+  keyspace.record(REPLACE_FIELD).bytes(key).bytes(pair.field).bytes(pair.value);
+  return hashAt(keyspace, key).set(pair.field, pair.value);
+}
+
+/** Removes a field because a command says so, and the key with its last field. The field must exist. */
+export function removeField(keyspace: Keyspace, key: Bytes, field: Bytes): void {
+  keyspace.record(REMOVE_FIELD).bytes(key).bytes(field);
+  applyRemoveField(keyspace, key, field);
+}
+
+/** Lets a field live until `atMs`. The field must exist. */
+export function setFieldExpiry(keyspace: Keyspace, key: Bytes, expiry: { field: Bytes; atMs: number }): void {
+  keyspace.record(SET_FIELD_EXPIRY).bytes(key).bytes(expiry.field).time(expiry.atMs);
+  applySetFieldExpiry(keyspace, key, expiry);
+}
+
+/** Lets a field live for ever. */
+export function clearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): void {
+  keyspace.record(CLEAR_FIELD_EXPIRY).bytes(key).bytes(field);
+  applyClearFieldExpiry(keyspace, key, field);
+}
+
+/** Removes the fields whose time is over, at most `countMax`, and the key with the last one. Returns how many. */
+export function expireFields(
+  keyspace: Keyspace,
+  key: Bytes,
+  hash: HashValue,
+  countMax = Number.POSITIVE_INFINITY,
+): number {
+  let count = 0;
+  for (let field = hash.findDue(keyspace.nowMs); field !== undefined; field = hash.findDue(keyspace.nowMs)) {
+    if (count === countMax) break;
+    keyspace.record(EXPIRE_FIELD).bytes(key).bytes(field);
+    applyRemoveField(keyspace, key, field);
+    count += 1;
+  }
+  return count;
+}
+
+export const hashMutations: readonly Mutation[] = [
+  {
+    code: PUT_FIELD,
+    name: "put-field",
+    replay: (keyspace, record) =>
+      applyPutField(keyspace, record.bytes(), { field: record.bytes(), value: record.bytes() }),
+  },
+  {
+    code: REPLACE_FIELD,
+    name: "replace-field",
+    replay: (keyspace, record) => hashAt(keyspace, record.bytes()).set(record.bytes(), record.bytes()),
+  },
+  {
+    code: REMOVE_FIELD,
+    name: "remove-field",
+    replay: (keyspace, record) => applyRemoveField(keyspace, record.bytes(), record.bytes()),
+  },
+  {
+    code: EXPIRE_FIELD,
+    name: "expire-field",
+    replay: (keyspace, record) => applyRemoveField(keyspace, record.bytes(), record.bytes()),
+  },
+  {
+    code: SET_FIELD_EXPIRY,
+    name: "set-field-expiry",
+    replay: (keyspace, record) =>
+      applySetFieldExpiry(keyspace, record.bytes(), { field: record.bytes(), atMs: record.time() }),
+  },
+  {
+    code: CLEAR_FIELD_EXPIRY,
+    name: "clear-field-expiry",
+    replay: (keyspace, record) => applyClearFieldExpiry(keyspace, record.bytes(), record.bytes()),
+  },
+];
+
+/** The records that rebuild a hash. */
+export function describeHash({ key, value: hash, record }: Description<HashValue>): void {
+  for (let place = 0; place < hash.size; place += 1) {
+    const field = hash.fieldAt(place);
+    record(PUT_FIELD).bytes(key).bytes(field).bytes(hash.valueAt(place));
+    const atMs = hash.expiryOf(field);
+    if (atMs !== undefined) record(SET_FIELD_EXPIRY).bytes(key).bytes(field).time(atMs);
+  }
+}
+
+function applyPutField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
+  const hash = hashAt(keyspace, key);
+  if (hash.clearExpiry(pair.field) && !hash.hasExpiries) keyspace.fieldExpiryKeys.delete(key);
+  return hash.set(pair.field, pair.value);
+}
+
+function applyRemoveField(keyspace: Keyspace, key: Bytes, field: Bytes): void {
+  const hash = hashAt(keyspace, key);
+  hash.delete(field);
+  if (hash.size === 0) applyRemove(keyspace, key);
+  else if (!hash.hasExpiries && keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+}
+
+function applySetFieldExpiry(keyspace: Keyspace, key: Bytes, expiry: { field: Bytes; atMs: number }): void {
+  hashAt(keyspace, key).setExpiry(expiry.field, expiry.atMs);
+  keyspace.fieldExpiryKeys.set(key, true);
+}
+
+function applyClearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): void {
+  const hash = hashAt(keyspace, key);
+  if (hash.clearExpiry(field) && !hash.hasExpiries) keyspace.fieldExpiryKeys.delete(key);
+}
+
+/** The hash at a key, made if there is none. The caller has checked that the key holds nothing else. */
+function hashAt(keyspace: Keyspace, key: Bytes): HashValue {
+  const value = keyspace.entries.get(key);
+  if (value instanceof HashValue) return value;
+  const hash = new HashValue(keyspace.hashSeed);
+  keyspace.entries.set(key, hash);
+  return hash;
+}

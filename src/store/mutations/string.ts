@@ -1,0 +1,124 @@
+/** Mutations of string values. How a mutation is made: see `generic.ts`. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameWriter } from "../frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { LargeString } from "../structures/large-string.ts";
+import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
+import type { Description } from "../values.ts";
+import { applyPut } from "./generic.ts";
+
+const PUT_STRING = 20;
+const PUT_STRING_UNTIL = 21;
+const REPLACE_STRING = 22;
+const APPEND_STRING = 23;
+const SET_STRING_RANGE = 24;
+
+/** Puts a string at a key, in place of what it held, and lets it live for ever. */
+export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+  writeString(keyspace.record(PUT_STRING).bytes(key), value);
+  applyPutString(keyspace, key, value);
+}
+
+/** As `putString`, and lets the key live until `atMs`. */
+export function putStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
+  writeString(keyspace.record(PUT_STRING_UNTIL).bytes(key).time(content.atMs), content.value);
+  applyPutStringUntil(keyspace, key, content);
+}
+
+/** As `putString`, but the key lives as long as it did. */
+export function replaceString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+  writeString(keyspace.record(REPLACE_STRING).bytes(key), value);
+  applyPut(keyspace, key, value);
+}
+
+/** Puts bytes behind a string, or makes one of them. Returns the new length. */
+export function appendString(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
+  keyspace.record(APPEND_STRING).bytes(key).bytes(bytes);
+  return applyAppend(keyspace, key, bytes);
+}
+
+/** Overwrites a part of a string, filling a gap in front of it with zeros. Returns the new length. */
+export function setStringRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
+  keyspace.record(SET_STRING_RANGE).bytes(key).number(range.offset).bytes(range.bytes);
+  return applySetRange(keyspace, key, range);
+}
+
+export const stringMutations: readonly Mutation[] = [
+  {
+    code: PUT_STRING,
+    name: "put-string",
+    replay: (keyspace, record) => applyPutString(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
+  },
+  {
+    code: PUT_STRING_UNTIL,
+    name: "put-string-until",
+    replay: (keyspace, record) => {
+      const key = record.bytes();
+      const atMs = record.time();
+      applyPutStringUntil(keyspace, key, { atMs, value: stringFromBuffer(record.buffer()) });
+    },
+  },
+  {
+    code: REPLACE_STRING,
+    name: "replace-string",
+    replay: (keyspace, record) => applyPut(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
+  },
+  {
+    code: APPEND_STRING,
+    name: "append-string",
+    replay: (keyspace, record) => applyAppend(keyspace, record.bytes(), record.bytes()),
+  },
+  {
+    code: SET_STRING_RANGE,
+    name: "set-string-range",
+    replay: (keyspace, record) =>
+      applySetRange(keyspace, record.bytes(), { offset: record.number(), bytes: record.bytes() }),
+  },
+];
+
+/** The record that rebuilds a string. */
+export function describeString({ key, value, record }: Description<StringValue>): void {
+  writeString(record(PUT_STRING).bytes(key), value);
+}
+
+function writeString(record: FrameWriter, value: StringValue): void {
+  if (typeof value === "string") record.bytes(value);
+  else record.buffer(value.view);
+}
+
+function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+  applyPut(keyspace, key, value);
+  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+}
+
+function applyPutStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
+  applyPut(keyspace, key, content.value);
+  keyspace.expiries.set(key, content.atMs);
+}
+
+function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
+  const old = findString(keyspace, key);
+  if (old === undefined) {
+    applyPut(keyspace, key, stringFrom(bytes));
+    return bytes.length;
+  }
+  // A string that grows once will grow again: from here on it is a buffer with room.
+  const grown = typeof old === "string" ? LargeString.from(old) : old;
+  grown.append(bytes);
+  if (grown !== old) applyPut(keyspace, key, grown);
+  return grown.length;
+}
+
+function applySetRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
+  const old = findString(keyspace, key);
+  const changed = old instanceof LargeString ? old : LargeString.from(old === undefined ? "" : bytesOf(old));
+  changed.setRange(range.offset, range.bytes);
+  if (changed !== old) applyPut(keyspace, key, changed);
+  return changed.length;
+}
+
+function findString(keyspace: Keyspace, key: Bytes): StringValue | undefined {
+  const value = keyspace.entries.get(key);
+  return isString(value) ? value : undefined;
+}

@@ -1,0 +1,200 @@
+/**
+ * The store: all databases of a server. They share the journal, the clock and
+ * nothing else.
+ */
+import { assert } from "../kernel/assert.ts";
+import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Random } from "../kernel/random.ts";
+import { Database } from "./database.ts";
+import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
+import { FrameReader, FrameWriter } from "./frame.ts";
+import type { StoreJournal } from "./journal.ts";
+import { clearKeyspace, describeExpiry } from "./mutations/generic.ts";
+import { replayRecords } from "./mutations.ts";
+import { typeOf } from "./values.ts";
+
+export interface StoreOptions {
+  readonly journal: StoreJournal;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Secret seed of the hash tables: 8 bytes. */
+  readonly hashSeed: Uint8Array;
+  /** Commands a day per database; 0 or absent: no limit. */
+  readonly dailyRequestsMax?: number;
+  /** Version of the program, for INFO. */
+  readonly version?: string;
+}
+
+/** What the databases of a store have in common. */
+export interface StoreContext {
+  readonly journal: StoreJournal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly hashSeed: Uint8Array;
+  readonly dailyRequestsMax: number;
+  readonly version: string;
+  readonly startedAtMs: number;
+  readonly frame: FrameWriter;
+  /** A bug was met in the middle of a unit of work: if it had changed state, memory is ahead of the journal. */
+  reportBug(error: unknown): void;
+  /** Refuses to go on after such a bug. */
+  assertSound(): void;
+}
+
+/** The database number under which the store records what happens to databases. */
+const STORE_ITSELF = 0;
+const CREATE_DATABASE = 1;
+const DROP_DATABASE = 2;
+
+/** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
+const SNAPSHOT_FRAME_BYTES = 256 * 1024;
+
+export class Store {
+  readonly #context: StoreContext;
+  readonly #byName = new Map<string, Database>();
+  readonly #byNumber = new Map<number, Database>();
+  #numberMax = STORE_ITSELF;
+
+  constructor(options: StoreOptions) {
+    const frame = new FrameWriter();
+    let broken: unknown;
+    this.#context = {
+      journal: options.journal,
+      clock: options.clock,
+      random: options.random,
+      hashSeed: options.hashSeed,
+      dailyRequestsMax: options.dailyRequestsMax ?? 0,
+      version: options.version ?? "0.0.0",
+      startedAtMs: options.clock.nowMs(),
+      frame,
+      reportBug: (error) => {
+        if (!frame.isEmpty) broken = error;
+      },
+      assertSound: () => {
+        if (broken !== undefined)
+          throw new Error("The store stopped: memory is ahead of the journal", { cause: broken });
+      },
+    };
+  }
+
+  /** The database of this name, created (and journaled) if there is none. */
+  database(name: string): Database {
+    const known = this.#byName.get(name);
+    if (known !== undefined) return known;
+    const { frame, journal } = this.#context;
+    const number = this.#numberMax + 1;
+    frame.record(STORE_ITSELF, CREATE_DATABASE).number(number).bytes(bytesFromText(name));
+    journal.append(frame.take());
+    return this.#create(name, number);
+  }
+
+  /** Removes a database and all its keys. */
+  dropDatabase(name: string): void {
+    const database = this.#byName.get(name);
+    if (database === undefined) return;
+    const { frame, journal } = this.#context;
+    frame.record(STORE_ITSELF, DROP_DATABASE).number(database.number);
+    journal.append(frame.take());
+    this.#drop(database.number);
+  }
+
+  get databaseNames(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+
+  get databases(): readonly Database[] {
+    return [...this.#byName.values()];
+  }
+
+  /** Resolves when everything that happened so far is as safe as the setting promises. */
+  whenSafe(): Promise<void> {
+    const { journal } = this.#context;
+    return journal.whenSafe(journal.end);
+  }
+
+  /** Empties every database. */
+  reset(): void {
+    for (const database of this.#byName.values()) database.mutate(clearKeyspace);
+  }
+
+  /** Applies one frame of a snapshot or a journal. Reads no clock and no dice. */
+  replay(frame: Buffer): void {
+    const reader = new FrameReader(frame);
+    const number = reader.number();
+    if (number !== STORE_ITSELF) {
+      const database = this.#byNumber.get(number);
+      assert(database !== undefined, `database ${number} was created before its frames`);
+      replayRecords(database.keyspace, reader);
+      return;
+    }
+    while (!reader.isAtEnd) {
+      const code = reader.code();
+      assert(code === CREATE_DATABASE || code === DROP_DATABASE, `store record code ${code} is known to this version`);
+      const subject = reader.number();
+      if (code === CREATE_DATABASE) this.#create(textFromBytes(reader.bytes()), subject);
+      else this.#drop(subject);
+    }
+  }
+
+  /** The whole state as frames that rebuild it through `replay`. A frame is valid until the next one is asked for. */
+  *dump(): Generator<Uint8Array> {
+    const frame = new FrameWriter();
+    for (const database of this.#byName.values()) {
+      frame.record(STORE_ITSELF, CREATE_DATABASE).number(database.number).bytes(bytesFromText(database.name));
+      yield frame.take();
+      yield* dumpKeys(database, frame);
+    }
+    if (this.#byNumber.has(this.#numberMax) || this.#numberMax === STORE_ITSELF) return;
+    // The highest number was of a database that is gone: it must not be given away again while old frames name it.
+    frame.record(STORE_ITSELF, CREATE_DATABASE).number(this.#numberMax).bytes("");
+    frame.record(STORE_ITSELF, DROP_DATABASE).number(this.#numberMax);
+    yield frame.take();
+  }
+
+  /** Starts the active expiry cycle. The returned function stops it. */
+  startExpiryCycle(): () => void {
+    const { clock } = this.#context;
+    let cancel = (): void => {};
+    const sweep = (): void => {
+      for (const database of this.#byName.values()) database.sweepExpired();
+      cancel = clock.after(SWEEP_EVERY_MS, sweep);
+    };
+    cancel = clock.after(SWEEP_EVERY_MS, sweep);
+    return () => cancel();
+  }
+
+  #create(name: string, number: number): Database {
+    const database = new Database({ name, number, context: this.#context });
+    this.#byName.set(name, database);
+    this.#byNumber.set(number, database);
+    this.#numberMax = Math.max(this.#numberMax, number);
+    return database;
+  }
+
+  #drop(number: number): void {
+    const database = this.#byNumber.get(number);
+    assert(database !== undefined, `database ${number} exists when it is dropped`);
+    this.#byNumber.delete(number);
+    this.#byName.delete(database.name);
+  }
+}
+
+function* dumpKeys(database: Database, frame: FrameWriter): Generator<Uint8Array> {
+  const { entries, expiries } = database.keyspace;
+  const full: Uint8Array[] = [];
+  const record = (code: number): FrameWriter => {
+    if (frame.byteCount >= SNAPSHOT_FRAME_BYTES) full.push(Uint8Array.from(frame.take()));
+    return frame.record(database.number, code);
+  };
+  for (let slot = 0; slot < entries.size; slot += 1) {
+    const key = entries.keyAt(slot);
+    const value = entries.valueAt(slot);
+    typeOf(value).describe({ key, value: value as never, record });
+    const atMs = expiries.get(key);
+    if (atMs !== undefined) describeExpiry(record, key, atMs);
+    for (const done of full) yield done;
+    full.length = 0;
+  }
+  if (!frame.isEmpty) yield frame.take();
+}

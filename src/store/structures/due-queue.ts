@@ -1,0 +1,72 @@
+/**
+ * What falls due when: a binary heap of (moment, name), earliest first.
+ *
+ * A name whose moment changes is pushed again and its old entry stays behind;
+ * the owner knows the true moment of each name and skips the others. `rebuild`
+ * bounds what is left behind, so that memory stays within twice the live names.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+
+export class DueQueue {
+  #moments: number[] = [];
+  #names: Bytes[] = [];
+
+  get length(): number {
+    return this.#moments.length;
+  }
+
+  /** The earliest moment, or Infinity. */
+  get firstMs(): number {
+    return this.#moments[0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The name that belongs to `firstMs`. */
+  get firstName(): Bytes | undefined {
+    return this.#names[0];
+  }
+
+  push(ms: number, name: Bytes): void {
+    let hole = this.#moments.length;
+    this.#moments.push(ms);
+    this.#names.push(name);
+    while (hole > 0) {
+      const parent = (hole - 1) >> 1;
+      if ((this.#moments[parent] as number) <= ms) break;
+      this.#move(parent, hole);
+      hole = parent;
+    }
+    this.#moments[hole] = ms;
+    this.#names[hole] = name;
+  }
+
+  /** Removes the earliest entry. */
+  pop(): void {
+    const ms = this.#moments.pop();
+    const name = this.#names.pop();
+    if (ms === undefined || name === undefined || this.#moments.length === 0) return;
+    const count = this.#moments.length;
+    let hole = 0;
+    for (;;) {
+      let child = 2 * hole + 1;
+      if (child >= count) break;
+      if (child + 1 < count && (this.#moments[child + 1] as number) < (this.#moments[child] as number)) child += 1;
+      if ((this.#moments[child] as number) >= ms) break;
+      this.#move(child, hole);
+      hole = child;
+    }
+    this.#moments[hole] = ms;
+    this.#names[hole] = name;
+  }
+
+  /** Forgets every entry and takes these instead. */
+  rebuild(entries: Iterable<readonly [Bytes, number]>): void {
+    this.#moments = [];
+    this.#names = [];
+    for (const [name, ms] of entries) this.push(ms, name);
+  }
+
+  #move(from: number, to: number): void {
+    this.#moments[to] = this.#moments[from] as number;
+    this.#names[to] = this.#names[from] as Bytes;
+  }
+}

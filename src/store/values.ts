@@ -1,0 +1,63 @@
+/**
+ * The types a key can hold, one row each: what TYPE and OBJECT ENCODING say,
+ * how a value is copied, and the records that rebuild it in a snapshot.
+ */
+import type { Bytes } from "../kernel/bytes.ts";
+import type { FrameWriter } from "./frame.ts";
+import { describeHash } from "./mutations/hash.ts";
+import { describeString } from "./mutations/string.ts";
+import { parseInteger } from "./structures/number-text.ts";
+import { HashValue } from "./values/hash.ts";
+import { isString, type StringValue } from "./values/string.ts";
+
+export type Value = StringValue | HashValue;
+
+export interface ValueType<V extends Value = Value> {
+  /** As TYPE says it. */
+  readonly name: string;
+  readonly holds: (value: Value) => value is V;
+  /** As OBJECT ENCODING says it, by Redis' own bounds. */
+  readonly encoding: (value: V) => string;
+  /** A value that shares nothing changeable with the original. */
+  readonly copy: (value: V) => V;
+  /** Writes the records that rebuild the value at `key`; `next` may be called between two of them to end a frame. */
+  readonly describe: (description: Description<V>) => void;
+}
+
+export interface Description<V> {
+  readonly key: Bytes;
+  readonly value: V;
+  /** Opens a record. A long value asks for a new one each time some KiB are written, so that frames stay small. */
+  readonly record: (code: number) => FrameWriter;
+}
+
+/** Redis' limit for a string kept inside its object header. */
+const EMBEDDED_BYTES_MAX = 44;
+
+const stringType: ValueType<StringValue> = {
+  name: "string",
+  holds: isString,
+  encoding: (value) => {
+    if (typeof value !== "string") return "raw";
+    if (value.length <= 20 && parseInteger(value) !== undefined) return "int";
+    return value.length <= EMBEDDED_BYTES_MAX ? "embstr" : "raw";
+  },
+  copy: (value) => (typeof value === "string" ? value : value.copy()),
+  describe: describeString,
+};
+
+const hashType: ValueType<HashValue> = {
+  name: "hash",
+  holds: (value) => value instanceof HashValue,
+  encoding: (value) => (value.isCompact ? "listpack" : "hashtable"),
+  copy: (value) => value.copy(),
+  describe: describeHash,
+};
+
+export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType];
+
+/** The row of a value. */
+export function typeOf(value: Value): ValueType {
+  // The row that answers holds values of this very type, so asking it about this value is sound.
+  return (isString(value) ? stringType : hashType) as unknown as ValueType;
+}

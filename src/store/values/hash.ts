@@ -1,0 +1,174 @@
+/**
+ * A hash: fields and their values, and for some fields a moment they expire.
+ *
+ * A small hash is one flat array (name, value, name, value, …) in the order of
+ * insertion, searched from the front; beyond Redis' own bounds it becomes a
+ * dictionary and stays one.
+ *
+ * (1) Every name in `#expiries` is a field of the hash.
+ * (2) For each of them `#due` holds an entry with its moment, possibly among
+ *     stale entries; `#due` is at most twice as long as `#expiries`, plus a few.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { Dictionary } from "../structures/dictionary.ts";
+import { DueQueue } from "../structures/due-queue.ts";
+
+/** Redis' hash-max-listpack-entries and -value. */
+const COMPACT_FIELDS_MAX = 128;
+const COMPACT_BYTES_MAX = 64;
+/** Stale entries that are not worth a rebuild. */
+const DUE_SLACK = 16;
+
+export class HashValue {
+  readonly typeName = "hash";
+  readonly #hashSeed: Uint8Array;
+  #pairs: Bytes[] | undefined = [];
+  #table: Dictionary<Bytes> | undefined;
+  #expiries: Dictionary<number> | undefined;
+  #due: DueQueue | undefined;
+
+  constructor(hashSeed: Uint8Array) {
+    this.#hashSeed = hashSeed;
+  }
+
+  get size(): number {
+    return this.#table !== undefined ? this.#table.size : this.#compact.length / 2;
+  }
+
+  get isCompact(): boolean {
+    return this.#table === undefined;
+  }
+
+  get(field: Bytes): Bytes | undefined {
+    if (this.#table !== undefined) return this.#table.get(field);
+    const index = this.#indexOf(field);
+    return index < 0 ? undefined : this.#compact[index + 1];
+  }
+
+  has(field: Bytes): boolean {
+    return this.#table !== undefined ? this.#table.has(field) : this.#indexOf(field) >= 0;
+  }
+
+  /** True if the field is new. The field's expiry is left as it is. */
+  set(field: Bytes, value: Bytes): boolean {
+    if (this.#table !== undefined) return this.#table.set(field, value);
+    const pairs = this.#compact;
+    const index = this.#indexOf(field);
+    if (index >= 0) pairs[index + 1] = value;
+    else pairs.push(field, value);
+    if (pairs.length > 2 * COMPACT_FIELDS_MAX || field.length > COMPACT_BYTES_MAX || value.length > COMPACT_BYTES_MAX)
+      this.#enlarge();
+    return index < 0;
+  }
+
+  /** True if the field was there. */
+  delete(field: Bytes): boolean {
+    this.clearExpiry(field); // keeps (1)
+    if (this.#table !== undefined) return this.#table.delete(field);
+    const index = this.#indexOf(field);
+    if (index >= 0) this.#compact.splice(index, 2);
+    return index >= 0;
+  }
+
+  /** The field at a place in 0 … size - 1, in no particular order. */
+  fieldAt(place: number): Bytes {
+    return this.#table !== undefined ? this.#table.keyAt(place) : (this.#compact[2 * place] as Bytes);
+  }
+
+  valueAt(place: number): Bytes {
+    return this.#table !== undefined ? this.#table.valueAt(place) : (this.#compact[2 * place + 1] as Bytes);
+  }
+
+  /** One step of a SCAN: visits some places and returns the next cursor, 0 at the end. */
+  scan(cursor: number, visit: (place: number) => void): number {
+    if (this.#table !== undefined) return this.#table.scan(cursor, visit);
+    for (let place = 0; place < this.size; place += 1) visit(place);
+    return 0;
+  }
+
+  /** The moment the field expires, in ms, or undefined. */
+  expiryOf(field: Bytes): number | undefined {
+    return this.#expiries?.get(field);
+  }
+
+  /** The field must exist. */
+  setExpiry(field: Bytes, atMs: number): void {
+    this.#expiries ??= new Dictionary(this.#hashSeed);
+    this.#due ??= new DueQueue();
+    this.#expiries.set(field, atMs);
+    this.#due.push(atMs, field);
+    // keeps (2)
+    if (this.#due.length > 2 * this.#expiries.size + DUE_SLACK) this.#due.rebuild(this.#expiringFields());
+  }
+
+  /** True if the field had an expiry. */
+  clearExpiry(field: Bytes): boolean {
+    if (this.#expiries === undefined || !this.#expiries.delete(field)) return false;
+    if (this.#expiries.size === 0) {
+      this.#expiries = undefined;
+      this.#due = undefined;
+    }
+    return true;
+  }
+
+  get hasExpiries(): boolean {
+    return this.#expiries !== undefined;
+  }
+
+  /** The earliest moment any field expires, or Infinity. */
+  get nextDueMs(): number {
+    const due = this.#due;
+    if (due === undefined) return Number.POSITIVE_INFINITY;
+    for (let name = due.firstName; name !== undefined; name = due.firstName) {
+      if (this.#expiries?.get(name) === due.firstMs) return due.firstMs;
+      due.pop(); // stale
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** The field that expires first, if its time is before `nowMs`. */
+  findDue(nowMs: number): Bytes | undefined {
+    return this.nextDueMs < nowMs ? this.#due?.firstName : undefined;
+  }
+
+  copy(): HashValue {
+    return this.copyWithoutDue(Number.NEGATIVE_INFINITY);
+  }
+
+  /** A hash of its own with the fields whose time is not before `nowMs`. */
+  copyWithoutDue(nowMs: number): HashValue {
+    const copy = new HashValue(this.#hashSeed);
+    for (let place = 0; place < this.size; place += 1) {
+      const field = this.fieldAt(place);
+      const atMs = this.expiryOf(field);
+      if (atMs !== undefined && atMs < nowMs) continue;
+      copy.set(field, this.valueAt(place));
+      if (atMs !== undefined) copy.setExpiry(field, atMs);
+    }
+    return copy;
+  }
+
+  get #compact(): Bytes[] {
+    return this.#pairs as Bytes[];
+  }
+
+  #indexOf(field: Bytes): number {
+    const pairs = this.#compact;
+    for (let index = 0; index < pairs.length; index += 2) if (pairs[index] === field) return index;
+    return -1;
+  }
+
+  #enlarge(): void {
+    const pairs = this.#compact;
+    const table = new Dictionary<Bytes>(this.#hashSeed);
+    for (let index = 0; index < pairs.length; index += 2) table.set(pairs[index] as Bytes, pairs[index + 1] as Bytes);
+    this.#table = table;
+    this.#pairs = undefined;
+  }
+
+  *#expiringFields(): Generator<readonly [Bytes, number]> {
+    const expiries = this.#expiries;
+    if (expiries === undefined) return;
+    for (let slot = 0; slot < expiries.size; slot += 1) yield [expiries.keyAt(slot), expiries.valueAt(slot)];
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * A string value: short ones are `Bytes`; one that is longer than a few KiB,
+ * or that is changed in place, is a `LargeString`, outside the JavaScript heap.
+ */
+import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
+import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
+
+export type StringValue = Bytes | LargeString;
+
+export function isString(value: unknown): value is StringValue {
+  return typeof value === "string" || value instanceof LargeString;
+}
+
+/** The form in which these bytes are kept. */
+export function stringFrom(bytes: Bytes): StringValue {
+  return bytes.length < LARGE_BYTES_MIN ? bytes : LargeString.from(bytes);
+}
+
+/** The form in which a view of somebody else's buffer is kept: always a copy. */
+export function stringFromBuffer(buffer: Buffer): StringValue {
+  return buffer.length < LARGE_BYTES_MIN ? bytesFrom(buffer) : LargeString.fromBuffer(buffer);
+}
+
+/** The whole value as bytes. */
+export function bytesOf(value: StringValue): Bytes {
+  return typeof value === "string" ? value : value.toBytes();
+}
+
+/** The whole value as a reply: a copy where the value may later change in place, since a reply may have to wait. */
+export function bulkOf(value: StringValue): Bytes | Buffer {
+  return typeof value === "string" ? value : value.toBuffer();
+}
