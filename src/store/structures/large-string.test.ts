@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { LargeString } from "./large-string.ts";
+
+test("what goes in comes out", () => {
+  for (const bytes of ["", "a", "\x00\xff\x80", "x".repeat(10_000)]) {
+    const string = LargeString.from(bytes);
+    assert.equal(string.length, bytes.length);
+    assert.equal(string.toBytes(), bytes);
+    assert.equal(string.toBuffer().latin1Slice(), bytes);
+    assert.equal(string.view.latin1Slice(), bytes);
+  }
+});
+
+test("setRange overwrites, extends, and fills a gap with zero bytes", () => {
+  const table: [string, number, string, string][] = [
+    ["Hello World", 6, "Redis", "Hello Redis"],
+    ["Hello", 5, " you", "Hello you"],
+    ["Hello", 3, "p me", "Help me"],
+    ["ab", 4, "c", "ab\x00\x00c"],
+    ["", 2, "\xff", "\x00\x00\xff"],
+    ["ab", 9, "", "ab"],
+  ];
+  for (const [before, offset, bytes, after] of table) {
+    const string = LargeString.from(before);
+    assert.equal(string.setRange(offset, bytes), after.length);
+    assert.equal(string.toBytes(), after);
+  }
+});
+
+test("a gap is zero even where old content was", () => {
+  const string = LargeString.from("x".repeat(100));
+  string.append("y".repeat(100));
+  const copy = string.copy();
+  copy.setRange(250, "z");
+  assert.equal(copy.toBytes(), `${"x".repeat(100)}${"y".repeat(100)}${"\x00".repeat(50)}z`);
+});
+
+test("padTo adds zero bytes and never cuts", () => {
+  const string = LargeString.from("ab");
+  assert.equal(string.padTo(4), 4);
+  assert.equal(string.padTo(1), 4);
+  assert.equal(string.toBytes(), "ab\x00\x00");
+});
+
+test("slice takes a part", () => {
+  const string = LargeString.from("0123456789");
+  string.append("abc");
+  assert.equal(string.slice(8, 11), "89a");
+  assert.equal(string.slice(12, 99), "c");
+  assert.equal(string.slice(3, 3), "");
+});
+
+test("a copy, a buffer and the source stay as they were when the string changes", () => {
+  const source = Buffer.from("abc");
+  const string = LargeString.fromBuffer(source);
+  const copy = string.copy();
+  const buffer = string.toBuffer();
+
+  string.setRange(0, "XYZ");
+
+  assert.equal(source.toString(), "abc");
+  assert.equal(copy.toBytes(), "abc");
+  assert.equal(buffer.toString(), "abc");
+});
+
+test("appending byte by byte allocates a logarithmic number of times", () => {
+  for (const [count, allocationsMax] of [
+    [1_000, 10],
+    [10_000, 13],
+    [100_000, 17],
+  ] as const) {
+    const string = LargeString.from("");
+    let allocations = 0;
+    let memoryBytes = string.memoryBytes;
+    for (let i = 0; i < count; i += 1) {
+      string.append("x");
+      if (string.memoryBytes !== memoryBytes) allocations += 1;
+      memoryBytes = string.memoryBytes;
+    }
+    assert.ok(allocations <= allocationsMax, `${count} appends: ${allocations} allocations`);
+    assert.ok(memoryBytes <= 2 * count, `${count} appends: ${memoryBytes} bytes held`);
+  }
+});
+
+test("random changes leave it as they leave a plain string", () => {
+  const bytes = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) });
+  const step = fc.tuple(fc.option(fc.nat(200)), bytes);
+  fc.assert(
+    fc.property(bytes, fc.array(step, { maxLength: 30 }), (first, steps) => {
+      const string = LargeString.from(first);
+      let plain = first;
+      for (const [offset, part] of steps) {
+        if (offset === null) {
+          string.append(part);
+          plain += part;
+        } else {
+          string.setRange(offset, part);
+          if (part !== "")
+            plain = plain.padEnd(offset, "\x00").slice(0, offset) + part + plain.slice(offset + part.length);
+        }
+      }
+      assert.equal(string.toBytes(), plain);
+      assert.equal(string.length, plain.length);
+    }),
+  );
+});
