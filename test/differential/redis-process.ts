@@ -1,0 +1,227 @@
+/**
+ * A private redis-server for comparing answers: started on a free loopback
+ * port as a child process without persistence, spoken to in RESP2 over one
+ * connection, stopped by its own process handle.
+ *
+ * Bytes are latin1 strings on both ways, as inside the store. Replies mirror
+ * `src/store/reply.ts`, so that a test may compare them with `deepEqual`.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+export type RawReply =
+  | string
+  | number
+  | bigint
+  | null
+  | readonly RawReply[]
+  | { readonly kind: "simple"; readonly text: string }
+  | { readonly kind: "error"; readonly error: { readonly text: string } }
+  | { readonly kind: "nil array" };
+
+export interface RedisProcess {
+  readonly port: number;
+  /** Sends one command and resolves with its reply; an error reply is a value. */
+  call(args: readonly string[]): Promise<RawReply>;
+  /** Sends all commands at once and resolves with their replies in order. */
+  pipeline(commands: readonly (readonly string[])[]): Promise<RawReply[]>;
+  /** Ends the server and resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** Why tests against a real Redis cannot run here, or false: for the `skip` option of `test`. */
+export const redisMissing: string | false = findRedis() ? false : "redis-server is not on the PATH";
+
+const START_ATTEMPTS_MAX = 5;
+const START_MS_MAX = 10_000;
+/** Commands in flight at a time: enough to fill the connection, few enough for both socket buffers. */
+const PIPELINE_COUNT_MAX = 1_000;
+
+/** Starts a server with the default configuration plus `settings` (`["--maxmemory", "1mb"]`). */
+export async function startRedis(settings: readonly string[] = []): Promise<RedisProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(await freePort(), settings);
+    } catch (cause) {
+      // Somebody else may have taken the port between our look and the server's.
+      if (attempt === START_ATTEMPTS_MAX) throw new Error("redis-server does not start", { cause });
+    }
+  }
+}
+
+function findRedis(): boolean {
+  return (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, "redis-server")));
+}
+
+async function startOnce(port: number, settings: readonly string[]): Promise<RedisProcess> {
+  const folder = mkdtempSync(join(tmpdir(), "redis-"));
+  const child = spawn(
+    "redis-server",
+    ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder, ...settings],
+    { stdio: ["ignore", "pipe", "ignore"] },
+  );
+  // A test that dies must not leave a server behind.
+  const killWithUs = (): void => void child.kill("SIGKILL");
+  process.once("exit", killWithUs);
+  const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const stop = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await gone;
+    process.removeListener("exit", killWithUs);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(child);
+    const connection = await openConnection(port);
+    return {
+      port,
+      call: async (args) => (await connection.send([args]))[0] as RawReply,
+      pipeline: (commands) => connection.send(commands),
+      stop: async () => {
+        connection.close();
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Resolves when the server says that it accepts connections. */
+function untilReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    const limit = setTimeout(() => reject(new Error(`no word of readiness: ${output}`)), START_MS_MAX);
+    child.once("error", reject);
+    child.once("close", () => reject(new Error(`ended: ${output}`)));
+    child.stdout?.on("data", (chunk: Buffer) => {
+      output += chunk.latin1Slice();
+      if (!output.includes("Ready to accept connections")) return;
+      clearTimeout(limit);
+      child.stdout?.removeAllListeners("data").resume();
+      resolve();
+    });
+    child.once("close", () => clearTimeout(limit));
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+interface Connection {
+  send(commands: readonly (readonly string[])[]): Promise<RawReply[]>;
+  close(): void;
+}
+
+interface Waiting {
+  readonly count: number;
+  readonly replies: RawReply[];
+  readonly resolve: (replies: RawReply[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+async function openConnection(port: number): Promise<Connection> {
+  const socket = await new Promise<Socket>((resolve, reject) => {
+    const opening = connect(port, "127.0.0.1", () => resolve(opening));
+    opening.once("error", reject);
+  });
+  socket.setNoDelay(true);
+  const waiting: Waiting[] = [];
+  let unread: Buffer = Buffer.alloc(0);
+  let closed: Error | undefined;
+
+  socket.on("data", (chunk: Buffer) => {
+    unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk]);
+    let at = 0;
+    while (waiting.length > 0) {
+      const read = readReply(unread, at);
+      if (read === undefined) break;
+      at = read.end;
+      const first = waiting[0] as Waiting;
+      first.replies.push(read.reply);
+      if (first.replies.length === first.count) {
+        waiting.shift();
+        first.resolve(first.replies);
+      }
+    }
+    unread = unread.subarray(at);
+  });
+  const fail = (error: Error): void => {
+    closed = error;
+    for (const one of waiting.splice(0)) one.reject(error);
+  };
+  socket.on("error", fail);
+  socket.on("close", () => fail(new Error("the connection to redis-server is closed")));
+
+  const sendSome = (commands: readonly (readonly string[])[]): Promise<RawReply[]> =>
+    new Promise((resolve, reject) => {
+      if (closed !== undefined) return reject(closed);
+      waiting.push({ count: commands.length, replies: [], resolve, reject });
+      socket.write(commands.map(encode).join(""), "latin1");
+    });
+  return {
+    async send(commands) {
+      const replies: RawReply[] = [];
+      for (let start = 0; start < commands.length; start += PIPELINE_COUNT_MAX)
+        replies.push(...(await sendSome(commands.slice(start, start + PIPELINE_COUNT_MAX))));
+      return replies;
+    },
+    close: () => void socket.destroy(),
+  };
+}
+
+function encode(args: readonly string[]): string {
+  return `*${args.length}\r\n${args.map((arg) => `$${arg.length}\r\n${arg}\r\n`).join("")}`;
+}
+
+/** The reply that starts at `at` and where it ends, or undefined if it is not all there. */
+function readReply(buffer: Buffer, at: number): { reply: RawReply; end: number } | undefined {
+  const lineEnd = buffer.indexOf("\r\n", at, "latin1");
+  if (lineEnd < 0) return undefined;
+  const line = buffer.latin1Slice(at + 1, lineEnd);
+  const end = lineEnd + 2;
+  switch (buffer[at]) {
+    case 0x2b: // +
+      return { reply: { kind: "simple", text: line }, end };
+    case 0x2d: // -
+      return { reply: { kind: "error", error: { text: line } }, end };
+    case 0x3a: // :
+      return { reply: Number.isSafeInteger(Number(line)) ? Number(line) : BigInt(line), end };
+    case 0x24: {
+      // $
+      const length = Number(line);
+      if (length < 0) return { reply: null, end };
+      if (buffer.length < end + length + 2) return undefined;
+      return { reply: buffer.latin1Slice(end, end + length), end: end + length + 2 };
+    }
+    case 0x2a: {
+      // *
+      const count = Number(line);
+      if (count < 0) return { reply: { kind: "nil array" }, end };
+      const items: RawReply[] = [];
+      let next = end;
+      for (let i = 0; i < count; i += 1) {
+        const item = readReply(buffer, next);
+        if (item === undefined) return undefined;
+        items.push(item.reply);
+        next = item.end;
+      }
+      return { reply: items, end: next };
+    }
+    default:
+      throw new Error(`not a RESP2 reply: ${buffer.latin1Slice(at, at + 40)}`);
+  }
+}
