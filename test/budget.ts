@@ -1,0 +1,37 @@
+/**
+ * How long the random suites may take: one table for the whole product, so that
+ * `npm test` stays below five minutes on two cores however much is added. A new
+ * suite takes its time from the others, not from the clock on the wall.
+ *
+ * Three sizes, chosen by `LARDER_TEST_SIZE` (`tools/run-tests.ts` sets it):
+ * `ok` and `test` draw time, `proof` runs the counts that were agreed.
+ */
+import { assert } from "../src/kernel/assert.ts";
+
+export interface Budget {
+  readonly suite: string;
+  /** What is counted. */
+  readonly unit: string;
+  /** Time for one test of the suite in `npm test`, in ms. */
+  readonly testMs: number;
+  /** What `npm run proof` runs, whatever it takes. */
+  readonly proofCount: number;
+}
+
+export const budgets: readonly Budget[] = [
+  { suite: "differential", unit: "commands for each family", testMs: 3_000, proofCount: 200_000 },
+  { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
+  { suite: "kill-rounds", unit: "kill -9 rounds of the real program", testMs: 15_000, proofCount: 100 },
+];
+
+/** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */
+export const TEST_MS_MAX = 120_000;
+
+/** How much a suite may do now: a time or a count. */
+export type Allowance = { readonly budgetMs: number } | { readonly count: number };
+
+export function allowanceOf(suite: string): Allowance {
+  const budget = budgets.find((row) => row.suite === suite);
+  assert(budget !== undefined, `suite ${suite} has a row in the table of budgets`);
+  return process.env["LARDER_TEST_SIZE"] === "proof" ? { count: budget.proofCount } : { budgetMs: budget.testMs };
+}

@@ -1,0 +1,193 @@
+/** House rules that a linter cannot say. Each failure names the file and the remedy. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { test } from "node:test";
+import { budgets, TEST_MS_MAX } from "./budget.ts";
+
+/** Room to rooms it may import. Start-up (`main.ts`, `program/`, files directly in `src/`) wires them all. */
+const mayImport: Record<string, readonly string[]> = {
+  kernel: [],
+  store: ["kernel"],
+  vector: ["kernel"],
+  messaging: ["kernel"],
+  persistence: ["kernel"],
+  edge: ["kernel", "store", "vector", "messaging"],
+};
+const STARTUP = "program";
+
+interface Source {
+  /** From the root of the repository. */
+  path: string;
+  room: string;
+  text: string;
+  lines: number;
+  isTest: boolean;
+}
+
+function sourcesIn(folder: string): Source[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.(?:ts|cjs)$/.test(path) && !path.includes("node_modules"))
+    .map((path) => {
+      const text = readFileSync(`${folder}/${path}`, "utf8");
+      const room = path.includes("/") ? (path.split("/")[0] ?? "") : STARTUP;
+      return {
+        path: `${folder}/${path}`,
+        room,
+        text,
+        lines: text.split("\n").length,
+        isTest: /\.test\.ts$/.test(path),
+      };
+    });
+}
+
+const sources = sourcesIn("src");
+const products = sources.filter((source) => !source.isTest);
+const everything = ["src", "test", "bench", "tools", "bin"].flatMap(sourcesIn);
+
+/** The text without comments and strings, so that a rule does not stumble over a word in a sentence. */
+function codeOf(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/(^|[^:])\/\/.*$/gm, "$1")
+    .replace(/"(?:[^"\\\n]|\\.)*"/g, '""');
+}
+
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\()"([^"]+)"/g)].map((match) => match[1] ?? "");
+}
+
+test("every file is in a room that ARCHITECTURE.md knows", () => {
+  for (const { path, room } of sources)
+    assert.ok(room === STARTUP || Object.hasOwn(mayImport, room), `${path}: there is no room ${room}/`);
+});
+
+test("a room imports only the rooms that ARCHITECTURE.md allows", () => {
+  for (const { path, room, text, isTest } of sources) {
+    if (room === STARTUP || isTest) continue;
+    for (const target of importsOf(text)) {
+      const depth = path.split("/").length - 2;
+      const [, up = "", targetRoom = ""] = /^((?:\.\.\/)+)([a-z]+)(?:\/|\.ts$)/.exec(target) ?? [];
+      if (up.length / 3 !== depth) continue;
+      assert.ok(
+        targetRoom === room || mayImport[room]?.includes(targetRoom),
+        `${path}: ${room}/ may not import ${targetRoom}/`,
+      );
+    }
+  }
+});
+
+test("only kernel/ reads the real clock or the real dice", () => {
+  for (const { path, room, text } of products) {
+    if (room === "kernel") continue;
+    const found =
+      /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|randomBytes)\(|new Date\(\)/.exec(
+        codeOf(text),
+      );
+    assert.equal(found, null, `${path}: ${found?.[0]} is not for a room; take a Clock or a Random`);
+  }
+});
+
+test("only persistence/ and start-up touch files, only edge/ and start-up know sockets", () => {
+  const rules = [
+    { modules: /^node:(?:fs|fs\/promises|sqlite)$/, rooms: ["persistence", STARTUP] },
+    { modules: /^(?:node:(?:net|http|https|http2|dgram|tls|dns)|undici)/, rooms: ["edge", STARTUP] },
+  ];
+  for (const { path, room, text } of products) {
+    for (const target of importsOf(text)) {
+      const rule = rules.find((candidate) => candidate.modules.test(target));
+      assert.ok(rule === undefined || rule.rooms.includes(room), `${path}: ${room}/ may not import ${target}`);
+    }
+  }
+});
+
+test("only respond.ts and the transports know HTTP status numbers of failures", () => {
+  for (const { path, room, text } of products) {
+    if (room === "edge" || room === STARTUP) continue;
+    const found = /\bstatus(?:Code)?\s*[:=]\s*[1-5]\d\d\b/.exec(codeOf(text));
+    assert.equal(found, null, `${path}: ${found?.[0]}: throw a typed error and let edge/respond.ts choose the status`);
+  }
+});
+
+test("only mutations/ changes the tables of a keyspace", () => {
+  for (const { path, room, text } of products) {
+    if (room !== "store" || path.includes("/mutations/") || path.includes("/structures/")) continue;
+    const found = /\b(?:entries|expiries|fieldExpiryKeys)\.(?:set|insert|delete|removeAt|clear|setValueAt)\(/.exec(
+      codeOf(text),
+    );
+    const ownTable = path.endsWith("values/hash.ts");
+    assert.ok(found === null || ownTable, `${path}: ${found?.[0]} belongs into a function in mutations/`);
+  }
+});
+
+test("user text becomes neither code nor a regular expression", () => {
+  for (const { path, text } of products) {
+    const found = /\bnew Function\(|\beval\(|\bnew RegExp\(|node:vm/.exec(text);
+    assert.equal(found, null, `${path}: ${found?.[0]}`);
+  }
+});
+
+test("files are named for what they hold", () => {
+  for (const { path } of everything) {
+    const name = basename(path).replace(/\..*$/, "");
+    assert.doesNotMatch(name, /^(?:utils?|helpers?|common|types|misc|index)$|manager/, `${path}: name what it holds`);
+    assert.match(name, /^[a-z0-9]+(?:-[a-z0-9]+)*$/, `${path}: kebab-case`);
+  }
+});
+
+test("no file is long enough to hold two ideas", () => {
+  for (const { path, lines } of everything) assert.ok(lines <= 800, `${path}: ${lines} lines; split it`);
+});
+
+test("a file says at its top what it is", () => {
+  for (const { path, text, isTest } of sources) {
+    if (isTest) continue;
+    assert.match(
+      text,
+      /^(?:#!.*\n)?\/\*\*|^"use strict";/,
+      `${path}: open with a comment that says what the file is for`,
+    );
+  }
+});
+
+test("nothing is left to do in main", () => {
+  for (const { path, text } of everything) {
+    if (path === "test/tidy.test.ts") continue;
+    const found = /\b(?:TODO|FIXME|XXX|HACK)\b/.exec(text);
+    assert.equal(found, null, `${path}: ${found?.[0]}; do it or write it down where users can read it`);
+  }
+});
+
+test("types are told, not forced: no any, no suppressed checks", () => {
+  for (const { path, text } of everything) {
+    if (path === "test/tidy.test.ts") continue;
+    const found = /@ts-(?:ignore|nocheck|expect-error)|:\s*any\b|\bas any\b|biome-ignore-all/.exec(text);
+    assert.equal(found, null, `${path}: ${found?.[0]}`);
+  }
+});
+
+test("a test neither sleeps nor is skipped for good nor runs alone", () => {
+  for (const { path, text, isTest } of everything) {
+    if (!isTest && !path.startsWith("test/")) continue;
+    if (path === "test/tidy.test.ts") continue;
+    const found =
+      /\b(?:test|it|describe)\.only\(|\bskip:\s*true\b|\bonly:\s*true\b|timers\/promises|setTimeout\(resolve/.exec(
+        codeOf(text),
+      );
+    assert.equal(found, null, `${path}: ${found?.[0]}; await an event or advance a clock`);
+  }
+});
+
+test("the random suites together stay within their share of npm test", () => {
+  const sumMs = budgets.reduce((sum, { testMs }) => sum + testMs, 0);
+  assert.ok(sumMs <= TEST_MS_MAX, `the budgets add up to ${sumMs} ms; the table allows ${TEST_MS_MAX}`);
+});
+
+test("the repository names no registry and no folder outside itself", () => {
+  const listed = ["package.json", "package-lock.json", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ".ci/run"];
+  const hosts = new RegExp(["registry\\.npmjs", "deb\\.debian", "\\/work\\/", "\\/farm\\/"].join("|"));
+  for (const { path, text } of [...everything, ...listed.map((path) => ({ path, text: readFileSync(path, "utf8") }))]) {
+    if (path === "test/tidy.test.ts") continue;
+    assert.doesNotMatch(text, hosts, path);
+  }
+});

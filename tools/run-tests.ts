@@ -1,0 +1,56 @@
+/**
+ * The three sizes of the test run.
+ *
+ *     ok      format, lint, types, house rules, unit and conformance tests   (at most 2 minutes on two cores)
+ *     test    ok, and the whole server: sdk, differential, simulation        (at most 5 minutes)
+ *     proof   the random suites with the counts that were agreed             (at most 40 minutes)
+ *
+ * Run: node tools/run-tests.ts <size>
+ */
+import { spawn } from "node:child_process";
+
+interface Step {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+const statics: readonly Step[] = [
+  { name: "format and lint", command: ["biome", "check", "--error-on-warnings"] },
+  { name: "types", command: ["tsc", "-p", "."] },
+];
+
+const UNIT = ["src/**/*.test.ts", "test/tidy.test.ts", "test/conformance/**/*.test.ts"];
+const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
+const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
+
+const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[] }> = {
+  ok: { steps: statics, tests: UNIT },
+  test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM] },
+  proof: { steps: [], tests: RANDOM },
+};
+
+const size = process.argv[2] ?? "";
+const plan = Object.hasOwn(sizes, size) ? sizes[size] : undefined;
+if (plan === undefined) {
+  console.error(`Unknown size: ${size}. Sizes: ${Object.keys(sizes).join(", ")}`);
+  process.exit(2);
+}
+
+const startMs = performance.now();
+const outcomes = await Promise.all(plan.steps.map((step) => run(step.name, step.command)));
+if (outcomes.some((code) => code !== 0)) process.exit(1);
+const code = await run("tests", ["node", "--test", "--test-concurrency=2", ...plan.tests]);
+console.log(`${size}: ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
+process.exit(code);
+
+function run(name: string, command: readonly string[]): Promise<number> {
+  const [program = "", ...rest] = command;
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, rest, { stdio: "inherit", env: { ...process.env, LARDER_TEST_SIZE: size } });
+    child.on("error", reject);
+    child.on("close", (exitCode) => {
+      if (exitCode !== 0) console.error(`${name} failed`);
+      resolve(exitCode ?? 1);
+    });
+  });
+}
