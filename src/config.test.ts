@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseConfiguration } from "./config.ts";
+
+const keys = new Set(["host", "cors", "storePort", "allowDestination"]);
+
+function problemsOf(value: unknown): readonly string[] {
+  return parseConfiguration(typeof value === "string" ? value : JSON.stringify(value), keys).problems;
+}
+
+const USER_TOKEN = Buffer.from('{"UserID":"a","Password":"b"}').toString("base64");
+
+test("a whole file: settings as text, tenants with their place", () => {
+  const { configuration, problems } = parseConfiguration(
+    JSON.stringify({
+      host: "127.0.0.2",
+      cors: false,
+      storePort: 0,
+      allowDestination: ["10.0.0.0/8", "*.test"],
+      store: { databases: [{ name: "main", token: "aaa", readOnlyToken: "bbb" }, { name: "other" }] },
+      vector: { indexes: [{ name: "docs", type: "HYBRID", dimension: 384, similarity: "DOT_PRODUCT", token: "ccc" }] },
+      messaging: { users: [{ name: "main", token: USER_TOKEN, currentSigningKey: "sig_1" }] },
+      admin: { token: "ddd" },
+    }),
+    keys,
+  );
+
+  assert.deepEqual(problems, []);
+  assert.deepEqual(Object.fromEntries(configuration.settings), {
+    host: "127.0.0.2",
+    cors: "off",
+    storePort: "0",
+    allowDestination: "10.0.0.0/8,*.test",
+  });
+  assert.deepEqual(configuration.databases, [
+    { name: "main", token: "aaa", readOnlyToken: "bbb", path: "store.databases[0]" },
+    { name: "other", path: "store.databases[1]" },
+  ]);
+  assert.deepEqual(configuration.indexes, [
+    {
+      name: "docs",
+      token: "ccc",
+      path: "vector.indexes[0]",
+      type: "HYBRID",
+      dimension: 384,
+      similarity: "DOT_PRODUCT",
+    },
+  ]);
+  assert.deepEqual(configuration.users, [
+    { name: "main", token: USER_TOKEN, currentSigningKey: "sig_1", path: "messaging.users[0]" },
+  ]);
+  assert.equal(configuration.adminToken, "ddd");
+});
+
+const refused: readonly (readonly [input: unknown, problem: string])[] = [
+  ["[1]", "the file is not an object"],
+  ['{\n  "host": "secret-canary\n}', "is not JSON: line 2, column 25"],
+  [{ hots: "a" }, "hots is not a known key"],
+  ['{"__proto__": 1}', "__proto__ is not a known key"],
+  [{ host: { a: 1 } }, "host is not a text, a number, true, false or a list of texts"],
+  [{ store: [] }, "store is not an object"],
+  [{ store: { database: [] } }, "store.database is not a known key"],
+  [{ store: { databases: {} } }, "store.databases is not a list"],
+  [{ store: { databases: ["main"] } }, "store.databases[0] is not an object"],
+  [{ store: { databases: [{}] } }, "store.databases[0].name is missing"],
+  [{ store: { databases: [{ name: "a", tokn: "x" }] } }, "store.databases[0].tokn is not a known key"],
+  [{ store: { databases: [{ token: "x" }] } }, "store.databases[0].name is missing"],
+  [
+    { store: { databases: [{ name: "../x" }] } },
+    "store.databases[0].name is not a name of 1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit",
+  ],
+  [{ store: { databases: [{ name: "a", token: 7 }] } }, "store.databases[0].token is refused: it is not a text"],
+  [
+    { store: { databases: [{ name: "a", readOnlyToken: "secret canary" }] } },
+    "store.databases[0].readOnlyToken is refused: the token is not 1 to 512 visible ASCII characters without a space",
+  ],
+  [
+    { store: { databases: [{ name: "a" }, { name: "a" }] } },
+    "store.databases[1].name is the same as store.databases[0].name",
+  ],
+  [
+    {
+      store: {
+        databases: [
+          { name: "a", token: "secret-canary" },
+          { name: "b", readOnlyToken: "secret-canary" },
+        ],
+      },
+    },
+    "store.databases[1].readOnlyToken is the same as store.databases[0].token",
+  ],
+  [
+    { vector: { indexes: [{ name: "a", type: "FLAT" }] } },
+    "vector.indexes[0].type is not one of DENSE, SPARSE, HYBRID",
+  ],
+  [
+    { vector: { indexes: [{ name: "a", similarity: "L2" }] } },
+    "vector.indexes[0].similarity is not one of COSINE, EUCLIDEAN, DOT_PRODUCT",
+  ],
+  [
+    { vector: { indexes: [{ name: "a", dimension: 1.5 }] } },
+    "vector.indexes[0].dimension is not a whole number from 1 to 65536",
+  ],
+  [{ vector: { indexes: [{ name: "a", embedding: "m" }] } }, "vector.indexes[0].embedding is not an object"],
+  [{ vector: { indexes: [{ name: "a", sparseEmbedding: 1 }] } }, "vector.indexes[0].sparseEmbedding is not a text"],
+  [
+    { messaging: { users: [{ name: "a", token: "secret-canary" }] } },
+    'messaging.users[0].token is refused: the token is not base64 of {"UserID":"…","Password":"…"}',
+  ],
+  [
+    { messaging: { users: [{ name: "a", nextSigningKey: "secret-canary" }] } },
+    "messaging.users[0].nextSigningKey is refused: the signing key does not have the form sig_…",
+  ],
+  [
+    { admin: { token: "" } },
+    "admin.token is refused: the token is not 1 to 512 visible ASCII characters without a space",
+  ],
+  [{ admin: { tokens: 1 } }, "admin.tokens is not a known key"],
+];
+
+for (const [input, problem] of refused) {
+  test(`refused: ${problem}`, () => {
+    assert.deepEqual(problemsOf(input), [problem]);
+  });
+}
+
+test("S-09: no refusal shows a token", () => {
+  for (const [input] of refused) assert.doesNotMatch(problemsOf(input).join("\n"), /secret/);
+});

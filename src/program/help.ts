@@ -1,0 +1,59 @@
+/** `larder --help`, made from the settings table. */
+import { type Group, type Setting, settingList } from "./settings.ts";
+
+export const USAGE = [
+  ["larder serve", "durable: keeps everything in a data directory, with tokens of its own"],
+  ["larder dev", "for development: keeps nothing unless --data-dir is given, well-known tokens"],
+  ["larder check", "reads the configuration and the data directory, says what is wrong, and exits"],
+  ["larder --version", "prints the version"],
+] as const;
+
+export function helpText(version: string): string {
+  const lines = [`larder ${version}: a Redis-command store, a vector index and messaging over HTTP`, ""];
+  for (const [form, meaning] of USAGE) lines.push(`  ${form.padEnd(18)} ${meaning}`);
+  lines.push(
+    "",
+    "A setting is a flag (--name value), an environment variable or a key of the configuration file;",
+    "a flag beats the environment, the environment beats the file. Secrets have no flag; each may be",
+    "given as a file whose path stands in the variable with _FILE behind its name.",
+  );
+  for (const [group, rows] of settingGroups()) {
+    lines.push("", `${group}:`);
+    for (const row of rows) {
+      const names = [...(row.flag === undefined ? [] : [`${row.flag} ${row.argument}`]), row.environment.join(", ")];
+      lines.push(`  ${names.join("   ")}`, ...wrap(`${row.meaning} (${defaultMeaning(row)})`, 6));
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** The rows of the table under their groups, in its order. */
+export function settingGroups(): ReadonlyMap<Group, readonly Setting<unknown>[]> {
+  const groups = new Map<Group, Setting<unknown>[]>();
+  for (const [, row] of settingList) {
+    const rows = groups.get(row.group);
+    if (rows === undefined) groups.set(row.group, [row]);
+    else rows.push(row);
+  }
+  return groups;
+}
+
+export function defaultMeaning(row: Setting<unknown>): string {
+  return row.defaultMeaning ?? row.default ?? "none";
+}
+
+const LINE_LENGTH_MAX = 100;
+
+function wrap(text: string, indent: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent + line.length + 1 + word.length > LINE_LENGTH_MAX) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line].map((each) => " ".repeat(indent) + each);
+}

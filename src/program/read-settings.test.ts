@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type RunSettings, readSettings, type SettingsReading } from "./read-settings.ts";
+import { settingList } from "./settings.ts";
+
+interface Given {
+  words?: string;
+  environment?: Record<string, string>;
+  files?: Record<string, string>;
+}
+
+function read({ words = "serve", environment = {}, files = {} }: Given): SettingsReading {
+  return readSettings({
+    arguments: words.split(" ").filter((word) => word !== ""),
+    environment,
+    readFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error("no file"), { code: "ENOENT" });
+      return text;
+    },
+  });
+}
+
+function run(given: Given): RunSettings {
+  const reading = read(given);
+  assert.equal(reading.kind, "run", JSON.stringify(reading));
+  return (reading as { run: RunSettings }).run;
+}
+
+function problems(given: Given): readonly string[] {
+  const reading = read(given);
+  assert.equal(reading.kind, "refused");
+  return (reading as { problems: readonly string[] }).problems;
+}
+
+test("serve without anything: the defaults", () => {
+  const { settings, command } = run({});
+  assert.equal(command, "serve");
+  assert.deepEqual(Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)), {
+    dataDirectory: "./larder-data",
+    fsync: "everysec",
+    snapshots: true,
+    threads: "per-area",
+    host: "127.0.0.1",
+    storePort: 8079,
+    messagingPort: 8080,
+    vectorPort: 8081,
+    adminHost: "127.0.0.1",
+    adminPort: 8082,
+    destinations: "public",
+    allowedDestinations: [],
+    outboundMap: [],
+    requestBytesMax: 10_485_760,
+    headerBytesMax: 65_536,
+    cors: true,
+    queryToken: true,
+    shutdownGraceMs: 10_000,
+    logLevel: "info",
+    logFormat: "auto",
+  });
+});
+
+test("dev keeps nothing, runs in one thread and may call any destination", () => {
+  const { settings } = run({ words: "dev" });
+  assert.equal(settings.dataDirectory, undefined);
+  assert.equal(settings.threads, "one");
+  assert.equal(settings.destinations, "any");
+  assert.equal(settings.storePort, 8079);
+});
+
+test("a flag beats the environment, which beats the file, which beats the default", () => {
+  const files = { "l.json": '{"host":"10.0.0.3"}' };
+  const environment = { LARDER_CONFIG: "l.json", LARDER_HOST: "10.0.0.2" };
+
+  const flag = run({ words: "serve --host 10.0.0.1", environment, files });
+  assert.equal(flag.settings.host, "10.0.0.1");
+  assert.deepEqual(flag.origins.host, { source: "flag", place: "--host" });
+
+  const variable = run({ environment, files });
+  assert.equal(variable.settings.host, "10.0.0.2");
+  assert.deepEqual(variable.origins.host, { source: "environment", place: "LARDER_HOST" });
+
+  const file = run({ words: "serve --config=l.json", files });
+  assert.equal(file.settings.host, "10.0.0.3");
+  assert.deepEqual(file.origins.host, { source: "file", place: "host in l.json" });
+
+  assert.deepEqual(run({}).origins.host, { source: "default", place: "--host" });
+});
+
+test("every setting can be given by its flag or variable, and refuses nonsense by that name", () => {
+  const anyText = new Set(["config", "dataDirectory"]);
+  for (const [name, row] of settingList) {
+    const variable = row.environment[0] ?? "";
+    const place = row.flag ?? variable;
+    const bad = row.flag === undefined ? { environment: { [variable]: "ä" } } : { words: `serve ${row.flag} ,=!` };
+    if (!anyText.has(name)) {
+      const [problem = ""] = problems(bad);
+      assert.ok(problem.startsWith(`${place}: `), `${name}: ${problem}`);
+    }
+  }
+});
+
+const values: readonly (readonly [words: string, name: string, value: unknown])[] = [
+  ["--store-port 0", "storePort", 0],
+  ["--store-port=65535", "storePort", 65_535],
+  ["--port 3000", "port", 3_000],
+  ["--port off", "port", undefined],
+  ["--fsync always", "fsync", "always"],
+  ["--snapshots off", "snapshots", false],
+  ["--host ::1", "host", "::1"],
+  ["--host localhost", "host", "localhost"],
+  [
+    "--max-request-size 100",
+    "refused",
+    '--max-request-size: "100" is not a size from 1kb to 512mb, such as 512kb or 10mb',
+  ],
+  ["--max-request-size 20MB", "requestBytesMax", 20_971_520],
+  ["--daily-request-limit 10000", "requestsPerDayMax", 10_000],
+  ["--daily-request-limit off", "requestsPerDayMax", undefined],
+  ["--heap-limit 2gb", "heapBytesMax", 2_147_483_648],
+  ["--heap-limit auto", "heapBytesMax", undefined],
+  ["--shutdown-grace 500ms", "shutdownGraceMs", 500],
+  [
+    "--allow-destination 169.254.169.254,fd00::/8,*.Test,a.b",
+    "allowedDestinations",
+    ["169.254.169.254", "fd00::/8", "*.test", "a.b"],
+  ],
+  [
+    "--outbound-map a.test=127.0.0.1:80,*.b=[::1]:81",
+    "outboundMap",
+    [
+      { host: "a.test", address: "127.0.0.1", port: 80 },
+      { host: "*.b", address: "::1", port: 81 },
+    ],
+  ],
+  ["--store-port 65536", "refused", '--store-port: "65536" is not a port from 0 to 65535'],
+  ["--store-port 0x10", "refused", '--store-port: "0x10" is not a port from 0 to 65535'],
+  ["--store-port=", "refused", '--store-port: "" is not a port from 0 to 65535'],
+  ["--fsync sometimes", "refused", '--fsync: "sometimes" is not one of always, everysec, no'],
+  ["--cors yes", "refused", '--cors: "yes" is not one of on, off'],
+  ["--host a_b!", "refused", '--host: "a_b!" is not an IP address or a host name'],
+  ["--daily-request-limit 0", "refused", '--daily-request-limit: "0" is not a whole number from 1 to 9007199254740991'],
+  ["--shutdown-grace 10", "refused", '--shutdown-grace: "10" is not a time from 0ms to 10m, such as 500ms, 10s or 2m'],
+  [
+    "--allow-destination 10.0.0.0/33",
+    "refused",
+    '--allow-destination: "10.0.0.0/33" is not a CIDR block, an address, a host name or *.suffix',
+  ],
+  ["--outbound-map a=b:80", "refused", '--outbound-map: "a=b:80" is not host=address:port or *.suffix=address:port'],
+  ["--resp-port 6379", "refused", "--resp-port: this version does not speak RESP over TCP yet; leave it off"],
+  ["--store-port", "refused", "--store-port needs a value: --store-port <port>"],
+  ["--store-port --host ::1", "refused", "--store-port needs a value: --store-port <port>"],
+  ["--host ::1 --host ::1", "refused", "--host is given twice"],
+  ["--hots ::1", "refused", "Unknown flag --hots: larder --help lists the settings"],
+  ["--store-token=canary", "refused", "Unknown flag --store-token: larder --help lists the settings"],
+  ["now", "refused", 'Unknown argument "now": settings are given as --name value'],
+  [
+    "--port 80 --threads per-area",
+    "refused",
+    "--threads per-area and --port exclude each other: one port is served by one thread",
+  ],
+  ["--port 80 --store-port 81", "refused", "--port and --store-port exclude each other: one port serves all areas"],
+  [
+    "--threads one --heap-limit 1gb",
+    "refused",
+    "--heap-limit needs a thread per area: with one thread, set NODE_OPTIONS=--max-old-space-size=<MB>",
+  ],
+];
+
+for (const [words, name, value] of values) {
+  test(`${words} → ${typeof value === "string" ? value : JSON.stringify(value)}`, () => {
+    if (name === "refused") assert.deepEqual(problems({ words: `serve ${words}` }), [value]);
+    else assert.deepEqual((run({ words: `serve ${words}` }).settings as Record<string, unknown>)[name], value);
+  });
+}
+
+const commands: readonly (readonly [words: string, kind: string, problem?: string])[] = [
+  ["--help", "help"],
+  ["serve -h", "help"],
+  ["--version", "version"],
+  ["", "refused", "Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)"],
+  ["start", "refused", 'Unknown command "start": it is serve, dev or check'],
+];
+
+for (const [words, kind, problem] of commands) {
+  test(`larder ${words} → ${kind}`, () => {
+    const reading = read({ words });
+    assert.equal(reading.kind, kind);
+    if (reading.kind === "refused") assert.deepEqual(reading.problems, [problem]);
+  });
+}
+
+test("one port serves all areas in one thread", () => {
+  assert.equal(run({ words: "serve --port 0" }).settings.threads, "one");
+  assert.equal(run({ environment: { PORT: "0" } }).settings.threads, "one");
+  assert.equal(run({ environment: { PORT: "1", LARDER_PORT: "2" } }).settings.port, 2);
+});
+
+test("an area's port that is given at a better place than the one port turns that form off", () => {
+  const { settings } = run({ words: "serve --store-port 81", environment: { PORT: "80" } });
+  assert.equal(settings.port, undefined);
+  assert.equal(settings.storePort, 81);
+  assert.equal(settings.threads, "per-area");
+});
+
+test("an unknown variable is refused by name, and its value is not shown", () => {
+  assert.deepEqual(problems({ environment: { LARDER_STORE_TOKN: "canary" } }), [
+    "Unknown environment variable LARDER_STORE_TOKN: larder --help lists the settings",
+  ]);
+});
+
+test("what Kubernetes sets for a service named larder is not taken for settings", () => {
+  const { settings } = run({
+    environment: {
+      LARDER_PORT: "tcp://10.0.0.1:8079",
+      LARDER_SERVICE_HOST: "10.0.0.1",
+      LARDER_SERVICE_PORT: "8079",
+      LARDER_SERVICE_PORT_HTTP: "8079",
+      LARDER_PORT_8079_TCP: "tcp://10.0.0.1:8079",
+      LARDER_PORT_8079_TCP_ADDR: "10.0.0.1",
+      LARDER_STORE_SERVICE_HOST: "10.0.0.2",
+    },
+  });
+  assert.equal(settings.port, undefined);
+});
+
+test("a variable that is set to nothing counts as not set", () => {
+  assert.equal(run({ environment: { LARDER_HOST: "", PORT: "" } }).settings.host, "127.0.0.1");
+});
+
+test("a secret may be given as a file, without the line break at its end", () => {
+  const { settings, origins } = run({
+    environment: { LARDER_STORE_TOKEN_FILE: "/run/t", LARDER_ADMIN_TOKEN: "abc" },
+    files: { "/run/t": "token-from-file\n" },
+  });
+  assert.equal(settings.storeToken, "token-from-file");
+  assert.equal(origins.storeToken.place, "LARDER_STORE_TOKEN_FILE");
+  assert.equal(settings.adminToken, "abc");
+});
+
+test("a secret that is given twice, or whose file is missing, is refused", () => {
+  assert.deepEqual(
+    problems({
+      environment: { LARDER_STORE_TOKEN: "a", LARDER_STORE_TOKEN_FILE: "t", LARDER_ADMIN_TOKEN_FILE: "/no" },
+      files: { t: "b" },
+    }),
+    [
+      "LARDER_STORE_TOKEN and LARDER_STORE_TOKEN_FILE are both set: keep one of them",
+      "LARDER_ADMIN_TOKEN_FILE: there is no file /no",
+    ],
+  );
+});
+
+test("mistakes in the file are named with the file, all at once", () => {
+  assert.deepEqual(
+    problems({
+      words: "serve --config l.json",
+      files: { "l.json": '{"hots":"x","store":{"databases":[{"name":""}]}}' },
+    }).map((problem) => problem.slice(0, 45)),
+    ["l.json: hots is not a known key", "l.json: store.databases[0].name is not a name"],
+  );
+  assert.deepEqual(problems({ words: "serve --config l.json", files: { "l.json": '{"storePort":70000}' } }), [
+    'storePort in l.json: "70000" is not a port from 0 to 65535',
+  ]);
+  assert.deepEqual(problems({ words: "serve --config no.json" }), ["Configuration file: there is no file no.json"]);
+});
+
+test("the admin token may stand in the file", () => {
+  const { settings, origins } = run({
+    words: "serve --config l.json",
+    files: { "l.json": '{"admin":{"token":"abc"}}' },
+  });
+  assert.equal(settings.adminToken, "abc");
+  assert.equal(origins.adminToken.place, "admin.token in l.json");
+});
+
+test("no flag, variable or file key belongs to two settings", () => {
+  const names = settingList
+    .flatMap(([, row]) => [row.flag, row.fileKey, ...row.environment])
+    .filter((name) => name !== undefined);
+  assert.equal(new Set(names).size, names.length);
+});

@@ -1,0 +1,273 @@
+/**
+ * From arguments, environment and configuration file to settings.
+ *
+ * A flag beats the environment, which beats the file, which beats the default.
+ * Everything that is not understood is refused by name, all of it at once, so
+ * that nobody has to start three times to find three mistakes.
+ */
+import { type Configuration, emptyConfiguration, parseConfiguration } from "../config.ts";
+import { type Command, type Setting, type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
+import { BadValue } from "./values.ts";
+
+export interface SettingsInput {
+  /** The arguments behind the program's name. */
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The whole text of a file; throws as `readFileSync` does. */
+  readonly readFile: (path: string) => string;
+}
+
+export type Source = "flag" | "environment" | "file" | "default";
+
+export interface Origin {
+  readonly source: Source;
+  /** What to change: `--host`, `LARDER_HOST`, `host in larder.json`; for a default the flag or the variable. */
+  readonly place: string;
+}
+
+export interface RunSettings {
+  readonly command: Command;
+  readonly settings: Settings;
+  readonly origins: Readonly<Record<SettingName, Origin>>;
+  readonly configuration: Configuration;
+}
+
+export type SettingsReading =
+  | { readonly kind: "run"; readonly run: RunSettings }
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  /** One sentence for each thing that is wrong. */
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+export function readSettings(input: SettingsInput): SettingsReading {
+  const words = input.arguments;
+  if (words.includes("--help") || words.includes("-h")) return { kind: "help" };
+  if (words.includes("--version") || words.includes("-v")) return { kind: "version" };
+  const [command, ...rest] = words;
+  if (command === undefined || command.startsWith("-")) {
+    return refused("Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)");
+  }
+  if (command !== "serve" && command !== "dev" && command !== "check") {
+    return refused(`Unknown command ${JSON.stringify(command)}: it is serve, dev or check`);
+  }
+  const found = collect(input, rest);
+  return found.problems.length > 0 ? { kind: "refused", problems: found.problems } : decide(command, found);
+}
+
+/** The texts that were given for each setting, best source first, and the configuration. */
+interface Found {
+  readonly texts: Map<SettingName, GivenText>;
+  readonly configuration: Configuration;
+  readonly problems: string[];
+}
+
+interface GivenText extends Origin {
+  readonly text: string;
+}
+
+function collect(input: SettingsInput, words: readonly string[]): Found {
+  const problems: string[] = [];
+  const texts = new Map<SettingName, GivenText>();
+  const note = (name: SettingName, given: GivenText): void => {
+    if (!texts.has(name)) texts.set(name, given);
+  };
+  for (const [name, given] of readFlags(words, problems)) note(name, given);
+  for (const [name, given] of readEnvironment(input, problems)) note(name, given);
+  const path = texts.get("config")?.text;
+  if (path === undefined) return { texts, problems, configuration: emptyConfiguration };
+
+  const configuration = readConfigurationFile(input, path, problems);
+  for (const [name, row] of settingList) {
+    const text = row.fileKey === undefined ? undefined : configuration.settings.get(row.fileKey);
+    if (text !== undefined) note(name, { text, source: "file", place: `${row.fileKey} in ${path}` });
+  }
+  if (configuration.adminToken !== undefined) {
+    note("adminToken", { text: configuration.adminToken, source: "file", place: `admin.token in ${path}` });
+  }
+  return { texts, problems, configuration };
+}
+
+function readFlags(words: readonly string[], problems: string[]): Map<SettingName, GivenText> {
+  const given = new Map<SettingName, GivenText>();
+  const byFlag = new Map(settingList.map(([name, row]) => [row.flag, name]));
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? "";
+    if (!word.startsWith("--")) {
+      problems.push(`Unknown argument ${JSON.stringify(word)}: settings are given as --name value`);
+      continue;
+    }
+    const [flag = "", inline] = splitOnce(word, "=");
+    const name = byFlag.get(flag as `--${string}`);
+    if (name === undefined) {
+      problems.push(`Unknown flag ${flag}: larder --help lists the settings`);
+      // What stands behind an unknown flag is its value, not one more mistake.
+      if (inline === undefined && words[index + 1]?.startsWith("--") === false) index += 1;
+      continue;
+    }
+    if (inline === undefined) index += 1;
+    const text = inline ?? words[index];
+    if (text === undefined || (inline === undefined && text.startsWith("--"))) {
+      problems.push(`${flag} needs a value: ${flag} ${settingRows[name].argument}`);
+      if (text !== undefined) index -= 1;
+    } else if (given.has(name)) {
+      problems.push(`${flag} is given twice`);
+    } else {
+      given.set(name, { text, source: "flag", place: flag });
+    }
+  }
+  return given;
+}
+
+const PREFIX = "LARDER_";
+
+/**
+ * What Kubernetes sets in every pod for a service whose name begins with `larder`. It would otherwise be taken for
+ * misspelt settings, or for a bad value of `LARDER_PORT`.
+ */
+function isServiceLink(variable: string, value: string): boolean {
+  return /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP)(_|$)/.test(variable) || /^(tcp|udp):\/\//.test(value);
+}
+
+function readEnvironment(input: SettingsInput, problems: string[]): Map<SettingName, GivenText> {
+  const given = new Map<SettingName, GivenText>();
+  const known = new Set<string>();
+  for (const [name, row] of settingList) {
+    for (const variable of row.environment) {
+      known.add(variable);
+      const text = findVariable(input, variable);
+      if (text !== undefined && !given.has(name)) given.set(name, { text, source: "environment", place: variable });
+      if (row.secret !== true) continue;
+
+      const fileVariable = `${variable}_FILE`;
+      known.add(fileVariable);
+      const path = findVariable(input, fileVariable);
+      if (path === undefined) continue;
+      if (text !== undefined) problems.push(`${variable} and ${fileVariable} are both set: keep one of them`);
+      const fileText = readSecretFile(input, { variable: fileVariable, path, problems });
+      if (fileText !== undefined) given.set(name, { text: fileText, source: "environment", place: fileVariable });
+    }
+  }
+  for (const [variable, value] of Object.entries(input.environment)) {
+    if (!variable.startsWith(PREFIX) || known.has(variable) || isServiceLink(variable, value ?? "")) continue;
+    problems.push(`Unknown environment variable ${variable}: larder --help lists the settings`);
+  }
+  return given;
+}
+
+/** A variable that is set to nothing counts as not set, as compose files and CI write it. */
+function findVariable(input: SettingsInput, variable: string): string | undefined {
+  const value = input.environment[variable];
+  return value === undefined || value === "" || isServiceLink(variable, value) ? undefined : value;
+}
+
+function readSecretFile(
+  input: SettingsInput,
+  { variable, path, problems }: { variable: string; path: string; problems: string[] },
+): string | undefined {
+  try {
+    return input.readFile(path).trim();
+  } catch (fault) {
+    problems.push(`${variable}: ${describeFileFault(fault, path)}`);
+    return undefined;
+  }
+}
+
+function readConfigurationFile(input: SettingsInput, path: string, problems: string[]): Configuration {
+  let text: string;
+  try {
+    text = input.readFile(path);
+  } catch (fault) {
+    problems.push(`Configuration file: ${describeFileFault(fault, path)}`);
+    return emptyConfiguration;
+  }
+  const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
+  const { configuration, problems: found } = parseConfiguration(text, fileKeys);
+  problems.push(...found.map((problem) => `${path}: ${problem}`));
+  return configuration;
+}
+
+function describeFileFault(fault: unknown, path: string): string {
+  const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+  if (code === "ENOENT") return `there is no file ${path}`;
+  if (code === "EACCES") return `no permission to read ${path}`;
+  if (code === "EISDIR") return `${path} is a directory`;
+  return `${path} cannot be read (${String(code ?? fault)})`;
+}
+
+function decide(command: Command, found: Found): SettingsReading {
+  const problems: string[] = [];
+  const values: [SettingName, unknown][] = [];
+  const origins: [SettingName, Origin][] = [];
+  for (const [name, row] of settingList) {
+    const given = found.texts.get(name);
+    const text = given?.text ?? defaultText(row, command);
+    const place = given?.place ?? row.flag ?? row.environment[0] ?? name;
+    origins.push([name, { source: given?.source ?? "default", place }]);
+    try {
+      values.push([name, text === undefined ? undefined : row.parse(text)]);
+    } catch (fault) {
+      if (!(fault instanceof BadValue)) throw fault;
+      problems.push(`${place}: ${fault.message}`);
+    }
+  }
+  if (problems.length > 0) return { kind: "refused", problems };
+
+  // Each value was made by the parser of its own row.
+  const run = combine({
+    command,
+    settings: Object.fromEntries(values) as unknown as Settings,
+    origins: Object.fromEntries(origins) as Record<SettingName, Origin>,
+    configuration: found.configuration,
+  });
+  return typeof run === "string" ? refused(run) : { kind: "run", run };
+}
+
+function defaultText(row: Setting<unknown>, command: Command): string | undefined {
+  return command === "dev" && "devDefault" in row ? row.devDefault : row.default;
+}
+
+const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
+
+/** The settings that depend on one another. Returns a refusal as text. */
+function combine(run: RunSettings): RunSettings | string {
+  const { settings, origins } = run;
+  if (settings.respPort !== undefined) {
+    return `${origins.respPort.place}: this version does not speak RESP over TCP yet; leave it off`;
+  }
+  const settled = settleOnePort(run);
+  if (typeof settled === "string") return settled;
+  const onePort = settled.settings.port !== undefined;
+  if (onePort && settings.threads === "per-area" && origins.threads.source !== "default") {
+    return `${origins.threads.place} per-area and ${origins.port.place} exclude each other: one port is served by one thread`;
+  }
+  const threads = onePort ? "one" : settings.threads;
+  if (threads === "one" && settings.heapBytesMax !== undefined) {
+    return `${origins.heapBytesMax.place} needs a thread per area: with one thread, set NODE_OPTIONS=--max-old-space-size=<MB>`;
+  }
+  return { ...settled, settings: { ...settled.settings, threads } };
+}
+
+/** `--port` replaces the three ports, unless one of those was given at a better place. */
+function settleOnePort(run: RunSettings): RunSettings | string {
+  const { settings, origins } = run;
+  if (settings.port === undefined) return run;
+  for (const name of AREA_PORTS) {
+    const rank = SOURCE_RANK[origins[name].source] - SOURCE_RANK[origins.port.source];
+    if (rank > 0) return { ...run, settings: { ...settings, port: undefined } };
+    if (rank === 0) {
+      return `${origins.port.place} and ${origins[name].place} exclude each other: one port serves all areas`;
+    }
+  }
+  return run;
+}
+
+const SOURCE_RANK: Readonly<Record<Source, number>> = { default: 0, file: 1, environment: 2, flag: 3 };
+
+function refused(...problems: readonly string[]): SettingsReading {
+  return { kind: "refused", problems };
+}
+
+function splitOnce(text: string, separator: string): readonly [string, string | undefined] {
+  const index = text.indexOf(separator);
+  return index < 0 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)];
+}

@@ -1,0 +1,381 @@
+/**
+ * Every setting, one row each: how it is given, what it means, what it is when
+ * nobody says, and how its text becomes a value. `--help`, the manual, the
+ * configuration file's keys and the refusals are all made from this table.
+ *
+ * A secret has no flag, because arguments are visible to every user of the
+ * machine; it may also be given as a file whose path stands in the variable
+ * with `_FILE` behind its name.
+ */
+import {
+  orOff,
+  parseChoice,
+  parseCount,
+  parseDestinations,
+  parseDurationMs,
+  parseHost,
+  parseMessagingToken,
+  parseOutboundMap,
+  parsePath,
+  parsePort,
+  parseSigningKey,
+  parseSize,
+  parseSwitch,
+  parseToken,
+} from "./values.ts";
+
+export type Command = "serve" | "dev" | "check";
+
+export type Group = "Data" | "Addresses" | "Destinations" | "Limits" | "Logs" | "Tokens and keys";
+
+export interface Setting<Value> {
+  readonly group: Group;
+  /** The flag's whole name; its value is the next argument or stands behind `=`. */
+  readonly flag?: `--${string}`;
+  /** Environment variables, the first that is set wins. */
+  readonly environment: readonly string[];
+  /** The key at the top of the configuration file. */
+  readonly fileKey?: string;
+  /** How the help names the value. */
+  readonly argument: string;
+  /** One sentence without a full stop. */
+  readonly meaning: string;
+  /** What the setting is when nobody says, as text that `parse` reads; undefined: it has no value. */
+  readonly default: string | undefined;
+  /** The same for `larder dev` where it differs. */
+  readonly devDefault?: string | undefined;
+  /** What the help prints for a default that is not a fixed text. */
+  readonly defaultMeaning?: string;
+  readonly secret?: boolean;
+  /** Throws `BadValue`. */
+  parse(text: string): Value;
+}
+
+const KB = 2 ** 10;
+const MB = 2 ** 20;
+const GB = 2 ** 30;
+
+/** The bounds of what may be asked for. */
+export const REQUEST_BYTES_MAX = 512 * MB;
+
+export const settingRows = {
+  config: {
+    group: "Data",
+    flag: "--config",
+    environment: ["LARDER_CONFIG"],
+    argument: "<path>",
+    meaning: "Configuration file (JSON): settings, databases, indexes and messaging users",
+    default: undefined,
+    defaultMeaning: "none",
+    parse: parsePath,
+  },
+  dataDirectory: {
+    group: "Data",
+    flag: "--data-dir",
+    environment: ["LARDER_DATA_DIR"],
+    fileKey: "dataDir",
+    argument: "<path>",
+    meaning: "Directory of everything that is kept; one process at a time may use it",
+    default: "./larder-data",
+    devDefault: undefined,
+    defaultMeaning: "./larder-data; in dev none, nothing is kept",
+    parse: parsePath,
+  },
+  fsync: {
+    group: "Data",
+    flag: "--fsync",
+    environment: ["LARDER_FSYNC"],
+    fileKey: "fsync",
+    argument: "always|everysec|no",
+    meaning:
+      "When a write of the store or the vectors is acknowledged: synced, written and synced each second, or written",
+    default: "everysec",
+    parse: parseChoice(["always", "everysec", "no"]),
+  },
+  snapshots: {
+    group: "Data",
+    flag: "--snapshots",
+    environment: ["LARDER_SNAPSHOTS"],
+    fileKey: "snapshots",
+    argument: "on|off",
+    meaning: "Write snapshots in a process of their own, so that a start need not replay everything",
+    default: "on",
+    parse: parseSwitch,
+  },
+  threads: {
+    group: "Data",
+    flag: "--threads",
+    environment: ["LARDER_THREADS"],
+    fileKey: "threads",
+    argument: "one|per-area",
+    meaning: "Run all areas in one thread, or each in a thread of its own",
+    default: "per-area",
+    devDefault: "one",
+    defaultMeaning: "per-area; one in dev and with --port",
+    parse: parseChoice(["one", "per-area"]),
+  },
+  host: {
+    group: "Addresses",
+    flag: "--host",
+    environment: ["LARDER_HOST"],
+    fileKey: "host",
+    argument: "<address>",
+    meaning: "Address that the areas listen on",
+    default: "127.0.0.1",
+    parse: parseHost,
+  },
+  storePort: {
+    group: "Addresses",
+    flag: "--store-port",
+    environment: ["LARDER_STORE_PORT"],
+    fileKey: "storePort",
+    argument: "<port>",
+    meaning: "Port of the store; 0 means any free port, here and for every other port",
+    default: "8079",
+    parse: parsePort,
+  },
+  messagingPort: {
+    group: "Addresses",
+    flag: "--messaging-port",
+    environment: ["LARDER_MESSAGING_PORT"],
+    fileKey: "messagingPort",
+    argument: "<port>",
+    meaning: "Port of messaging",
+    default: "8080",
+    parse: parsePort,
+  },
+  vectorPort: {
+    group: "Addresses",
+    flag: "--vector-port",
+    environment: ["LARDER_VECTOR_PORT"],
+    fileKey: "vectorPort",
+    argument: "<port>",
+    meaning: "Port of the vector index",
+    default: "8081",
+    parse: parsePort,
+  },
+  port: {
+    group: "Addresses",
+    flag: "--port",
+    environment: ["LARDER_PORT", "PORT"],
+    fileKey: "port",
+    argument: "<port>",
+    meaning: "One port for all areas, below /store, /vector and /messaging, in place of the three",
+    default: "off",
+    parse: orOff(parsePort),
+  },
+  respPort: {
+    group: "Addresses",
+    flag: "--resp-port",
+    environment: ["LARDER_RESP_PORT"],
+    fileKey: "respPort",
+    argument: "<port>",
+    meaning: "Port on which the store speaks RESP over TCP",
+    default: "off",
+    parse: orOff(parsePort),
+  },
+  adminHost: {
+    group: "Addresses",
+    flag: "--admin-host",
+    environment: ["LARDER_ADMIN_HOST"],
+    fileKey: "adminHost",
+    argument: "<address>",
+    meaning: "Address of the admin port",
+    default: "127.0.0.1",
+    parse: parseHost,
+  },
+  adminPort: {
+    group: "Addresses",
+    flag: "--admin-port",
+    environment: ["LARDER_ADMIN_PORT"],
+    fileKey: "adminPort",
+    argument: "<port>",
+    meaning: "Port of health, metrics and administration",
+    default: "8082",
+    parse: parsePort,
+  },
+  destinations: {
+    group: "Destinations",
+    flag: "--destinations",
+    environment: ["LARDER_DESTINATIONS"],
+    fileKey: "destinations",
+    argument: "public|private|any",
+    meaning:
+      "Which addresses messages may be delivered to: public ones, also private networks, or also loopback; link-local metadata addresses only when listed in --allow-destination",
+    default: "public",
+    devDefault: "any",
+    defaultMeaning: "public; any in dev",
+    parse: parseChoice(["public", "private", "any"]),
+  },
+  allowedDestinations: {
+    group: "Destinations",
+    flag: "--allow-destination",
+    environment: ["LARDER_ALLOW_DESTINATION"],
+    fileKey: "allowDestination",
+    argument: "<cidr|host,…>",
+    meaning: "Addresses, networks, host names and *.suffix allowed besides",
+    default: "",
+    defaultMeaning: "none",
+    parse: parseDestinations,
+  },
+  outboundMap: {
+    group: "Destinations",
+    flag: "--outbound-map",
+    environment: ["LARDER_OUTBOUND_MAP"],
+    fileKey: "outboundMap",
+    argument: "<host=address:port,…>",
+    meaning: "Connect somewhere else for a host or *.suffix; records and signatures keep the published URL",
+    default: "",
+    defaultMeaning: "none",
+    parse: parseOutboundMap,
+  },
+  requestBytesMax: {
+    group: "Limits",
+    flag: "--max-request-size",
+    environment: ["LARDER_MAX_REQUEST_SIZE"],
+    fileKey: "maxRequestSize",
+    argument: "<size>",
+    meaning: "Largest body of a request, and largest command in a pipeline or a transaction",
+    default: "10mb",
+    parse: parseSize(KB, REQUEST_BYTES_MAX),
+  },
+  headerBytesMax: {
+    group: "Limits",
+    flag: "--max-header-size",
+    environment: ["LARDER_MAX_HEADER_SIZE"],
+    fileKey: "maxHeaderSize",
+    argument: "<size>",
+    meaning: "Largest request line and headers together",
+    default: "64kb",
+    parse: parseSize(KB, MB),
+  },
+  requestsPerDayMax: {
+    group: "Limits",
+    flag: "--daily-request-limit",
+    environment: ["LARDER_DAILY_REQUEST_LIMIT"],
+    fileKey: "dailyRequestLimit",
+    argument: "<count>|off",
+    meaning: "Most commands per database and UTC day",
+    default: "off",
+    parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
+  },
+  requestsPerSecondMax: {
+    group: "Limits",
+    flag: "--rate-limit",
+    environment: ["LARDER_RATE_LIMIT"],
+    fileKey: "rateLimit",
+    argument: "<count>|off",
+    meaning: "Most requests per token and second; more are answered with 429",
+    default: "off",
+    parse: orOff(parseCount(1, 1_000_000)),
+  },
+  cors: {
+    group: "Limits",
+    flag: "--cors",
+    environment: ["LARDER_CORS"],
+    fileKey: "cors",
+    argument: "on|off",
+    meaning: "Let pages of other origins call the store and the vector index; they still need a token",
+    default: "on",
+    parse: parseSwitch,
+  },
+  queryToken: {
+    group: "Limits",
+    flag: "--query-token",
+    environment: ["LARDER_QUERY_TOKEN"],
+    fileKey: "queryToken",
+    argument: "on|off",
+    meaning: "Accept the store's token as the query parameter _token too; addresses end up in the logs of proxies",
+    default: "on",
+    parse: parseSwitch,
+  },
+  heapBytesMax: {
+    group: "Limits",
+    flag: "--heap-limit",
+    environment: ["LARDER_HEAP_LIMIT"],
+    fileKey: "heapLimit",
+    argument: "<size>|auto",
+    meaning:
+      "Largest JavaScript heap of one area's thread; auto is three quarters of the memory that the process may use",
+    default: "auto",
+    parse: (text: string) => (text === "auto" ? undefined : parseSize(64 * MB, 1024 * GB)(text)),
+  },
+  shutdownGraceMs: {
+    group: "Limits",
+    flag: "--shutdown-grace",
+    environment: ["LARDER_SHUTDOWN_GRACE"],
+    fileKey: "shutdownGrace",
+    argument: "<time>",
+    meaning: "How long a stop waits for requests that are being answered",
+    default: "10s",
+    parse: parseDurationMs(0, 600_000),
+  },
+  logLevel: {
+    group: "Logs",
+    flag: "--log-level",
+    environment: ["LARDER_LOG_LEVEL"],
+    fileKey: "logLevel",
+    argument: "debug|info|warn|error",
+    meaning: "Least severe lines that are logged",
+    default: "info",
+    parse: parseChoice(["debug", "info", "warn", "error"]),
+  },
+  logFormat: {
+    group: "Logs",
+    flag: "--log-format",
+    environment: ["LARDER_LOG_FORMAT"],
+    fileKey: "logFormat",
+    argument: "auto|json|text",
+    meaning: "JSON lines, text for people, or text at a terminal and JSON elsewhere",
+    default: "auto",
+    parse: parseChoice(["auto", "json", "text"]),
+  },
+  storeToken: secret("LARDER_STORE_TOKEN", "Token of the database main, for every command", parseToken),
+  storeReadOnlyToken: secret("LARDER_STORE_READ_ONLY_TOKEN", "Its token for reading", parseToken),
+  vectorToken: secret("LARDER_VECTOR_TOKEN", "Token of the index main (in dev: of the index dev)", parseToken),
+  vectorReadOnlyToken: secret("LARDER_VECTOR_READ_ONLY_TOKEN", "Its token for reading", parseToken),
+  messagingToken: secret(
+    "LARDER_MESSAGING_TOKEN",
+    'Token of the messaging user main: base64 of {"UserID":"…","Password":"…"}',
+    parseMessagingToken,
+  ),
+  messagingReadOnlyToken: secret(
+    "LARDER_MESSAGING_READ_ONLY_TOKEN",
+    "Its token for reading, of the same form",
+    parseMessagingToken,
+  ),
+  currentSigningKey: secret("LARDER_CURRENT_SIGNING_KEY", "Key that signs deliveries: sig_…", parseSigningKey),
+  nextSigningKey: secret("LARDER_NEXT_SIGNING_KEY", "Key that signs after the next rotation: sig_…", parseSigningKey),
+  adminToken: secret("LARDER_ADMIN_TOKEN", "Token of the admin port", parseToken),
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof settingRows;
+
+/** The value of every setting, by the name of its row. */
+export type Settings = {
+  readonly [Name in SettingName]: ReturnType<(typeof settingRows)[Name]["parse"]> | Absent<Name>;
+};
+
+/** A row without a default in one of the forms may end up without a value. */
+type Absent<Name extends SettingName> = (typeof settingRows)[Name] extends { default: string; devDefault?: string }
+  ? never
+  : undefined;
+
+/** The rows as a list, for those who treat all alike. */
+export const settingList: readonly (readonly [SettingName, Setting<unknown>])[] = Object.entries(settingRows) as [
+  SettingName,
+  Setting<unknown>,
+][];
+
+function secret(variable: string, meaning: string, parse: (text: string) => string) {
+  return {
+    group: "Tokens and keys",
+    environment: [variable],
+    argument: "<secret>",
+    meaning,
+    default: undefined,
+    defaultMeaning: "generated",
+    secret: true,
+    parse,
+  } as const;
+}

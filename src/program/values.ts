@@ -1,0 +1,194 @@
+/**
+ * How the text of a setting becomes a value: one small parser per kind of
+ * value. Each throws a `BadValue` whose text ends the sentence
+ * "<where>: <text>", names the value where that is safe, and says what is
+ * allowed.
+ */
+import { isIP } from "node:net";
+
+export class BadValue extends Error {
+  override name = "BadValue";
+}
+
+export const PORT_MAX = 65_535;
+
+/** A TCP port; 0 asks the system for any free one. */
+export function parsePort(text: string): number {
+  const port = wholeNumber(text);
+  if (port === undefined || port > PORT_MAX) throw new BadValue(`${quote(text)} is not a port from 0 to ${PORT_MAX}`);
+  return port;
+}
+
+/** `off`, or what `parse` reads. */
+export function orOff<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
+  return (text) => (text === "off" ? undefined : parse(text));
+}
+
+export function parseSwitch(text: string): boolean {
+  return parseChoice(["on", "off"])(text) === "on";
+}
+
+export function parseChoice<const Choice extends string>(choices: readonly Choice[]): (text: string) => Choice {
+  return (text) => {
+    const found = choices.find((choice) => choice === text);
+    if (found === undefined) throw new BadValue(`${quote(text)} is not one of ${choices.join(", ")}`);
+    return found;
+  };
+}
+
+/** A whole number from `min` to `max`. */
+export function parseCount(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const count = wholeNumber(text);
+    if (count === undefined || count < min || count > max) {
+      throw new BadValue(`${quote(text)} is not a whole number from ${min} to ${max}`);
+    }
+    return count;
+  };
+}
+
+const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
+
+/** A number of bytes: digits and, if wanted, `kb`, `mb` or `gb` (powers of 1024). */
+export function parseSize(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit = ""] = /^(\d{1,15})\s*(b|kb|mb|gb|)$/i.exec(text) ?? [];
+    const bytes = Number(digits) * (SIZE_UNITS[unit.toLowerCase()] ?? Number.NaN);
+    if (digits === undefined || bytes < min || bytes > max) {
+      throw new BadValue(
+        `${quote(text)} is not a size from ${printSize(min)} to ${printSize(max)}, such as 512kb or 10mb`,
+      );
+    }
+    return bytes;
+  };
+}
+
+/** The shortest of `10mb`, `512kb` and `100` that says it exactly. */
+export function printSize(bytes: number): string {
+  const found = ["gb", "mb", "kb"].find((unit) => bytes > 0 && bytes % (SIZE_UNITS[unit] ?? 1) === 0);
+  return found === undefined ? String(bytes) : `${bytes / (SIZE_UNITS[found] ?? 1)}${found}`;
+}
+
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+
+/** A length of time in milliseconds: digits and `ms`, `s` or `m`. */
+export function parseDurationMs(minMs: number, maxMs: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit = ""] = /^(\d{1,12})(ms|s|m)$/.exec(text) ?? [];
+    const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? Number.NaN);
+    if (digits === undefined || durationMs < minMs || durationMs > maxMs) {
+      throw new BadValue(
+        `${quote(text)} is not a time from ${printDuration(minMs)} to ${printDuration(maxMs)}, such as 500ms, 10s or 2m`,
+      );
+    }
+    return durationMs;
+  };
+}
+
+export function printDuration(durationMs: number): string {
+  const found = ["m", "s"].find((unit) => durationMs > 0 && durationMs % (DURATION_UNITS_MS[unit] ?? 1) === 0);
+  return found === undefined ? `${durationMs}ms` : `${durationMs / (DURATION_UNITS_MS[found] ?? 1)}${found}`;
+}
+
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*$/i;
+
+/** An address to listen on: an IP address, or a host name such as `localhost`. */
+export function parseHost(text: string): string {
+  if (isIP(text) !== 0 || HOST_NAME.test(text)) return text;
+  throw new BadValue(`${quote(text)} is not an IP address or a host name`);
+}
+
+export function parsePath(text: string): string {
+  if (text.includes("\u0000")) throw new BadValue("a path cannot contain a NUL byte");
+  return text;
+}
+
+/** `CIDR|address|host|*.suffix,…` */
+export function parseDestinations(text: string): readonly string[] {
+  return items(text).map((item) => {
+    const [address = "", prefix] = item.split("/", 2);
+    const bits = isIP(address) === 4 ? 32 : 128;
+    const fits =
+      prefix === undefined ? isHostPattern(item) : isIP(address) !== 0 && (wholeNumber(prefix) ?? 129) <= bits;
+    if (!fits) throw new BadValue(`${quote(item)} is not a CIDR block, an address, a host name or *.suffix`);
+    return item.toLowerCase();
+  });
+}
+
+/** Where to connect for one host or suffix instead of where its name points. */
+export interface OutboundMapping {
+  /** A host name in lower case, or `*.suffix`. */
+  readonly host: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in brackets. */
+export function parseOutboundMap(text: string): readonly OutboundMapping[] {
+  return items(text).map((item) => {
+    const [, host = "", bracketed, plain, port = ""] = /^([^=]+)=(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(item) ?? [];
+    const address = bracketed ?? plain ?? "";
+    const portNumber = wholeNumber(port) ?? 0;
+    if (!isHostPattern(host) || isIP(address) === 0 || portNumber < 1 || portNumber > PORT_MAX) {
+      throw new BadValue(`${quote(item)} is not host=address:port or *.suffix=address:port`);
+    }
+    return { host: host.toLowerCase(), address, port: portNumber };
+  });
+}
+
+function isHostPattern(text: string): boolean {
+  return isIP(text) !== 0 || HOST_NAME.test(text.startsWith("*.") ? text.slice(2) : text);
+}
+
+/** Visible ASCII without spaces, so that it can be sent in a header. The text of the error never shows the value. */
+const SENDABLE = /^[\x21-\x7e]{1,512}$/;
+
+export function parseToken(text: string): string {
+  if (!SENDABLE.test(text)) throw new BadValue("the token is not 1 to 512 visible ASCII characters without a space");
+  return text;
+}
+
+/**
+ * A messaging token: base64 of `{"UserID":…,"Password":…}`. The official workflow client decodes it to find the user
+ * (spec: messaging 1.8).
+ */
+export function parseMessagingToken(text: string): string {
+  parseToken(text);
+  let fields: unknown;
+  try {
+    fields = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
+  } catch {
+    fields = undefined;
+  }
+  const isForm =
+    typeof fields === "object" &&
+    fields !== null &&
+    "UserID" in fields &&
+    typeof fields.UserID === "string" &&
+    "Password" in fields &&
+    typeof fields.Password === "string";
+  if (!isForm) throw new BadValue('the token is not base64 of {"UserID":"…","Password":"…"}');
+  return text;
+}
+
+export function parseSigningKey(text: string): string {
+  if (!/^sig_[\x21-\x7e]{1,508}$/.test(text)) throw new BadValue("the signing key does not have the form sig_…");
+  return text;
+}
+
+function items(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+const QUOTED_LENGTH_MAX = 80;
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > QUOTED_LENGTH_MAX ? `${text.slice(0, QUOTED_LENGTH_MAX)}…` : text);
+}
