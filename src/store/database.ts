@@ -15,6 +15,7 @@ import { Call, type Command } from "./command.ts";
 import { findCommand } from "./commands.ts";
 import {
   CommandError,
+  databaseDropped,
   diskRefusal,
   emptyCommand,
   noPermission,
@@ -73,6 +74,7 @@ export class Database {
   readonly #call: Call;
   readonly #quota: Quota;
   readonly #counts: CommandCounts[] = [];
+  #isDropped = false;
 
   constructor(options: { name: string; number: number; context: StoreContext }) {
     const { name, number, context } = options;
@@ -137,6 +139,11 @@ export class Database {
     this.#begin();
     change(this.keyspace);
     this.#commit();
+  }
+
+  /** Refuses whatever still comes in, such as the rest of a long pipeline: the database is gone from the journal. */
+  drop(): void {
+    this.#isDropped = true;
   }
 
   /** Counters of a command since the start; for INFO and the metrics. */
@@ -205,6 +212,7 @@ export class Database {
 
   /** The command that may run, or the reason why none does. */
   #find(caller: Caller, request: CommandRequest): Command | CommandError {
+    if (this.#isDropped) return databaseDropped;
     const name = request[0];
     if (name === undefined) return emptyCommand;
     let command = findCommand(name);

@@ -16,6 +16,7 @@ export class CommandError {
   }
 }
 
+export const databaseDropped = new CommandError("ERR the database was deleted");
 export const emptyCommand = new CommandError("ERR empty command");
 export const syntaxError = new CommandError("ERR syntax error");
 export const wrongType = new CommandError("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -175,6 +175,7 @@ export class Store {
   #drop(number: number): void {
     const database = this.#byNumber.get(number);
     assert(database !== undefined, `database ${number} exists when it is dropped`);
+    database.drop();
     this.#byNumber.delete(number);
     this.#byName.delete(database.name);
   }

@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { seededRandom } from "../kernel/random.ts";
+import { type Caller, type Database, TransactionDiscarded } from "./database.ts";
+import type { StoreJournal } from "./journal.ts";
+import type { Reply } from "./reply.ts";
+import { Store } from "./store.ts";
+
+/** A journal whose frames become safe when the test says so. */
+class HeldJournal implements StoreJournal {
+  readonly frames: Buffer[] = [];
+  safe = 0;
+  refusal: string | undefined;
+  readonly #waiting: { position: number; wake: () => void }[] = [];
+
+  get end(): number {
+    return this.frames.length;
+  }
+
+  append(frame: Uint8Array): number {
+    this.frames.push(Buffer.from(frame));
+    return this.end;
+  }
+
+  whenSafe(position: number): Promise<void> {
+    return new Promise((wake) => this.#waiting.push({ position, wake }));
+  }
+
+  makeSafe(position = this.end): void {
+    this.safe = position;
+    for (const { position: wanted, wake } of this.#waiting) if (wanted <= position) wake();
+  }
+}
+
+const standard: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+const readOnly: Caller = { ...standard, access: "read-only" };
+
+function open(journal = new HeldJournal(), options: { dailyRequestsMax?: number } = {}) {
+  const clock = new VirtualClock();
+  const store = new Store({ journal, clock, random: seededRandom(1), hashSeed: new Uint8Array(8), ...options });
+  const database = store.database("main");
+  journal.makeSafe();
+  return { clock, store, database, journal };
+}
+
+function run(database: Database, text: string, caller = standard): Reply | Promise<Reply> {
+  return database.command(caller, text.split(" "));
+}
+
+/** True once the promise has settled, asked after every job that is ready has run. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(() => {
+    settled = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}
+
+test("a write waits until its frame is safe", async () => {
+  const { database, journal } = open();
+
+  const reply = run(database, "SET k v");
+
+  assert.ok(reply instanceof Promise);
+  assert.equal(await isSettled(reply), false);
+  journal.makeSafe();
+  assert.deepEqual(await reply, { kind: "simple", text: "OK" });
+});
+
+test("a read that saw an unsafe write waits with it; with nothing outstanding a read leaves at once", async () => {
+  const { database, journal } = open();
+  const write = run(database, "SET k v");
+
+  const read = run(database, "GET k");
+
+  assert.ok(read instanceof Promise);
+  assert.equal(await isSettled(read), false);
+  journal.makeSafe();
+  assert.equal(await read, "v");
+  await write;
+  assert.equal(run(database, "GET k"), "v");
+});
+
+test("A4: a transaction is one frame, and reads the clock once", async () => {
+  const { database, journal } = open();
+  const before = journal.frames.length;
+
+  const replies = database.transaction(standard, [
+    ["SET", "a", "1"],
+    ["INCR", "a"],
+    ["SET", "b", "x"],
+    ["INCR", "b"],
+  ]);
+
+  assert.equal(journal.frames.length, before + 1);
+  journal.makeSafe();
+  const [first, second, third, fourth] = await replies;
+  assert.deepEqual([first, second, third], [{ kind: "simple", text: "OK" }, 2, { kind: "simple", text: "OK" }]);
+  assert.equal(
+    typeof fourth === "object" && fourth !== null && "kind" in fourth && fourth.kind === "error" && fourth.error.text,
+    "ERR value is not an integer or out of range",
+  );
+});
+
+test("A4: a transaction with one refused command leaves nothing behind", () => {
+  const { database, journal } = open();
+  const before = journal.frames.length;
+  const refused: [string[], string][] = [
+    [["GET"], "ERR wrong number of arguments for 'get' command"],
+    [
+      ["NOSUCH", "x"],
+      "ERR Command is not available: 'NOSUCH'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+    ],
+  ];
+
+  for (const [command, text] of refused) {
+    assert.throws(
+      () => database.transaction(standard, [["SET", "a", "1"], command]),
+      (error) => error instanceof TransactionDiscarded && error.error.text === text,
+    );
+  }
+
+  assert.equal(journal.frames.length, before);
+  assert.equal(run(database, "GET a"), null);
+});
+
+test("S-04: with a full disk writes are refused before they change anything, reads go on", () => {
+  const { database, journal } = open();
+  journal.refusal = "No space left on device";
+
+  const reply = run(database, "SET k v");
+
+  assert.deepEqual(reply, {
+    kind: "error",
+    error: { text: "MISCONF Errors writing to the AOF file: No space left on device" },
+  });
+  assert.equal(run(database, "GET k"), null);
+  assert.throws(() => database.transaction(standard, [["SET", "k", "v"]]), TransactionDiscarded);
+});
+
+test("A-03: a read-only caller reads and pings, and is refused writes and powerful reads by name", () => {
+  const { database } = open();
+  const noPermission = (name: string) => ({
+    kind: "error",
+    error: { text: `NOPERM this user has no permissions to run the '${name}' command or its subcommand` },
+  });
+
+  assert.equal(run(database, "GET k", readOnly), null);
+  assert.deepEqual(run(database, "PING", readOnly), { kind: "simple", text: "PONG" });
+  assert.deepEqual(run(database, "set k v", readOnly), noPermission("set"));
+  assert.deepEqual(run(database, "PUBLISH c m", readOnly), noPermission("publish"));
+});
+
+test("the daily limit counts commands, refuses with the service's text, and starts anew the next day", () => {
+  const { database, clock } = open(new HeldJournal(), { dailyRequestsMax: 2 });
+  run(database, "PING");
+  run(database, "PING");
+
+  assert.deepEqual(run(database, "PING"), {
+    kind: "error",
+    error: {
+      text: "ERR max daily request limit exceeded. Limit: 2, Usage: 3. See https://upstash.com/docs/redis/troubleshooting/max_daily_request_limit for details",
+    },
+  });
+  assert.throws(() => database.transaction(standard, [["PING"]]), TransactionDiscarded);
+
+  clock.advance(86_400_000);
+  assert.deepEqual(run(database, "PING"), { kind: "simple", text: "PONG" });
+});
+
+test("a long pipeline answers every command in order and lets others in between", async () => {
+  const { database, journal } = open();
+  const requests = Array.from({ length: 2_500 }, (_, index) => ["APPEND", "k", String(index % 10)]);
+
+  const replies = database.pipeline(standard, requests);
+  const between = run(database, "STRLEN k");
+
+  assert.ok(replies instanceof Promise);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  journal.makeSafe();
+  assert.equal(await between, 1_000);
+  assert.deepEqual(
+    await replies,
+    requests.map((_, index) => index + 1),
+  );
+});
+
+test("A-06: two databases share no key", () => {
+  const { store, database, journal } = open();
+  const other = store.database("other");
+  run(database, "SET k main");
+  run(other, "SET k other");
+  journal.makeSafe();
+
+  assert.equal(run(database, "GET k"), "main");
+  assert.equal(run(other, "GET k"), "other");
+  store.dropDatabase("other");
+  journal.makeSafe();
+  assert.equal(run(store.database("main"), "GET k"), "main");
+});
+
+test("what is left of a long pipeline is refused when its database is dropped, and leaves no frame behind", async () => {
+  const { store, journal } = open();
+  const doomed = store.database("doomed");
+  const replies = doomed.pipeline(
+    standard,
+    Array.from({ length: 1_001 }, () => ["INCR", "k"]),
+  );
+  store.dropDatabase("doomed");
+  const frameCount = journal.frames.length;
+
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  journal.makeSafe();
+
+  assert.equal(journal.frames.length, frameCount);
+  assert.deepEqual((await replies).at(-1), { kind: "error", error: { text: "ERR the database was deleted" } });
+});
+
+test("a store rebuilt from its frames, and from its dump, holds what the live one holds", () => {
+  const { store, database, journal, clock } = open();
+  const other = store.database("ünï");
+  store.database("gone");
+  store.dropDatabase("gone");
+  run(database, "SET a 1");
+  run(database, "SET b 2");
+  run(database, `PEXPIREAT b ${clock.nowMs() + 5}`);
+  run(other, `HSET h f ${"v".repeat(300)}`);
+  const rebuild = (frames: Iterable<Uint8Array>): Store => {
+    const fresh = new Store({
+      journal: new HeldJournal(),
+      clock: new VirtualClock(clock.nowMs()),
+      random: seededRandom(2),
+      hashSeed: new Uint8Array(8),
+    });
+    for (const frame of frames) fresh.replay(Buffer.from(frame));
+    return fresh;
+  };
+
+  for (const rebuilt of [rebuild(journal.frames), rebuild(store.dump())]) {
+    assert.deepEqual(rebuilt.databaseNames, ["main", "ünï"]);
+    assert.equal(run(rebuilt.database("main"), "GET a"), "1");
+    assert.equal(run(rebuilt.database("main"), "PTTL b"), 5);
+    assert.equal(run(rebuilt.database("ünï"), "HGET h f"), "v".repeat(300));
+    // The number of the dropped database is never given to another one.
+    assert.equal(rebuilt.database("new").number, 4);
+  }
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { AssertionFailure } from "../kernel/assert.ts";
+import { FrameReader, FrameWriter, TIME_MS_MAX } from "./frame.ts";
+
+test("a frame is its database number and its records, byte by byte", () => {
+  const frame = new FrameWriter();
+
+  frame.record(300, 7).bytes("ab").number(5).time(258);
+  frame.record(300, 8);
+
+  assert.deepEqual([...frame.take()], [0xac, 0x02, 7, 2, 0x61, 0x62, 5, 2, 1, 0, 0, 0, 0, 8]);
+  assert.equal(frame.isEmpty, true);
+});
+
+test("what is written is read back", () => {
+  const bytes = fc.string({
+    unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
+    maxLength: 60,
+  });
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(bytes, fc.maxSafeNat(), fc.integer({ min: 0, max: TIME_MS_MAX }), fc.uint8Array())),
+      (records) => {
+        const frame = new FrameWriter();
+        for (const [text, number, ms, raw] of records)
+          frame.record(1, 9).bytes(text).number(number).time(ms).buffer(raw);
+        const reader = new FrameReader(frame.take());
+        if (records.length > 0) assert.equal(reader.number(), 1);
+        for (const [text, number, ms, raw] of records) {
+          assert.equal(reader.code(), 9);
+          assert.equal(reader.bytes(), text);
+          assert.equal(reader.number(), number);
+          assert.equal(reader.time(), ms);
+          assert.deepEqual(new Uint8Array(reader.buffer()), raw);
+        }
+        assert.equal(reader.isAtEnd, true);
+      },
+    ),
+  );
+});
+
+test("a byte string of a megabyte survives, and the writer gives its large buffer back", () => {
+  const frame = new FrameWriter();
+  const long = "x".repeat(3_000_000);
+
+  const reader = new FrameReader(Buffer.from(frame.record(1, 1).bytes(long).take()));
+
+  reader.number();
+  reader.code();
+  assert.equal(reader.bytes(), long);
+});
+
+test("a frame that ends inside a field is an assertion, not a guess", () => {
+  const whole = Buffer.from(new FrameWriter().record(1, 1).bytes("hello").time(1).take());
+  for (let length = 1; length < whole.length; length += 1) {
+    const reader = new FrameReader(whole.subarray(0, length));
+    assert.throws(() => {
+      reader.number();
+      reader.code();
+      reader.bytes();
+      reader.time();
+    }, AssertionFailure);
+  }
+});
