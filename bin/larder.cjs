@@ -1,0 +1,85 @@
+#!/usr/bin/env node
+"use strict";
+/*
+ * The start of the program, in JavaScript that even old versions of Node can
+ * read, so that the answer to an old Node is a sentence and not a syntax error.
+ *
+ * On a Node that is too old, a checkout runs itself under the Node that
+ * `npm ci` brought; an installed package says what is needed and ends.
+ */
+var fs = require("fs");
+var path = require("path");
+var url = require("url");
+
+var NODE_MAJOR_MIN = 24;
+/* All areas share one pool; blocked name look-ups must not keep syncs waiting (threats.md S-16). */
+var THREAD_POOL_SIZE = "16";
+/* Set for a process that has to end with the one that started it. */
+var TIED = "NODE_LARDER_TIED";
+
+var root = path.join(__dirname, "..");
+var source = path.join(root, "src", "main.ts");
+var compiled = path.join(root, "dist", "main.js");
+var isCheckout = fs.existsSync(source);
+
+if (Number(process.versions.node.split(".")[0]) < NODE_MAJOR_MIN) runUnderPinnedNode();
+else run();
+
+function run() {
+  if (process.env.UV_THREADPOOL_SIZE === undefined) process.env.UV_THREADPOOL_SIZE = THREAD_POOL_SIZE;
+  if (process.env[TIED] !== undefined) tieToParent();
+  /* So that no `object.__proto__ = …` anywhere can change a prototype (threats.md A-11). */
+  delete Object.prototype.__proto__;
+  require("module").enableCompileCache();
+  import(url.pathToFileURL(isCheckout ? source : compiled).href).catch(function (error) {
+    process.stderr.write("larder cannot start: " + (error && error.stack ? error.stack : error) + "\n");
+    process.exitCode = 1;
+  });
+}
+
+/* When the other end of the channel is gone, so is the process that was asked to stop us: stop as if asked. */
+function tieToParent() {
+  delete process.env[TIED];
+  process.on("disconnect", function () {
+    process.kill(process.pid, "SIGTERM");
+  });
+  if (process.channel) process.channel.unref();
+  else process.kill(process.pid, "SIGTERM");
+}
+
+function runUnderPinnedNode() {
+  var node = path.join(root, "node_modules", "node", "bin", "node");
+  if (!isCheckout || !fs.existsSync(node)) {
+    process.stderr.write(
+      "larder needs Node " + NODE_MAJOR_MIN + " or newer, and this is Node " + process.versions.node + ": install a newer Node" +
+        (isCheckout ? ", or run npm ci, which brings one" : "") + "\n"
+    );
+    process.exit(1);
+  }
+  var environment = Object.assign({}, process.env);
+  environment[TIED] = "1";
+  /* In a process group of its own, so that Ctrl-C reaches it once, through us, and not a second time from the terminal. */
+  var child = require("child_process").spawn(node, [__filename].concat(process.argv.slice(2)), {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    detached: true,
+    env: environment
+  });
+  var signals = ["SIGTERM", "SIGINT", "SIGHUP"];
+  signals.forEach(function (signal) {
+    process.on(signal, function () {
+      child.kill(signal);
+    });
+  });
+  child.on("error", function (error) {
+    process.stderr.write("larder cannot run " + node + ": " + error.message + "\n");
+    process.exit(1);
+  });
+  child.on("exit", function (code, signal) {
+    if (signal === null) process.exit(code);
+    /* End in the same way, so that whoever waits for us sees what happened. */
+    signals.forEach(function (each) {
+      process.removeAllListeners(each);
+    });
+    process.kill(process.pid, signal);
+  });
+}
