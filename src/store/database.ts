@@ -81,7 +81,8 @@ export class Database {
     this.name = name;
     this.number = number;
     this.context = context;
-    this.keyspace = new Keyspace({ number, frame: context.frame, hashSeed: context.hashSeed });
+    const { frame, hashSeed, startedAtMs } = context;
+    this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.#quota = new Quota(context.dailyRequestsMax);
   }

@@ -53,7 +53,6 @@ function sweepKeys(keyspace: Keyspace, cursor: { keys: number }): number {
     if (cursor.keys === 0) break;
     cursor.keys -= 1;
     if (expiries.valueAt(cursor.keys) >= nowMs) continue;
-    keyspace.expiredCount += 1;
     expireKey(keyspace, expiries.keyAt(cursor.keys));
     removed += 1;
   }

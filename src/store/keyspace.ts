@@ -4,9 +4,10 @@
  * (1) `entries`, `expiries` and `fieldExpiryKeys` are changed by the functions
  *     in `mutations/` alone; each of them records what it did in the frame, so
  *     nothing can change without being journaled.
- * (2) A key past its expiry is never seen: whoever finds one removes it, and
- *     the removal is a record of its own at that place in the frame. Where
- *     nothing may be written it is treated as absent and left in place.
+ * (2) A key past its expiry is never seen, nor is a hash field: whoever finds
+ *     one removes it, and the removal is a record of its own at that place in
+ *     the frame. Where nothing may be written it is treated as absent and left
+ *     in place. A hash of which every field is past its time is absent too.
  * (3) An empty collection does not exist: the mutation that takes its last
  *     element removes the key.
  */
@@ -30,19 +31,25 @@ export class Keyspace {
   readonly #number: number;
   readonly #frame: FrameWriter;
 
-  /** The time of the unit of work that is running, read from the clock once. */
-  nowMs = 0;
+  /**
+   * The time of the unit of work that is running, read from the clock once. While a journal is replayed it stands at the
+   * start of the store, and only OBJECT IDLETIME shows it.
+   */
+  nowMs: number;
   /** False where what is expired must be left in place: a full disk, a script that may not write. */
   mayRemoveExpired = true;
   /** Keys whose time ran out, since the start. */
   expiredCount = 0;
+  /** Hash fields whose time ran out, since the start. */
+  expiredFieldCount = 0;
   hitCount = 0;
   missCount = 0;
 
-  constructor(options: { number: number; frame: FrameWriter; hashSeed: Uint8Array }) {
+  constructor(options: { number: number; frame: FrameWriter; hashSeed: Uint8Array; startedAtMs: number }) {
     this.#number = options.number;
     this.#frame = options.frame;
     this.hashSeed = options.hashSeed;
+    this.nowMs = options.startedAtMs;
     this.entries = new Dictionary(options.hashSeed, { stamps: true });
     this.expiries = new Dictionary(options.hashSeed);
     this.fieldExpiryKeys = new Dictionary(options.hashSeed);
@@ -66,7 +73,7 @@ export class Keyspace {
       return undefined;
     }
     this.hitCount += 1;
-    this.entries.setStampAt(slot, secondsOf(this.nowMs));
+    this.touchSlot(slot);
     return this.entries.valueAt(slot);
   }
 
@@ -92,16 +99,18 @@ export class Keyspace {
     const value = this.find(key);
     if (value === undefined) return undefined;
     if (!(value instanceof HashValue)) throw wrongType;
-    if (value.nextDueMs >= this.nowMs) return value;
-    if (!this.mayRemoveExpired) return value.copyWithoutDue(this.nowMs);
-    // keeps (3): the last field may have gone, and the key with it.
-    expireFields(this, key, value);
-    return value.size === 0 ? undefined : value;
+    // Fields past their time are gone by now, unless nothing may be written: then they are left out of the answer (2).
+    return value.nextDueMs >= this.nowMs ? value : value.copyWithoutDue(this.nowMs);
   }
 
   /** When the key expires, in ms, or undefined when it does not (or is absent). */
   expiryOf(key: Bytes): number | undefined {
     return this.#slotOf(key) < 0 ? undefined : this.expiries.get(key);
+  }
+
+  /** Notes that the entry in a slot is used now. */
+  touchSlot(slot: number): void {
+    this.entries.setStampAt(slot, secondsOf(this.nowMs));
   }
 
   /** Seconds since the key was last used. The key must exist. */
@@ -110,19 +119,31 @@ export class Keyspace {
     return Math.max(0, secondsOf(this.nowMs) - stamp);
   }
 
+  /** Where the key is, or -1: (2). */
   #slotOf(key: Bytes): number {
     const slot = this.entries.find(key);
+    if (slot < 0) return slot;
     // Most keyspaces have few keys that expire; the second look-up reuses the first one's hash.
-    if (slot < 0 || this.expiries.size === 0) return slot;
-    const atMs = this.expiries.get(key);
-    // As Redis: a key lives through the millisecond it expires at.
-    if (atMs === undefined || atMs >= this.nowMs) return slot;
-    // keeps (2)
-    if (this.mayRemoveExpired) {
-      this.expiredCount += 1;
-      expireKey(this, key);
+    if (this.expiries.size > 0) {
+      const atMs = this.expiries.get(key);
+      // As Redis: a key lives through the millisecond it expires at.
+      if (atMs !== undefined && atMs < this.nowMs) {
+        if (this.mayRemoveExpired) expireKey(this, key);
+        return -1;
+      }
     }
-    return -1;
+    if (this.fieldExpiryKeys.size > 0) {
+      const value = this.entries.valueAt(slot);
+      if (value instanceof HashValue && value.nextDueMs < this.nowMs && !this.#outlivesDueFields(key, value)) return -1;
+    }
+    return slot;
+  }
+
+  /** Removes the fields of a hash whose time is over, where it may. False if none is left. */
+  #outlivesDueFields(key: Bytes, hash: HashValue): boolean {
+    if (!this.mayRemoveExpired) return hash.hasFieldNotDue(this.nowMs);
+    expireFields(this, key, hash);
+    return hash.size > 0; // keeps (3): with its last field the key has gone
   }
 }
 

@@ -49,7 +49,7 @@ const stringType: ValueType<StringValue> = {
 const hashType: ValueType<HashValue> = {
   name: "hash",
   holds: (value) => value instanceof HashValue,
-  encoding: (value) => (value.isCompact ? "listpack" : "hashtable"),
+  encoding: (value) => (value.isListpack ? "listpack" : "hashtable"),
   copy: (value) => value.copy(),
   describe: describeHash,
 };

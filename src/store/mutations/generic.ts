@@ -31,6 +31,7 @@ export function removeKey(keyspace: Keyspace, key: Bytes): void {
 /** Removes a key because its time is over. The key must exist. */
 export function expireKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.record(EXPIRE_KEY).bytes(key);
+  keyspace.expiredCount += 1;
   applyRemove(keyspace, key);
 }
 
@@ -95,10 +96,11 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   const { entries } = keyspace;
   const slot = entries.find(key);
   if (slot < 0) {
-    entries.insert(key, value);
+    keyspace.touchSlot(entries.insert(key, value));
   } else {
     if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
     entries.setValueAt(slot, value);
+    keyspace.touchSlot(slot);
   }
 }
 
@@ -124,7 +126,7 @@ function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
 
 function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
   applyRemove(keyspace, key);
-  keyspace.entries.set(key, whole.value);
+  applyPut(keyspace, key, whole.value);
   if (whole.atMs !== undefined) keyspace.expiries.set(key, whole.atMs);
   if (whole.value instanceof HashValue && whole.value.hasExpiries) keyspace.fieldExpiryKeys.set(key, true);
 }

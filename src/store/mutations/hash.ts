@@ -4,7 +4,7 @@ import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";
 import type { Description } from "../values.ts";
-import { applyRemove } from "./generic.ts";
+import { applyPut, applyRemove } from "./generic.ts";
 
 const PUT_FIELD = 40;
 const REPLACE_FIELD = 41;
@@ -54,6 +54,7 @@ export function expireFields(
   for (let field = hash.findDue(keyspace.nowMs); field !== undefined; field = hash.findDue(keyspace.nowMs)) {
     if (count === countMax) break;
     keyspace.record(EXPIRE_FIELD).bytes(key).bytes(field);
+    keyspace.expiredFieldCount += 1;
     applyRemoveField(keyspace, key, field);
     count += 1;
   }
@@ -133,6 +134,6 @@ function hashAt(keyspace: Keyspace, key: Bytes): HashValue {
   const value = keyspace.entries.get(key);
   if (value instanceof HashValue) return value;
   const hash = new HashValue(keyspace.hashSeed);
-  keyspace.entries.set(key, hash);
+  applyPut(keyspace, key, hash);
   return hash;
 }

@@ -2,8 +2,8 @@
  * A hash: fields and their values, and for some fields a moment they expire.
  *
  * A small hash is one flat array (name, value, name, value, …) in the order of
- * insertion, searched from the front; beyond Redis' own bounds it becomes a
- * dictionary and stays one.
+ * insertion, searched from the front; a larger one becomes a dictionary and
+ * stays one.
  *
  * (1) Every name in `#expiries` is a field of the hash.
  * (2) For each of them `#due` holds an entry with its moment, possibly among
@@ -13,9 +13,12 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
 import { DueQueue } from "../structures/due-queue.ts";
 
-/** Redis' hash-max-listpack-entries and -value. */
+/** Fields that are searched from the front rather than hashed. */
 const COMPACT_FIELDS_MAX = 128;
+/** Redis' hash-max-listpack-value. */
 const COMPACT_BYTES_MAX = 64;
+/** Redis' hash-max-listpack-entries: what OBJECT ENCODING tells by. */
+const LISTPACK_FIELDS_MAX = 512;
 /** Stale entries that are not worth a rebuild. */
 const DUE_SLACK = 16;
 
@@ -26,6 +29,8 @@ export class HashValue {
   #table: Dictionary<Bytes> | undefined;
   #expiries: Dictionary<number> | undefined;
   #due: DueQueue | undefined;
+  /** True once it was beyond the bounds of Redis' listpack. */
+  #wasLarge = false;
 
   constructor(hashSeed: Uint8Array) {
     this.#hashSeed = hashSeed;
@@ -35,8 +40,9 @@ export class HashValue {
     return this.#table !== undefined ? this.#table.size : this.#compact.length / 2;
   }
 
-  get isCompact(): boolean {
-    return this.#table === undefined;
+  /** True while Redis would keep such a hash as a listpack; it never goes back. */
+  get isListpack(): boolean {
+    return !this.#wasLarge;
   }
 
   get(field: Bytes): Bytes | undefined {
@@ -51,13 +57,18 @@ export class HashValue {
 
   /** True if the field is new. The field's expiry is left as it is. */
   set(field: Bytes, value: Bytes): boolean {
-    if (this.#table !== undefined) return this.#table.set(field, value);
+    const isLong = field.length > COMPACT_BYTES_MAX || value.length > COMPACT_BYTES_MAX;
+    if (isLong) this.#wasLarge = true;
+    if (this.#table !== undefined) {
+      const isNew = this.#table.set(field, value);
+      if (this.#table.size > LISTPACK_FIELDS_MAX) this.#wasLarge = true;
+      return isNew;
+    }
     const pairs = this.#compact;
     const index = this.#indexOf(field);
     if (index >= 0) pairs[index + 1] = value;
     else pairs.push(field, value);
-    if (pairs.length > 2 * COMPACT_FIELDS_MAX || field.length > COMPACT_BYTES_MAX || value.length > COMPACT_BYTES_MAX)
-      this.#enlarge();
+    if (isLong || pairs.length > 2 * COMPACT_FIELDS_MAX) this.#enlarge();
     return index < 0;
   }
 
@@ -131,6 +142,14 @@ export class HashValue {
     return this.nextDueMs < nowMs ? this.#due?.firstName : undefined;
   }
 
+  /** True if a field lives on at `nowMs`. Looks at every field if none does. */
+  hasFieldNotDue(nowMs: number): boolean {
+    const expiries = this.#expiries;
+    if (expiries === undefined || expiries.size < this.size) return true;
+    for (let slot = 0; slot < expiries.size; slot += 1) if (expiries.valueAt(slot) >= nowMs) return true;
+    return false;
+  }
+
   copy(): HashValue {
     return this.copyWithoutDue(Number.NEGATIVE_INFINITY);
   }
@@ -138,6 +157,7 @@ export class HashValue {
   /** A hash of its own with the fields whose time is not before `nowMs`. */
   copyWithoutDue(nowMs: number): HashValue {
     const copy = new HashValue(this.#hashSeed);
+    copy.#wasLarge = this.#wasLarge;
     for (let place = 0; place < this.size; place += 1) {
       const field = this.fieldAt(place);
       const atMs = this.expiryOf(field);
