@@ -4,7 +4,8 @@
  * can take its place because nothing else in `edge/` sees a `node:http` object.
  */
 
-export interface HttpRequest {
+/** What is known of a request before its body has been read. */
+export interface RequestHead {
   readonly method: string;
   /** Path and query as written on the request line, not decoded. Always starts with `/`. */
   readonly target: string;
@@ -12,8 +13,6 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** All headers in the order they came: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
-  /** The whole body, already within the byte limit. Empty when there is none. */
-  readonly body: Buffer;
   /** The address of the peer, without its port. */
   readonly remoteAddress: string;
   readonly remotePort: number;
@@ -21,17 +20,27 @@ export interface HttpRequest {
   readonly id: string;
 }
 
+export interface HttpRequest extends RequestHead {
+  /** The whole body, already within the byte limit. Empty when there is none. */
+  readonly body: Buffer;
+}
+
 export interface HttpReply {
   readonly status: number;
   /** name, value, name, value, … `content-length` is added by the transport. */
   readonly headers: readonly string[];
+  /** A string is text, sent as UTF-8, unless `bodyIsBytes` says that its code units are bytes 0-255. */
   readonly body: string | Buffer;
+  readonly bodyIsBytes?: boolean;
+  /** The template of the route that answered, for metrics. Never holds a caller's text. */
+  readonly route?: string;
 }
 
 /** A reply that goes on: event streams. Headers are flushed at once. */
 export interface HttpStream {
   readonly status: number;
   readonly headers: readonly string[];
+  readonly route?: string;
   /** Called once when the headers are on their way. The returned function is called once when the peer has gone or the server drains. */
   readonly open: (sink: StreamSink) => () => void;
 }
@@ -45,3 +54,29 @@ export interface StreamSink {
 }
 
 export type Handler = (request: HttpRequest) => HttpReply | HttpStream | Promise<HttpReply | HttpStream>;
+
+/** Everything that a listener asks of what it serves. */
+export interface Area {
+  readonly handle: Handler;
+  /** The most bytes that the body of a request to this target may have. */
+  bodyBytesMax(target: string): number;
+  /**
+   * Asked before a body that is large or of unknown length is read: a refusal, or undefined to go on. So a caller
+   * without a token cannot make us hold its bytes.
+   */
+  refuseEarly?(head: RequestHead): HttpReply | undefined;
+}
+
+/** What is told about each answered request. */
+export interface Observation {
+  /** The template of the route, such as `A3 /pipeline`. */
+  readonly route: string;
+  readonly status: number;
+  /** From the last byte of the request to the moment the reply was handed to the system. */
+  readonly durationMs: number;
+  /** Bytes of the bodies. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+export type Observe = (observation: Observation) => void;

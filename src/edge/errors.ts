@@ -1,0 +1,147 @@
+/**
+ * Every way in which the edge itself refuses a request, with its kind and its
+ * text. `respond.ts` turns the kind into a status. What a command answers is
+ * not here but in `store/errors.ts`.
+ *
+ * The texts of the store are those that clients of the interface know
+ * (spec: store 1.1); where none is known, ours name the field and the remedy.
+ */
+
+export type FailureKind =
+  | "bad request"
+  | "unauthorized"
+  | "not found"
+  | "method not allowed"
+  | "request timeout"
+  | "too large"
+  | "unsupported encoding"
+  | "expectation failed"
+  | "too many requests"
+  | "headers too large"
+  | "internal"
+  | "not implemented"
+  | "unavailable";
+
+/** An answer, not a fault of ours: it carries no stack. */
+export class RequestFailure {
+  readonly kind: FailureKind;
+  readonly text: string;
+  /** name, value, … of headers that belong to the failure. */
+  readonly headers: readonly string[];
+
+  constructor(kind: FailureKind, text: string, headers: readonly string[] = []) {
+    this.kind = kind;
+    this.text = text;
+    this.headers = headers;
+  }
+}
+
+export const unauthorized = new RequestFailure("unauthorized", "WRONGPASS invalid or missing auth token");
+
+export const malformedCommand = new RequestFailure("bad request", "ERR failed to parse command");
+export const emptyCommand = new RequestFailure("bad request", "ERR empty command");
+export const malformedPipeline = new RequestFailure("bad request", "ERR failed to parse pipeline request");
+export const emptyPipeline = new RequestFailure("bad request", "ERR empty pipeline request");
+export const malformedTransaction = new RequestFailure("bad request", "ERR failed to parse transaction request");
+export const emptyTransaction = new RequestFailure("bad request", "ERR empty transaction request");
+
+export const resp2WithBase64 = new RequestFailure(
+  "bad request",
+  "ERR response format resp2 cannot be combined with base64 encoding",
+);
+
+export const malformedHttp = new RequestFailure("bad request", "ERR malformed HTTP request");
+export const headersTimedOut = new RequestFailure("request timeout", "ERR request was not complete in time");
+export const expectationFailed = new RequestFailure("expectation failed", "ERR only Expect: 100-continue is supported");
+export const tunnelRefused = new RequestFailure("method not allowed", "ERR HTTP method CONNECT is not allowed");
+export const transferEncodingRefused = new RequestFailure(
+  "not implemented",
+  "ERR transfer encoding is not supported; use chunked",
+);
+export const busy = new RequestFailure("unavailable", "ERR server is busy; try again", ["Retry-After", "1"]);
+
+/** `index` counts words from 0, the name of the command. */
+export function wordOfWrongType(malformed: RequestFailure, index: number): RequestFailure {
+  return new RequestFailure(
+    "bad request",
+    `${malformed.text}: word ${index} of a command must be a string, a number or a boolean`,
+  );
+}
+
+export function tooManyWords(wordsMax: number): RequestFailure {
+  return new RequestFailure("bad request", `ERR too many words in one request. Limit: ${wordsMax}`);
+}
+
+export function malformedPercent(part: "path" | "query"): RequestFailure {
+  return new RequestFailure("bad request", `ERR malformed percent-encoding in the ${part} of the URL`);
+}
+
+export function unknownResponseFormat(value: string): RequestFailure {
+  return new RequestFailure("bad request", `ERR invalid response format: '${value}'. Use json or resp2`);
+}
+
+export function streamsNotAvailable(path: string): RequestFailure {
+  return new RequestFailure("bad request", `ERR event streams are not available in this version: '${path}'`);
+}
+
+export function methodNotAllowed(method: string): RequestFailure {
+  return new RequestFailure(
+    "method not allowed",
+    `ERR HTTP method ${method} is not allowed; use HEAD, GET, POST or PUT`,
+    ["Allow", "HEAD, GET, POST, PUT"],
+  );
+}
+
+/** The wording of the original, which answers 400 and not 413 (spec: store 1.9). */
+export function requestTooLarge(limitBytes: number, actualBytes: number): RequestFailure {
+  return new RequestFailure(
+    "too large",
+    `ERR max request size exceeded. Limit: ${limitBytes} bytes, Actual: ${actualBytes} bytes`,
+  );
+}
+
+export function headersTooLarge(limitBytes: number): RequestFailure {
+  return new RequestFailure("headers too large", `ERR max header size exceeded. Limit: ${limitBytes} bytes`);
+}
+
+export function contentEncodingRefused(encoding: string): RequestFailure {
+  return new RequestFailure(
+    "unsupported encoding",
+    `ERR content encoding is not supported: '${encoding}'. Send the body uncompressed`,
+    ["Accept-Encoding", "identity"],
+  );
+}
+
+export function tooManyRequests(perSecond: number, retryAfterMs: number): RequestFailure {
+  return new RequestFailure("too many requests", `ERR max request rate exceeded. Limit: ${perSecond} per second`, [
+    "Retry-After",
+    String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
+  ]);
+}
+
+export function noSuchArea(prefixes: readonly string[]): RequestFailure {
+  return new RequestFailure("not found", `ERR no area at this path; paths start with ${prefixes.join(", ")}`);
+}
+
+export function areaNotBuilt(area: string): RequestFailure {
+  return new RequestFailure("unavailable", `ERR ${area} is not available in this version`);
+}
+
+export const noSuchAdminPath = new RequestFailure("not found", "ERR no such path on the admin port");
+export const adminBodyMalformed = new RequestFailure(
+  "bad request",
+  'ERR failed to parse the body; send a JSON object with the one field "name"',
+);
+
+export function adminMethodNotAllowed(method: string, allowed: readonly string[]): RequestFailure {
+  return new RequestFailure(
+    "method not allowed",
+    `ERR HTTP method ${method} is not allowed; use ${allowed.join(" or ")}`,
+    ["Allow", allowed.join(", ")],
+  );
+}
+
+/** Tells the caller nothing but the id under which the log has the cause. */
+export function internalFailure(id: string): RequestFailure {
+  return new RequestFailure("internal", `ERR internal error. The log has it under request ${id}`);
+}

@@ -1,0 +1,42 @@
+/**
+ * The only place that turns a kind of failure into a status. The body of a
+ * failure is `{"error": text}` in every area and holds neither a stack nor a
+ * path (service.md Errors, Area A; threats S-10).
+ */
+import type { FailureKind, RequestFailure } from "./errors.ts";
+import type { HttpReply } from "./handler.ts";
+import { jsonError } from "./reply-json.ts";
+
+const statusByKind: Record<FailureKind, number> = {
+  "bad request": 400,
+  unauthorized: 401,
+  "not found": 404,
+  "method not allowed": 405,
+  "request timeout": 408,
+  // The original answers 400, and its clients know nothing else (spec: store 1.12).
+  "too large": 400,
+  "unsupported encoding": 415,
+  "expectation failed": 417,
+  "too many requests": 429,
+  "headers too large": 431,
+  internal: 500,
+  "not implemented": 501,
+  unavailable: 503,
+};
+
+/** Every failing command has this status, whatever its text (service.md Errors, Area A). */
+export const COMMAND_FAILED_STATUS = statusByKind["bad request"];
+
+export function statusOf(kind: FailureKind): number {
+  return statusByKind[kind];
+}
+
+/** A failure as a reply. `extraHeaders` come first: name, value, … */
+export function failureReply(failure: RequestFailure, extraHeaders: readonly string[] = []): HttpReply {
+  return {
+    status: statusOf(failure.kind),
+    headers: [...extraHeaders, "Content-Type", "application/json", ...failure.headers],
+    body: jsonError(failure.text),
+    bodyIsBytes: true,
+  };
+}
