@@ -11,6 +11,7 @@ export type FailureKind =
   | "bad request"
   | "unauthorized"
   | "not found"
+  | "conflict"
   | "method not allowed"
   | "request timeout"
   | "too large"
@@ -144,4 +145,36 @@ export function adminMethodNotAllowed(method: string, allowed: readonly string[]
 /** Tells the caller nothing but the id under which the log has the cause. */
 export function internalFailure(id: string): RequestFailure {
   return new RequestFailure("internal", `ERR internal error. The log has it under request ${id}`);
+}
+
+export function databaseNameMalformed(rule: string): RequestFailure {
+  return new RequestFailure("bad request", `Invalid value for name: a name has ${rule}`);
+}
+
+export function databaseMissing(name: string): RequestFailure {
+  return new RequestFailure("not found", `There is no database ${name}`);
+}
+
+export function databaseExists(name: string): RequestFailure {
+  return new RequestFailure("conflict", `There is a database ${name} already`);
+}
+
+export function databaseHasOldData(name: string): RequestFailure {
+  return new RequestFailure(
+    "conflict",
+    `The data directory still has data of a database ${name}: delete it first, or list it in the configuration file to use it`,
+  );
+}
+
+/** `place` is what decides, such as `store.databases[0] in larder.json` or `LARDER_STORE_TOKEN`. */
+export function databaseNotOurs(name: string, place: string): RequestFailure {
+  return new RequestFailure("conflict", `The database ${name} is set by ${place}: change it there and start again`);
+}
+
+export function tooManyDatabases(countMax: number): RequestFailure {
+  return new RequestFailure("conflict", `There are ${countMax} databases already, which is the most`);
+}
+
+export function areaStarting(area: string): RequestFailure {
+  return new RequestFailure("unavailable", `ERR ${area} is starting; try again`, ["Retry-After", "1"]);
 }

@@ -11,6 +11,7 @@ const statusByKind: Record<FailureKind, number> = {
   "bad request": 400,
   unauthorized: 401,
   "not found": 404,
+  conflict: 409,
   "method not allowed": 405,
   "request timeout": 408,
   // The original answers 400, and its clients know nothing else (spec: store 1.12).

@@ -1,0 +1,235 @@
+/**
+ * The admin port: health, version, metrics and the administration of
+ * databases. It listens on an address of its own, loopback unless configured,
+ * and everything that tells or changes anything needs the admin token in a
+ * header, so that a page in the operator's browser cannot use it (threats S-14).
+ *
+ * A route reads what was sent and makes one call on `Administration`.
+ */
+import type { TokenTable } from "./auth.ts";
+import {
+  adminBodyMalformed,
+  adminMethodNotAllowed,
+  internalFailure,
+  noSuchAdminPath,
+  RequestFailure,
+  unauthorized,
+} from "./errors.ts";
+import type { Area, HttpReply, HttpRequest } from "./handler.ts";
+import { failureReply } from "./respond.ts";
+
+export interface Readiness {
+  readonly isReady: boolean;
+  /** Area to its state, such as `serving` or `replaying`. */
+  readonly areas: Readonly<Record<string, string>>;
+  /** Why not, a short sentence each. */
+  readonly reasons: readonly string[];
+}
+
+export interface VersionFacts {
+  readonly version: string;
+  readonly node: string;
+  /** The newest format of each kind of file that this version writes. */
+  readonly formats: Readonly<Record<string, number>>;
+}
+
+export interface DatabaseFacts {
+  readonly name: string;
+  /** Who decides that it exists: `configuration`, `environment`, `data directory` or, when nobody does, `unlisted`. */
+  readonly source: string;
+}
+
+export interface DatabaseTokens {
+  readonly name: string;
+  readonly token: string;
+  readonly readOnlyToken: string;
+}
+
+/** What the admin port may ask of the program. Refusals are thrown as `RequestFailure`. */
+export interface Administration {
+  readiness(): Readiness;
+  readonly version: VersionFacts;
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+  listDatabases(): Promise<readonly DatabaseFacts[]>;
+  createDatabase(name: string): Promise<DatabaseTokens>;
+  deleteDatabase(name: string): Promise<void>;
+  resetPassword(name: string): Promise<DatabaseTokens>;
+  /** Empties all areas. Absent outside dev. */
+  reset?(): Promise<void>;
+  /** A fault of ours while answering request `id`. */
+  onFault(fault: unknown, id: string): void;
+}
+
+/** Bodies are names; there is nothing large to send. */
+const ADMIN_BODY_BYTES_MAX = 16 * 1_024;
+
+const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
+
+interface AdminRoute {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** A segment in angle brackets is a parameter. */
+  readonly path: string;
+  /** Open routes tell nothing that a stranger may not know. */
+  readonly access: "open" | "admin";
+  handle(call: { administration: Administration; name: string; body: unknown }): Promise<Answer> | Answer;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type?: string;
+  readonly body: string;
+}
+
+const routes: readonly AdminRoute[] = [
+  { method: "GET", path: "/health/live", access: "open", handle: () => json(200, { status: "live" }) },
+  {
+    method: "GET",
+    path: "/health/ready",
+    access: "open",
+    handle({ administration }) {
+      const { isReady, areas, reasons } = administration.readiness();
+      return json(isReady ? 200 : 503, { status: isReady ? "ready" : "not ready", areas, reasons });
+    },
+  },
+  {
+    method: "GET",
+    path: "/version",
+    access: "open",
+    handle: ({ administration }) => json(200, administration.version),
+  },
+  {
+    method: "GET",
+    path: "/metrics",
+    access: "open",
+    handle: async ({ administration }) => ({ status: 200, type: TEXT_FORMAT, body: await administration.metrics() }),
+  },
+  {
+    method: "GET",
+    path: "/v1/databases",
+    access: "admin",
+    handle: async ({ administration }) => json(200, { databases: await administration.listDatabases() }),
+  },
+  {
+    method: "POST",
+    path: "/v1/databases",
+    access: "admin",
+    handle: async ({ administration, body }) => json(201, await administration.createDatabase(readName(body))),
+  },
+  {
+    method: "DELETE",
+    path: "/v1/databases/<name>",
+    access: "admin",
+    async handle({ administration, name }) {
+      await administration.deleteDatabase(name);
+      return json(200, { name });
+    },
+  },
+  {
+    method: "POST",
+    path: "/v1/databases/<name>/reset-password",
+    access: "admin",
+    handle: async ({ administration, name }) => json(200, await administration.resetPassword(name)),
+  },
+  {
+    method: "POST",
+    path: "/reset",
+    access: "admin",
+    async handle({ administration }) {
+      if (administration.reset === undefined) throw noSuchAdminPath;
+      await administration.reset();
+      return json(200, { status: "reset" });
+    },
+  },
+];
+
+/** The admin port as an area of its own. `tokens` holds the admin token. */
+export function adminArea(administration: Administration, tokens: TokenTable): Area {
+  return {
+    bodyBytesMax: () => ADMIN_BODY_BYTES_MAX,
+    async handle(request) {
+      let path = "unknown";
+      try {
+        const found = findRoute(request);
+        path = found.route.path;
+        if (
+          found.route.access === "admin" &&
+          tokens.findByHeader(request.header("authorization") ?? "") === undefined
+        ) {
+          throw unauthorized;
+        }
+        const body = readBody(request);
+        const { status, type, body: text } = await found.route.handle({ administration, name: found.name, body });
+        return reply(status, type ?? "application/json", text, path);
+      } catch (failure) {
+        if (failure instanceof RequestFailure) return { ...failureReply(failure, guardHeaders), route: path };
+        administration.onFault(failure, request.id);
+        return { ...failureReply(internalFailure(request.id), guardHeaders), route: path };
+      }
+    },
+  };
+}
+
+/** For a browser that got here by mistake or by malice: nothing to guess, nothing to run, nothing to keep. */
+const guardHeaders: readonly string[] = [
+  "X-Content-Type-Options",
+  "nosniff",
+  "Content-Security-Policy",
+  "default-src 'none'; frame-ancestors 'none'",
+  "Cache-Control",
+  "no-store",
+];
+
+function reply(status: number, type: string, body: string, route: string): HttpReply {
+  return { status, headers: [...guardHeaders, "Content-Type", type], body, route };
+}
+
+function json(status: number, value: unknown): Answer {
+  return { status, body: JSON.stringify(value) };
+}
+
+function findRoute(request: HttpRequest): { route: AdminRoute; name: string } {
+  const path = request.target.split("?", 1)[0] ?? "";
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const allowed: string[] = [];
+  for (const route of routes) {
+    const name = match(route.path, path);
+    if (name === undefined) continue;
+    if (route.method === method) return { route, name };
+    allowed.push(route.method);
+  }
+  throw allowed.length > 0 ? adminMethodNotAllowed(request.method, allowed) : noSuchAdminPath;
+}
+
+/** The parameter of a matching path, empty for a route without one; undefined: it does not match. */
+function match(template: string, path: string): string | undefined {
+  const given = path.split("/");
+  const wanted = template.split("/");
+  if (given.length !== wanted.length) return undefined;
+  let name = "";
+  for (const [index, segment] of wanted.entries()) {
+    if (segment.startsWith("<")) name = given[index] ?? "";
+    else if (segment !== given[index]) return undefined;
+  }
+  return name;
+}
+
+function readBody(request: HttpRequest): unknown {
+  if (request.body.length === 0) return undefined;
+  try {
+    return JSON.parse(request.body.toString("utf8"));
+  } catch {
+    throw adminBodyMalformed;
+  }
+}
+
+function readName(body: unknown): string {
+  const isNameAlone =
+    typeof body === "object" &&
+    body !== null &&
+    "name" in body &&
+    Object.keys(body).length === 1 &&
+    typeof body.name === "string";
+  if (!isNameAlone) throw adminBodyMalformed;
+  return body.name as string;
+}
