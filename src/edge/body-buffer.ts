@@ -1,0 +1,46 @@
+/**
+ * Puts a body together from its chunks. Most bodies are one chunk and are not
+ * copied. Others are copied into one buffer that grows, never kept as a list: a
+ * stranger may send a byte in each chunk, and a Buffer costs a hundred.
+ */
+
+const GROWN_BYTES_MIN = 4_096;
+
+export class BodyBuffer {
+  #bytes: Buffer = Buffer.alloc(0);
+  #length = 0;
+  /** Bytes that the sender announced, or 0. */
+  readonly #expected: number;
+
+  constructor(expectedBytes: number) {
+    this.#expected = expectedBytes;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (this.#length === 0) this.#bytes = chunk;
+    else {
+      if (length > this.#bytes.length) this.#grow(length);
+      chunk.copy(this.#bytes, this.#length);
+    }
+    this.#length = length;
+  }
+
+  /** The body so far. The buffer must not be added to afterwards. */
+  take(): Buffer {
+    return this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Doubles, but not beyond what was announced: memory follows what has arrived, not what was promised. */
+  #grow(length: number): void {
+    const doubled = Math.max(GROWN_BYTES_MIN, 2 * length);
+    const capacity = this.#expected >= length ? Math.min(this.#expected, doubled) : doubled;
+    const grown = Buffer.allocUnsafeSlow(capacity);
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}
