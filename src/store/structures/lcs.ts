@@ -39,8 +39,8 @@ export interface CommonSubsequence {
   readonly ranges: readonly MatchRange[];
 }
 
-/** False if the two strings are too long to be compared in bounded time and memory. */
-export function isLcsAllowed(one: Bytes, other: Bytes): boolean {
+/** False if two strings (in whatever form) are too long to be compared in bounded time and memory. */
+export function isLcsAllowed(one: { readonly length: number }, other: { readonly length: number }): boolean {
   if (Math.max(one.length, other.length) > LENGTH_MAX) return false;
   return (one.length + 1) * (other.length + 1) <= CELL_COUNT_MAX;
 }
