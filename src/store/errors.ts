@@ -24,6 +24,49 @@ export const notInteger = new CommandError("ERR value is not an integer or out o
 export const outOfRange = new CommandError("ERR value is out of range, must be positive");
 export const notFloat = new CommandError("ERR value is not a valid float");
 export const overflow = new CommandError("ERR increment or decrement would overflow");
+export const decrementOverflow = new CommandError("ERR decrement would overflow");
+export const notFinite = new CommandError("ERR increment would produce NaN or Infinity");
+export const offsetOutOfRange = new CommandError("ERR offset is out of range");
+export const lcsNotString = new CommandError("ERR The specified keys must contain string values");
+export const lcsLengthAndIndexes = new CommandError(
+  "ERR If you want both the length and indexes, please just use IDX.",
+);
+export const lcsTooLong = new CommandError(
+  "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len",
+);
+export const digestLength = new CommandError("ERR must be exactly 16 hexadecimal characters");
+export const conditionNeedsString = new CommandError("ERR Key should be of string type if conditions are specified");
+export const unknownCondition = new CommandError("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
+export const hashNotInteger = new CommandError("ERR hash value is not an integer");
+export const hashNotFloat = new CommandError("ERR hash value is not a float");
+export const notFiniteArgument = new CommandError("ERR value is NaN or Infinity");
+export const countOutOfRange = new CommandError("ERR value is out of range");
+export const nxAndOthers = new CommandError("ERR NX and XX, GT or LT options at the same time are not compatible");
+export const gtAndLt = new CommandError("ERR GT and LT options at the same time are not compatible");
+export const negativeExpire = new CommandError("ERR invalid expire time, must be >= 0");
+export const fieldsMissing = new CommandError("ERR Mandatory argument FIELDS is missing or not at the right position");
+export const fieldCountNotPositive = new CommandError("ERR Number of fields must be a positive integer");
+export const expiringFieldCountNotPositive = new CommandError("ERR Parameter `numFields` should be greater than 0");
+export const fieldCountMismatch = new CommandError("ERR The `numfields` parameter must match the number of arguments");
+export const fieldCountInvalid = new CommandError("ERR invalid number of fields");
+export const fieldsArgumentMissing = new CommandError("ERR missing FIELDS argument");
+export const expireTimeMissing = new CommandError("ERR missing expire time");
+export const fnxAndFxx = new CommandError("ERR Only one of FXX or FNX arguments can be specified");
+export const severalExpireTimes = new CommandError(
+  "ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified",
+);
+export const databaseOutOfRange = new CommandError("ERR DB index is out of range");
+export const timeoutNotInteger = new CommandError("ERR timeout is not an integer or out of range");
+export const timeoutNegative = new CommandError("ERR timeout is negative");
+export const frequencyNotKept = new CommandError(
+  "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
+);
+export const noLocalSync = new CommandError(
+  "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.",
+);
+export const noSuchCommand = new CommandError("ERR Invalid command specified");
+export const commandWithoutKeys = new CommandError("ERR The command has no key arguments");
+export const commandWithWrongArity = new CommandError("ERR Invalid number of arguments specified for command");
 export const noSuchKey = new CommandError("ERR no such key");
 export const stringTooLong = new CommandError("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 export const invalidCursor = new CommandError("ERR invalid cursor");
@@ -41,6 +84,19 @@ export function notAvailable(name: string): CommandError {
 
 export function invalidExpire(name: string): CommandError {
   return new CommandError(`ERR invalid expire time in '${name.toLowerCase()}' command`);
+}
+
+/** Redis' wording. */
+export function notBetween(least: string, most: string): CommandError {
+  return new CommandError(`ERR value is out of range, value must between ${least} and ${most}`);
+}
+
+export function unsupportedOption(option: string): CommandError {
+  return new CommandError(`ERR Unsupported option ${option}`);
+}
+
+export function unknownArgument(argument: string): CommandError {
+  return new CommandError(`ERR unknown argument: ${argument}`);
 }
 
 export function noPermission(name: string): CommandError {

@@ -1,3 +1,307 @@
-import { family } from "../command.ts";
+/**
+ * String commands. A string is one run of bytes; a counter is a string whose
+ * bytes spell a 64-bit integer, so INCR parses and prints on every call.
+ *
+ * Here are the rows, and the commands that read a string or change a part of
+ * it. SET and its relatives are in `string-set.ts`, counters in
+ * `string-numbers.ts`, comparisons in `string-condition.ts`, LCS in
+ * `string-lcs.ts`.
+ */
+import { type Bytes, copyOf } from "../../kernel/bytes.ts";
+import { allKeys, type Call, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
+import { offsetOutOfRange, stringTooLong, wrongArity } from "../errors.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { appendString, putString, setStringRange } from "../mutations/string.ts";
+import { integer, nil, ok, one, type Reply, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
+import { bulkOf, isString, type StringValue, stringFrom } from "../values/string.ts";
+import { delEx, digest } from "./string-condition.ts";
+import { lcs } from "./string-lcs.ts";
+import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
+import { getEx, getSet, psetEx, set, setEx, setNx } from "./string-set.ts";
 
-export const stringCommands = family("string", []);
+/** Redis' proto-max-bulk-len: 512 MB. */
+const STRING_BYTES_MAX = 512 * 1024 * 1024;
+
+export const stringCommands = family("string", [
+  {
+    name: "APPEND",
+    summary: "Puts bytes behind the string at a key and answers its new length",
+    arity: 3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: append,
+  },
+  {
+    name: "DECR",
+    summary: "Subtracts one from the counter at a key",
+    arity: 2,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: decr,
+  },
+  {
+    name: "DECRBY",
+    summary: "Subtracts an integer from the counter at a key",
+    arity: 3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: decrBy,
+  },
+  {
+    name: "DELEX",
+    summary: "Removes a key if its string, or the digest of it, is or is not the given one",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: delEx,
+  },
+  {
+    name: "DIGEST",
+    summary: "The XXH3 digest of the string at a key, in 16 hex digits",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: digest,
+  },
+  {
+    name: "GET",
+    summary: "The string at a key",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: get,
+  },
+  {
+    name: "GETDEL",
+    summary: "The string at a key, which is removed",
+    arity: 2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: getDel,
+  },
+  {
+    name: "GETEX",
+    summary: "The string at a key, whose expiry is set or removed",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: getEx,
+  },
+  {
+    name: "GETRANGE",
+    summary: "A part of the string at a key, between two offsets",
+    arity: 4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: getRange,
+  },
+  {
+    name: "GETSET",
+    summary: "Stores a string and answers the one that it replaces",
+    arity: 3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: getSet,
+  },
+  {
+    name: "INCR",
+    summary: "Adds one to the counter at a key",
+    arity: 2,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: incr,
+  },
+  {
+    name: "INCRBY",
+    summary: "Adds an integer to the counter at a key",
+    arity: 3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: incrBy,
+  },
+  {
+    name: "INCRBYFLOAT",
+    summary: "Adds a floating-point number to the one at a key",
+    arity: 3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: incrByFloat,
+  },
+  {
+    name: "LCS",
+    summary: "The longest common subsequence of the strings at two keys",
+    arity: -3,
+    flags: ["readonly"],
+    keys: firstTwoKeys,
+    run: lcs,
+  },
+  {
+    name: "MGET",
+    summary: "The strings at several keys",
+    arity: -2,
+    flags: ["readonly", "fast"],
+    keys: allKeys,
+    run: mget,
+  },
+  {
+    name: "MSET",
+    summary: "Stores several strings at once",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: keyValuePairs,
+    run: mset,
+  },
+  {
+    name: "MSETNX",
+    summary: "Stores several strings at once, if none of the keys exists",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: keyValuePairs,
+    run: msetNx,
+  },
+  {
+    name: "PSETEX",
+    summary: "Stores a string that lives for so many milliseconds",
+    arity: 4,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: psetEx,
+  },
+  {
+    name: "SET",
+    summary: "Stores a string, replacing whatever the key held",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: set,
+  },
+  {
+    name: "SETEX",
+    summary: "Stores a string that lives for so many seconds",
+    arity: 4,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: setEx,
+  },
+  {
+    name: "SETNX",
+    summary: "Stores a string if the key does not exist",
+    arity: 3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: setNx,
+  },
+  {
+    name: "SETRANGE",
+    summary: "Overwrites a part of the string at a key from an offset on",
+    arity: 4,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: setRange,
+  },
+  {
+    name: "STRLEN",
+    summary: "Length in bytes of the string at a key",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => integer(keyspace.readString(arg(1))?.length ?? 0),
+  },
+  {
+    name: "SUBSTR",
+    summary: "The old name of GETRANGE",
+    arity: 4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: getRange,
+  },
+]);
+
+function append({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  const bytes = arg(2);
+  const old = keyspace.readString(key);
+  // An absent one may be made as long as a request may be.
+  if (old !== undefined && old.length + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
+  return integer(appendString(keyspace, key, bytes));
+}
+
+function get({ keyspace, arg }: Call): Reply {
+  const value = keyspace.readString(arg(1));
+  return value === undefined ? nil : bulkOf(value);
+}
+
+function getDel({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  const value = keyspace.readString(key);
+  if (value === undefined) return nil;
+  const reply = bulkOf(value);
+  removeKey(keyspace, key);
+  return reply;
+}
+
+/** Both ends are in the range; negative ones count from the end of the string. */
+function getRange({ keyspace, arg, integer: readInteger }: Call): Reply {
+  const start = readInteger(2);
+  const end = readInteger(3);
+  const value = keyspace.readString(arg(1));
+  // Said for negative ones alone, as in Redis: both may be cut to the first byte below, which is then the answer.
+  if (value === undefined || (start < 0 && end < 0 && start > end)) return "";
+  const { length } = value;
+  const first = Math.max(0, start < 0 ? length + Number(start) : Number(start));
+  const last = Math.min(length - 1, Math.max(0, end < 0 ? length + Number(end) : Number(end)));
+  return first > last ? "" : sliceOf(value, first, last + 1);
+}
+
+/** The bytes from `start` up to, not including, `end`, as a reply. */
+function sliceOf(value: StringValue, start: number, end: number): Bytes | Buffer {
+  if (typeof value === "string") return copyOf(value, start, end);
+  return end - start < LARGE_BYTES_MIN ? value.slice(start, end) : Buffer.from(value.view.subarray(start, end));
+}
+
+function mget({ keyspace, arg, argCount }: Call): Reply {
+  const replies: Reply[] = [];
+  const budget = new ReplyBudget();
+  for (let i = 1; i < argCount; i += 1) {
+    const value = keyspace.find(arg(i));
+    if (isString(value)) budget.take(value.length);
+    replies.push(isString(value) ? bulkOf(value) : nil);
+  }
+  return replies;
+}
+
+function mset(call: Call): Reply {
+  checkPairs(call);
+  putPairs(call);
+  return ok;
+}
+
+function msetNx(call: Call): Reply {
+  checkPairs(call);
+  const { keyspace, arg, argCount } = call;
+  for (let i = 1; i < argCount; i += 2) if (keyspace.has(arg(i))) return zero;
+  putPairs(call);
+  return one;
+}
+
+function checkPairs({ argCount, command }: Call): void {
+  if (argCount % 2 === 0) throw wrongArity(command.name);
+}
+
+function putPairs({ keyspace, arg, argCount }: Call): void {
+  for (let i = 1; i < argCount; i += 2) putString(keyspace, arg(i), stringFrom(arg(i + 1)));
+}
+
+function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
+  const offset = readInteger(2);
+  const bytes = arg(3);
+  if (offset < 0) throw offsetOutOfRange;
+  const key = arg(1);
+  const old = keyspace.readString(key);
+  // No bytes, no change: not even an empty string where there was none.
+  if (bytes.length === 0) return integer(old?.length ?? 0);
+  if (Number(offset) + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
+  return integer(setStringRange(keyspace, key, { offset: Number(offset), bytes }));
+}

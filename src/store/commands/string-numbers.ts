@@ -1,0 +1,71 @@
+/**
+ * Counters: strings whose bytes spell a number. Integers are signed 64-bit and
+ * exact; beyond ±(2^53 - 1) they are computed as bigint. Floats are added in
+ * the 80-bit format that Redis adds them in. A counter keeps its expiry when it
+ * changes.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
+import { decrementOverflow, notFinite, notFloat, notInteger, overflow } from "../errors.ts";
+import { replaceString } from "../mutations/string.ts";
+import { integer, type Reply } from "../reply.ts";
+import { addIntegers } from "../structures/integer-sum.ts";
+import { addLongDoubles, formatLongDouble, type LongDouble, parseLongDouble } from "../structures/long-double.ts";
+import { INTEGER_MIN, parseInteger } from "../structures/number-text.ts";
+import { bytesOf, type StringValue, stringFrom } from "../values/string.ts";
+
+/** The longest text of a 64-bit integer; what is longer need not be copied to be refused. */
+const INTEGER_LENGTH_MAX = 20;
+/** Redis reads the text of a float into a buffer of 5 KiB. */
+const FLOAT_LENGTH_MAX = 5 * 1024;
+
+export function incr(call: Call): Reply {
+  return add(call, 1);
+}
+
+export function decr(call: Call): Reply {
+  return add(call, -1);
+}
+
+export function incrBy(call: Call): Reply {
+  return add(call, call.integer(2));
+}
+
+export function decrBy(call: Call): Reply {
+  const decrement = call.integer(2);
+  // Its opposite is no 64-bit integer.
+  if (decrement === INTEGER_MIN) throw decrementOverflow;
+  return add(call, -decrement);
+}
+
+function add({ keyspace, arg }: Call, increment: number | bigint): Reply {
+  const key = arg(1);
+  const old = keyspace.readString(key);
+  const sum = addIntegers(old === undefined ? 0 : counterOf(old), increment);
+  if (sum === undefined) throw overflow;
+  replaceString(keyspace, key, `${sum}`);
+  return integer(sum);
+}
+
+function counterOf(value: StringValue): number | bigint {
+  const count = value.length > INTEGER_LENGTH_MAX ? undefined : parseInteger(bytesOf(value));
+  if (count === undefined) throw notInteger;
+  return count;
+}
+
+export function incrByFloat({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  const old = keyspace.readString(key);
+  const left = old === undefined ? "0" : old.length > FLOAT_LENGTH_MAX ? "" : bytesOf(old);
+  const sum = addLongDoubles(floatOf(left), floatOf(arg(2)));
+  if (sum === undefined) throw notFinite;
+  const text = formatLongDouble(sum);
+  replaceString(keyspace, key, stringFrom(text));
+  return text;
+}
+
+function floatOf(text: Bytes): LongDouble {
+  const value = parseLongDouble(text);
+  if (value === undefined) throw notFloat;
+  return value;
+}

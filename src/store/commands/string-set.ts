@@ -1,0 +1,157 @@
+/**
+ * SET with all its options, and what shares them: SETEX, PSETEX, SETNX, GETSET
+ * and GETEX.
+ *
+ * Replacing a value drops the key's expiry unless the command says KEEPTTL.
+ * Every check comes before the first mutation, so a refused SET has changed
+ * nothing.
+ */
+import type { Call } from "../command.ts";
+import { syntaxError } from "../errors.ts";
+import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "../expire-time.ts";
+import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
+import { putString, putStringUntil, replaceString } from "../mutations/string.ts";
+import { bulk, nil, ok, one, type Reply, zero } from "../reply.ts";
+import { bulkOf, stringFrom } from "../values/string.ts";
+import { type Condition, conditionWords, isMet } from "./string-condition.ts";
+
+/** A time among the options: the word at `index` in this form. */
+interface TimeOption {
+  readonly form: TimeForm;
+  readonly index: number;
+}
+
+interface SetOptions {
+  readonly only: "if absent" | "if present" | Condition | undefined;
+  readonly returnsOld: boolean;
+  readonly expiry: TimeOption | "keep" | undefined;
+}
+
+export function set(call: Call): Reply {
+  const { keyspace } = call;
+  const key = call.arg(1);
+  if (call.argCount === 3) {
+    putString(keyspace, key, stringFrom(call.arg(2)));
+    return ok;
+  }
+  const { only, returnsOld, expiry } = readSetOptions(call);
+  const atMs = typeof expiry === "object" ? readExpireTime(call, expiry.index, expiry.form) : undefined;
+  const comparesValue = typeof only === "object";
+  // GET and a comparison must fail on what is not a string, so they look at the value; the rest asks for the key only.
+  const old = returnsOld || comparesValue ? keyspace.readString(key) : undefined;
+  const isThere = old !== undefined || (!returnsOld && !comparesValue && keyspace.has(key));
+  const mayWrite = comparesValue ? isMet(only, old) : only === undefined || isThere === (only === "if present");
+  const oldReply = returnsOld && old !== undefined ? bulkOf(old) : nil;
+  if (!mayWrite) return oldReply;
+
+  const value = stringFrom(call.arg(2));
+  if (atMs !== undefined) putStringUntil(keyspace, key, { value, atMs });
+  else if (expiry === "keep") replaceString(keyspace, key, value);
+  else putString(keyspace, key, value);
+  return returnsOld ? oldReply : ok;
+}
+
+/** The options behind the value, in any order. One time and one condition at most; the rest may be said twice. */
+function readSetOptions(call: Call): SetOptions {
+  const { argCount } = call;
+  let only: SetOptions["only"];
+  let returnsOld = false;
+  let expiry: SetOptions["expiry"];
+  for (let i = 3; i < argCount; i += 1) {
+    const word = call.word(i);
+    const form = timeForms.get(word);
+    const comparison = conditionWords.get(word);
+    if (form !== undefined && i + 1 < argCount && (expiry === undefined || isOfForm(expiry, form))) {
+      i += 1;
+      expiry = { form, index: i };
+    } else if (comparison !== undefined && i + 1 < argCount && only === undefined) {
+      i += 1;
+      only = { comparison, operand: call.arg(i) };
+    } else if (word === "NX" && (only === undefined || only === "if absent")) {
+      only = "if absent";
+    } else if (word === "XX" && (only === undefined || only === "if present")) {
+      only = "if present";
+    } else if (word === "KEEPTTL" && (expiry === undefined || expiry === "keep")) {
+      expiry = "keep";
+    } else if (word === "GET") {
+      returnsOld = true;
+    } else {
+      throw syntaxError;
+    }
+  }
+  return { only, returnsOld, expiry };
+}
+
+/** Redis lets the same time option be given again, and the last one counts. */
+function isOfForm(expiry: TimeOption | "keep", form: TimeForm): boolean {
+  return expiry !== "keep" && expiry.form === form;
+}
+
+export function setEx(call: Call): Reply {
+  return setUntil(call, secondsFromNow);
+}
+
+export function psetEx(call: Call): Reply {
+  return setUntil(call, millisecondsFromNow);
+}
+
+function setUntil(call: Call, form: TimeForm): Reply {
+  const atMs = readExpireTime(call, 2, form);
+  putStringUntil(call.keyspace, call.arg(1), { value: stringFrom(call.arg(3)), atMs });
+  return ok;
+}
+
+export function setNx({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  if (keyspace.has(key)) return zero;
+  putString(keyspace, key, stringFrom(arg(2)));
+  return one;
+}
+
+export function getSet({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  const old = keyspace.readString(key);
+  const reply = old === undefined ? nil : bulkOf(old);
+  putString(keyspace, key, stringFrom(arg(2)));
+  return reply;
+}
+
+export function getEx(call: Call): Reply {
+  const { keyspace } = call;
+  const key = call.arg(1);
+  const expiry = readGetExOptions(call);
+  const value = keyspace.readString(key);
+  if (value === undefined) return nil;
+  if (expiry === "remove") {
+    if (keyspace.expiryOf(key) !== undefined) clearExpiry(keyspace, key);
+    return bulk(bulkOf(value));
+  }
+  // Redis looks at the time only when there is something to expire.
+  const atMs = expiry === undefined ? undefined : readExpireTime(call, expiry.index, expiry.form);
+  const reply = bulkOf(value);
+  if (atMs !== undefined && atMs <= call.nowMs) removeKey(keyspace, key);
+  else if (atMs !== undefined) setExpiry(keyspace, key, atMs);
+  return reply;
+}
+
+function readGetExOptions(call: Call): TimeOption | "remove" | undefined {
+  const { argCount } = call;
+  let expiry: TimeOption | "remove" | undefined;
+  for (let i = 2; i < argCount; i += 1) {
+    const word = call.word(i);
+    const form = timeForms.get(word);
+    if (
+      form !== undefined &&
+      i + 1 < argCount &&
+      (expiry === undefined || (expiry !== "remove" && expiry.form === form))
+    ) {
+      i += 1;
+      expiry = { form, index: i };
+    } else if (word === "PERSIST" && (expiry === undefined || expiry === "remove")) {
+      expiry = "remove";
+    } else {
+      throw syntaxError;
+    }
+  }
+  return expiry;
+}
