@@ -6,6 +6,7 @@
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
+import type { AclCategory } from "./acl-categories.ts";
 import type { Database } from "./database.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
@@ -59,8 +60,10 @@ export interface Row {
   /** As Redis counts: words including the name (and subcommand); negative: at least so many. */
   readonly arity: number;
   readonly flags: readonly Flag[];
+  /** ACL categories in place of the one that the family implies; those that the flags imply come by themselves. */
+  readonly categories?: readonly AclCategory[];
   readonly keys: KeyPositions;
-  /** A container such as OBJECT: its `run` is never called. */
+  /** A container such as OBJECT: its `run` is called only where `arity` lets it stand alone, as COMMAND does. */
   readonly subcommands?: readonly Row[];
   run(call: Call): Reply;
 }

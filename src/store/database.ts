@@ -12,7 +12,7 @@
 import type { Bytes } from "../kernel/bytes.ts";
 import { nextTurn } from "../kernel/turn.ts";
 import { Call, type Command } from "./command.ts";
-import { findCommand } from "./commands.ts";
+import { commands, findCommand } from "./commands.ts";
 import {
   CommandError,
   databaseDropped,
@@ -71,6 +71,9 @@ export class Database {
   readonly number: number;
   readonly keyspace: Keyspace;
   readonly context: StoreContext;
+  /** The table of commands, for the commands that tell of it. */
+  readonly commands = commands;
+  readonly findCommand = findCommand;
   readonly #call: Call;
   readonly #quota: Quota;
   readonly #counts: CommandCounts[] = [];

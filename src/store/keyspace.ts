@@ -60,6 +60,11 @@ export class Keyspace {
     return this.#frame.record(this.#number, code);
   }
 
+  /** True if any key or hash field has an expiry. */
+  get hasExpiries(): boolean {
+    return this.expiries.size > 0 || this.fieldExpiryKeys.size > 0;
+  }
+
   /** Keys, counting those whose time is over but which nobody has met yet, as DBSIZE does. */
   get size(): number {
     return this.entries.size;

@@ -8,4 +8,4 @@ export { Database, TransactionDiscarded } from "./database.ts";
 export { CommandError } from "./errors.ts";
 export type { StoreJournal } from "./journal.ts";
 export type { Reply } from "./reply.ts";
-export { Store, type StoreOptions } from "./store.ts";
+export { type ProcessFigures, Store, type StoreOptions } from "./store.ts";

@@ -24,6 +24,18 @@ export interface StoreOptions {
   readonly dailyRequestsMax?: number;
   /** Version of the program, for INFO. */
   readonly version?: string;
+  /** What INFO tells of the process around the store; absent: those lines are left out. */
+  readonly readFigures?: () => ProcessFigures;
+}
+
+/** Figures that the store cannot know by itself. */
+export interface ProcessFigures {
+  /** Memory in use by the thread of the store: JavaScript heap and buffers. */
+  readonly usedBytes: number;
+  /** Memory of the whole process. */
+  readonly residentBytes: number;
+  /** Open connections to the listeners of the store. */
+  readonly connectedClients: number;
 }
 
 /** What the databases of a store have in common. */
@@ -34,6 +46,7 @@ export interface StoreContext {
   readonly hashSeed: Uint8Array;
   readonly dailyRequestsMax: number;
   readonly version: string;
+  readonly readFigures: (() => ProcessFigures) | undefined;
   readonly startedAtMs: number;
   readonly frame: FrameWriter;
   /** A bug was met in the middle of a unit of work: if it had changed state, memory is ahead of the journal. */
@@ -66,6 +79,7 @@ export class Store {
       hashSeed: options.hashSeed,
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
       version: options.version ?? "0.0.0",
+      readFigures: options.readFigures,
       startedAtMs: options.clock.nowMs(),
       frame,
       reportBug: (error) => {

@@ -1,3 +1,251 @@
-import { family } from "../command.ts";
+/**
+ * Commands on keys whatever they hold. What a key's time to live needs is in
+ * `expiry.ts`, walking through keys in `scan.ts`, OBJECT in `object.ts`.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { allKeys, type Call, family, firstKey, firstTwoKeys, noKeys } from "../command.ts";
+import {
+  databaseOutOfRange,
+  noLocalSync,
+  noSuchKey,
+  notBetween,
+  syntaxError,
+  timeoutNegative,
+  timeoutNotInteger,
+} from "../errors.ts";
+import { copyKey, removeKey, renameKey } from "../mutations/generic.ts";
+import { bulk, integer, nil, ok, one, type Reply, simple, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import { typeOf } from "../values.ts";
+import { expiryRows } from "./expiry.ts";
+import { objectRow } from "./object.ts";
+import { matcherOf, scanRow } from "./scan.ts";
 
-export const genericCommands = family("generic", []);
+export const genericCommands = family("generic", [
+  {
+    name: "COPY",
+    summary: "Copies the value of a key, with its expiry, to another key",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: firstTwoKeys,
+    run: copy,
+  },
+  {
+    name: "DEL",
+    summary: "Removes keys and answers how many there were",
+    arity: -2,
+    flags: ["write"],
+    keys: allKeys,
+    run: remove,
+  },
+  {
+    name: "EXISTS",
+    summary: "How many of the keys exist, each counted as often as it is named",
+    arity: -2,
+    flags: ["readonly", "fast"],
+    keys: allKeys,
+    run: ({ keyspace, arg, argCount }) => {
+      let count = 0;
+      for (let i = 1; i < argCount; i += 1) if (keyspace.has(arg(i))) count += 1;
+      return count;
+    },
+  },
+  ...expiryRows,
+  {
+    name: "KEYS",
+    summary: "All keys that match a pattern",
+    arity: 2,
+    flags: ["readonly", "powerful"],
+    categories: ["keyspace", "dangerous"],
+    keys: noKeys,
+    run: keys,
+  },
+  objectRow,
+  {
+    name: "RANDOMKEY",
+    summary: "A key drawn at random",
+    arity: 1,
+    flags: ["readonly", "powerful"],
+    keys: noKeys,
+    run: randomKey,
+  },
+  {
+    name: "RENAME",
+    summary: "Renames a key, in place of what the new name held",
+    arity: 3,
+    flags: ["write"],
+    keys: firstTwoKeys,
+    run: ({ keyspace, arg }) => {
+      const from = arg(1);
+      const to = arg(2);
+      if (!keyspace.has(from)) throw noSuchKey;
+      if (from !== to) renameKey(keyspace, from, to);
+      return ok;
+    },
+  },
+  {
+    name: "RENAMENX",
+    summary: "Renames a key unless the new name exists",
+    arity: 3,
+    flags: ["write", "fast"],
+    keys: firstTwoKeys,
+    run: ({ keyspace, arg }) => {
+      const from = arg(1);
+      const to = arg(2);
+      if (!keyspace.has(from)) throw noSuchKey;
+      if (keyspace.has(to)) return zero;
+      renameKey(keyspace, from, to);
+      return one;
+    },
+  },
+  scanRow,
+  {
+    name: "TOUCH",
+    summary: "Marks keys as used and answers how many of them exist",
+    arity: -2,
+    flags: ["readonly", "fast"],
+    keys: allKeys,
+    run: ({ keyspace, arg, argCount }) => {
+      let count = 0;
+      for (let i = 1; i < argCount; i += 1) if (keyspace.find(arg(i)) !== undefined) count += 1;
+      return count;
+    },
+  },
+  {
+    name: "TYPE",
+    summary: "The type of the value at a key",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => {
+      const value = keyspace.peek(arg(1));
+      return simple(value === undefined ? "none" : typeOf(value).name);
+    },
+  },
+  {
+    name: "UNLINK",
+    summary: "Removes keys, as DEL does, and takes no keys as well",
+    // Redis wants one key at least; the service does not (spec: store part 2).
+    arity: -1,
+    flags: ["write", "fast"],
+    keys: allKeys,
+    run: remove,
+  },
+  {
+    name: "WAIT",
+    summary: "How many replicas have what was written: none, for there are none",
+    arity: 3,
+    flags: ["noscript"],
+    categories: ["connection"],
+    keys: noKeys,
+    run: ({ arg, integer: integerAt }) => {
+      integerAt(1);
+      checkTimeout(arg(2));
+      return zero;
+    },
+  },
+  {
+    name: "WAITAOF",
+    summary: "Whether what was written is on the disk, and on how many replicas",
+    arity: 4,
+    flags: ["noscript"],
+    categories: ["connection"],
+    keys: noKeys,
+    run: waitForDisk,
+  },
+]);
+
+function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Reply {
+  let replaces = false;
+  for (let i = 3; i < argCount; i += 1) {
+    const option = word(i);
+    if (option === "REPLACE") {
+      replaces = true;
+    } else if (option === "DB" && i + 1 < argCount) {
+      i += 1;
+      // A database has no numbered databases inside; its own number is 0, as for SELECT.
+      if (integerAt(i) !== 0) throw databaseOutOfRange;
+    } else {
+      throw syntaxError;
+    }
+  }
+  const from = arg(1);
+  const to = arg(2);
+  // Redis calls a copy onto itself an error; the service answers that nothing was copied (spec: store part 2).
+  if (from === to || !keyspace.has(from)) return zero;
+  if (keyspace.has(to) && !replaces) return zero;
+  copyKey(keyspace, from, to);
+  return one;
+}
+
+function remove({ keyspace, arg, argCount }: Call): Reply {
+  let count = 0;
+  for (let i = 1; i < argCount; i += 1) {
+    const key = arg(i);
+    if (!keyspace.has(key)) continue;
+    removeKey(keyspace, key);
+    count += 1;
+  }
+  return count;
+}
+
+function keys({ keyspace, arg }: Call): Reply {
+  const matches = matcherOf(arg(1));
+  const { entries } = keyspace;
+  const budget = new ReplyBudget();
+  const found: Bytes[] = [];
+  for (let slot = 0; slot < entries.size; slot += 1) {
+    const key = entries.keyAt(slot);
+    if (!matches(key)) continue;
+    budget.take(key.length);
+    found.push(key);
+  }
+  // Asked only now, since it removes a key whose time is over.
+  return keyspace.hasExpiries ? found.filter((key) => keyspace.has(key)) : found;
+}
+
+/** Random draws before the keys are looked at one after the other. */
+const DRAWS_MAX = 100;
+/** Keys that are then looked at before the database counts as empty. */
+const WALK_MAX = 10_000;
+
+function randomKey({ keyspace, random }: Call): Reply {
+  const { entries } = keyspace;
+  for (let draws = 0; draws < DRAWS_MAX && entries.size > 0; draws += 1) {
+    const key = entries.keyAt(random.below(entries.size));
+    if (keyspace.has(key)) return bulk(key);
+  }
+  // Nearly all keys are past their time; where they may not be removed, drawing on could go on for ever.
+  let slot = 0;
+  for (let looks = 0; looks < WALK_MAX && slot < entries.size; looks += 1) {
+    const key = entries.keyAt(slot);
+    if (keyspace.has(key)) return bulk(key);
+    // A removal has put another key into this slot.
+    if (slot < entries.size && entries.keyAt(slot) === key) slot += 1;
+  }
+  return nil;
+}
+
+/**
+ * What is on the disk at this moment. The answer does not wait for more than the durability setting makes every reply
+ * wait for.
+ */
+function waitForDisk({ arg, database, integer: integerAt, countFromZero }: Call): Reply {
+  const wantedLocal = integerAt(1);
+  if (wantedLocal < 0 || wantedLocal > 1) throw notBetween("0", "1");
+  countFromZero(2);
+  checkTimeout(arg(3));
+  const { journal } = database.context;
+  if (journal.synced === undefined) {
+    if (wantedLocal !== 0) throw noLocalSync;
+    return [zero, zero];
+  }
+  return [integer(journal.synced >= journal.end ? 1 : 0), zero];
+}
+
+function checkTimeout(text: Bytes): void {
+  const timeout = parseInteger(text);
+  if (timeout === undefined) throw timeoutNotInteger;
+  if (timeout < 0) throw timeoutNegative;
+}

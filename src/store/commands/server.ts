@@ -1,3 +1,54 @@
-import { family } from "../command.ts";
+/** Commands on a database as a whole. INFO is in `info.ts`, COMMAND in `command-info.ts`. */
+import { type Call, family, noKeys } from "../command.ts";
+import { syntaxError } from "../errors.ts";
+import { clearKeyspace } from "../mutations/generic.ts";
+import { ok, type Reply } from "../reply.ts";
+import { commandRow } from "./command-info.ts";
+import { infoRow } from "./info.ts";
 
-export const serverCommands = family("server", []);
+export const serverCommands = family("server", [
+  commandRow,
+  {
+    name: "DBSIZE",
+    summary: "How many keys there are",
+    arity: 1,
+    flags: ["readonly", "fast"],
+    categories: ["keyspace"],
+    keys: noKeys,
+    run: ({ keyspace }) => keyspace.size,
+  },
+  {
+    name: "FLUSHALL",
+    summary: "Removes all keys of this database",
+    arity: -1,
+    flags: ["write"],
+    categories: ["keyspace", "dangerous"],
+    keys: noKeys,
+    run: flush,
+  },
+  {
+    name: "FLUSHDB",
+    summary: "Removes all keys of this database",
+    arity: -1,
+    flags: ["write"],
+    categories: ["keyspace", "dangerous"],
+    keys: noKeys,
+    run: flush,
+  },
+  infoRow,
+  {
+    name: "TIME",
+    summary: "The time of the server in seconds and microseconds",
+    arity: 1,
+    flags: ["loading", "stale", "fast", "public"],
+    keys: noKeys,
+    run: ({ nowMs }) => [String(Math.floor(nowMs / 1_000)), String((nowMs % 1_000) * 1_000)],
+  },
+]);
+
+/** Dropping everything is one step here, so SYNC and ASYNC are the same. */
+function flush({ keyspace, argCount, word }: Call): Reply {
+  if (argCount > 2 || (argCount === 2 && word(1) !== "SYNC" && word(1) !== "ASYNC")) throw syntaxError;
+  clearKeyspace(keyspace);
+  return ok;
+}

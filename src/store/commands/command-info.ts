@@ -1,0 +1,227 @@
+/** COMMAND: the table of commands, told by itself. Everything here is read from the rows. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type AclCategory, categoriesOf } from "../acl-categories.ts";
+import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
+import type { Database } from "../database.ts";
+import { commandWithoutKeys, commandWithWrongArity, noSuchCommand, syntaxError } from "../errors.ts";
+import { bulk, emptyArray, map, nil, type Reply, set, simple } from "../reply.ts";
+import { matchesGlob } from "../structures/glob.ts";
+
+export const commandRow: Row = {
+  name: "COMMAND",
+  summary: "Facts of all commands",
+  arity: -1,
+  flags: ["loading", "stale"],
+  categories: ["connection"],
+  keys: noKeys,
+  subcommands: [
+    {
+      name: "COUNT",
+      summary: "How many commands there are",
+      arity: 2,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: ({ database }) => database.commands.length,
+    },
+    {
+      name: "DOCS",
+      summary: "What commands do, in words",
+      arity: -2,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: docs,
+    },
+    {
+      name: "GETKEYS",
+      summary: "The keys among the words of a command",
+      arity: -4,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: getKeys,
+    },
+    {
+      name: "HELP",
+      summary: "What the subcommands do",
+      arity: 2,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: () => helpLines.map(simple),
+    },
+    {
+      name: "INFO",
+      summary: "Facts of commands",
+      arity: -2,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: ({ database, argCount, argsFrom }) =>
+        argCount === 2
+          ? database.commands.map(factsOf)
+          : argsFrom(2).map((name) => {
+              const command = findByFullName(database, name);
+              return command === undefined ? nil : factsOf(command);
+            }),
+    },
+    {
+      name: "LIST",
+      summary: "The names of all commands, or of some",
+      arity: -2,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: list,
+    },
+  ],
+  run: ({ database }) => database.commands.map(factsOf),
+};
+
+const helpLines: readonly string[] = [
+  "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "(no subcommand)",
+  "    Facts of all commands.",
+  "COUNT",
+  "    How many commands there are.",
+  "DOCS [<command-name> ...]",
+  "    What these commands do, or all of them.",
+  "GETKEYS <full-command>",
+  "    The keys among the words of a command.",
+  "HELP",
+  "    Prints this help.",
+  "INFO [<command-name> ...]",
+  "    Facts of these commands, or of all of them.",
+  "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
+  "    The names of all commands, or of those that the filter lets through.",
+];
+
+/** Flags of our own, of which Redis' clients know nothing. */
+const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>(["powerful", "public", "tcp-only"]);
+
+/** Name, arity, flags, first key, last key, step, ACL categories, tips, key positions, subcommands. */
+function factsOf(command: Command): Reply {
+  const { first, last, step } = command.keys;
+  return [
+    command.fullName,
+    command.arity,
+    set(command.flags.filter((flag) => !OWN_FLAGS.has(flag)).map(simple)),
+    first,
+    last,
+    step,
+    set(categoriesOf(command).map((category) => simple(`@${category}`))),
+    emptyArray,
+    keySpecificationsOf(command),
+    [...(command.subcommandByName?.values() ?? [])].map(factsOf),
+  ];
+}
+
+/** Where the keys are, in the form that Redis 7 has for it. The row says no more than whether they are written. */
+function keySpecificationsOf({ keys, isWrite }: Command): Reply {
+  const { first, last, step } = keys;
+  if (first === 0) return emptyArray;
+  const flags = isWrite ? ["RW", "access", "update"] : ["RO", "access"];
+  return [
+    map([
+      ["flags", set(flags.map(simple))],
+      [
+        "begin_search",
+        map([
+          ["type", "index"],
+          ["spec", map([["index", first]])],
+        ]),
+      ],
+      [
+        "find_keys",
+        map([
+          ["type", "range"],
+          [
+            "spec",
+            map([
+              // Counted from the first key, or from the end when negative.
+              ["lastkey", last < 0 ? last : last - first],
+              ["keystep", step],
+              ["limit", 0],
+            ]),
+          ],
+        ]),
+      ],
+    ]),
+  ];
+}
+
+function docs({ database, argCount, argsFrom }: Call): Reply {
+  const wanted =
+    argCount === 2
+      ? database.commands
+      : argsFrom(2).flatMap((name) => {
+          const command = findByFullName(database, name);
+          return command === undefined ? [] : [command];
+        });
+  return docsOf(wanted);
+}
+
+function docsOf(commands: Iterable<Command>): Reply {
+  const pairs: [Reply, Reply][] = [];
+  for (const { fullName, summary, family, subcommandByName } of commands) {
+    const facts: [Reply, Reply][] = [
+      ["summary", summary],
+      ["group", family],
+    ];
+    if (subcommandByName !== undefined) facts.push(["subcommands", docsOf(subcommandByName.values())]);
+    pairs.push([fullName, map(facts)]);
+  }
+  return map(pairs);
+}
+
+function getKeys({ database, argsFrom }: Call): Reply {
+  const words = argsFrom(2);
+  let command = database.findCommand(words[0] ?? "");
+  if (command?.subcommandByName !== undefined && words.length > 1)
+    command = command.subcommandByName.get((words[1] ?? "").toUpperCase());
+  if (command === undefined) throw noSuchCommand;
+  const { keys, arity } = command;
+  if (keys.first === 0) throw commandWithoutKeys;
+  if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
+  const end = keys.last < 0 ? words.length + keys.last : keys.last;
+  const found: Reply[] = [];
+  for (let i = keys.first; i <= end && i < words.length; i += keys.step) found.push(bulk(words[i]));
+  return found;
+}
+
+function list({ database, word, arg, argCount }: Call): Reply {
+  let isWanted: (command: Command) => boolean = () => true;
+  if (argCount === 5 && word(2) === "FILTERBY") {
+    const operand = arg(4);
+    const filter = filters.get(word(3));
+    if (filter === undefined) throw syntaxError;
+    isWanted = (command) => filter(command, operand);
+  } else if (argCount !== 2) {
+    throw syntaxError;
+  }
+  const names: Bytes[] = [];
+  for (const command of database.commands) {
+    for (const one of [command, ...(command.subcommandByName?.values() ?? [])])
+      if (isWanted(one)) names.push(one.fullName);
+  }
+  return names;
+}
+
+type Filter = (command: Command, operand: Bytes) => boolean;
+
+const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+  // There are no modules, so none has a command.
+  ["MODULE", () => false],
+  ["ACLCAT", (command, operand) => categoriesOf(command).includes(operand.toLowerCase() as AclCategory)],
+  ["PATTERN", (command, operand) => matchesGlob(operand, command.fullName, { ignoreCase: true })],
+]);
+
+/** The command that is called `get` or `object|encoding`, in any case. */
+function findByFullName(database: Database, fullName: Bytes): Command | undefined {
+  const [name = "", subcommandName, ...rest] = fullName.split("|");
+  const command = database.findCommand(name);
+  if (rest.length > 0) return undefined;
+  if (subcommandName === undefined) return command;
+  return command?.subcommandByName?.get(subcommandName.toUpperCase());
+}

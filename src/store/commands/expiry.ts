@@ -1,0 +1,168 @@
+/**
+ * The commands that say how long a key lives. Moments are kept in
+ * milliseconds since the epoch; one that is not in the future removes the key
+ * at once.
+ */
+import { type Call, firstKey, type Row } from "../command.ts";
+import { gtAndLt, invalidExpire, nxAndOthers, unsupportedOption } from "../errors.ts";
+import {
+  millisecondsFromNow,
+  millisecondsSinceEpoch,
+  secondsFromNow,
+  secondsSinceEpoch,
+  type TimeForm,
+} from "../expire-time.ts";
+import { TIME_MS_MAX } from "../frame.ts";
+import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
+import { integer, one, type Reply, zero } from "../reply.ts";
+import { INTEGER_MAX, INTEGER_MIN } from "../structures/number-text.ts";
+
+const KEY_MISSING = -2;
+const LIVES_FOR_EVER = -1;
+
+export const expiryRows: readonly Row[] = [
+  {
+    name: "EXPIRE",
+    summary: "Lets a key live for some seconds",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => expire(call, secondsFromNow),
+  },
+  {
+    name: "EXPIREAT",
+    summary: "Lets a key live until a Unix time in seconds",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => expire(call, secondsSinceEpoch),
+  },
+  {
+    name: "EXPIRETIME",
+    summary: "The Unix time in seconds at which a key expires",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiryOf(call, (atMs) => roundToSeconds(atMs)),
+  },
+  {
+    name: "PERSIST",
+    summary: "Lets a key live for ever",
+    arity: 2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: persist,
+  },
+  {
+    name: "PEXPIRE",
+    summary: "Lets a key live for some milliseconds",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => expire(call, millisecondsFromNow),
+  },
+  {
+    name: "PEXPIREAT",
+    summary: "Lets a key live until a Unix time in milliseconds",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => expire(call, millisecondsSinceEpoch),
+  },
+  {
+    name: "PEXPIRETIME",
+    summary: "The Unix time in milliseconds at which a key expires",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiryOf(call, (atMs) => atMs),
+  },
+  {
+    name: "PTTL",
+    summary: "The milliseconds that a key has left to live",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiryOf(call, (atMs) => atMs - call.nowMs),
+  },
+  {
+    name: "TTL",
+    summary: "The seconds that a key has left to live",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiryOf(call, (atMs) => roundToSeconds(atMs - call.nowMs)),
+  },
+];
+
+function expire(call: Call, form: TimeForm): Reply {
+  const { keyspace, arg } = call;
+  const isWanted = readCondition(call, 3);
+  const atMs = readMoment(call, 2, form);
+  const key = arg(1);
+  if (!keyspace.has(key)) return zero;
+  if (!isWanted(keyspace.expiryOf(key), atMs)) return zero;
+  if (atMs <= call.nowMs) removeKey(keyspace, key);
+  else setExpiry(keyspace, key, atMs);
+  return one;
+}
+
+type Condition = (oldMs: number | undefined, newMs: number) => boolean;
+
+/** The options of EXPIRE from the word at `index` on: whether the old and the new moment allow the change. */
+function readCondition({ arg, word, argCount }: Call, index: number): Condition {
+  let nx = false;
+  let xx = false;
+  let gt = false;
+  let lt = false;
+  for (let i = index; i < argCount; i += 1) {
+    const option = word(i);
+    if (option === "NX") nx = true;
+    else if (option === "XX") xx = true;
+    else if (option === "GT") gt = true;
+    else if (option === "LT") lt = true;
+    else throw unsupportedOption(arg(i));
+  }
+  if (nx && (xx || gt || lt)) throw nxAndOthers;
+  if (gt && lt) throw gtAndLt;
+  // A key without expiry lives for ever, which is longer than any moment.
+  return (oldMs, newMs) =>
+    !(nx && oldMs !== undefined) &&
+    !(xx && oldMs === undefined) &&
+    !(gt && newMs <= (oldMs ?? Number.POSITIVE_INFINITY)) &&
+    !(lt && newMs >= (oldMs ?? Number.POSITIVE_INFINITY));
+}
+
+/**
+ * The moment that the word at `index` names, in ms since the epoch, at most `TIME_MS_MAX`; it may lie in the past, before
+ * the epoch too. Throws `notInteger`, and `invalidExpire` for what 64 bits of milliseconds cannot hold.
+ */
+function readMoment(call: Call, index: number, form: TimeForm): number {
+  const value = call.integer(index);
+  const startMs = form.isRelative ? call.nowMs : 0;
+  if (typeof value === "bigint") {
+    const moment = value * BigInt(form.unitMs);
+    // Redis checks the product on both sides and the sum on the upper one only.
+    if (moment < INTEGER_MIN || moment + BigInt(startMs) > INTEGER_MAX) throw invalidExpire(call.command.fullName);
+  }
+  return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
+}
+
+function persist({ keyspace, arg }: Call): Reply {
+  const key = arg(1);
+  if (keyspace.expiryOf(key) === undefined) return zero;
+  clearExpiry(keyspace, key);
+  return one;
+}
+
+function expiryOf({ keyspace, arg }: Call, tell: (atMs: number) => number): Reply {
+  const key = arg(1);
+  if (!keyspace.has(key)) return KEY_MISSING;
+  const atMs = keyspace.expiryOf(key);
+  return atMs === undefined ? LIVES_FOR_EVER : integer(tell(atMs));
+}
+
+/** To the nearest second, halves up, as Redis rounds a time to live. */
+function roundToSeconds(ms: number): number {
+  return Math.floor((ms + 500) / 1_000);
+}

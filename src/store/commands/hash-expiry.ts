@@ -1,0 +1,331 @@
+/**
+ * The time that single fields of a hash may live. Redis has these commands
+ * since 7.4 and 8.0; options, codes and texts are theirs.
+ *
+ * Most of them answer an array with a code for each field; a missing key is a
+ * hash without fields, so all its codes are FIELD_MISSING.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, firstKey, type Row } from "../command.ts";
+import {
+  type CommandError,
+  expireTimeMissing,
+  expiringFieldCountNotPositive,
+  fieldCountInvalid,
+  fieldCountMismatch,
+  fieldCountNotPositive,
+  fieldsArgumentMissing,
+  fieldsMissing,
+  fnxAndFxx,
+  invalidExpire,
+  negativeExpire,
+  severalExpireTimes,
+  unknownArgument,
+  wrongArity,
+} from "../errors.ts";
+import {
+  millisecondsFromNow,
+  millisecondsSinceEpoch,
+  secondsFromNow,
+  secondsSinceEpoch,
+  type TimeForm,
+  timeForms,
+} from "../expire-time.ts";
+import { clearFieldExpiry, putField, removeField, replaceField, setFieldExpiry } from "../mutations/hash.ts";
+import { bulk, integer, one, type Reply, zero } from "../reply.ts";
+import { parseInteger } from "../structures/number-text.ts";
+
+const FIELD_MISSING = -2;
+const LIVES_FOR_EVER = -1;
+const CONDITION_FAILED = 0;
+const DONE = 1;
+const REMOVED_AT_ONCE = 2;
+
+/** The latest moment of a field in Redis: the year 4199. */
+const FIELD_TIME_MS_MAX = 2 ** 46 - 1;
+
+export const hashExpiryRows: readonly Row[] = [
+  {
+    name: "HEXPIRE",
+    summary: "Lets fields live for some seconds",
+    arity: -6,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => hexpire(call, secondsFromNow),
+  },
+  {
+    name: "HEXPIREAT",
+    summary: "Lets fields live until a Unix time in seconds",
+    arity: -6,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => hexpire(call, secondsSinceEpoch),
+  },
+  {
+    name: "HEXPIRETIME",
+    summary: "The Unix times in seconds at which fields expire",
+    arity: -5,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiriesOf(call, (atMs) => Math.ceil(atMs / 1_000)),
+  },
+  {
+    name: "HGETDEL",
+    summary: "Removes fields and answers their values",
+    arity: -5,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: hgetdel,
+  },
+  {
+    name: "HGETEX",
+    summary: "The values of fields, whose time to live is set or cleared",
+    arity: -5,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: hgetex,
+  },
+  {
+    name: "HPERSIST",
+    summary: "Lets fields live for ever",
+    arity: -5,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: hpersist,
+  },
+  {
+    name: "HPEXPIRE",
+    summary: "Lets fields live for some milliseconds",
+    arity: -6,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => hexpire(call, millisecondsFromNow),
+  },
+  {
+    name: "HPEXPIREAT",
+    summary: "Lets fields live until a Unix time in milliseconds",
+    arity: -6,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => hexpire(call, millisecondsSinceEpoch),
+  },
+  {
+    name: "HPEXPIRETIME",
+    summary: "The Unix times in milliseconds at which fields expire",
+    arity: -5,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiriesOf(call, (atMs) => atMs),
+  },
+  {
+    name: "HPTTL",
+    summary: "The milliseconds that fields have left to live",
+    arity: -5,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiriesOf(call, (atMs) => atMs - call.nowMs),
+  },
+  {
+    name: "HSETEX",
+    summary: "Sets fields and the time that they may live",
+    arity: -6,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: hsetex,
+  },
+  {
+    name: "HTTL",
+    summary: "The seconds that fields have left to live",
+    arity: -5,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiriesOf(call, (atMs) => Math.ceil((atMs - call.nowMs) / 1_000)),
+  },
+];
+
+/** What NX, XX, GT and LT say of the old moment (undefined: none) and the new one. */
+const conditions: ReadonlyMap<string, (oldMs: number | undefined, newMs: number) => boolean> = new Map([
+  ["NX", (oldMs) => oldMs === undefined],
+  ["XX", (oldMs) => oldMs !== undefined],
+  ["GT", (oldMs, newMs) => oldMs !== undefined && newMs > oldMs],
+  ["LT", (oldMs, newMs) => oldMs === undefined || newMs < oldMs],
+]);
+
+function hexpire(call: Call, form: TimeForm): Reply {
+  const { keyspace, arg, word } = call;
+  const key = arg(1);
+  const hash = keyspace.readHash(key);
+  const atMs = readFieldMoment(call, 2, form);
+  const isWanted = conditions.get(word(3));
+  const first = readFields(call, isWanted === undefined ? 3 : 4, expiringFieldCountNotPositive);
+  return codesOf(call, first, (field) => {
+    if (hash?.has(field) !== true) return FIELD_MISSING;
+    if (isWanted !== undefined && !isWanted(hash.expiryOf(field), atMs)) return CONDITION_FAILED;
+    return expireField(call, key, { field, atMs }) ? REMOVED_AT_ONCE : DONE;
+  });
+}
+
+function hpersist(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const key = arg(1);
+  const hash = keyspace.readHash(key);
+  const first = readFields(call, 2, fieldCountNotPositive);
+  return codesOf(call, first, (field) => {
+    if (hash?.has(field) !== true) return FIELD_MISSING;
+    if (hash.expiryOf(field) === undefined) return LIVES_FOR_EVER;
+    clearFieldExpiry(keyspace, key, field);
+    return DONE;
+  });
+}
+
+function expiriesOf(call: Call, tell: (atMs: number) => number): Reply {
+  const hash = call.keyspace.readHash(call.arg(1));
+  const first = readFields(call, 2, fieldCountNotPositive);
+  return codesOf(call, first, (field) => {
+    if (hash?.has(field) !== true) return FIELD_MISSING;
+    const atMs = hash.expiryOf(field);
+    return atMs === undefined ? LIVES_FOR_EVER : tell(atMs);
+  });
+}
+
+function hgetdel(call: Call): Reply {
+  const { keyspace, arg, argCount } = call;
+  const key = arg(1);
+  const hash = keyspace.readHash(key);
+  const values: Reply[] = [];
+  for (let i = readFields(call, 2, fieldCountNotPositive); i < argCount; i += 1) {
+    const field = arg(i);
+    const value = hash?.get(field);
+    values.push(bulk(value));
+    if (value !== undefined) removeField(keyspace, key, field);
+  }
+  return values;
+}
+
+function hgetex(call: Call): Reply {
+  const { keyspace, arg, word, argCount } = call;
+  const key = arg(1);
+  const hash = keyspace.readHash(key);
+  const form = timeForms.get(word(2));
+  const persists = word(2) === "PERSIST";
+  const atMs = form === undefined ? undefined : readFieldMoment(call, 3, form);
+  const first = readFields(call, form !== undefined ? 4 : persists ? 3 : 2, fieldCountNotPositive);
+  const values: Reply[] = [];
+  for (let i = first; i < argCount; i += 1) {
+    const field = arg(i);
+    const value = hash?.get(field);
+    values.push(bulk(value));
+    if (value === undefined) continue;
+    if (atMs !== undefined) expireField(call, key, { field, atMs });
+    else if (persists && hash?.expiryOf(field) !== undefined) clearFieldExpiry(keyspace, key, field);
+  }
+  return values;
+}
+
+function hsetex(call: Call): Reply {
+  const { keyspace, arg, argCount } = call;
+  const key = arg(1);
+  const hash = keyspace.readHash(key);
+  const { first, wanted, keepsExpiry, atMs } = readSetOptions(call);
+  if (wanted !== undefined) {
+    for (let i = first; i < argCount; i += 2) if ((hash?.has(arg(i)) === true) !== (wanted === "all")) return zero;
+  }
+  for (let i = first; i < argCount; i += 2) {
+    const pair = { field: arg(i), value: arg(i + 1) };
+    if (keepsExpiry) {
+      replaceField(keyspace, key, pair);
+    } else {
+      putField(keyspace, key, pair);
+      if (atMs !== undefined) expireField(call, key, { field: pair.field, atMs });
+    }
+  }
+  return one;
+}
+
+interface SetOptions {
+  /** Where the first field stands; its value and further pairs follow to the end. */
+  readonly first: number;
+  /** Which of the fields must be there already. */
+  readonly wanted: "all" | "none" | undefined;
+  readonly keepsExpiry: boolean;
+  readonly atMs: number | undefined;
+}
+
+/** The options of HSETEX in any order, and FIELDS as the last of them. */
+function readSetOptions(call: Call): SetOptions {
+  const { arg, word, argCount, command } = call;
+  let wanted: SetOptions["wanted"];
+  let keepsExpiry = false;
+  let atMs: number | undefined;
+  for (let i = 2; i < argCount; i += 1) {
+    const option = word(i);
+    const form = timeForms.get(option);
+    if (option === "FIELDS") {
+      if (i + 3 >= argCount) throw wrongArity(command.name);
+      const count = readFieldCount(arg(i + 1), fieldCountInvalid);
+      const first = i + 2;
+      if (argCount - first !== 2 * count) throw wrongArity(command.name);
+      return { first, wanted, keepsExpiry, atMs };
+    }
+    if (option === "FNX" || option === "FXX") {
+      if (wanted !== undefined) throw fnxAndFxx;
+      wanted = option === "FNX" ? "none" : "all";
+    } else if (option === "KEEPTTL" || form !== undefined) {
+      if (keepsExpiry || atMs !== undefined) throw severalExpireTimes;
+      if (form === undefined) {
+        keepsExpiry = true;
+        continue;
+      }
+      i += 1;
+      if (i >= argCount) throw expireTimeMissing;
+      atMs = readFieldMoment(call, i, form);
+    } else {
+      throw unknownArgument(arg(i));
+    }
+  }
+  throw fieldsArgumentMissing;
+}
+
+/** Gives a field of a hash its moment, or removes it when that is not in the future. True if it was removed. */
+function expireField(call: Call, key: Bytes, expiry: { field: Bytes; atMs: number }): boolean {
+  if (expiry.atMs <= call.nowMs) {
+    removeField(call.keyspace, key, expiry.field);
+    return true;
+  }
+  setFieldExpiry(call.keyspace, key, expiry);
+  return false;
+}
+
+/**
+ * The moment that the word at `index` names, in ms since the epoch. Throws `notInteger`, `negativeExpire`, and
+ * `invalidExpire` for what is beyond `FIELD_TIME_MS_MAX`.
+ */
+function readFieldMoment(call: Call, index: number, form: TimeForm): number {
+  const value = call.count(index);
+  if (value < 0) throw negativeExpire;
+  const atMs = value * form.unitMs + (form.isRelative ? call.nowMs : 0);
+  if (atMs > FIELD_TIME_MS_MAX) throw invalidExpire(call.command.fullName);
+  return atMs;
+}
+
+/** Reads `FIELDS n` at `index`; n fields follow to the end of the words. Returns the index of the first one. */
+function readFields({ arg, word, argCount }: Call, index: number, notPositive: CommandError): number {
+  if (index >= argCount || word(index) !== "FIELDS") throw fieldsMissing;
+  const count = readFieldCount(index + 1 < argCount ? arg(index + 1) : "", notPositive);
+  const first = index + 2;
+  if (argCount - first !== count) throw fieldCountMismatch;
+  return first;
+}
+
+function readFieldCount(text: Bytes, notPositive: CommandError): number {
+  const count = parseInteger(text);
+  if (count === undefined || count < 1) throw notPositive;
+  return Number(count);
+}
+
+/** The answers for the fields from the word at `first` on. A field that is named twice is answered twice, in order. */
+function codesOf({ arg, argCount }: Call, first: number, codeOf: (field: Bytes) => number): Reply {
+  const codes: Reply[] = [];
+  for (let i = first; i < argCount; i += 1) codes.push(integer(codeOf(arg(i))));
+  return codes;
+}

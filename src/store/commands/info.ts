@@ -1,0 +1,165 @@
+/**
+ * INFO: what a database can tell of itself, in the format of Redis. A line
+ * stands here only if it is true; what nobody measures is left out.
+ */
+import { type Call, type Command, noKeys, type Row } from "../command.ts";
+import type { Database } from "../database.ts";
+import { type Reply, verbatim } from "../reply.ts";
+
+/** The version of Redis whose behaviour and texts we follow; clients ask for it before they use a command. */
+const REDIS_VERSION = "7.0.15";
+
+export const infoRow: Row = {
+  name: "INFO",
+  summary: "Facts and counters of the server",
+  arity: -1,
+  flags: ["loading", "stale"],
+  categories: ["dangerous"],
+  keys: noKeys,
+  run: info,
+};
+
+interface Section {
+  readonly name: string;
+  readonly lines: (database: Database) => readonly string[];
+}
+
+const sections: readonly Section[] = [
+  { name: "Server", lines: serverLines },
+  { name: "Clients", lines: clientLines },
+  { name: "Memory", lines: memoryLines },
+  { name: "Persistence", lines: persistenceLines },
+  { name: "Stats", lines: statsLines },
+  {
+    name: "Replication",
+    lines: () => ["role:master", "connected_slaves:0", "master_failover_state:no-failover"],
+  },
+  { name: "Commandstats", lines: commandLines },
+  { name: "Cluster", lines: () => ["cluster_enabled:0"] },
+  { name: "Keyspace", lines: keyspaceLines },
+];
+
+/** Names that stand for all sections; the service makes no difference between them (spec: store part 2). */
+const ALL_NAMES: ReadonlySet<string> = new Set(["ALL", "DEFAULT", "EVERYTHING"]);
+
+function info({ database, word, argCount }: Call): Reply {
+  const wanted = new Set<string>();
+  for (let i = 1; i < argCount; i += 1) wanted.add(word(i));
+  const wantsAll = argCount === 1 || [...wanted].some((name) => ALL_NAMES.has(name));
+  const blocks = sections
+    .filter(({ name }) => wantsAll || wanted.has(name.toUpperCase()))
+    .map(({ name, lines }) => [`# ${name}`, ...lines(database), ""].join("\r\n"));
+  return verbatim(blocks.join("\r\n"));
+}
+
+function serverLines({ context, keyspace }: Database): readonly string[] {
+  const { nowMs } = keyspace;
+  const upSeconds = Math.max(0, Math.floor((nowMs - context.startedAtMs) / 1_000));
+  return [
+    `redis_version:${REDIS_VERSION}`,
+    "server_name:larder",
+    `larder_version:${context.version}`,
+    "redis_mode:standalone",
+    "arch_bits:64",
+    `server_time_usec:${nowMs * 1_000}`,
+    `uptime_in_seconds:${upSeconds}`,
+    `uptime_in_days:${Math.floor(upSeconds / 86_400)}`,
+  ];
+}
+
+function clientLines({ context }: Database): readonly string[] {
+  const figures = context.readFigures?.();
+  return [
+    ...(figures === undefined ? [] : [`connected_clients:${figures.connectedClients}`]),
+    "blocked_clients:0",
+    "tracking_clients:0",
+  ];
+}
+
+function memoryLines({ context, keyspace }: Database): readonly string[] {
+  const figures = context.readFigures?.();
+  const tableBytes =
+    keyspace.entries.memoryBytes + keyspace.expiries.memoryBytes + keyspace.fieldExpiryKeys.memoryBytes;
+  return [
+    ...(figures === undefined
+      ? []
+      : [
+          `used_memory:${figures.usedBytes}`,
+          `used_memory_human:${humanBytes(figures.usedBytes)}`,
+          `used_memory_rss:${figures.residentBytes}`,
+          `used_memory_rss_human:${humanBytes(figures.residentBytes)}`,
+        ]),
+    // The keys and the tables that hold them, of this database alone.
+    `used_memory_overhead:${tableBytes}`,
+    "maxmemory:0",
+    "maxmemory_human:0B",
+    "maxmemory_policy:noeviction",
+  ];
+}
+
+function persistenceLines({ context }: Database): readonly string[] {
+  const { journal } = context;
+  return [
+    "loading:0",
+    `aof_enabled:${journal.synced === undefined ? 0 : 1}`,
+    `aof_last_write_status:${journal.refusal === undefined ? "ok" : "err"}`,
+    `journal_frames:${journal.end}`,
+    `journal_frames_unsafe:${Math.max(0, journal.end - journal.safe)}`,
+  ];
+}
+
+function statsLines(database: Database): readonly string[] {
+  const { keyspace } = database;
+  let callCount = 0;
+  let errorCount = 0;
+  for (const command of withSubcommands(database.commands)) {
+    const { calls, failed, rejected } = database.countsOf(command);
+    callCount += calls;
+    errorCount += failed + rejected;
+  }
+  return [
+    `total_commands_processed:${callCount}`,
+    `total_error_replies:${errorCount}`,
+    `expired_keys:${keyspace.expiredCount}`,
+    `expired_subkeys:${keyspace.expiredFieldCount}`,
+    "evicted_keys:0",
+    `keyspace_hits:${keyspace.hitCount}`,
+    `keyspace_misses:${keyspace.missCount}`,
+  ];
+}
+
+function commandLines(database: Database): readonly string[] {
+  const lines: string[] = [];
+  for (const command of withSubcommands(database.commands)) {
+    const { calls, failed, rejected } = database.countsOf(command);
+    if (calls + rejected === 0) continue;
+    lines.push(`cmdstat_${command.fullName}:calls=${calls},rejected_calls=${rejected},failed_calls=${failed}`);
+  }
+  return lines;
+}
+
+function keyspaceLines({ keyspace }: Database): readonly string[] {
+  const { entries, expiries, fieldExpiryKeys } = keyspace;
+  if (entries.size === 0) return [];
+  // avg_ttl is an estimate in Redis, and 0 where it has none.
+  return [`db0:keys=${entries.size},expires=${expiries.size},avg_ttl=0,subexpiry=${fieldExpiryKeys.size}`];
+}
+
+function* withSubcommands(commands: readonly Command[]): Generator<Command> {
+  for (const command of commands) {
+    yield command;
+    if (command.subcommandByName !== undefined) yield* command.subcommandByName.values();
+  }
+}
+
+/** Bytes as Redis prints them for people: `1.47M`. */
+function humanBytes(count: number): string {
+  const units = ["B", "K", "M", "G", "T"];
+  let unit = 0;
+  let rest = count;
+  while (rest >= 1_024 && unit < units.length - 1) {
+    rest /= 1_024;
+    unit += 1;
+  }
+  return unit === 0 ? `${count}B` : `${rest.toFixed(2)}${units[unit]}`;
+}

@@ -1,0 +1,79 @@
+/** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
+import { type Call, noKeys, type Row, secondKey } from "../command.ts";
+import { frequencyNotKept } from "../errors.ts";
+import { integer, nil, one, type Reply, simple } from "../reply.ts";
+import { typeOf, type Value } from "../values.ts";
+
+export const objectRow: Row = {
+  name: "OBJECT",
+  summary: "Commands that tell how a value is kept",
+  arity: -2,
+  flags: [],
+  categories: [],
+  keys: noKeys,
+  subcommands: [
+    {
+      name: "ENCODING",
+      summary: "The encoding that Redis would keep the value in",
+      arity: 3,
+      flags: ["readonly", "powerful"],
+      keys: secondKey,
+      run: (call) => tell(call, (value) => typeOf(value).encoding(value)),
+    },
+    {
+      name: "FREQ",
+      summary: "How often a key is used; not kept, since nothing is evicted by it",
+      arity: 3,
+      flags: ["readonly", "powerful"],
+      keys: secondKey,
+      run: (call) =>
+        tell(call, () => {
+          throw frequencyNotKept;
+        }),
+    },
+    {
+      name: "HELP",
+      summary: "What the subcommands do",
+      arity: 2,
+      flags: ["loading", "stale"],
+      keys: noKeys,
+      run: () => helpLines.map(simple),
+    },
+    {
+      name: "IDLETIME",
+      summary: "Seconds since a key was last used",
+      arity: 3,
+      flags: ["readonly", "powerful"],
+      keys: secondKey,
+      run: (call) => tell(call, () => integer(call.keyspace.idleSecondsOf(call.arg(2)))),
+    },
+    {
+      name: "REFCOUNT",
+      summary: "References to a value: always one",
+      arity: 3,
+      flags: ["readonly", "powerful"],
+      keys: secondKey,
+      run: (call) => tell(call, () => one),
+    },
+  ],
+  run: () => nil,
+};
+
+const helpLines: readonly string[] = [
+  "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "ENCODING <key>",
+  "    The encoding that Redis would keep the value of the key in.",
+  "FREQ <key>",
+  "    How often the key is used. Not kept: nothing is evicted by frequency.",
+  "IDLETIME <key>",
+  "    Seconds since the key was last used.",
+  "REFCOUNT <key>",
+  "    References to the value of the key: always 1.",
+  "HELP",
+  "    Prints this help.",
+];
+
+function tell({ keyspace, arg }: Call, answer: (value: Value) => Reply): Reply {
+  const value = keyspace.peek(arg(2));
+  return value === undefined ? nil : answer(value);
+}

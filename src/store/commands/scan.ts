@@ -1,0 +1,140 @@
+/**
+ * SCAN and what HSCAN, SSCAN and ZSCAN share with it.
+ *
+ * A scan that is driven from cursor 0 until the cursor is 0 again returns every
+ * element that was there all the time, at least once, whatever else is added
+ * or removed meanwhile; the dictionary sees to that. A call does a bounded
+ * amount of work, however large the COUNT it is given.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, noKeys, type Row } from "../command.ts";
+import { invalidCursor, syntaxError } from "../errors.ts";
+import type { Reply } from "../reply.ts";
+import { matchesGlob } from "../structures/glob.ts";
+import { typeOf } from "../values.ts";
+
+const COUNT_DEFAULT = 10;
+/** Elements that one call returns at most, beside those of the bucket it ends in. */
+const COUNT_MAX = 10_000;
+/** A call gives up after so many buckets per wanted element, as Redis does: a sparse table has many empty ones. */
+const STEPS_PER_ELEMENT = 10;
+
+export interface ScanOptions {
+  readonly count: number;
+  /** True for an element that MATCH lets through. */
+  readonly matches: (element: Bytes) => boolean;
+  /** SCAN only: the type that TYPE asks for, in lower case. */
+  readonly typeName: string | undefined;
+  /** SCAN only. */
+  readonly withTypes: boolean;
+  /** HSCAN only. */
+  readonly withValues: boolean;
+}
+
+/** The option words beyond MATCH and COUNT that a scan command takes. */
+export type ScanWord = "TYPE" | "WITHTYPE" | "NOVALUES";
+
+export const scanRow: Row = {
+  name: "SCAN",
+  summary: "Walks through the keys, some at a time",
+  arity: -2,
+  flags: ["readonly", "powerful"],
+  keys: noKeys,
+  run: scan,
+};
+
+function scan(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const cursor = readCursor(arg(1));
+  const options = readScanOptions(call, 2, ["TYPE", "WITHTYPE"]);
+  const found: Bytes[] = [];
+  const { entries } = keyspace;
+  const next = scanSome(cursor, options.count, {
+    step: (at, visit) => entries.scan(at, visit),
+    visit: (slot) => found.push(entries.keyAt(slot)),
+  });
+  const elements: Reply[] = [];
+  for (const key of found) {
+    if (!options.matches(key)) continue;
+    // Looked at only now: it may remove the key, and the table must not change while it is walked.
+    const value = keyspace.peek(key);
+    if (value === undefined) continue;
+    const { name } = typeOf(value);
+    if (options.typeName !== undefined && options.typeName !== name) continue;
+    elements.push(key);
+    if (options.withTypes) elements.push(name);
+  }
+  return [String(next), elements];
+}
+
+/** A cursor as C's strtoul reads it, in the 32 bits that a table uses. Throws `invalidCursor`. */
+export function readCursor(text: Bytes): number {
+  if (text.length <= 9 && /^\d+$/.test(text)) return Number(text);
+  if (!/^(?:[+-]?\d+)?$/.test(text)) throw invalidCursor;
+  const cursor = BigInt(text.replace("+", ""));
+  if (cursor > CURSOR_MAX || cursor < -CURSOR_MAX) throw invalidCursor;
+  return Number(BigInt.asUintN(32, cursor));
+}
+
+const CURSOR_MAX = 2n ** 64n - 1n;
+
+/** Reads the options from the word at `index` on. Throws `syntaxError` and `notInteger`. */
+export function readScanOptions(call: Call, index: number, words: readonly ScanWord[]): ScanOptions {
+  const { arg, word, argCount } = call;
+  let count = COUNT_DEFAULT;
+  let pattern: Bytes | undefined;
+  let typeName: string | undefined;
+  let withTypes = false;
+  let withValues = true;
+  for (let i = index; i < argCount; i += 1) {
+    const option = word(i);
+    const hasArgument = i + 1 < argCount;
+    if (option === "COUNT" && hasArgument) {
+      i += 1;
+      count = call.count(i);
+      if (count < 1) throw syntaxError;
+    } else if (option === "MATCH" && hasArgument) {
+      i += 1;
+      pattern = arg(i);
+    } else if (option === "TYPE" && hasArgument && words.includes("TYPE")) {
+      i += 1;
+      typeName = arg(i).toLowerCase();
+    } else if (option === "WITHTYPE" && words.includes("WITHTYPE")) {
+      withTypes = true;
+    } else if (option === "NOVALUES" && words.includes("NOVALUES")) {
+      withValues = false;
+    } else {
+      throw syntaxError;
+    }
+  }
+  return { count, matches: matcherOf(pattern), typeName, withTypes, withValues };
+}
+
+/** What a pattern lets through; a lone star and no pattern let through all, the empty name too. */
+export function matcherOf(pattern: Bytes | undefined): (element: Bytes) => boolean {
+  if (pattern === undefined || pattern === "*") return () => true;
+  return (element) => matchesGlob(pattern, element);
+}
+
+/**
+ * Makes as many steps of a scan as one call may make: until `count` elements were visited, or too many buckets were
+ * empty. Returns the next cursor.
+ */
+export function scanSome(
+  cursor: number,
+  count: number,
+  table: { step: (cursor: number, visit: (place: number) => void) => number; visit: (place: number) => void },
+): number {
+  const wanted = Math.min(count, COUNT_MAX);
+  let visits = 0;
+  const visit = (place: number): void => {
+    visits += 1;
+    table.visit(place);
+  };
+  let next = cursor;
+  for (let steps = wanted * STEPS_PER_ELEMENT; steps > 0; steps -= 1) {
+    next = table.step(next, visit);
+    if (next === 0 || visits >= wanted) break;
+  }
+  return next;
+}
