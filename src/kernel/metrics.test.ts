@@ -11,6 +11,8 @@ test("counters, gauges and histograms print as Prometheus text with the label of
   times.with("A1").observe(0.75);
   times.with("A1").observe(7);
   metrics.reading("larder_read", "Kept elsewhere", () => 42);
+  const facts = { name: "larder_keys", help: "Keys", kind: "gauge", labelNames: ["database"] } as const;
+  metrics.readings(facts, () => [{ labelValues: ["main"], values: [3] }]);
 
   const text = printMetrics([{ labels: { area: "store" }, families: metrics.snapshot() }]);
 
@@ -32,6 +34,9 @@ larder_seconds_count{area="store",route="A1"} 3
 # HELP larder_read Kept elsewhere
 # TYPE larder_read gauge
 larder_read{area="store"} 42
+# HELP larder_keys Keys
+# TYPE larder_keys gauge
+larder_keys{area="store",database="main"} 3
 `,
   );
 });

@@ -153,6 +153,14 @@ export class Metrics {
     this.#register({ name, help, kind, labelNames: [], buckets: [] }, () => [{ labelValues: [], values: [read()] }]);
   }
 
+  /** Numbers that somebody else keeps, told apart by labels. The caller bounds how many there are. */
+  readings(
+    facts: { name: string; help: string; kind: "gauge" | "counter"; labelNames: readonly string[] },
+    read: () => SeriesSnapshot[],
+  ): void {
+    this.#register({ ...facts, buckets: [] }, read);
+  }
+
   /** All figures as plain data that can be posted to another thread. */
   snapshot(): FamilySnapshot[] {
     return [...this.#families.values()].map((take) => take());

@@ -1,0 +1,149 @@
+/**
+ * larder as a library: a server inside a test run or another program.
+ *
+ *     import { start } from "larder";
+ *
+ *     const larder = await start();
+ *     const redis = new Redis({ url: larder.store.url, token: larder.store.token });
+ *     await larder.clock.advance(3_600_000);
+ *     await larder.reset();
+ *     await larder.stop();
+ *
+ * It is `larder dev` on free ports, in the caller's thread, unless told
+ * otherwise. It reads no environment variables and handles no signals.
+ */
+import { TravelClock } from "./kernel/clock.travel.ts";
+import { type EnvironmentBlock, environmentOf } from "./program/env-block.ts";
+import { readVersion } from "./program/facts.ts";
+import { type RunSettings, readSettings } from "./program/read-settings.ts";
+import { Server } from "./program/server.ts";
+import { formatFor, stderrLog } from "./program/stderr.ts";
+
+/**
+ * What a configuration file may hold (docs/manual.md), with its keys: settings such as `dataDir` and `storePort`, and
+ * `store`, `vector`, `messaging`, `admin`. And which command it is.
+ */
+export interface StartOptions {
+  /** `dev` unless told otherwise. */
+  readonly command?: "dev" | "serve";
+  readonly [key: string]: unknown;
+}
+
+export interface StartedArea {
+  readonly url: string;
+  readonly token: string;
+  readonly readOnlyToken: string;
+}
+
+export interface Larder {
+  /** The first database, index and user. */
+  readonly store: StartedArea;
+  readonly vector: StartedArea;
+  readonly messaging: StartedArea & { readonly currentSigningKey: string; readonly nextSigningKey: string };
+  readonly admin: { readonly url: string; readonly token: string };
+  /** The variables that the official clients read. */
+  readonly env: EnvironmentBlock;
+  readonly clock: {
+    /**
+     * Moves the time of the engines forward and runs what falls due on the way, in order: expiry, delays, schedules.
+     * In dev only.
+     */
+    advance(ms: number): Promise<void>;
+  };
+  /** Empties everything. In dev only. */
+  reset(): Promise<void>;
+  /** Finishes what is being answered and resolves when everything is closed. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A start that was refused because of its options or of the machine: the message says what to change. */
+export { StartRefusal } from "./program/refusal.ts";
+
+import { StartRefusal } from "./program/refusal.ts";
+
+const OPTIONS = "start()";
+
+/** Starts a server and resolves when it serves. Rejects with a `StartRefusal` when options or machine do not allow it. */
+export async function start(options: StartOptions = {}): Promise<Larder> {
+  const run = runFor(options);
+  const clock = new TravelClock();
+  const logFormat = formatFor(run.settings.logFormat);
+  const log = stderrLog(run.settings.logLevel, logFormat);
+  const server = new Server({
+    run,
+    version: readVersion(),
+    log,
+    logFormat,
+    clock,
+    workerEntry: new URL(import.meta.url),
+    onCrash: () => log.error("larder ended; start it again"),
+  });
+  try {
+    const addresses = await server.open();
+    return larderOf(server, { addresses, clock, isDev: run.command === "dev" });
+  } catch (fault) {
+    await server.close(0).catch(() => {});
+    throw fault;
+  }
+}
+
+function larderOf(
+  server: Server,
+  { addresses, clock, isDev }: { addresses: Awaited<ReturnType<Server["open"]>>; clock: TravelClock; isDev: boolean },
+): Larder {
+  const { tenants } = server;
+  const [database] = tenants.databases;
+  const [index] = tenants.indexes;
+  const [user] = tenants.users;
+  const onlyInDev = (): void => {
+    if (!isDev) throw new StartRefusal("Only a development server can be emptied or travel in time");
+  };
+  const area = (url: string, tenant: typeof database): StartedArea => ({
+    url,
+    token: tenant?.token.value ?? "",
+    readOnlyToken: tenant?.readOnlyToken.value ?? "",
+  });
+  const stop = (): Promise<void> => server.close();
+  return {
+    store: area(addresses.store, database),
+    vector: area(addresses.vector, index),
+    messaging: {
+      ...area(addresses.messaging, user),
+      currentSigningKey: user?.currentSigningKey.value ?? "",
+      nextSigningKey: user?.nextSigningKey.value ?? "",
+    },
+    admin: { url: addresses.admin, token: tenants.adminToken.value },
+    env: environmentOf(addresses, tenants),
+    clock: {
+      async advance(ms) {
+        onlyInDev();
+        await clock.advance(ms);
+      },
+    },
+    async reset() {
+      onlyInDev();
+      await server.reset();
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The options are read as a configuration file is, on free ports and in one thread. */
+function runFor({ command = "dev", ...options }: StartOptions): RunSettings {
+  const ports = options["port"] === undefined ? { storePort: 0, messagingPort: 0, vectorPort: 0 } : {};
+  const configuration = { ...ports, adminPort: 0, threads: "one", logLevel: "error", ...options };
+  const reading = readSettings({
+    arguments: [command, "--config", OPTIONS],
+    environment: {},
+    readFile: () => JSON.stringify(configuration),
+  });
+  if (reading.kind !== "run") {
+    throw new StartRefusal(reading.kind === "refused" ? reading.problems.join("\n") : `Unknown command ${command}`, 2);
+  }
+  if (reading.run.settings.threads !== "one") {
+    throw new StartRefusal(`threads in ${OPTIONS}: a server inside another program runs in one thread`, 2);
+  }
+  return reading.run;
+}

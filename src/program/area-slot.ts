@@ -1,0 +1,128 @@
+/**
+ * What main knows of one area: its door and how it is. The area may be in this
+ * thread or in one of its own.
+ */
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../kernel/clock.ts";
+import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState } from "./area.ts";
+import type { AreaThread } from "./area-thread.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import type { ListeningArea } from "./listening-area.ts";
+import { codeOf } from "./refusal.ts";
+import { RemoteArea } from "./remote-area.ts";
+
+export interface SlotEvents {
+  snapshotDue(area: AreaName): void;
+  /** The thread ended without being asked to, or does not answer any more. `reason` is a sentence. */
+  crashed(area: AreaName, reason: string): void;
+}
+
+export class AreaSlot implements AreaEvents {
+  readonly name: AreaName;
+  door: AreaDoor | undefined;
+  /** Set for an area in this thread. */
+  local: ListeningArea | undefined;
+  #state: AreaState = "opening";
+  #trouble: string | undefined;
+  #isSilent = false;
+  #isEnding = false;
+  readonly #events: SlotEvents;
+  #worker: Worker | undefined;
+  #heartbeat: Heartbeat | undefined;
+
+  constructor(name: AreaName, events: SlotEvents) {
+    this.name = name;
+    this.#events = events;
+  }
+
+  /** Puts the area into this thread. */
+  async makeHere(plan: AreaPlan, thread: AreaThread): Promise<void> {
+    this.local = await thread.make(plan, this);
+    this.door = this.local;
+  }
+
+  /** Puts the area into a thread of its own, whose entry is `entry`. */
+  makeInWorker(
+    plan: AreaPlan,
+    { entry, heapBytesMax, clock }: { entry: URL; heapBytesMax: number; clock: Clock },
+  ): void {
+    const worker = new Worker(entry, {
+      name: plan.area,
+      workerData: plan,
+      resourceLimits: { maxOldGenerationSizeMb: Math.floor(heapBytesMax / 2 ** 20) },
+    });
+    this.#worker = worker;
+    const heartbeat = new Heartbeat({
+      clock,
+      onSilent: (isSilent) => {
+        this.#isSilent = isSilent;
+      },
+      onDead: () => {
+        // A recovery may take its time, and nobody is served meanwhile.
+        if (this.#state === "opening") return;
+        this.#events.crashed(plan.area, "its thread has not answered for a minute");
+        void worker.terminate();
+      },
+    });
+    this.#heartbeat = heartbeat;
+    this.door = new RemoteArea(worker, this, () => heartbeat.beat());
+    worker.on("error", (fault) => this.#crashed(describeCrash(fault)));
+    worker.on("exit", (code) => this.#crashed(`its thread ended with code ${code}`));
+  }
+
+  /** Closes the area and ends its thread. */
+  async close(graceMs: number): Promise<void> {
+    this.#isEnding = true;
+    try {
+      await this.door?.close(graceMs);
+    } finally {
+      this.#heartbeat?.stop();
+      await this.#worker?.terminate();
+    }
+  }
+
+  /** Ends the thread at once, whatever it does. */
+  async abandon(): Promise<void> {
+    this.#isEnding = true;
+    this.#heartbeat?.stop();
+    await this.#worker?.terminate();
+  }
+
+  get status(): string {
+    return this.#state;
+  }
+
+  /** Why the server is not ready as far as this area goes. */
+  get reasons(): readonly string[] {
+    const reasons: string[] = [];
+    if (this.#state !== "serving") reasons.push(`${this.name} is ${this.#state}`);
+    if (this.#trouble !== undefined) reasons.push(`${this.name} cannot write: ${this.#trouble}`);
+    if (this.#isSilent) reasons.push(`${this.name} does not answer`);
+    return reasons;
+  }
+
+  state(state: AreaState): void {
+    this.#state = state;
+  }
+
+  trouble(reason: string | undefined): void {
+    this.#trouble = reason;
+  }
+
+  snapshotDue(): void {
+    this.#events.snapshotDue(this.name);
+  }
+
+  #crashed(reason: string): void {
+    this.#heartbeat?.stop();
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#state = "closed";
+    this.#events.crashed(this.name, reason);
+  }
+}
+
+function describeCrash(fault: unknown): string {
+  if (codeOf(fault) === "ERR_WORKER_OUT_OF_MEMORY") return "its heap is full: raise --heap-limit, or keep less in it";
+  return `its thread crashed: ${fault instanceof Error ? fault.message : String(fault)}`;
+}

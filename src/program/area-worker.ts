@@ -1,0 +1,45 @@
+/**
+ * A thread of one area. It is started by main with the area's plan, answers
+ * main's questions, gives a sign of life each second, and ends when it crashes:
+ * what it held in memory is rebuilt from the journal by the next start.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { systemClock } from "../kernel/clock.ts";
+import { faultFields } from "../kernel/log.ts";
+import { Metrics } from "../kernel/metrics.ts";
+import type { AreaDoor, AreaPlan } from "./area.ts";
+import { AreaThread } from "./area-thread.ts";
+import { BEAT_MS } from "./heartbeat.ts";
+import { answerQuestions, beat, eventsTo } from "./remote-area.ts";
+import { stderrLog } from "./stderr.ts";
+import { measureThread } from "./thread-metrics.ts";
+
+/** How long a crashing thread may take to write what it has acknowledged and not yet synced. */
+export const CRASH_CLOSE_MS = 2_000;
+
+export async function runAreaWorker(plan: AreaPlan, port: MessagePort): Promise<void> {
+  const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
+  let door: AreaDoor | undefined;
+  let isCrashing = false;
+  const crash = (fault: unknown): void => {
+    log.error("the thread crashed", faultFields(fault));
+    if (isCrashing) process.exit(1);
+    isCrashing = true;
+    systemClock.after(CRASH_CLOSE_MS, () => process.exit(1));
+    Promise.resolve(door?.close(0)).finally(() => process.exit(1));
+  };
+  process.on("uncaughtException", crash);
+  process.on("unhandledRejection", crash);
+
+  const beatOn = (): void => {
+    beat(port);
+    systemClock.after(BEAT_MS, beatOn);
+  };
+  beatOn();
+
+  const metrics = new Metrics();
+  measureThread(metrics);
+  const area = await new AreaThread({ log, clock: systemClock }).make(plan, eventsTo(port), metrics);
+  door = area;
+  answerQuestions(port, area);
+}

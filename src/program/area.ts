@@ -1,0 +1,85 @@
+/**
+ * What the program and its areas say to each other. An area runs in the main
+ * thread or in one of its own; both are behind the same door, so everything
+ * here is plain data that can be posted between threads.
+ *
+ *     opening --> serving --> draining --> closed
+ */
+import type { TokenFor } from "../edge/auth.ts";
+import type { LogFormat, LogLevel } from "../kernel/log.ts";
+import type { FamilySnapshot } from "../kernel/metrics.ts";
+
+export const areaNames = ["store", "messaging", "vector"] as const;
+
+export type AreaName = (typeof areaNames)[number];
+
+export interface AreaTenant {
+  readonly name: string;
+  readonly tokens: readonly TokenFor[];
+}
+
+/** All that an area needs to know to run. */
+export interface AreaPlan {
+  readonly area: AreaName;
+  /** Undefined: it has no listener, main mounts it below a prefix. */
+  readonly listen: ListenPlan | undefined;
+  /** Its own part of the data directory; undefined: nothing is kept. */
+  readonly directory: string | undefined;
+  readonly fsync: "always" | "everysec" | "no";
+  readonly tenants: readonly AreaTenant[];
+  readonly limits: AreaLimits;
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+  readonly version: string;
+}
+
+export interface ListenPlan {
+  readonly host: string;
+  readonly port: number;
+  /** The setting that named the port, for a refusal that says what to change. */
+  readonly portPlace: string;
+  readonly hostPlace: string;
+}
+
+export interface AreaLimits {
+  readonly requestBytesMax: number;
+  readonly headerBytesMax: number;
+  readonly requestsPerDayMax: number | undefined;
+  readonly requestsPerSecondMax: number | undefined;
+  readonly cors: boolean;
+  readonly queryToken: boolean;
+}
+
+export type AreaState = "opening" | "serving" | "draining" | "closed";
+
+/** What an area tells without being asked. */
+export interface AreaEvents {
+  state(state: AreaState): void;
+  /** Why no new write may start (disk full), or undefined when they may again. */
+  trouble(reason: string | undefined): void;
+  /** Enough was written that a snapshot is worth its while. */
+  snapshotDue(): void;
+}
+
+/** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
+export interface AreaDoor {
+  /**
+   * Binds the port, answers 503 there, recovers what is kept, then serves. Returns the real port. Rejects with a
+   * `StartRefusal` for what the operator has to put right.
+   */
+  open(): Promise<number | undefined>;
+  /** Stops accepting, waits up to `graceMs` for what is being answered, writes and syncs the rest, and closes. */
+  close(graceMs: number): Promise<void>;
+  figures(): Promise<readonly FamilySnapshot[]>;
+  /** Empties the area (dev). Resolves when that is safe. */
+  reset(): Promise<void>;
+  /** Tenants that have data. */
+  tenantNames(): Promise<readonly string[]>;
+  /** Makes a tenant's tokens these and no others. */
+  setTokens(tenant: AreaTenant): Promise<void>;
+  /** Removes a tenant, its tokens and its data. Resolves when that is safe. */
+  dropTenant(name: string): Promise<void>;
+  /** Closes the segment that is being written, so that a snapshot can be made of what is before it. */
+  prepareSnapshot(): Promise<void>;
+  /** Takes note of how the snapshot process ended; after a success drops what it made superfluous. */
+  finishSnapshot(isWritten: boolean): Promise<void>;
+}

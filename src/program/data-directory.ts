@@ -1,0 +1,109 @@
+/**
+ * The data directory as a whole: made when it is missing, locked for the life
+ * of the process (threats.md S-08), and the home of tokens.json. What is in the
+ * directories of the areas is the business of `persistence/`.
+ */
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DamagedTokens, type KeptTokens, parseKeptTokens, printKeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
+import type { RunSettings } from "./read-settings.ts";
+import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
+
+export interface DataDirectory {
+  /** Absolute; undefined: nothing is kept, tokens live in memory. */
+  readonly tokensPath: string | undefined;
+  /** True if there was no tokens.json before this start: what is printed now is not printed again. */
+  readonly isFirstStart: boolean;
+  /** What tokens.json holds; nothing when there is none. */
+  readTokens(): KeptTokens;
+  /** Replaces tokens.json durably, readable by its owner alone. */
+  keepTokens(kept: KeptTokens): Promise<void>;
+  /** Gives up the lock. */
+  release(): void;
+}
+
+/** Only the owner: there are secrets and data in it. */
+const DIRECTORY_MODE = 0o700;
+const TOKENS_MODE = 0o600;
+
+/** Makes and locks the data directory of this run. Rejects with a `StartRefusal` when that cannot be. */
+export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {
+  if (settings.dataDirectory === undefined) return new MemoryDirectory();
+  const path = resolve(settings.dataDirectory);
+  const { place } = origins.dataDirectory;
+  // Loaded here, because a development server without a data directory needs none of it.
+  const { lockDataDirectory } = await import("../persistence/data-directory-lock.ts");
+  try {
+    mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+    return new DiskDirectory(path, lockDataDirectory(path));
+  } catch (fault) {
+    throw directoryRefusal(fault, path, place);
+  }
+}
+
+class DiskDirectory implements DataDirectory {
+  readonly tokensPath: string;
+  readonly isFirstStart: boolean;
+  readonly release: () => void;
+  #kept: KeptTokens;
+
+  constructor(path: string, release: () => void) {
+    this.release = release;
+    this.tokensPath = join(path, TOKENS_FILE);
+    const text = readIfThere(this.tokensPath);
+    this.isFirstStart = text === undefined;
+    this.#kept = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
+  }
+
+  readTokens(): KeptTokens {
+    return this.#kept;
+  }
+
+  async keepTokens(kept: KeptTokens): Promise<void> {
+    const { writeFileDurably } = await import("../persistence/durable-file.ts");
+    await writeFileDurably(this.tokensPath, printKeptTokens(kept), { mode: TOKENS_MODE });
+    this.#kept = kept;
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (fault) {
+    if (codeOf(fault) === "ENOENT") return undefined;
+    throw fault;
+  }
+}
+
+function parseTokensFile(path: string, text: string): KeptTokens {
+  try {
+    return parseKeptTokens(text);
+  } catch (fault) {
+    if (!(fault instanceof DamagedTokens)) throw fault;
+    throw new StartRefusal(
+      `${path} cannot be used: ${fault.message}. Restore it from a backup, or remove it to have new tokens made`,
+    );
+  }
+}
+
+/** True if others on this machine may read the file; false when there is none. */
+export function isReadableByOthers(path: string): boolean {
+  try {
+    return (statSync(path).mode & 0o077) !== 0;
+  } catch {
+    return false;
+  }
+}
+
+class MemoryDirectory implements DataDirectory {
+  readonly tokensPath = undefined;
+  readonly isFirstStart = true;
+
+  readTokens(): KeptTokens {
+    return {};
+  }
+
+  async keepTokens(): Promise<void> {}
+
+  release(): void {}
+}

@@ -1,0 +1,124 @@
+/**
+ * An area with its port: the same life for every area, whatever is behind it.
+ *
+ *     opening    bound and answering 503, while the engine recovers
+ *     serving    the engine answers
+ *     draining   no new connection; what is being answered is finished
+ *     closed     everything is on disk
+ *
+ * The port is bound before the recovery, so that a port in use is known at once
+ * and not after a minute of replay.
+ */
+import { areaStarting } from "../edge/errors.ts";
+import type { Area as EdgeArea } from "../edge/handler.ts";
+import type { Listener } from "../edge/node-http.ts";
+import { failureReply } from "../edge/respond.ts";
+import type { FamilySnapshot, Metrics } from "../kernel/metrics.ts";
+import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant } from "./area.ts";
+import { type ListenerSurroundings, openListener, requestObserver } from "./listener.ts";
+
+/** What is behind the port of an area. */
+export interface AreaEngine {
+  readonly edge: EdgeArea;
+  /** Recovers what is kept and starts what runs by itself. */
+  open(): Promise<void>;
+  /** Writes and syncs the rest. No request comes any more. */
+  close(): Promise<void>;
+  reset(): Promise<void>;
+  tenantNames(): readonly string[];
+  setTokens(tenant: AreaTenant): Promise<void>;
+  dropTenant(name: string): Promise<void>;
+  prepareSnapshot(): Promise<void>;
+  finishSnapshot(isWritten: boolean): Promise<void>;
+}
+
+export interface ListeningAreaOptions {
+  readonly plan: AreaPlan;
+  readonly engine: AreaEngine;
+  readonly events: AreaEvents;
+  readonly metrics: Metrics;
+  readonly surroundings: ListenerSurroundings;
+}
+
+export class ListeningArea implements AreaDoor {
+  readonly #options: ListeningAreaOptions;
+  #listener: Listener | undefined;
+  #current: EdgeArea;
+  #isClosing = false;
+
+  constructor(options: ListeningAreaOptions) {
+    this.#options = options;
+    this.#current = startingArea(options.plan);
+  }
+
+  /** What answers now; for an area that main mounts below a prefix. */
+  readonly edge: EdgeArea = {
+    handle: (request) => this.#current.handle(request),
+    bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
+    refuseEarly: (head) => this.#current.refuseEarly?.(head),
+  };
+
+  async open(): Promise<number | undefined> {
+    const { plan, engine, events, metrics, surroundings } = this.#options;
+    events.state("opening");
+    if (plan.listen !== undefined) {
+      const wishes = {
+        listen: plan.listen,
+        headerBytesMax: plan.limits.headerBytesMax,
+        name: plan.area,
+        observe: requestObserver(metrics),
+      };
+      this.#listener = await openListener(this.edge, wishes, surroundings);
+    }
+    await engine.open();
+    if (!this.#isClosing) {
+      this.#current = engine.edge;
+      events.state("serving");
+    }
+    return this.#listener?.port;
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    const { engine, events } = this.#options;
+    events.state("draining");
+    await this.#listener?.close(graceMs);
+    await engine.close();
+    events.state("closed");
+  }
+
+  async figures(): Promise<readonly FamilySnapshot[]> {
+    return this.#options.metrics.snapshot();
+  }
+
+  reset(): Promise<void> {
+    return this.#options.engine.reset();
+  }
+
+  async tenantNames(): Promise<readonly string[]> {
+    return this.#options.engine.tenantNames();
+  }
+
+  setTokens(tenant: AreaTenant): Promise<void> {
+    return this.#options.engine.setTokens(tenant);
+  }
+
+  dropTenant(name: string): Promise<void> {
+    return this.#options.engine.dropTenant(name);
+  }
+
+  prepareSnapshot(): Promise<void> {
+    return this.#options.engine.prepareSnapshot();
+  }
+
+  finishSnapshot(isWritten: boolean): Promise<void> {
+    return this.#options.engine.finishSnapshot(isWritten);
+  }
+}
+
+/** 503 until the engine serves. */
+function startingArea({ area, limits }: AreaPlan): EdgeArea {
+  const refusal = { ...failureReply(areaStarting(area)), route: "starting" };
+  return { handle: () => refusal, bodyBytesMax: () => limits.requestBytesMax, refuseEarly: () => refusal };
+}

@@ -1,0 +1,62 @@
+/**
+ * What keeps the program from starting or running and only the operator can put
+ * right: one sentence that says what is wrong and what to do. Everything else
+ * is a fault of ours and keeps its stack.
+ */
+import type { ListenPlan } from "./area.ts";
+
+export class StartRefusal extends Error {
+  override name = "StartRefusal";
+  /** 2 for what the settings say, 1 for what the machine says. */
+  readonly exitCode: 1 | 2;
+
+  constructor(sentence: string, exitCode: 1 | 2 = 1) {
+    super(sentence);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The `code` of a system error, such as `EADDRINUSE`. */
+export function codeOf(fault: unknown): string | undefined {
+  return fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
+}
+
+/** Why a port cannot be listened on, or the fault itself when it is none of the known reasons. */
+export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace }: ListenPlan): unknown {
+  const remedy = `choose another with ${portPlace}`;
+  switch (codeOf(fault)) {
+    case "EADDRINUSE":
+      return new StartRefusal(`Port ${port} on ${host} is in use: stop the program that uses it, or ${remedy}`);
+    case "EACCES":
+    case "EPERM":
+      return new StartRefusal(`No permission to listen on port ${port} of ${host}: ${remedy}`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+    case "EINVAL":
+    case "EAFNOSUPPORT":
+      return new StartRefusal(`${host} is not an address of this machine: change ${hostPlace}`);
+    default:
+      return fault;
+  }
+}
+
+/** Why the data directory cannot be used, or the fault itself when it is none of the known reasons. */
+export function directoryRefusal(fault: unknown, directory: string, place: string): unknown {
+  const remedy = `choose another with ${place}`;
+  switch (codeOf(fault)) {
+    case "EACCES":
+    case "EPERM":
+      return new StartRefusal(`No permission to use the data directory ${directory}: change its owner, or ${remedy}`);
+    case "EROFS":
+      return new StartRefusal(`The data directory ${directory} is on a read-only file system: ${remedy}`);
+    case "ENOTDIR":
+    case "EEXIST":
+      return new StartRefusal(`The data directory ${directory} is not a directory: ${remedy}`);
+    case "ENOSPC":
+    case "EDQUOT":
+      return new StartRefusal(`No space is left for the data directory ${directory}: make room, or ${remedy}`);
+    default:
+      return fault;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * `larder serve` and `larder dev`: one server for the life of the process.
+ *
+ * SIGTERM, SIGINT and SIGHUP stop it cleanly with exit code 0; a second signal
+ * ends it at once. A fault that nobody caught is logged, what was acknowledged
+ * is written, and the exit code is 1: state is recovered by the next start.
+ */
+import { constants } from "node:os";
+import { systemClock } from "../kernel/clock.ts";
+import { faultFields, type Log } from "../kernel/log.ts";
+import { type Addresses, printBlock } from "./env-block.ts";
+import type { RunSettings } from "./read-settings.ts";
+import { StartRefusal } from "./refusal.ts";
+import { Server } from "./server.ts";
+import { formatFor, stderrLog } from "./stderr.ts";
+
+const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/**
+ * Ctrl-C reaches us from the terminal, and once more from npm, which passes it on to its script. The same signal
+ * within this time is that echo and no second wish.
+ */
+const SIGNAL_ECHO_MS = 250;
+
+export async function runServer(run: RunSettings, version: string): Promise<void> {
+  const logFormat = formatFor(run.settings.logFormat);
+  const log = stderrLog(run.settings.logLevel, logFormat);
+  const server = new Server({
+    run,
+    version,
+    log,
+    logFormat,
+    clock: systemClock,
+    workerEntry: new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url),
+    onCrash: () => process.exit(1),
+  });
+  // Whoever reads the block may have closed the pipe; that is no reason to stop serving.
+  process.stdout.on("error", () => {});
+  stopOnSignals(server, log);
+  const crash = (fault: unknown): void => {
+    log.error("a fault that nobody caught; the server ends", faultFields(fault));
+    server.crash();
+  };
+  process.on("uncaughtException", crash);
+  process.on("unhandledRejection", crash);
+
+  try {
+    const addresses = await server.open();
+    process.stdout.write(blockOf(server, { run, version, addresses }));
+    log.info("serving", { version, pid: process.pid });
+  } catch (fault) {
+    await refuse(server, fault, log);
+  }
+}
+
+function blockOf(
+  server: Server,
+  { run, version, addresses }: { run: RunSettings; version: string; addresses: Addresses },
+) {
+  const { tenants, directory } = server;
+  return printBlock({
+    version,
+    addresses,
+    tenants,
+    isFirstStart: directory.isFirstStart,
+    tokensPath: directory.tokensPath,
+    remarks:
+      run.settings.dataDirectory === undefined ? ["nothing is kept: --data-dir names a directory to keep data in"] : [],
+  });
+}
+
+/** A start that cannot be: one sentence for what the operator can put right, the whole fault otherwise. */
+async function refuse(server: Server, fault: unknown, log: Log): Promise<never> {
+  await server.close(0).catch(() => {});
+  if (fault instanceof StartRefusal) {
+    for (const sentence of fault.message.split("\n")) process.stderr.write(`larder: ${sentence}\n`);
+    process.exit(fault.exitCode);
+  }
+  log.error("the start failed", faultFields(fault));
+  process.exit(1);
+}
+
+function stopOnSignals(server: Server, log: Log): void {
+  let first: { signal: NodeJS.Signals; atMs: number } | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    const atMs = systemClock.monotonicMs();
+    if (first === undefined) {
+      first = { signal, atMs };
+      log.info("stopping", { signal });
+      server.close().then(
+        () => {
+          log.info("stopped");
+          process.exit(0);
+        },
+        (fault: unknown) => {
+          log.error("the stop failed", faultFields(fault));
+          process.exit(1);
+        },
+      );
+    } else if (signal !== first.signal || atMs - first.atMs > SIGNAL_ECHO_MS) {
+      log.warn("stopped at once", { signal });
+      process.exit(128 + constants.signals[signal]);
+    }
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+}

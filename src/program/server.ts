@@ -1,0 +1,266 @@
+/**
+ * A running larder: data directory, areas, admin port. The command line and the
+ * library both run one of these.
+ *
+ *     open    lock the data directory, decide tenants, open the admin port, open the areas side by side
+ *     close   the areas, then the admin port, so that it can tell that we are draining, then the lock
+ *
+ * (1) When an area crashes, the others get 2 s to commit and close, and then
+ *     whoever runs the server is told: state is recovered by a new start.
+ */
+import { type Administration, adminArea, type Readiness } from "../edge/admin-routes.ts";
+import { TokenTable } from "../edge/auth.ts";
+import { ByteBudget } from "../edge/byte-budget.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/node-http.ts";
+import { areaByPrefix } from "../edge/prefix.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
+import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
+import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
+import { secretBytes } from "../kernel/random.ts";
+import { Databases } from "./administration.ts";
+import { type AreaName, areaNames, type ListenPlan } from "./area.ts";
+import { AreaSlot, type SlotEvents } from "./area-slot.ts";
+import { AreaThread } from "./area-thread.ts";
+import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
+import type { Addresses } from "./env-block.ts";
+import { defaultHeapBytes, fileFormats } from "./facts.ts";
+import { openListener, requestObserver } from "./listener.ts";
+import { adminListenPlan, listenPlan, planArea } from "./plan.ts";
+import type { RunSettings } from "./read-settings.ts";
+import { StartRefusal } from "./refusal.ts";
+import { Snapshots } from "./snapshots.ts";
+import { measureProcess, measureThread } from "./thread-metrics.ts";
+import { resolveTenants, type Tenants } from "./tokens.ts";
+
+export interface ServerOptions {
+  readonly run: RunSettings;
+  readonly version: string;
+  readonly log: Log;
+  readonly logFormat: LogFormat;
+  /** The clock of the engines that run in this thread. */
+  readonly clock: Clock;
+  /** The file that runs an area when it is started as a worker. */
+  readonly workerEntry: URL;
+  /** The server has closed what it could and is of no use any more (1). */
+  readonly onCrash: () => void;
+}
+
+/** How long the others may commit and close when an area crashes. */
+const CRASH_CLOSE_MS = 2_000;
+
+const TOKEN_KEY_BYTES = 32;
+
+/** What a server has once its tenants are decided. */
+interface Decided {
+  readonly directory: DataDirectory;
+  readonly tenants: Tenants;
+  readonly databases: Databases;
+}
+
+export class Server implements SlotEvents {
+  readonly #options: ServerOptions;
+  readonly #metrics = new Metrics();
+  readonly #observe = requestObserver(this.#metrics);
+  readonly #slots: readonly AreaSlot[];
+  readonly #snapshots: Snapshots;
+  readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
+  #decided: Decided | undefined;
+  #admin: Listener | undefined;
+  #onePort: Listener | undefined;
+  #stopMeasuring: () => void = () => {};
+  #closing: Promise<void> | undefined;
+  #isCrashing = false;
+
+  constructor(options: ServerOptions) {
+    const { settings } = options.run;
+    this.#options = options;
+    this.#slots = areaNames.map((name) => new AreaSlot(name, this));
+    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesMax: settings.heapBytesMax });
+  }
+
+  /** Resolves with the base addresses when every area serves. Rejects with a `StartRefusal` for the operator. */
+  async open(): Promise<Addresses> {
+    const { run, version } = this.#options;
+    const directory = await openDataDirectory(run);
+    try {
+      this.#decided = await this.#decide(directory);
+    } catch (fault) {
+      directory.release();
+      throw fault;
+    }
+    this.#stopMeasuring = measureThread(this.#metrics);
+    measureProcess(this.#metrics, version);
+    const admin = await this.#openAdmin(this.#decided);
+    const ports = await this.#openAreas(this.#decided.tenants);
+    return { ...ports, admin };
+  }
+
+  /** Stops accepting, finishes what is being answered, writes and syncs the rest. Every call returns the same promise. */
+  close(graceMs = this.#options.run.settings.shutdownGraceMs): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  get tenants(): Tenants {
+    return this.#get().tenants;
+  }
+
+  get directory(): DataDirectory {
+    return this.#get().directory;
+  }
+
+  /** Empties all areas. */
+  async reset(): Promise<void> {
+    await Promise.all(this.#slots.map((slot) => slot.door?.reset()));
+  }
+
+  snapshotDue(area: AreaName): void {
+    const { dataDirectory, snapshots } = this.#options.run.settings;
+    const door = this.#slots.find((slot) => slot.name === area)?.door;
+    if (!snapshots || dataDirectory === undefined || door === undefined) return;
+    this.#snapshots.request({ area, door, dataDirectory });
+  }
+
+  /** keeps (1) */
+  crashed(area: AreaName, reason: string): void {
+    this.#options.log.error("an area crashed; the server ends", { area, reason });
+    this.crash();
+  }
+
+  /** keeps (1), also for a fault in the main thread. */
+  crash(): void {
+    if (this.#isCrashing) return;
+    this.#isCrashing = true;
+    const { onCrash } = this.#options;
+    const cancel = systemClock.after(CRASH_CLOSE_MS, onCrash);
+    this.close(CRASH_CLOSE_MS / 2).then(
+      () => {
+        cancel();
+        onCrash();
+      },
+      () => {},
+    );
+  }
+
+  async #decide(directory: DataDirectory): Promise<Decided> {
+    const before = directory.readTokens();
+    const { tenants, kept, problems } = resolveTenants(this.#options.run, before);
+    if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
+    if (kept !== before) await directory.keepTokens(kept);
+    const [store] = this.#slots;
+    const ask = () => {
+      if (store?.door === undefined) throw new Error("The store is not there yet");
+      return store.door;
+    };
+    const databases = new Databases({
+      tenants: tenants.databases,
+      kept,
+      keep: (changed) => directory.keepTokens(changed),
+      store: {
+        setTokens: (tenant) => ask().setTokens(tenant),
+        dropTenant: (name) => ask().dropTenant(name),
+        tenantNames: () => ask().tenantNames(),
+      },
+    });
+    return { directory, tenants, databases };
+  }
+
+  async #openAdmin({ tenants, databases }: Decided): Promise<string> {
+    const { run, version, log } = this.#options;
+    const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
+    tokens.add(tenants.adminToken.value, { tenant: "admin", access: "standard" });
+    const administration: Administration = {
+      readiness: () => this.#readiness(),
+      version: { version, node: process.versions.node, formats: fileFormats },
+      metrics: () => this.#printMetrics(),
+      listDatabases: () => databases.listDatabases(),
+      createDatabase: (name) => databases.createDatabase(name),
+      deleteDatabase: (name) => databases.deleteDatabase(name),
+      resetPassword: (name) => databases.resetPassword(name),
+      ...(run.command === "dev" && { reset: () => this.reset() }),
+      onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
+    };
+    const plan = adminListenPlan(run);
+    this.#admin = await this.#listen(adminArea(administration, tokens), plan, "admin");
+    return addressOf(plan.host, this.#admin.port);
+  }
+
+  async #openAreas(tenants: Tenants): Promise<Omit<Addresses, "admin">> {
+    const { run, version, log, logFormat, clock, workerEntry } = this.#options;
+    const { settings } = run;
+    const thread = settings.threads === "one" ? new AreaThread({ log, clock }) : undefined;
+    const heapBytesMax = settings.heapBytesMax ?? defaultHeapBytes();
+    await Promise.all(
+      this.#slots.map(async (slot) => {
+        const plan = planArea(slot.name, { run, tenants, logFormat, version });
+        if (thread !== undefined) await slot.makeHere(plan, thread);
+        else slot.makeInWorker(plan, { entry: workerEntry, heapBytesMax, clock: systemClock });
+      }),
+    );
+    const base = await this.#openOnePort();
+    const ports = await Promise.all(this.#slots.map((slot) => slot.door?.open()));
+    const address = (name: AreaName): string =>
+      base === undefined
+        ? addressOf(settings.host, ports[this.#slots.findIndex((slot) => slot.name === name)] ?? 0)
+        : `${base}/${name}`;
+    return { store: address("store"), vector: address("vector"), messaging: address("messaging") };
+  }
+
+  /** All areas below prefixes of one port, if that is wanted. Returns its address. */
+  async #openOnePort(): Promise<string | undefined> {
+    const { run } = this.#options;
+    if (run.settings.port === undefined) return undefined;
+    const areas = this.#slots.flatMap(({ name, local }) => (local === undefined ? [] : [[`/${name}`, local.edge]]));
+    const plan = listenPlan(run, "port");
+    this.#onePort = await this.#listen(areaByPrefix(Object.fromEntries(areas)), plan, "port");
+    return addressOf(plan.host, this.#onePort.port);
+  }
+
+  #listen(area: Parameters<typeof openListener>[0], plan: ListenPlan, name: string): Promise<Listener> {
+    const { log, run } = this.#options;
+    const wishes = {
+      listen: plan,
+      headerBytesMax: run.settings.headerBytesMax,
+      name,
+      observe: this.#observe,
+    };
+    return openListener(area, wishes, { clock: systemClock, log, budget: this.#budget });
+  }
+
+  #readiness(): Readiness {
+    const reasons = this.#slots.flatMap((slot) => slot.reasons);
+    if (this.#closing !== undefined) reasons.push("the server is stopping");
+    const areas = Object.fromEntries(this.#slots.map((slot) => [slot.name, slot.status]));
+    return { isReady: reasons.length === 0, areas, reasons };
+  }
+
+  async #printMetrics(): Promise<string> {
+    const areas = await Promise.all(
+      this.#slots.map(async ({ name, door }): Promise<LabelledSnapshot> => {
+        const families = await door?.figures().catch(() => []);
+        return { labels: { area: name }, families: families ?? [] };
+      }),
+    );
+    return printMetrics([{ labels: { area: "main" }, families: this.#metrics.snapshot() }, ...areas]);
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    await this.#snapshots.stop();
+    await this.#onePort?.close(graceMs);
+    const ends = await Promise.allSettled(this.#slots.map((slot) => slot.close(graceMs)));
+    await this.#admin?.close(0);
+    this.#stopMeasuring();
+    this.#decided?.directory.release();
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  #get(): Decided {
+    if (this.#decided === undefined) throw new Error("The server is not open yet");
+    return this.#decided;
+  }
+}
+
+function addressOf(host: string, port: number): string {
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}

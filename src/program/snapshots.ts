@@ -1,0 +1,107 @@
+/**
+ * Snapshots: a process of the same program recovers an area from its closed
+ * segments and writes what it then holds (the role `internal-snapshot`). One
+ * area at a time, because that process needs about as much memory as the area.
+ *
+ * A snapshot that fails costs nothing but time at the next start, so it is
+ * logged and tried again when the area says that one is due again.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { AreaDoor, AreaName } from "./area.ts";
+
+/** The variable by which `bin/larder.cjs` ends a process with the one that started it. */
+const TIED = "NODE_LARDER_TIED";
+
+const PROGRAM = fileURLToPath(new URL("../../bin/larder.cjs", import.meta.url));
+
+export interface SnapshotSubject {
+  readonly area: AreaName;
+  readonly door: Pick<AreaDoor, "prepareSnapshot" | "finishSnapshot">;
+  /** The data directory, of which the area has its part. */
+  readonly dataDirectory: string;
+}
+
+export interface SnapshotsOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly heapBytesMax: number | undefined;
+}
+
+export class Snapshots {
+  readonly #options: SnapshotsOptions;
+  readonly #queue = new Map<AreaName, SnapshotSubject>();
+  #child: ChildProcess | undefined;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for a snapshot of an area; once is enough however often it is asked. */
+  request(subject: SnapshotSubject): void {
+    if (this.#isStopped) return;
+    this.#queue.set(subject.area, subject);
+    this.#running ??= this.#runQueue();
+  }
+
+  /** Ends a snapshot that is under way; what it wrote so far is thrown away by the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#queue.clear();
+    this.#child?.kill("SIGKILL");
+    await this.#running;
+  }
+
+  async #runQueue(): Promise<void> {
+    for (const [area, subject] of this.#queue) {
+      this.#queue.delete(area);
+      await this.#runOnce(subject);
+    }
+    this.#running = undefined;
+  }
+
+  async #runOnce({ area, door, dataDirectory }: SnapshotSubject): Promise<void> {
+    const { clock } = this.#options;
+    const log = this.#options.log.with({ area });
+    const startMs = clock.monotonicMs();
+    try {
+      await door.prepareSnapshot();
+      const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area);
+      if (this.#isStopped) return;
+      await door.finishSnapshot(end === "written");
+      const seconds = (clock.monotonicMs() - startMs) / 1_000;
+      if (end === "written") log.info("snapshot written", { seconds });
+      else log.warn("snapshot failed; the journal is kept and it will be tried again", { end, seconds });
+    } catch (fault) {
+      // The thread of the area has ended, which whoever watches it reports.
+      log.warn("snapshot given up", { reason: fault instanceof Error ? fault.message : String(fault) });
+    }
+  }
+
+  #spawn(dataDirectory: string, area: AreaName): Promise<string> {
+    const { heapBytesMax } = this.#options;
+    const flags = heapBytesMax === undefined ? [] : [`--max-old-space-size=${Math.floor(heapBytesMax / 2 ** 20)}`];
+    const child = spawn(process.execPath, [...flags, PROGRAM, "internal-snapshot", dataDirectory, area], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      env: { ...process.env, [TIED]: "1" },
+    });
+    this.#child = child;
+    return new Promise((resolve) => {
+      child.on("error", (fault) => resolve(fault.message));
+      child.on("exit", (code, signal) => {
+        this.#child = undefined;
+        resolve(code === 0 ? "written" : (signal ?? `exit code ${code}`));
+      });
+    });
+  }
+}
+
+/** The process of a snapshot gives way to the server. */
+export function giveWay(): void {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+}
