@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { type Caller, type Database, TransactionDiscarded } from "./database.ts";
+import { CommandError } from "./errors.ts";
 import type { StoreJournal } from "./journal.ts";
-import type { Reply } from "./reply.ts";
+import { errorReply, type Reply } from "./reply.ts";
 import { Store } from "./store.ts";
 
 /** A journal whose frames become safe when the test says so. */
@@ -132,20 +133,18 @@ test("S-04: with a full disk writes are refused before they change anything, rea
 
   const reply = run(database, "SET k v");
 
-  assert.deepEqual(reply, {
-    kind: "error",
-    error: { text: "MISCONF Errors writing to the AOF file: No space left on device" },
-  });
+  assert.deepEqual(
+    reply,
+    errorReply(new CommandError("MISCONF Errors writing to the AOF file: No space left on device")),
+  );
   assert.equal(run(database, "GET k"), null);
   assert.throws(() => database.transaction(standard, [["SET", "k", "v"]]), TransactionDiscarded);
 });
 
 test("A-03: a read-only caller reads and pings, and is refused writes and powerful reads by name", () => {
   const { database } = open();
-  const noPermission = (name: string) => ({
-    kind: "error",
-    error: { text: `NOPERM this user has no permissions to run the '${name}' command or its subcommand` },
-  });
+  const noPermission = (name: string) =>
+    errorReply(new CommandError(`NOPERM this user has no permissions to run the '${name}' command or its subcommand`));
 
   assert.equal(run(database, "GET k", readOnly), null);
   assert.deepEqual(run(database, "PING", readOnly), { kind: "simple", text: "PONG" });
@@ -158,12 +157,14 @@ test("the daily limit counts commands, refuses with the service's text, and star
   run(database, "PING");
   run(database, "PING");
 
-  assert.deepEqual(run(database, "PING"), {
-    kind: "error",
-    error: {
-      text: "ERR max daily request limit exceeded. Limit: 2, Usage: 3. See https://upstash.com/docs/redis/troubleshooting/max_daily_request_limit for details",
-    },
-  });
+  assert.deepEqual(
+    run(database, "PING"),
+    errorReply(
+      new CommandError(
+        "ERR max daily request limit exceeded. Limit: 2, Usage: 3. See https://upstash.com/docs/redis/troubleshooting/max_daily_request_limit for details",
+      ),
+    ),
+  );
   assert.throws(() => database.transaction(standard, [["PING"]]), TransactionDiscarded);
 
   clock.advance(86_400_000);
@@ -218,7 +219,7 @@ test("what is left of a long pipeline is refused when its database is dropped, a
   journal.makeSafe();
 
   assert.equal(journal.frames.length, frameCount);
-  assert.deepEqual((await replies).at(-1), { kind: "error", error: { text: "ERR the database was deleted" } });
+  assert.deepEqual((await replies).at(-1), errorReply(new CommandError("ERR the database was deleted")));
 });
 
 test("a store rebuilt from its frames, and from its dump, holds what the live one holds", () => {
