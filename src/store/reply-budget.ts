@@ -17,6 +17,11 @@ export class ReplyBudget {
     this.#leftBytes = bytesMax;
   }
 
+  /** Refuses at once so many elements as can never fit, before any of them is built. */
+  expect(elementCount: number): void {
+    if (elementCount * ELEMENT_BYTES > this.#leftBytes) throw replyTooLarge;
+  }
+
   /** Counts one element of so many bytes. Throws `replyTooLarge` when it is one too many. */
   take(byteCount: number): void {
     this.#leftBytes -= byteCount + ELEMENT_BYTES;

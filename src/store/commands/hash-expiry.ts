@@ -9,7 +9,6 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
 import {
   type CommandError,
-  expireTimeMissing,
   expiringFieldCountNotPositive,
   fieldCountInvalid,
   fieldCountMismatch,
@@ -277,7 +276,7 @@ function readSetOptions(call: Call): SetOptions {
         continue;
       }
       i += 1;
-      if (i >= argCount) throw expireTimeMissing;
+      if (i === argCount) break;
       atMs = readFieldMoment(call, i, form);
     } else {
       throw unknownArgument(arg(i));

@@ -294,9 +294,13 @@ function hrandfield(call: Call): Reply {
     budget.take(value.length);
     elements.push(value);
   };
-  // A negative count draws each field anew, so that one may come more than once.
-  if (count < 0) for (let draws = count; draws < 0; draws += 1) add(random.below(hash.size));
-  else for (const place of samplePlaces(hash.size, count, random)) add(place);
+  if (count > 0) {
+    for (const place of samplePlaces(hash.size, count, random)) add(place);
+  } else {
+    // A negative count draws each field anew, so that one may come more than once.
+    budget.expect(-count);
+    for (let draws = count; draws < 0; draws += 1) add(random.below(hash.size));
+  }
   return elements;
 }
 

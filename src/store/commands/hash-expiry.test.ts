@@ -1,0 +1,323 @@
+/**
+ * The time that fields of a hash may live: what is sent, and the literal reply. Texts and codes are those that Redis'
+ * own tests expect of 7.4 and 8.0.
+ */
+import { test } from "node:test";
+import { error, nil, startSession } from "../../../test/store-harness.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { map, type Reply } from "../reply.ts";
+
+const NOW_SECONDS = 2_000_000_000;
+const NOW_MS = NOW_SECONDS * 1_000;
+
+const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
+const notInteger = error("ERR value is not an integer or out of range");
+const negative = error("ERR invalid expire time, must be >= 0");
+const fieldsMissing = error("ERR Mandatory argument FIELDS is missing or not at the right position");
+const mismatch = error("ERR The `numfields` parameter must match the number of arguments");
+
+function arity(name: string): Reply {
+  return error(`ERR wrong number of arguments for '${name}' command`);
+}
+
+function tooLate(name: string): Reply {
+  return error(`ERR invalid expire time in '${name}' command`);
+}
+
+/** Fields a, b, c at the key `h`, and a string at the key `s`; it is the second 2,000,000,000. */
+function sessionWithHash() {
+  const session = startSession({ clock: new VirtualClock(NOW_MS) });
+  session.run("HSET h a 1 b 2 c 3");
+  session.run("SET s text");
+  return session;
+}
+
+test("HEXPIRE and its kin set the moment in seconds or milliseconds, from now or since the epoch", () => {
+  sessionWithHash().expect([
+    ["HEXPIRE h 10 FIELDS 2 a z", [1, -2]],
+    ["HPEXPIRETIME h FIELDS 2 a b", [NOW_MS + 10_000, -1]],
+    ["HPEXPIRE h 10 FIELDS 1 a", [1]],
+    ["HPEXPIRETIME h FIELDS 1 a", [NOW_MS + 10]],
+    ["HEXPIREAT h 2000000100 FIELDS 1 a", [1]],
+    ["HPEXPIRETIME h FIELDS 1 a", [NOW_MS + 100_000]],
+    ["HPEXPIREAT h 2000000000777 fields 1 a", [1]],
+    ["HPEXPIRETIME h FIELDS 1 a", [NOW_MS + 777]],
+    ["HEXPIRE none 10 FIELDS 2 a b", [-2, -2]],
+    ["EXISTS none", 0],
+    ["HEXPIRE s 10 FIELDS 1 a", wrongType],
+    ["HEXPIRE s nonsense FIELDS 1 a", wrongType],
+  ]);
+});
+
+test("a moment that is not in the future removes the field at once, and the key with the last one", () => {
+  sessionWithHash().expect([
+    ["HEXPIRE h 0 FIELDS 1 a", [2]],
+    ["HEXISTS h a", 0],
+    ["HEXPIREAT h 1999999999 FIELDS 2 b b", [2, -2]],
+    ["HPEXPIREAT h 2000000000000 FIELDS 1 c", [2]],
+    ["EXISTS h", 0],
+  ]);
+});
+
+test("NX, XX, GT and LT are asked before anything is removed", () => {
+  sessionWithHash().expect([
+    ["HEXPIRE h 100 XX FIELDS 1 a", [0]],
+    ["HEXPIRE h 100 GT FIELDS 1 a", [0]],
+    ["HEXPIRE h 100 NX FIELDS 2 a b", [1, 1]],
+    ["HEXPIRE h 200 NX FIELDS 2 a c", [0, 1]],
+    ["HEXPIRE h 100 GT FIELDS 1 a", [0]],
+    ["HEXPIRE h 150 GT FIELDS 1 a", [1]],
+    ["HEXPIRE h 150 LT FIELDS 1 a", [0]],
+    ["HEXPIRE h 120 LT FIELDS 1 a", [1]],
+    ["HPERSIST h FIELDS 1 c", [1]],
+    ["HEXPIRE h 50 lt FIELDS 1 c", [1]],
+    ["HEXPIRE h 60 XX FIELDS 1 c", [1]],
+    ["HTTL h FIELDS 3 a b c", [120, 100, 60]],
+    ["HPEXPIREAT h 1 NX FIELDS 2 a z", [0, -2]],
+    ["HLEN h", 3],
+  ]);
+});
+
+test("HEXPIRE and its kin refuse what Redis refuses, with its texts", () => {
+  sessionWithHash().expect([
+    ["HEXPIRE h x FIELDS 1 a", notInteger],
+    ["HEXPIRE h -1 FIELDS 1 a", negative],
+    ["HEXPIRE h -9223372036854775808 FIELDS 1 a", negative],
+    ["HEXPIRE h 9223372036854775808 FIELDS 1 a", notInteger],
+    ["HEXPIRE h 281474976710 FIELDS 1 a", tooLate("hexpire")],
+    ["HEXPIREAT h 9223372036854775807 FIELDS 1 a", tooLate("hexpireat")],
+    ["HPEXPIRE h 281474976710656 FIELDS 1 a", tooLate("hpexpire")],
+    ["HPEXPIREAT h 70368744177664 FIELDS 1 a", tooLate("hpexpireat")],
+    ["HPEXPIREAT h 70368744177663 FIELDS 1 a", [1]],
+    ["HEXPIRE h 10 FIELD 1 a", fieldsMissing],
+    ["HEXPIRE h 10 NX XX FIELDS 1 a", fieldsMissing],
+    ["HEXPIRE h 10 FIELDS 0 a", error("ERR Parameter `numFields` should be greater than 0")],
+    ["HEXPIRE h 10 FIELDS x a", error("ERR Parameter `numFields` should be greater than 0")],
+    ["HEXPIRE h 10 FIELDS 2 a", mismatch],
+    ["HEXPIRE h 10 FIELDS 1 a b", mismatch],
+    ["HEXPIRE h 10 NX FIELDS 1", error("ERR The `numfields` parameter must match the number of arguments")],
+    ["HEXPIRE h 10 FIELDS 1", arity("hexpire")],
+    ["HPEXPIRE h 10 FIELDS 1", arity("hpexpire")],
+    ["HEXPIREAT h 10 FIELDS 1", arity("hexpireat")],
+    ["HPEXPIREAT h 10 FIELDS 1", arity("hpexpireat")],
+  ]);
+});
+
+test("HTTL, HPTTL, HEXPIRETIME and HPEXPIRETIME round up to seconds", () => {
+  sessionWithHash().expect([
+    ["HPEXPIREAT h 2000000001001 FIELDS 1 a", [1]],
+    ["HTTL h FIELDS 3 a b z", [2, -1, -2]],
+    ["HPTTL h FIELDS 3 a b z", [1_001, -1, -2]],
+    ["HEXPIRETIME h FIELDS 3 a b z", [NOW_SECONDS + 2, -1, -2]],
+    ["HPEXPIRETIME h FIELDS 3 a b z", [NOW_MS + 1_001, -1, -2]],
+    ["HTTL none FIELDS 2 a b", [-2, -2]],
+    ["HTTL s FIELDS 1 a", wrongType],
+    ["HTTL h FIELD 1 a", fieldsMissing],
+    ["HTTL h FIELDS 0 a", error("ERR Number of fields must be a positive integer")],
+    ["HTTL h FIELDS 2 a", mismatch],
+    ["HTTL h FIELDS 1", arity("httl")],
+    ["HPTTL h FIELDS 1", arity("hpttl")],
+    ["HEXPIRETIME h FIELDS 1", arity("hexpiretime")],
+    ["HPEXPIRETIME h FIELDS 1", arity("hpexpiretime")],
+  ]);
+});
+
+test("HPERSIST lets fields live for ever", () => {
+  const session = sessionWithHash();
+  session.expect([
+    ["HEXPIRE h 10 FIELDS 1 a", [1]],
+    ["HPERSIST h FIELDS 3 a b z", [1, -1, -2]],
+    ["HPERSIST none FIELDS 1 a", [-2]],
+    ["HPERSIST s FIELDS 1 a", wrongType],
+    ["HPERSIST h FIELDS 2 a", mismatch],
+    ["HPERSIST h", arity("hpersist")],
+  ]);
+  session.clock.advance(20_000);
+  session.expect([["HGET h a", "1"]]);
+});
+
+test("a field lives through the millisecond it expires at, then every command misses it", () => {
+  const session = sessionWithHash();
+  session.run("HPEXPIRE h 10 FIELDS 2 a b");
+  session.clock.advance(10);
+  session.expect([
+    ["HGET h a", "1"],
+    ["HPTTL h FIELDS 1 a", [0]],
+  ]);
+  session.clock.advance(1);
+  session.expect([
+    ["HGET h a", nil],
+    ["HLEN h", 1],
+    ["HGETALL h", map([["c", "3"]])],
+    ["HTTL h FIELDS 1 a", [-2]],
+    ["HDEL h a", 0],
+    ["HINCRBY h b 5", 5],
+    ["HTTL h FIELDS 1 b", [-1]],
+  ]);
+});
+
+test("a hash whose fields are all past their time is no key any more", () => {
+  const session = startSession();
+  session.expect([
+    ["HSET h a 1 b 2", 2],
+    ["HPEXPIRE h 10 FIELDS 2 a b", [1, 1]],
+    ["SET other 1", { kind: "simple", text: "OK" }],
+  ]);
+  session.clock.advance(11);
+  session.expect([
+    ["EXISTS h", 0],
+    ["TYPE h", { kind: "simple", text: "none" }],
+    ["DBSIZE", 1],
+    ["SET h text", { kind: "simple", text: "OK" }],
+    ["GET h", "text"],
+  ]);
+});
+
+test("setting a field lets it live for ever again; changing its number, RENAME and COPY keep its time", () => {
+  sessionWithHash().expect([
+    ["HEXPIRE h 100 FIELDS 3 a b c", [1, 1, 1]],
+    ["HSET h a 9", 0],
+    ["HINCRBY h b 1", 3],
+    ["HINCRBYFLOAT h c 0.5", "3.5"],
+    ["HTTL h FIELDS 3 a b c", [-1, 100, 100]],
+    ["RENAME h g", { kind: "simple", text: "OK" }],
+    ["COPY g copy", 1],
+    ["HTTL g FIELDS 3 a b c", [-1, 100, 100]],
+    ["HTTL copy FIELDS 3 a b c", [-1, 100, 100]],
+    ["HPERSIST copy FIELDS 1 b", [1]],
+    ["HTTL g FIELDS 1 b", [100]],
+    ["HSETNX g a 1", 0],
+    ["HDEL g b", 1],
+    ["HSETNX g b 1", 1],
+    ["HTTL g FIELDS 1 b", [-1]],
+  ]);
+});
+
+test("HGETDEL answers the values and removes the fields", () => {
+  sessionWithHash().expect([
+    ["HGETDEL h FIELDS 3 a z a", ["1", nil, nil]],
+    ["HLEN h", 2],
+    ["HGETDEL h FIELDS 2 b c", ["2", "3"]],
+    ["EXISTS h", 0],
+    ["HGETDEL h FIELDS 1 b", [nil]],
+    ["HGETDEL s FIELDS 1 b", wrongType],
+    ["HGETDEL h FIELD 1 b", fieldsMissing],
+    ["HGETDEL h FIELDS 0 b", error("ERR Number of fields must be a positive integer")],
+    ["HGETDEL h FIELDS 2 b", mismatch],
+    ["HGETDEL h FIELDS 1", arity("hgetdel")],
+  ]);
+});
+
+test("HGETEX answers the values and sets, clears or leaves their time", () => {
+  sessionWithHash().expect([
+    ["HGETEX h FIELDS 2 a z", ["1", nil]],
+    ["HTTL h FIELDS 1 a", [-1]],
+    ["HGETEX h EX 10 FIELDS 1 a", ["1"]],
+    ["HGETEX h px 1500 FIELDS 1 b", ["2"]],
+    ["HGETEX h EXAT 2000000100 FIELDS 1 c", ["3"]],
+    ["HPTTL h FIELDS 3 a b c", [10_000, 1_500, 100_000]],
+    ["HGETEX h PXAT 2000000000009 FIELDS 1 c", ["3"]],
+    ["HGETEX h PERSIST FIELDS 2 a b", ["1", "2"]],
+    ["HPTTL h FIELDS 3 a b c", [-1, -1, 9]],
+    ["HGETEX h PXAT 1 FIELDS 3 a b c", ["1", "2", "3"]],
+    ["EXISTS h", 0],
+    ["HGETEX h FIELDS 1 a", [nil]],
+  ]);
+});
+
+test("HGETEX refuses what Redis refuses, with its texts", () => {
+  const notPositive = error("ERR Number of fields must be a positive integer");
+  sessionWithHash().expect([
+    ["HGETEX s FIELDS 1 a", wrongType],
+    ["HGETEX h FIELDS 1", arity("hgetex")],
+    ["HGETEX h XFIELDX 1 a", fieldsMissing],
+    ["HGETEX h PXAT 1 1", fieldsMissing],
+    ["HGETEX h PERSIST 1 FIELDS 1 a", fieldsMissing],
+    ["HGETEX h EX 10 PX 10 FIELDS 1 a", fieldsMissing],
+    ["HGETEX h EX 10 FIELDS", notPositive],
+    ["HGETEX h FIELDS 2 a", mismatch],
+    ["HGETEX h FIELDS 0 a", notPositive],
+    ["HGETEX h FIELDS -1 a", notPositive],
+    ["HGETEX h FIELDS 9223372036854775808 a", notPositive],
+    ["HGETEX h EX bla FIELDS 1 a", notInteger],
+    ["HGETEX h EX 9223372036854775808 FIELDS 1 a", notInteger],
+    ["HGETEX h PX -1 FIELDS 1 a", negative],
+    ["HGETEX h EX 281474976710656 FIELDS 1 a", tooLate("hgetex")],
+    ["HGETEX h PXAT 70368744177664 FIELDS 1 a", tooLate("hgetex")],
+  ]);
+});
+
+test("HSETEX sets fields with a time, keeps the one they have, or clears it", () => {
+  sessionWithHash().expect([
+    ["HSETEX h EX 10 FIELDS 2 a 11 d 4", 1],
+    ["HPTTL h FIELDS 3 a b d", [10_000, -1, 10_000]],
+    ["HSETEX h KEEPTTL FIELDS 2 a 12 b 22", 1],
+    ["HPTTL h FIELDS 2 a b", [10_000, -1]],
+    ["HSETEX h FIELDS 1 a 13", 1],
+    ["HPTTL h FIELDS 1 a", [-1]],
+    ["HSETEX h PX 5 FIELDS 1 a 14", 1],
+    ["HSETEX h EXAT 2000000007 FIELDS 1 b 23", 1],
+    ["HSETEX h PXAT 2000000000008 FIELDS 1 c 33", 1],
+    ["HPTTL h FIELDS 3 a b c", [5, 7_000, 8]],
+    [
+      "HGETALL h",
+      map([
+        ["a", "14"],
+        ["b", "23"],
+        ["c", "33"],
+        ["d", "4"],
+      ]),
+    ],
+    ["HSETEX h PXAT 1 FIELDS 2 a 1 new 1", 1],
+    ["HMGET h a new", [nil, nil]],
+    ["HSETEX fresh PXAT 1 FIELDS 1 a 1", 1],
+    ["EXISTS fresh", 0],
+  ]);
+});
+
+test("HSETEX sets all or nothing by FNX and FXX", () => {
+  sessionWithHash().expect([
+    ["HSETEX h FNX FIELDS 2 z 1 a 9", 0],
+    ["HSETEX h FXX FIELDS 2 a 9 z 1", 0],
+    ["HMGET h a z", ["1", nil]],
+    ["HSETEX h FNX EX 10 FIELDS 2 y 1 z 2", 1],
+    ["HSETEX h PX 10 FXX FIELDS 2 y 3 z 4", 1],
+    ["HMGET h y z", ["3", "4"]],
+    ["HSETEX none FXX FIELDS 1 a 1", 0],
+    ["EXISTS none", 0],
+    ["HSETEX none FNX FIELDS 1 a 1", 1],
+  ]);
+});
+
+test("HSETEX refuses what Redis refuses, with its texts", () => {
+  const oneTime = error("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified");
+  const oneCondition = error("ERR Only one of FXX or FNX arguments can be specified");
+  const badCount = error("ERR invalid number of fields");
+  sessionWithHash().expect([
+    ["HSETEX s FIELDS 1 a b", wrongType],
+    ["HSETEX h FIELDS 1 a", arity("hsetex")],
+    ["HSETEX h FIELDS 2 a b", arity("hsetex")],
+    ["HSETEX h FIELDS 1 a b unknown", arity("hsetex")],
+    ["HSETEX h EX 5 FIELDS 1 a", arity("hsetex")],
+    ["HSETEX h nx FIELDS 1 a b", error("ERR unknown argument: nx")],
+    ["HSETEX h 1 FIELDS 1 a b", error("ERR unknown argument: 1")],
+    ["HSETEX h FNX FXX FIELDS 1 a b", oneCondition],
+    ["HSETEX h FNX FNX FIELDS 1 a b", oneCondition],
+    ["HSETEX h EX 10 PX 10 FIELDS 1 a b", oneTime],
+    ["HSETEX h KEEPTTL EX 10 FIELDS 1 a b", oneTime],
+    ["HSETEX h EX 10 KEEPTTL FIELDS 1 a b", oneTime],
+    ["HSETEX h KEEPTTL KEEPTTL FIELDS 1 a b", oneTime],
+    ["HSETEX h EX FIELDS 1 a b", notInteger],
+    ["HSETEX h EXAT -1 FIELDS 1 a b", negative],
+    ["HSETEX h PXAT 70368744177664 FIELDS 1 a b", tooLate("hsetex")],
+    ["HSETEX h FNX KEEPTTL FNX EX", oneCondition],
+    ["HSETEX h FNX FNX FNX EX", oneCondition],
+    ["HSETEX h FXX FIELD a b", error("ERR unknown argument: FIELD")],
+    ["HSETEX h FNX EX 5 EX", oneTime],
+    ["HSETEX h FNX EX 5 a", error("ERR unknown argument: a")],
+    ["HSETEX h FIELDS x a b", badCount],
+    ["HSETEX h FIELDS 0 a b", badCount],
+    ["HSETEX h FIELDS -1 a b", badCount],
+    ["HSETEX h FIELDS 9223372036854775808 a b", badCount],
+  ]);
+});
