@@ -1,0 +1,166 @@
+/** COMMAND: what the table tells of itself. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { error, nil, startSession } from "../../../test/store-harness.ts";
+import { map, type Reply, set, simple } from "../reply.ts";
+
+function arity(name: string): Reply {
+  return error(`ERR wrong number of arguments for '${name}' command`);
+}
+
+test("COMMAND and COMMAND INFO answer the ten facts of each command", () => {
+  const session = startSession();
+  const hset: Reply = [
+    "hset",
+    -4,
+    set([simple("write"), simple("denyoom"), simple("fast")]),
+    1,
+    1,
+    1,
+    set([simple("@write"), simple("@hash"), simple("@fast")]),
+    [],
+    [
+      map([
+        ["flags", set([simple("RW"), simple("access"), simple("update")])],
+        [
+          "begin_search",
+          map([
+            ["type", "index"],
+            ["spec", map([["index", 1]])],
+          ]),
+        ],
+        [
+          "find_keys",
+          map([
+            ["type", "range"],
+            [
+              "spec",
+              map([
+                ["lastkey", 0],
+                ["keystep", 1],
+                ["limit", 0],
+              ]),
+            ],
+          ]),
+        ],
+      ]),
+    ],
+    [],
+  ];
+  session.expect([["COMMAND INFO hset NOPE", [hset, nil]]]);
+  const all = session.run("COMMAND") as Reply[][];
+  assert.deepEqual(
+    all.find(([name]) => name === "hset"),
+    hset,
+  );
+  assert.deepEqual(session.run("COMMAND INFO"), all);
+  assert.equal(session.run("COMMAND COUNT"), all.length);
+});
+
+test("COMMAND INFO tells keys that reach to the end, and subcommands", () => {
+  const session = startSession();
+  const [del, object, encoding] = session.run("COMMAND INFO del object OBJECT|ENCODING") as Reply[][];
+  assert.deepEqual(del?.slice(3, 6), [1, -1, 1]);
+  assert.deepEqual(del?.[8], [
+    map([
+      ["flags", set([simple("RW"), simple("access"), simple("update")])],
+      [
+        "begin_search",
+        map([
+          ["type", "index"],
+          ["spec", map([["index", 1]])],
+        ]),
+      ],
+      [
+        "find_keys",
+        map([
+          ["type", "range"],
+          [
+            "spec",
+            map([
+              ["lastkey", -1],
+              ["keystep", 1],
+              ["limit", 0],
+            ]),
+          ],
+        ]),
+      ],
+    ]),
+  ]);
+  assert.deepEqual(
+    (object?.[9] as Reply[][] | undefined)?.map(([name]) => name),
+    ["object|encoding", "object|freq", "object|help", "object|idletime", "object|refcount"],
+  );
+  assert.deepEqual(encoding?.slice(0, 6), ["object|encoding", 3, set([simple("readonly")]), 2, 2, 1]);
+  session.expect([["COMMAND INFO object|nope object|encoding|x", [nil, nil]]]);
+});
+
+test("COMMAND DOCS tells what commands do, and leaves out what it does not know", () => {
+  const session = startSession();
+  session.expect([
+    [
+      "COMMAND DOCS hget nope",
+      map([
+        [
+          "hget",
+          map([
+            ["summary", "The value of a field"],
+            ["group", "hash"],
+          ]),
+        ],
+      ]),
+    ],
+    ["COMMAND DOCS nope", map([])],
+    [
+      "COMMAND DOCS object|freq",
+      map([
+        [
+          "object|freq",
+          map([
+            ["summary", "How often a key is used; not kept, since nothing is evicted by it"],
+            ["group", "generic"],
+          ]),
+        ],
+      ]),
+    ],
+  ]);
+  const all = session.run("COMMAND DOCS");
+  assert.ok(typeof all === "object" && all !== null && "kind" in all && all.kind === "map");
+  assert.equal(all.pairs.length, session.run("COMMAND COUNT"));
+});
+
+test("COMMAND GETKEYS finds the keys of a command by its row", () => {
+  startSession().expect([
+    ["COMMAND GETKEYS get k", ["k"]],
+    ["COMMAND GETKEYS MSET a 1 b 2", ["a", "b"]],
+    ["COMMAND GETKEYS del a b c", ["a", "b", "c"]],
+    ["COMMAND GETKEYS rename a b", ["a", "b"]],
+    ["COMMAND GETKEYS object encoding k", ["k"]],
+    ["COMMAND GETKEYS object nope k", error("ERR Invalid command specified")],
+    ["COMMAND GETKEYS nope k", error("ERR Invalid command specified")],
+    ["COMMAND GETKEYS scan 0", error("ERR The command has no key arguments")],
+    ["COMMAND GETKEYS get a b", error("ERR Invalid number of arguments specified for command")],
+    ["COMMAND GETKEYS get", arity("command|getkeys")],
+  ]);
+});
+
+test("COMMAND LIST names all commands, or those that a filter lets through", () => {
+  const session = startSession();
+  session.expect([
+    ["COMMAND LIST FILTERBY PATTERN HS*", ["hscan", "hset", "hsetnx", "hstrlen", "hsetex"]],
+    ["COMMAND LIST FILTERBY ACLCAT dangerous", ["keys", "flushall", "flushdb", "info"]],
+    ["COMMAND LIST FILTERBY aclcat nope", []],
+    ["COMMAND LIST FILTERBY MODULE any", []],
+    ["COMMAND LIST FILTERBY nope x", error("ERR syntax error")],
+    ["COMMAND LIST FILTERBY PATTERN", error("ERR syntax error")],
+    ["COMMAND LIST x", error("ERR syntax error")],
+    ["COMMAND nope", error("ERR unknown subcommand 'nope'. Try COMMAND HELP.")],
+    ["COMMAND COUNT x", arity("command|count")],
+  ]);
+  const names = session.run("COMMAND LIST") as string[];
+  assert.ok(names.includes("get") && names.includes("object") && names.includes("object|encoding"));
+  assert.deepEqual(
+    (session.run("COMMAND HELP") as Reply[])[0],
+    simple("COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"),
+  );
+});

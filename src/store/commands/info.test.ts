@@ -1,0 +1,142 @@
+/** INFO: its sections and the lines that clients read. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RecordingJournal } from "../../../test/recording-journal.ts";
+import { type Session, startSession } from "../../../test/store-harness.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { Store } from "../store.ts";
+
+const ALL = [
+  "# Server",
+  "# Clients",
+  "# Memory",
+  "# Persistence",
+  "# Stats",
+  "# Replication",
+  "# Commandstats",
+  "# Cluster",
+  "# Keyspace",
+];
+
+function infoText(session: Pick<Session, "run">, line = "INFO"): string {
+  const reply = session.run(line);
+  assert.ok(typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "verbatim");
+  return reply.text;
+}
+
+function headingsOf(text: string): string[] {
+  return text.split("\r\n").filter((line) => line.startsWith("#"));
+}
+
+function lineOf(text: string, name: string): string | undefined {
+  return text
+    .split("\r\n")
+    .find((line) => line.startsWith(`${name}:`))
+    ?.slice(name.length + 1);
+}
+
+test("INFO without a section, and under three names, is everything", () => {
+  const session = startSession();
+  for (const line of ["INFO", "INFO default", "INFO all", "INFO everything", "INFO nonsense ALL"])
+    assert.deepEqual(headingsOf(infoText(session, line)), ALL, line);
+});
+
+test("INFO answers the sections that are named, in its own order, and nothing for others", () => {
+  const session = startSession();
+  assert.deepEqual(headingsOf(infoText(session, "info keyspace SERVER")), ["# Server", "# Keyspace"]);
+  assert.equal(infoText(session, "INFO nonsense"), "");
+  assert.equal(
+    infoText(session, "INFO replication"),
+    "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n",
+  );
+});
+
+test("INFO keyspace counts keys, keys that expire and hashes with fields that expire", () => {
+  const session = startSession();
+  assert.equal(infoText(session, "INFO keyspace"), "# Keyspace\r\n");
+  session.run("SET a 1");
+  session.run("SET b 1 EX 10");
+  session.run("HSET h f v");
+  session.run("HEXPIRE h 10 FIELDS 1 f");
+  assert.equal(infoText(session, "INFO keyspace"), "# Keyspace\r\ndb0:keys=3,expires=1,avg_ttl=0,subexpiry=1\r\n");
+});
+
+test("INFO commandstats counts calls, refusals and failures by full name", () => {
+  const session = startSession();
+  session.run("SET a text");
+  session.run("INCR a");
+  session.run("GET");
+  session.run("OBJECT ENCODING a");
+  assert.equal(
+    infoText(session, "INFO commandstats"),
+    [
+      "# Commandstats",
+      "cmdstat_object|encoding:calls=1,rejected_calls=0,failed_calls=0",
+      "cmdstat_get:calls=0,rejected_calls=1,failed_calls=0",
+      "cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1",
+      "cmdstat_set:calls=1,rejected_calls=0,failed_calls=0",
+      "cmdstat_info:calls=1,rejected_calls=0,failed_calls=0",
+      "",
+    ].join("\r\n"),
+  );
+});
+
+test("INFO stats counts what expired, key by key and field by field", () => {
+  const session = startSession();
+  session.run("SET a 1 PX 5");
+  session.run("HSET h f v g w");
+  session.run("HPEXPIRE h 5 FIELDS 1 f");
+  session.clock.advance(6);
+  session.run("GET a");
+  session.run("HLEN h");
+  const text = infoText(session);
+  assert.equal(lineOf(text, "expired_keys"), "1");
+  assert.equal(lineOf(text, "expired_subkeys"), "1");
+});
+
+test("INFO server tells the version of Redis that clients ask for, and how long the store is up", () => {
+  const session = startSession();
+  session.clock.advance(90_061_000);
+  const text = infoText(session, "INFO server");
+  assert.equal(lineOf(text, "redis_version"), "7.0.15");
+  assert.equal(lineOf(text, "server_name"), "larder");
+  assert.equal(lineOf(text, "uptime_in_seconds"), "90061");
+  assert.equal(lineOf(text, "uptime_in_days"), "1");
+});
+
+test("INFO persistence says whether the last write failed", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  assert.equal(lineOf(infoText(session), "aof_enabled"), "1");
+  assert.equal(lineOf(infoText(session), "aof_last_write_status"), "ok");
+  journal.refusal = "No space left on device";
+  assert.equal(lineOf(infoText(session), "aof_last_write_status"), "err");
+  assert.equal(lineOf(infoText(startSession()), "aof_enabled"), "0");
+});
+
+test("INFO tells of the process what it is given, and leaves it out otherwise", () => {
+  const store = new Store({
+    journal: new RecordingJournal(),
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    hashSeed: new Uint8Array(8),
+    version: "1.2.3",
+    readFigures: () => ({ usedBytes: 1_538_944, residentBytes: 512, connectedClients: 7 }),
+  });
+  const database = store.database("main");
+  const text = infoText({
+    run: (line) => {
+      const caller = { access: "standard", transport: "http", address: "" } as const;
+      const reply = database.command(caller, line.split(" "));
+      assert.ok(!(reply instanceof Promise));
+      return reply;
+    },
+  });
+  assert.equal(lineOf(text, "larder_version"), "1.2.3");
+  assert.equal(lineOf(text, "connected_clients"), "7");
+  assert.equal(lineOf(text, "used_memory"), "1538944");
+  assert.equal(lineOf(text, "used_memory_human"), "1.47M");
+  assert.equal(lineOf(text, "used_memory_rss_human"), "512B");
+  assert.equal(lineOf(infoText(startSession()), "used_memory"), undefined);
+});
