@@ -35,7 +35,7 @@ export interface VersionFacts {
 
 export interface DatabaseFacts {
   readonly name: string;
-  /** Who decides that it exists: `configuration`, `environment`, `data directory` or, when nobody does, `unlisted`. */
+  /** Who decides that it exists: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted`: nobody does. */
   readonly source: string;
 }
 

@@ -128,7 +128,9 @@ export function areaTenantOf({ name, token, readOnlyToken }: Tenant): AreaTenant
 
 function sourceOf(tenant: Tenant): string {
   if (tenant.listedAt !== undefined) return "configuration";
-  return givenAt(tenant.token) === undefined ? "data directory" : "environment";
+  const { kind } = tenant.token.from;
+  if (kind === "well-known") return "larder dev";
+  return kind === "given" ? "environment" : "data directory";
 }
 
 /** Where the operator gave this secret, and alone can change it. */

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RequestFailure } from "../edge/errors.ts";
+import { Databases } from "./administration.ts";
+import type { KeptTokens } from "./kept-tokens.ts";
+import type { Secret, Tenant } from "./tokens.ts";
+
+const kept = (value: string): Secret => ({ value, from: { kind: "kept" } });
+const given = (place: string): Secret => ({ value: place, from: { kind: "given", place } });
+
+function tenant(name: string, token = kept(`${name}-token`), listedAt?: string): Tenant {
+  return { name, token, readOnlyToken: kept(`${name}-read-only`), listedAt };
+}
+
+interface Setup {
+  databases: Databases;
+  /** What happened, in order: `keep`, `tokens x`, `drop x`. */
+  steps: string[];
+  keptNow: () => KeptTokens;
+  breakDisk: () => void;
+}
+
+function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tenant[]; data?: string[] } = {}): Setup {
+  const steps: string[] = [];
+  let keptNow: KeptTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
+  let isBroken = false;
+  const names = new Set(data);
+  const databases = new Databases({
+    tenants,
+    kept: keptNow,
+    keep: async (changed) => {
+      if (isBroken) throw new Error("no space left");
+      steps.push("keep");
+      keptNow = changed;
+    },
+    store: {
+      setTokens: async ({ name, tokens }) => {
+        steps.push(`tokens ${name} ${tokens.map(({ access }) => access).join(" ")}`);
+        names.add(name);
+      },
+      dropTenant: async (name) => {
+        steps.push(`drop ${name}`);
+        names.delete(name);
+      },
+      tenantNames: async () => [...names],
+    },
+  });
+  return {
+    databases,
+    steps,
+    keptNow: () => keptNow,
+    breakDisk: () => {
+      isBroken = true;
+    },
+  };
+}
+
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const failure = await call.then(
+    () => assert.fail("it was not refused"),
+    (thrown: RequestFailure) => thrown,
+  );
+  return `${failure.kind}: ${failure.text}`;
+}
+
+test("a new database's tokens are durable before they open anything", async () => {
+  const { databases, steps, keptNow } = setUp();
+
+  const made = await databases.createDatabase("x");
+
+  assert.deepEqual(steps, ["keep", "tokens x standard read-only"]);
+  assert.deepEqual(keptNow(), {
+    databases: [
+      { name: "main", madeBy: "start" },
+      { name: "x", madeBy: "admin", token: made.token, readOnlyToken: made.readOnlyToken },
+    ],
+    adminToken: "a",
+  });
+  assert.deepEqual(
+    (await databases.listDatabases()).map(({ name }) => name),
+    ["main", "x"],
+  );
+});
+
+test("a database is emptied before its tokens are forgotten", async () => {
+  const { databases, steps, keptNow } = setUp();
+
+  await databases.deleteDatabase("main");
+
+  assert.deepEqual(steps, ["drop main", "keep"]);
+  assert.deepEqual(keptNow().databases, []);
+  assert.equal(await refusal(databases.deleteDatabase("main")), "not found: There is no database main");
+});
+
+test("a password reset gives two new tokens", async () => {
+  const { databases, steps } = setUp();
+
+  const first = await databases.resetPassword("main");
+  const second = await databases.resetPassword("main");
+
+  assert.equal(new Set([first.token, first.readOnlyToken, second.token, second.readOnlyToken]).size, 4);
+  assert.deepEqual(steps, ["keep", "tokens main standard read-only", "keep", "tokens main standard read-only"]);
+});
+
+test("what cannot be kept changes nothing, and the next call goes on", async () => {
+  const { databases, steps, breakDisk } = setUp();
+  breakDisk();
+
+  await assert.rejects(databases.createDatabase("x"), /no space left/);
+
+  assert.deepEqual(steps, []);
+  assert.deepEqual(
+    (await databases.listDatabases()).map(({ name }) => name),
+    ["main"],
+  );
+});
+
+test("calls run one behind the other", async () => {
+  const { databases, steps } = setUp();
+
+  await Promise.all([databases.createDatabase("x"), databases.deleteDatabase("x"), databases.createDatabase("x")]);
+
+  const tokens = "tokens x standard read-only";
+  assert.deepEqual(steps, ["keep", tokens, "drop x", "keep", "keep", tokens]);
+});
+
+const refusals: readonly (readonly [name: string, call: (setup: Setup) => Promise<unknown>, text: string])[] = [
+  [
+    "a name that is taken",
+    ({ databases }) => databases.createDatabase("main"),
+    "conflict: There is a database main already",
+  ],
+  [
+    "a bad name",
+    ({ databases }) => databases.createDatabase("../x"),
+    "bad request: Invalid value for name: a name has 1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit",
+  ],
+  [
+    "a name whose old data is still there",
+    ({ databases }) => databases.createDatabase("old"),
+    "conflict: The data directory still has data of a database old: delete it first, or list it in the configuration file to use it",
+  ],
+  [
+    "a database that is not there",
+    ({ databases }) => databases.resetPassword("y"),
+    "not found: There is no database y",
+  ],
+  [
+    "a reset of a configured token",
+    ({ databases }) => databases.resetPassword("listed"),
+    "conflict: The database listed is set by store.databases[0].token in l.json: change it there and start again",
+  ],
+  [
+    "a deletion of a listed database",
+    ({ databases }) => databases.deleteDatabase("listed"),
+    "conflict: The database listed is set by store.databases[0] in l.json: change it there and start again",
+  ],
+  [
+    "a deletion of what the environment names",
+    ({ databases }) => databases.deleteDatabase("env"),
+    "conflict: The database env is set by LARDER_STORE_TOKEN: change it there and start again",
+  ],
+];
+
+for (const [name, call, text] of refusals) {
+  test(`refused: ${name}`, async () => {
+    const setup = setUp({
+      tenants: [
+        tenant("main"),
+        tenant("listed", given("store.databases[0].token in l.json"), "store.databases[0] in l.json"),
+        tenant("env", given("LARDER_STORE_TOKEN")),
+      ],
+      data: ["main", "listed", "env", "old"],
+    });
+    assert.equal(await refusal(call(setup)), text);
+    assert.deepEqual(setup.steps, []);
+  });
+}
+
+test("the list says who decides; data that nobody names can be deleted", async () => {
+  const { databases, steps } = setUp({
+    tenants: [
+      tenant("main"),
+      tenant("a", kept("t"), "store.databases[0] in l.json"),
+      tenant("b", given("LARDER_STORE_TOKEN")),
+      tenant("c", { value: "dev", from: { kind: "well-known" } }),
+    ],
+    data: ["main", "old"],
+  });
+
+  assert.deepEqual(await databases.listDatabases(), [
+    { name: "main", source: "data directory" },
+    { name: "a", source: "configuration" },
+    { name: "b", source: "environment" },
+    { name: "c", source: "larder dev" },
+    { name: "old", source: "unlisted" },
+  ]);
+  await databases.deleteDatabase("old");
+  assert.deepEqual(steps, ["drop old", "keep"]);
+});

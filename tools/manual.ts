@@ -1,0 +1,140 @@
+/**
+ * Writes docs/manual.md from the tables of the program, so that it cannot say
+ * anything that the program does not do. A test compares the two.
+ *
+ * Run: node tools/manual.ts
+ */
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { DEAD_MS, SILENT_MS } from "../src/program/heartbeat.ts";
+import { defaultMeaning, settingGroups, USAGE } from "../src/program/help.ts";
+import type { Setting } from "../src/program/settings.ts";
+
+export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
+
+/** The chapters in their order. */
+const chapters: readonly (() => readonly string[])[] = [
+  startChapter,
+  settingsChapter,
+  configurationChapter,
+  tokensChapter,
+  adminChapter,
+  libraryChapter,
+];
+
+export function manualText(): string {
+  const lines = ["# Manual", "", "This page is written by `node tools/manual.ts` from the tables of the program.", ""];
+  for (const chapter of chapters) lines.push(...chapter(), "");
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+function startChapter(): readonly string[] {
+  return [
+    "## Starting",
+    "",
+    ...USAGE.map(([form, meaning]) => `- \`${form}\`: ${meaning}`),
+    "",
+    "The start prints the addresses and, the first time, the tokens, as variables that the official clients read. Log lines go to stderr. SIGTERM and SIGINT stop the server: it accepts nothing more, finishes what it is answering, writes and syncs the rest, and exits with 0; a second signal ends it at once. The exit code is 1 when the machine forbids a start (a port in use, a locked or damaged data directory) or after a crash, and 2 when a setting is wrong.",
+    "",
+    "The data directory can be used by one process at a time. A snapshot is written by a second process of the same program, which for a while needs about as much memory as the area it reads.",
+  ];
+}
+
+function settingsChapter(): readonly string[] {
+  const lines = [
+    "## Settings",
+    "",
+    "A flag beats the environment, the environment beats the configuration file, the file beats the default. Unknown flags, variables that begin with `LARDER_`, and file keys are refused by name. A variable that is set to nothing counts as not set. Secrets have no flag; each may be given as a file whose path stands in the variable with `_FILE` behind its name.",
+  ];
+  for (const [group, rows] of settingGroups()) {
+    lines.push(
+      "",
+      `### ${group}`,
+      "",
+      "| flag | environment | file key | default | meaning |",
+      "|---|---|---|---|---|",
+    );
+    for (const row of rows) lines.push(settingLine(row));
+  }
+  return lines;
+}
+
+function settingLine(row: Setting<unknown>): string {
+  const flag = row.flag === undefined ? "–" : `\`${row.flag} ${row.argument}\``;
+  const environment = row.environment.map((variable) => `\`${variable}\``).join(", ");
+  const fileKey = row.fileKey === undefined ? "–" : `\`${row.fileKey}\``;
+  const cells = [flag, environment, fileKey, defaultMeaning(row), row.meaning];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+/** Also read by a test, which feeds it to the parser. */
+export const EXAMPLE_CONFIGURATION = `{
+  "dataDir": "/var/lib/larder",
+  "fsync": "always",
+  "store":     { "databases": [{ "name": "main", "token": "…", "readOnlyToken": "…" }, { "name": "sessions" }] },
+  "vector":    { "indexes":   [{ "name": "docs", "type": "DENSE", "dimension": 384, "similarity": "COSINE" }] },
+  "messaging": { "users":     [{ "name": "main" }] },
+  "admin":     { "token": "…" }
+}`;
+
+function configurationChapter(): readonly string[] {
+  return [
+    "## The configuration file",
+    "",
+    "JSON: the settings by their file keys, and the databases, indexes and messaging users that exist. The token names the tenant: one port serves many. Tokens that are left out are generated and kept in the data directory.",
+    "",
+    "```json",
+    EXAMPLE_CONFIGURATION,
+    "```",
+    "",
+    "`type` is `DENSE`, `SPARSE` or `HYBRID`; `similarity` is `COSINE`, `EUCLIDEAN` or `DOT_PRODUCT`; a dimension that is left out is fixed by the first upsert. Users may also have a `currentSigningKey` and a `nextSigningKey`. A name has 1 to 64 letters, digits, hyphens, underscores or periods and starts with a letter or digit.",
+    "",
+    "`larder check` reads it, and the data directory, and says what is wrong.",
+  ];
+}
+
+function tokensChapter(): readonly string[] {
+  return [
+    "## Tokens",
+    "",
+    "The first start of `larder serve` makes a database `main`, an index `main` and a messaging user `main`, unless the configuration lists some, and generates their tokens, the signing keys and the admin token. They are printed at that start and kept in `tokens.json` in the data directory, which only its owner may read. `larder dev` has well-known tokens; those are refused on an address that other machines may reach.",
+  ];
+}
+
+function adminChapter(): readonly string[] {
+  return [
+    "## The admin port",
+    "",
+    "| request | answer |",
+    "|---|---|",
+    "| `GET /health/live` | 200 while the process answers |",
+    `| \`GET /health/ready\` | 200, or 503 with the reasons while an area opens or drains, cannot write, or has been silent for ${SILENT_MS / 1_000} s (after ${DEAD_MS / 1_000} s it is ended, and the process with it) |`,
+    "| `GET /version` | the version, Node's, and the formats of the files |",
+    "| `GET /metrics` | Prometheus text |",
+    "| `GET /v1/databases` | the databases and who decides that they exist |",
+    '| `POST /v1/databases` with `{"name":"…"}` | 201 with its tokens |',
+    "| `DELETE /v1/databases/<name>` | the database, its data and its tokens are gone |",
+    "| `POST /v1/databases/<name>/reset-password` | new tokens; the old ones are refused from then on |",
+    "| `POST /reset` (dev) | everything is emptied |",
+    "",
+    "The last five need the admin token: `Authorization: Bearer <token>`. A database that comes from the configuration file or the environment is changed there.",
+  ];
+}
+
+function libraryChapter(): readonly string[] {
+  return [
+    "## As a library",
+    "",
+    "```js",
+    'import { start } from "larder";',
+    "",
+    "const larder = await start(); // larder dev on free ports; takes what a configuration file may hold",
+    "larder.store; // { url, token, readOnlyToken }; also vector, messaging, admin, and env with the variables",
+    "await larder.clock.advance(3_600_000); // time travel for expiry, delays and schedules",
+    "await larder.reset();",
+    "await larder.stop();",
+    "```",
+  ];
+}
+
+if (import.meta.main) writeFileSync(MANUAL_PATH, manualText());
