@@ -1,99 +1,99 @@
-/** The real disk: `node:fs` behind the interface of `disk.ts`. */
-import { constants, type Stats } from "node:fs";
+/**
+ * The real disk. File descriptors and callbacks rather than `fs/promises`: one
+ * object less per call, and no handle that a garbage collection may close.
+ */
 import * as fs from "node:fs";
-import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
-import { type Disk, type DiskFile, failureCode } from "./disk.ts";
+import { codeOf, type Disk, type DiskFile, type OpenHow } from "./disk.ts";
 
-const FLAGS = {
-  read: constants.O_RDONLY,
-  write: constants.O_RDWR,
-  create: constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
+const OPEN_FLAGS: Readonly<Record<OpenHow, number>> = {
+  create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL,
+  update: fs.constants.O_RDWR,
+  read: fs.constants.O_RDONLY,
 };
 
 /** Data files hold what tenants wrote: nobody else on the machine reads them. */
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 
-/** Why a file system may not make a hard link although a copy would do. */
-const NO_LINK_CODES = new Set(["EXDEV", "EPERM", "ENOTSUP", "EMLINK", "EOPNOTSUPP"]);
-
 export const fileDisk: Disk = {
-  open: async (path, mode) => new OpenFile(await open(path, FLAGS[mode], FILE_MODE)),
-  rename,
-  unlink,
-  link: async (from, to) => {
+  async open(path, how, mode = FILE_MODE) {
+    return new OpenFile(await openDescriptor(path, OPEN_FLAGS[how], mode));
+  },
+
+  rename: (from, to) => settled((done) => fs.rename(from, to, done)),
+  unlink: (path) => settled((done) => fs.unlink(path, done)),
+  link: (from, to) => settled((done) => fs.link(from, to, done)),
+  list: (path) => settledWith((done) => fs.readdir(path, done)),
+
+  async mkdir(path) {
     try {
-      await link(from, to);
-    } catch (failure) {
-      if (!NO_LINK_CODES.has(failureCode(failure) ?? "")) throw failure;
-      await copyFile(from, to, constants.COPYFILE_EXCL);
-      await withHandle(to, constants.O_RDWR, (handle) => handle.sync());
+      await settled((done) => fs.mkdir(path, DIRECTORY_MODE, done));
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      throw error;
     }
   },
-  list: (directory) => readdir(directory),
-  makeDirectory: async (directory) => {
-    await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+
+  async syncDirectory(path) {
+    const descriptor = await openDescriptor(path, OPEN_FLAGS.read, FILE_MODE);
+    try {
+      await settled((done) => fs.fsync(descriptor, done));
+    } finally {
+      await settled((done) => fs.close(descriptor, done));
+    }
   },
-  syncDirectory: (directory) => withHandle(directory, constants.O_RDONLY, (handle) => handle.sync()),
 };
 
-/**
- * The callbacks of `node:fs` over a file descriptor: a promise of our own costs
- * a third of what `FileHandle` does per call, and there is one per batch.
- */
 class OpenFile implements DiskFile {
-  readonly #handle: FileHandle;
+  readonly #descriptor: number;
 
-  constructor(handle: FileHandle) {
-    this.#handle = handle;
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
   }
 
   write(bytes: Uint8Array, offset: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      fs.write(this.#handle.fd, bytes, 0, bytes.length, offset, (failure, count) => {
-        if (failure === null) resolve(count);
-        else reject(failure);
-      });
-    });
+    return settledWith((done) => fs.write(this.#descriptor, bytes, 0, bytes.length, offset, done));
+  }
+
+  writeNow(bytes: Uint8Array, offset: number): number {
+    return fs.writeSync(this.#descriptor, bytes, 0, bytes.length, offset);
   }
 
   read(target: Uint8Array, offset: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      fs.read(this.#handle.fd, target, 0, target.length, offset, (failure, count) => {
-        if (failure === null) resolve(count);
-        else reject(failure);
-      });
-    });
+    return settledWith((done) => fs.read(this.#descriptor, target, 0, target.length, offset, done));
   }
 
-  sync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fs.fdatasync(this.#handle.fd, (failure) => {
-        if (failure === null) resolve();
-        else reject(failure);
-      });
-    });
+  fdatasync(): Promise<void> {
+    return settled((done) => fs.fdatasync(this.#descriptor, done));
   }
 
-  truncate(length: number): Promise<void> {
-    return this.#handle.truncate(length);
+  fsync(): Promise<void> {
+    return settled((done) => fs.fsync(this.#descriptor, done));
   }
 
-  async length(): Promise<number> {
-    const stats: Stats = await this.#handle.stat();
-    return stats.size;
+  truncate(bytes: number): Promise<void> {
+    return settled((done) => fs.ftruncate(this.#descriptor, bytes, done));
+  }
+
+  async size(): Promise<number> {
+    const { size } = await settledWith<fs.Stats>((done) => fs.fstat(this.#descriptor, done));
+    return size;
   }
 
   close(): Promise<void> {
-    return this.#handle.close();
+    return settled((done) => fs.close(this.#descriptor, done));
   }
 }
 
-async function withHandle(path: string, flags: number, use: (handle: FileHandle) => Promise<void>): Promise<void> {
-  const handle = await open(path, flags);
-  try {
-    await use(handle);
-  } finally {
-    await handle.close();
-  }
+function openDescriptor(path: string, flags: number, mode: number): Promise<number> {
+  return settledWith((done) => fs.open(path, flags, mode, done));
+}
+
+function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => start((error) => (error ? reject(error) : resolve())));
+}
+
+function settledWith<Result>(start: (done: (error: Error | null, result: Result) => void) => void): Promise<Result> {
+  return new Promise((resolve, reject) => start((error, result) => (error ? reject(error) : resolve(result))));
 }

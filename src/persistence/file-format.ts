@@ -124,7 +124,7 @@ export function parseFileHeader(bytes: Buffer, expected: ExpectedFile): FileHead
   return { number, position: readPosition(bytes, 16), salt: bytes.readUInt32LE(24) };
 }
 
-/** keeps (2): two frames of one file have the same seed only if their lengths and their positions are equal. */
+/** keeps (2): another position, length or salt makes another seed, and another seed makes another checksum. */
 export function frameSeed(salt: number, position: number, bytes: number): number {
   return (salt ^ Math.imul(position, 0x9e37_79b1) ^ Math.imul(position / 2 ** 32, 0x85eb_ca6b) ^ bytes) >>> 0;
 }
