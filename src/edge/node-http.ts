@@ -150,6 +150,7 @@ class HttpListener implements Listener {
   isDraining = false;
   openRequestCount = 0;
   readonly #server: Server<typeof FramedMessage>;
+  #port = 0;
   #requestCount = 0;
 
   constructor(options: ListenerOptions) {
@@ -193,7 +194,7 @@ class HttpListener implements Listener {
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return this.#port;
   }
 
   start(): Promise<void> {
@@ -202,6 +203,7 @@ class HttpListener implements Listener {
       this.#server.once("error", reject);
       this.#server.listen({ host, port }, () => {
         this.#server.off("error", reject);
+        this.#port = (this.#server.address() as AddressInfo).port;
         resolve();
       });
     });

@@ -1,0 +1,493 @@
+/** The listener alone, with areas made up for each test, over real sockets. */
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { AssertionFailure } from "../kernel/assert.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { createLog } from "../kernel/log.ts";
+import { ByteBudget } from "./byte-budget.ts";
+import { unauthorized } from "./errors.ts";
+import type { Area, Handler, HttpReply, Observation, StreamSink } from "./handler.ts";
+import { type Listener, type ListenerLimits, listen } from "./node-http.ts";
+import { failureReply } from "./respond.ts";
+
+const BODY_BYTES_MAX = 1_000;
+
+interface Bench {
+  listener: Listener;
+  budget: ByteBudget;
+  observations: Observation[];
+  logLines: string[];
+  /** A connection of the test's own. */
+  open(): Peer;
+}
+
+interface Options {
+  area?: Partial<Area>;
+  limits?: Partial<ListenerLimits>;
+  budgetBytes?: number;
+}
+
+async function start(context: TestContext, handle: Handler, options: Options = {}): Promise<Bench> {
+  const budget = new ByteBudget(options.budgetBytes ?? 1_000_000);
+  const observations: Observation[] = [];
+  const logLines: string[] = [];
+  const listener = await listen({
+    area: { handle, bodyBytesMax: () => BODY_BYTES_MAX, ...options.area },
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock,
+    log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
+    budget,
+    idPrefix: "t",
+    observe: (observation) => observations.push(observation),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  context.after(() => listener.close(0));
+  return { listener, budget, observations, logLines, open: () => new Peer(listener.port) };
+}
+
+/** A client that sends exactly the bytes it is told. */
+class Peer {
+  readonly socket: Socket;
+  received = "";
+  readonly closed: Promise<void>;
+  #wake = (): void => {};
+
+  constructor(port: number) {
+    this.socket = connect({ host: "127.0.0.1", port });
+    this.socket.setEncoding("latin1");
+    this.socket.on("data", (chunk) => {
+      this.received += chunk;
+      this.#wake();
+    });
+    // A reset is one way to be closed.
+    this.socket.on("error", () => {});
+    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
+  }
+
+  send(bytes: string): this {
+    this.socket.write(bytes, "latin1");
+    return this;
+  }
+
+  /** Resolves with all that was received once it matches. */
+  async until(pattern: RegExp): Promise<string> {
+    while (!pattern.test(this.received)) {
+      assert.ok(!this.socket.closed, `closed before ${pattern}: ${JSON.stringify(this.received)}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        this.socket.once("close", () => resolve());
+      });
+    }
+    return this.received;
+  }
+
+  async untilClosed(): Promise<string> {
+    await this.closed;
+    return this.received;
+  }
+}
+
+function reply(body: string): HttpReply {
+  return { status: 200, headers: ["Content-Type", "text/plain"], body, route: "test" };
+}
+
+const get = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+const post = (path: string, body: string, more = ""): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`;
+
+/** A promise and its resolver. */
+function gate<T>(): { promise: Promise<T>; open: (value: T) => void } {
+  let open: (value: T) => void = () => {};
+  const promise = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open };
+}
+
+test("a reply has its length, no Server header, and leaves the connection open", async (context) => {
+  const bench = await start(context, ({ target, body }) => reply(`${target} ${body}`));
+  const peer = bench.open();
+
+  const first = await peer.send(post("/a", "body")).until(/body$/);
+  assert.match(first, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.match(first, /\r\nContent-Length: 7\r\n/);
+  assert.match(first, /\r\nContent-Type: text\/plain\r\n/);
+  assert.match(first, /\r\nConnection: keep-alive\r\n/);
+  assert.doesNotMatch(first, /server:|x-powered-by:/i);
+  await peer.send(get("/b")).until(/\/b $/);
+  peer.socket.destroy();
+});
+
+test("text is sent as UTF-8 and bytes as they are", async (context) => {
+  const bench = await start(context, ({ target }) =>
+    target === "/text" ? reply("é") : { ...reply("\xe9"), bodyIsBytes: true },
+  );
+
+  assert.match(
+    await bench.open().send(get("/text", "Connection: close\r\n")).untilClosed(),
+    /Length: 2\r\n[\s\S]*\r\n\xc3\xa9$/,
+  );
+  assert.match(
+    await bench.open().send(get("/bytes", "Connection: close\r\n")).untilClosed(),
+    /Length: 1\r\n[\s\S]*\r\n\xe9$/,
+  );
+});
+
+test("HEAD runs the handler and gets status and headers without a body", async (context) => {
+  const methods: string[] = [];
+  const bench = await start(context, ({ method }) => {
+    methods.push(method);
+    return reply("four");
+  });
+
+  const answer = await bench.open().send("HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").untilClosed();
+
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*Content-Length: 4\r\n[\s\S]*\r\n\r\n$/);
+  assert.deepEqual(methods, ["HEAD"]);
+});
+
+test("replies to pipelined requests leave in the order of the requests", async (context) => {
+  const slow = gate<HttpReply>();
+  const bench = await start(context, ({ target }) => (target === "/slow" ? slow.promise : reply(target)));
+  const peer = bench.open().send(get("/slow") + get("/fast"));
+
+  peer.send(get("/third"));
+  slow.open(reply("/slow"));
+
+  const answer = await peer.until(/\/third$/);
+  assert.deepEqual(
+    [...answer.matchAll(/\r\n\r\n(\/[a-z]+)/g)].map((match) => match[1]),
+    ["/slow", "/fast", "/third"],
+  );
+  peer.socket.destroy();
+});
+
+test("a body in many chunks arrives whole, its headers joined by name", async (context) => {
+  const bench = await start(context, (request) =>
+    reply(`${request.body} ${request.header("x-a")} ${request.header("x-none")}`),
+  );
+  const peer = bench.open();
+  peer.send("POST / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nx-a: 2\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (const chunk of ["3\r\nabc\r\n", "2\r\nde\r\n", "0\r\n\r\n"]) peer.send(chunk);
+
+  await peer.until(/\r\n\r\nabcde 1, 2 undefined$/);
+  peer.socket.destroy();
+});
+
+test("A-13: a body announced as too large is refused before it is sent", async (context) => {
+  const bench = await start(context, () => reply("never"));
+  const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n");
+
+  const answer = await peer.until(/\}$/);
+
+  assert.match(answer, /^HTTP\/1\.1 400 /);
+  assert.match(answer, /\r\nConnection: close\r\n/);
+  assert.match(answer, /\r\n\r\n\{"error":"ERR max request size exceeded\. Limit: 1000 bytes, Actual: 1001 bytes"\}$/);
+  peer.socket.destroy();
+});
+
+test("A-13: a body of unknown length is refused when it has become too large", async (context) => {
+  const bench = await start(context, () => reply("never"));
+  const chunk = `190\r\n${"x".repeat(400)}\r\n`;
+  const peer = bench.open().send(`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}`);
+
+  assert.match(await peer.until(/\}$/), /Limit: 1000 bytes, Actual: 1200 bytes"\}$/);
+  peer.send("0\r\n\r\n");
+  await peer.closed;
+  assert.equal(bench.budget.usedBytes, 0);
+});
+
+test("A-13: a client that has sent the whole refused body can read the refusal", async (context) => {
+  const bench = await start(context, () => reply("never"));
+  const peer = bench.open().send(post("/", "x".repeat(500_000)));
+
+  assert.match(await peer.untilClosed(), /^HTTP\/1\.1 400 [\s\S]*Actual: 500000 bytes"\}$/);
+});
+
+test("A-13: a socket whose refused body keeps coming is destroyed", async (context) => {
+  const bench = await start(context, () => reply("never"), { limits: { refusedBytesMax: 100_000 } });
+  const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n");
+  const flood = (): void => {
+    while (!peer.socket.destroyed && peer.socket.write("x".repeat(65_536)));
+    if (!peer.socket.destroyed) peer.socket.once("drain", flood);
+  };
+  flood();
+
+  await peer.closed;
+  assert.match(peer.received, /^(?:|HTTP\/1\.1 400 [\s\S]*)$/);
+});
+
+test("A-13: bodies of all connections share a budget, which comes back", async (context) => {
+  const bench = await start(context, ({ body }) => reply(`${body.length}`), { budgetBytes: 900 });
+  const half = bench.open().send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\n${"x".repeat(700)}`);
+  while (bench.budget.usedBytes !== 700) await new Promise((resolve) => setImmediate(resolve));
+
+  const refused = await bench
+    .open()
+    .send(post("/", "x".repeat(300)))
+    .untilClosed();
+  assert.match(refused, /^HTTP\/1\.1 503 [\s\S]*Retry-After: 1\r\n[\s\S]*\{"error":"ERR server is busy; try again"\}$/);
+
+  await half.send("x".repeat(100)).until(/\r\n\r\n800$/);
+  assert.equal(bench.budget.usedBytes, 0);
+  half.socket.destroy();
+});
+
+test("a client that goes away in the middle of its body leaves nothing behind", async (context) => {
+  let calls = 0;
+  const bench = await start(context, () => {
+    calls += 1;
+    return reply("");
+  });
+  const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\nxxx");
+  while (bench.budget.usedBytes !== 3) await new Promise((resolve) => setImmediate(resolve));
+
+  peer.socket.destroy();
+
+  while (bench.listener.openRequestCount !== 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(bench.budget.usedBytes, 0);
+  assert.equal(calls, 0);
+});
+
+test("a large body is read only when the area has nothing against its head", async (context) => {
+  const refusal = failureReply(unauthorized);
+  const bench = await start(context, () => reply("in"), {
+    area: { bodyBytesMax: () => 1_000_000, refuseEarly: (head) => (head.header("x-in") ? undefined : refusal) },
+  });
+
+  const large = "x".repeat(70_000);
+  assert.match(await bench.open().send(post("/", large)).untilClosed(), /^HTTP\/1\.1 401 /);
+  const peer = bench.open().send(post("/", large, "X-In: 1\r\n"));
+  await peer.until(/\r\n\r\nin$/);
+  await peer.send(post("/", "small")).until(/in[\s\S]*in$/);
+  peer.socket.destroy();
+});
+
+test("Expect: the body is asked for when it will be read, and refused without being asked for", async (context) => {
+  const bench = await start(context, ({ body }) => reply(body.toString()));
+  const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+  await peer.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+  await peer.send("body").until(/\r\n\r\nbody$/);
+  peer.socket.destroy();
+
+  const refused = bench
+    .open()
+    .send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n");
+  assert.match(await refused.untilClosed(), /^HTTP\/1\.1 400 /);
+
+  const other = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 4\r\n\r\n");
+  assert.match(await other.untilClosed(), /^HTTP\/1\.1 417 [\s\S]*\{"error":"ERR [^"]+"\}$/);
+});
+
+test("S-03: a compressed body is refused with 415", async (context) => {
+  const bench = await start(context, () => reply("never"));
+  const peer = bench.open().send(post("/", "abc", "Content-Encoding: gzip\r\n"));
+
+  assert.match(
+    await peer.untilClosed(),
+    /^HTTP\/1\.1 415 [\s\S]*\{"error":"ERR content encoding is not supported: 'gzip'\./,
+  );
+});
+
+test("A-18: a header block beyond the limit is 431 in JSON", async (context) => {
+  const bench = await start(context, () => reply("never"), { limits: { headerBytesMax: 16_384 } });
+  const peer = bench.open().send(get(`/${"x".repeat(20_000)}`));
+
+  const answer = await peer.until(/\}$/);
+
+  assert.match(answer, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\nContent-Type: application\/json\r\n/);
+  assert.match(answer, /\{"error":"ERR max header size exceeded\. Limit: 16384 bytes"\}$/);
+  peer.socket.destroy();
+});
+
+test("what is no HTTP is 400 in JSON, and CONNECT is 405", async (context) => {
+  const bench = await start(context, () => reply("never"));
+
+  for (const bytes of [
+    "\x16\x03\x01 hello\r\n\r\n",
+    "GET /\r\n\r\n",
+    "GET / HTTP/9.9\r\nHost: a\r\n\r\n",
+    "* /\r\n\r\n",
+  ]) {
+    const peer = bench.open().send(bytes);
+    assert.match(await peer.until(/\}$/), /^HTTP\/1\.1 400 [\s\S]*\{"error":"ERR malformed HTTP request"\}$/, bytes);
+    peer.socket.destroy();
+  }
+  const tunnel = bench.open().send("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n");
+  assert.match(await tunnel.until(/\}$/), /^HTTP\/1\.1 405 /);
+  tunnel.socket.destroy();
+});
+
+test("a malformed request behind an unanswered one ends the connection and is not answered in its place", async (context) => {
+  const slow = gate<HttpReply>();
+  const bench = await start(context, () => slow.promise);
+  const peer = bench.open().send(get("/slow")).send("\x00garbage\r\n\r\n");
+
+  assert.equal(await peer.untilClosed(), "");
+  slow.open(reply("late"));
+});
+
+test("a connection may not have more unanswered requests than the limit", async (context) => {
+  const slow = gate<HttpReply>();
+  const bench = await start(context, () => slow.promise, { limits: { requestsPerConnectionMax: 2 } });
+  const peer = bench.open().send(get("/1") + get("/2") + get("/3"));
+  while (bench.observations.length === 0) await new Promise((resolve) => setImmediate(resolve));
+
+  slow.open(reply("ok"));
+
+  const answer = await peer.untilClosed();
+  assert.deepEqual(
+    [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]),
+    ["200", "200", "503"],
+  );
+});
+
+test("S-10: a fault is a 500 with an id that the log has too, and nothing else of it", async (context) => {
+  const bench = await start(context, async ({ target }) => {
+    if (target === "/late") await Promise.resolve();
+    throw new Error("secret /etc/passwd");
+  });
+  for (const target of ["/late", "/now"]) {
+    const answer = await bench.open().send(get(target, "Connection: close\r\n")).untilClosed();
+
+    assert.match(answer, /^HTTP\/1\.1 500 /);
+    const id = /under request (t-\w+)"\}$/.exec(answer)?.[1] ?? "none";
+    assert.doesNotMatch(answer, /secret|passwd|node:|\.ts/);
+    assert.ok(bench.logLines.some((line) => line.includes(`"requestId":"${id}"`) && line.includes("secret")));
+  }
+});
+
+test("a broken assertion is answered and then stops the process", async (context) => {
+  const bench = await start(context, () => {
+    throw new AssertionFailure("something holds");
+  });
+  const thrown = gate<unknown>();
+  process.setUncaughtExceptionCaptureCallback(thrown.open);
+  context.after(() => process.setUncaughtExceptionCaptureCallback(null));
+
+  assert.match(await bench.open().send(get("/", "Connection: close\r\n")).untilClosed(), /^HTTP\/1\.1 500 /);
+  assert.ok((await thrown.promise) instanceof AssertionFailure);
+});
+
+test("close lets requests finish, closes their connections and takes no new ones", async (context) => {
+  const slow = gate<HttpReply>();
+  const bench = await start(context, () => slow.promise);
+  const idle = bench.open();
+  const busy = bench.open().send(get("/slow"));
+  while (bench.listener.openRequestCount !== 1) await new Promise((resolve) => setImmediate(resolve));
+
+  const closed = bench.listener.close(60_000);
+  slow.open(reply("done"));
+
+  assert.match(await busy.untilClosed(), /\r\nConnection: close\r\n[\s\S]*\r\n\r\ndone$/);
+  await Promise.all([closed, idle.closed]);
+  const late = bench.open();
+  assert.equal(await late.untilClosed(), "");
+});
+
+test("close ends what does not finish when its grace is over", async (context) => {
+  const bench = await start(context, () => new Promise<HttpReply>(() => {}));
+  const peer = bench.open().send(get("/never"));
+  while (bench.listener.openRequestCount !== 1) await new Promise((resolve) => setImmediate(resolve));
+
+  await bench.listener.close(10);
+
+  assert.equal(await peer.untilClosed(), "");
+});
+
+test("a stream sends what it is given and learns once that its peer has gone", async (context) => {
+  const opened = gate<StreamSink>();
+  let goneCount = 0;
+  const bench = await start(context, () => ({
+    status: 200,
+    headers: ["Content-Type", "text/event-stream"],
+    route: "stream",
+    open(sink) {
+      opened.open(sink);
+      return () => {
+        goneCount += 1;
+      };
+    },
+  }));
+  const peer = bench.open().send(get("/"));
+  const sink = await opened.promise;
+  await peer.until(/\r\n\r\n$/);
+
+  sink.write("data: é\n\n");
+  await peer.until(/data: \xc3\xa9\n\n/);
+  peer.socket.destroy();
+
+  while (bench.listener.openRequestCount !== 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(goneCount, 1);
+  assert.equal(bench.observations[0]?.route, "stream");
+});
+
+test("a stream ends when the server drains, and by itself", async (context) => {
+  const sinks: StreamSink[] = [];
+  let goneCount = 0;
+  const bench = await start(context, () => ({
+    status: 200,
+    headers: [],
+    open(sink) {
+      sinks.push(sink);
+      return () => {
+        goneCount += 1;
+      };
+    },
+  }));
+  const first = bench.open().send(get("/"));
+  await first.until(/\r\n\r\n/);
+  sinks[0]?.end();
+  await first.closed;
+  assert.equal(goneCount, 1);
+
+  const second = bench.open().send(get("/"));
+  await second.until(/\r\n\r\n/);
+  await bench.listener.close(60_000);
+  await second.closed;
+  assert.equal(goneCount, 2);
+});
+
+test("S-01: a peer that does not read its reply is cut off", async (context) => {
+  const large = { ...reply("x".repeat(32 * 1024 * 1024)), bodyIsBytes: true };
+  const bench = await start(context, () => large, { limits: { stalledTimeoutMs: 50 } });
+  const peer = bench.open();
+  peer.socket.pause();
+  peer.send(get("/"));
+  while (bench.budget.usedBytes !== large.body.length) await new Promise((resolve) => setImmediate(resolve));
+
+  while (bench.listener.openRequestCount !== 0) await new Promise((resolve) => setImmediate(resolve));
+
+  assert.equal(bench.budget.usedBytes, 0);
+  peer.socket.destroy();
+});
+
+test("S-01: headers and bodies that drip are cut off with 408", async (context) => {
+  const bench = await start(context, () => reply("never"), { limits: { headersTimeoutMs: 50, requestTimeoutMs: 50 } });
+  const inHeaders = bench.open().send("GET / HTTP/1.1\r\nHost: a\r\nX-");
+  const inBody = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab");
+
+  for (const peer of [inHeaders, inBody]) {
+    assert.match(await peer.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*\{"error":"ERR request was not complete in time"\}$/);
+    peer.socket.destroy();
+  }
+});
+
+test("an observation names the route, the status and the bytes, never the target", async (context) => {
+  const bench = await start(context, () => reply("four"));
+  await bench
+    .open()
+    .send(post("/secret?_token=x", "abc", "Connection: close\r\n"))
+    .untilClosed();
+  await bench.open().send("GET * HTTP/1.1\r\nHost: a\r\n\r\n").untilClosed();
+
+  const [served, refused] = bench.observations;
+  assert.deepEqual(
+    { ...served, durationMs: 0 },
+    { route: "test", status: 200, durationMs: 0, bytesIn: 3, bytesOut: 4 },
+  );
+  assert.equal(refused?.route, "refused");
+  assert.equal(refused?.status, 400);
+});
