@@ -1,0 +1,143 @@
+/**
+ * When two replies say the same. Ours is put into the form in which RESP2 sends
+ * it, which is the form of the replies of the real server.
+ *
+ * Most replies must be equal byte by byte, error texts too. Where Redis
+ * promises no order, or tells a time that goes on while we talk, a family names
+ * one of the comparisons below, or one of its own that checks a property.
+ */
+
+import { TIME_MS_MAX } from "../../src/store/frame.ts";
+import type { Reply } from "../../src/store/reply.ts";
+import { formatDouble } from "../../src/store/structures/number-text.ts";
+import type { Command } from "./programs.ts";
+import type { RawReply } from "./redis-process.ts";
+
+/** Two answers to the same command. */
+export interface Exchange {
+  readonly command: Command;
+  readonly ours: RawReply;
+  readonly theirs: RawReply;
+}
+
+/** True if the answers agree. */
+export type Comparison = (exchange: Exchange) => boolean;
+
+/** Real time may pass so long between our answer and Redis': a busy machine stands still for a second now and then. */
+const TIME_TOLERANCE_MS = 20_000;
+
+export const exact: Comparison = ({ ours, theirs }) => isSame(ours, theirs);
+
+/** An array in any order. */
+export const asMultiset: Comparison = ({ ours, theirs }) => isSame(sorted(ours, 1), sorted(theirs, 1));
+
+/** An array of pairs, flat, in any order: HGETALL. */
+export const asPairs: Comparison = ({ ours, theirs }) => isSame(sorted(ours, 2), sorted(theirs, 2));
+
+/** Seconds left, or the second at which something ends. */
+export const asSeconds: Comparison = (exchange) => isNear(exchange, 1_000);
+
+/** Milliseconds left, or the millisecond at which something ends. */
+export const asMilliseconds: Comparison = (exchange) => isNear(exchange, 1);
+
+/**
+ * Numbers that stand for a time may differ by what has passed meanwhile. What lies beyond the latest moment that we keep
+ * is that moment for us (skip list: "expiry beyond the year 10889").
+ */
+function isNear({ ours, theirs }: Exchange, unitMs: number): boolean {
+  if (isSame(ours, theirs)) return true;
+  if (!isTime(ours) || !isTime(theirs)) return false;
+  const oursMs = Number(ours) * unitMs;
+  const theirsMs = Number(theirs) * unitMs;
+  if (theirsMs > TIME_MS_MAX / 2 && oursMs > TIME_MS_MAX / 2) return theirsMs >= oursMs - TIME_TOLERANCE_MS;
+  return Math.abs(oursMs - theirsMs) <= TIME_TOLERANCE_MS;
+}
+
+function isTime(reply: RawReply): reply is number | bigint {
+  return (typeof reply === "number" || typeof reply === "bigint") && reply >= 0;
+}
+
+/** A reply as RESP2 would carry it. */
+export function rawReply(reply: Reply): RawReply {
+  if (Buffer.isBuffer(reply)) return reply.latin1Slice();
+  if (typeof reply === "bigint") return Number.isSafeInteger(Number(reply)) ? Number(reply) : reply;
+  if (typeof reply !== "object" || reply === null) return reply;
+  if (!("kind" in reply)) return reply.map(rawReply);
+  switch (reply.kind) {
+    case "simple":
+    case "nil array":
+      return reply;
+    case "error":
+      // An error ends at the line: Redis takes line breaks away at its end and sends spaces for the others.
+      return { kind: "error", error: { text: reply.error.text.replace(/[\r\n]+$/, "").replace(/[\r\n]/g, " ") } };
+    case "double":
+      return formatDouble(reply.value);
+    case "map":
+      return reply.pairs.flatMap(([name, value]) => [rawReply(name), rawReply(value)]);
+    case "set":
+      return reply.members.map(rawReply);
+    case "boolean":
+      return reply.value ? 1 : 0;
+    case "verbatim":
+      return reply.text;
+    default: {
+      const never: never = reply;
+      return never;
+    }
+  }
+}
+
+export function isSame(one: RawReply, other: RawReply): boolean {
+  if (typeof one !== "object" || one === null || typeof other !== "object" || other === null) return one === other;
+  if (isList(one) || isList(other)) {
+    if (!isList(one) || !isList(other) || one.length !== other.length) return false;
+    for (let i = 0; i < one.length; i += 1) if (!isSame(one[i] as RawReply, other[i] as RawReply)) return false;
+    return true;
+  }
+  if (one.kind !== other.kind) return false;
+  if (one.kind === "simple") return other.kind === "simple" && one.text === other.text;
+  if (one.kind === "error") return other.kind === "error" && one.error.text === other.error.text;
+  return true;
+}
+
+/** The items of an array in groups of so many, sorted by how they look; anything else as it is. */
+function sorted(reply: RawReply, groupLength: number): RawReply {
+  if (!isList(reply)) return reply;
+  const groups: (readonly RawReply[])[] = [];
+  for (let i = 0; i < reply.length; i += groupLength) groups.push(reply.slice(i, i + groupLength));
+  const looks = new Map(groups.map((group) => [group, showReply(group, Number.POSITIVE_INFINITY)]));
+  return groups.toSorted((one, other) => ((looks.get(one) ?? "") < (looks.get(other) ?? "") ? -1 : 1)).flat();
+}
+
+export function isList(reply: RawReply): reply is readonly RawReply[] {
+  return Array.isArray(reply);
+}
+
+export function isError(reply: RawReply): boolean {
+  return typeof reply === "object" && reply !== null && "error" in reply;
+}
+
+/** A reply for people, cut after so many characters. */
+export function showReply(reply: RawReply, lengthMax = 400): string {
+  const text = show(reply);
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax)}… (${text.length} characters)`;
+}
+
+function show(reply: RawReply): string {
+  if (reply === null) return "(nil)";
+  if (typeof reply === "string") return JSON.stringify(reply);
+  if (typeof reply !== "object") return `(integer) ${reply}`;
+  if (isList(reply)) return `[${reply.map(show).join(", ")}]`;
+  if (reply.kind === "simple") return reply.text;
+  return reply.kind === "error" ? `(error) ${reply.error.text}` : "(nil array)";
+}
+
+/** What sort of reply this is, for counting which ones were met. Each error text is a sort of its own. */
+export function replyKind(reply: RawReply): string {
+  if (reply === null) return "nil";
+  if (typeof reply === "string") return reply === "" ? "empty string" : "string";
+  if (typeof reply !== "object") return typeof reply === "bigint" ? "long integer" : "integer";
+  if (isList(reply)) return reply.length === 0 ? "empty array" : "array";
+  if (reply.kind === "simple") return reply.text;
+  return reply.kind === "error" ? reply.error.text : "nil array";
+}

@@ -1,0 +1,124 @@
+/**
+ * Our side of the comparison: a store whose journal keeps its frames, so that
+ * after a program the same state can be built again from what was journaled,
+ * and from a snapshot, and be compared with what is served.
+ */
+import assert from "node:assert/strict";
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
+import { type Database, TransactionDiscarded } from "../../src/store/database.ts";
+import type { StoreJournal } from "../../src/store/journal.ts";
+import { Store } from "../../src/store/store.ts";
+import { testCaller } from "../store-harness.ts";
+import { asMilliseconds, asMultiset, asPairs, type Comparison, exact, isList, rawReply } from "./compare.ts";
+import type { Command } from "./programs.ts";
+import type { RawReply } from "./redis-process.ts";
+
+/** A command that was answered by us, and how the answer is to be compared. */
+export interface Answered {
+  readonly command: Command;
+  readonly ours: RawReply;
+  readonly comparison: Comparison;
+}
+
+/** How a value is read whole, by its type. */
+const contents: ReadonlyMap<RawReply, { command: (key: string) => Command; comparison: Comparison }> = new Map([
+  ["string", { command: (key: string) => ["GET", key], comparison: exact }],
+  ["hash", { command: (key: string) => ["HGETALL", key], comparison: asPairs }],
+]);
+
+/** A journal in memory, safe at once. */
+class KeepingJournal implements StoreJournal {
+  readonly frames: Buffer[] = [];
+  readonly refusal = undefined;
+
+  get end(): number {
+    return this.frames.length;
+  }
+
+  get safe(): number {
+    return this.frames.length;
+  }
+
+  append(frame: Uint8Array): number {
+    return this.frames.push(Buffer.from(frame));
+  }
+
+  async whenSafe(): Promise<void> {}
+}
+
+export class Engine {
+  readonly #journal = new KeepingJournal();
+  readonly #store: Store;
+  readonly #nowMs: number;
+
+  /** A store whose time stands still at `nowMs`, empty, or built from frames. */
+  constructor(nowMs: number, frames: Iterable<Uint8Array> = []) {
+    this.#nowMs = nowMs;
+    this.#store = new Store({
+      journal: this.#journal,
+      clock: new VirtualClock(nowMs),
+      random: seededRandom(1),
+      hashSeed: new Uint8Array(8),
+    });
+    for (const frame of frames) this.#store.replay(Buffer.from(frame));
+  }
+
+  run(command: Command): RawReply {
+    const reply = this.#database.command(testCaller, command);
+    assert.ok(!(reply instanceof Promise), "a journal that is always safe answers at once");
+    return rawReply(reply);
+  }
+
+  /** The replies, or the error for which nothing was run. */
+  transaction(commands: readonly Command[]): { replies: readonly RawReply[] } | { refusal: string } {
+    try {
+      const replies = this.#database.transaction(testCaller, commands);
+      assert.ok(!(replies instanceof Promise), "a journal that is always safe answers at once");
+      return { replies: replies.map(rawReply) };
+    } catch (error) {
+      if (error instanceof TransactionDiscarded) return { refusal: error.error.text };
+      throw error;
+    }
+  }
+
+  /** Reads the whole state through commands: every key's type, expiry and content. */
+  readState(): Answered[] {
+    const answered: Answered[] = [];
+    const ask = (command: Command, comparison: Comparison): RawReply => {
+      const ours = this.run(command);
+      answered.push({ command, ours, comparison });
+      return ours;
+    };
+    const keys = ask(["KEYS", "*"], asMultiset);
+    assert.ok(isList(keys), "KEYS answers an array");
+    for (const key of keys.map(String).toSorted()) {
+      const type = ask(["TYPE", key], exact);
+      ask(["PEXPIRETIME", key], asMilliseconds);
+      const name = typeof type === "object" && type !== null && "text" in type ? type.text : "none";
+      const content = contents.get(name);
+      assert.ok(content !== undefined, `it is known how a value of type ${name} is read`);
+      ask(content.command(key), content.comparison);
+    }
+    return answered;
+  }
+
+  /** The same state built again from the journal of this one. */
+  replayed(): Engine {
+    return new Engine(this.#nowMs, this.#journal.frames);
+  }
+
+  /** The same state built again from a snapshot of this one. */
+  restored(): Engine {
+    return new Engine(this.#nowMs, copies(this.#store.dump()));
+  }
+
+  get #database(): Database {
+    return this.#store.database("main");
+  }
+}
+
+/** A frame of a snapshot is valid only until the next one is asked for. */
+function* copies(frames: Iterable<Uint8Array>): Generator<Uint8Array> {
+  for (const frame of frames) yield Uint8Array.from(frame);
+}

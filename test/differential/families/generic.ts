@@ -1,0 +1,117 @@
+/** How the commands on keys of any type look. */
+import type { Bytes } from "../../../src/kernel/bytes.ts";
+import { asMilliseconds, asMultiset, asSeconds, type Comparison, isList, isSame } from "../compare.ts";
+import { type Draw, KEYS } from "../draw.ts";
+import type { Family } from "../programs.ts";
+
+const PATTERNS: readonly Bytes[] = ["*", "**", "[a-c]", "[^a-c]", "?", "a*", "key:*", "*5", "\\a", "[", "*\xff*", ""];
+
+function pattern(draw: Draw): Bytes {
+  return draw.pick([...PATTERNS, ...KEYS]);
+}
+
+/**
+ * Options of EXPIRE and PEXPIRE. GT or LT alone compare two times that are counted from now, and now goes on for Redis
+ * alone; EXPIREAT has them.
+ */
+function existenceOptions(draw: Draw): Bytes[] {
+  return draw.oneIn(3) ? draw.options([() => ["NX"], () => ["XX"], () => ["GT", "LT"], () => ["what"]], 2) : [];
+}
+
+/** Moments so far apart, and so far from the latest that we keep, that comparing them is the same on both sides. */
+function comparedMoment(draw: Draw, unitMs: number): Bytes[] {
+  const atMs = draw.pick([1_000, 2_000_000_000_000, 4_000_000_000_000, 4_000_000_001_000]);
+  return [`${atMs / unitMs}`, ...draw.options([() => ["GT"], () => ["LT"], () => ["XX"], () => ["NX"]], 2)];
+}
+
+function copyOptions(draw: Draw): Bytes[] {
+  return draw.options([() => ["REPLACE"], () => ["DB", draw.pick(["0", "99", "x", "-1"])]], 2);
+}
+
+function scanOptions(draw: Draw): Bytes[] {
+  return draw.options([
+    () => ["MATCH", pattern(draw)],
+    () => ["COUNT", draw.oneIn(3) ? draw.count() : "1000"],
+    () => ["TYPE", draw.pick(["string", "HASH", "list", "what"])],
+  ]);
+}
+
+/** A copy onto itself is an error in Redis, and copies nothing here (spec: store part 2). */
+const asCopy: Comparison = ({ command, ours, theirs }) =>
+  isSame(ours, theirs) ||
+  (command[1] === command[2] &&
+    ours === 0 &&
+    isSame(theirs, { kind: "error", error: { text: "ERR source and destination objects are the same" } }));
+
+/** Any key is right; that it exists is for the tests beside the command. */
+const asRandomKey: Comparison = ({ ours, theirs }) =>
+  typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
+
+/** Whole scans tell the same keys; what a part of one tells is up to each server. */
+const asScan: Comparison = (exchange) => {
+  const { ours, theirs, command } = exchange;
+  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
+  const [ourCursor, ourKeys = null] = ours;
+  const [theirCursor, theirKeys = null] = theirs;
+  if (command[1] !== "0" || ourCursor !== "0" || theirCursor !== "0") return isList(ourKeys) && isList(theirKeys);
+  return asMultiset({ command, ours: ourKeys, theirs: theirKeys });
+};
+
+/** Redis shares the objects of small integers and counts references to them; idle seconds go on while we talk. */
+const asObject: Comparison = (exchange) => {
+  const { command, ours, theirs } = exchange;
+  const subcommand = (command[1] ?? "").toUpperCase();
+  if (subcommand === "HELP") return isList(ours) && isList(theirs);
+  if (subcommand === "IDLETIME") return asSeconds(exchange);
+  if (subcommand === "REFCOUNT" && typeof ours === "number") return ours === 1 && typeof theirs === "number";
+  return isSame(ours, theirs);
+};
+
+export const genericFamily: Family = {
+  name: "generic",
+  commands: [
+    (draw) => ["COPY", draw.key(), draw.key(), ...copyOptions(draw)],
+    (draw) => ["COPY", draw.key(), draw.key(), "REPLACE"],
+    (draw) => ["DEL", ...draw.keys()],
+    (draw) => ["EXISTS", ...draw.keys()],
+    (draw) => ["EXPIRE", draw.key(), draw.seconds(), ...existenceOptions(draw)],
+    (draw) => ["EXPIREAT", draw.key(), draw.secondsMoment(), ...existenceOptions(draw)],
+    (draw) => ["EXPIREAT", draw.key(), ...comparedMoment(draw, 1_000)],
+    (draw) => ["EXPIRETIME", draw.key()],
+    (draw) => ["KEYS", pattern(draw)],
+    (draw) => ["OBJECT", "ENCODING", draw.key()],
+    (draw) => ["OBJECT", draw.pick(["FREQ", "IDLETIME", "REFCOUNT", "what"]), draw.key()],
+    () => ["OBJECT", "HELP"],
+    (draw) => ["PERSIST", draw.key()],
+    (draw) => ["PEXPIRE", draw.key(), draw.milliseconds(), ...existenceOptions(draw)],
+    (draw) => ["PEXPIREAT", draw.key(), draw.millisecondsMoment(), ...existenceOptions(draw)],
+    (draw) => ["PEXPIREAT", draw.key(), ...comparedMoment(draw, 1)],
+    (draw) => ["PEXPIRETIME", draw.key()],
+    (draw) => ["PTTL", draw.key()],
+    () => ["RANDOMKEY"],
+    (draw) => ["RENAME", draw.key(), draw.key()],
+    (draw) => ["RENAMENX", draw.key(), draw.key()],
+    (draw) => ["SCAN", draw.oneIn(6) ? draw.integer() : "0", ...scanOptions(draw)],
+    (draw) => ["TOUCH", ...draw.keys()],
+    (draw) => ["TTL", draw.key()],
+    (draw) => ["TYPE", draw.key()],
+    // Two keys at least: without any, Redis refuses and we do not (skip list).
+    (draw) => ["UNLINK", draw.key(), ...draw.keys()],
+    (draw) => ["WAIT", draw.pick(["0", "x", "-1"]), draw.pick(["0", "1", "x", "-1"])],
+  ],
+  extensions: [
+    (draw) => ["SCAN", "0", "WITHTYPE", ...scanOptions(draw)],
+    (draw) => ["WAITAOF", draw.count(), draw.count(), draw.count()],
+  ],
+  comparisons: new Map<string, Comparison>([
+    ["COPY", asCopy],
+    ["EXPIRETIME", asSeconds],
+    ["KEYS", asMultiset],
+    ["OBJECT", asObject],
+    ["PEXPIRETIME", asMilliseconds],
+    ["PTTL", asMilliseconds],
+    ["RANDOMKEY", asRandomKey],
+    ["SCAN", asScan],
+    ["TTL", asSeconds],
+  ]),
+};

@@ -1,0 +1,83 @@
+/** How the commands on a database as a whole look. */
+import { commands } from "../../../src/store/commands.ts";
+import { asMultiset, type Comparison, isList, isSame } from "../compare.ts";
+import type { Draw } from "../draw.ts";
+import type { Family } from "../programs.ts";
+import type { RawReply } from "../redis-process.ts";
+
+/** Names of ours that Redis knows as well, and one that nobody knows. */
+const NAMES: readonly string[] = [
+  ...commands
+    .filter(({ family }) => ["string", "hash", "generic", "server", "connection", "pubsub"].includes(family))
+    .map(({ name }) => name.toLowerCase()),
+  "object|encoding",
+  "object|help",
+  "command|getkeys",
+  "what",
+];
+
+/** Redis has these since 7.2 and later. */
+const LATER_NAMES = /^(?:waitaof|delex|digest|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
+const SHARED_NAMES = NAMES.filter((name) => !LATER_NAMES.test(name));
+
+function name(draw: Draw): string {
+  return draw.pick(SHARED_NAMES);
+}
+
+/** Rows that differ on purpose: UNLINK takes no keys as well. */
+const OWN_ARITIES: ReadonlySet<RawReply> = new Set(["unlink"]);
+
+/** Name, arity, flags, key positions and ACL categories of each command; tips and key specifications say less here. */
+const asFacts: Comparison = ({ ours, theirs }) => {
+  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
+  return (
+    ours.length === theirs.length &&
+    ours.every((one, index) => {
+      const other = theirs[index] ?? null;
+      if (!isList(one) || !isList(other)) return isSame(one, other);
+      return [0, 1, 2, 3, 4, 5, 6].every((fact) => {
+        if (fact === 1 && OWN_ARITIES.has(one[0] ?? null)) return true;
+        return asMultiset({ command: [], ours: one[fact] ?? null, theirs: other[fact] ?? null });
+      });
+    })
+  );
+};
+
+const asCommand: Comparison = (exchange) => {
+  const { command, ours, theirs } = exchange;
+  const subcommand = (command[1] ?? "").toUpperCase();
+  if (subcommand === "INFO" && command.length > 2) return asFacts(exchange);
+  if (subcommand === "GETKEYS") return isSame(ours, theirs);
+  // Which commands there are differs, and so do the words about them; both answer in the same form.
+  if (isList(ours)) return isList(theirs);
+  return typeof ours === "number" ? typeof theirs === "number" : isSame(ours, theirs);
+};
+
+const asText: Comparison = ({ ours, theirs }) =>
+  typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
+
+const asTime: Comparison = ({ ours, theirs }) =>
+  isList(ours) ? isList(theirs) && ours.length === theirs.length : isSame(ours, theirs);
+
+export const serverFamily: Family = {
+  name: "server",
+  commands: [
+    (draw) => ["COMMAND", "INFO", ...draw.list(5, () => draw.oddCase(name(draw)))],
+    (draw) => ["COMMAND", "GETKEYS", name(draw), ...draw.keys()],
+    (draw) => ["COMMAND", "LIST", "FILTERBY", draw.pick(["ACLCAT", "PATTERN", "MODULE", "what"]), name(draw)],
+    (draw) => ["COMMAND", draw.pick(["COUNT", "HELP", "LIST", "what"])],
+    (draw) => ["COMMAND", "DOCS", name(draw)],
+    () => ["DBSIZE"],
+    (draw) => ["FLUSHALL", ...draw.options([() => ["ASYNC"], () => ["SYNC"]], 2)],
+    (draw) => ["FLUSHDB", ...draw.options([() => ["ASYNC"], () => ["SYNC"]], 2)],
+    (draw) => ["INFO", ...draw.list(2, () => draw.pick(["server", "KEYSPACE", "what", "all"]))],
+    () => ["TIME"],
+    (draw) => ["SET", draw.key(), draw.value()],
+    (draw) => ["MSET", ...draw.list(4, () => [draw.key(), draw.value()]).flat()],
+  ],
+  comparisons: new Map<string, Comparison>([
+    ["COMMAND", asCommand],
+    ["INFO", asText],
+    ["TIME", asTime],
+  ]),
+};

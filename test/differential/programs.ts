@@ -1,0 +1,85 @@
+/**
+ * Random programs. A family says how its commands look; a program is some two
+ * hundred of them on a few keys, between commands that make keys of other
+ * types, take keys away and let them expire, here and there in a transaction.
+ */
+import type { Bytes } from "../../src/kernel/bytes.ts";
+import type { Comparison } from "./compare.ts";
+import { Draw } from "./draw.ts";
+
+export type Command = readonly Bytes[];
+
+export interface Family {
+  /** As in `family(name, …)` of the store. */
+  readonly name: string;
+  /** One generator per command and form; one that is listed twice comes twice as often. */
+  readonly commands: readonly ((draw: Draw) => Bytes[])[];
+  /** Commands and options that Redis 7.0.15 lacks: never sent to it, but what they journal is proved too. */
+  readonly extensions?: readonly ((draw: Draw) => Bytes[])[];
+  /** How replies are compared, by the command's name in capitals, where it is not byte by byte. */
+  readonly comparisons?: ReadonlyMap<string, Comparison>;
+}
+
+/** One command, or several in a transaction. */
+export type Step = readonly Command[];
+
+export interface Program {
+  /** Draws this very program again. */
+  readonly seed: number;
+  readonly steps: readonly Step[];
+}
+
+/** Commands of a program, roughly. */
+const PROGRAM_COMMANDS = 200;
+/** Once in so many steps something else than the family's own commands comes. */
+const SURROUNDING_ONE_IN = 8;
+/** Once in so many programs steps are transactions of up to so many commands. */
+const TRANSACTIONS_ONE_IN = 5;
+const TRANSACTION_COMMANDS_MAX = 5;
+
+/** Gives keys other types and other expiries, and takes them away. */
+const surroundings: readonly ((draw: Draw) => Bytes[])[] = [
+  (draw) => ["SET", draw.key(), draw.value()],
+  (draw) => ["HSET", draw.key(), "field", draw.value()],
+  (draw) => ["HSET", draw.key(), "field", draw.value()],
+  (draw) => ["DEL", ...draw.keys()],
+  (draw) => ["PEXPIREAT", draw.key(), draw.millisecondsMoment()],
+  (draw) => ["PERSIST", draw.key()],
+  (draw) => ["RENAME", draw.key(), draw.key()],
+  (draw) => ["COPY", draw.key(), "copy", "REPLACE"],
+];
+
+export interface DrawOptions {
+  /** Also what Redis lacks. */
+  readonly extensions: boolean;
+}
+
+/** The program of a seed. */
+export function drawProgram(family: Family, options: DrawOptions & { seed: number }): Program {
+  const draw = new Draw(options.seed);
+  const own = generatorsOf(family, options);
+  const isTransactional = draw.oneIn(TRANSACTIONS_ONE_IN);
+  const steps: Step[] = [];
+  let commandCount = 0;
+  while (commandCount < PROGRAM_COMMANDS) {
+    const step: Command[] = [];
+    const length = isTransactional ? 1 + draw.below(TRANSACTION_COMMANDS_MAX) : 1;
+    while (step.length < length) {
+      const make = draw.pick(draw.oneIn(SURROUNDING_ONE_IN) ? surroundings : own);
+      step.push(draw.damage(make(draw)));
+    }
+    steps.push(step);
+    commandCount += length;
+  }
+  return { seed: options.seed, steps };
+}
+
+/** The names of all commands that a family draws. */
+export function namesOf(family: Family, options: DrawOptions): ReadonlySet<string> {
+  const draw = new Draw(1);
+  return new Set(generatorsOf(family, options).map((make) => (make(draw)[0] ?? "").toUpperCase()));
+}
+
+function generatorsOf(family: Family, { extensions }: DrawOptions): Family["commands"] {
+  return extensions ? [...family.commands, ...(family.extensions ?? [])] : family.commands;
+}
