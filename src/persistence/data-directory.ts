@@ -1,0 +1,67 @@
+/**
+ * The layout of a data directory:
+ *
+ *     format         which layout this is, one line of text
+ *     lock.sqlite    who uses it (data-directory-lock.ts)
+ *     tokens.json    secrets of the first start (durable-file.ts; what is in it is not known here)
+ *     store/ vector/ messaging/    one directory for each area (area-files.ts)
+ *
+ * The format file is written before anything else and only ever replaced as a
+ * whole, so a directory without one holds no area's data.
+ */
+import { codeOf, type Disk } from "./disk.ts";
+import { readFileIfThere, writeFileDurably } from "./durable-file.ts";
+import { DamagedData, MissingData, NewerFormat } from "./errors.ts";
+import { FORMAT } from "./file-format.ts";
+
+const FORMAT_FILE = "format";
+const FORMAT_LINE = /^larder data directory, format (\d{1,9})\n$/;
+const FILE_MODE = 0o600;
+
+/** The directory of an area inside a data directory. */
+export function areaDirectory(dataDirectory: string, area: string): string {
+  return `${dataDirectory}/${area}`;
+}
+
+/**
+ * Makes the layout of a data directory that exists, or checks the one that is there. Throws `NewerFormat` or
+ * `DamagedData`, or `MissingData` if there are areas of unknown format.
+ */
+export async function prepareDataDirectory(disk: Disk, dataDirectory: string, areas: readonly string[]): Promise<void> {
+  if (!(await checkDataDirectory(disk, dataDirectory, areas))) {
+    const line = `larder data directory, format ${FORMAT}\n`;
+    await writeFileDurably(`${dataDirectory}/${FORMAT_FILE}`, line, { mode: FILE_MODE, disk });
+  }
+  for (const area of areas) await disk.mkdir(areaDirectory(dataDirectory, area));
+  await disk.syncDirectory(dataDirectory);
+}
+
+/** Checks a data directory without changing it; the errors are those of `prepareDataDirectory`. False if it is new. */
+export async function checkDataDirectory(
+  disk: Disk,
+  dataDirectory: string,
+  areas: readonly string[],
+): Promise<boolean> {
+  const path = `${dataDirectory}/${FORMAT_FILE}`;
+  const line = await readFileIfThere(disk, path);
+  if (line !== undefined) {
+    const [, digits] = FORMAT_LINE.exec(line.toString("latin1")) ?? [];
+    if (digits === undefined) throw new DamagedData(path, 0, "it does not state a format");
+    if (Number(digits) > FORMAT) throw new NewerFormat(path, Number(digits), FORMAT);
+    return true;
+  }
+  for (const area of areas) {
+    const names = await listIfThere(disk, areaDirectory(dataDirectory, area));
+    if (names.length > 0) throw new MissingData(path, `the directory ${area} has files`);
+  }
+  return false;
+}
+
+async function listIfThere(disk: Disk, path: string): Promise<string[]> {
+  try {
+    return await disk.list(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
