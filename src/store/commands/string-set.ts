@@ -11,7 +11,7 @@ import { syntaxError } from "../errors.ts";
 import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "../expire-time.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { putString, putStringUntil, replaceString } from "../mutations/string.ts";
-import { bulk, nil, ok, one, type Reply, zero } from "../reply.ts";
+import { nil, ok, one, type Reply, zero } from "../reply.ts";
 import { bulkOf, stringFrom } from "../values/string.ts";
 import { type Condition, conditionWords, isMet } from "./string-condition.ts";
 
@@ -37,9 +37,11 @@ export function set(call: Call): Reply {
   const { only, returnsOld, expiry } = readSetOptions(call);
   const atMs = typeof expiry === "object" ? readExpireTime(call, expiry.index, expiry.form) : undefined;
   const comparesValue = typeof only === "object";
-  // GET and a comparison must fail on what is not a string, so they look at the value; the rest asks for the key only.
+  // GET and a comparison must fail on what is not a string, so they look at the value. NX and XX ask for the key only,
+  // and so does KEEPTTL: the time of a key that has expired is not kept.
   const old = returnsOld || comparesValue ? keyspace.readString(key) : undefined;
-  const isThere = old !== undefined || (!returnsOld && !comparesValue && keyspace.has(key));
+  const asksForKey = !returnsOld && !comparesValue && (only !== undefined || expiry === "keep");
+  const isThere = old !== undefined || (asksForKey && keyspace.has(key));
   const mayWrite = comparesValue ? isMet(only, old) : only === undefined || isThere === (only === "if present");
   const oldReply = returnsOld && old !== undefined ? bulkOf(old) : nil;
   if (!mayWrite) return oldReply;
@@ -61,7 +63,7 @@ function readSetOptions(call: Call): SetOptions {
     const word = call.word(i);
     const form = timeForms.get(word);
     const comparison = conditionWords.get(word);
-    if (form !== undefined && i + 1 < argCount && (expiry === undefined || isOfForm(expiry, form))) {
+    if (form !== undefined && i + 1 < argCount && mayFollow(expiry, form)) {
       i += 1;
       expiry = { form, index: i };
     } else if (comparison !== undefined && i + 1 < argCount && only === undefined) {
@@ -82,9 +84,9 @@ function readSetOptions(call: Call): SetOptions {
   return { only, returnsOld, expiry };
 }
 
-/** Redis lets the same time option be given again, and the last one counts. */
-function isOfForm(expiry: TimeOption | "keep", form: TimeForm): boolean {
-  return expiry !== "keep" && expiry.form === form;
+/** Redis lets the same time option be given again, and the last one counts; no other may follow. */
+function mayFollow(expiry: TimeOption | "keep" | "remove" | undefined, form: TimeForm): boolean {
+  return expiry === undefined || (typeof expiry === "object" && expiry.form === form);
 }
 
 export function setEx(call: Call): Reply {
@@ -124,7 +126,7 @@ export function getEx(call: Call): Reply {
   if (value === undefined) return nil;
   if (expiry === "remove") {
     if (keyspace.expiryOf(key) !== undefined) clearExpiry(keyspace, key);
-    return bulk(bulkOf(value));
+    return bulkOf(value);
   }
   // Redis looks at the time only when there is something to expire.
   const atMs = expiry === undefined ? undefined : readExpireTime(call, expiry.index, expiry.form);
@@ -140,11 +142,7 @@ function readGetExOptions(call: Call): TimeOption | "remove" | undefined {
   for (let i = 2; i < argCount; i += 1) {
     const word = call.word(i);
     const form = timeForms.get(word);
-    if (
-      form !== undefined &&
-      i + 1 < argCount &&
-      (expiry === undefined || (expiry !== "remove" && expiry.form === form))
-    ) {
+    if (form !== undefined && i + 1 < argCount && mayFollow(expiry, form)) {
       i += 1;
       expiry = { form, index: i };
     } else if (word === "PERSIST" && (expiry === undefined || expiry === "remove")) {
