@@ -47,6 +47,11 @@ test("HTTP/1.0 may leave the host out and may not use a transfer encoding", () =
   assert.equal(framingFailure(readFraming(["Transfer-Encoding", "chunked"]), "1.0")?.kind, "bad request");
 });
 
+test("only HTTP/1.1 and HTTP/1.0 are spoken", () => {
+  for (const version of ["0.9", "1.2", "2.0", "3.0"])
+    assert.equal(framingFailure(readFraming(["Host", "a"]), version)?.kind, "bad request", version);
+});
+
 test("a body follows a length above zero or a transfer encoding", () => {
   assert.equal(hasBody(readFraming(["Host", "a"])), false);
   assert.equal(hasBody(readFraming(["Content-Length", "0"])), false);

@@ -61,6 +61,7 @@ export function hasBody({ contentLength, transferEncoding }: Framing): boolean {
 /** Why a request with this framing is not read, or undefined. */
 export function framingFailure(framing: Framing, httpVersion: string): RequestFailure | undefined {
   const { hostCount, contentLength, transferEncoding, contentEncoding } = framing;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformedHttp;
   // RFC 9112 section 3.2: one Host, which only HTTP/1.0 may leave out.
   if (hostCount > 1 || (hostCount === 0 && httpVersion !== "1.0")) return malformedHttp;
   if (contentLength !== undefined && (transferEncoding !== undefined || !Number.isSafeInteger(contentLength)))

@@ -164,6 +164,41 @@ test("replies to pipelined requests leave in the order of the requests", async (
   peer.socket.destroy();
 });
 
+test("a request is handled behind those before it, also when their bodies are still being read", async (context) => {
+  const handled: string[] = [];
+  const bench = await start(context, ({ target }) => {
+    handled.push(target);
+    return reply(target);
+  });
+  const peer = bench.open().send(post("/a", "body") + get("/b") + get("/c") + post("/d", "body") + get("/e"));
+
+  await peer.until(/\/e$/);
+
+  assert.deepEqual(handled, ["/a", "/b", "/c", "/d", "/e"]);
+  peer.socket.destroy();
+});
+
+test("behind a refused request nothing is handled", async (context) => {
+  const handled: string[] = [];
+  const bench = await start(context, ({ target }) => {
+    handled.push(target);
+    return reply(target);
+  });
+  const noHost = "GET /refused HTTP/1.1\r\n\r\n";
+
+  for (const first of [get("/a"), post("/a", "body")]) {
+    const answer = await bench
+      .open()
+      .send(first + noHost + get("/b") + post("/c", "body"))
+      .untilClosed();
+    assert.deepEqual(
+      [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]),
+      ["200", "400"],
+    );
+  }
+  assert.deepEqual(handled, ["/a", "/a"]);
+});
+
 test("a body in many chunks arrives whole, its headers joined by name", async (context) => {
   const bench = await start(context, (request) =>
     reply(`${request.body} ${request.header("x-a")} ${request.header("x-none")}`),

@@ -7,9 +7,10 @@
  * (2) A refusal reaches a client that is still sending: the reply goes out at
  *     once, what still comes is dropped for a while, and then the socket is
  *     destroyed. The connection is not used again.
- * (3) Replies leave in the order of the requests, each one whole. On a
- *     connection with an unanswered request nothing is written out of turn; a
- *     malformed request behind it just ends the connection.
+ * (3) The requests of a connection are handled in the order they came, and
+ *     their replies leave in that order, each one whole. With a request
+ *     unanswered nothing is written out of turn; a malformed request behind it
+ *     just ends the connection. Behind a refused request nothing is handled.
  * (4) Once a drain has begun, every reply closes its connection.
  *
  * What a request costs here was measured (bench/edge.bench.ts): a handler that
@@ -137,7 +138,9 @@ Object.defineProperty(FramedMessage.prototype, "headers", {
 interface Connection {
   /** Whole requests without a whole reply. */
   unansweredCount: number;
-  /** A malformed request was answered; whatever else comes is dropped. */
+  /** Requests that are not handled yet, in the order they came: one whose body is being read, and those behind it. */
+  readonly waiting: Exchange[];
+  /** A request was refused; whatever else comes is dropped. */
   isBroken: boolean;
 }
 
@@ -224,7 +227,7 @@ class HttpListener implements Listener {
   connectionOf(socket: Socket): Connection {
     let connection = this.connections.get(socket);
     if (connection === undefined) {
-      connection = { unansweredCount: 0, isBroken: false };
+      connection = { unansweredCount: 0, waiting: [], isBroken: false };
       this.connections.set(socket, connection);
     }
     return connection;
@@ -335,16 +338,21 @@ class Exchange implements HttpRequest {
   }
 
   begin(): void {
+    if (this.#connection.isBroken) return;
     const { framing, httpVersion } = this.#message;
     const failure = this.target === "" ? malformedHttp : (framingFailure(framing, httpVersion) ?? this.#overload());
     if (failure !== undefined) this.refuse(failureReply(failure));
-    else if (!hasBody(framing)) this.#handle();
-    else this.#readBody(framing.contentLength);
+    else if (hasBody(framing)) this.#readBody(framing.contentLength);
+    else this.#ready();
   }
 
   /** Answers before the body has been read. keeps (2) */
   refuse(reply: HttpReply): void {
     const response = this.#response;
+    const { waiting } = this.#connection;
+    this.#connection.isBroken = true;
+    // Those before it are still handled; behind it there is none.
+    if (waiting.at(-1) === this) waiting.pop();
     this.#release();
     // A client that waits for `100 Continue` will not send the body; one without a body has nothing to send.
     if (this.#isAsking || this.#isBodyRead || !hasBody(this.#message.framing)) {
@@ -395,6 +403,7 @@ class Exchange implements HttpRequest {
       this.#isAsking = false;
       this.#response.writeContinue();
     }
+    this.#connection.waiting.push(this);
     const body = new BodyBuffer(announcedBytes ?? 0);
     this.#message.on("data", (chunk: Buffer) => {
       const length = body.length + chunk.length;
@@ -407,13 +416,30 @@ class Exchange implements HttpRequest {
     });
     this.#message.on("end", () => {
       this.body = body.take();
-      this.#handle();
+      this.#ready();
     });
+  }
+
+  /** The request is whole. It is handled now, or behind those that came before it on this connection. keeps (3) */
+  #ready(): void {
+    const { waiting } = this.#connection;
+    this.#isBodyRead = true;
+    if (waiting.length === 0) {
+      this.#handle();
+      return;
+    }
+    // A request with a body has its place already.
+    if (!hasBody(this.#message.framing)) waiting.push(this);
+    while (waiting.length > 0) {
+      const first = waiting[0] as Exchange;
+      if (!first.#isBodyRead) return;
+      waiting.shift();
+      first.#handle();
+    }
   }
 
   #handle(): void {
     const { area, clock, observe } = this.#listener.options;
-    this.#isBodyRead = true;
     this.#connection.unansweredCount += 1;
     if (observe !== undefined) this.#startedAtMs = clock.monotonicMs();
     let reply: ReturnType<Handler>;
