@@ -68,8 +68,7 @@ export function rawReply(reply: Reply): RawReply {
     case "nil array":
       return reply;
     case "error":
-      // An error ends at the line: Redis takes line breaks away at its end and sends spaces for the others.
-      return { kind: "error", error: { text: reply.error.text.replace(/[\r\n]+$/, "").replace(/[\r\n]/g, " ") } };
+      return { kind: "error", error: { text: errorLine(reply.error.text) } };
     case "double":
       return formatDouble(reply.value);
     case "map":
@@ -85,6 +84,11 @@ export function rawReply(reply: Reply): RawReply {
       return never;
     }
   }
+}
+
+/** An error as it is sent: it ends at the line, so Redis drops line breaks at its end and sends spaces for the others. */
+export function errorLine(text: string): string {
+  return text.replace(/[\r\n]+$/, "").replace(/[\r\n]/g, " ");
 }
 
 export function isSame(one: RawReply, other: RawReply): boolean {

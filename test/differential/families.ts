@@ -1,5 +1,8 @@
 /** The families whose commands are compared with a real redis-server by random programs. */
+import { genericFamily } from "./families/generic.ts";
+import { hashFamily } from "./families/hash.ts";
+import { serverFamily } from "./families/server.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
 
-export const families: readonly Family[] = [stringFamily];
+export const families: readonly Family[] = [stringFamily, hashFamily, genericFamily, serverFamily];

@@ -8,7 +8,7 @@
  */
 import { systemClock } from "../../src/kernel/clock.ts";
 import { joinLine } from "../store-harness.ts";
-import { type Comparison, exact, isError, isList, replyKind, showReply } from "./compare.ts";
+import { type Comparison, errorLine, exact, isError, isList, replyKind, showReply } from "./compare.ts";
 import { type Answered, Engine } from "./engine.ts";
 import { type Command, drawProgram, type Family, namesOf, type Program, type Step } from "./programs.ts";
 import type { RawReply, RedisProcess } from "./redis-process.ts";
@@ -188,7 +188,9 @@ function judgeTransaction(transaction: {
       .slice(1, -1)
       .find((reply) => reply !== null && typeof reply === "object" && "error" in reply);
     const text = refused === undefined ? "nothing" : showReply(refused);
-    return text === `(error) ${outcome.refusal}` ? undefined : `we refuse: ${outcome.refusal}\n  redis: ${text}`;
+    return text === `(error) ${errorLine(outcome.refusal)}`
+      ? undefined
+      : `we refuse: ${outcome.refusal}\n  redis: ${text}`;
   }
   if (!isList(executed))
     return `we run the transaction\n  redis: ${theirs.map((reply) => showReply(reply)).join(", ")}`;

@@ -55,6 +55,7 @@ test("SCAN takes MATCH, COUNT, TYPE and WITHTYPE in any order and case", () => {
     ["SCAN 0x10", invalidCursor],
     ['SCAN " 0"', invalidCursor],
     ["SCAN -", invalidCursor],
+    ['SCAN "0\\x00x" COUNT 100 MATCH none', ["0", []]],
     ["SCAN 18446744073709551616", invalidCursor],
     ["SCAN", error("ERR wrong number of arguments for 'scan' command")],
   ]);

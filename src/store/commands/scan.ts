@@ -70,8 +70,10 @@ function scan(call: Call): Reply {
 /** A cursor as C's strtoul reads it, in the 32 bits that a table uses. Throws `invalidCursor`. */
 export function readCursor(text: Bytes): number {
   if (text.length <= 9 && /^\d+$/.test(text)) return Number(text);
-  if (!/^(?:[+-]?\d+)?$/.test(text)) throw invalidCursor;
-  const cursor = BigInt(text.replace("+", ""));
+  // A C string ends at its first zero byte.
+  const [digits = ""] = text.split("\x00", 1);
+  if (!/^(?:[+-]?\d+)?$/.test(digits)) throw invalidCursor;
+  const cursor = BigInt(digits.replace("+", ""));
   if (cursor > CURSOR_MAX || cursor < -CURSOR_MAX) throw invalidCursor;
   return Number(BigInt.asUintN(32, cursor));
 }

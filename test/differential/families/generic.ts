@@ -61,7 +61,8 @@ const asScan: Comparison = (exchange) => {
 const asObject: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   const subcommand = (command[1] ?? "").toUpperCase();
-  if (subcommand === "HELP") return isList(ours) && isList(theirs);
+  // The same form, but our own words.
+  if (subcommand === "HELP" && isList(ours)) return isList(theirs);
   if (subcommand === "IDLETIME") return asSeconds(exchange);
   if (subcommand === "REFCOUNT" && typeof ours === "number") return ours === 1 && typeof theirs === "number";
   return isSame(ours, theirs);
@@ -70,6 +71,8 @@ const asObject: Comparison = (exchange) => {
 export const genericFamily: Family = {
   name: "generic",
   commands: [
+    ...Array.from({ length: 8 }, () => (draw: Draw) => ["SET", draw.key(), draw.value()]),
+    ...Array.from({ length: 4 }, () => (draw: Draw) => ["HSET", draw.key(), draw.text(), draw.value()]),
     (draw) => ["COPY", draw.key(), draw.key(), ...copyOptions(draw)],
     (draw) => ["COPY", draw.key(), draw.key(), "REPLACE"],
     (draw) => ["DEL", ...draw.keys()],

@@ -38,6 +38,12 @@ function condition(draw: Draw): Bytes[] {
   return draw.oneIn(2) ? [] : [draw.pick(["NX", "XX", "GT", "LT"])];
 }
 
+/** Never a large negative number: Redis would answer so many fields, until the machine is out of memory. */
+function sampleCount(draw: Draw): Bytes {
+  if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
+  return `${draw.below(16) - 6}`;
+}
+
 /** Which fields are drawn is up to each server: what can be compared is how many there are, and of what kind. */
 const asDrawn: Comparison = ({ command, ours, theirs }) => {
   if (!isList(ours) || !isList(theirs)) {
@@ -74,7 +80,7 @@ export const hashFamily: Family = {
     (draw) => ["HMGET", draw.key(), ...draw.list(4, () => field(draw))],
     (draw) => ["HMSET", draw.key(), ...pairs(draw)],
     (draw) => ["HRANDFIELD", draw.key()],
-    (draw) => ["HRANDFIELD", draw.key(), draw.count(), ...draw.options([() => ["WITHVALUES"]], 1)],
+    (draw) => ["HRANDFIELD", draw.key(), sampleCount(draw), ...draw.options([() => ["WITHVALUES"]], 1)],
     (draw) => ["HSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw)],
     (draw) => ["HSET", draw.key(), ...pairs(draw)],
     (draw) => ["HSET", draw.key(), ...pairs(draw)],
