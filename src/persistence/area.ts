@@ -1,0 +1,143 @@
+/**
+ * One area's part of the data directory: recovered, with a journal that goes
+ * on where it ended, and what the serving process has to do with snapshots and
+ * backups.
+ *
+ * (1) A segment is removed when a snapshot that covers it has a durable name.
+ * (2) Removing files and backing them up take turns.
+ */
+import { assert } from "../kernel/assert.ts";
+import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
+import { backUpArea } from "./backup.ts";
+import { type Disk, withFile } from "./disk.ts";
+import { Journal, type JournalOptions } from "./journal.ts";
+import { type AreaRead, recover } from "./recovery.ts";
+import { SegmentWriter } from "./segment-writer.ts";
+
+export interface AreaOptions extends Omit<JournalOptions, "onClosed"> {
+  /** Applies one frame of the past. The bytes are only valid until it returns. */
+  apply(frame: Buffer): void;
+  /** Bytes read so far, of all bytes. */
+  onProgress?(doneBytes: number, totalBytes: number): void;
+  /** Told when `isSnapshotDue` may have become true: a segment was closed. */
+  onSnapshotDue?(): void;
+  /** A snapshot is due when the segments since the last one exceed this and its size. */
+  readonly snapshotBytesMin?: number;
+}
+
+const SNAPSHOT_BYTES_MIN = 64 * 1024 * 1024;
+/** So many closed segments make a snapshot due, however small they are: each clean stop leaves one. */
+const SEGMENT_COUNT_MAX = 100;
+
+/**
+ * Recovers an area and opens its journal. The directory must exist and be ours alone. Rejects with `DamagedData`,
+ * `MissingData`, `NewerFormat`, `WrongFile`, or the system's error.
+ */
+export async function openArea(options: AreaOptions): Promise<Area> {
+  const { disk, directory, area, log } = options;
+  const read = await recover(options);
+  if (read.tail !== undefined) {
+    const { file, offset, bytes } = read.tail;
+    log.warn("the tail of a crash was cut off", { file, offset, bytes, position: read.position });
+  }
+  const segment = await openSegment(disk, { directory, area, read, salt: options.random.below(2 ** 32) });
+  return new Area(options, read, segment);
+}
+
+async function openSegment(
+  disk: Disk,
+  { directory, area, read, salt }: { directory: string; area: string; read: AreaRead; salt: number },
+): Promise<SegmentWriter> {
+  const { open, ended, snapshot, position } = read;
+  if (open !== undefined) {
+    const file = await disk.open(segmentPath(directory, open.number), "update");
+    return new SegmentWriter(file, open.header, open.bytes);
+  }
+  const lastEnded = ended.at(-1)?.number;
+  const number = lastEnded === undefined ? (snapshot?.number ?? 1) : lastEnded + 1;
+  return SegmentWriter.create(disk, { directory, area }, { number, position, salt });
+}
+
+export class Area {
+  readonly journal: Journal;
+  /** What recovery found. */
+  readonly recovered: AreaRead;
+  readonly #options: AreaOptions;
+  /** Closed segments that the snapshot does not cover. */
+  #ended: { number: number; bytes: number }[];
+  #snapshot: { number: number; bytes: number } | undefined;
+  /** The end of what removes or links files: keeps (2). */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: AreaOptions, recovered: AreaRead, segment: SegmentWriter) {
+    this.#options = options;
+    this.recovered = recovered;
+    this.#ended = [...recovered.ended];
+    this.#snapshot = recovered.snapshot;
+    this.journal = new Journal(
+      {
+        ...options,
+        onClosed: (closed) => {
+          this.#ended.push(closed);
+          if (this.isSnapshotDue()) options.onSnapshotDue?.();
+        },
+      },
+      { segment, position: recovered.position },
+    );
+  }
+
+  /** True when what a start would replay is worth a snapshot. */
+  isSnapshotDue(): boolean {
+    const sinceBytes = this.#ended.reduce((sum, { bytes }) => sum + bytes, this.journal.segmentBytes);
+    const dueBytes = Math.max(this.#options.snapshotBytesMin ?? SNAPSHOT_BYTES_MIN, this.#snapshot?.bytes ?? 0);
+    return sinceBytes > dueBytes || this.#ended.length >= SEGMENT_COUNT_MAX;
+  }
+
+  /** Closes the segment that is written, so that a snapshot or a backup can be made of everything before. */
+  closeSegment(): Promise<number> {
+    return this.journal.closeSegment();
+  }
+
+  /** Looks for a newer snapshot, and removes what it covers. Returns true if there was one. */
+  adoptSnapshot(): Promise<boolean> {
+    return this.#inTurn(() => this.#adoptSnapshot());
+  }
+
+  /**
+   * Makes `target`, a directory that exists and holds no area, a backup of everything appended so far. Rejects with the
+   * system's error.
+   */
+  backUp(target: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const openNumber = await this.closeSegment();
+      await backUpArea({ ...this.#options, target, openNumber });
+    });
+  }
+
+  /** Ends the journal. Resolves with the count of frames that could not be written because no space is left. */
+  async close(): Promise<number> {
+    await this.#turn;
+    return this.journal.close();
+  }
+
+  async #adoptSnapshot(): Promise<boolean> {
+    const { disk, directory } = this.#options;
+    const { segments, snapshots } = await listAreaFiles(disk, directory);
+    const number = snapshots.at(-1);
+    if (number === undefined || number === this.#snapshot?.number) return false;
+    assert(number <= this.journal.segmentNumber, "a snapshot covers closed segments only");
+    const bytes = await withFile(await disk.open(snapshotPath(directory, number), "read"), (file) => file.size());
+    await disk.syncDirectory(directory); // keeps (1)
+    this.#snapshot = { number, bytes };
+    this.#ended = this.#ended.filter((segment) => segment.number >= number);
+    for (const covered of segments) if (covered < number) await disk.unlink(segmentPath(directory, covered));
+    for (const older of snapshots) if (older < number) await disk.unlink(snapshotPath(directory, older));
+    return true;
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+}

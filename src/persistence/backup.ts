@@ -1,0 +1,81 @@
+/**
+ * Backup: files that do not change any more get a second name in another
+ * directory, which then is the directory of an area itself.
+ *
+ * (1) A backup holds everything that was appended before it was asked for, and
+ *     maybe some of what came after.
+ * (2) It ends with an open segment of its own, empty: recovery and a server
+ *     that is started on it write to nothing that both directories share.
+ */
+import type { Random } from "../kernel/random.ts";
+import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
+import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
+import { FILE_HEADER_BYTES, parseFileHeader } from "./file-format.ts";
+import { SegmentWriter } from "./segment-writer.ts";
+
+export interface BackupOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly area: string;
+  /** A directory that exists and holds no area. */
+  readonly target: string;
+  /** The segment that is open: it is not taken, everything below is. */
+  readonly openNumber: number;
+  readonly random: Random;
+}
+
+/** Links, or copies where links are not possible, an area into `target` and makes it durable. */
+export async function backUpArea(options: BackupOptions): Promise<void> {
+  const { disk, directory, area, target, openNumber, random } = options;
+  const { segments, snapshots } = await listAreaFiles(disk, directory);
+  const snapshotNumber = snapshots.findLast((number) => number <= openNumber);
+  if (snapshotNumber !== undefined) {
+    await linkOrCopy(disk, snapshotPath(directory, snapshotNumber), snapshotPath(target, snapshotNumber));
+  }
+  for (const number of segments) {
+    if (number < (snapshotNumber ?? 0) || number >= openNumber) continue;
+    await linkOrCopy(disk, segmentPath(directory, number), segmentPath(target, number));
+  }
+  const { position } = await readSegmentHeader(disk, { directory, area, number: openNumber });
+  const header = { number: openNumber, position, salt: random.below(2 ** 32) };
+  // Beginning a segment also makes the names in its directory durable.
+  const own = await SegmentWriter.create(disk, { directory: target, area }, header); // keeps (2)
+  await own.close();
+}
+
+async function readSegmentHeader(
+  disk: Disk,
+  { directory, area, number }: { directory: string; area: string; number: number },
+): Promise<{ position: number }> {
+  const path = segmentPath(directory, number);
+  const bytes = Buffer.alloc(FILE_HEADER_BYTES);
+  await withFile(await disk.open(path, "read"), (file) => readFully(file, bytes, 0));
+  return parseFileHeader(bytes, { kind: "segment", path, area, number });
+}
+
+/** Why a file system may refuse a second name although a copy would do. */
+const NO_LINK_CODES: readonly (string | undefined)[] = ["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+
+async function linkOrCopy(disk: Disk, from: string, to: string): Promise<void> {
+  try {
+    await disk.link(from, to);
+  } catch (error) {
+    if (!NO_LINK_CODES.includes(codeOf(error))) throw error;
+    await withFile(await disk.open(from, "read"), async (source) => {
+      await withFile(await disk.open(to, "create"), (copy) => copyContents(source, copy));
+    });
+  }
+}
+
+const COPY_BYTES = 1024 * 1024;
+
+async function copyContents(source: DiskFile, copy: DiskFile): Promise<void> {
+  const bytes = Buffer.allocUnsafeSlow(COPY_BYTES);
+  for (let offset = 0; ; ) {
+    const count = await readFully(source, bytes, offset);
+    if (count === 0) break;
+    await writeFully(copy, bytes.subarray(0, count), offset);
+    offset += count;
+  }
+  await copy.fsync();
+}

@@ -1,0 +1,45 @@
+/** What recovery would say about an area, without changing anything: `larder check --data-dir`. */
+import { codeOf, type Disk } from "./disk.ts";
+import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
+import { FORMAT } from "./file-format.ts";
+import { readArea } from "./recovery.ts";
+
+export interface AreaReport {
+  readonly area: string;
+  /** The format that this version reads. */
+  readonly format: number;
+  /** Why the area cannot be started: names the file and, for damage, the byte. Undefined: it can. */
+  readonly fault: string | undefined;
+  readonly snapshot: { readonly number: number; readonly bytes: number } | undefined;
+  readonly segments: readonly { readonly number: number; readonly bytes: number; readonly isEnded: boolean }[];
+  /** Frames since the area was made. */
+  readonly position: number;
+  /** Frames that a start would read, those of the snapshot included. */
+  readonly frames: number;
+  /** What a crash left behind the last whole frame: the next start cuts it off. */
+  readonly tail: { readonly file: string; readonly offset: number; readonly bytes: number } | undefined;
+}
+
+/** Reads an area as a start would. Rejects only with the system's errors. */
+export async function inspectArea(options: { disk: Disk; directory: string; area: string }): Promise<AreaReport> {
+  const { area } = options;
+  const nothing = { area, format: FORMAT, fault: undefined, snapshot: undefined, segments: [], position: 0 };
+  let frames = 0;
+  const apply = (): void => {
+    frames += 1;
+  };
+  try {
+    const { position, snapshot, ended, open, tail } = await readArea({ ...options, apply });
+    const segments = ended.map(({ number, bytes }) => ({ number, bytes, isEnded: true }));
+    if (open !== undefined) segments.push({ number: open.number, bytes: open.bytes, isEnded: false });
+    return { ...nothing, snapshot, segments, position, frames, tail };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return { ...nothing, frames, tail: undefined };
+    if (!isAboutData(error)) throw error;
+    return { ...nothing, fault: error.message, frames, tail: undefined };
+  }
+}
+
+function isAboutData(error: unknown): error is Error {
+  return [DamagedData, MissingData, NewerFormat, WrongFile].some((kind) => error instanceof kind);
+}

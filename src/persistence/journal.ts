@@ -1,0 +1,485 @@
+/**
+ * The journal of one area: frames in, positions out. Its bytes are drawn in
+ * file-format.ts; what they mean after a crash is in recovery.ts.
+ *
+ *     append -> open batch -> sealed batches -> written -> synced
+ *
+ * A position is a count of frames. `safe` is the position that a reply may
+ * speak of: what is synced (`always`), what is written (`everysec`, `no`).
+ *
+ * (1) One write and one fdatasync are under way at a time; what arrives
+ *     meanwhile is the next batch. With `always` a batch also waits for the
+ *     fdatasync before it, so that the next one covers as much as possible.
+ * (2) The synced position in a batch mark was durable when the mark was made.
+ * (3) A segment is begun when the one before it is durable to its end mark.
+ * (4) Where no space is left, torn bytes are cut off, everything stays queued,
+ *     and `refusal` says so until a write succeeds; it is tried each second.
+ * (5) After any other failure nothing becomes safe any more: `onFatal` ends
+ *     the program, and the next one goes by what is on disk.
+ *
+ * A batch is written at the end of the event loop's turn (`setImmediate`):
+ * requests whose bytes arrived in one turn share it, where a microtask would
+ * make a batch for each. A small batch is written on this thread, because the
+ * way to the pool and back costs more than the copy into the page cache; while
+ * an fdatasync runs it goes through the pool, because the system may make a
+ * writer wait for it. bench/journal.bench.ts
+ */
+import { assert } from "../kernel/assert.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Random } from "../kernel/random.ts";
+import { type Disk, noSpaceText } from "./disk.ts";
+import { BATCH_WORD, FILE_HEADER_BYTES, type FileHeader, MARK_BYTES, writeMark } from "./file-format.ts";
+import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
+import { SegmentWriter } from "./segment-writer.ts";
+
+/** When a reply may leave: when it is synced; when it is written, which is synced each second; when it is written. */
+export type FsyncMode = "always" | "everysec" | "no";
+
+export interface JournalOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly area: string;
+  readonly mode: FsyncMode;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Told once, after a failure that memory must not outlive. The program ends. */
+  onFatal(error: unknown): void;
+  /** Told when a segment was closed and the next one is open. */
+  onClosed?(closed: { number: number; bytes: number }): void;
+  /** A segment that reaches so many bytes is closed. */
+  readonly segmentBytesMax?: number;
+}
+
+/** Where a journal goes on: everything up to `position` is durable. */
+export interface JournalStart {
+  readonly segment: SegmentWriter;
+  readonly position: number;
+}
+
+/** Counts for metrics; they only grow. */
+export interface JournalCounts {
+  readonly batches: number;
+  readonly frames: number;
+  /** Written, marks included. */
+  readonly bytes: number;
+  readonly syncs: number;
+}
+
+export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
+/** Above this much that is not written, new writes are refused. */
+export const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+const QUEUE_FULL = "The disk is slower than the writes";
+/** Up to here a batch is written on this thread: the copy takes some 20 µs. */
+const WRITE_NOW_BYTES_MAX = 64 * 1024;
+/** With `always`, so much is written at most before an fdatasync is started, however much is queued. */
+const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
+const SYNC_EVERY_MS = 1_000;
+const RETRY_EVERY_MS = 1_000;
+
+export class Journal {
+  /** Told how long each fdatasync took, in ms. */
+  onSynced: (tookMs: number) => void = () => {};
+
+  readonly #options: JournalOptions;
+  readonly #isAlways: boolean;
+  readonly #queue: FrameQueue;
+  #segment: SegmentWriter;
+  readonly #counts = { batches: 0, frames: 0, bytes: 0, syncs: 0 };
+
+  #written: number;
+  #synced: number;
+  #unsyncedBytes = 0;
+  #refusal: string | undefined;
+
+  #isPlanned = false;
+  /** A write through the pool or a rotation is under way, or waits for space. */
+  #isWriting = false;
+  #isRotating = false;
+  #isSyncing = false;
+  #isClosing = false;
+  #isDead = false;
+  /** Ends the wait for space. */
+  #retry: (() => void) | undefined;
+  /** Who wants what is written to be synced at once. */
+  #syncAsked: PromiseWithResolvers<void> | undefined;
+  #syncStartMs = Number.NEGATIVE_INFINITY;
+  #cancelSync: (() => void) | undefined;
+  /** The end of all closings of segments, which run one behind the other. */
+  #closing: Promise<number>;
+  #closingCount = 0;
+  /** The segment has its end mark and the next one is not there yet. */
+  #isEnded = false;
+
+  constructor(options: JournalOptions, { segment, position }: JournalStart) {
+    this.#options = options;
+    this.#isAlways = options.mode === "always";
+    this.#queue = new FrameQueue(position, segment.header.salt);
+    this.#segment = segment;
+    this.#written = position;
+    this.#synced = position;
+    this.#closing = Promise.resolve(segment.header.number);
+  }
+
+  /** The position behind the last appended frame. */
+  get end(): number {
+    return this.#queue.end;
+  }
+
+  /** Everything up to this position is as safe as the mode promises. */
+  get safe(): number {
+    return this.#queue.safe;
+  }
+
+  /** Why no new write may start now, or undefined. */
+  get refusal(): string | undefined {
+    return this.#refusal;
+  }
+
+  get writtenPosition(): number {
+    return this.#written;
+  }
+
+  get syncedPosition(): number {
+    return this.#synced;
+  }
+
+  /** Written and not known to be durable. */
+  get unsyncedBytes(): number {
+    return this.#unsyncedBytes;
+  }
+
+  /** Appended and not written. */
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  get segmentNumber(): number {
+    return this.#segment.header.number;
+  }
+
+  /** Of the segment that is being written. */
+  get segmentBytes(): number {
+    return this.#segment.bytes;
+  }
+
+  get counts(): JournalCounts {
+    return this.#counts;
+  }
+
+  /**
+   * Appends one frame of at least one byte: all of it or none of it survives a crash. The bytes are copied before this
+   * returns. Returns the position behind the frame.
+   */
+  append(frame: Uint8Array): number {
+    assert(!this.#isClosing, "nothing is appended to a closed journal");
+    const position = this.#queue.append(frame);
+    if (this.#queue.bytes > QUEUE_BYTES_MAX) this.#refusal ??= QUEUE_FULL;
+    this.#plan();
+    return position;
+  }
+
+  /** Resolves once `safe >= position`. Never rejects: after a failure the program ends. */
+  whenSafe(position: number): Promise<void> {
+    return this.#queue.whenSafe(position);
+  }
+
+  /**
+   * Closes the segment and begins the next one. Resolves with the number of the segment that is open then: every frame
+   * appended before the call lies below it.
+   */
+  closeSegment(): Promise<number> {
+    this.#closingCount += 1;
+    this.#closing = this.#closing.then(() => this.#closeSegment());
+    return this.#closing;
+  }
+
+  /**
+   * Writes and syncs everything, ends the segment and closes the file. Resolves with the count of frames that could not
+   * be written because no space is left; nobody was told that they are safe.
+   */
+  async close(): Promise<number> {
+    this.#isClosing = true;
+    this.#retry?.();
+    await this.#closing;
+    if (!this.#isDead) await this.#enqueueRotation(undefined);
+    this.#cancelSync?.();
+    // After a failure the program ends, and calls may be under way that still use the file.
+    if (!this.#isDead) await this.#segment.close();
+    return this.end - this.#written;
+  }
+
+  // What is started when.
+
+  #plan(): void {
+    if (this.#isPlanned || this.#isDead) return;
+    this.#isPlanned = true;
+    setImmediate(this.#runOnce);
+  }
+
+  /** Starts what can be started now. */
+  readonly #runOnce = (): void => {
+    this.#isPlanned = false;
+    if (!this.#isWriting && !this.#isDead) this.#startWriting();
+    if (!this.#isSyncing && !this.#isRotating && !this.#isDead) this.#startSyncing();
+  };
+
+  #startWriting(): void {
+    const queue = this.#queue;
+    if (this.#isAlways) {
+      // keeps (1): with `always` frames that are still being gathered wait until what is written is synced.
+      if (this.#isSyncing) return;
+      const bytesMax = queue.head === undefined ? 0 : UNSYNCED_BYTES_MAX;
+      if (this.#unsyncedBytes > bytesMax) return;
+    }
+    if (queue.head === undefined) queue.seal();
+    const next = queue.head;
+    if (next === undefined) return;
+    if (next.kind === "batch") this.#startBatch(next);
+    else if (!this.#isSyncing) this.#startRotation(next);
+  }
+
+  #startSyncing(): void {
+    if (this.#written === this.#synced) {
+      this.#answerSyncAsked();
+      return;
+    }
+    switch (this.#options.mode) {
+      case "always":
+        if (this.#isWriting && this.#retry === undefined) return;
+        break;
+      case "everysec": {
+        const waitMs = this.#syncStartMs + SYNC_EVERY_MS - this.#options.clock.monotonicMs();
+        if (waitMs > 0 && this.#syncAsked === undefined) {
+          this.#cancelSync ??= this.#options.clock.after(waitMs, this.#syncDue);
+          return;
+        }
+        break;
+      }
+      case "no":
+        if (this.#syncAsked === undefined) return;
+        break;
+    }
+    void this.#sync();
+  }
+
+  readonly #syncDue = (): void => {
+    this.#cancelSync = undefined;
+    this.#runOnce();
+  };
+
+  #answerSyncAsked(): void {
+    this.#syncAsked?.resolve();
+    this.#syncAsked = undefined;
+  }
+
+  // Batches.
+
+  #startBatch(batch: Batch): void {
+    const { number, salt } = this.#segment.header;
+    const frameBytes = batch.bytes - MARK_BYTES;
+    const mark = { number, position: batch.start, syncedPosition: this.#synced, bytes: frameBytes }; // keeps (2)
+    writeMark(batch.buffer, 0, { ...mark, word: BATCH_WORD, salt });
+    const bytes = batch.buffer.subarray(0, batch.bytes);
+    if (batch.bytes <= WRITE_NOW_BYTES_MAX && !this.#isSyncing && !this.#queue.hasMore) {
+      try {
+        this.#segment.writeNow(bytes);
+        this.#batchWritten(batch);
+      } catch (error) {
+        void this.#writeInPool(batch, bytes, error);
+      }
+    } else {
+      void this.#writeInPool(batch, bytes, undefined);
+    }
+  }
+
+  async #writeInPool(batch: Batch, bytes: Uint8Array, failed: unknown): Promise<void> {
+    this.#isWriting = true;
+    const isWritten = await this.#untilSpace(() => this.#segment.write(bytes), failed);
+    this.#isWriting = false;
+    if (isWritten) this.#batchWritten(batch);
+    else this.#queue.dropBatches();
+    this.#plan();
+  }
+
+  #batchWritten(batch: Batch): void {
+    this.#queue.shift();
+    this.#written = batch.end;
+    this.#unsyncedBytes += batch.bytes;
+    this.#counts.batches += 1;
+    this.#counts.frames += batch.end - batch.start;
+    this.#counts.bytes += batch.bytes;
+    if (this.#refusal !== undefined) this.#liftRefusal();
+    if (!this.#isAlways) this.#queue.becomeSafe(batch.end);
+    const bytesMax = this.#options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
+    if (this.#segment.bytes >= bytesMax && this.#closingCount === 0 && !this.#isClosing) void this.closeSegment();
+    if (this.#queue.head !== undefined) this.#plan();
+  }
+
+  async #sync(): Promise<void> {
+    const { clock } = this.#options;
+    const asked = this.#syncAsked;
+    const position = this.#written;
+    const bytes = this.#unsyncedBytes;
+    this.#syncAsked = undefined;
+    this.#isSyncing = true;
+    this.#syncStartMs = clock.monotonicMs();
+    try {
+      await this.#segment.sync();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#isSyncing = false;
+    this.#syncedTo(position, bytes);
+    this.onSynced(clock.monotonicMs() - this.#syncStartMs);
+    asked?.resolve();
+    // Not at once: requests that arrive in the rest of this turn belong into the next batch.
+    this.#plan();
+  }
+
+  #syncedTo(position: number, bytes: number): void {
+    this.#synced = position;
+    this.#unsyncedBytes -= bytes;
+    this.#counts.syncs += 1;
+    if (this.#isAlways) this.#queue.becomeSafe(position);
+  }
+
+  // Segments.
+
+  async #closeSegment(): Promise<number> {
+    const isNew = this.#segment.bytes === FILE_HEADER_BYTES && this.#queue.isEmpty;
+    if (!isNew && !this.#isClosing && !this.#isDead) {
+      // Most of the segment is synced while writes go on, so that they wait for little when it ends.
+      await this.#askSync();
+      if (!this.#isDead) await this.#enqueueRotation(this.#options.random.below(2 ** 32));
+    }
+    this.#closingCount -= 1;
+    return this.segmentNumber;
+  }
+
+  /** Resolves when what is written now is synced. */
+  #askSync(): Promise<void> {
+    this.#syncAsked ??= Promise.withResolvers();
+    this.#plan();
+    return this.#syncAsked.promise;
+  }
+
+  #enqueueRotation(salt: number | undefined): Promise<void> {
+    const done = this.#queue.rotate(salt);
+    this.#plan();
+    return done;
+  }
+
+  #startRotation(rotation: Rotation): void {
+    this.#isWriting = true;
+    this.#isRotating = true;
+    this.#rotate(rotation).catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Ends the segment and begins the next one: keeps (3). Without a salt it only ends it. */
+  async #rotate({ salt, done }: Rotation): Promise<void> {
+    const segment = this.#segment;
+    const position = this.#written;
+    if (position > this.#synced) {
+      await segment.sync();
+      this.#syncedTo(position, this.#unsyncedBytes);
+    }
+    if (!this.#isEnded && segment.bytes > FILE_HEADER_BYTES) {
+      this.#isEnded = await this.#untilSpace(() => segment.end(position));
+    }
+    if (salt !== undefined) {
+      const isBegun = this.#isEnded && (await this.#beginSegment({ number: this.segmentNumber + 1, position, salt }));
+      // What is queued is for the segment that could not be begun.
+      if (!isBegun) this.#queue.dropBatches();
+    }
+    if (this.#isDead) return;
+    if (this.#refusal !== undefined) this.#liftRefusal();
+    this.#queue.shift();
+    this.#isWriting = false;
+    this.#isRotating = false;
+    done.resolve();
+    this.#plan();
+  }
+
+  /** False if the journal closes and no space is left. */
+  async #beginSegment(header: FileHeader): Promise<boolean> {
+    const { disk, onClosed } = this.#options;
+    const old = this.#segment;
+    const isBegun = await this.#untilSpace(async () => {
+      this.#segment = await SegmentWriter.create(disk, this.#options, header);
+    });
+    if (!isBegun) return false;
+    this.#isEnded = false;
+    await old.close();
+    onClosed?.({ number: old.header.number, bytes: old.bytes });
+    return true;
+  }
+
+  // Trouble.
+
+  /**
+   * Takes a step that needs space until it succeeds: keeps (4). Returns false when it never will: after a fatal
+   * failure, or because the journal closes. `failed` is how the step failed already.
+   */
+  async #untilSpace(step: () => Promise<void>, failed?: unknown): Promise<boolean> {
+    let failure = failed ?? (await failureOf(step));
+    while (failure !== undefined) {
+      const text = noSpaceText(failure);
+      const cutFailure = text === undefined ? failure : await failureOf(() => this.#segment.cut());
+      if (text === undefined || cutFailure !== undefined) {
+        this.#fail(cutFailure);
+        return false;
+      }
+      if (this.#refusal !== text) this.#options.log.warn("writes are refused", { reason: text });
+      this.#refusal = text;
+      if (this.#isClosing) return false;
+      // With `always`, what is written already is synced meanwhile.
+      this.#plan();
+      await this.#wait();
+      failure = await failureOf(step);
+    }
+    return true;
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = (): void => {
+        cancel();
+        this.#retry = undefined;
+        resolve();
+      };
+      const cancel = this.#options.clock.after(RETRY_EVERY_MS, goOn);
+      this.#retry = goOn;
+    });
+  }
+
+  /** A write succeeded, or the queue is shorter. */
+  #liftRefusal(): void {
+    if (this.#refusal !== QUEUE_FULL) this.#options.log.info("writes are accepted again");
+    this.#refusal = this.#queue.bytes > QUEUE_BYTES_MAX / 2 ? QUEUE_FULL : undefined;
+  }
+
+  /** keeps (5). */
+  #fail(error: unknown): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#refusal = "The journal cannot be written";
+    this.#cancelSync?.();
+    this.#retry?.();
+    this.#answerSyncAsked();
+    this.#queue.abandon();
+    this.#options.onFatal(error);
+  }
+}
+
+/** What a step rejected with, undefined if it did not. */
+async function failureOf(step: () => Promise<void>): Promise<unknown> {
+  try {
+    await step();
+    return undefined;
+  } catch (failure) {
+    return failure ?? new Error("A step failed without a reason");
+  }
+}

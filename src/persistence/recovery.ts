@@ -1,0 +1,313 @@
+/**
+ * Recovery: the newest snapshot, then every segment behind it, in order, to
+ * the first frame that is not whole.
+ *
+ * (1) A mark states a position that was durable when it was written, and a
+ *     segment is only begun when the one before it is durable to its end mark.
+ *     So a bad item is damage if a whole mark behind it states a synced
+ *     position beyond it, or if another segment follows: refuse, and name
+ *     file and offset.
+ * (2) Any other bad item is the tail of a crash. A power cut may keep any
+ *     pages of what was not synced, so whole frames behind the bad one are
+ *     normal; nobody was promised them. The segment is cut there.
+ * (3) Snapshots and segments cover every position once, without a gap: each
+ *     file says at which position it begins.
+ * (4) Nobody sees recovered state before it is durable. What a process that
+ *     was killed left in the system's cache was read, yet a power cut may
+ *     still take it. And where an fdatasync failed, the system may show bytes
+ *     as clean that never reached the disk. So the part of the last segment
+ *     that no mark calls durable is written once more, and then synced.
+ * (5) A file without a name that is durable is not relied on: the directory
+ *     is synced before anything that a snapshot covers is removed.
+ */
+import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
+import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
+import { DamagedData, MissingData, WrongFile } from "./errors.ts";
+import {
+  BATCH_WORD,
+  FILE_HEADER_BYTES,
+  type FileHeader,
+  MARK_BYTES,
+  type Mark,
+  parseFileHeader,
+} from "./file-format.ts";
+import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./item-reader.ts";
+import { readSnapshot } from "./snapshot-file.ts";
+
+export interface RecoveryOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  /** The area's name, as its files state it. */
+  readonly area: string;
+  /** Takes each frame in order. The bytes are only valid until it returns. */
+  apply(frame: Buffer): void;
+  /** Bytes read so far, of all bytes. */
+  onProgress?(doneBytes: number, totalBytes: number): void;
+  /** Reads only segments with lower numbers, and demands that they are ended. */
+  readonly endSegment?: number;
+}
+
+export interface SegmentFound {
+  readonly number: number;
+  /** Without what is to be cut. */
+  readonly bytes: number;
+}
+
+export interface AreaRead {
+  /** Behind the last frame. */
+  readonly position: number;
+  /** The newest snapshot. */
+  readonly snapshot: { readonly number: number; readonly bytes: number; readonly position: number } | undefined;
+  /** Segments that have their end mark, ascending. */
+  readonly ended: readonly SegmentFound[];
+  /** The last segment, if it has no end mark. */
+  readonly open: OpenSegment | undefined;
+  /** What a crash left behind the last whole frame, in bytes. */
+  readonly tail: { readonly file: string; readonly offset: number; readonly bytes: number } | undefined;
+  /** A last segment whose creation a crash interrupted: it holds nothing. */
+  readonly unbegun: string | undefined;
+  /** From here on no mark says that the last segment is durable (4). */
+  readonly unproven: { readonly file: string; readonly offset: number } | undefined;
+  /** Paths of files that nobody needs: covered by the snapshot, or never finished. */
+  readonly leftovers: readonly string[];
+}
+
+export interface OpenSegment extends SegmentFound {
+  readonly header: FileHeader;
+}
+
+/** Reads an area without changing anything. Throws `DamagedData`, `MissingData`, `NewerFormat` or `WrongFile`. */
+export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
+  const { disk, directory, area } = options;
+  const files = await listAreaFiles(disk, directory);
+  const snapshotNumber = files.snapshots.at(-1);
+  const firstNumber = snapshotNumber ?? 1;
+  const endNumber = options.endSegment ?? Number.POSITIVE_INFINITY;
+  const numbers = files.segments.filter((number) => number >= firstNumber && number < endNumber);
+  assertNoGap(numbers, { directory, firstNumber, afterSnapshot: snapshotNumber !== undefined, endNumber });
+
+  const progress = new Progress(
+    options,
+    await sizesOf(disk, [
+      ...(snapshotNumber === undefined ? [] : [snapshotPath(directory, snapshotNumber)]),
+      ...numbers.map((number) => segmentPath(directory, number)),
+    ]),
+  );
+  const read: { -readonly [Field in keyof AreaRead]: AreaRead[Field] } = {
+    position: 0,
+    snapshot: undefined,
+    ended: [],
+    open: undefined,
+    tail: undefined,
+    unbegun: undefined,
+    unproven: undefined,
+    leftovers: [
+      ...files.unfinished.map((name) => `${directory}/${name}`),
+      ...files.segments.filter((number) => number < firstNumber).map((number) => segmentPath(directory, number)),
+      ...files.snapshots.slice(0, -1).map((number) => snapshotPath(directory, number)),
+    ],
+  };
+  if (snapshotNumber !== undefined) {
+    const expected = { path: snapshotPath(directory, snapshotNumber), area, number: snapshotNumber };
+    const { position, bytes } = await readSnapshot(disk, expected, { frame: options.apply, progress: progress.report });
+    progress.endFile(bytes);
+    read.snapshot = { number: snapshotNumber, bytes, position };
+    read.position = position;
+  }
+  const ended: SegmentFound[] = [];
+  for (const number of numbers) {
+    const isLast = number === numbers.at(-1) && options.endSegment === undefined;
+    const path = segmentPath(directory, number);
+    const segment = await readSegment(options, { path, number, position: read.position, isLast, progress });
+    read.position = segment.position;
+    if (segment.kind === "ended") ended.push({ number, bytes: segment.bytes });
+    if (segment.kind === "open") read.open = { number, bytes: segment.bytes, header: segment.header };
+    if (segment.kind === "unbegun") read.unbegun = path;
+    if (segment.tailBytes > 0) read.tail = { file: path, offset: segment.bytes, bytes: segment.tailBytes };
+    if (isLast && segment.kind !== "unbegun") read.unproven = { file: path, offset: segment.unprovenOffset };
+  }
+  read.ended = ended;
+  return read;
+}
+
+/** Reads an area and leaves its files as a journal may continue them: cut, durable, without leftovers. */
+export async function recover(options: RecoveryOptions): Promise<AreaRead> {
+  const { disk, directory } = options;
+  const read = await readArea(options);
+  if (read.unproven !== undefined) {
+    const { file: path, offset } = read.unproven;
+    await withFile(await disk.open(path, "update"), async (file) => {
+      if (read.tail !== undefined) await file.truncate(read.tail.offset);
+      await writeAgain(file, offset);
+      await file.fdatasync(); // keeps (4)
+    });
+  }
+  if (read.unbegun !== undefined) await disk.unlink(read.unbegun);
+  await disk.syncDirectory(directory); // keeps (5)
+  for (const path of read.leftovers) await disk.unlink(path);
+  return read;
+}
+
+interface SegmentRead {
+  readonly kind: "ended" | "open" | "unbegun";
+  readonly position: number;
+  readonly bytes: number;
+  readonly tailBytes: number;
+  readonly unprovenOffset: number;
+  readonly header: FileHeader;
+}
+
+interface SegmentPlace {
+  readonly path: string;
+  readonly number: number;
+  /** Where the segment must begin. */
+  readonly position: number;
+  readonly isLast: boolean;
+  readonly progress: Progress;
+}
+
+async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promise<SegmentRead> {
+  const { path, number, position, progress } = place;
+  return withFile(await options.disk.open(path, "read"), async (file) => {
+    const size = await file.size();
+    const header = await readHeader(file, size, { ...place, area: options.area });
+    if (header === undefined) {
+      const none = { number, position, salt: 0 };
+      return { kind: "unbegun", position, bytes: 0, tailBytes: 0, unprovenOffset: 0, header: none };
+    }
+    if (header.position !== position) {
+      throw new WrongFile(path, `begins at position ${header.position}, but the files before it end at ${position}`);
+    }
+    const source = { file, size, number, salt: header.salt, markWord: BATCH_WORD };
+    const marks = new MarkTrail(position);
+    const found = await readItems(
+      source,
+      { frame: options.apply, mark: (mark, at) => marks.pass(mark, at), progress: progress.report },
+      { offset: FILE_HEADER_BYTES, position },
+    );
+    progress.endFile(size);
+    const { unprovenOffset } = marks;
+    if (marks.isEnded) {
+      const bytes = found.offset + MARK_BYTES;
+      if (bytes !== size) throw new DamagedData(path, bytes, "something follows the end of the segment");
+      return { kind: "ended", position: found.position, bytes, tailBytes: 0, unprovenOffset, header };
+    }
+    const bytes = await checkTail(source, found, place);
+    return { kind: "open", position: found.position, bytes, tailBytes: size - bytes, unprovenOffset, header };
+  });
+}
+
+/** Returns undefined for a last segment that holds less than a header: a crash came while it was created. */
+async function readHeader(
+  file: DiskFile,
+  size: number,
+  place: SegmentPlace & { area: string },
+): Promise<FileHeader | undefined> {
+  const bytes = Buffer.alloc(Math.min(size, FILE_HEADER_BYTES));
+  await readFully(file, bytes, 0);
+  try {
+    return parseFileHeader(bytes, { ...place, kind: "segment" });
+  } catch (error) {
+    // A header is durable before anything follows it, so a longer file was whole once.
+    if (error instanceof DamagedData && place.isLast && size <= FILE_HEADER_BYTES) return undefined;
+    throw error;
+  }
+}
+
+/** Says where a segment is to be cut, or throws because what is bad was durable once: keeps (1) and (2). */
+async function checkTail(source: ItemSource, found: ItemsRead, place: SegmentPlace): Promise<number> {
+  if (!place.isLast) throw new DamagedData(place.path, found.offset, "the segment breaks off, and another one follows");
+  if (found.end === "end of file") return found.offset;
+  const syncedPosition = await findSyncedPosition(source, found.offset);
+  if (syncedPosition <= found.position) return found.offset;
+  const what = `position ${found.position} is bad, and everything before ${syncedPosition} was durable`;
+  throw new DamagedData(place.path, found.offset, what);
+}
+
+/** Follows the marks of one segment. */
+class MarkTrail {
+  isEnded = false;
+  /** Where each part starts that is not called durable yet: the header, then one batch after the other. */
+  #unproven: { offset: number; position: number }[];
+
+  constructor(position: number) {
+    this.#unproven = [{ offset: 0, position }];
+  }
+
+  pass(mark: Mark, at: { offset: number; position: number }): "go on" | "stop" {
+    if (mark.position !== at.position) return "stop";
+    this.#unproven.push(at);
+    // A part is proven by a synced position at or behind the start of the next one.
+    while ((this.#unproven[1]?.position ?? Number.POSITIVE_INFINITY) <= mark.syncedPosition) this.#unproven.shift();
+    this.isEnded = mark.bytes === 0;
+    return this.isEnded ? "stop" : "go on";
+  }
+
+  get unprovenOffset(): number {
+    return this.#unproven[0]?.offset ?? 0;
+  }
+}
+
+const COPY_BYTES = 1024 * 1024;
+
+/** Writes what is there from `start` to the end of the file once more. */
+async function writeAgain(file: DiskFile, start: number): Promise<void> {
+  const size = await file.size();
+  const bytes = Buffer.allocUnsafeSlow(Math.max(1, Math.min(COPY_BYTES, size - start)));
+  for (let offset = start; offset < size; ) {
+    const count = await readFully(file, bytes.subarray(0, Math.min(bytes.length, size - offset)), offset);
+    if (count === 0) break;
+    await writeFully(file, bytes.subarray(0, count), offset);
+    offset += count;
+  }
+}
+
+interface Expected {
+  readonly directory: string;
+  readonly firstNumber: number;
+  readonly endNumber: number;
+  readonly afterSnapshot: boolean;
+}
+
+/** keeps (3): a segment that should be there is missed by name. */
+function assertNoGap(numbers: readonly number[], expected: Expected): void {
+  const { directory, firstNumber, endNumber, afterSnapshot } = expected;
+  let next = firstNumber;
+  for (const number of numbers) {
+    if (number !== next) throw new MissingData(segmentPath(directory, next), `segment ${number} continues it`);
+    next += 1;
+  }
+  if (next === firstNumber && afterSnapshot && endNumber > firstNumber) {
+    throw new MissingData(segmentPath(directory, next), "the snapshot of the same number is continued by it");
+  }
+  if (next < endNumber && endNumber !== Number.POSITIVE_INFINITY) {
+    throw new MissingData(segmentPath(directory, next), `segment ${endNumber} continues it`);
+  }
+}
+
+class Progress {
+  readonly #options: RecoveryOptions;
+  readonly #totalBytes: number;
+  #doneBytes = 0;
+
+  constructor(options: RecoveryOptions, totalBytes: number) {
+    this.#options = options;
+    this.#totalBytes = totalBytes;
+  }
+
+  /** Bytes of the current file. */
+  readonly report = (bytes: number): void => {
+    this.#options.onProgress?.(this.#doneBytes + bytes, this.#totalBytes);
+  };
+
+  endFile(bytes: number): void {
+    this.#doneBytes += bytes;
+    this.report(0);
+  }
+}
+
+async function sizesOf(disk: Disk, paths: readonly string[]): Promise<number> {
+  let sum = 0;
+  for (const path of paths) sum += await withFile(await disk.open(path, "read"), (file) => file.size());
+  return sum;
+}

@@ -1,0 +1,152 @@
+/**
+ * The snapshot file: a header, frames that rebuild an area's state, a footer
+ * that counts them (file-format.ts). It gets its name when it is whole and
+ * durable, so a file with the name of a snapshot that is not whole is damaged.
+ */
+import type { Random } from "../kernel/random.ts";
+import { snapshotPath } from "./area-files.ts";
+import { crc32 } from "./checksum.ts";
+import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
+import { DamagedData } from "./errors.ts";
+import {
+  encodeFileHeader,
+  FILE_HEADER_BYTES,
+  FOOTER_WORD,
+  FRAME_HEADER_BYTES,
+  frameSeed,
+  MARK_BYTES,
+  parseFileHeader,
+  UNFINISHED_SUFFIX,
+  writeMark,
+} from "./file-format.ts";
+import { readItems } from "./item-reader.ts";
+
+export interface SnapshotSink {
+  frame(payload: Buffer): void;
+  progress?(bytes: number): void;
+}
+
+/** Reads a whole snapshot. Throws `DamagedData`, `NewerFormat` or `WrongFile`; frames may have been told before that. */
+export async function readSnapshot(
+  disk: Disk,
+  expected: { path: string; area: string; number: number },
+  sink: SnapshotSink,
+): Promise<{ position: number; bytes: number }> {
+  const { path, number } = expected;
+  return withFile(await disk.open(path, "read"), async (file) => {
+    const size = await file.size();
+    const head = Buffer.alloc(Math.min(size, FILE_HEADER_BYTES));
+    await readFully(file, head, 0);
+    const header = parseFileHeader(head, { ...expected, kind: "snapshot" });
+    let footerOffset = -1;
+    const found = await readItems(
+      { file, size, number, salt: header.salt, markWord: FOOTER_WORD },
+      {
+        ...sink,
+        mark(mark, { offset, position }) {
+          if (mark.position === position && mark.syncedPosition === offset) footerOffset = offset;
+          return "stop";
+        },
+      },
+      { offset: FILE_HEADER_BYTES, position: 0 },
+    );
+    if (footerOffset === -1) throw new DamagedData(path, found.offset, "the snapshot is not whole");
+    if (footerOffset + MARK_BYTES !== size) {
+      throw new DamagedData(path, footerOffset + MARK_BYTES, "something follows the end of the snapshot");
+    }
+    return { position: header.position, bytes: size };
+  });
+}
+
+export interface NewSnapshot {
+  readonly directory: string;
+  readonly area: string;
+  /** The first segment that it does not cover. */
+  readonly number: number;
+  /** The position that it stands for. */
+  readonly position: number;
+}
+
+/** Frames are gathered to writes of about this size. */
+const WRITE_BYTES = 1024 * 1024;
+
+/**
+ * Writes a snapshot under a temporary name, makes it durable, gives it its name and makes that durable too. Each frame
+ * is copied before the next one is asked for. Returns the bytes of the file.
+ */
+export async function writeSnapshotFile(
+  disk: Disk,
+  snapshot: NewSnapshot,
+  source: { frames: Iterable<Uint8Array>; random: Random },
+): Promise<number> {
+  const { directory, area, number, position } = snapshot;
+  const path = snapshotPath(directory, number);
+  // The name is drawn, because a process of an earlier life may still be writing the same snapshot.
+  const draft = `${path}.${source.random.below(2 ** 32).toString(16)}${UNFINISHED_SUFFIX}`;
+  const salt = source.random.below(2 ** 32);
+  const file = await disk.open(draft, "create");
+  const bytes = await withFile(file, async () => {
+    const writer = new FrameFileWriter(file, salt);
+    await writer.write(encodeFileHeader("snapshot", area, { number, position, salt }));
+    for (const frame of source.frames) await writer.frame(frame);
+    await writer.footer(number);
+    await file.fsync();
+    return writer.bytes;
+  });
+  await disk.rename(draft, path);
+  await disk.syncDirectory(directory);
+  return bytes;
+}
+
+class FrameFileWriter {
+  readonly #file: DiskFile;
+  readonly #salt: number;
+  #buffer = Buffer.allocUnsafeSlow(WRITE_BYTES);
+  #used = 0;
+  #offset = 0;
+  #frames = 0;
+
+  constructor(file: DiskFile, salt: number) {
+    this.#file = file;
+    this.#salt = salt;
+  }
+
+  /** Of the file so far, what is not written yet included. */
+  get bytes(): number {
+    return this.#offset + this.#used;
+  }
+
+  async frame(payload: Uint8Array): Promise<void> {
+    const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+    header.writeUInt32LE(payload.length, 0);
+    header.writeUInt32LE(crc32(payload, 0, payload.length, frameSeed(this.#salt, this.#frames, payload.length)), 4);
+    this.#frames += 1;
+    await this.write(header);
+    await this.write(payload);
+  }
+
+  async footer(number: number): Promise<void> {
+    const mark = Buffer.alloc(MARK_BYTES);
+    const facts = { number, position: this.#frames, syncedPosition: this.bytes, bytes: 0 };
+    writeMark(mark, 0, { ...facts, word: FOOTER_WORD, salt: this.#salt });
+    await this.write(mark);
+    await this.#flush();
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.#used + bytes.length > this.#buffer.length) await this.#flush();
+    if (bytes.length > this.#buffer.length) {
+      await writeFully(this.#file, bytes, this.#offset);
+      this.#offset += bytes.length;
+    } else {
+      this.#buffer.set(bytes, this.#used);
+      this.#used += bytes.length;
+    }
+  }
+
+  async #flush(): Promise<void> {
+    await writeFully(this.#file, this.#buffer.subarray(0, this.#used), this.#offset);
+    this.#offset += this.#used;
+    this.#used = 0;
+  }
+}
