@@ -1,0 +1,304 @@
+/** Tokens and what they open (service.md Authentication, Area A; threats A-01 to A-04, A-06). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { READ_ONLY_TOKEN, startServer, TOKEN } from "../server.ts";
+
+const UNAUTHORIZED = '{"error":"WRONGPASS invalid or missing auth token"}';
+
+test("A authentication 1: the token is a bearer header or the query parameter _token", async () => {
+  await using server = await startServer();
+
+  assert.equal((await server.get("/set/k/v")).status, 200);
+  for (const path of [`/get/k?_token=${TOKEN}`, `/get/k/?_token=${TOKEN}`, `/get?_token=${TOKEN}&k`])
+    assert.deepEqual((await server.get(path, { token: null })).json, { result: "v" }, path);
+  const headers = { authorization: `bEARER ${TOKEN}` };
+  assert.deepEqual((await server.get("/get/k", { token: null, headers })).json, { result: "v" });
+  for (const path of ["/", "/pipeline", "/multi-exec"]) {
+    const body = path === "/" ? ["GET", "k"] : [["GET", "k"]];
+    assert.equal((await server.post(`${path}?_token=${TOKEN}`, body, { token: null })).status, 200, path);
+  }
+});
+
+test("A authentication 1: the header decides when both are there", async () => {
+  await using server = await startServer();
+  assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: "wrong" })).status, 401);
+  assert.equal((await server.get("/ping?_token=wrong", { token: TOKEN })).status, 200);
+  const headers = { authorization: "Basic dXNlcjpwYXNz" };
+  assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: null, headers })).status, 401);
+});
+
+test("A authentication 5: a missing or invalid token is 401, on every path and in every method", async () => {
+  await using server = await startServer();
+  for (const token of [null, "", "wrong", TOKEN.toUpperCase(), `${TOKEN}x`, TOKEN.slice(1), `${TOKEN} ${TOKEN}`]) {
+    for (const path of ["/get/k", "/", "/pipeline", "/multi-exec", "/monitor", "/subscribe/a", "/nope", "//"]) {
+      const reply = await server.post(path, "[]", { token });
+      assert.equal(reply.status, 401, `${token} ${path}`);
+      assert.equal(reply.text, UNAUTHORIZED, `${token} ${path}`);
+    }
+  }
+  for (const method of ["GET", "PUT", "HEAD"])
+    assert.equal((await server.send("/ping", { method, token: null })).status, 401, method);
+  assert.equal((await server.get(`/ping?token=${TOKEN}`, { token: null })).status, 401);
+});
+
+test("A authentication 5: several tokens at once are no token", async () => {
+  await using server = await startServer();
+  const twice = `GET /ping HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`;
+  assert.match(await server.raw(twice), /^HTTP\/1\.1 401 /);
+});
+
+test("A-02: _token is no argument of the command, wherever and however it is written", async () => {
+  await using server = await startServer();
+  for (const query of [`_token=${TOKEN}&EX=100`, `EX=100&_token=${TOKEN}`, `%5ftoken=${TOKEN}&EX=100`, `_token&EX=100`])
+    assert.deepEqual((await server.post(`/set/k?${query}`, "v")).json, { result: "OK" }, query);
+  assert.deepEqual((await server.get(`/get/k?_token=${TOKEN}&_token=${TOKEN}`)).json, { result: "v" });
+});
+
+test("A-02: neither a token nor a key is in the log, in an observation or in an error", async () => {
+  const canary = "canary-5b1f";
+  await using server = await startServer({
+    area: (store) => ({
+      ...store,
+      bodyBytesMax: (target) => store.bodyBytesMax(target),
+      handle(request) {
+        if (request.target.startsWith("/fault")) throw new Error("fault");
+        return store.handle(request);
+      },
+    }),
+  });
+  server.tokens.add(canary, { tenant: "main", access: "standard" });
+  const replies = [];
+  for (const path of ["/get/k", "/nope", "/get/%", "/fault", "/incr/k/k", "/monitor"]) {
+    replies.push(await server.get(`${path}?_token=${canary}`, { token: null }));
+    replies.push(await server.get(path, { token: canary }));
+  }
+  await server.raw(`GET /get/k?_token=${canary} HTTP/1.1\r\n\r\n`);
+
+  assert.ok(server.logLines.length > 0 && server.observations.length > 12);
+  const all = JSON.stringify([
+    server.logLines,
+    server.observations,
+    replies.map(({ text, headers }) => [text, headers]),
+  ]);
+  assert.ok(!all.includes(canary));
+});
+
+test("A-02: the query parameter can be turned off", async () => {
+  await using server = await startServer({ queryToken: false });
+  assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: null })).status, 401);
+  assert.deepEqual((await server.get(`/ping?_token=${TOKEN}`)).json, { result: "PONG" });
+});
+
+test("A authentication 2: the read-only token reads", async () => {
+  await using server = await startServer();
+  await server.post("/multi-exec", [
+    ["SET", "k", "v"],
+    ["HSET", "h", "f", "v"],
+  ]);
+  const rows: [string[], unknown][] = [
+    [["GET", "k"], "v"],
+    [
+      ["MGET", "k", "x"],
+      ["v", null],
+    ],
+    [["STRLEN", "k"], 1],
+    [["GETRANGE", "k", "0", "-1"], "v"],
+    [["EXISTS", "k"], 1],
+    [["TTL", "k"], -1],
+    [["TYPE", "k"], "string"],
+    [["TOUCH", "k"], 1],
+    [["HGET", "h", "f"], "v"],
+    [
+      ["HGETALL", "h"],
+      ["f", "v"],
+    ],
+    [
+      ["HSCAN", "h", "0"],
+      ["0", ["f", "v"]],
+    ],
+    [["PING"], "PONG"],
+    [["ECHO", "a"], "a"],
+    [["DBSIZE"], 2],
+  ];
+  for (const [command, result] of rows) {
+    const reply = await server.post("/", command, { token: READ_ONLY_TOKEN });
+    assert.deepEqual(reply.json, { result }, command.join(" "));
+  }
+  assert.equal((await server.get("/time", { token: READ_ONLY_TOKEN })).status, 200);
+});
+
+/** Words, and whether the command exists in this version (its refusal then names the missing permission). */
+const escapes: string[][] = [
+  ["SET", "k", "x"],
+  ["SET", "k", "x", "GET"],
+  ["SETNX", "new", "x"],
+  ["MSET", "k", "x"],
+  ["APPEND", "k", "x"],
+  ["SETRANGE", "k", "0", "x"],
+  ["INCR", "n"],
+  ["INCRBYFLOAT", "n", "1"],
+  ["DECRBY", "n", "1"],
+  ["GETDEL", "k"],
+  ["GETEX", "k"],
+  ["GETEX", "k", "PERSIST"],
+  ["GETEX", "k", "EX", "1"],
+  ["GETSET", "k", "x"],
+  ["DEL", "k"],
+  ["DELEX", "k"],
+  ["UNLINK", "k"],
+  ["EXPIRE", "k", "1"],
+  ["PEXPIREAT", "k", "1"],
+  ["PERSIST", "k"],
+  ["RENAME", "k", "k2"],
+  ["RENAMENX", "k", "k2"],
+  ["COPY", "k", "k2"],
+  ["HSET", "h", "f", "x"],
+  ["HSETNX", "h", "g", "x"],
+  ["HDEL", "h", "f"],
+  ["HINCRBY", "h", "n", "1"],
+  ["HEXPIRE", "h", "1", "FIELDS", "1", "f"],
+  ["HPERSIST", "h", "FIELDS", "1", "f"],
+  ["HGETDEL", "h", "FIELDS", "1", "f"],
+  ["HGETEX", "h", "PERSIST", "FIELDS", "1", "f"],
+  ["HSETEX", "h", "FIELDS", "1", "f", "x"],
+  ["FLUSHALL"],
+  ["FLUSHDB"],
+  ["KEYS", "*"],
+  ["SCAN", "0"],
+  ["RANDOMKEY"],
+  ["OBJECT", "ENCODING", "k"],
+  ["OBJECT", "FREQ", "k"],
+  ["INFO"],
+  ["COMMAND"],
+  ["WAIT", "0", "0"],
+  ["PUBLISH", "c", "m"],
+  ["SORT", "k", "STORE", "d"],
+  ["SORT_RO", "k", "BY", "w_*"],
+  ["GEORADIUS", "g", "0", "0", "1", "km", "STORE", "d"],
+  ["GEOSEARCHSTORE", "d", "g", "FROMLONLAT", "0", "0", "BYRADIUS", "1", "km"],
+  ["BITFIELD", "k", "SET", "u8", "0", "1"],
+  ["XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">"],
+  ["XAUTOCLAIM", "s", "g", "c", "0", "0"],
+  ["SPOP", "s"],
+  ["LMOVE", "a", "b", "LEFT", "LEFT"],
+  ["EVAL", "return 1", "0"],
+  ["EVALSHA", "0", "0"],
+  ["EVAL_RO", "return redis.call('DEL', 'k')", "0"],
+  ["FCALL", "f", "0"],
+  ["FCALL_RO", "f", "0"],
+  ["FUNCTION", "LOAD", "x"],
+  ["SCRIPT", "LOAD", "x"],
+  ["SCRIPT", "FLUSH"],
+  ["DUMP", "k"],
+  ["MEMORY", "USAGE", "k"],
+  ["SUBSCRIBE", "c"],
+  ["PSUBSCRIBE", "c"],
+  ["MONITOR"],
+  ["CONFIG", "GET", "*"],
+  ["CONFIG", "SET", "a", "b"],
+  ["ACL", "LIST"],
+  ["ACL", "RESTTOKEN", "default", "x"],
+  ["CLIENT", "LIST"],
+  ["DEBUG", "SLEEP", "0"],
+  ["MIGRATE", "h", "1", "k", "0", "1"],
+  ["REPLICAOF", "NO", "ONE"],
+  ["SHUTDOWN"],
+  ["SET\0", "k", "x"],
+  ["SET ", "k", "x"],
+  [" SET", "k", "x"],
+  ["", "k", "x"],
+];
+
+test("A-04: no command that writes or tells too much gets past the read-only token, in any form", async () => {
+  await using server = await startServer();
+  await server.post("/multi-exec", [
+    ["SET", "k", "v", "EX", "1000"],
+    ["SET", "n", "1"],
+    ["HSET", "h", "f", "v"],
+  ]);
+  const state = async (): Promise<string> =>
+    (
+      await server.post("/pipeline", [
+        ["GET", "k"],
+        ["TTL", "k"],
+        ["GET", "n"],
+        ["HGETALL", "h"],
+        ["DBSIZE"],
+        ["EXISTS", "k2"],
+      ])
+    ).text;
+  const before = await state();
+  const token = READ_ONLY_TOKEN;
+  const refusal =
+    /^\{"error":"(?:NOPERM this user has no permissions to run the '[^']+' command or its subcommand|ERR Command is not available: )/;
+
+  for (const words of escapes) {
+    const [name = "", ...rest] = words;
+    const path = (name: string): string => `/${[name, ...rest].map(encodeURIComponent).join("/")}`;
+    const value = words.at(-1);
+    const forms: [string, () => Promise<{ status: number; text: string }>][] = [
+      ["body", () => server.post("/", words, { token })],
+      ["body in lower case", () => server.post("/", [name.toLowerCase(), ...rest], { token })],
+      ["path", () => server.get(path(name), { token })],
+      ["path in mixed case", () => server.get(path(name.slice(0, 1) + name.slice(1).toLowerCase()), { token })],
+      ["path by query token", () => server.get(`${path(name)}?_token=${token}`, { token: null })],
+      ["query", () => server.get(`/${encodeURIComponent(name)}/?${rest.map(encodeURIComponent).join("&")}`, { token })],
+      ["value", () => server.post(`/${words.slice(0, -1).map(encodeURIComponent).join("/")}/`, value, { token })],
+      ["transaction", () => server.post("/multi-exec", [["GET", "k"], words], { token })],
+    ];
+    for (const [form, send] of forms) {
+      if (form === "value" && rest.length === 0) continue;
+      const { status, text } = await send();
+      // The first segment of these is a stream, which is refused for everybody in this version.
+      if (/streams are not available/.test(text)) continue;
+      assert.equal(status, 400, `${words.join(" ")} by ${form}: ${text}`);
+      assert.match(text, refusal, `${words.join(" ")} by ${form}`);
+    }
+    const pipeline = await server.post("/pipeline", [["PING"], words], { token });
+    assert.equal(pipeline.status, 200);
+    const [ping, element] = pipeline.json as unknown[];
+    assert.deepEqual(ping, { result: "PONG" });
+    assert.match(JSON.stringify(element), refusal, words.join(" "));
+  }
+  assert.equal(await state(), before);
+});
+
+test("A authentication 2: the refusal of a command that exists is NOPERM with its name", async () => {
+  await using server = await startServer();
+  const reply = await server.post("/", ["Set", "k", "v"], { token: READ_ONLY_TOKEN });
+  assert.equal(reply.status, 400);
+  assert.equal(
+    reply.text,
+    `{"error":"NOPERM this user has no permissions to run the 'set' command or its subcommand"}`,
+  );
+});
+
+test("A authentication 4: resetting the password revokes both tokens at once", async () => {
+  await using server = await startServer();
+  assert.equal((await server.get("/set/k/v")).status, 200);
+  assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 200);
+
+  server.tokens.replaceTenant("main", [{ token: "fresh", access: "standard" }]);
+
+  assert.equal((await server.get("/get/k")).status, 401);
+  assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 401);
+  assert.deepEqual((await server.get("/get/k", { token: "fresh" })).json, { result: "v" });
+});
+
+test("A-06: the token chooses the database, and databases share nothing", async () => {
+  await using server = await startServer();
+  server.tokens.add("other-token", { tenant: "other", access: "standard" });
+  await server.get("/set/k/main");
+  await server.get("/set/k/other", { token: "other-token" });
+
+  assert.deepEqual((await server.get("/get/k")).json, { result: "main" });
+  assert.deepEqual((await server.get("/get/k", { token: "other-token" })).json, { result: "other" });
+  await server.get("/flushall", { token: "other-token" });
+  assert.deepEqual((await server.get("/dbsize")).json, { result: 1 });
+});
+
+test("A authentication 6: any User-Agent is taken, and none", async () => {
+  await using server = await startServer();
+  for (const agent of ["some-agent/1.0 (+https://agent.test)", ""])
+    assert.equal((await server.get("/ping", { headers: { "user-agent": agent } })).status, 200);
+});
