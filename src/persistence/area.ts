@@ -13,8 +13,9 @@ import { type Disk, withFile } from "./disk.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import { type AreaRead, recover } from "./recovery.ts";
 import { SegmentWriter } from "./segment-writer.ts";
+import { RESERVE_BYTES, SpaceReserve } from "./space-reserve.ts";
 
-export interface AreaOptions extends Omit<JournalOptions, "onClosed"> {
+export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
   /** Applies one frame of the past. The bytes are only valid until it returns. */
   apply(frame: Buffer): void;
   /** Bytes read so far, of all bytes. */
@@ -23,9 +24,12 @@ export interface AreaOptions extends Omit<JournalOptions, "onClosed"> {
   onSnapshotDue?(): void;
   /** A snapshot is due when the segments since the last one exceed this and its size. */
   readonly snapshotBytesMin?: number;
+  /** Space kept for the moment when none is left; 0: none. */
+  readonly reserveBytes?: number;
 }
 
 const SNAPSHOT_BYTES_MIN = 64 * 1024 * 1024;
+const RESERVE_FILE = "reserve";
 /** So many closed segments make a snapshot due, however small they are: each clean stop leaves one. */
 const SEGMENT_COUNT_MAX = 100;
 
@@ -63,6 +67,7 @@ export class Area {
   /** What recovery found. */
   readonly recovered: AreaRead;
   readonly #options: AreaOptions;
+  readonly #reserve: SpaceReserve;
   /** Closed segments that the snapshot does not cover. */
   #ended: { number: number; bytes: number }[];
   #snapshot: { number: number; bytes: number } | undefined;
@@ -74,9 +79,12 @@ export class Area {
     this.recovered = recovered;
     this.#ended = [...recovered.ended];
     this.#snapshot = recovered.snapshot;
+    const { directory, reserveBytes: bytes = RESERVE_BYTES } = options;
+    this.#reserve = new SpaceReserve({ ...options, path: `${directory}/${RESERVE_FILE}`, bytes });
     this.journal = new Journal(
       {
         ...options,
+        reserve: this.#reserve,
         onClosed: (closed) => {
           this.#ended.push(closed);
           if (this.isSnapshotDue()) options.onSnapshotDue?.();
@@ -117,7 +125,9 @@ export class Area {
   /** Ends the journal. Resolves with the count of frames that could not be written because no space is left. */
   async close(): Promise<number> {
     await this.#turn;
-    return this.journal.close();
+    const lostCount = await this.journal.close();
+    await this.#reserve.close();
+    return lostCount;
   }
 
   async #adoptSnapshot(): Promise<boolean> {

@@ -12,8 +12,9 @@
  *     fdatasync before it, so that the next one covers as much as possible.
  * (2) The synced position in a batch mark was durable when the mark was made.
  * (3) A segment is begun when the one before it is durable to its end mark.
- * (4) Where no space is left, torn bytes are cut off, everything stays queued,
- *     and `refusal` says so until a write succeeds; it is tried each second.
+ * (4) Where no space is left, torn bytes are cut off, everything stays queued
+ *     and is tried again: at once if the reserve can give space, then each
+ *     second. `refusal` says so until it is written and the reserve is filled.
  * (5) After any other failure nothing becomes safe any more: `onFatal` ends
  *     the program, and the next one goes by what is on disk.
  *
@@ -32,6 +33,7 @@ import { type Disk, noSpaceText } from "./disk.ts";
 import { BATCH_WORD, FILE_HEADER_BYTES, type FileHeader, MARK_BYTES, writeMark } from "./file-format.ts";
 import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
 import { SegmentWriter } from "./segment-writer.ts";
+import type { SpaceReserve } from "./space-reserve.ts";
 
 /** When a reply may leave: when it is synced; when it is written, which is synced each second; when it is written. */
 export type FsyncMode = "always" | "everysec" | "no";
@@ -50,6 +52,8 @@ export interface JournalOptions {
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
   readonly segmentBytesMax?: number;
+  /** Space for what is queued when the disk is full. */
+  readonly reserve?: SpaceReserve;
 }
 
 /** Where a journal goes on: everything up to `position` is durable. */
@@ -106,6 +110,7 @@ export class Journal {
   #syncAsked: PromiseWithResolvers<void> | undefined;
   #syncStartMs = Number.NEGATIVE_INFINITY;
   #cancelSync: (() => void) | undefined;
+  #cancelRefill: (() => void) | undefined;
   /** The end of all closings of segments, which run one behind the other. */
   #closing: Promise<number>;
   #closingCount = 0;
@@ -120,6 +125,7 @@ export class Journal {
     this.#written = position;
     this.#synced = position;
     this.#closing = Promise.resolve(segment.header.number);
+    void this.#refill();
   }
 
   /** The position behind the last appended frame. */
@@ -205,6 +211,7 @@ export class Journal {
     await this.#closing;
     if (!this.#isDead) await this.#enqueueRotation(undefined);
     this.#cancelSync?.();
+    this.#cancelRefill?.();
     // After a failure the program ends, and calls may be under way that still use the file.
     if (!this.#isDead) await this.#segment.close();
     return this.end - this.#written;
@@ -434,10 +441,12 @@ export class Journal {
       }
       if (this.#refusal !== text) this.#options.log.warn("writes are refused", { reason: text });
       this.#refusal = text;
-      if (this.#isClosing) return false;
-      // With `always`, what is written already is synced meanwhile.
-      this.#plan();
-      await this.#wait();
+      if (!(await this.#options.reserve?.release())) {
+        if (this.#isClosing) return false;
+        // With `always`, what is written already is synced meanwhile.
+        this.#plan();
+        await this.#wait();
+      }
       failure = await failureOf(step);
     }
     return true;
@@ -457,8 +466,27 @@ export class Journal {
 
   /** A write succeeded, or the queue is shorter. */
   #liftRefusal(): void {
-    if (this.#refusal !== QUEUE_FULL) this.#options.log.info("writes are accepted again");
+    const isNoSpace = this.#refusal !== QUEUE_FULL;
+    if (isNoSpace && this.#options.reserve?.isReady === false) {
+      this.#refillLater();
+      return;
+    }
     this.#refusal = this.#queue.bytes > QUEUE_BYTES_MAX / 2 ? QUEUE_FULL : undefined;
+    if (isNoSpace) this.#options.log.info("writes are accepted again");
+  }
+
+  /** Fills the reserve when there is space again. */
+  #refillLater(): void {
+    this.#cancelRefill ??= this.#options.clock.after(RETRY_EVERY_MS, () => void this.#refill());
+  }
+
+  async #refill(): Promise<void> {
+    const { reserve } = this.#options;
+    await reserve?.fill();
+    this.#cancelRefill = undefined;
+    if (this.#isClosing || this.#isDead) return;
+    if (reserve?.isReady === false) this.#refillLater();
+    else if (this.#refusal !== undefined && this.#retry === undefined) this.#liftRefusal();
   }
 
   /** keeps (5). */
