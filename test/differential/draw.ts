@@ -111,7 +111,10 @@ export class Draw {
     return this.oneIn(8) ? this.pick(BAD_INTEGERS) : this.pick(GOOD_INTEGERS);
   }
 
-  /** A small integer, negative ones among them; now and then one of `integer`. */
+  /**
+   * A small integer, negative ones among them; now and then one of `integer`. Not where Redis would take a large number
+   * at its word and answer or reserve so much.
+   */
   count(): Bytes {
     return this.oneIn(10) ? this.integer() : `${this.below(16) - 4}`;
   }

@@ -4,6 +4,7 @@
  * and from a snapshot, and be compared with what is served.
  */
 import assert from "node:assert/strict";
+import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { type Database, TransactionDiscarded } from "../../src/store/database.ts";
@@ -22,9 +23,26 @@ export interface Answered {
 }
 
 /** How a value is read whole, by its type. */
-const contents: ReadonlyMap<RawReply, { command: (key: string) => Command; comparison: Comparison }> = new Map([
-  ["string", { command: (key: string) => ["GET", key], comparison: exact }],
-  ["hash", { command: (key: string) => ["HGETALL", key], comparison: asPairs }],
+interface Content {
+  readonly command: (key: Bytes) => Command;
+  readonly comparison: Comparison;
+  /** Reads what Redis 7.0.15 does not know of, given the content. */
+  readonly ownCommand?: (key: Bytes, content: readonly RawReply[]) => Command;
+}
+
+const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
+  ["string", { command: (key) => ["GET", key], comparison: exact }],
+  [
+    "hash",
+    {
+      command: (key) => ["HGETALL", key],
+      comparison: asPairs,
+      ownCommand: (key, content) => {
+        const fields = content.filter((_, index) => index % 2 === 0).map(String);
+        return ["HPEXPIRETIME", key, "FIELDS", `${fields.length}`, ...fields.toSorted()];
+      },
+    },
+  ],
 ]);
 
 /** A journal in memory, safe at once. */
@@ -82,8 +100,11 @@ export class Engine {
     }
   }
 
-  /** Reads the whole state through commands: every key's type, expiry and content. */
-  readState(): Answered[] {
+  /**
+   * Reads the whole state through commands: every key's type, expiry and content; with `own`, also what Redis 7.0.15
+   * does not know of.
+   */
+  readState({ own }: { own: boolean }): Answered[] {
     const answered: Answered[] = [];
     const ask = (command: Command, comparison: Comparison): RawReply => {
       const ours = this.run(command);
@@ -98,7 +119,8 @@ export class Engine {
       const name = typeof type === "object" && type !== null && "text" in type ? type.text : "none";
       const content = contents.get(name);
       assert.ok(content !== undefined, `it is known how a value of type ${name} is read`);
-      ask(content.command(key), content.comparison);
+      const whole = ask(content.command(key), content.comparison);
+      if (own && content.ownCommand !== undefined && isList(whole)) ask(content.ownCommand(key, whole), exact);
     }
     return answered;
   }

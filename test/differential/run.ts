@@ -108,7 +108,7 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
       unseen += commands.length;
       if (unseen < options.stateEvery && step < steps.length - 1) continue;
       unseen = 0;
-      for (const answered of engine.readState()) parts.push({ step, ...partOf(answered, "state") });
+      for (const answered of engine.readState({ own: false })) parts.push({ step, ...partOf(answered, "state") });
     } catch (error) {
       return { step, text: `our engine throws ${error instanceof Error ? error.stack : error}` };
     }
@@ -184,9 +184,7 @@ function judgeTransaction(transaction: {
   const executed = theirs.at(-1) ?? null;
   if ("refusal" in outcome) {
     // Redis refuses each bad command when it is queued, and then the whole.
-    const refused = theirs
-      .slice(1, -1)
-      .find((reply) => reply !== null && typeof reply === "object" && "error" in reply);
+    const refused = theirs.slice(1, -1).find(isError);
     const text = refused === undefined ? "nothing" : showReply(refused);
     return text === `(error) ${errorLine(outcome.refusal)}`
       ? undefined
@@ -203,8 +201,8 @@ function judgeTransaction(transaction: {
 }
 
 function compareStates(live: Engine, rebuilt: Engine): string | undefined {
-  const ours = live.readState();
-  const theirs = rebuilt.readState();
+  const ours = live.readState({ own: true });
+  const theirs = rebuilt.readState({ own: true });
   for (const [index, { command, ours: reply, comparison }] of ours.entries()) {
     const other = theirs[index];
     if (other !== undefined && comparison({ command, ours: reply, theirs: other.ours })) continue;
@@ -254,12 +252,13 @@ async function shrink(
     return true;
   };
   await attempt(steps.slice(0, failed.failure.step + 1));
+  // Most failures need no transaction.
+  await attempt(best.steps.flatMap((step) => step.map((command) => [command])));
   for (let size = best.steps.length >> 1; size >= 1; size >>= 1) {
     for (let start = 0; start < best.steps.length; ) {
       const candidate = [...best.steps.slice(0, start), ...best.steps.slice(start + size)];
       if (!(await attempt(candidate))) start += size;
     }
   }
-  await attempt(best.steps.flatMap((step) => step.map((command) => [command])));
   return best;
 }

@@ -180,4 +180,19 @@ export const scripts: readonly Script[] = [
       "GET k",
     ],
   },
+  {
+    name: "PING, ECHO and PUBLISH",
+    lines: [
+      "PING",
+      "ping hello",
+      'PING ""',
+      "PING a b",
+      "ECHO hello",
+      'ECHO "\\x00\\xff"',
+      "ECHO",
+      "ECHO a b",
+      "PUBLISH channel message",
+      "PUBLISH channel",
+    ],
+  },
 ];
