@@ -40,6 +40,13 @@ export class HashValue {
     return this.#table !== undefined ? this.#table.size : this.#compact.length / 2;
   }
 
+  /** Entries that its tables have looked at or moved so far. Only ever grows; complexity tests read it. */
+  get work(): number {
+    let work = 0;
+    for (const table of [this.#table, this.#expiries]) if (table !== undefined) work += table.visits + table.moves;
+    return work;
+  }
+
   /** True while Redis would keep such a hash as a listpack; it never goes back. */
   get isListpack(): boolean {
     return !this.#wasLarge;

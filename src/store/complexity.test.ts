@@ -1,0 +1,212 @@
+/**
+ * The work of commands must not grow with what a database holds. It is counted, not timed: entries that tables look at
+ * and entries that they move, per command, with a thousand elements and with a hundred thousand.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Session, startSession } from "../../test/store-harness.ts";
+import { HashValue } from "./values/hash.ts";
+
+const FEW = 1_000;
+const MANY = 100_000;
+/** Entries looked at and moved by one command on a table of any size, on average. */
+const WORK_PER_COMMAND_MAX = 12;
+/** How much more it may be for a hundred times as many elements: the fill of a table differs a little by its size. */
+const GROWTH_MAX = 1.6;
+
+function tableWork(session: Session): number {
+  const { entries, expiries, fieldExpiryKeys } = session.database.keyspace;
+  let work = 0;
+  for (const table of [entries, expiries, fieldExpiryKeys]) work += table.visits + table.moves;
+  return work;
+}
+
+function hashWork(session: Session): number {
+  const hash = session.database.keyspace.entries.get("h");
+  return hash instanceof HashValue ? hash.work : 0;
+}
+
+interface Measured {
+  readonly what: string;
+  /** Makes a store with so many elements. */
+  readonly fill: (session: Session, count: number) => void;
+  /** Runs commands on it and answers how many elements they were about. */
+  readonly run: (session: Session, count: number) => number;
+}
+
+const SAMPLES = 500;
+
+/** Runs `line` for elements spread over all of them. */
+function sample(count: number, run: (i: number) => void): number {
+  for (let i = 0; i < SAMPLES; i += 1) run(Math.floor((i * count) / SAMPLES));
+  return SAMPLES;
+}
+
+function fillKeys(session: Session, count: number): void {
+  for (let i = 0; i < count; i += 1) session.call("SET", `key:${i}`, "v");
+}
+
+function fillHash(session: Session, count: number): void {
+  for (let i = 0; i < count; i += 1) session.call("HSET", "h", `field:${i}`, "v");
+}
+
+const measured: readonly Measured[] = [
+  { what: "GET", fill: fillKeys, run: (session, count) => sample(count, (i) => session.call("GET", `key:${i}`)) },
+  {
+    what: "GET of nothing",
+    fill: fillKeys,
+    run: (session, count) => sample(count, (i) => session.call("GET", `no:${i}`)),
+  },
+  {
+    what: "SET in place",
+    fill: fillKeys,
+    run: (session, count) => sample(count, (i) => session.call("SET", `key:${i}`, "w")),
+  },
+  {
+    what: "SET of a new key",
+    fill: fillKeys,
+    run: (session, count) => sample(count, (i) => session.call("SET", `new:${i}`, "w")),
+  },
+  { what: "DEL", fill: fillKeys, run: (session, count) => sample(count, (i) => session.call("DEL", `key:${i}`)) },
+  {
+    what: "RENAME",
+    fill: fillKeys,
+    run: (session, count) => sample(count, (i) => session.call("RENAME", `key:${i}`, `to:${i}`)),
+  },
+  {
+    what: "EXPIRE",
+    fill: fillKeys,
+    run: (session, count) => sample(count, (i) => session.call("EXPIRE", `key:${i}`, "100")),
+  },
+  { what: "RANDOMKEY", fill: fillKeys, run: (session, count) => sample(count, () => session.call("RANDOMKEY")) },
+  {
+    what: "HGET",
+    fill: fillHash,
+    run: (session, count) => sample(count, (i) => session.call("HGET", "h", `field:${i}`)),
+  },
+  {
+    what: "HSET in place",
+    fill: fillHash,
+    run: (session, count) => sample(count, (i) => session.call("HSET", "h", `field:${i}`, "w")),
+  },
+  {
+    what: "HSET of a new field",
+    fill: fillHash,
+    run: (session, count) => sample(count, (i) => session.call("HSET", "h", `new:${i}`, "w")),
+  },
+  {
+    what: "HDEL",
+    fill: fillHash,
+    run: (session, count) => sample(count, (i) => session.call("HDEL", "h", `field:${i}`)),
+  },
+  {
+    what: "HRANDFIELD",
+    fill: fillHash,
+    run: (session, count) => sample(count, () => session.call("HRANDFIELD", "h", "1")),
+  },
+  {
+    what: "HEXPIRE",
+    fill: fillHash,
+    run: (session, count) => sample(count, (i) => session.call("HEXPIRE", "h", "100", "FIELDS", "1", `field:${i}`)),
+  },
+  {
+    what: "the growth of a keyspace, per key",
+    fill: () => {},
+    run: (session, count) => {
+      fillKeys(session, count);
+      return count;
+    },
+  },
+  {
+    what: "the growth of a hash, per field",
+    fill: () => {},
+    run: (session, count) => {
+      fillHash(session, count);
+      return count;
+    },
+  },
+  {
+    what: "the shrinking of a keyspace, per key",
+    fill: fillKeys,
+    run: (session, count) => {
+      for (let i = 0; i < count; i += 1) session.call("DEL", `key:${i}`);
+      return count;
+    },
+  },
+  {
+    what: "a whole SCAN, per key",
+    fill: fillKeys,
+    run: (session, count) => {
+      let cursor = "0";
+      let found = 0;
+      do {
+        const [next, keys] = session.call("SCAN", cursor, "COUNT", "100") as [string, string[]];
+        cursor = next;
+        found += keys.length;
+      } while (cursor !== "0");
+      assert.equal(found, count);
+      return count;
+    },
+  },
+  {
+    what: "active expiry, per key",
+    fill: (session, count) => {
+      for (let i = 0; i < count; i += 1) session.call("SET", `key:${i}`, "v", "PX", "5");
+      session.clock.advance(6);
+    },
+    run: (session, count) => {
+      while (session.database.keyspace.size > 0) session.database.sweepExpired();
+      return count;
+    },
+  },
+  {
+    what: "expiry on access, per key",
+    fill: (session, count) => {
+      for (let i = 0; i < count; i += 1) session.call("SET", `key:${i}`, "v", "PX", "5");
+      session.clock.advance(6);
+    },
+    run: (session, count) => sample(count, (i) => session.call("GET", `key:${i}`)),
+  },
+];
+
+for (const { what, fill, run } of measured) {
+  test(`the work of ${what} does not grow with the number of elements`, () => {
+    const [few = 0, many = 0] = [FEW, MANY].map((count) => {
+      const session = startSession();
+      fill(session, count);
+      const before = tableWork(session) + hashWork(session);
+      const elements = run(session, count);
+      return (tableWork(session) + hashWork(session) - before) / elements;
+    });
+    assert.ok(many <= WORK_PER_COMMAND_MAX, `${many} entries per element with ${MANY} of them`);
+    assert.ok(many <= few * GROWTH_MAX + 0.5, `${few} entries per element with ${FEW} of them, ${many} with ${MANY}`);
+  });
+}
+
+test("no single command moves many entries while a keyspace or a hash grows and shrinks", () => {
+  for (const [put, drop] of [
+    [(i: number) => ["SET", `key:${i}`, "v"], (i: number) => ["DEL", `key:${i}`]],
+    [(i: number) => ["HSET", "h", `field:${i}`, "v"], (i: number) => ["HDEL", "h", `field:${i}`]],
+  ] as const) {
+    const session = startSession();
+    let worst = 0;
+    const watch = (words: readonly string[]): void => {
+      const before = tableWork(session) + hashWork(session);
+      session.call(...words);
+      worst = Math.max(worst, tableWork(session) + hashWork(session) - before);
+    };
+    for (let i = 0; i < 20_000; i += 1) watch(put(i));
+    for (let i = 0; i < 20_000; i += 1) watch(drop(i));
+    // A flat hash of 128 fields that becomes a table is the largest single step.
+    assert.ok(worst <= 600, `${worst} entries in one command`);
+  }
+});
+
+test("A-06: the work of one database does not depend on another", () => {
+  const session = startSession();
+  const other = session.store.database("other");
+  fillKeys(session, 10_000);
+
+  assert.equal(other.keyspace.size, 0);
+  assert.equal(other.keyspace.entries.visits + other.keyspace.entries.moves, 0);
+});

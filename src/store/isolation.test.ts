@@ -1,0 +1,79 @@
+/**
+ * A-06: two databases of one store share nothing. Two random programs run side by side on the same keys, each in its own
+ * database, and each gets the replies and leaves the state of a run alone.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { genericFamily } from "../../test/differential/families/generic.ts";
+import { hashFamily } from "../../test/differential/families/hash.ts";
+import { stringFamily } from "../../test/differential/families/string.ts";
+import { type Command, drawProgram } from "../../test/differential/programs.ts";
+import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
+import { joinLine, plainReply, testCaller } from "../../test/store-harness.ts";
+import { VirtualClock } from "../kernel/clock.virtual.ts";
+import type { Random } from "../kernel/random.ts";
+import type { Database } from "./database.ts";
+import type { Reply } from "./reply.ts";
+import { Store } from "./store.ts";
+
+/** Chance that is the same whoever else draws from it. */
+const NO_CHANCE: Random = { below: () => 0, unit: () => 0 };
+
+function openStore(journal = new RecordingJournal()): Store {
+  return new Store({ journal, clock: new VirtualClock(), random: NO_CHANCE, hashSeed: new Uint8Array(8) });
+}
+
+function run(database: Database, command: Command): Reply {
+  const reply = database.command(testCaller, command);
+  assert.ok(!(reply instanceof Promise));
+  return plainReply(reply);
+}
+
+const family = {
+  name: "string, hash and generic",
+  commands: [stringFamily, hashFamily, genericFamily].flatMap(({ commands }) => commands),
+  extensions: [stringFamily, hashFamily, genericFamily].flatMap(({ extensions }) => extensions ?? []),
+};
+
+test("A-06: two programs side by side on the same keys get the replies of two programs alone", () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const programs = [seed, seed + 1_000].map((one) =>
+      drawProgram(family, { seed: one, extensions: true }).steps.flat(),
+    );
+    const journal = new RecordingJournal();
+    const shared = openStore(journal);
+    const together = ["one", "other"].map((name) => shared.database(name));
+    const alone = programs.map(() => openStore().database("one"));
+
+    const length = Math.max(...programs.map((program) => program.length));
+    for (let i = 0; i < length; i += 1) {
+      for (const [index, program] of programs.entries()) {
+        const command = program[i];
+        const own = together[index];
+        const solo = alone[index];
+        if (command === undefined || own === undefined || solo === undefined) continue;
+        assert.deepEqual(run(own, command), run(solo, command), `seed ${seed}, command ${i}: ${joinLine(command)}`);
+      }
+    }
+
+    assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(shared), `seed ${seed}`);
+    for (const [index, own] of together.entries())
+      assert.deepEqual(
+        run(own, ["SCAN", "0", "COUNT", "1000", "WITHTYPE"]),
+        run(alone[index] as Database, ["SCAN", "0", "COUNT", "1000", "WITHTYPE"]),
+      );
+  }
+});
+
+test("A-06: emptying and dropping one database leaves the other alone", () => {
+  const store = openStore();
+  const one = store.database("one");
+  const other = store.database("other");
+  for (const database of [one, other]) run(database, ["SET", "k", database.name]);
+
+  run(one, ["FLUSHALL"]);
+  assert.equal(run(other, ["GET", "k"]), "other");
+  run(one, ["SET", "k", "again"]);
+  store.dropDatabase("other");
+  assert.equal(run(one, ["GET", "k"]), "again");
+});
