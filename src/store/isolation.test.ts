@@ -56,7 +56,8 @@ test("A-06: two programs side by side on the same keys get the replies of two pr
       }
     }
 
-    assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(shared), `seed ${seed}`);
+    assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(shared), `journal, seed ${seed}`);
+    assert.deepEqual(contentOf(replayed(shared.dump())), contentOf(shared), `snapshot, seed ${seed}`);
     for (const [index, own] of together.entries())
       assert.deepEqual(
         run(own, ["SCAN", "0", "COUNT", "1000", "WITHTYPE"]),
