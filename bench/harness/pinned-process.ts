@@ -1,0 +1,145 @@
+/**
+ * Processes on a core of their own. All servers of a subject share core 0 and
+ * the load generator has core 1, so a figure is "per core, everything
+ * included", and a gateway pays for the server behind it.
+ *
+ * Without `taskset`, or with one core, nothing is pinned; the report says so.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
+import { isInstalled } from "./machine.ts";
+
+export const SERVER_CORE = 0;
+export const LOAD_CORE = 1;
+
+export const isPinning: boolean = isInstalled("taskset") && availableParallelism() > 1;
+
+export interface PinnedProcess {
+  readonly pid: number;
+  /** stdout and stderr so far. */
+  readonly output: () => string;
+  /** Processor time of the process and its threads so far, in ms; undefined where the system does not tell. */
+  cpuMs(): number | undefined;
+  residentBytes(): number | undefined;
+  /** Asks it to end (SIGTERM) and resolves with its code. */
+  stop(): Promise<number | null>;
+}
+
+export interface PinnedOptions {
+  readonly command: readonly string[];
+  readonly core?: number;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** The process has started when its output contains this. */
+  readonly until: RegExp;
+}
+
+const START_MS_MAX = 120_000;
+
+/** The command with what pins it to a core. */
+export function pinned(core: number, command: readonly string[]): readonly string[] {
+  return isPinning ? ["taskset", "-c", `${core}`, ...command] : command;
+}
+
+/** Starts a process and resolves when it has printed `until`. */
+export async function startPinned(options: PinnedOptions): Promise<PinnedProcess> {
+  const [program = "", ...args] = pinned(options.core ?? SERVER_CORE, options.command);
+  // Node settings of this process are not meant for its subjects.
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
+  const child = spawn(program, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...inherited, ...options.env },
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+  });
+  const killWithUs = (): void => void child.kill("SIGKILL");
+  process.once("exit", killWithUs);
+  const gone = once(child, "close").finally(() => process.removeListener("exit", killWithUs));
+  const output = collect(child);
+  await untilPrinted(child, { output, pattern: options.until });
+  const pid = child.pid ?? 0;
+  return {
+    pid,
+    output,
+    cpuMs: () => cpuMsOf(pid),
+    residentBytes: () => residentBytesOf(pid),
+    stop: async () => {
+      child.kill("SIGTERM");
+      const [code] = await gone;
+      return code as number | null;
+    },
+  };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+function collect(child: ChildProcess): () => string {
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+  }
+  return () => text;
+}
+
+function untilPrinted(child: ChildProcess, what: { output: () => string; pattern: RegExp }): Promise<void> {
+  const { output, pattern } = what;
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string): void => reject(new Error(`${child.spawnargs.join(" ")} ${reason}\n${output()}`));
+    const limit = setTimeout(() => fail("does not start"), START_MS_MAX);
+    const look = (): void => {
+      if (pattern.test(output())) resolve();
+    };
+    child.once("error", (error) => fail(error.message));
+    child.once("close", () => {
+      clearTimeout(limit);
+      fail("ended");
+    });
+    // `collect` registered first, so the text is already there.
+    child.stdout?.on("data", look);
+    child.stderr?.on("data", look);
+  });
+}
+
+/** The kernel counts in ticks of 10 ms on every Linux that runs Node. */
+const TICK_MS = 10;
+
+function cpuMsOf(pid: number): number | undefined {
+  const path = `/proc/${pid}/stat`;
+  if (!existsSync(path)) return undefined;
+  // The name in parentheses may hold spaces; utime and stime are fields 14 and 15.
+  const fields = readFileSync(path, "latin1")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Processor time of the processes that this one started and that still run: a snapshot, for example. */
+export function childCpuMsOf(pid: number): number {
+  const path = `/proc/${pid}/task`;
+  if (!existsSync(path)) return 0;
+  let sumMs = 0;
+  for (const thread of readdirSync(path)) {
+    const children = readFileSync(`${path}/${thread}/children`, "latin1").trim();
+    for (const child of children === "" ? [] : children.split(" ")) sumMs += cpuMsOf(Number(child)) ?? 0;
+  }
+  return sumMs;
+}
+
+function residentBytesOf(pid: number): number | undefined {
+  const path = `/proc/${pid}/status`;
+  if (!existsSync(path)) return undefined;
+  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(path, "latin1"))?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}

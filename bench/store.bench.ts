@@ -1,0 +1,88 @@
+/**
+ * Question: how many commands does the store answer on one core, how fast, and
+ * what do its keys and its starts cost, beside what else people would use?
+ *
+ * Method: `dist/` as it is published (npm run build first), data directory on
+ * disk, everysec. All processes of a server are pinned to core 0, the load
+ * generator (wrk, 64 connections, one request each) to core 1. Warm-up 1 s,
+ * runs of 3 s, three rounds whose order alternates; medians [min to max]. The
+ * requests carry the headers that the official client sends through fetch.
+ * Peers run in the same rounds on the same cores and make the same promise:
+ * redis-server with an append-only file that is synced once a second, alone
+ * (redis-benchmark over TCP), behind webdis, and behind a plain Node gateway
+ * with ioredis. Keys are 10,000 in turn; resident keyspaces are measured in a
+ * process of their own.
+ *
+ * Read: `core 0` is the share of the core that the server's processes had; far
+ * below 100 % the load generator or somebody else on the machine was the limit.
+ * Differences below 15 % are noise. A goal that is not reached says NO.
+ *
+ * Run: npm run build && npm run bench -- store [--quick] [--only <text in "subject: workload">]
+ *      --quick: runs of 1 s, one round, 200,000 keys; writes no results
+ */
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { generator } from "./harness/http-load.ts";
+import { machineFacts } from "./harness/machine.ts";
+import { isPinning } from "./harness/pinned-process.ts";
+import { measureKeyspace } from "./store/keyspace.ts";
+import type { KeyspaceResult } from "./store/keyspace-process.ts";
+import { measureEmptyStarts, measureRecovery } from "./store/recovery.ts";
+import { report } from "./store/report.ts";
+import { type Place, publishedProgram } from "./store/subjects.ts";
+import { measureThroughput } from "./store/throughput.ts";
+
+const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
+const TMPFS = 0x0102_1994;
+
+const full = { rounds: 3, seconds: 3, starts: 10, keyspaces: [1_000_000, 5_000_000], recovered: 1_000_000 };
+const quick = { rounds: 1, seconds: 1, starts: 3, keyspaces: [200_000], recovered: 200_000 };
+
+const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", default: "" } } });
+const size = values.quick === true ? quick : full;
+const { only } = values;
+const log = (line: string): void => console.error(line);
+
+if (!existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)))) {
+  console.error("There is no dist/main.js: npm run build makes it");
+  process.exit(1);
+}
+
+const parent = mkdtempSync(join(dataParent(), "larder-bench-"));
+process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+process.once("SIGINT", () => process.exit(130));
+const place: Place = { parent, program: publishedProgram(parent) };
+
+const throughput = await measureThroughput({ place, rounds: size.rounds, seconds: size.seconds, only, log });
+
+const keyspaces: KeyspaceResult[] = [];
+for (const count of size.keyspaces) {
+  if (!isWanted(`keyspace of ${count} keys`)) continue;
+  log(`keyspace of ${count} keys`);
+  keyspaces.push(await measureKeyspace(count));
+}
+
+const starts = isWanted("empty start") ? await measureEmptyStarts(place, size.starts) : undefined;
+const recovery = isWanted("recovery") ? await measureRecovery(place, size.recovered) : undefined;
+
+const facts = [
+  ...machineFacts(new Date()),
+  `load generator: ${generator}, ${isPinning ? "servers on core 0, load on core 1" : "nothing is pinned to a core"}`,
+  `runs of ${size.seconds} s, ${size.rounds} rounds`,
+];
+const page = report({ facts, throughput, starts, keyspaces, recovery });
+console.log(page);
+// Part of a run, or a short one, is not a result.
+if (values.quick !== true && only === "") writeFileSync(RESULTS, page);
+
+function isWanted(name: string): boolean {
+  return name.includes(only);
+}
+
+/** A directory on disk: the temporary one, unless that is memory. */
+function dataParent(): string {
+  return statfsSync(tmpdir()).type === TMPFS ? process.cwd() : tmpdir();
+}

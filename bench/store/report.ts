@@ -1,0 +1,182 @@
+/**
+ * The measurements as a page: every row, the ratios between subjects, and the
+ * goals with what was reached.
+ */
+import { figure, percentText, spreadText, table } from "../harness/table.ts";
+import type { KeyspaceResult } from "./keyspace-process.ts";
+import type { RecoveryResult, StartResult } from "./recovery.ts";
+import type { ThroughputRow } from "./throughput.ts";
+
+export interface Results {
+  /** Machine, versions, commit, and how it was measured; one line each. */
+  readonly facts: readonly string[];
+  readonly throughput: readonly ThroughputRow[];
+  readonly starts: StartResult | undefined;
+  readonly keyspaces: readonly KeyspaceResult[];
+  readonly recovery: RecoveryResult | undefined;
+}
+
+/** One goal: what was wanted and what was measured. Undefined: not measured in this run. */
+interface Goal {
+  readonly what: string;
+  readonly wanted: string;
+  measure(results: Results): { text: string; isReached: boolean } | undefined;
+}
+
+const ONE = "larder, one thread";
+const PER_AREA = "larder, thread per area";
+const WEBDIS = "webdis + redis-server";
+const GATEWAY = "ioredis gateway + redis-server";
+const PIPELINE = "/pipeline of 100 SETs";
+
+const goals: readonly Goal[] = [
+  ...["SET, POST /", "GET, POST /"].map((workload) => ({
+    what: `${workload} beside webdis + redis-server`,
+    wanted: "at least 1.0 times, floor 0.9",
+    measure: ({ throughput }: Results) => ratioGoal(throughput, { workload, peer: WEBDIS, floor: 0.9 }),
+  })),
+  {
+    what: "/pipeline of 100 beside the ioredis gateway",
+    wanted: "at least 5 times",
+    measure: ({ throughput }) => ratioGoal(throughput, { workload: PIPELINE, peer: GATEWAY, floor: 5 }),
+  },
+  {
+    what: "/pipeline of 100, commands per second",
+    wanted: "more than 1 M",
+    measure: ({ throughput }) => {
+      const row = find(throughput, { subject: ONE, workload: PIPELINE });
+      return row && { text: figure(row.commandsPerSecond), isReached: row.commandsPerSecond > 1e6 };
+    },
+  },
+  {
+    what: "p99 of single commands at 64 connections",
+    wanted: "below 15 ms",
+    measure: ({ throughput }) => {
+      const singles = throughput.filter(
+        ({ subject, workload }) => (subject === ONE || subject === PER_AREA) && workload !== PIPELINE,
+      );
+      if (singles.length === 0) return undefined;
+      const worst = singles.reduce((left, right) => (left.p99Ms > right.p99Ms ? left : right));
+      return { text: `${figure(worst.p99Ms)} ms at worst (${worst.workload})`, isReached: worst.p99Ms < 15 };
+    },
+  },
+  {
+    what: "empty start to the first answer",
+    wanted: "below 400 ms",
+    measure: ({ starts }) =>
+      starts && { text: `${spreadText(starts.answeredMs)} ms`, isReached: starts.answeredMs.median < 400 },
+  },
+  {
+    what: "memory of a small string key",
+    wanted: "below 250 bytes",
+    measure: ({ keyspaces }) => {
+      const [first] = keyspaces;
+      return first && { text: `${first.bytesPerKey} bytes`, isReached: first.bytesPerKey < 250 };
+    },
+  },
+];
+
+export function report(results: Results): string {
+  const { facts, throughput, starts, keyspaces, recovery } = results;
+  const parts = [
+    "# Results of the store bench",
+    "How it was measured stands at the top of `bench/store.bench.ts`. Made by `npm run bench -- store`.",
+    facts.map((fact) => `- ${fact}`).join("\n"),
+    "## Goals",
+    goalTable(results),
+  ];
+  if (throughput.length > 0)
+    parts.push("## Ratios", ratioTable(throughput), "## Throughput", throughputTable(throughput));
+  if (keyspaces.length > 0) parts.push("## Resident keys", keyspaceTable(keyspaces));
+  if (starts !== undefined || recovery !== undefined) parts.push("## Starts", startTable(starts, recovery));
+  return `${parts.join("\n\n")}\n`;
+}
+
+function goalTable(results: Results): string {
+  const rows = goals.map(({ what, wanted, measure }) => {
+    const measured = measure(results);
+    const verdict = measured === undefined ? "" : measured.isReached ? "yes" : "NO";
+    return [what, wanted, measured?.text ?? "not measured", verdict];
+  });
+  return table(["goal", "wanted", "measured", "reached"], rows);
+}
+
+/** Requests per second of each workload, as multiples of the first subject that has it. */
+function ratioTable(throughput: readonly ThroughputRow[]): string {
+  const subjects = [...new Set(throughput.map(({ subject }) => subject))].filter((name) => !name.includes("TCP"));
+  const workloads = [...new Set(throughput.map(({ workload }) => workload))];
+  const rows = workloads.flatMap((workload) => {
+    const rates = subjects.map((subject) => find(throughput, { subject, workload })?.requestsPerSecond.median);
+    const [base] = rates;
+    if (base === undefined) return [];
+    return [[workload, ...rates.map((rate) => (rate === undefined ? "" : (rate / base).toFixed(2)))]];
+  });
+  return table(["requests/s as multiples", ...subjects], rows);
+}
+
+function throughputTable(throughput: readonly ThroughputRow[]): string {
+  return table(
+    ["subject: workload", "requests/s", "commands/s", "p50 ms", "p99 ms", "core 0", "failed"],
+    throughput.map((row) => [
+      `${row.subject}: ${row.workload}`,
+      spreadText(row.requestsPerSecond),
+      figure(row.commandsPerSecond),
+      row.p50Ms.toFixed(2),
+      row.p99Ms.toFixed(2),
+      percentText(row.serverShare),
+      String(row.failed),
+    ]),
+  );
+}
+
+function keyspaceTable(keyspaces: readonly KeyspaceResult[]): string {
+  return table(
+    ["keys", "bytes/key", "resident/key", "longest command ms", "longest collection ms", "inserts/s"],
+    keyspaces.map((row) => [
+      figure(row.count),
+      String(row.bytesPerKey),
+      String(row.residentBytesPerKey),
+      row.longestInsertMs.toFixed(1),
+      Object.entries(row.pausesMs)
+        .map(([kind, ms]) => `${kind} ${ms.toFixed(1)}`)
+        .join(", "),
+      figure(row.insertsPerSecond),
+    ]),
+  );
+}
+
+function startTable(starts: StartResult | undefined, recovery: RecoveryResult | undefined): string {
+  const rows: string[][] = [];
+  if (starts !== undefined) {
+    rows.push(["empty: to the line `running at`", `${spreadText(starts.runningMs)} ms`]);
+    rows.push(["empty: to the first answer", `${spreadText(starts.answeredMs)} ms`]);
+  }
+  if (recovery !== undefined) {
+    const { count, journalBytes, replayMs, snapshotMs, snapshotBytes, loadMs } = recovery;
+    const perSecond = (ms: number): string => `${figure((count / ms) * 1_000)} keys/s`;
+    rows.push([`${figure(count)} keys through /pipeline of 1,000`, `${figure(recovery.pipelinedPerSecond)} keys/s`]);
+    rows.push(["resident memory of the server per key after that", `${figure(recovery.residentBytesPerKey)} bytes`]);
+    rows.push([`start from the journal (${figure(journalBytes)}B)`, `${figure(replayMs)} ms, ${perSecond(replayMs)}`]);
+    rows.push([`process that writes the snapshot`, `${figure(snapshotMs)} ms, ${perSecond(snapshotMs)}`]);
+    rows.push([`start from the snapshot (${figure(snapshotBytes)}B)`, `${figure(loadMs)} ms, ${perSecond(loadMs)}`]);
+  }
+  return table(["start", "measured"], rows);
+}
+
+function ratioGoal(
+  throughput: readonly ThroughputRow[],
+  { workload, peer, floor }: { workload: string; peer: string; floor: number },
+): { text: string; isReached: boolean } | undefined {
+  const ours = find(throughput, { subject: ONE, workload })?.requestsPerSecond.median;
+  const theirs = find(throughput, { subject: peer, workload })?.requestsPerSecond.median;
+  if (ours === undefined || theirs === undefined) return undefined;
+  const ratio = ours / theirs;
+  return { text: `${ratio.toFixed(2)} times (${figure(ours)} to ${figure(theirs)})`, isReached: ratio >= floor };
+}
+
+function find(
+  throughput: readonly ThroughputRow[],
+  { subject, workload }: { subject: string; workload: string },
+): ThroughputRow | undefined {
+  return throughput.find((row) => row.subject === subject && row.workload === workload);
+}
