@@ -23,6 +23,7 @@ export class AreaSlot implements AreaEvents {
   /** Set for an area in this thread. */
   local: ListeningArea | undefined;
   #state: AreaState = "opening";
+  #replayedShare: number | undefined;
   #trouble: string | undefined;
   #isSilent = false;
   #isEnding = false;
@@ -95,7 +96,7 @@ export class AreaSlot implements AreaEvents {
   /** Why the server is not ready as far as this area goes. */
   get reasons(): readonly string[] {
     const reasons: string[] = [];
-    if (this.#state !== "serving") reasons.push(`${this.name} is ${this.#state}`);
+    if (this.#state !== "serving") reasons.push(`${this.name} is ${this.#state}${this.#replayText()}`);
     if (this.#trouble !== undefined) reasons.push(`${this.name} cannot write: ${this.#trouble}`);
     if (this.#isSilent) reasons.push(`${this.name} does not answer`);
     return reasons;
@@ -109,8 +110,17 @@ export class AreaSlot implements AreaEvents {
     this.#trouble = reason;
   }
 
+  replayed(share: number): void {
+    this.#replayedShare = share;
+  }
+
   snapshotDue(): void {
     this.#events.snapshotDue(this.name);
+  }
+
+  #replayText(): string {
+    if (this.#state !== "opening" || this.#replayedShare === undefined) return "";
+    return `: ${Math.floor(this.#replayedShare * 100)} % is replayed`;
   }
 
   #crashed(reason: string): void {

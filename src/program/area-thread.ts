@@ -15,6 +15,8 @@ export interface ThreadOptions {
   readonly log: Log;
   /** The clock that engines live by; sockets and disks always live by the system's. */
   readonly clock: Clock;
+  /** Memory is ahead of the disk and must not be served: the thread, and the process with it, has to end. */
+  readonly onFatal: (fault: unknown) => void;
 }
 
 /** What the engine of an area is given. */
@@ -24,6 +26,7 @@ export interface EngineContext {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly events: AreaEvents;
+  readonly onFatal: (fault: unknown) => void;
 }
 
 const engineLoaders: Readonly<Record<AreaName, (context: EngineContext) => Promise<AreaEngine>>> = {
@@ -43,8 +46,8 @@ export class AreaThread {
   /** Puts an area together; it does nothing until it is opened. `metrics` takes its figures. */
   async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
     const log = this.#options.log.with({ area: plan.area });
-    const { clock } = this.#options;
-    const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, events });
+    const { clock, onFatal } = this.#options;
+    const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, events, onFatal });
     return new ListeningArea({
       plan,
       engine,

@@ -39,7 +39,7 @@ export async function runAreaWorker(plan: AreaPlan, port: MessagePort): Promise<
 
   const metrics = new Metrics();
   measureThread(metrics);
-  const area = await new AreaThread({ log, clock: systemClock }).make(plan, eventsTo(port), metrics);
+  const area = await new AreaThread({ log, clock: systemClock, onFatal: crash }).make(plan, eventsTo(port), metrics);
   door = area;
   answerQuestions(port, area);
 }

@@ -54,6 +54,8 @@ export type AreaState = "opening" | "serving" | "draining" | "closed";
 /** What an area tells without being asked. */
 export interface AreaEvents {
   state(state: AreaState): void;
+  /** How much of what is kept has been replayed, 0 to 1, while it opens. */
+  replayed(share: number): void;
   /** Why no new write may start (disk full), or undefined when they may again. */
   trouble(reason: string | undefined): void;
   /** Enough was written that a snapshot is worth its while. */
@@ -80,6 +82,9 @@ export interface AreaDoor {
   dropTenant(name: string): Promise<void>;
   /** Closes the segment that is being written, so that a snapshot can be made of what is before it. */
   prepareSnapshot(): Promise<void>;
-  /** Takes note of how the snapshot process ended; after a success drops what it made superfluous. */
-  finishSnapshot(isWritten: boolean): Promise<void>;
+  /**
+   * Takes note of how the snapshot process ended; after a success drops what it made superfluous. True: enough was
+   * written meanwhile that the next one is due.
+   */
+  finishSnapshot(isWritten: boolean): Promise<boolean>;
 }

@@ -3,8 +3,9 @@
  * of the process (threats.md S-08), and the home of tokens.json. What is in the
  * directories of the areas is the business of `persistence/`.
  */
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { AreaName } from "./area.ts";
 import { DamagedTokens, type KeptTokens, parseKeptTokens, printKeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
@@ -26,18 +27,27 @@ export interface DataDirectory {
 const DIRECTORY_MODE = 0o700;
 const TOKENS_MODE = 0o600;
 
+/** The areas that keep something in this version. */
+export const KEPT_AREAS: readonly AreaName[] = ["store"];
+
 /** Makes and locks the data directory of this run. Rejects with a `StartRefusal` when that cannot be. */
 export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {
   if (settings.dataDirectory === undefined) return new MemoryDirectory();
   const path = resolve(settings.dataDirectory);
-  const { place } = origins.dataDirectory;
   // Loaded here, because a development server without a data directory needs none of it.
   const { lockDataDirectory } = await import("../persistence/data-directory-lock.ts");
+  const { fileDisk } = await import("../persistence/file-disk.ts");
+  const { prepareDataDirectory } = await import("../persistence/data-directory.ts");
+  let release = (): void => {};
   try {
     mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
-    return new DiskDirectory(path, lockDataDirectory(path));
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    release = lockDataDirectory(path);
+    await prepareDataDirectory(fileDisk, path, KEPT_AREAS);
+    return new DiskDirectory(path, release);
   } catch (fault) {
-    throw directoryRefusal(fault, path, place);
+    release();
+    throw directoryRefusal(fault, path, origins.dataDirectory.place);
   }
 }
 
@@ -75,7 +85,8 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-function parseTokensFile(path: string, text: string): KeptTokens {
+/** Reads the text of tokens.json. Throws a `StartRefusal` when it is damaged. */
+export function parseTokensFile(path: string, text: string): KeptTokens {
   try {
     return parseKeptTokens(text);
   } catch (fault) {

@@ -29,7 +29,7 @@ export interface AreaEngine {
   setTokens(tenant: AreaTenant): Promise<void>;
   dropTenant(name: string): Promise<void>;
   prepareSnapshot(): Promise<void>;
-  finishSnapshot(isWritten: boolean): Promise<void>;
+  finishSnapshot(isWritten: boolean): Promise<boolean>;
 }
 
 export interface ListeningAreaOptions {
@@ -112,7 +112,7 @@ export class ListeningArea implements AreaDoor {
     return this.#options.engine.prepareSnapshot();
   }
 
-  finishSnapshot(isWritten: boolean): Promise<void> {
+  finishSnapshot(isWritten: boolean): Promise<boolean> {
     return this.#options.engine.finishSnapshot(isWritten);
   }
 }

@@ -1,6 +1,7 @@
 /** From settings and tenants to the plan of each area. */
-import { join } from "node:path";
+import { resolve } from "node:path";
 import type { LogFormat } from "../kernel/log.ts";
+import { areaDirectory } from "../persistence/data-directory.ts";
 import { areaTenantOf } from "./administration.ts";
 import type { AreaName, AreaPlan, ListenPlan } from "./area.ts";
 import type { RunSettings } from "./read-settings.ts";
@@ -25,7 +26,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
   return {
     area,
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
-    directory: settings.dataDirectory === undefined ? undefined : areaDirectory(settings.dataDirectory, area),
+    directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
     // Messaging acknowledges only what is synced, whatever the store does.
     fsync: area === "messaging" ? "always" : settings.fsync,
     tenants: tenantsOf(area, tenants).map(areaTenantOf),
@@ -59,11 +60,6 @@ export function adminListenPlan({ settings, origins }: RunSettings): ListenPlan 
     portPlace: origins.adminPort.place,
     hostPlace: origins.adminHost.place,
   };
-}
-
-/** The part of the data directory that one area has for itself. */
-export function areaDirectory(dataDirectory: string, area: AreaName): string {
-  return join(dataDirectory, area);
 }
 
 function tenantsOf(area: AreaName, tenants: Tenants): Tenants["databases"] {

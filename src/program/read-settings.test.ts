@@ -138,6 +138,7 @@ const values: readonly (readonly [words: string, name: string, value: unknown])[
   ["--store-port=", "refused", '--store-port: "" is not a port from 0 to 65535'],
   ["--fsync sometimes", "refused", '--fsync: "sometimes" is not one of always, everysec, no'],
   ["--cors yes", "refused", '--cors: "yes" is not one of on, off'],
+  ["--host 127.0.0.300", "refused", '--host: "127.0.0.300" is not an IP address or a host name'],
   ["--host a_b!", "refused", '--host: "a_b!" is not an IP address or a host name'],
   ["--daily-request-limit 0", "refused", '--daily-request-limit: "0" is not a whole number from 1 to 9007199254740991'],
   ["--shutdown-grace 10", "refused", '--shutdown-grace: "10" is not a time from 0ms to 10m, such as 500ms, 10s or 2m'],

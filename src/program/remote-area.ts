@@ -83,7 +83,7 @@ export class RemoteArea implements AreaDoor {
     return this.#ask("prepareSnapshot");
   }
 
-  finishSnapshot(isWritten: boolean): Promise<void> {
+  finishSnapshot(isWritten: boolean): Promise<boolean> {
     return this.#ask("finishSnapshot", isWritten);
   }
 
@@ -116,6 +116,7 @@ export function eventsTo(port: MessagePort): AreaEvents {
   };
   return {
     state: (state) => tell("state", state),
+    replayed: (share) => tell("replayed", share),
     trouble: (reason) => tell("trouble", reason),
     snapshotDue: () => tell("snapshotDue"),
   };

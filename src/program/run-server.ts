@@ -37,12 +37,8 @@ export async function runServer(run: RunSettings, version: string): Promise<void
   // Whoever reads the block may have closed the pipe; that is no reason to stop serving.
   process.stdout.on("error", () => {});
   stopOnSignals(server, log);
-  const crash = (fault: unknown): void => {
-    log.error("a fault that nobody caught; the server ends", faultFields(fault));
-    server.crash();
-  };
-  process.on("uncaughtException", crash);
-  process.on("unhandledRejection", crash);
+  process.on("uncaughtException", (fault) => server.fail(fault));
+  process.on("unhandledRejection", (fault) => server.fail(fault));
 
   try {
     const addresses = await server.open();

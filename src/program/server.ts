@@ -8,6 +8,7 @@
  * (1) When an area crashes, the others get 2 s to commit and close, and then
  *     whoever runs the server is told: state is recovered by a new start.
  */
+import { resolve } from "node:path";
 import { type Administration, adminArea, type Readiness } from "../edge/admin-routes.ts";
 import { TokenTable } from "../edge/auth.ts";
 import { ByteBudget } from "../edge/byte-budget.ts";
@@ -118,17 +119,22 @@ export class Server implements SlotEvents {
     const { dataDirectory, snapshots } = this.#options.run.settings;
     const door = this.#slots.find((slot) => slot.name === area)?.door;
     if (!snapshots || dataDirectory === undefined || door === undefined) return;
-    this.#snapshots.request({ area, door, dataDirectory });
+    this.#snapshots.request({ area, door, dataDirectory: resolve(dataDirectory) });
   }
 
   /** keeps (1) */
   crashed(area: AreaName, reason: string): void {
     this.#options.log.error("an area crashed; the server ends", { area, reason });
-    this.crash();
+    this.#crash();
   }
 
-  /** keeps (1), also for a fault in the main thread. */
-  crash(): void {
+  /** keeps (1) for a fault in the main thread that nobody caught. */
+  fail(fault: unknown): void {
+    this.#options.log.error("a fault that nobody caught; the server ends", faultFields(fault));
+    this.#crash();
+  }
+
+  #crash(): void {
     if (this.#isCrashing) return;
     this.#isCrashing = true;
     const { onCrash } = this.#options;
@@ -188,7 +194,8 @@ export class Server implements SlotEvents {
   async #openAreas(tenants: Tenants): Promise<Omit<Addresses, "admin">> {
     const { run, version, log, logFormat, clock, workerEntry } = this.#options;
     const { settings } = run;
-    const thread = settings.threads === "one" ? new AreaThread({ log, clock }) : undefined;
+    const thread =
+      settings.threads === "one" ? new AreaThread({ log, clock, onFatal: (fault) => this.fail(fault) }) : undefined;
     const heapBytesMax = settings.heapBytesMax ?? defaultHeapBytes();
     await Promise.all(
       this.#slots.map(async (slot) => {

@@ -7,7 +7,6 @@
  * logged and tried again when the area says that one is due again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { constants, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
@@ -35,6 +34,8 @@ export class Snapshots {
   readonly #options: SnapshotsOptions;
   readonly #queue = new Map<AreaName, SnapshotSubject>();
   #child: ChildProcess | undefined;
+  /** The area of the snapshot that is under way. */
+  #current: AreaName | undefined;
   #running: Promise<void> | undefined;
   #isStopped = false;
 
@@ -44,7 +45,8 @@ export class Snapshots {
 
   /** Asks for a snapshot of an area; once is enough however often it is asked. */
   request(subject: SnapshotSubject): void {
-    if (this.#isStopped) return;
+    // Closing a segment for a snapshot makes the area ask for one.
+    if (this.#isStopped || this.#current === subject.area) return;
     this.#queue.set(subject.area, subject);
     this.#running ??= this.#runQueue();
   }
@@ -60,26 +62,33 @@ export class Snapshots {
   async #runQueue(): Promise<void> {
     for (const [area, subject] of this.#queue) {
       this.#queue.delete(area);
-      await this.#runOnce(subject);
+      this.#current = area;
+      const isDueAgain = await this.#runOnce(subject);
+      this.#current = undefined;
+      if (isDueAgain) this.request(subject);
     }
     this.#running = undefined;
   }
 
-  async #runOnce({ area, door, dataDirectory }: SnapshotSubject): Promise<void> {
+  /** True if it was written and the next one is due already. */
+  async #runOnce({ area, door, dataDirectory }: SnapshotSubject): Promise<boolean> {
     const { clock } = this.#options;
     const log = this.#options.log.with({ area });
     const startMs = clock.monotonicMs();
     try {
       await door.prepareSnapshot();
+      log.info("snapshot started");
       const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area);
-      if (this.#isStopped) return;
-      await door.finishSnapshot(end === "written");
-      const seconds = (clock.monotonicMs() - startMs) / 1_000;
+      if (this.#isStopped) return false;
+      const isDueAgain = await door.finishSnapshot(end === "written");
+      const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
       if (end === "written") log.info("snapshot written", { seconds });
       else log.warn("snapshot failed; the journal is kept and it will be tried again", { end, seconds });
+      return isDueAgain && end === "written";
     } catch (fault) {
       // The thread of the area has ended, which whoever watches it reports.
       log.warn("snapshot given up", { reason: fault instanceof Error ? fault.message : String(fault) });
+      return false;
     }
   }
 
@@ -99,9 +108,4 @@ export class Snapshots {
       });
     });
   }
-}
-
-/** The process of a snapshot gives way to the server. */
-export function giveWay(): void {
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }

@@ -14,6 +14,6 @@ export function unbuiltEngine(name: string): AreaEngine {
     setTokens: nothing,
     dropTenant: nothing,
     prepareSnapshot: nothing,
-    finishSnapshot: nothing,
+    finishSnapshot: async () => false,
   };
 }

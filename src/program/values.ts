@@ -94,7 +94,7 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9
 
 /** An address to listen on: an IP address, or a host name such as `localhost`. */
 export function parseHost(text: string): string {
-  if (isIP(text) !== 0 || HOST_NAME.test(text)) return text;
+  if (isIP(text) !== 0 || isHostName(text)) return text;
   throw new BadValue(`${quote(text)} is not an IP address or a host name`);
 }
 
@@ -137,7 +137,12 @@ export function parseOutboundMap(text: string): readonly OutboundMapping[] {
 }
 
 function isHostPattern(text: string): boolean {
-  return isIP(text) !== 0 || HOST_NAME.test(text.startsWith("*.") ? text.slice(2) : text);
+  return isIP(text) !== 0 || isHostName(text.startsWith("*.") ? text.slice(2) : text);
+}
+
+/** A name whose last part is a number is a misspelt address. */
+function isHostName(text: string): boolean {
+  return HOST_NAME.test(text) && !/(^|\.)\d+$/.test(text);
 }
 
 /** Visible ASCII without spaces, so that it can be sent in a header. The text of the error never shows the value. */

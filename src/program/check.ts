@@ -1,0 +1,90 @@
+/**
+ * `larder check`: reads what a start of `larder serve` would read and says what
+ * is wrong, each thing in a line. Changes nothing. Settings that are refused
+ * never get here: they are named by every command.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { areaDirectory, checkDataDirectory } from "../persistence/data-directory.ts";
+import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
+import { DirectoryInUse } from "../persistence/errors.ts";
+import { fileDisk } from "../persistence/file-disk.ts";
+import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
+import { isReadableByOthers, KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
+import { type KeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
+import type { RunSettings } from "./read-settings.ts";
+import { directoryRefusal, StartRefusal } from "./refusal.ts";
+import { resolveTenants } from "./tokens.ts";
+
+/** Prints what is found and returns the exit code: 0 when a start would succeed as far as can be told. */
+export async function check(run: RunSettings, print: (line: string) => void): Promise<0 | 1> {
+  const { settings, origins } = run;
+  const problems: string[] = [];
+  const directory = resolve(settings.dataDirectory ?? "");
+  const tokensPath = join(directory, TOKENS_FILE);
+  const attempt = async <Value>(step: () => Value | Promise<Value>): Promise<Value | undefined> => {
+    try {
+      return await step();
+    } catch (fault) {
+      const refusal = directoryRefusal(fault, directory, origins.dataDirectory.place);
+      if (!(refusal instanceof StartRefusal)) throw fault;
+      problems.push(refusal.message);
+      return undefined;
+    }
+  };
+
+  const kept = await attempt((): KeptTokens => {
+    return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
+  });
+  problems.push(...resolveTenants(run, kept ?? {}).problems);
+  if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by others: chmod 600 it`);
+  if (problems.length === 0) print("configuration: good");
+
+  const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, KEPT_AREAS)));
+  if (isThere === true) await checkAreas(directory, { print, problems, attempt });
+  else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
+  for (const problem of problems) print(`wrong: ${problem}`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+interface AreaCheck {
+  readonly print: (line: string) => void;
+  readonly problems: string[];
+  readonly attempt: <Value>(step: () => Value | Promise<Value>) => Promise<Value | undefined>;
+}
+
+async function checkAreas(directory: string, { print, problems, attempt }: AreaCheck): Promise<void> {
+  let release: () => void;
+  try {
+    release = lockDataDirectory(directory);
+  } catch (fault) {
+    if (!(fault instanceof DirectoryInUse)) throw fault;
+    print(`data directory ${directory}: in use by a running larder, which read it when it started`);
+    return;
+  }
+  try {
+    for (const area of KEPT_AREAS) {
+      const report = await attempt(() =>
+        inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area }),
+      );
+      if (report?.fault !== undefined) problems.push(report.fault);
+      else if (report !== undefined) print(describe(report));
+    }
+  } finally {
+    release();
+  }
+}
+
+function describe({ area, frames, position, segments, snapshot, tail }: AreaReport): string {
+  const bytes = segments.reduce((sum, segment) => sum + segment.bytes, snapshot?.bytes ?? 0);
+  const parts = [
+    `${frames} frames in ${bytes} bytes to replay`,
+    snapshot === undefined ? "no snapshot" : `snapshot ${snapshot.number}`,
+    `${segments.length} segments`,
+    `position ${position}`,
+  ];
+  if (tail !== undefined) {
+    parts.push(`a crash left ${tail.bytes} bytes behind the last whole frame, which the next start cuts off`);
+  }
+  return `${area}: ${parts.join(", ")}`;
+}

@@ -1,0 +1,57 @@
+/**
+ * The store's journal over its whole life. An engine is made before its journal
+ * can be: recovery replays the past into the engine, and only then is known
+ * where the journal goes on.
+ *
+ *     nothing -> open (the journal's own answers) -> closed
+ *
+ * What still runs when the journal closes (the rest of a long pipeline whose
+ * client is gone) is refused, and what it had begun goes nowhere: nobody is
+ * told of it, and the process ends.
+ */
+import type { Journal } from "../persistence/journal.ts";
+import type { StoreJournal } from "../store/journal.ts";
+
+const STOPPING = "The server is stopping";
+
+export class LateJournal implements StoreJournal {
+  #journal: Journal | undefined;
+  #isClosed = false;
+  /** Where an engine that keeps nothing is. */
+  #end = 0;
+
+  /** From here on frames are kept. */
+  open(journal: Journal): void {
+    this.#journal = journal;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  append(frame: Uint8Array): number {
+    if (this.#journal !== undefined && !this.#isClosed) return this.#journal.append(frame);
+    this.#end += 1;
+    return this.end;
+  }
+
+  get end(): number {
+    return this.#journal === undefined ? this.#end : this.#journal.end + this.#end;
+  }
+
+  get safe(): number {
+    return this.#journal === undefined ? this.#end : this.#journal.safe;
+  }
+
+  get synced(): number {
+    return this.#journal === undefined ? this.#end : this.#journal.synced;
+  }
+
+  whenSafe(position: number): Promise<void> {
+    return this.#journal === undefined ? Promise.resolve() : this.#journal.whenSafe(position);
+  }
+
+  get refusal(): string | undefined {
+    return this.#isClosed ? STOPPING : this.#journal?.refusal;
+  }
+}

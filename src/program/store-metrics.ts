@@ -1,0 +1,41 @@
+/** The store's own figures: commands by name and outcome over all databases, and keys by database. */
+import type { Metrics, SeriesSnapshot } from "../kernel/metrics.ts";
+import type { Command } from "../store/command.ts";
+import { commands } from "../store/commands.ts";
+import type { Store } from "../store/mod.ts";
+
+const outcomes = ["ok", "failed", "rejected"] as const;
+
+export function measureStore(metrics: Metrics, store: Store): void {
+  metrics.readings(
+    {
+      name: "larder_store_commands_total",
+      help: "Commands run or rejected, by name and outcome",
+      kind: "counter",
+      labelNames: ["command", "outcome"],
+    },
+    () => allCommands().flatMap((command) => commandSeries(store, command)),
+  );
+  metrics.readings(
+    { name: "larder_store_keys", help: "Keys, by database", kind: "gauge", labelNames: ["database"] },
+    () =>
+      store.databases.map((database) => ({ labelValues: [database.name], values: [database.keyspace.entries.size] })),
+  );
+}
+
+function allCommands(): readonly Command[] {
+  return commands.flatMap((command) => [command, ...(command.subcommandByName?.values() ?? [])]);
+}
+
+function commandSeries(store: Store, command: Command): readonly SeriesSnapshot[] {
+  const sums = { ok: 0, failed: 0, rejected: 0 };
+  for (const database of store.databases) {
+    const { calls, failed, rejected } = database.countsOf(command);
+    sums.ok += calls - failed;
+    sums.failed += failed;
+    sums.rejected += rejected;
+  }
+  return outcomes
+    .filter((outcome) => sums[outcome] > 0)
+    .map((outcome) => ({ labelValues: [command.fullName, outcome], values: [sums[outcome]] }));
+}
