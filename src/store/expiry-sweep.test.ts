@@ -89,6 +89,23 @@ test("a sweep that has taken its time stops, and the next ones go on where it wa
   assert.equal(sweeps, Math.ceil(10_000 / first));
 });
 
+test("a sweep of many large hashes stops as soon, and the next ones go on where it was", () => {
+  const clock = new SlowClock();
+  const session = startSession({ clock });
+  const fields = Array.from({ length: 3_000 }, (_, i) => `f${i}`);
+  for (let i = 0; i < 10; i += 1) {
+    session.call("HSETEX", `hash:${i}`, "PX", "50", "FIELDS", "3000", ...fields.flatMap((field) => [field, "v"]));
+  }
+  clock.advance(51);
+
+  const first = session.database.sweepExpired();
+
+  assert.ok(first >= 1_000 && first <= 6_000, `${first} fields in the first sweep`);
+  let sweeps = 1;
+  for (; session.database.keyspace.size > 0; sweeps += 1) session.database.sweepExpired();
+  assert.equal(sweeps, Math.ceil(30_000 / first));
+});
+
 test("a sweep does not look at keys that live for ever, however many there are", () => {
   const session = startSession();
   const { keyspace } = session.database;

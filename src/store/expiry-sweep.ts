@@ -22,7 +22,8 @@ const KEYS_PER_ROUND = 400;
 const STALE_SHARE_MIN = 0.1;
 /** The longest a sweep holds the engine. */
 const SWEEP_MS_MAX = 5;
-const FIELDS_PER_HASH_MAX = 1_000;
+/** Fields removed before the sweep looks at the time again. */
+const FIELDS_PER_ROUND_MAX = 1_000;
 
 /** Where the next sweep goes on, per keyspace. */
 const cursors = new WeakMap<Keyspace, { keys: number; hashes: number }>();
@@ -69,7 +70,11 @@ function sweepFields(keyspace: Keyspace, cursor: { hashes: number }): number {
     const key = fieldExpiryKeys.keyAt(cursor.hashes);
     const hash = entries.get(key);
     if (!(hash instanceof HashValue) || hash.nextDueMs >= nowMs) continue;
-    removed += expireFields(keyspace, key, hash, FIELDS_PER_HASH_MAX);
+    removed += expireFields(keyspace, key, hash, FIELDS_PER_ROUND_MAX - removed);
+    if (removed < FIELDS_PER_ROUND_MAX) continue;
+    // This hash may have more: the next round begins with it.
+    cursor.hashes += 1;
+    break;
   }
   return removed;
 }

@@ -5,12 +5,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { hashFamily } from "../../test/differential/families/hash.ts";
+import { drawProgram } from "../../test/differential/programs.ts";
 import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
 import { nil, ok, type Row, type Session, startSession } from "../../test/store-harness.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { FrameReader } from "./frame.ts";
 import { mutations } from "./mutations.ts";
 import { map, simple } from "./reply.ts";
+import { HashValue } from "./values/hash.ts";
 
 const YEAR_MS = 31_536_000_000;
 
@@ -173,6 +176,24 @@ test("S-04: while the journal refuses writes, what is past its time stays in pla
   session.expect(unseen);
   session.expect([["DBSIZE", 1]]);
   assert.deepEqual(contentOf(replayed(session.journal.frames)), contentOf(session.store));
+});
+
+test("random programs leave the tables of a keyspace in agreement, and so does their replay", () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const session = sessionWithJournal();
+    for (const command of drawProgram(hashFamily, { seed, extensions: true }).steps.flat()) session.call(...command);
+    for (const store of [session.store, replayed(session.journal.frames), replayed(session.store.dump())]) {
+      const { entries, expiries, fieldExpiryKeys } = store.database("main").keyspace;
+      for (const key of expiries.keys()) assert.ok(entries.has(key), `seed ${seed}: what expires is there: ${key}`);
+      const expiring = new Set<string>();
+      for (const [key, value] of entries.entries()) {
+        if (!(value instanceof HashValue)) continue;
+        assert.ok(value.size > 0, `seed ${seed}: there is no empty hash: ${key}`);
+        if (value.hasExpiries) expiring.add(key);
+      }
+      assert.deepEqual(new Set(fieldExpiryKeys.keys()), expiring, `seed ${seed}`);
+    }
+  }
 });
 
 const NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", ""];
