@@ -11,7 +11,7 @@
 import type { Bytes } from "../kernel/bytes.ts";
 import { replyTooLarge } from "../store/errors.ts";
 import type { Reply } from "../store/mod.ts";
-import { isExact, jsonCommandError, jsonScalar, printJson, textOf } from "./reply-json.ts";
+import { isExact, jsonError, jsonScalar, printJson, textOf } from "./reply-json.ts";
 
 const OK_RESULT = '{"result":"OK"}';
 
@@ -22,7 +22,7 @@ export function base64Result(reply: Reply, bytesMax: number): Bytes {
     if (Buffer.isBuffer(reply)) {
       if (reply.length === 2 && reply.latin1Slice() === "OK") return OK_RESULT;
     } else if ("kind" in reply) {
-      if (reply.kind === "error") return jsonCommandError(reply.error);
+      if (reply.kind === "error") return jsonError(reply.error);
       if (reply.kind === "simple" && reply.text === "OK") return OK_RESULT;
     }
   }

@@ -1,22 +1,25 @@
 /**
  * Replies as JSON: `{"result": …}` or `{"error": …}` (spec: store 1.3).
  *
- * The text is made as bytes (a string of code units 0-255 that are UTF-8), not
- * as text: what the store holds goes out without being decoded and encoded
- * again, and its length is the content length.
+ * The text is made as bytes (a string of code units 0-255), not as text: what
+ * the store holds goes out without being decoded and encoded again, and its
+ * length is the content length. `JSON.stringify` leaves code units from U+0080
+ * to U+00FF alone, so bytes that are UTF-8 stay UTF-8.
  *
  * (1) Only null, integers, strings and arrays occur: the clients know nothing
  *     else. Doubles are strings, maps and sets are flat arrays, and an integer
  *     beyond ±(2^53 - 1) is a string of its digits.
- * (2) Bytes that are no UTF-8 become U+FFFD.
+ * (2) Bytes that are no UTF-8 become U+FFFD. That is done once for a whole
+ *     text, by `utf8Of`: between two strings there is always ASCII, so no
+ *     sequence can run from one into the other. The printers leave it to their
+ *     caller.
  * (3) A text never grows beyond the budget it was given; a reply that would is
  *     answered with an error.
  */
-
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bytesFromText } from "../kernel/bytes.ts";
 import { replyTooLarge } from "../store/errors.ts";
-import type { CommandError, Reply } from "../store/mod.ts";
+import type { Reply } from "../store/mod.ts";
 import { formatDouble } from "../store/structures/number-text.ts";
 import { itemsOf, type Place } from "./reply-items.ts";
 
@@ -33,23 +36,27 @@ export function jsonResult(reply: Reply, bytesMax: number): Bytes {
   if (reply === null) return NULL_RESULT;
   if (typeof reply === "object" && "kind" in reply) {
     if (reply.kind === "simple" && reply.text === "OK") return OK_RESULT;
-    if (reply.kind === "error") return jsonCommandError(reply.error);
+    if (reply.kind === "error") return jsonError(reply.error);
   }
   return `{"result":${printJson(reply, jsonScalar, bytesMax)}}`;
 }
 
-export function jsonCommandError(error: CommandError): Bytes {
-  return jsonError(error.text);
-}
-
 /** `{"error": text}`. The text may quote the caller's bytes. */
-export function jsonError(text: string): Bytes {
-  return `{"error":${quotedBytes(textBytes(text))}}`;
+export function jsonError({ text }: { readonly text: string }): Bytes {
+  return `{"error":${quoted(textBytes(text))}}`;
 }
 
 /** Texts quote what the caller sent, and upper case makes code units above 255 of some bytes. */
 export function textBytes(text: string): Bytes {
   return WIDE.test(text) ? bytesFromText(text) : text;
+}
+
+/** keeps (2) */
+export function utf8Of(bytes: Bytes): Bytes {
+  // The length in UTF-8 of a string of bytes is its own length only if all of them are ASCII.
+  if (Buffer.byteLength(bytes, "utf8") === bytes.length) return bytes;
+  const buffer = Buffer.from(bytes, "latin1");
+  return isUtf8(buffer) ? bytes : bytesFromText(buffer.utf8Slice());
 }
 
 /** A reply of any depth, its scalars printed by `printScalar`. keeps (3) */
@@ -87,12 +94,12 @@ function within(text: Bytes, bytesMax: number): Bytes {
 
 /** keeps (1) */
 export function jsonScalar(reply: Reply): Bytes {
-  if (typeof reply === "string") return quotedBytes(reply);
+  if (typeof reply === "string") return quoted(reply);
   if (typeof reply === "number" || typeof reply === "bigint") {
     return isExact(reply) ? String(reply) : `"${reply}"`;
   }
   if (reply === null) return "null";
-  if (Buffer.isBuffer(reply)) return quotedBuffer(reply);
+  if (Buffer.isBuffer(reply)) return quoted(reply.latin1Slice());
   if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
   switch (reply.kind) {
     case "nil array":
@@ -100,7 +107,7 @@ export function jsonScalar(reply: Reply): Bytes {
     case "boolean":
       return reply.value ? "1" : "0";
     default:
-      return quotedBytes(textOf(reply));
+      return quoted(textOf(reply));
   }
 }
 
@@ -124,29 +131,13 @@ export function textOf(reply: SpecialReply): Bytes {
   }
 }
 
-/** Printable ASCII that JSON takes as it is. */
-const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 /** Code units that are no bytes. */
 const WIDE = /[\u0100-\uffff]/;
-/** Up to here the pattern is faster than two calls into the runtime: bench/edge.bench.ts. */
-const SHORT_LENGTH_MAX = 16;
 
-/** Bytes as a JSON string, in quotes. keeps (2) */
-export function quotedBytes(bytes: Bytes): Bytes {
-  if (bytes.length <= SHORT_LENGTH_MAX && PLAIN.test(bytes)) return `"${bytes}"`;
-  // The UTF-8 length of a string of bytes is its length only if all of them are ASCII.
-  if (Buffer.byteLength(bytes, "utf8") === bytes.length) return quoted(bytes);
-  return quotedBuffer(Buffer.from(bytes, "latin1"));
-}
-
-function quotedBuffer(buffer: Buffer): Bytes {
-  return quoted(isUtf8(buffer) ? buffer.latin1Slice() : bytesFromText(buffer.utf8Slice()));
-}
-
-/** `JSON.stringify` leaves code units from U+0080 to U+00FF alone, so bytes that are UTF-8 stay UTF-8. */
-function quoted(utf8: Bytes): Bytes {
+/** Of one-byte strings this is faster than to look whether quotes alone would do: bench/edge.bench.ts. */
+function quoted(bytes: Bytes): Bytes {
   try {
-    return JSON.stringify(utf8);
+    return JSON.stringify(bytes);
   } catch (error) {
     // The longest string that V8 makes has 2^29 - 24 characters; a value of control characters grows sixfold.
     if (error instanceof RangeError) throw replyTooLarge;

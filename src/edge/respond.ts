@@ -5,7 +5,7 @@
  */
 import type { FailureKind, RequestFailure } from "./errors.ts";
 import type { HttpReply } from "./handler.ts";
-import { jsonError } from "./reply-json.ts";
+import { jsonError, utf8Of } from "./reply-json.ts";
 
 const statusByKind: Record<FailureKind, number> = {
   "bad request": 400,
@@ -37,7 +37,7 @@ export function failureReply(failure: RequestFailure, extraHeaders: readonly str
   return {
     status: statusOf(failure.kind),
     headers: [...extraHeaders, "Content-Type", "application/json", ...failure.headers],
-    body: jsonError(failure.text),
+    body: utf8Of(jsonError(failure)),
     bodyIsBytes: true,
   };
 }

@@ -10,7 +10,7 @@ import { resp2WithBase64, unknownResponseFormat } from "./errors.ts";
 import type { RequestHead } from "./handler.ts";
 import { HeaderSet, headerSpellings, unprefixedHeader } from "./names.ts";
 import { base64Result } from "./reply-base64.ts";
-import { jsonCommandError, jsonResult } from "./reply-json.ts";
+import { jsonError, jsonResult, utf8Of } from "./reply-json.ts";
 import { resp2Result, respError } from "./reply-resp.ts";
 
 /** A form of answering: how one reply is printed, and how several are put together. */
@@ -22,9 +22,18 @@ export interface ReplyFormat {
   /** Throws `replyTooLarge`. */
   result(reply: Reply, bytesMax: number): Bytes;
   error(error: CommandError): Bytes;
+  /** What is left to do to the whole body. */
+  finish(body: Bytes): Bytes;
 }
 
-const list = { contentType: "application/json", open: "[", separator: ",", close: "]", error: jsonCommandError };
+const list = {
+  contentType: "application/json",
+  open: "[",
+  separator: ",",
+  close: "]",
+  error: jsonError,
+  finish: utf8Of,
+};
 export const jsonFormat: ReplyFormat = { ...list, result: jsonResult };
 export const base64Format: ReplyFormat = { ...list, result: base64Result };
 /** Several replies follow each other as they would over TCP. */
@@ -35,6 +44,7 @@ export const resp2Format: ReplyFormat = {
   close: "",
   result: resp2Result,
   error: respError,
+  finish: (body) => body,
 };
 
 export interface StoreHead {

@@ -212,13 +212,13 @@ function commandAnswer({ format, replyBytesMax }: StoreCall, reply: Reply): Answ
   let error = findError(reply);
   if (error === undefined) {
     try {
-      return { status: 200, contentType, body: format.result(reply, replyBytesMax) };
+      return { status: 200, contentType, body: format.finish(format.result(reply, replyBytesMax)) };
     } catch (thrown) {
       if (!(thrown instanceof CommandError)) throw thrown;
       error = thrown;
     }
   }
-  return { status: COMMAND_FAILED_STATUS, contentType, body: format.error(error) };
+  return { status: COMMAND_FAILED_STATUS, contentType, body: format.finish(format.error(error)) };
 }
 
 const emptyPipelineCommand = errorReply(new CommandError("ERR empty pipeline command"));
@@ -267,7 +267,7 @@ function batchAnswer(call: StoreCall, format: ReplyFormat, replies: readonly Rep
       body += format.error(thrown);
     }
   }
-  return { status: 200, contentType: format.contentType, body: body + format.close };
+  return { status: 200, contentType: format.contentType, body: format.finish(body + format.close) };
 }
 
 /** A5 and A6 */

@@ -67,7 +67,7 @@ const refused: [string, string][] = [
 
 for (const [name, bytes] of refused) {
   test(`S-02: ${name}: refused, and what follows is not answered`, async () => {
-    await using server = await startServer();
+    await using server = await startServer({ limits: { refusedMs: 50 } });
 
     const answer = await server.raw(bytes + PROBE);
 
