@@ -51,6 +51,27 @@ test("a task that asks for another within the jump sees it run in the same jump"
   assert.deepEqual(ran, ["tick@100", "tick@200", "tick@300"]);
 });
 
+test("housekeeping is run some thousand times in a long jump, the last time at its end, and then as before", async () => {
+  const { real, clock } = setUp();
+  const DAY_MS = 86_400_000;
+  let count = 0;
+  let lastMs = 0;
+  const sweep = (): void => {
+    count += 1;
+    lastMs = clock.monotonicMs();
+    clock.after(100, sweep);
+  };
+  clock.after(100, sweep);
+
+  await clock.advance(30 * DAY_MS);
+  assert.ok(count > 4_000 && count < 6_000, `${count} runs`);
+  assert.ok(lastMs > 30 * DAY_MS - 200, `the last at ${lastMs}`);
+
+  const before = count;
+  real.advance(1_000);
+  assert.ok(count - before >= 9, `${count - before} runs in a second after the jump`);
+});
+
 test("what a task starts and awaits goes on before the next task", async () => {
   const { clock, ran, note } = setUp();
   clock.after(1, () => {

@@ -10,6 +10,9 @@
  *     than real time took. So a task that asks for another within the span of
  *     a jump sees it run in the same jump.
  * (2) Time never goes back.
+ * (3) A task that asks for itself again within a second is housekeeping. In a
+ *     long jump it runs some thousand times, the last time at the end, and not
+ *     at each of its times: a month of sweeps would take minutes.
  */
 import { assert } from "./assert.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -21,6 +24,19 @@ interface Task {
   run(): void;
 }
 
+interface Jump {
+  /** What it runs right now. */
+  running: (() => void) | undefined;
+  /** When it ends, in `monotonicMs`. */
+  readonly endMs: number;
+  /** How far apart housekeeping is run (3). */
+  readonly strideMs: number;
+}
+
+/** Housekeeping (3): what repeats itself more often than this, and how often it runs in one jump. */
+const HOUSEKEEPING_MS_MAX = 1_000;
+const HOUSEKEEPING_RUNS_MAX = 5_000;
+
 /** The wall clock may step while we sleep, so it is read again at least this often. */
 const SLEEP_MS_MAX = 1_000;
 
@@ -31,6 +47,8 @@ export class TravelClock implements Clock {
   #tasks: Task[] = [];
   #disarm: () => void = () => {};
   #jumps: Promise<void> = Promise.resolve();
+  /** The one that is under way. */
+  #jump: Jump | undefined;
 
   constructor(real: Clock = systemClock) {
     this.#real = real;
@@ -49,7 +67,7 @@ export class TravelClock implements Clock {
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const dueMs = this.monotonicMs() + delayMs;
+    const dueMs = this.monotonicMs() + this.#stretched(delayMs, task);
     return this.#add({ remainingMs: () => dueMs - this.monotonicMs(), run: task });
   }
 
@@ -59,12 +77,18 @@ export class TravelClock implements Clock {
    */
   advance(ms: number): Promise<void> {
     assert(Number.isFinite(ms) && ms >= 0, "a jump in time is a finite number of milliseconds, not below zero"); // keeps (2)
-    this.#jumps = this.#jumps.then(() => this.#jump(ms));
+    this.#jumps = this.#jumps.then(() => this.#runJump(ms));
     return this.#jumps;
   }
 
-  async #jump(ms: number): Promise<void> {
+  async #runJump(ms: number): Promise<void> {
     let leftMs = ms;
+    const jump: Jump = {
+      running: undefined,
+      endMs: this.monotonicMs() + ms,
+      strideMs: ms / HOUSEKEEPING_RUNS_MAX,
+    };
+    this.#jump = jump;
     await settle();
     for (;;) {
       const task = this.#next();
@@ -74,11 +98,22 @@ export class TravelClock implements Clock {
       this.#jumpedMs += waitMs;
       leftMs -= waitMs;
       this.#remove(task);
+      jump.running = task.run;
       task.run();
+      jump.running = undefined;
       await settle();
     }
+    this.#jump = undefined;
     this.#jumpedMs += leftMs;
     this.#arm();
+  }
+
+  /** keeps (3) */
+  #stretched(delayMs: number, task: () => void): number {
+    const jump = this.#jump;
+    if (jump === undefined || jump.running !== task || delayMs >= HOUSEKEEPING_MS_MAX) return delayMs;
+    const leftMs = jump.endMs - this.monotonicMs();
+    return Math.max(delayMs, Math.min(jump.strideMs, leftMs));
   }
 
   #add(task: Task): () => void {

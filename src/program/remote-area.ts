@@ -38,6 +38,7 @@ export class RemoteArea implements AreaDoor {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (fault: Error) => void }>();
   #count = 0;
+  #hasEnded = false;
 
   /** `onBeat` is called for every message, each a sign of life. */
   constructor(worker: Worker, events: AreaEvents, onBeat: () => void) {
@@ -88,6 +89,7 @@ export class RemoteArea implements AreaDoor {
   }
 
   #ask<Value>(method: keyof AreaDoor, argument?: unknown): Promise<Value> {
+    if (this.#hasEnded) return Promise.reject(threadEnded());
     this.#count += 1;
     const question: Question = { kind: "question", id: this.#count, method, argument };
     return new Promise((resolve, reject) => {
@@ -104,9 +106,14 @@ export class RemoteArea implements AreaDoor {
   }
 
   #abandon(): void {
-    for (const { reject } of this.#waiting.values()) reject(new Error("The thread of the area has ended"));
+    this.#hasEnded = true;
+    for (const { reject } of this.#waiting.values()) reject(threadEnded());
     this.#waiting.clear();
   }
+}
+
+function threadEnded(): Error {
+  return new Error("The thread of the area has ended");
 }
 
 /** The thread's end: events that are told to main. */

@@ -138,14 +138,16 @@ export class Server implements SlotEvents {
     if (this.#isCrashing) return;
     this.#isCrashing = true;
     const { onCrash } = this.#options;
-    const cancel = systemClock.after(CRASH_CLOSE_MS, onCrash);
-    this.close(CRASH_CLOSE_MS / 2).then(
-      () => {
-        cancel();
-        onCrash();
-      },
-      () => {},
-    );
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      cancel();
+      onCrash();
+    };
+    const cancel = systemClock.after(CRASH_CLOSE_MS, end);
+    // What cannot be closed in a crash is no news.
+    this.close(CRASH_CLOSE_MS / 2).then(end, end);
   }
 
   async #decide(directory: DataDirectory): Promise<Decided> {

@@ -1,0 +1,162 @@
+/** The admin port of the real program: health, metrics, databases at run time, reset; and snapshots, which it shows. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+
+const timeout = 60_000;
+
+function temporaryDirectory(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function adminTokenOf(program: RunningProgram): string {
+  return /^# admin: \S+ token (\S+)$/m.exec(program.output)?.[1] ?? "";
+}
+
+interface Answer {
+  status: number;
+  json: { [key: string]: unknown };
+}
+
+async function admin(program: RunningProgram, line: string, body?: unknown): Promise<Answer> {
+  const [method = "", path = ""] = line.split(" ");
+  const reply = await fetch(`${program.adminUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminTokenOf(program)}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: reply.status, json: (await reply.json()) as Answer["json"] };
+}
+
+async function command(program: RunningProgram, token: unknown, words: readonly unknown[]): Promise<unknown> {
+  const headers = { authorization: `Bearer ${String(token)}` };
+  return (await fetch(program.storeUrl, { method: "POST", headers, body: JSON.stringify(words) })).json();
+}
+
+const refused = { error: "WRONGPASS invalid or missing auth token" };
+
+test("databases are made, reset and removed at run time, and stay so", { timeout }, async (context) => {
+  const args = ["--data-dir", temporaryDirectory(context)];
+  await using first = await startProgram("serve", { args });
+
+  const made = await admin(first, "POST /v1/databases", { name: "second" });
+  assert.equal(made.status, 201);
+  const { token, readOnlyToken } = made.json;
+  assert.deepEqual(await command(first, token, ["SET", "a", "1"]), { result: "OK" });
+  assert.deepEqual(await command(first, readOnlyToken, ["GET", "a"]), { result: "1" });
+  assert.deepEqual(await command(first, first.storeToken, ["GET", "a"]), { result: null });
+
+  const reset = await admin(first, "POST /v1/databases/second/reset-password");
+  assert.equal(reset.status, 200);
+  assert.deepEqual(await command(first, token, ["GET", "a"]), refused);
+  assert.deepEqual(await command(first, readOnlyToken, ["GET", "a"]), refused);
+  assert.deepEqual(await command(first, reset.json["token"], ["GET", "a"]), { result: "1" });
+
+  assert.equal((await admin(first, "POST /v1/databases", { name: "third" })).status, 201);
+  assert.equal((await admin(first, "DELETE /v1/databases/third")).status, 200);
+  assert.equal((await first.stop()).code, 0);
+
+  await using second = await startProgram("serve", { args });
+  assert.deepEqual(await command(second, reset.json["token"], ["GET", "a"]), { result: "1" });
+  assert.deepEqual(await command(second, token, ["GET", "a"]), refused);
+  const databases = await fetch(`${second.adminUrl}/v1/databases`, {
+    headers: { authorization: `Bearer ${adminTokenOf(first)}` },
+  });
+  assert.deepEqual(await databases.json(), {
+    databases: [
+      { name: "main", source: "data directory" },
+      { name: "second", source: "data directory" },
+    ],
+  });
+});
+
+test("dev: reset empties every area, and needs the admin token", { timeout }, async () => {
+  await using program = await startProgram("dev", { args: ["--threads", "per-area"] });
+  await command(program, "dev", ["SET", "a", "1"]);
+
+  assert.equal((await fetch(`${program.adminUrl}/reset`, { method: "POST" })).status, 401);
+  assert.deepEqual(await command(program, "dev", ["GET", "a"]), { result: "1" });
+
+  assert.deepEqual(await admin(program, "POST /reset"), { status: 200, json: { status: "reset" } });
+  assert.deepEqual(await command(program, "dev", ["GET", "a"]), { result: null });
+});
+
+test("health, version and metrics need no token; metrics are Prometheus text of every thread", {
+  timeout,
+}, async (context) => {
+  await using program = await startProgram("serve", { args: ["--data-dir", temporaryDirectory(context)] });
+  await command(program, program.storeToken, ["SET", "a", "1"]);
+  await command(program, program.storeToken, ["INCRBY", "a", "x"]);
+  const get = async (path: string): Promise<string> => (await fetch(`${program.adminUrl}${path}`)).text();
+
+  assert.equal(await get("/health/live"), '{"status":"live"}');
+  assert.equal(
+    await get("/health/ready"),
+    '{"status":"ready","areas":{"store":"serving","messaging":"serving","vector":"serving"},"reasons":[]}',
+  );
+  assert.match(await get("/version"), /^\{"version":"[\d.]+","node":"[\d.]+","formats":\{"data":\d+,"tokens":\d+\}\}$/);
+
+  const metrics = await get("/metrics");
+  const line = /^(# (HELP|TYPE) [a-z\d_]+ .+|[a-z\d_]+(\{([a-z]+="[^"\n]*",?)+\})? [-+]?(\d+(\.\d+)?(e[-+]?\d+)?|Inf))$/;
+  for (const each of metrics.trimEnd().split("\n")) assert.match(each, line);
+  for (const wanted of [
+    'larder_http_requests_total{area="store",route="A2 /",status="200"} 1',
+    'larder_http_requests_total{area="store",route="A2 /",status="400"} 1',
+    'larder_http_request_duration_seconds_count{area="store",route="A2 /"} 2',
+    'larder_store_commands_total{area="store",command="set",outcome="ok"} 1',
+    'larder_store_commands_total{area="store",command="incrby",outcome="failed"} 1',
+    'larder_store_keys{area="store",database="main"} 1',
+  ]) {
+    assert.ok(metrics.includes(`${wanted}\n`), wanted);
+  }
+  for (const wanted of [
+    /^larder_journal_fsync_seconds_count\{area="store"\} \d+$/m,
+    /^larder_journal_unsynced_bytes\{area="store"\} \d+$/m,
+    /^larder_replay_seconds\{area="store"\} [\d.]+$/m,
+    /^larder_event_loop_delay_p99_seconds\{area="(main|store|vector|messaging)"\} [\d.e-]+$/m,
+    /^larder_gc_pause_seconds_count\{area="\w+",kind="minor"\} \d+$/m,
+    /^larder_heap_used_bytes\{area="vector"\} \d+$/m,
+    /^process_resident_memory_bytes\{area="main"\} \d+$/m,
+  ]) {
+    assert.match(metrics, wanted);
+  }
+});
+
+test("enough writes make a snapshot in a process of its own, from which the next start recovers", {
+  timeout,
+}, async (context) => {
+  const directory = temporaryDirectory(context);
+  const args = ["--data-dir", directory];
+  await using first = await startProgram("serve", { args });
+  const value = "v".repeat(1_000_000);
+  for (let round = 0; round < 8; round += 1) {
+    const commands = Array.from({ length: 9 }, (_, index) => ["SET", `key-${index}`, `${round}${value}`]);
+    const headers = { authorization: `Bearer ${first.storeToken}` };
+    const body = JSON.stringify(commands);
+    const reply = await fetch(`${first.storeUrl}/pipeline`, { method: "POST", headers, body });
+    assert.equal(reply.status, 200, await reply.text());
+  }
+
+  await first.untilPrinted(/"event":"snapshot written","area":"store"/);
+  await command(first, first.storeToken, ["SET", "after", "1"]);
+  assert.equal((await first.stop()).code, 0);
+  const names = readdirSync(join(directory, "store")).sort();
+  assert.deepEqual(names.filter((name) => !name.endsWith(".journal") && name !== "reserve").length, 1, names.join(" "));
+
+  const check = spawnProgram(["check", "--data-dir", directory]);
+  assert.equal((await check.ended).code, 0);
+  assert.match(
+    check.output,
+    /^configuration: good\nstore: \d+ frames in \d+ bytes to replay, snapshot \d+, \d+ segments, /,
+  );
+
+  await using second = await startProgram("serve", { args });
+  assert.deepEqual(await command(second, second.storeToken, ["DBSIZE"]), { result: 10 });
+  assert.deepEqual(await command(second, second.storeToken, ["GETRANGE", "key-8", "0", "1"]), { result: "7v" });
+  assert.deepEqual(await command(second, second.storeToken, ["GET", "after"]), { result: "1" });
+});

@@ -1,0 +1,16 @@
+"use strict";
+/*
+ * Loaded into the program with `--require` by tests that need what nobody can
+ * cause from outside. A request for one of these paths plants the fault in the
+ * thread that got it, before any handler of ours has seen the request.
+ */
+const { subscribe } = require("node:diagnostics_channel");
+
+subscribe("http.server.request.start", ({ request }) => {
+  if (request.url === "/planted-crash") {
+    process.nextTick(() => {
+      throw new Error("planted crash");
+    });
+  }
+  if (request.url === "/planted-rejection") void Promise.reject(new Error("planted rejection"));
+});

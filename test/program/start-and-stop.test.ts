@@ -1,0 +1,211 @@
+/** `larder serve` and `larder dev` from outside: starts, refusals, stops. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { anyPorts, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+
+const oldNode = fileURLToPath(new URL("old-node.cjs", import.meta.url));
+
+function temporaryDirectory(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function command(program: RunningProgram, words: readonly string[]): Promise<unknown> {
+  const reply = await fetch(program.storeUrl, {
+    method: "POST",
+    headers: { authorization: `Bearer ${program.storeToken}` },
+    body: JSON.stringify(words),
+  });
+  return reply.json();
+}
+
+/** No start, stop or refusal here takes longer. */
+const timeout = 30_000;
+
+test("serve: tokens are printed once and kept for their owner alone; data outlives a stop", {
+  timeout,
+}, async (context) => {
+  const cwd = temporaryDirectory(context);
+
+  await using first = await startProgram("serve", { cwd });
+  assert.match(first.output, /running at http:\/\/127\.0\.0\.1:\d+ /);
+  assert.match(first.environment["UPSTASH_REDIS_REST_TOKEN"] ?? "", /^[A-Za-z0-9]{43}$/);
+  assert.deepEqual(await command(first, ["SET", "key", "value"]), { result: "OK" });
+  assert.deepEqual(await first.stop(), { code: 0, signal: null });
+
+  const tokensPath = join(cwd, "larder-data", "tokens.json");
+  assert.equal(statSync(tokensPath).mode & 0o777, 0o600);
+  assert.equal(statSync(join(cwd, "larder-data")).mode & 0o777, 0o700);
+
+  await using second = await startProgram("serve", { cwd });
+  assert.equal(second.environment["UPSTASH_REDIS_REST_TOKEN"], undefined);
+  assert.match(second.output, /^# UPSTASH_REDIS_REST_TOKEN: in .*tokens\.json$/m);
+  assert.equal(second.storeToken, first.storeToken);
+  assert.ok(!second.output.includes(first.storeToken) && !second.log.includes(first.storeToken));
+  assert.deepEqual(await command(second, ["GET", "key"]), { result: "value" });
+  assert.deepEqual(await second.stop(), { code: 0, signal: null });
+});
+
+test("S-08: a second process on one data directory is refused in a sentence", { timeout }, async (context) => {
+  const directory = join(temporaryDirectory(context), "data");
+  await using first = await startProgram("serve", { args: ["--data-dir", directory] });
+
+  const second = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
+
+  assert.deepEqual(await second.ended, { code: 1, signal: null });
+  assert.equal(second.output, "");
+  assert.equal(
+    second.log,
+    `larder: The data directory ${directory} is in use by another larder. Stop that one or choose another directory\n`,
+  );
+  assert.deepEqual(await command(first, ["PING"]), { result: "PONG" });
+});
+
+test("dev: well-known tokens, nothing on disk, SIGINT stops it", { timeout }, async (context) => {
+  const cwd = temporaryDirectory(context);
+  await using program = await startProgram("dev", { cwd });
+
+  assert.equal(program.storeToken, "dev");
+  assert.equal(program.storeReadOnlyToken, "dev-readonly");
+  assert.deepEqual(await command(program, ["SET", "key", "value"]), { result: "OK" });
+  process.kill(program.pid, "SIGINT");
+
+  assert.deepEqual(await program.ended, { code: 0, signal: null });
+  assert.deepEqual(readdirSync(cwd), []);
+});
+
+const refusals: readonly (readonly [words: string, code: number, sentence: RegExp])[] = [
+  ["serve --hots ::1", 2, /^larder: Unknown flag --hots: larder --help lists the settings\n$/],
+  ["serve --store-port 70000", 2, /^larder: --store-port: "70000" is not a port from 0 to 65535\n$/],
+  [
+    "dev --host 0.0.0.0 --admin-port 0",
+    2,
+    /^(larder: The [a-z ]+ of larder dev is well known and refused on 0\.0\.0\.0, which other machines may reach: set LARDER_[A-Z_]+, or use --host 127\.0\.0\.1\n){8}$/,
+  ],
+  ["dev --host 192.0.2.1 --store-port 0", 2, /refused on 192\.0\.2\.1/],
+  ["dev --admin-host 127.0.0.255 --admin-port 1 --host 127.0.0.300", 2, /^larder: --host: "127\.0\.0\.300" is not/],
+];
+
+for (const [words, code, sentence] of refusals) {
+  test(`refused with ${code}: larder ${words}`, { timeout }, async () => {
+    const program = spawnProgram(words.split(" "));
+    assert.deepEqual(await program.ended, { code, signal: null });
+    assert.equal(program.output, "");
+    assert.match(program.log, sentence);
+  });
+}
+
+test("a port in use, and a data directory that is none, are refused in a sentence that names the remedy", {
+  timeout,
+}, async (context) => {
+  await using first = await startProgram("dev");
+  const { port } = new URL(first.storeUrl);
+  const file = join(temporaryDirectory(context), "file");
+  writeFileSync(file, "");
+
+  const busy = spawnProgram(["serve", "--store-port", port, "--threads", "per-area", "--data-dir", `${file}-d`], {
+    env: { LARDER_ADMIN_PORT: "0", LARDER_VECTOR_PORT: "0", LARDER_MESSAGING_PORT: "0" },
+  });
+  const noDirectory = spawnProgram(["serve", "--data-dir", file], { env: anyPorts });
+
+  assert.deepEqual(await busy.ended, { code: 1, signal: null });
+  assert.equal(
+    busy.log,
+    `larder: Port ${port} on 127.0.0.1 is in use: stop the program that uses it, or choose another with --store-port\n`,
+  );
+  assert.deepEqual(await noDirectory.ended, { code: 1, signal: null });
+  assert.equal(
+    noDirectory.log,
+    `larder: The data directory ${file} is not a directory: choose another with --data-dir\n`,
+  );
+});
+
+test("a stop waits for what is being answered, is not ready meanwhile, and a second signal ends it at once", {
+  timeout,
+}, async () => {
+  await using program = await startProgram("dev");
+  const { port } = new URL(program.storeUrl);
+  const socket = connect(Number(port), "127.0.0.1");
+  await once(socket, "connect");
+  // The head of a request whose body never ends.
+  socket.on("error", () => {});
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 9\r\n\r\n[");
+  assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
+
+  process.kill(program.pid, "SIGTERM");
+  await program.untilPrinted(/"event":"stopping"/);
+  const ready = await fetch(`${program.adminUrl}/health/ready`);
+  assert.equal(ready.status, 503);
+  assert.match(await ready.text(), /store is draining/);
+
+  process.kill(program.pid, "SIGINT");
+  assert.deepEqual(await program.ended, { code: 130, signal: null });
+  socket.destroy();
+});
+
+test("a request that is being answered when the signal comes gets its answer", { timeout }, async () => {
+  await using program = await startProgram("dev");
+  const { port } = new URL(program.storeUrl);
+  const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 8\r\n\r\n[");
+  let answer = "";
+  socket.on("data", (text: string) => {
+    answer += text;
+  });
+  assert.equal((await fetch(`${program.adminUrl}/health/live`)).status, 200);
+
+  process.kill(program.pid, "SIGTERM");
+  await program.untilPrinted(/"event":"stopping"/);
+  socket.write('"PING"]');
+
+  assert.deepEqual(await program.ended, { code: 0, signal: null });
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"result":"PONG"\}$/);
+});
+
+test("one port: the areas below their prefixes, in one thread", { timeout }, async (context) => {
+  await using program = await startProgram("serve", {
+    args: ["--port", "0", "--data-dir", temporaryDirectory(context)],
+  });
+  const { port } = new URL(program.storeUrl);
+
+  assert.equal(program.storeUrl, `http://127.0.0.1:${port}/store`);
+  assert.equal(program.environment["QSTASH_URL"], `http://127.0.0.1:${port}/messaging`);
+  const headers = { authorization: `Bearer ${program.storeToken}` };
+  const set = await fetch(`${program.storeUrl}/set/a/b`, { headers });
+  assert.deepEqual(await set.json(), { result: "OK" });
+  assert.equal((await fetch(`http://127.0.0.1:${port}/vector/info`, { headers })).status, 503);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/`, { headers })).status, 404);
+});
+
+test("on an old Node a checkout runs itself under the Node that it brought", { timeout }, async () => {
+  await using program = await startProgram("dev", { env: { NODE_OPTIONS: `--require=${oldNode}` } });
+  assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
+  assert.deepEqual(await program.stop(), { code: 0, signal: null });
+
+  const refused = spawnProgram(["serve", "--hots"], { env: { NODE_OPTIONS: `--require=${oldNode}` } });
+  assert.deepEqual(await refused.ended, { code: 2, signal: null });
+});
+
+test("the server ends when the process that runs it under the newer Node is killed", { timeout }, async () => {
+  await using program = await startProgram("dev", { env: { NODE_OPTIONS: `--require=${oldNode}` } });
+  // Both ends of the pipes are the child's: they close when it is gone.
+  assert.deepEqual(await program.kill(), { code: null, signal: "SIGKILL" });
+  await program.untilPrinted(/"event":"stopped"/);
+});
+
+test("help and version are printed on stdout", { timeout }, async () => {
+  const version = spawnProgram(["--version"]);
+  const help = spawnProgram(["serve", "--help"]);
+  assert.deepEqual(await version.ended, { code: 0, signal: null });
+  assert.deepEqual(await help.ended, { code: 0, signal: null });
+  const { version: number } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  assert.equal(version.output, `larder ${number}\n`);
+  assert.match(help.output, /--data-dir <path>/);
+});
