@@ -1,7 +1,7 @@
 /**
- * How many bytes of bodies the listeners may hold at once, all connections
- * together (threats A-13). One connection cannot use it up for long: a body
- * has a limit of its own and must arrive in time.
+ * How many bytes of bodies and large replies the listeners of a thread may hold
+ * at once, all connections together (threats A-13). No connection uses it up
+ * for long: bodies must arrive, and replies be taken, in time.
  */
 export class ByteBudget {
   readonly #max: number;
@@ -20,11 +20,6 @@ export class ByteBudget {
     if (this.#used + bytes > this.#max) return false;
     this.#used += bytes;
     return true;
-  }
-
-  /** Counts bytes that are there already (a reply), so that less is let in meanwhile. */
-  takeAnyway(bytes: number): void {
-    this.#used += bytes;
   }
 
   release(bytes: number): void {

@@ -93,6 +93,11 @@ function reply(body: string): HttpReply {
   return { status: 200, headers: ["Content-Type", "text/plain"], body, route: "test" };
 }
 
+/** Resolves when the listener has so many requests open. */
+async function untilOpen(listener: Listener, count: number): Promise<void> {
+  while (listener.openRequestCount !== count) await new Promise((resolve) => setImmediate(resolve));
+}
+
 const get = (path: string, more = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
 const post = (path: string, body: string, more = ""): string =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`;
@@ -281,7 +286,7 @@ test("a client that goes away in the middle of its body leaves nothing behind", 
 
   peer.socket.destroy();
 
-  while (bench.listener.openRequestCount !== 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilOpen(bench.listener, 0);
   assert.equal(bench.budget.usedBytes, 0);
   assert.equal(calls, 0);
 });
@@ -411,7 +416,7 @@ test("close lets requests finish, closes their connections and takes no new ones
   const bench = await start(context, () => slow.promise);
   const idle = bench.open();
   const busy = bench.open().send(get("/slow"));
-  while (bench.listener.openRequestCount !== 1) await new Promise((resolve) => setImmediate(resolve));
+  await untilOpen(bench.listener, 1);
 
   const closed = bench.listener.close(60_000);
   slow.open(reply("done"));
@@ -425,7 +430,7 @@ test("close lets requests finish, closes their connections and takes no new ones
 test("close ends what does not finish when its grace is over", async (context) => {
   const bench = await start(context, () => new Promise<HttpReply>(() => {}));
   const peer = bench.open().send(get("/never"));
-  while (bench.listener.openRequestCount !== 1) await new Promise((resolve) => setImmediate(resolve));
+  await untilOpen(bench.listener, 1);
 
   await bench.listener.close(10);
 
@@ -454,7 +459,7 @@ test("a stream sends what it is given and learns once that its peer has gone", a
   await peer.until(/data: \xc3\xa9\n\n/);
   peer.socket.destroy();
 
-  while (bench.listener.openRequestCount !== 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilOpen(bench.listener, 0);
   assert.equal(goneCount, 1);
   assert.equal(bench.observations[0]?.route, "stream");
 });
@@ -487,16 +492,49 @@ test("a stream ends when the server drains, and by itself", async (context) => {
 
 test("S-01: a peer that does not read its reply is cut off", async (context) => {
   const large = { ...reply("x".repeat(32 * 1024 * 1024)), bodyIsBytes: true };
-  const bench = await start(context, () => large, { limits: { stalledTimeoutMs: 50 } });
+  const bench = await start(context, () => large, { limits: { stalledTimeoutMs: 50 }, budgetBytes: 1_000_000_000 });
   const peer = bench.open();
   peer.socket.pause();
   peer.send(get("/"));
   while (bench.budget.usedBytes !== large.body.length) await new Promise((resolve) => setImmediate(resolve));
 
-  while (bench.listener.openRequestCount !== 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilOpen(bench.listener, 0);
 
   assert.equal(bench.budget.usedBytes, 0);
   peer.socket.destroy();
+});
+
+test("a connection with too much unread is not handled further until its peer reads", async (context) => {
+  let handledCount = 0;
+  const bench = await start(
+    context,
+    () => {
+      handledCount += 1;
+      return { ...reply("x".repeat(4 * 1024 * 1024)), bodyIsBytes: true };
+    },
+    { limits: { bytesPerConnectionMax: 10 * 1024 * 1024 }, budgetBytes: 1024 * 1024 * 1024 },
+  );
+  const peer = bench.open();
+  peer.socket.pause();
+  peer.send(get("/").repeat(20));
+  await untilOpen(bench.listener, 20);
+  assert.equal(handledCount, 3);
+
+  peer.socket.removeAllListeners("data").resume();
+
+  await untilOpen(bench.listener, 0);
+  assert.equal(handledCount, 20);
+  assert.equal(bench.budget.usedBytes, 0);
+  peer.socket.destroy();
+});
+
+test("a large reply that there is no room for is 503, a small one goes out", async (context) => {
+  const bench = await start(context, ({ target }) => reply("x".repeat(Number(target.slice(1)))), {
+    budgetBytes: 100_000,
+  });
+  assert.match(await bench.open().send(get("/100001", "Connection: close\r\n")).untilClosed(), /^HTTP\/1\.1 503 /);
+  assert.match(await bench.open().send(get("/99999", "Connection: close\r\n")).untilClosed(), /^HTTP\/1\.1 200 /);
+  assert.equal(bench.budget.usedBytes, 0);
 });
 
 test("S-01: headers and bodies that drip are cut off with 408", async (context) => {

@@ -52,6 +52,8 @@ export interface ListenerLimits {
   /** Unanswered requests, all together and of one connection (HTTP pipelining). */
   readonly requestsMax: number;
   readonly requestsPerConnectionMax: number;
+  /** Bodies and large replies of one connection; while it has more, its next request waits. */
+  readonly bytesPerConnectionMax: number;
   /** How long, and how many bytes, a client may go on sending a body that was refused. */
   readonly refusedMs: number;
   readonly refusedBytesMax: number;
@@ -66,11 +68,12 @@ export const defaultLimits: ListenerLimits = {
   connectionsMax: 10_000,
   requestsMax: 20_000,
   requestsPerConnectionMax: 1_000,
+  bytesPerConnectionMax: 32 * 1024 * 1024,
   refusedMs: 2_000,
   refusedBytesMax: 16 * 1024 * 1024,
 };
 
-/** Bodies of all connections together, in one thread. */
+/** Bodies and large replies of all connections together, in one thread. */
 export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface ListenerOptions {
@@ -102,7 +105,7 @@ export interface Listener {
 
 /** Bodies above this, and those of unknown length, are read only when the area has nothing against the head. */
 const UNASKED_BYTES_MAX = 64 * 1024;
-/** Replies from here on count in the budget until the peer has taken them. */
+/** Replies from here on count in the budget until the peer has taken them; without room for it the caller gets 503. */
 const COUNTED_REPLY_BYTES_MIN = 64 * 1024;
 /** How often timeouts of connections are looked at. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -138,6 +141,8 @@ Object.defineProperty(FramedMessage.prototype, "headers", {
 interface Connection {
   /** Whole requests without a whole reply. */
   unansweredCount: number;
+  /** Bytes of its bodies and large replies. */
+  heldBytes: number;
   /** Requests that are not handled yet, in the order they came: one whose body is being read, and those behind it. */
   readonly waiting: Exchange[];
   /** A request was refused; whatever else comes is dropped. */
@@ -227,7 +232,7 @@ class HttpListener implements Listener {
   connectionOf(socket: Socket): Connection {
     let connection = this.connections.get(socket);
     if (connection === undefined) {
-      connection = { unansweredCount: 0, waiting: [], isBroken: false };
+      connection = { unansweredCount: 0, heldBytes: 0, waiting: [], isBroken: false };
       this.connections.set(socket, connection);
     }
     return connection;
@@ -379,14 +384,15 @@ class Exchange implements HttpRequest {
 
   #overload(): RequestFailure | undefined {
     const { limits, openRequestCount } = this.#listener;
+    const { unansweredCount, waiting } = this.#connection;
     const isOver =
-      openRequestCount > limits.requestsMax || this.#connection.unansweredCount >= limits.requestsPerConnectionMax;
+      openRequestCount > limits.requestsMax || unansweredCount + waiting.length >= limits.requestsPerConnectionMax;
     return isOver ? busy : undefined;
   }
 
   /** keeps (1) */
   #readBody(announcedBytes: number | undefined): void {
-    const { area, budget } = this.#listener.options;
+    const { area } = this.#listener.options;
     const bytesMax = area.bodyBytesMax(this.target);
     if (announcedBytes !== undefined && announcedBytes > bytesMax) {
       this.refuse(failureReply(requestTooLarge(bytesMax, announcedBytes)));
@@ -408,11 +414,8 @@ class Exchange implements HttpRequest {
     this.#message.on("data", (chunk: Buffer) => {
       const length = body.length + chunk.length;
       if (length > bytesMax) this.refuse(failureReply(requestTooLarge(bytesMax, length)));
-      else if (!budget.take(chunk.length)) this.refuse(failureReply(busy));
-      else {
-        this.#heldBytes += chunk.length;
-        body.add(chunk);
-      }
+      else if (this.#hasFullConnection() || !this.#hold(chunk.length)) this.refuse(failureReply(busy));
+      else body.add(chunk);
     });
     this.#message.on("end", () => {
       this.body = body.take();
@@ -420,22 +423,33 @@ class Exchange implements HttpRequest {
     });
   }
 
-  /** The request is whole. It is handled now, or behind those that came before it on this connection. keeps (3) */
+  /** The request is whole. It is handled now, or behind those that came before it on this connection. */
   #ready(): void {
     const { waiting } = this.#connection;
     this.#isBodyRead = true;
-    if (waiting.length === 0) {
+    if (waiting.length === 0 && !this.#hasFullConnection()) {
       this.#handle();
       return;
     }
     // A request with a body has its place already.
     if (!hasBody(this.#message.framing)) waiting.push(this);
+    this.#handleWaiting();
+  }
+
+  /** Handles what may be handled on this connection now. keeps (3) */
+  #handleWaiting(): void {
+    const { waiting } = this.#connection;
     while (waiting.length > 0) {
       const first = waiting[0] as Exchange;
-      if (!first.#isBodyRead) return;
+      if (!first.#isBodyRead || first.#hasFullConnection()) return;
       waiting.shift();
       first.#handle();
     }
+  }
+
+  /** Whether the other requests of the connection hold as much as one may. */
+  #hasFullConnection(): boolean {
+    return this.#connection.heldBytes - this.#heldBytes > this.#listener.limits.bytesPerConnectionMax;
   }
 
   #handle(): void {
@@ -481,14 +495,14 @@ class Exchange implements HttpRequest {
   #send(reply: HttpReply, isLast: boolean): void {
     const { status, body } = reply;
     const response = this.#response;
-    const headers = reply.headers.slice();
     const byteCount = bodyBytes(reply);
+    if (byteCount >= COUNTED_REPLY_BYTES_MIN && !this.#hold(byteCount)) {
+      this.#send({ ...failureReply(busy), ...(reply.route === undefined ? {} : { route: reply.route }) }, isLast);
+      return;
+    }
+    const headers = reply.headers.slice();
     if (status !== 204) headers.push("Content-Length", String(byteCount));
     if (isLast || this.#listener.isDraining) headers.push("Connection", "close"); // keeps (4)
-    if (byteCount >= COUNTED_REPLY_BYTES_MIN) {
-      this.#listener.options.budget.takeAnyway(byteCount);
-      this.#heldBytes += byteCount;
-    }
     response.writeHead(status, headers);
     response.end(body, encodingOf(reply));
     // The peer has not taken all of it: it may rest, but not for ever.
@@ -544,10 +558,20 @@ class Exchange implements HttpRequest {
     this.#listener.openRequestCount -= 1;
     this.#release();
     this.#endStream?.();
+    if (this.#connection.waiting.length > 0) this.#handleWaiting();
+  }
+
+  #hold(bytes: number): boolean {
+    if (!this.#listener.options.budget.take(bytes)) return false;
+    this.#heldBytes += bytes;
+    this.#connection.heldBytes += bytes;
+    return true;
   }
 
   #release(): void {
+    if (this.#heldBytes === 0) return;
     this.#listener.options.budget.release(this.#heldBytes);
+    this.#connection.heldBytes -= this.#heldBytes;
     this.#heldBytes = 0;
   }
 }

@@ -1,0 +1,133 @@
+/** The routes on an engine that is made up for each test: what has to wait, what is thrown, what is asked of it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { CommandError } from "../store/errors.ts";
+import { type Caller, type CommandRequest, type Database, type Reply, TransactionDiscarded } from "../store/mod.ts";
+import { errorReply, ok } from "../store/reply.ts";
+import { TokenTable } from "./auth.ts";
+import type { HttpReply, HttpRequest } from "./handler.ts";
+import { RateLimiter } from "./rate-limit.ts";
+import { StoreArea, type StoreAreaOptions, storeRoutes } from "./store-routes.ts";
+import { SyncTokens } from "./sync-token.ts";
+
+interface Engine {
+  command?(caller: Caller, request: CommandRequest): Reply | Promise<Reply>;
+  pipeline?(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]>;
+  transaction?(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]>;
+}
+
+function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreArea {
+  const tokens = new TokenTable(Buffer.alloc(32, 1));
+  tokens.add("token", { tenant: "main", access: "standard" });
+  return new StoreArea({
+    store: { database: () => engine as unknown as Database },
+    tokens,
+    syncTokens: new SyncTokens("boot"),
+    cors: true,
+    queryToken: true,
+    requestBytesMax: 1_000,
+    replyBytesMax: 100,
+    ...options,
+  });
+}
+
+function request(target: string, body: string, headers: readonly string[] = []): HttpRequest {
+  return {
+    method: "POST",
+    target,
+    header: () => undefined,
+    rawHeaders: ["Authorization", "Bearer token", ...headers],
+    body: Buffer.from(body),
+    remoteAddress: "10.0.0.7",
+    remotePort: 4_000,
+    id: "x-1",
+  };
+}
+
+test("a reply that is there at once is answered at once", () => {
+  const reply = area({ command: () => ok }).handle(request("/", '["PING"]'));
+  assert.ok(!(reply instanceof Promise));
+  assert.equal(reply.body, '{"result":"OK"}');
+  assert.equal(reply.route, "A2 /");
+});
+
+test("a reply that has to wait is answered when it comes, errors included", async () => {
+  const later = area({
+    command: async () => errorReply(new CommandError("ERR late")),
+    pipeline: async () => ["a", 1],
+    transaction: async () => [ok],
+  });
+  const command = await later.handle(request("/", '["PING"]'));
+  assert.deepEqual([command.status, command.body], [400, '{"error":"ERR late"}']);
+  const pipeline = await later.handle(request("/pipeline", '[["A"],[],["B"]]'));
+  assert.equal(pipeline.body, '[{"result":"a"},{"error":"ERR empty pipeline command"},{"result":1}]');
+  const transaction = await later.handle(request("/multi-exec", '[["A"]]'));
+  assert.equal(transaction.body, '[{"result":"OK"}]');
+});
+
+test("a discarded transaction is 400 with its first error, thrown at once or late", async () => {
+  const discarded = new TransactionDiscarded(new CommandError("ERR no"));
+  for (const engine of [
+    {
+      transaction: (): never => {
+        throw discarded;
+      },
+    },
+    { transaction: () => Promise.reject(discarded) },
+  ]) {
+    const reply = await area(engine).handle(request("/multi-exec", '[["A"]]'));
+    assert.deepEqual([reply.status, reply.body], [400, '{"error":"ERR no"}']);
+  }
+});
+
+test("a fault of the engine goes on to the transport", async () => {
+  const fault = new Error("bug");
+  const throwing = area({
+    command() {
+      throw fault;
+    },
+    pipeline: () => Promise.reject(fault),
+  });
+  assert.throws(() => throwing.handle(request("/", '["PING"]')), fault);
+  await assert.rejects(async () => throwing.handle(request("/pipeline", '[["PING"]]')), fault);
+});
+
+test("a late reply beyond the budget is an error", async () => {
+  const reply = await area({ command: async () => "x".repeat(200) }).handle(request("/", '["GET","k"]'));
+  assert.deepEqual([reply.status, reply.body], [400, '{"error":"ERR reply exceeds the maximum allowed size"}']);
+});
+
+test("the engine is told who asks and is given bytes", () => {
+  const seen: unknown[] = [];
+  const spy = area({
+    command({ access, transport, address }, words) {
+      seen.push(access, transport, address, words);
+      return ok;
+    },
+  });
+  spy.handle(request("/set/%FF?a=b&_token=x", "\u00e9"));
+  assert.deepEqual(seen, ["standard", "http", "10.0.0.7:4000", ["set", "\xff", "\xc3\xa9", "a", "b"]]);
+});
+
+test("a token that is refused, or has no rate left, does not reach the engine", () => {
+  const untouched = area({}, { limiter: new RateLimiter(new VirtualClock(), { perSecond: 1, burst: 0 }) });
+  const status = (sent: HttpRequest): number => (untouched.handle(sent) as HttpReply).status;
+  assert.equal(status({ ...request("/", '["PING"]'), rawHeaders: [] }), 401);
+  assert.equal(status(request("/", '["PING"]')), 429);
+});
+
+test("what the head tells is refused before the body is read", () => {
+  const early = area({});
+  assert.equal(early.refuseEarly(request("/", "")), undefined);
+  assert.equal(early.refuseEarly({ ...request("/", ""), rawHeaders: [] })?.status, 401);
+  assert.equal(early.refuseEarly({ ...request("/", ""), method: "DELETE" })?.status, 405);
+  assert.equal(early.refuseEarly({ ...request("/?_token=%", ""), rawHeaders: [] })?.status, 400);
+});
+
+test("each route has a rule of the interface and a template of its own", () => {
+  assert.deepEqual(
+    storeRoutes.map(({ rule, template }) => `${rule} ${template}`),
+    ["A1 /:command/*", "A2 /", "A3 /pipeline", "A4 /multi-exec", "A5 /monitor", "A6 /subscribe/*", "A6 /psubscribe/*"],
+  );
+});
