@@ -1,8 +1,9 @@
 /**
  * Who may come in: tokens, looked up without leaking anything about them.
  *
- * (1) No token is kept. A token stands in the table as its HMAC-SHA256 under a
- *     key that is drawn at start-up and known to nobody.
+ * (1) The table holds no token. A token stands in it as its HMAC-SHA256 under a
+ *     key that is drawn at start-up and known to nobody. Only the headers that
+ *     came lately, in the cache, hold tokens.
  * (2) The time of a look-up says nothing about the tokens in the table. The
  *     table is a Map from that digest to what the token opens. A caller who
  *     measures how far two digests agree learns nothing, because without the key
