@@ -16,6 +16,7 @@ import { TravelClock } from "./kernel/clock.travel.ts";
 import { type EnvironmentBlock, environmentOf } from "./program/env-block.ts";
 import { readVersion } from "./program/facts.ts";
 import { type RunSettings, readSettings } from "./program/read-settings.ts";
+import { StartRefusal } from "./program/refusal.ts";
 import { Server } from "./program/server.ts";
 import { formatFor, stderrLog } from "./program/stderr.ts";
 
@@ -58,10 +59,9 @@ export interface Larder {
 }
 
 /** A start that was refused because of its options or of the machine: the message says what to change. */
-export { StartRefusal } from "./program/refusal.ts";
+export { StartRefusal };
 
-import { StartRefusal } from "./program/refusal.ts";
-
+/** Names the options in a refusal, as a file is named there. */
 const OPTIONS = "start()";
 
 /** Starts a server and resolves when it serves. Rejects with a `StartRefusal` when options or machine do not allow it. */

@@ -61,7 +61,7 @@ export class AreaSlot implements AreaEvents {
       onDead: () => {
         // A recovery may take its time, and nobody is served meanwhile.
         if (this.#state === "opening") return;
-        this.#events.crashed(plan.area, "its thread has not answered for a minute");
+        this.#crashed("its thread has not answered for a minute");
         void worker.terminate();
       },
     });

@@ -98,7 +98,8 @@ export function parseTokensFile(path: string, text: string): KeptTokens {
 }
 
 /** True if others on this machine may read the file; false when there is none. */
-export function isReadableByOthers(path: string): boolean {
+export function isReadableByOthers(path: string | undefined): boolean {
+  if (path === undefined) return false;
   try {
     return (statSync(path).mode & 0o077) !== 0;
   } catch {

@@ -112,7 +112,7 @@ const values: readonly (readonly [words: string, name: string, value: unknown])[
   [
     "--max-request-size 100",
     "refused",
-    '--max-request-size: "100" is not a size from 1kb to 512mb, such as 512kb or 10mb',
+    '--max-request-size: "100" is not a size from 1kb to 128mb, such as 512kb or 10mb',
   ],
   ["--max-request-size 20MB", "requestBytesMax", 20_971_520],
   ["--daily-request-limit 10000", "requestsPerDayMax", 10_000],

@@ -22,7 +22,7 @@ import { Databases } from "./administration.ts";
 import { type AreaName, areaNames, type ListenPlan } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
-import { type DataDirectory, openDataDirectory } from "./data-directory.ts";
+import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
 import type { Addresses } from "./env-block.ts";
 import { defaultHeapBytes, fileFormats } from "./facts.ts";
 import { openListener, requestObserver } from "./listener.ts";
@@ -63,6 +63,7 @@ export class Server implements SlotEvents {
   readonly #metrics = new Metrics();
   readonly #observe = requestObserver(this.#metrics);
   readonly #slots: readonly AreaSlot[];
+  readonly #heapBytesMax: number;
   readonly #snapshots: Snapshots;
   readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
   #decided: Decided | undefined;
@@ -76,7 +77,8 @@ export class Server implements SlotEvents {
     const { settings } = options.run;
     this.#options = options;
     this.#slots = areaNames.map((name) => new AreaSlot(name, this));
-    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesMax: settings.heapBytesMax });
+    this.#heapBytesMax = settings.heapBytesMax ?? defaultHeapBytes();
+    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesMax: this.#heapBytesMax });
   }
 
   /** Resolves with the base addresses when every area serves. Rejects with a `StartRefusal` for the operator. */
@@ -151,6 +153,9 @@ export class Server implements SlotEvents {
   }
 
   async #decide(directory: DataDirectory): Promise<Decided> {
+    if (isReadableByOthers(directory.tokensPath)) {
+      this.#options.log.warn("others can read the file of tokens", { path: directory.tokensPath });
+    }
     const before = directory.readTokens();
     const { tenants, kept, problems } = resolveTenants(this.#options.run, before);
     if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
@@ -198,12 +203,11 @@ export class Server implements SlotEvents {
     const { settings } = run;
     const thread =
       settings.threads === "one" ? new AreaThread({ log, clock, onFatal: (fault) => this.fail(fault) }) : undefined;
-    const heapBytesMax = settings.heapBytesMax ?? defaultHeapBytes();
     await Promise.all(
       this.#slots.map(async (slot) => {
         const plan = planArea(slot.name, { run, tenants, logFormat, version });
         if (thread !== undefined) await slot.makeHere(plan, thread);
-        else slot.makeInWorker(plan, { entry: workerEntry, heapBytesMax, clock: systemClock });
+        else slot.makeInWorker(plan, { entry: workerEntry, heapBytesMax: this.#heapBytesMax, clock: systemClock });
       }),
     );
     const base = await this.#openOnePort();

@@ -55,8 +55,8 @@ const KB = 2 ** 10;
 const MB = 2 ** 20;
 const GB = 2 ** 30;
 
-/** The bounds of what may be asked for. */
-export const REQUEST_BYTES_MAX = 512 * MB;
+/** Half of what the bodies of one thread's requests may take together (edge/node-http.ts). */
+const REQUEST_BYTES_MAX = 128 * MB;
 
 export const settingRows = {
   config: {

@@ -27,7 +27,8 @@ export interface SnapshotSubject {
 export interface SnapshotsOptions {
   readonly log: Log;
   readonly clock: Clock;
-  readonly heapBytesMax: number | undefined;
+  /** The process needs about as much as the area. */
+  readonly heapBytesMax: number;
 }
 
 export class Snapshots {
@@ -93,9 +94,8 @@ export class Snapshots {
   }
 
   #spawn(dataDirectory: string, area: AreaName): Promise<string> {
-    const { heapBytesMax } = this.#options;
-    const flags = heapBytesMax === undefined ? [] : [`--max-old-space-size=${Math.floor(heapBytesMax / 2 ** 20)}`];
-    const child = spawn(process.execPath, [...flags, PROGRAM, "internal-snapshot", dataDirectory, area], {
+    const heapFlag = `--max-old-space-size=${Math.floor(this.#options.heapBytesMax / 2 ** 20)}`;
+    const child = spawn(process.execPath, [heapFlag, PROGRAM, "internal-snapshot", dataDirectory, area], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: { ...process.env, [TIED]: "1" },
     });

@@ -102,7 +102,8 @@ test("health, version and metrics need no token; metrics are Prometheus text of 
   assert.match(await get("/version"), /^\{"version":"[\d.]+","node":"[\d.]+","formats":\{"data":\d+,"tokens":\d+\}\}$/);
 
   const metrics = await get("/metrics");
-  const line = /^(# (HELP|TYPE) [a-z\d_]+ .+|[a-z\d_]+(\{([a-z]+="[^"\n]*",?)+\})? [-+]?(\d+(\.\d+)?(e[-+]?\d+)?|Inf))$/;
+  const line =
+    /^(# (HELP|TYPE) [a-z\d_]+ .+|[a-z\d_]+(\{([a-z]+="[^"\n]*",?)+\})? [-+]?(\d+(\.\d+)?(e[-+]?\d+)?|Inf))$/;
   for (const each of metrics.trimEnd().split("\n")) assert.match(each, line);
   for (const wanted of [
     'larder_http_requests_total{area="store",route="A2 /",status="200"} 1',

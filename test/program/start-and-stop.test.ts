@@ -68,6 +68,45 @@ test("S-08: a second process on one data directory is refused in a sentence", { 
   assert.deepEqual(await command(first, ["PING"]), { result: "PONG" });
 });
 
+test("a damaged data directory is refused by file and byte, by a start and by check", { timeout }, async (context) => {
+  const directory = temporaryDirectory(context);
+  await using first = await startProgram("serve", { args: ["--data-dir", directory] });
+  await command(first, ["SET", "key", "value"]);
+  assert.equal((await first.stop()).code, 0);
+  const [name = ""] = readdirSync(join(directory, "store")).filter((each) => each.endsWith(".journal"));
+  const path = join(directory, "store", name);
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 40) ^ 1, bytes.length - 40);
+  writeFileSync(path, bytes);
+
+  const check = spawnProgram(["check", "--data-dir", directory]);
+  const start = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
+
+  assert.deepEqual(await check.ended, { code: 1, signal: null });
+  const sentence = /: .*\.journal is damaged at byte \d+: .+\. Restore the data directory from a backup\n$/;
+  assert.match(check.output, sentence);
+  assert.deepEqual(await start.ended, { code: 1, signal: null });
+  assert.match(start.log, sentence);
+});
+
+test("check names what is wrong with the configuration", { timeout }, async (context) => {
+  const directory = temporaryDirectory(context);
+  const configuration = join(directory, "larder.json");
+  writeFileSync(configuration, '{"store":{"databases":[{"name":"a","token":"t"},{"name":"b","token":"t"}]}}');
+
+  const bad = spawnProgram(["check", "--config", configuration, "--data-dir", join(directory, "none")]);
+  assert.deepEqual(await bad.ended, { code: 2, signal: null });
+  assert.equal(bad.log, `larder: ${configuration}: store.databases[1].token is the same as store.databases[0].token\n`);
+
+  const good = spawnProgram(["check", "--data-dir", join(directory, "none")]);
+  assert.deepEqual(await good.ended, { code: 0, signal: null });
+  assert.equal(
+    good.output,
+    `configuration: good\ndata directory ${join(directory, "none")}: the first start makes it\n`,
+  );
+  assert.deepEqual(readdirSync(directory), ["larder.json"]);
+});
+
 test("dev: well-known tokens, nothing on disk, SIGINT stops it", { timeout }, async (context) => {
   const cwd = temporaryDirectory(context);
   await using program = await startProgram("dev", { cwd });

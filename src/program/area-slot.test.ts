@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AreaSlot } from "./area-slot.ts";
+
+function slot(): AreaSlot {
+  return new AreaSlot("store", { snapshotDue: () => {}, crashed: () => {} });
+}
+
+test("an area is the reason why the server is not ready while it opens, and says how far the replay is", () => {
+  const area = slot();
+  assert.deepEqual(area.reasons, ["store is opening"]);
+  area.replayed(0.426);
+  assert.deepEqual(area.reasons, ["store is opening: 42 % is replayed"]);
+  area.state("serving");
+  assert.deepEqual(area.reasons, []);
+});
+
+test("an area that cannot write, drains or is closed is a reason too", () => {
+  const area = slot();
+  area.state("serving");
+  area.trouble("No space left on device");
+  assert.deepEqual(area.reasons, ["store cannot write: No space left on device"]);
+  area.trouble(undefined);
+  assert.deepEqual(area.reasons, []);
+  area.state("draining");
+  assert.deepEqual(area.reasons, ["store is draining"]);
+  area.state("closed");
+  assert.deepEqual(area.reasons, ["store is closed"]);
+});
