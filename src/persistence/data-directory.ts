@@ -9,6 +9,7 @@
  * The format file is written before anything else and only ever replaced as a
  * whole, so a directory without one holds no area's data.
  */
+import { dirname } from "node:path";
 import { codeOf, type Disk } from "./disk.ts";
 import { readFileIfThere, writeFileDurably } from "./durable-file.ts";
 import { DamagedData, MissingData, NewerFormat } from "./errors.ts";
@@ -24,13 +25,14 @@ export function areaDirectory(dataDirectory: string, area: string): string {
 }
 
 /**
- * Makes the layout of a data directory that exists, or checks the one that is there. Throws `NewerFormat` or
- * `DamagedData`, or `MissingData` if there are areas of unknown format.
+ * Makes the layout of a data directory that exists, or checks the one that is there; `dataDirectory` is absolute. Throws
+ * `NewerFormat` or `DamagedData`, or `MissingData` if there are areas of unknown format.
  */
 export async function prepareDataDirectory(disk: Disk, dataDirectory: string, areas: readonly string[]): Promise<void> {
   if (!(await checkDataDirectory(disk, dataDirectory, areas))) {
     const line = `larder data directory, format ${FORMAT}\n`;
     await writeFileDurably(`${dataDirectory}/${FORMAT_FILE}`, line, { mode: FILE_MODE, disk });
+    await syncAncestors(disk, dataDirectory);
   }
   for (const area of areas) await disk.mkdir(areaDirectory(dataDirectory, area));
   await disk.syncDirectory(dataDirectory);
@@ -55,6 +57,21 @@ export async function checkDataDirectory(
     if (names.length > 0) throw new MissingData(path, `the directory ${area} has files`);
   }
   return false;
+}
+
+/** Why a directory cannot be synced that this process did not make. */
+const NOT_OURS: readonly (string | undefined)[] = ["EACCES", "EPERM", "EROFS", "EINVAL"];
+
+/** Whoever made the data directory may have made the ones above it too: none of those names is durable yet. */
+async function syncAncestors(disk: Disk, path: string): Promise<void> {
+  const parent = dirname(path);
+  try {
+    await disk.syncDirectory(parent);
+  } catch (error) {
+    if (NOT_OURS.includes(codeOf(error))) return;
+    throw error;
+  }
+  if (parent !== dirname(parent)) await syncAncestors(disk, parent);
 }
 
 async function listIfThere(disk: Disk, path: string): Promise<string[]> {

@@ -15,8 +15,8 @@ export function measureJournal(metrics: Metrics, journal: Journal): void {
   metrics.reading("larder_journal_queued_bytes", "Appended and not written", () => journal.queuedBytes);
   metrics.reading("larder_journal_unsynced_bytes", "Written and not synced", () => journal.unsyncedBytes);
   metrics.reading("larder_journal_end_position", "Frames appended since the area was made", () => journal.end);
-  metrics.reading("larder_journal_written_position", "Frames of them written", () => journal.writtenPosition);
-  metrics.reading("larder_journal_synced_position", "Frames of them synced", () => journal.syncedPosition);
+  metrics.reading("larder_journal_written_position", "Frames of them written", () => journal.written);
+  metrics.reading("larder_journal_synced_position", "Frames of them synced", () => journal.synced);
   metrics.reading("larder_journal_refusing", "1 while writes are refused", () =>
     journal.refusal === undefined ? 0 : 1,
   );

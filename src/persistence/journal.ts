@@ -143,11 +143,13 @@ export class Journal {
     return this.#refusal;
   }
 
-  get writtenPosition(): number {
+  /** Everything up to this position was handed to the system. */
+  get written(): number {
     return this.#written;
   }
 
-  get syncedPosition(): number {
+  /** Everything up to this position is on the disk, whatever the mode. */
+  get synced(): number {
     return this.#synced;
   }
 
