@@ -7,15 +7,12 @@ import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../kernel/clock.ts";
 import { faultFields } from "../kernel/log.ts";
 import { Metrics } from "../kernel/metrics.ts";
-import type { AreaDoor, AreaPlan } from "./area.ts";
+import { type AreaDoor, type AreaPlan, CRASH_CLOSE_MS } from "./area.ts";
 import { AreaThread } from "./area-thread.ts";
 import { BEAT_MS } from "./heartbeat.ts";
 import { answerQuestions, beat, eventsTo } from "./remote-area.ts";
 import { stderrLog } from "./stderr.ts";
 import { measureThread } from "./thread-metrics.ts";
-
-/** How long a crashing thread may take to write what it has acknowledged and not yet synced. */
-export const CRASH_CLOSE_MS = 2_000;
 
 export async function runAreaWorker(plan: AreaPlan, port: MessagePort): Promise<void> {
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });

@@ -13,6 +13,9 @@ export const areaNames = ["store", "messaging", "vector"] as const;
 
 export type AreaName = (typeof areaNames)[number];
 
+/** How long the rest may commit and close when something has crashed. */
+export const CRASH_CLOSE_MS = 2_000;
+
 export interface AreaTenant {
   readonly name: string;
   readonly tokens: readonly TokenFor[];

@@ -19,7 +19,7 @@ import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import { Databases } from "./administration.ts";
-import { type AreaName, areaNames, type ListenPlan } from "./area.ts";
+import { type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
@@ -45,9 +45,6 @@ export interface ServerOptions {
   /** The server has closed what it could and is of no use any more (1). */
   readonly onCrash: () => void;
 }
-
-/** How long the others may commit and close when an area crashes. */
-const CRASH_CLOSE_MS = 2_000;
 
 const TOKEN_KEY_BYTES = 32;
 

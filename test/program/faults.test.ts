@@ -77,6 +77,12 @@ for (const [what, args, url] of faults) {
   });
 }
 
+test("A-11: no thread has Object.prototype.__proto__", { timeout }, async () => {
+  await using program = await startProgram("dev", planted(["--threads", "per-area"]));
+  for (const url of [program.storeUrl, program.adminUrl]) await plant(`${url}/planted-look`);
+  assert.deepEqual(program.log.match(/^has __proto__: .*$/gm), ["has __proto__: false", "has __proto__: false"]);
+});
+
 test("a heap that is full ends the process with 1 and says what to do", { timeout }, async () => {
   await using program = await startProgram("dev", { args: ["--threads", "per-area", "--heap-limit", "64mb"] });
   const headers = { authorization: "Bearer dev" };

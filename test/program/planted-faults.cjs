@@ -5,6 +5,7 @@
  * thread that got it, before any handler of ours has seen the request.
  */
 const { subscribe } = require("node:diagnostics_channel");
+const { writeSync } = require("node:fs");
 
 subscribe("http.server.request.start", ({ request }) => {
   if (request.url === "/planted-crash") {
@@ -12,5 +13,6 @@ subscribe("http.server.request.start", ({ request }) => {
       throw new Error("planted crash");
     });
   }
+  if (request.url === "/planted-look") writeSync(2, `has __proto__: ${"__proto__" in {}}\n`);
   if (request.url === "/planted-rejection") void Promise.reject(new Error("planted rejection"));
 });

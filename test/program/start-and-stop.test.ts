@@ -189,6 +189,24 @@ test("a stop waits for what is being answered, is not ready meanwhile, and a sec
   socket.destroy();
 });
 
+test("the same signal twice in a row is one wish, as npm passes Ctrl-C on; a request that never ends is cut off", {
+  timeout,
+}, async () => {
+  await using program = await startProgram("dev", { args: ["--shutdown-grace", "300ms"] });
+  const { port } = new URL(program.storeUrl);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 9\r\n\r\n[");
+  assert.equal((await fetch(`${program.adminUrl}/health/live`)).status, 200);
+
+  process.kill(program.pid, "SIGINT");
+  process.kill(program.pid, "SIGINT");
+
+  assert.deepEqual(await program.ended, { code: 0, signal: null });
+  socket.destroy();
+});
+
 test("a request that is being answered when the signal comes gets its answer", { timeout }, async () => {
   await using program = await startProgram("dev");
   const { port } = new URL(program.storeUrl);
