@@ -23,10 +23,11 @@ const UNIT = ["src/**/*.test.ts", "test/tidy.test.ts", "test/conformance/**/*.te
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
-const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[] }> = {
-  ok: { steps: statics, tests: UNIT },
-  test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM] },
-  proof: { steps: [], tests: RANDOM },
+/** `testMsMax`: a single test that takes longer hangs. */
+const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[]; testMsMax: number }> = {
+  ok: { steps: statics, tests: UNIT, testMsMax: 60_000 },
+  test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000 },
+  proof: { steps: [], tests: RANDOM, testMsMax: 1_800_000 },
 };
 
 const size = process.argv[2] ?? "";
@@ -39,7 +40,13 @@ if (plan === undefined) {
 const startMs = performance.now();
 const outcomes = await Promise.all(plan.steps.map((step) => run(step.name, step.command)));
 if (outcomes.some((code) => code !== 0)) process.exit(1);
-const code = await run("tests", ["node", "--test", "--test-concurrency=2", ...plan.tests]);
+const code = await run("tests", [
+  "node",
+  "--test",
+  "--test-concurrency=2",
+  `--test-timeout=${plan.testMsMax}`,
+  ...plan.tests,
+]);
 console.log(`${size}: ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
 process.exit(code);
 

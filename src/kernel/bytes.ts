@@ -56,3 +56,8 @@ export function copyOf(bytes: Bytes, start: number, end: number): Bytes {
   if (end - start < SLICE_LENGTH_MIN || (start === 0 && end === bytes.length)) return bytes.slice(start, end);
   return Buffer.from(bytes.slice(start, end), "latin1").latin1Slice();
 }
+
+/** The bytes with ASCII letters in upper case and all others as they are, as Redis compares names. */
+export function upperCase(bytes: Bytes): Bytes {
+  return isAscii(bytes) ? bytes.toUpperCase() : bytes.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+}

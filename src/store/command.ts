@@ -4,7 +4,7 @@
  * test that every row is tested all read the row; nothing asks for a command
  * by its name.
  */
-import type { Bytes } from "../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { AclCategory } from "./acl-categories.ts";
 import type { Database } from "./database.ts";
@@ -143,7 +143,7 @@ export class Call {
   readonly arg = (index: number): Bytes => this.#words[index] as Bytes;
 
   /** The word in upper case, for comparing with option names. */
-  readonly word = (index: number): string => (this.#words[index] as Bytes).toUpperCase();
+  readonly word = (index: number): string => upperCase(this.#words[index] as Bytes);
 
   /** All words from `index` on. */
   readonly argsFrom = (index: number): readonly Bytes[] => this.#words.slice(index);

@@ -1,5 +1,5 @@
 /** All commands, by family, and how one is found by its name. */
-import type { Bytes } from "../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Command } from "./command.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
@@ -26,5 +26,5 @@ for (const command of commands) {
 
 /** The command of this name in any case, or undefined. */
 export function findCommand(name: Bytes): Command | undefined {
-  return commandBySpelling.get(name) ?? commandBySpelling.get(name.toUpperCase());
+  return commandBySpelling.get(name) ?? commandBySpelling.get(upperCase(name));
 }

@@ -9,7 +9,7 @@
  * (3) A refused command has changed nothing. Checks come before the first
  *     mutation, in the row and here.
  */
-import type { Bytes } from "../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { nextTurn } from "../kernel/turn.ts";
 import { Call, type Command } from "./command.ts";
 import { commands, findCommand } from "./commands.ts";
@@ -224,7 +224,7 @@ export class Database {
       return notAvailable(name);
     if (command.subcommandByName !== undefined && request.length > 1) {
       const subcommand = request[1] as Bytes;
-      const found = command.subcommandByName.get(subcommand.toUpperCase());
+      const found = command.subcommandByName.get(upperCase(subcommand));
       if (found === undefined) return unknownSubcommand(command.name, subcommand);
       command = found;
     }

@@ -7,6 +7,8 @@
  * not a fault of ours.
  */
 
+import { upperCase } from "../kernel/bytes.ts";
+
 export class CommandError {
   /** The whole text, with its prefix (`ERR`, `WRONGTYPE`, …) and without a leading `-`. */
   readonly text: string;
@@ -77,7 +79,7 @@ export function wrongArity(name: string): CommandError {
 
 export function notAvailable(name: string): CommandError {
   return new CommandError(
-    `ERR Command is not available: '${name.toUpperCase()}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
+    `ERR Command is not available: '${upperCase(name)}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
   );
 }
 
