@@ -51,8 +51,13 @@ function runUnderPinnedNode() {
   var node = path.join(root, "node_modules", "node", "bin", "node");
   if (!isCheckout || !fs.existsSync(node)) {
     process.stderr.write(
-      "larder needs Node " + NODE_MAJOR_MIN + " or newer, and this is Node " + process.versions.node + ": install a newer Node" +
-        (isCheckout ? ", or run npm ci, which brings one" : "") + "\n"
+      "larder needs Node " +
+        NODE_MAJOR_MIN +
+        " or newer, and this is Node " +
+        process.versions.node +
+        ": install a newer Node" +
+        (isCheckout ? ", or run npm ci, which brings one" : "") +
+        "\n"
     );
     process.exit(1);
   }

@@ -175,6 +175,7 @@ export function tooManyDatabases(countMax: number): RequestFailure {
   return new RequestFailure("conflict", `There are ${countMax} databases already, which is the most`);
 }
 
-export function areaStarting(area: string): RequestFailure {
-  return new RequestFailure("unavailable", `ERR ${area} is starting; try again`, ["Retry-After", "1"]);
+/** It starts or stops. */
+export function areaNotServing(area: string): RequestFailure {
+  return new RequestFailure("unavailable", `ERR ${area} does not serve now; try again`, ["Retry-After", "1"]);
 }

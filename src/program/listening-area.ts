@@ -9,7 +9,7 @@
  * The port is bound before the recovery, so that a port in use is known at once
  * and not after a minute of replay.
  */
-import { areaStarting } from "../edge/errors.ts";
+import { areaNotServing } from "../edge/errors.ts";
 import type { Area as EdgeArea } from "../edge/handler.ts";
 import type { Listener } from "../edge/node-http.ts";
 import { failureReply } from "../edge/respond.ts";
@@ -119,6 +119,6 @@ export class ListeningArea implements AreaDoor {
 
 /** 503 until the engine serves. */
 function startingArea({ area, limits }: AreaPlan): EdgeArea {
-  const refusal = { ...failureReply(areaStarting(area)), route: "starting" };
+  const refusal = { ...failureReply(areaNotServing(area)), route: "starting" };
   return { handle: () => refusal, bodyBytesMax: () => limits.requestBytesMax, refuseEarly: () => refusal };
 }

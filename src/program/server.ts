@@ -12,6 +12,7 @@ import { resolve } from "node:path";
 import { type Administration, adminArea, type Readiness } from "../edge/admin-routes.ts";
 import { TokenTable } from "../edge/auth.ts";
 import { ByteBudget } from "../edge/byte-budget.ts";
+import { areaNotServing } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/node-http.ts";
 import { areaByPrefix } from "../edge/prefix.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
@@ -19,7 +20,7 @@ import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import { Databases } from "./administration.ts";
-import { type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan } from "./area.ts";
+import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
@@ -47,6 +48,9 @@ export interface ServerOptions {
 }
 
 const TOKEN_KEY_BYTES = 32;
+
+/** How long the metrics wait for the figures of an area. */
+const FIGURES_MS_MAX = 2_000;
 
 /** What a server has once its tenants are decided. */
 interface Decided {
@@ -111,7 +115,15 @@ export class Server implements SlotEvents {
 
   /** Empties all areas. */
   async reset(): Promise<void> {
-    await Promise.all(this.#slots.map((slot) => slot.door?.reset()));
+    const doors = areaNames.map((name) => this.#servingDoor(name));
+    await Promise.all(doors.map((door) => door.reset()));
+  }
+
+  /** Before it serves, an area replays its past, and nothing may come in between. */
+  #servingDoor(name: AreaName): AreaDoor {
+    const slot = this.#slots.find((each) => each.name === name);
+    if (slot?.door === undefined || slot.status !== "serving") throw areaNotServing(name);
+    return slot.door;
   }
 
   snapshotDue(area: AreaName): void {
@@ -157,19 +169,14 @@ export class Server implements SlotEvents {
     const { tenants, kept, problems } = resolveTenants(this.#options.run, before);
     if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
     if (kept !== before) await directory.keepTokens(kept);
-    const [store] = this.#slots;
-    const ask = () => {
-      if (store?.door === undefined) throw new Error("The store is not there yet");
-      return store.door;
-    };
     const databases = new Databases({
       tenants: tenants.databases,
       kept,
       keep: (changed) => directory.keepTokens(changed),
       store: {
-        setTokens: (tenant) => ask().setTokens(tenant),
-        dropTenant: (name) => ask().dropTenant(name),
-        tenantNames: () => ask().tenantNames(),
+        setTokens: (tenant) => this.#servingDoor("store").setTokens(tenant),
+        dropTenant: (name) => this.#servingDoor("store").dropTenant(name),
+        tenantNames: () => this.#servingDoor("store").tenantNames(),
       },
     });
     return { directory, tenants, databases };
@@ -245,12 +252,7 @@ export class Server implements SlotEvents {
   }
 
   async #printMetrics(): Promise<string> {
-    const areas = await Promise.all(
-      this.#slots.map(async ({ name, door }): Promise<LabelledSnapshot> => {
-        const families = await door?.figures().catch(() => []);
-        return { labels: { area: name }, families: families ?? [] };
-      }),
-    );
+    const areas = await Promise.all(this.#slots.map((slot) => figuresOf(slot)));
     return printMetrics([{ labels: { area: "main" }, families: this.#metrics.snapshot() }, ...areas]);
   }
 
@@ -268,6 +270,16 @@ export class Server implements SlotEvents {
     if (this.#decided === undefined) throw new Error("The server is not open yet");
     return this.#decided;
   }
+}
+
+/** An area that does not answer has no figures, and does not keep those of the others back. */
+async function figuresOf({ name, door }: AreaSlot): Promise<LabelledSnapshot> {
+  const late = Promise.withResolvers<readonly []>();
+  const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));
+  const figures = (door?.figures() ?? Promise.resolve([])).catch(() => []);
+  const families = await Promise.race([figures, late.promise]);
+  cancel();
+  return { labels: { area: name }, families };
 }
 
 function addressOf(host: string, port: number): string {
