@@ -76,7 +76,6 @@ export async function start(options: StartOptions = {}): Promise<Larder> {
     log,
     logFormat,
     clock,
-    workerEntry: new URL(import.meta.url),
     onCrash: () => log.error("larder ended; start it again"),
   });
   try {

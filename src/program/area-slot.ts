@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState } from "./area.ts";
 import type { AreaThread } from "./area-thread.ts";
+import { mainFile } from "./facts.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ListeningArea } from "./listening-area.ts";
 import { codeOf } from "./refusal.ts";
@@ -42,12 +43,9 @@ export class AreaSlot implements AreaEvents {
     this.door = this.local;
   }
 
-  /** Puts the area into a thread of its own, whose entry is `entry`. */
-  makeInWorker(
-    plan: AreaPlan,
-    { entry, heapBytesMax, clock }: { entry: URL; heapBytesMax: number; clock: Clock },
-  ): void {
-    const worker = new Worker(entry, {
+  /** Puts the area into a thread of its own. */
+  makeInWorker(plan: AreaPlan, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
+    const worker = new Worker(mainFile, {
       name: plan.area,
       workerData: plan,
       resourceLimits: { maxOldGenerationSizeMb: Math.floor(heapBytesMax / 2 ** 20) },

@@ -14,6 +14,9 @@ export function readVersion(): string {
   return (JSON.parse(text) as PackageFile).version;
 }
 
+/** The entry of every thread, beside this folder in a checkout as in the package. */
+export const mainFile: URL = new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url);
+
 /** How much of the memory that the process may use one area's heap may take. */
 const HEAP_SHARE = 3 / 4;
 

@@ -31,7 +31,6 @@ export async function runServer(run: RunSettings, version: string): Promise<void
     log,
     logFormat,
     clock: systemClock,
-    workerEntry: new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url),
     onCrash: () => process.exit(1),
   });
   // Whoever reads the block may have closed the pipe; that is no reason to stop serving.

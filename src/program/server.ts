@@ -41,8 +41,6 @@ export interface ServerOptions {
   readonly logFormat: LogFormat;
   /** The clock of the engines that run in this thread. */
   readonly clock: Clock;
-  /** The file that runs an area when it is started as a worker. */
-  readonly workerEntry: URL;
   /** The server has closed what it could and is of no use any more (1). */
   readonly onCrash: () => void;
 }
@@ -203,7 +201,7 @@ export class Server implements SlotEvents {
   }
 
   async #openAreas(tenants: Tenants): Promise<Omit<Addresses, "admin">> {
-    const { run, version, log, logFormat, clock, workerEntry } = this.#options;
+    const { run, version, log, logFormat, clock } = this.#options;
     const { settings } = run;
     const thread =
       settings.threads === "one" ? new AreaThread({ log, clock, onFatal: (fault) => this.fail(fault) }) : undefined;
@@ -211,7 +209,7 @@ export class Server implements SlotEvents {
       this.#slots.map(async (slot) => {
         const plan = planArea(slot.name, { run, tenants, logFormat, version });
         if (thread !== undefined) await slot.makeHere(plan, thread);
-        else slot.makeInWorker(plan, { entry: workerEntry, heapBytesMax: this.#heapBytesMax, clock: systemClock });
+        else slot.makeInWorker(plan, { heapBytesMax: this.#heapBytesMax, clock: systemClock });
       }),
     );
     const base = await this.#openOnePort();
