@@ -22,21 +22,31 @@ export interface AreaReport {
 
 /** Reads an area as a start would. Rejects only with the system's errors. */
 export async function inspectArea(options: { disk: Disk; directory: string; area: string }): Promise<AreaReport> {
-  const { area } = options;
+  const { area, disk, directory } = options;
   const nothing = { area, format: FORMAT, fault: undefined, snapshot: undefined, segments: [], position: 0 };
   let frames = 0;
   const apply = (): void => {
     frames += 1;
   };
+  if (!(await isThere(disk, directory))) return { ...nothing, frames, tail: undefined };
   try {
     const { position, snapshot, ended, open, tail } = await readArea({ ...options, apply });
     const segments = ended.map(({ number, bytes }) => ({ number, bytes, isEnded: true }));
     if (open !== undefined) segments.push({ number: open.number, bytes: open.bytes, isEnded: false });
     return { ...nothing, snapshot, segments, position, frames, tail };
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return { ...nothing, frames, tail: undefined };
     if (!isAboutData(error)) throw error;
     return { ...nothing, fault: error.message, frames, tail: undefined };
+  }
+}
+
+async function isThere(disk: Disk, directory: string): Promise<boolean> {
+  try {
+    await disk.list(directory);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
   }
 }
 

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AREA, appendSafely, DIRECTORY, emptyDisk, openOn, readOn, settle } from "../../test/persistence-fixture.ts";
+import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
+import { seededRandom } from "../kernel/random.ts";
+import { DamagedData, MissingData, NewerFormat } from "./errors.ts";
+import { type SnapshotEngine, type SnapshotWritten, writeSnapshot } from "./snapshot.ts";
+
+const SNAPSHOT = "/store/0000000002.snapshot";
+
+/** An engine whose state is the last ten frames: small however many there were. */
+class TailEngine implements SnapshotEngine {
+  texts: string[] = [];
+
+  replay(frame: Buffer): void {
+    this.texts = [...this.texts, frame.toString("latin1")].slice(-10);
+  }
+
+  *dump(): Iterable<Uint8Array> {
+    // As the interface allows, one buffer serves all frames.
+    const scratch = Buffer.alloc(100);
+    for (const text of this.texts) yield scratch.subarray(0, scratch.write(text, "latin1"));
+  }
+}
+
+function snapshotOn(disk: SimulatedDisk, engine = new TailEngine()): Promise<SnapshotWritten | undefined> {
+  return writeSnapshot({ disk, directory: DIRECTORY, area: AREA, engine, random: seededRandom(3) });
+}
+
+/** An area with a snapshot of `a` … and a segment behind it. */
+async function withSnapshot(): Promise<SimulatedDisk> {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a", "b", "c");
+  await opened.area.closeSegment();
+  await snapshotOn(disk);
+  await opened.area.adoptSnapshot();
+  await appendSafely(opened, "d");
+  return disk;
+}
+
+test("a snapshot of the closed segments takes their place", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const texts = Array.from({ length: 25 }, (_, i) => `t${i}`);
+  await appendSafely(opened, ...texts);
+  await opened.area.closeSegment();
+  await appendSafely(opened, "later");
+
+  const written = await snapshotOn(disk);
+
+  assert.deepEqual(written, { number: 2, position: 25, bytes: disk.bytesOf(SNAPSHOT).length });
+  assert.equal(await opened.area.adoptSnapshot(), true);
+  assert.equal(await opened.area.adoptSnapshot(), false);
+  assert.deepEqual([...disk.paths].sort(), ["/store/0000000002.journal", SNAPSHOT]);
+  const again = await openOn(disk);
+  assert.deepEqual(again.frames, [...texts.slice(-10), "later"]);
+  assert.deepEqual([again.area.journal.end, again.area.recovered.snapshot?.position], [26, 25]);
+});
+
+test("a snapshot is made from the one before it and what came since", async () => {
+  const disk = await withSnapshot();
+  const opened = await openOn(disk);
+  await opened.area.closeSegment();
+
+  const engine = new TailEngine();
+  assert.deepEqual((await snapshotOn(disk, engine))?.position, 4);
+  assert.deepEqual(engine.texts, ["a", "b", "c", "d"]);
+  await opened.area.adoptSnapshot();
+  assert.deepEqual([...disk.paths].sort(), ["/store/0000000003.journal", "/store/0000000003.snapshot"]);
+  assert.deepEqual((await openOn(disk)).frames, ["a", "b", "c", "d"]);
+});
+
+test("there is no snapshot where no segment was closed since the last one", async () => {
+  const fresh = await emptyDisk();
+  await appendSafely(await openOn(fresh), "a");
+  assert.equal(await snapshotOn(fresh), undefined);
+
+  assert.equal(await snapshotOn(await withSnapshot()), undefined);
+});
+
+test("a snapshot of an empty state is one", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a");
+  await opened.area.closeSegment();
+  const engine = new TailEngine();
+  engine.dump = function* () {};
+
+  await snapshotOn(disk, engine);
+  await opened.area.adoptSnapshot();
+
+  const again = await openOn(disk);
+  assert.deepEqual([again.frames, again.area.journal.end], [[], 1]);
+});
+
+test("A-19: a snapshot with any byte flipped, missing or added is refused by name", async () => {
+  const disk = await withSnapshot();
+  const bytes = disk.bytesOf(SNAPSHOT);
+  const refuse = async (changed: Buffer, what: string): Promise<void> => {
+    const copy = disk.restarted({ seed: 1 });
+    copy.put(SNAPSHOT, changed);
+    await assert.rejects(readOn(copy), (error) => {
+      assert.ok(error instanceof DamagedData || error instanceof NewerFormat, what);
+      assert.ok(error.message.startsWith(SNAPSHOT), `${what}: ${error.message}`);
+      return true;
+    });
+  };
+  for (let offset = 0; offset < bytes.length; offset += 1) {
+    const flipped = Buffer.from(bytes);
+    flipped[offset] = (flipped[offset] as number) ^ 0x04;
+    await refuse(flipped, `flipped ${offset}`);
+    await refuse(bytes.subarray(0, offset), `cut at ${offset}`);
+  }
+  await refuse(Buffer.concat([bytes, Buffer.alloc(1)]), "longer");
+  const newer = Buffer.from(bytes);
+  newer.writeUInt32LE(7, 8);
+  const copy = disk.restarted({ seed: 1 });
+  copy.put(SNAPSHOT, newer);
+  await assert.rejects(readOn(copy), new NewerFormat(SNAPSHOT, 7, 1));
+});
+
+test("the segment behind a snapshot is missed by name", async () => {
+  const disk = await withSnapshot();
+  disk.remove("/store/0000000002.journal");
+
+  await assert.rejects(
+    readOn(disk),
+    new MissingData("/store/0000000002.journal", "the snapshot of the same number is continued by it"),
+  );
+});
+
+test("S-07: wherever power goes while a snapshot is written and adopted, every frame is still there", async () => {
+  const random = seededRandom(11);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a", "b", "c");
+  await opened.area.closeSegment();
+  await appendSafely(opened, "d");
+  const crashes: SimulatedDisk[] = [];
+  disk.onBoundary = () => {
+    for (let i = 0; i < 10; i += 1) crashes.push(disk.afterPowerCut(random));
+    crashes.push(disk.afterKill(random));
+  };
+
+  await snapshotOn(disk);
+  await opened.area.adoptSnapshot();
+
+  assert.ok(crashes.length > 50, `${crashes.length} crashes`);
+  for (const crashed of crashes) {
+    assert.deepEqual((await openOn(crashed)).frames, ["a", "b", "c", "d"]);
+    // Recovery has made the name of the snapshot durable before it removed what it covers.
+    assert.deepEqual((await openOn(crashed.afterPowerCut(random))).frames, ["a", "b", "c", "d"]);
+  }
+});
+
+test("S-05: a snapshot that cannot be written leaves everything as it was", async () => {
+  for (const kind of ["create", "write", "sync", "close", "rename"] as const) {
+    const disk = await emptyDisk();
+    const opened = await openOn(disk);
+    await appendSafely(opened, "a");
+    await opened.area.closeSegment();
+    disk.faultOf = (operation) =>
+      operation.kind === kind && operation.path.includes("snapshot") ? { code: "ENOSPC" } : undefined;
+
+    await assert.rejects(snapshotOn(disk), { code: "ENOSPC" }, kind);
+
+    disk.faultOf = () => undefined;
+    assert.equal(await opened.area.adoptSnapshot(), false);
+    assert.deepEqual((await openOn(disk)).frames, ["a"]);
+    assert.deepEqual([...disk.paths].sort(), ["/store/0000000001.journal", "/store/0000000002.journal"]);
+  }
+});
+
+test("a snapshot is due when what came since outweighs it", async () => {
+  const disk = await emptyDisk();
+  let dueCount = 0;
+  const opened = await openOn(disk, {
+    snapshotBytesMin: 1_000,
+    segmentBytesMax: 600,
+    onSnapshotDue: () => {
+      dueCount += 1;
+    },
+  });
+  const { area } = opened;
+  await appendSafely(opened, "x".repeat(500));
+  await settle();
+  assert.deepEqual([area.isSnapshotDue(), dueCount], [false, 0]);
+
+  await appendSafely(opened, "y".repeat(500));
+  await settle();
+  assert.deepEqual([area.isSnapshotDue(), dueCount], [true, 1]);
+
+  await area.closeSegment();
+  await snapshotOn(
+    disk,
+    new (class extends TailEngine {
+      override *dump(): Iterable<Uint8Array> {
+        yield Buffer.alloc(2_000, 1);
+      }
+    })(),
+  );
+  await area.adoptSnapshot();
+  assert.equal(area.isSnapshotDue(), false);
+  await appendSafely(opened, "z".repeat(1_500));
+  assert.equal(area.isSnapshotDue(), false, "the snapshot weighs 2,000 bytes");
+  await appendSafely(opened, "z".repeat(600));
+  assert.equal(area.isSnapshotDue(), true);
+});
+
+test("a hundred small segments make a snapshot due", async () => {
+  const disk = await emptyDisk();
+  for (let i = 0; i < 100; i += 1) {
+    const opened = await openOn(disk);
+    assert.equal(opened.area.isSnapshotDue(), false);
+    await appendSafely(opened, "a");
+    await opened.area.close();
+  }
+
+  assert.equal((await openOn(disk)).area.isSnapshotDue(), true);
+});
+
+test("a backup is an area of its own, durable, with everything appended before", async () => {
+  const random = seededRandom(12);
+  for (const linkError of [undefined, "EXDEV", "EPERM"]) {
+    const disk = await withSnapshot();
+    const opened = await openOn(disk);
+    await appendSafely(opened, "e");
+    await disk.mkdir("/backup");
+    await disk.syncDirectory("/");
+    disk.faultOf = ({ kind }) => (kind === "link" && linkError !== undefined ? { code: linkError } : undefined);
+    opened.area.journal.append(Buffer.from("f"));
+
+    await opened.area.backUp("/backup");
+
+    await appendSafely(opened, "g");
+    const crashed = disk.afterPowerCut(random);
+    const backup = await openOn(crashed, { directory: "/backup" });
+    assert.deepEqual(backup.frames, ["a", "b", "c", "d", "e", "f"]);
+    await appendSafely(backup, "own");
+    await backup.area.close();
+    assert.deepEqual((await openOn(crashed, { directory: "/backup" })).frames, ["a", "b", "c", "d", "e", "f", "own"]);
+    assert.deepEqual((await openOn(crashed)).frames, ["a", "b", "c", "d", "e", "f", "g"]);
+  }
+});
+
+test("a backup into a directory that holds an area is refused", async () => {
+  const disk = await withSnapshot();
+  const opened = await openOn(disk);
+
+  await assert.rejects(opened.area.backUp(DIRECTORY), { code: "EEXIST" });
+});
+
+test("a backup and the removal of what a snapshot covers take turns", async () => {
+  const disk = await withSnapshot();
+  const opened = await openOn(disk);
+  await opened.area.closeSegment();
+  await snapshotOn(disk);
+  await disk.mkdir("/backup");
+
+  await Promise.all([opened.area.backUp("/backup"), opened.area.adoptSnapshot()]);
+
+  assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d"]);
+});
