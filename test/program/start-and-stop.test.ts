@@ -79,12 +79,13 @@ test("a damaged data directory is refused by file and byte, by a start and by ch
   bytes.writeUInt8(bytes.readUInt8(bytes.length - 40) ^ 1, bytes.length - 40);
   writeFileSync(path, bytes);
 
+  // One behind the other: each locks the directory while it reads.
   const check = spawnProgram(["check", "--data-dir", directory]);
-  const start = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
-
   assert.deepEqual(await check.ended, { code: 1, signal: null });
   const sentence = /: .*\.journal is damaged at byte \d+: .+\. Restore the data directory from a backup\n$/;
   assert.match(check.output, sentence);
+
+  const start = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
   assert.deepEqual(await start.ended, { code: 1, signal: null });
   assert.match(start.log, sentence);
 });
