@@ -80,6 +80,7 @@ for (const [what, args, url] of faults) {
 test("A-11: no thread has Object.prototype.__proto__", { timeout }, async () => {
   await using program = await startProgram("dev", planted(["--threads", "per-area"]));
   for (const url of [program.storeUrl, program.adminUrl]) await plant(`${url}/planted-look`);
+  await program.untilPrinted(/has __proto__[\s\S]*has __proto__.*\n/);
   assert.deepEqual(program.log.match(/^has __proto__: .*$/gm), ["has __proto__: false", "has __proto__: false"]);
 });
 
