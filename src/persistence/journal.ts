@@ -116,6 +116,7 @@ export class Journal {
   #closingCount = 0;
   /** The segment has its end mark and the next one is not there yet. */
   #isEnded = false;
+  #closed: Promise<number> | undefined;
 
   constructor(options: JournalOptions, { segment, position }: JournalStart) {
     this.#options = options;
@@ -207,7 +208,12 @@ export class Journal {
    * Writes and syncs everything, ends the segment and closes the file. Resolves with the count of frames that could not
    * be written because no space is left; nobody was told that they are safe.
    */
-  async close(): Promise<number> {
+  close(): Promise<number> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<number> {
     this.#isClosing = true;
     this.#retry?.();
     await this.#closing;

@@ -3,6 +3,7 @@
  * that counts them (file-format.ts). It gets its name when it is whole and
  * durable, so a file with the name of a snapshot that is not whole is damaged.
  */
+import { assert } from "../kernel/assert.ts";
 import type { Random } from "../kernel/random.ts";
 import { snapshotPath } from "./area-files.ts";
 import { crc32 } from "./checksum.ts";
@@ -12,6 +13,7 @@ import {
   encodeFileHeader,
   FILE_HEADER_BYTES,
   FOOTER_WORD,
+  FRAME_BYTES_MAX,
   FRAME_HEADER_BYTES,
   frameSeed,
   MARK_BYTES,
@@ -117,6 +119,10 @@ class FrameFileWriter {
   }
 
   async frame(payload: Uint8Array): Promise<void> {
+    assert(
+      payload.length > 0 && payload.length <= FRAME_BYTES_MAX,
+      "a frame holds at least one byte and less than 2 GiB",
+    );
     const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
     header.writeUInt32LE(payload.length, 0);
     header.writeUInt32LE(crc32(payload, 0, payload.length, frameSeed(this.#salt, this.#frames, payload.length)), 4);
