@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import { DEAD_MS, SILENT_MS } from "../src/program/heartbeat.ts";
 import { defaultMeaning, settingGroups, USAGE } from "../src/program/help.ts";
 import type { Setting } from "../src/program/settings.ts";
+import type { Command } from "../src/store/command.ts";
+import { commands } from "../src/store/commands.ts";
 
 export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
 
@@ -19,6 +21,7 @@ const chapters: readonly (() => readonly string[])[] = [
   configurationChapter,
   tokensChapter,
   adminChapter,
+  commandsChapter,
   libraryChapter,
 ];
 
@@ -119,6 +122,28 @@ function adminChapter(): readonly string[] {
     "",
     "The last five need the admin token: `Authorization: Bearer <token>`. A database that comes from the configuration file or the environment is changed there.",
   ];
+}
+
+/** Families in the order in which the store lists them. */
+function commandsChapter(): readonly string[] {
+  const lines = [
+    "## The commands of the store",
+    "",
+    "As Redis 7 runs them, but for what ARCHITECTURE.md lists. Every other name is refused with `ERR Command is not available`. A read-only token may run those marked `r`.",
+  ];
+  for (const [family, rows] of Map.groupBy(commands, (command) => command.family)) {
+    lines.push("", `### ${family}`, "", "| command | token | what it does |", "|---|---|---|");
+    for (const row of rows.flatMap(withSubcommands)) {
+      const name = row.fullName.toUpperCase().replace("|", " ");
+      lines.push(`| \`${name}\` | ${row.isForReadOnlyToken ? "r" : ""} | ${row.summary.replaceAll("|", "\\|")} |`);
+    }
+  }
+  return lines;
+}
+
+function withSubcommands(command: Command): readonly Command[] {
+  const subcommands = [...(command.subcommandByName?.values() ?? [])];
+  return subcommands.length === 0 ? [command] : subcommands;
 }
 
 function libraryChapter(): readonly string[] {

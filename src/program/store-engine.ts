@@ -9,13 +9,19 @@ import { SyncTokens } from "../edge/sync-token.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { secretBytes, systemRandom } from "../kernel/random.ts";
 import type { Area as KeptArea } from "../persistence/area.ts";
-import { Store } from "../store/mod.ts";
+import { type ProcessFigures, Store } from "../store/mod.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { directoryRefusal } from "./refusal.ts";
 import { LateJournal } from "./store-journal.ts";
 import { measureStore } from "./store-metrics.ts";
+
+/** Of this thread and of the process, for INFO. */
+function readFigures(): ProcessFigures {
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { usedBytes: heapUsed + external, residentBytes: rss };
+}
 
 const HASH_SEED_BYTES = 8;
 const TOKEN_KEY_BYTES = 32;
@@ -48,6 +54,7 @@ export class StoreEngine implements AreaEngine {
       hashSeed: secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
       version,
+      readFigures,
     });
     this.edge = new StoreArea({
       store: this.#store,

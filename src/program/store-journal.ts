@@ -43,8 +43,8 @@ export class LateJournal implements StoreJournal {
     return this.#journal === undefined ? this.#end : this.#journal.safe;
   }
 
-  get synced(): number {
-    return this.#journal === undefined ? this.#end : this.#journal.synced;
+  get synced(): number | undefined {
+    return this.#journal?.synced;
   }
 
   whenSafe(position: number): Promise<void> {

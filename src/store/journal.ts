@@ -11,7 +11,7 @@ export interface StoreJournal {
   /** Everything up to this position is as safe as the durability setting promises. */
   readonly safe: number;
   /** Everything up to this position is on the disk, whatever the setting promises. Absent: nothing is kept there. */
-  readonly synced?: number;
+  readonly synced?: number | undefined;
   /** Resolves once `safe >= position`. Never rejects: after a write error the process ends. */
   whenSafe(position: number): Promise<void>;
   /** Why no new write may start now (disk full), or undefined. */

@@ -70,7 +70,7 @@ function serverLines({ context, keyspace }: Database): readonly string[] {
 function clientLines({ context }: Database): readonly string[] {
   const figures = context.readFigures?.();
   return [
-    ...(figures === undefined ? [] : [`connected_clients:${figures.connectedClients}`]),
+    ...(figures?.connectedClients === undefined ? [] : [`connected_clients:${figures.connectedClients}`]),
     "blocked_clients:0",
     "tracking_clients:0",
   ];
