@@ -273,6 +273,13 @@ test("A authentication 2: the refusal of a command that exists is NOPERM with it
   );
 });
 
+test("A authentication 3: there are no ACL users yet, and ACL RESTTOKEN says that it is not available", async () => {
+  await using server = await startServer();
+  const reply = await server.post("/", ["ACL", "RESTTOKEN", "user", "password"]);
+  assert.equal(reply.status, 400);
+  assert.match(reply.text, /^\{"error":"ERR Command is not available: 'ACL'\./);
+});
+
 test("A authentication 4: resetting the password revokes both tokens at once", async () => {
   await using server = await startServer();
   assert.equal((await server.get("/set/k/v")).status, 200);
