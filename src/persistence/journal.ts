@@ -52,6 +52,8 @@ export interface JournalOptions {
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
   readonly segmentBytesMax?: number;
+  /** Above this much that is not written, new writes are refused. */
+  readonly queueBytesMax?: number;
   /** Space for what is queued when the disk is full. */
   readonly reserve?: SpaceReserve;
 }
@@ -72,8 +74,7 @@ export interface JournalCounts {
 }
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
-/** Above this much that is not written, new writes are refused. */
-export const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
 const QUEUE_FULL = "The disk is slower than the writes";
 /** Up to here a batch is written on this thread: the copy takes some 20 µs. */
 const WRITE_NOW_BYTES_MAX = 64 * 1024;
@@ -88,6 +89,7 @@ export class Journal {
 
   readonly #options: JournalOptions;
   readonly #isAlways: boolean;
+  readonly #queueBytesMax: number;
   readonly #queue: FrameQueue;
   #segment: SegmentWriter;
   readonly #counts = { batches: 0, frames: 0, bytes: 0, syncs: 0 };
@@ -121,6 +123,7 @@ export class Journal {
   constructor(options: JournalOptions, { segment, position }: JournalStart) {
     this.#options = options;
     this.#isAlways = options.mode === "always";
+    this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
     this.#queue = new FrameQueue(position, segment.header.salt);
     this.#segment = segment;
     this.#written = position;
@@ -184,7 +187,7 @@ export class Journal {
   append(frame: Uint8Array): number {
     assert(!this.#isClosing, "nothing is appended to a closed journal");
     const position = this.#queue.append(frame);
-    if (this.#queue.bytes > QUEUE_BYTES_MAX) this.#refusal ??= QUEUE_FULL;
+    if (this.#queue.bytes > this.#queueBytesMax) this.#refusal ??= QUEUE_FULL;
     this.#plan();
     return position;
   }
@@ -479,7 +482,7 @@ export class Journal {
       this.#refillLater();
       return;
     }
-    this.#refusal = this.#queue.bytes > QUEUE_BYTES_MAX / 2 ? QUEUE_FULL : undefined;
+    this.#refusal = this.#queue.bytes > this.#queueBytesMax / 2 ? QUEUE_FULL : undefined;
     if (isNoSpace) this.#options.log.info("writes are accepted again");
   }
 

@@ -5,6 +5,8 @@
  *     durable, so a segment that holds more than a header was whole once.
  * (2) A failed write leaves the place of the next bytes where it was; `cut`
  *     takes torn bytes away.
+ * (3) Nothing follows an end mark, not even after a power cut that undoes a
+ *     `cut` which no sync covered.
  */
 import { segmentPath } from "./area-files.ts";
 import { type Disk, type DiskFile, writeFully, writeFullyNow } from "./disk.ts";
@@ -19,6 +21,8 @@ export class SegmentWriter {
   readonly header: FileHeader;
   readonly #file: DiskFile;
   #bytes: number;
+  /** Torn bytes may come back: they were cut off, and that is not durable yet. */
+  #isCut = false;
 
   /** Goes on with a file of which the first `bytes` bytes are whole. */
   constructor(file: DiskFile, header: FileHeader, bytes: number) {
@@ -64,8 +68,9 @@ export class SegmentWriter {
   }
 
   /** keeps (2). */
-  cut(): Promise<void> {
-    return this.#file.truncate(this.#bytes);
+  async cut(): Promise<void> {
+    this.#isCut = true;
+    await this.#file.truncate(this.#bytes);
   }
 
   /** Rejects with a `SyncFailure`. */
@@ -75,6 +80,8 @@ export class SegmentWriter {
 
   /** Writes the end mark: everything up to `position` must be durable. */
   async end(position: number): Promise<void> {
+    if (this.#isCut) await this.sync(); // keeps (3)
+    this.#isCut = false;
     const mark = Buffer.alloc(MARK_BYTES);
     const { number, salt } = this.header;
     writeMark(mark, 0, { number, position, syncedPosition: position, bytes: 0, word: BATCH_WORD, salt });
