@@ -85,7 +85,7 @@ test("a snapshot of an empty state is one", async () => {
   await appendSafely(opened, "a");
   await opened.area.closeSegment();
   const engine = new TailEngine();
-  engine.dump = function* () {};
+  engine.dump = () => [];
 
   await snapshotOn(disk, engine);
   await opened.area.adoptSnapshot();
@@ -192,14 +192,9 @@ test("a snapshot is due when what came since outweighs it", async () => {
   assert.deepEqual([area.isSnapshotDue(), dueCount], [true, 1]);
 
   await area.closeSegment();
-  await snapshotOn(
-    disk,
-    new (class extends TailEngine {
-      override *dump(): Iterable<Uint8Array> {
-        yield Buffer.alloc(2_000, 1);
-      }
-    })(),
-  );
+  const engine = new TailEngine();
+  engine.dump = () => [Buffer.alloc(2_000, 1)];
+  await snapshotOn(disk, engine);
   await area.adoptSnapshot();
   assert.equal(area.isSnapshotDue(), false);
   await appendSafely(opened, "z".repeat(1_500));
