@@ -83,13 +83,14 @@ export async function runCrashLoop(options: CrashLoopOptions): Promise<CrashLoop
 }
 
 /** The summary as lines: what was done, what was lost, how to do it again. */
-export function describe({ rounds, roundsByEnding, acknowledged, damages }: CrashLoopSummary, seed: number): string {
+export function describe(summary: CrashLoopSummary, { seed, fsync }: Pick<CrashLoopOptions, "seed" | "fsync">): string {
+  const { rounds, roundsByEnding, acknowledged, damages } = summary;
   const kinds = Object.entries(roundsByEnding).map(([ending, count]) => `${ending} ${count}`);
   const lost = damages.filter(({ isLoss }) => isLoss).length;
   return [
     ...damages.map(({ kind, owner, what }) => `WRONG ${kind} of ${owner}: ${what}`),
     `rounds ${rounds} (${kinds.join(", ")}), acknowledged writes ${acknowledged}, lost ${lost}, otherwise wrong ${damages.length - lost}`,
-    `again: npm run crash -- --rounds ${rounds} --seed ${seed}`,
+    `again: npm run crash -- --rounds ${rounds} --seed ${seed}${fsync === undefined ? "" : ` --fsync ${fsync}`}`,
   ].join("\n");
 }
 
@@ -123,12 +124,13 @@ if (import.meta.main) {
   console.log(`SEED=${seed}`);
   // Servers have process groups of their own, so Ctrl-C reaches only us; leaving ends them.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-  const summary = await runCrashLoop({
+  const options: CrashLoopOptions = {
     allowance: { count: Number(values.rounds) },
     seed,
     ...(fsync && { fsync }),
     print: console.log,
-  });
-  console.log(describe(summary, seed));
+  };
+  const summary = await runCrashLoop(options);
+  console.log(describe(summary, options));
   process.exitCode = summary.damages.length === 0 ? 0 : 1;
 }

@@ -15,7 +15,7 @@ test("a server that is killed at any moment has everything that it acknowledged"
     print: (line) => context.diagnostic(line),
   });
 
-  const text = describe(summary, seed);
+  const text = describe(summary, { seed });
   for (const line of text.split("\n")) context.diagnostic(line);
   assert.deepEqual(summary.damages, []);
   assert.ok(summary.acknowledged > 0, text);
