@@ -42,6 +42,8 @@ export interface KeyPositions {
   readonly first: number;
   readonly last: number;
   readonly step: number;
+  /** The word that says how many keys follow it: those come behind the others. */
+  readonly countAt?: number;
 }
 
 export const noKeys: KeyPositions = { first: 0, last: 0, step: 0 };
@@ -51,6 +53,8 @@ export const secondKey: KeyPositions = { first: 2, last: 2, step: 1 };
 export const allKeys: KeyPositions = { first: 1, last: -1, step: 1 };
 /** MSET: every other argument. */
 export const keyValuePairs: KeyPositions = { first: 1, last: -1, step: 2 };
+/** SINTERCARD: the first argument says how many keys follow. */
+export const countedKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
 
 export interface Row {
   /** Upper case. A subcommand has its own name only: `ENCODING`, not `OBJECT|ENCODING`. */

@@ -68,6 +68,7 @@ export const noLocalSync = new CommandError(
 export const noSuchCommand = new CommandError("ERR Invalid command specified");
 export const commandWithoutKeys = new CommandError("ERR The command has no key arguments");
 export const commandWithWrongArity = new CommandError("ERR Invalid number of arguments specified for command");
+export const commandWithWrongKeys = new CommandError("ERR Invalid arguments specified for command");
 export const noSuchKey = new CommandError("ERR no such key");
 export const stringTooLong = new CommandError("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 export const invalidCursor = new CommandError("ERR invalid cursor");

@@ -3,8 +3,14 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type AclCategory, categoriesOf } from "../acl-categories.ts";
 import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
-import { commandWithoutKeys, commandWithWrongArity, noSuchCommand, syntaxError } from "../errors.ts";
-import { bulk, emptyArray, map, nil, type Reply, set, simple } from "../reply.ts";
+import {
+  commandWithoutKeys,
+  commandWithWrongArity,
+  commandWithWrongKeys,
+  noSuchCommand,
+  syntaxError,
+} from "../errors.ts";
+import { emptyArray, map, nil, type Reply, set, simple } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 
 export const commandRow: Row = {
@@ -119,36 +125,47 @@ function factsOf(command: Command): Reply {
 
 /** Where the keys are, in the form that Redis 7 has for it. The row says no more than whether they are written. */
 function keySpecificationsOf({ keys, isWrite }: Command): Reply {
-  const { first, last, step } = keys;
-  if (first === 0) return emptyArray;
+  const { first, last, step, countAt } = keys;
   const flags = isWrite ? ["RW", "access", "update"] : ["RO", "access"];
-  return [
+  const specification = (index: number, type: string, facts: readonly (readonly [string, number])[]): Reply =>
     map([
       ["flags", set(flags.map(simple))],
       [
         "begin_search",
         map([
           ["type", "index"],
-          ["spec", map([["index", first]])],
+          ["spec", map([["index", index]])],
         ]),
       ],
       [
         "find_keys",
         map([
-          ["type", "range"],
-          [
-            "spec",
-            map([
-              // Counted from the first key, or from the end when negative.
-              ["lastkey", last < 0 ? last : last - first],
-              ["keystep", step],
-              ["limit", 0],
-            ]),
-          ],
+          ["type", type],
+          ["spec", map(facts)],
         ]),
       ],
-    ]),
-  ];
+    ]);
+  const found: Reply[] = [];
+  if (first !== 0) {
+    found.push(
+      specification(first, "range", [
+        // Counted from the first key, or from the end when negative.
+        ["lastkey", last < 0 ? last : last - first],
+        ["keystep", step],
+        ["limit", 0],
+      ]),
+    );
+  }
+  if (countAt !== undefined) {
+    found.push(
+      specification(countAt, "keynum", [
+        ["keynumidx", 0],
+        ["firstkey", 1],
+        ["keystep", 1],
+      ]),
+    );
+  }
+  return found;
 }
 
 function docs({ database, argCount, argsFrom }: Call): Reply {
@@ -182,11 +199,16 @@ function getKeys({ database, argsFrom }: Call): Reply {
     command = command.subcommandByName.get((words[1] ?? "").toUpperCase());
   if (command === undefined) throw noSuchCommand;
   const { keys, arity } = command;
-  if (keys.first === 0) throw commandWithoutKeys;
+  if (keys.first === 0 && keys.countAt === undefined) throw commandWithoutKeys;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
   const end = keys.last < 0 ? words.length + keys.last : keys.last;
-  const found: Reply[] = [];
-  for (let i = keys.first; i <= end && i < words.length; i += keys.step) found.push(bulk(words[i]));
+  const found: Bytes[] = [];
+  for (let i = keys.first; i > 0 && i <= end && i < words.length; i += keys.step) found.push(words[i] as Bytes);
+  if (keys.countAt !== undefined) {
+    const count = Number.parseInt(words[keys.countAt] ?? "", 10);
+    if (!(count >= 1 && count < words.length - keys.countAt)) throw commandWithWrongKeys;
+    found.push(...words.slice(keys.countAt + 1, keys.countAt + 1 + count));
+  }
   return found;
 }
 
