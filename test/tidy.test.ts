@@ -54,7 +54,8 @@ function codeOf(text: string): string {
 }
 
 function importsOf(text: string): string[] {
-  return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\()"([^"]+)"/g)].map((match) => match[1] ?? "");
+  const forms = /(?:\bfrom\s+|\bimport\s+|\bimport\(|\bgetBuiltinModule\(|\brequire\()"([^"]+)"/g;
+  return [...text.matchAll(forms)].map((match) => match[1] ?? "");
 }
 
 test("every file is in a room that ARCHITECTURE.md knows", () => {

@@ -17,7 +17,7 @@
  * answers at once is answered in the same call, without a promise, with one
  * flat array of headers and one write.
  */
-import { createServer, IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { AssertionFailure } from "../kernel/assert.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -38,6 +38,9 @@ import {
 import { type Framing, framingFailure, hasBody, originForm, readFraming } from "./framing.ts";
 import type { Area, Handler, HttpReply, HttpRequest, HttpStream, Observe } from "./handler.ts";
 import { failureReply } from "./respond.ts";
+
+// An import of the module by name reads all its properties, some of which load a whole client: 30 ms for each thread.
+const { createServer, IncomingMessage, STATUS_CODES } = process.getBuiltinModule("node:http");
 
 export interface ListenerLimits {
   readonly headerBytesMax: number;
