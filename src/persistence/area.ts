@@ -62,6 +62,11 @@ async function openSegment(
   return SegmentWriter.create(disk, { directory, area }, { number, position, salt });
 }
 
+/** A backup was asked for, and the server stopped before its segment was closed. */
+export class AreaClosing extends Error {
+  override name = "AreaClosing";
+}
+
 export class Area {
   readonly journal: Journal;
   /** What recovery found. */
@@ -73,6 +78,7 @@ export class Area {
   #snapshot: { number: number; bytes: number } | undefined;
   /** The end of what removes or links files: keeps (2). */
   #turn: Promise<unknown> = Promise.resolve();
+  #isClosing = false;
 
   constructor(options: AreaOptions, recovered: AreaRead, segment: SegmentWriter) {
     this.#options = options;
@@ -113,19 +119,23 @@ export class Area {
 
   /**
    * Makes `target`, a directory that exists and holds no area, a backup of everything appended so far. Rejects with the
-   * system's error.
+   * system's error, or with `AreaClosing`.
    */
   backUp(target: string): Promise<void> {
     return this.#inTurn(async () => {
       const openNumber = await this.closeSegment();
+      // A journal that ends begins no further segment: what was appended may lie in the last one.
+      if (this.#isClosing) throw new AreaClosing("The server is stopping, and no backup was made");
       await backUpArea({ ...this.#options, target, openNumber });
     });
   }
 
   /** Ends the journal. Resolves with the count of frames that could not be written because no space is left. */
   async close(): Promise<number> {
-    await this.#turn;
+    this.#isClosing = true;
+    // First, because a backup may wait for space, and nothing else ends that.
     const lostCount = await this.journal.close();
+    await this.#turn;
     await this.#reserve.close();
     return lostCount;
   }
