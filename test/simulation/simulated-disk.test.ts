@@ -236,6 +236,11 @@ test("a fault hits the operation it is meant for", async () => {
   assert.equal(await file.write(Buffer.from("abc"), 0), 3);
   assert.equal(file.writeNow(Buffer.from("de"), 3), 1);
   assert.equal(await file.write(Buffer.from("e"), 4), 1);
+  disk.faultOf = ({ kind, ordinal }) => {
+    if (kind === "read") return { bytesMax: 2 };
+    return kind === "rename" && ordinal === 1 ? { code: "EIO" } : undefined;
+  };
+  assert.equal(await file.read(Buffer.alloc(5), 1), 2);
   await assert.rejects(disk.rename("/f", "/g"), { code: "EIO" });
   await disk.rename("/f", "/g");
   assert.equal(textOf(disk, "/g"), "abcde");

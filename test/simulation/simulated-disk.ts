@@ -39,7 +39,7 @@ export interface Operation {
   readonly ordinal: number;
 }
 
-/** What goes wrong with one operation: it fails, or, if it is a write, takes only so many bytes. */
+/** What goes wrong with one operation: it fails, or, if it is a write or a read, moves only so many bytes. */
 export type Fault = { readonly code: string } | { readonly bytesMax: number };
 
 export interface SimulatedDiskOptions {
@@ -314,9 +314,10 @@ export class SimulatedDisk implements Disk {
       },
       read: (target, offset) => {
         use(false);
-        return this.#perform({ kind: "read", path }, () => {
+        return this.#perform({ kind: "read", path }, (fault) => {
           if (offset >= file.length) return 0;
-          return file.bytes.copy(target, 0, offset);
+          const countMax = fault !== undefined && "bytesMax" in fault ? fault.bytesMax : target.length;
+          return file.bytes.copy(target, 0, offset, Math.min(file.length, offset + countMax));
         });
       },
       fdatasync: () => this.#sync(path, file, use),

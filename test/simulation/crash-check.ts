@@ -1,0 +1,140 @@
+/**
+ * What a start finds after a crash, compared with what was promised.
+ *
+ * (1) The position that is recovered is at least what was promised, at most what was
+ *     appended, and the state is the one noted there: nothing that was promised
+ *     is lost, nothing is invented, and no unit of work is there in part.
+ * (2) What was recovered once is there after any power cut that follows.
+ * (3) Damaged files are refused by name, or what is found is right and holds
+ *     everything that an undamaged mark calls durable.
+ */
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
+import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../src/persistence/errors.ts";
+import { type Backup, type CrashState, CrashViolation } from "./crash-life.ts";
+import { DIRECTORY, type Harness, startServer } from "./crash-server.ts";
+import { statedPosition } from "./file-map.ts";
+import type { SimulatedDisk } from "./simulated-disk.ts";
+import { differenceOf, stateOf } from "./store-state.ts";
+
+/** How long the server was down: long enough for keys to be past their time. */
+const DOWN_MS_MAX = 5_000;
+const AGAIN_ONE_IN = 6;
+const BACKUP_ONE_IN = 4;
+const FLIPS_MAX = 2;
+
+export interface Recovery {
+  readonly position: number;
+  /** How old the oldest acknowledgement was that is lost, in ms; undefined if none is. */
+  readonly lostMs: number | undefined;
+}
+
+/** Recovers what a crash left. Rejects with a `CrashViolation` if (1) or (2) does not hold. */
+export async function checkCrashState(state: CrashState, harness: Harness, random: Random): Promise<Recovery> {
+  const { disk, promised, end, history, told, monotonicMs } = state;
+  for (const backup of state.backups) {
+    if (random.below(BACKUP_ONE_IN) === 0) await checkBackup(state, backup, harness);
+  }
+  const found = await recovered(disk, state, harness).catch((error: unknown) => {
+    throw new CrashViolation(`${describe(state)}\nThe start failed`, { cause: error });
+  });
+  const { position } = found;
+  if (position < promised.kill) throw new CrashViolation(`${describe(state)}\nFound only position ${position}`);
+  if (position > end) throw new CrashViolation(`${describe(state)}\nFound position ${position}, which nobody appended`);
+  assertState(found, history.stateAt(position), describe(state));
+  if (random.below(AGAIN_ONE_IN) === 0) {
+    const again = await recovered(disk.afterPowerCut(random), state, harness);
+    if (again.position !== position || again.state !== found.state) {
+      throw new CrashViolation(
+        `${describe(state)}\nFound position ${position}, and after another power cut ${again.position}`,
+      );
+    }
+  }
+  const lostAtMs = told.firstBeyond(position, monotonicMs);
+  return { position, lostMs: lostAtMs === undefined ? undefined : monotonicMs - lostAtMs };
+}
+
+/** Starts a server on a backup: what belongs to the area itself is not touched by that. */
+async function checkBackup(state: CrashState, backup: Backup, harness: Harness): Promise<void> {
+  const { directory, position } = backup;
+  const text = `${describe(state)}\nThe backup ${directory} of position ${position}`;
+  const found = await recovered(state.disk, { ...state, directory }, harness).catch((error: unknown) => {
+    throw new CrashViolation(`${text} cannot be started`, { cause: error });
+  });
+  if (found.position < position) throw new CrashViolation(`${text} holds only position ${found.position}`);
+  assertState(found, state.history.stateAt(found.position), text);
+}
+
+/**
+ * Flips bits of what a life left on its disk and starts on that. Resolves with true if the start was refused. Rejects
+ * with a `CrashViolation` if (3) does not hold.
+ */
+export async function checkDamage(state: CrashState, harness: Harness, random: Random): Promise<boolean> {
+  const disk = state.disk.restarted({ seed: random.below(2 ** 32) });
+  const paths = disk.paths.filter((path) => path.startsWith(`${DIRECTORY}/`));
+  const flipped = new Map<string, number[]>();
+  for (let count = 1 + random.below(FLIPS_MAX); count > 0; count -= 1) {
+    const path = paths[random.below(paths.length)];
+    const length = path === undefined ? 0 : disk.bytesOf(path).length;
+    if (path === undefined || length === 0) continue;
+    const offset = random.below(length);
+    disk.flipBit(path, offset, random.below(8));
+    flipped.set(path, [...(flipped.get(path) ?? []), offset]);
+  }
+  const text = `${[...flipped].map(([path, offsets]) => `Bits flipped in ${path} at ${offsets.join()}`).join("\n")}`;
+  // A flip may have been undone by the next one, and what marks say is read from the file before it was damaged.
+  const segments = paths.filter((path) => path.endsWith(".journal"));
+  const floor = Math.max(0, ...segments.map((path) => statedPosition(state.disk.bytesOf(path), flipped.get(path))));
+  let found: Awaited<ReturnType<typeof recovered>>;
+  try {
+    found = await recovered(disk, state, harness);
+  } catch (error) {
+    if (isRefusal(error)) return true;
+    throw new CrashViolation(`${describe(state)}\n${text}\nThe start was not refused by name, it failed`, {
+      cause: error,
+    });
+  }
+  if (found.position < floor || found.position > state.end) {
+    throw new CrashViolation(`${describe(state)}\n${text}\nFound ${found.position}, marks call ${floor} durable`);
+  }
+  assertState(found, state.history.stateAt(found.position), `${describe(state)}\n${text}`);
+  return false;
+}
+
+/** True if this error names what is wrong with a data directory. */
+export function isRefusal(error: unknown): error is DamagedData | MissingData | NewerFormat | WrongFile {
+  const kinds = [DamagedData, MissingData, NewerFormat, WrongFile];
+  return kinds.some((kind) => error instanceof kind);
+}
+
+interface Found {
+  readonly position: number;
+  readonly state: string;
+}
+
+async function recovered(
+  disk: SimulatedDisk,
+  { wallMs, directory = DIRECTORY }: { readonly wallMs: number; readonly directory?: string },
+  harness: Harness,
+): Promise<Found> {
+  const random = seededRandom(wallMs);
+  const clock = new VirtualClock(wallMs + random.below(DOWN_MS_MAX));
+  const onFatal = (): void => {};
+  const { area, store } = await startServer({ disk, directory, clock, random, mode: "always", harness, onFatal });
+  return { position: area.recovered.position, state: stateOf(store) };
+}
+
+function assertState(found: Found, expected: string | undefined, text: string): void {
+  if (expected === undefined) throw new CrashViolation(`${text}\nFound half a unit of work at ${found.position}`);
+  if (found.state !== expected) {
+    const difference = differenceOf(expected, found.state);
+    throw new CrashViolation(
+      `${text}\nFound another state than was served at position ${found.position}\n${difference}`,
+    );
+  }
+}
+
+function describe({ isPowerCut, when, promised, end, disk }: CrashState): string {
+  const files = disk.paths.map((path) => `${path.replace(`${DIRECTORY}/`, "")} (${disk.bytesOf(path).length} bytes)`);
+  return `${isPowerCut ? "Power cut" : "Kill"} ${when}: at least position ${promised.kill} of ${end} was promised; ${files.join(", ")}`;
+}

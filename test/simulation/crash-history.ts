@@ -1,0 +1,66 @@
+/**
+ * The model that a recovered store is compared with: what the store held
+ * behind each unit of work, and what clients were told.
+ */
+
+/** States by position. A position without a state lies inside a unit of work. */
+export class History {
+  readonly #states: (string | undefined)[];
+  #end: number;
+
+  constructor(states: readonly (string | undefined)[] = [""]) {
+    this.#states = [...states];
+    this.#end = states.length - 1;
+  }
+
+  /** The last position that has a state. */
+  get end(): number {
+    return this.#end;
+  }
+
+  stateAt(position: number): string | undefined {
+    return this.#states[position];
+  }
+
+  /** What the store holds behind a unit of work. */
+  note(position: number, state: string): void {
+    this.#states[position] = state;
+    this.#end = Math.max(this.#end, position);
+  }
+
+  /** What is left when everything behind a position was lost: what comes now has nothing to do with that. */
+  upTo(position: number): History {
+    return new History(this.#states.slice(0, position + 1));
+  }
+}
+
+interface Told {
+  readonly position: number;
+  readonly atMs: number;
+}
+
+/** The replies that left, by the position that each of them could have seen. */
+export class Acknowledgements {
+  /** Only replies that saw more than all before them. */
+  readonly #told: Told[] = [];
+
+  note(position: number, atMs: number): void {
+    if (position > this.position) this.#told.push({ position, atMs });
+  }
+
+  /** The highest position that somebody was told of. */
+  get position(): number {
+    return this.#told.at(-1)?.position ?? 0;
+  }
+
+  /** The highest position that somebody was told of at `atMs` or before. */
+  positionAt(atMs: number): number {
+    return this.#told.findLast((told) => told.atMs <= atMs)?.position ?? 0;
+  }
+
+  /** When somebody was first told of a position beyond this one; undefined if nobody was, up to `nowMs`. */
+  firstBeyond(position: number, nowMs: number): number | undefined {
+    const first = this.#told.find((told) => told.position > position);
+    return first === undefined || first.atMs > nowMs ? undefined : first.atMs;
+  }
+}

@@ -1,0 +1,513 @@
+/**
+ * One life of a server: it starts on what a disk holds, serves random clients
+ * while time passes, segments are closed, snapshots are made and the disk fills
+ * up, and at every boundary of a disk operation the power could go. Each such
+ * moment is kept as a `CrashState` with what a recovery must then find.
+ *
+ * (1) Whatever clients, disk and clock do, and in which order, comes from one
+ *     seed; what crashes leave comes from another, so that trying more of them
+ *     does not change the run.
+ * (2) The store's state is noted behind every unit of work. Nothing changes
+ *     without a frame, and a transaction is one frame.
+ * (3) No sync takes longer than SYNC_MS_MAX.
+ */
+import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
+import { nextTurn } from "../../src/kernel/turn.ts";
+import { AreaClosing } from "../../src/persistence/area.ts";
+import { codeOf } from "../../src/persistence/disk.ts";
+import type { FsyncMode } from "../../src/persistence/journal.ts";
+import { type Caller, TransactionDiscarded } from "../../src/store/database.ts";
+import { Acknowledgements, type History } from "./crash-history.ts";
+import { type Harness, type Server, startServer, writeStoreSnapshot } from "./crash-server.ts";
+import { Workload } from "./crash-workload.ts";
+import { dyingDisk, isDeath } from "./intercepted-disk.ts";
+import type { Fault, Operation, SimulatedDisk } from "./simulated-disk.ts";
+import { differenceOf, stateOf } from "./store-state.ts";
+
+/** Positions that a recovery must find at least. */
+export interface Promised {
+  /** Behind a power cut. */
+  readonly powerCut: number;
+  /** Behind the end of the process alone. */
+  readonly kill: number;
+}
+
+/** A directory that was made a backup of everything up to a position, and maybe of some more. */
+export interface Backup {
+  readonly directory: string;
+  readonly position: number;
+}
+
+/** A moment at which everything stopped, and what was promised until then. */
+export interface CrashState {
+  readonly disk: SimulatedDisk;
+  readonly isPowerCut: boolean;
+  /** Where in the run it was, for the text of a failure. */
+  readonly when: string;
+  /** What is promised if the recovery itself is interrupted. The recovery must find at least `promised.kill`. */
+  readonly promised: Promised;
+  /** It must not find more: nothing else was appended. */
+  readonly end: number;
+  /** The state of the store at each position. */
+  readonly history: History;
+  readonly backups: readonly Backup[];
+  readonly told: Acknowledgements;
+  /** On the clocks of the life that ended. */
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+export interface LifeOptions {
+  /** Stepped. */
+  readonly disk: SimulatedDisk;
+  readonly clock: VirtualClock;
+  readonly mode: FsyncMode;
+  readonly seed: number;
+  /** What may be found by the recovery at the start, and what must be. */
+  readonly history: History;
+  readonly promised: Promised;
+  /** Made by earlier lives. */
+  readonly backups: readonly Backup[];
+  readonly harness: Harness;
+}
+
+/** The server did something that it must not do. */
+export class CrashViolation extends Error {
+  override name = "CrashViolation";
+}
+
+const UNIT_COUNT_MIN = 8;
+const UNIT_COUNT_MAX = 40;
+const TICK_MS_MAX = 100;
+const IDLE_TICKS_MAX = 30;
+const SYNC_MS_MAX = 300;
+/** With `everysec`: the second, the sync behind it, and the ticks by which each may begin late. */
+export const EVERYSEC_LOSS_MS_MAX = 1_000 + SYNC_MS_MAX + 2 * TICK_MS_MAX;
+/** After so many rounds without an end somebody waits for ever. */
+const ROUND_COUNT_MAX = 20_000;
+const POWER_CUTS_PER_MOMENT = 2;
+const KILL_ONE_IN = 8;
+
+const caller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+
+export class Life {
+  readonly states: CrashState[] = [];
+  readonly #options: LifeOptions;
+  readonly #random: Random;
+  readonly #crashRandom: Random;
+  readonly #workload: Workload;
+  readonly #features: Features;
+  readonly #told = new Acknowledgements();
+  #history: History;
+  /** Behind whatever happens: what was recovered, and what a clean stop left. */
+  #promised: Promised;
+  #backups: readonly Backup[];
+  #server: Server | undefined;
+  #violation: unknown;
+  #unitCount = 0;
+  #busyCount = 0;
+  #idleTicks = 0;
+  #isSnapshotting = false;
+  #isBackingUp = false;
+  #lastMoment = "";
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+    this.#random = seededRandom(options.seed);
+    this.#crashRandom = seededRandom(options.seed + 1);
+    this.#workload = new Workload(this.#random);
+    this.#features = drawFeatures(this.#random);
+    this.#history = options.history;
+    this.#promised = options.promised;
+    this.#backups = options.backups;
+  }
+
+  /** What was appended, and in which states that left the store. */
+  get history(): History {
+    return this.#history;
+  }
+
+  get unitCount(): number {
+    return this.#unitCount;
+  }
+
+  /** Serves some tens of units of work. Rejects with a `CrashViolation` when something is wrong before any crash. */
+  async run(): Promise<void> {
+    const { disk } = this.#options;
+    disk.onBoundary = ({ kind, path }) => this.#capture(`after a ${kind} of ${path}`);
+    disk.faultOf = (operation) => this.#shortWrite(operation);
+    await this.#start();
+    const unitCount = UNIT_COUNT_MIN + this.#random.below(UNIT_COUNT_MAX - UNIT_COUNT_MIN);
+    while (this.#unitCount < unitCount) {
+      this.#actOnce();
+      await this.#settle();
+    }
+    await this.#finish();
+    this.#capture("at the end");
+  }
+
+  get #running(): Server {
+    if (this.#server === undefined) throw new Error("The server has started");
+    return this.#server;
+  }
+
+  // Start and end.
+
+  async #start(): Promise<void> {
+    const { disk, clock, mode, harness } = this.#options;
+    const { segmentBytesMax, reserveBytes } = this.#features;
+    const onFatal = this.#violate;
+    const options = { disk, clock, mode, harness, segmentBytesMax, reserveBytes, random: this.#random, onFatal };
+    let isRefused = false;
+    if (this.#features.has.fullStarts) disk.freeBytes = this.#random.below(100);
+    startServer(options).then(
+      (server) => this.#opened(server),
+      (error) => {
+        isRefused = codeOf(error) === "ENOSPC";
+        if (!isRefused) onFatal(error);
+      },
+    );
+    await this.#until("recovery", () => this.#server !== undefined || isRefused);
+    disk.freeBytes = Number.POSITIVE_INFINITY;
+    if (!isRefused) return;
+    // Somebody made room and starts the program again.
+    startServer(options).then((server) => this.#opened(server), onFatal);
+    await this.#until("recovery", () => this.#server !== undefined);
+  }
+
+  #opened(server: Server): void {
+    this.#server = server;
+    const { position } = server.area.recovered;
+    const found = stateOf(server.store);
+    const expected = this.#history.stateAt(position);
+    if (position < this.#promised.kill || found !== expected) {
+      const what = `The life began at position ${position}; at least ${this.#promised.kill} was promised`;
+      this.#violation = new CrashViolation(`${what}\n${differenceOf(expected ?? "", found)}`);
+    }
+    this.#history = this.#history.upTo(position);
+    this.#promised = { powerCut: position, kill: position };
+  }
+
+  /** Stops cleanly, maybe in the middle of everything, or lets all that was asked for come to its end. */
+  async #finish(): Promise<void> {
+    const { disk } = this.#options;
+    this.#idleTicks = 0;
+    const isSudden = this.#random.below(3) === 0;
+    if (isSudden) {
+      if (this.#features.has.fullDisks) await this.#askWithoutSpace();
+    } else {
+      disk.freeBytes = Number.POSITIVE_INFINITY;
+      const isQuiet = (): boolean =>
+        this.#busyCount === 0 && !this.#isSnapshotting && !this.#isBackingUp && disk.underwayCount === 0;
+      await this.#until("the last reply", isQuiet);
+    }
+    if (isSudden || this.#random.below(2) === 0) await this.#stop();
+  }
+
+  async #askWithoutSpace(): Promise<void> {
+    this.#options.disk.freeBytes = this.#random.below(200);
+    for (let round = this.#random.below(10); round > 0; round -= 1) {
+      this.#ask();
+      await this.#settle();
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { disk } = this.#options;
+    const { end } = this.#history;
+    const mayLose = Number.isFinite(disk.freeBytes);
+    let lost: number | undefined;
+    this.#running.area.close().then((count) => {
+      lost = count;
+    }, this.#violate);
+    await this.#until("the end of the journal", () => lost !== undefined);
+    if (lost === undefined) return;
+    if (disk.openCount > 0 && !this.#isSnapshotting && !this.#isBackingUp) {
+      throw new CrashViolation(`${disk.openCount} files are left open`);
+    }
+    if (lost > 0 && !mayLose) throw new CrashViolation(`${lost} frames were given up although there was space`);
+    this.#promised = { powerCut: end - lost, kill: end - lost };
+  }
+
+  // What happens.
+
+  #actOnce(): void {
+    if (this.#idleTicks > 0) {
+      this.#idleTicks -= 1;
+      if (this.#random.below(2) === 0) this.#tick(TICK_MS_MAX);
+      else this.#step();
+      return;
+    }
+    const { has } = this.#features;
+    const chance = this.#random.below(100);
+    if (chance < 40) this.#ask();
+    else if (chance < 80) this.#step();
+    else if (chance < 88) this.#tick(this.#random.below(TICK_MS_MAX));
+    else if (chance < 90 && has.idleTimes) this.#idleTicks = this.#random.below(IDLE_TICKS_MAX);
+    else if (chance < 92 && has.sweeps) this.#sweep();
+    else if (chance < 94 && has.closings) this.#running.area.closeSegment().catch(this.#violate);
+    else if (chance < 96 && has.snapshots) void this.#makeSnapshot();
+    else if (chance < 97 && has.backups) void this.#backUp();
+    else if (chance < 98 && has.fullDisks) this.#fillOrFreeDisk();
+    else if (chance < 99 && has.secondDatabase) this.#changeDatabases();
+    else this.#step();
+  }
+
+  /** One client asks for something. While all of them wait for an answer, the disk goes on. */
+  #ask(): void {
+    if (this.#busyCount >= this.#features.clientCount) {
+      this.#step();
+      return;
+    }
+    const { store, journal } = this.#running;
+    const { databaseNames } = store;
+    const database = store.database(databaseNames[this.#random.below(databaseNames.length)] ?? "main");
+    this.#noteState();
+    const request = this.#workload.request();
+    switch (request.kind) {
+      case "command":
+        this.#answer(() => database.command(caller, request.command));
+        break;
+      case "transaction":
+        this.#answer(() => database.transaction(caller, request.commands));
+        break;
+      case "pipeline":
+        // Each of its commands is a unit, so there is a state behind each frame.
+        journal.onAppend = () => this.#noteState();
+        this.#answer(() => database.pipeline(caller, request.commands));
+        journal.onAppend = () => {};
+    }
+  }
+
+  #answer(run: () => unknown): void {
+    const { clock } = this.#options;
+    const { journal } = this.#running;
+    const endBefore = journal.refusal === undefined ? undefined : journal.end;
+    let reply: unknown;
+    try {
+      reply = run();
+    } catch (error) {
+      if (!(error instanceof TransactionDiscarded)) throw error;
+      this.#noteState();
+      return; // It saw nothing of what the store holds.
+    }
+    this.#noteState();
+    const position = journal.end;
+    if (endBefore !== undefined && endBefore < position) {
+      throw new CrashViolation(`A write began behind position ${endBefore} although writes were refused`);
+    }
+    const tell = (): void => this.#told.note(position, clock.monotonicMs());
+    if (reply instanceof Promise) {
+      this.#busyCount += 1;
+      reply.then(() => {
+        this.#busyCount -= 1;
+        tell();
+      }, this.#violate);
+    } else {
+      tell();
+    }
+  }
+
+  /** keeps (2) */
+  #noteState(): void {
+    const { journal, store } = this.#running;
+    const state = stateOf(store);
+    const known = journal.end === this.#history.end ? this.#history.stateAt(journal.end) : undefined;
+    if (known === undefined) {
+      this.#unitCount += 1;
+      this.#history.note(journal.end, state);
+    } else if (known !== state) {
+      const text = `The store changed without a frame behind position ${journal.end}`;
+      throw new CrashViolation(`${text}\n${differenceOf(known, state)}`);
+    }
+  }
+
+  #sweep(): void {
+    for (const database of this.#running.store.databases) {
+      database.sweepExpired();
+      this.#noteState();
+    }
+  }
+
+  #changeDatabases(): void {
+    const { store } = this.#running;
+    if (store.databaseNames.includes("second")) store.dropDatabase("second");
+    else store.database("second");
+    this.#noteState();
+  }
+
+  #fillOrFreeDisk(): void {
+    const { disk } = this.#options;
+    const isFull = Number.isFinite(disk.freeBytes);
+    disk.freeBytes = isFull ? Number.POSITIVE_INFINITY : this.#random.below(3) * this.#random.below(2_000);
+  }
+
+  async #makeSnapshot(): Promise<void> {
+    if (this.#isSnapshotting) return;
+    this.#isSnapshotting = true;
+    const { area } = this.#running;
+    const dies = this.#features.has.dyingSnapshots && this.#random.below(2) === 0;
+    const disk = dies ? dyingDisk(this.#options.disk, this.#random.below(30)) : this.#options.disk;
+    try {
+      await area.closeSegment();
+      if (await writeStoreSnapshot({ ...this.#options, disk, random: this.#random })) await area.adoptSnapshot();
+    } catch (error) {
+      if (!isDeath(error)) this.#violateUnlessFull(error);
+      // How far the process came is not known, and a snapshot that has its name is as good as any.
+      else if (this.#random.below(2) === 0) await area.adoptSnapshot().catch(this.#violate);
+    }
+    this.#isSnapshotting = false;
+  }
+
+  async #backUp(): Promise<void> {
+    if (this.#isBackingUp) return;
+    this.#isBackingUp = true;
+    const { disk } = this.#options;
+    const { area, journal } = this.#running;
+    const directory = `/backup-${this.#backups.length}-${this.#random.below(2 ** 32)}`;
+    try {
+      await disk.mkdir(directory);
+      await disk.syncDirectory("/");
+      const position = journal.end;
+      await area.backUp(directory);
+      this.#backups = [...this.#backups, { directory, position }];
+    } catch (error) {
+      if (!(error instanceof AreaClosing)) this.#violateUnlessFull(error);
+    }
+    this.#isBackingUp = false;
+  }
+
+  // Disk and time.
+
+  #step(): void {
+    this.#capture("under way");
+    this.#options.disk.step(this.#random);
+  }
+
+  #tick(ms: number): void {
+    const { disk, clock } = this.#options;
+    // keeps (3)
+    if (disk.waitedMs("sync") + ms > SYNC_MS_MAX) {
+      this.#step();
+    } else {
+      disk.passTime(ms);
+      clock.advance(ms);
+    }
+  }
+
+  #shortWrite({ kind }: Operation): Fault | undefined {
+    if (!this.#features.hasShortWrites || kind !== "write" || this.#random.below(8) > 0) return undefined;
+    return { bytesMax: 1 + this.#random.below(200) };
+  }
+
+  async #until(what: string, isDone: () => boolean): Promise<void> {
+    const { disk } = this.#options;
+    for (let round = 0; !isDone(); round += 1) {
+      if (round === ROUND_COUNT_MAX) throw new CrashViolation(`${what} never came`);
+      if (disk.underwayCount > 0 && this.#random.below(8) > 0) this.#step();
+      else this.#tick(TICK_MS_MAX);
+      await this.#settle();
+    }
+    await this.#settle();
+  }
+
+  /** Lets everybody go on who can: the journal looks once a turn, and may be told of something in the turn before. */
+  async #settle(): Promise<void> {
+    await nextTurn();
+    await nextTurn();
+    if (this.#violation !== undefined) throw this.#violation;
+  }
+
+  readonly #violateUnlessFull = (error: unknown): void => {
+    if (codeOf(error) !== "ENOSPC") this.#violate(error);
+  };
+
+  /** Something failed that does not fail. */
+  readonly #violate = (error: unknown): void => {
+    this.#violation ??= error;
+  };
+
+  // Crashes.
+
+  /** Keeps what crashes at this moment leave. */
+  #capture(when: string): void {
+    const { disk, clock } = this.#options;
+    const promised = this.#promisedNow();
+    const moment = `${promised.powerCut} ${promised.kill} ${this.#end}`;
+    if (when === "under way" && !disk.isChanging && moment === this.#lastMoment) return;
+    this.#lastMoment = moment;
+    const facts = {
+      when,
+      end: this.#end,
+      history: this.#history,
+      backups: this.#backups,
+      told: this.#told,
+      monotonicMs: clock.monotonicMs(),
+      wallMs: clock.nowMs(),
+    };
+    for (let i = 0; i < POWER_CUTS_PER_MOMENT; i += 1) {
+      const left = disk.afterPowerCut(this.#crashRandom);
+      const { powerCut } = promised;
+      this.states.push({ ...facts, disk: left, isPowerCut: true, promised: { powerCut, kill: powerCut } });
+    }
+    if (this.#crashRandom.below(KILL_ONE_IN) > 0) return;
+    this.states.push({ ...facts, disk: disk.afterKill(this.#crashRandom), isPowerCut: false, promised });
+  }
+
+  get #end(): number {
+    return this.#server?.journal.end ?? this.#history.end;
+  }
+
+  #promisedNow(): Promised {
+    const server = this.#server;
+    if (server === undefined) return this.#promised;
+    const { clock, mode } = this.#options;
+    const durable = Math.max(this.#promised.powerCut, server.area.journal.synced);
+    const kill = Math.max(durable, this.#told.position);
+    switch (mode) {
+      case "always":
+        return { powerCut: kill, kill };
+      case "everysec":
+        return { powerCut: Math.max(durable, this.#told.positionAt(clock.monotonicMs() - EVERYSEC_LOSS_MS_MAX)), kill };
+      case "no":
+        return { powerCut: durable, kill };
+    }
+  }
+}
+
+/** What this life has to do with: each seed leaves out some of it, so that the rest meets more often. */
+interface Features {
+  readonly clientCount: number;
+  readonly segmentBytesMax: number;
+  readonly reserveBytes: number;
+  readonly hasShortWrites: boolean;
+  readonly has: Readonly<Record<(typeof FEATURES)[number], boolean>>;
+}
+
+const FEATURES = [
+  "idleTimes",
+  "sweeps",
+  "closings",
+  "snapshots",
+  "dyingSnapshots",
+  "fullDisks",
+  "fullStarts",
+  "secondDatabase",
+  "backups",
+] as const;
+const CLIENT_COUNT_MAX = 5;
+const SEGMENT_BYTES = [1_000, 6_000, 2 ** 26];
+const RESERVE_BYTES = [0, 0, 1_500];
+
+function drawFeatures(random: Random): Features {
+  const oneOf = (items: readonly number[]): number => items[random.below(items.length)] as number;
+  const has = Object.fromEntries(FEATURES.map((feature) => [feature, random.below(3) > 0]));
+  return {
+    clientCount: 1 + random.below(CLIENT_COUNT_MAX),
+    segmentBytesMax: oneOf(SEGMENT_BYTES),
+    reserveBytes: oneOf(RESERVE_BYTES),
+    hasShortWrites: random.below(4) === 0,
+    has: has as Features["has"],
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * Crash at every boundary of recorded runs, recover, compare with the model.
+ *
+ *     run of a seed:  life -> crash -> life on what it left -> crash -> life
+ *
+ * Every moment of every life is tried with several outcomes (crash-life.ts),
+ * each is recovered and compared (crash-check.ts), and one of them is where the
+ * next life begins, so a recovery is itself interrupted at every boundary, and
+ * what is written behind one is lost and kept like everything else.
+ */
+import { systemClock } from "../../src/kernel/clock.ts";
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
+import type { FsyncMode } from "../../src/persistence/journal.ts";
+import type { Allowance } from "../budget.ts";
+import { checkCrashState, checkDamage } from "./crash-check.ts";
+import { History } from "./crash-history.ts";
+import { type Backup, type CrashState, Life } from "./crash-life.ts";
+import { DIRECTORY, type Harness } from "./crash-server.ts";
+import { SimulatedDisk } from "./simulated-disk.ts";
+
+export interface CrashRunOptions {
+  /** Of the first run; the next ones count on from it. */
+  readonly seed: number;
+  /** How many crash states, or how long. The run that is under way then is finished. */
+  readonly allowance: Allowance;
+  /** All of them in turn if absent. */
+  readonly modes?: readonly FsyncMode[];
+  /** Planted bugs; a new harness for each run. */
+  readonly harness?: (random: Random) => Harness;
+}
+
+export interface CrashSummary {
+  runs: number;
+  lives: number;
+  /** Units of work that were appended. */
+  units: number;
+  /** Crash states that were recovered and compared, damaged ones included. */
+  states: number;
+  powerCuts: number;
+  kills: number;
+  damaged: number;
+  /** Damaged ones at which the start was refused. */
+  refused: number;
+  /** How old the oldest lost acknowledgement was, with `everysec`. */
+  oldestLostMs: number;
+  /** What did not hold, with the seed of its run. Nothing more was tried then. */
+  violation: { readonly seed: number; readonly error: Error } | undefined;
+}
+
+const ALL_MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
+const LIVES_PER_RUN = 3;
+const DAMAGES_PER_LIFE = 20;
+
+export async function runCrashStates(options: CrashRunOptions): Promise<CrashSummary> {
+  const { seed, allowance } = options;
+  const summary: CrashSummary = {
+    ...{ runs: 0, lives: 0, units: 0, states: 0, powerCuts: 0, kills: 0, damaged: 0, refused: 0, oldestLostMs: 0 },
+    violation: undefined,
+  };
+  const startMs = systemClock.monotonicMs();
+  const isUsedUp = (): boolean =>
+    "count" in allowance
+      ? summary.states >= allowance.count
+      : systemClock.monotonicMs() - startMs >= allowance.budgetMs && summary.runs > 0;
+  while (!isUsedUp()) {
+    const runSeed = seed + summary.runs;
+    try {
+      await runOnce(options, runSeed, summary);
+    } catch (error) {
+      summary.violation = { seed: runSeed, error: error instanceof Error ? error : new Error(String(error)) };
+      break;
+    }
+    summary.runs += 1;
+  }
+  return summary;
+}
+
+async function runOnce(options: CrashRunOptions, seed: number, summary: CrashSummary): Promise<void> {
+  const random = seededRandom(seed);
+  const modes = options.modes ?? ALL_MODES;
+  const mode = modes[random.below(modes.length)] as FsyncMode;
+  const harness = options.harness?.(random) ?? {};
+  const none: readonly Backup[] = [];
+  let start = {
+    disk: await emptyDisk(),
+    wallMs: new VirtualClock().nowMs(),
+    past: { history: new History(), promised: { powerCut: 0, kill: 0 }, backups: none },
+  };
+  for (let number = 0; number < LIVES_PER_RUN; number += 1) {
+    const life = new Life({
+      ...start.past,
+      ...{ mode, harness },
+      disk: start.disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
+      clock: new VirtualClock(start.wallMs),
+      seed: random.below(2 ** 32),
+    });
+    await life.run();
+    summary.lives += 1;
+    summary.units += life.unitCount;
+    const next = life.states[random.below(life.states.length)] as CrashState;
+    // Checking a state recovers it, so the next life gets a copy made before.
+    start = {
+      disk: next.disk.restarted({ seed: 0 }),
+      wallMs: next.wallMs,
+      past: { history: next.history.upTo(next.end), promised: next.promised, backups: next.backups },
+    };
+    await checkLife(life, { mode, harness, random, summary });
+  }
+}
+
+async function checkLife(
+  life: Life,
+  context: { mode: FsyncMode; harness: Harness; random: Random; summary: CrashSummary },
+): Promise<void> {
+  const { mode, harness, random, summary } = context;
+  const last = life.states.at(-1) as CrashState;
+  for (let i = 0; i < DAMAGES_PER_LIFE; i += 1) {
+    if (await checkDamage(last, harness, random)) summary.refused += 1;
+    summary.damaged += 1;
+    summary.states += 1;
+  }
+  for (const state of life.states) {
+    const { lostMs } = await checkCrashState(state, harness, random);
+    if (mode === "everysec" && lostMs !== undefined) summary.oldestLostMs = Math.max(summary.oldestLostMs, lostMs);
+    if (state.isPowerCut) summary.powerCuts += 1;
+    else summary.kills += 1;
+    summary.states += 1;
+  }
+}
+
+/** A disk with the directory of the area on it. */
+async function emptyDisk(): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk({ seed: 0 });
+  await disk.mkdir(DIRECTORY);
+  await disk.syncDirectory("/");
+  return disk;
+}
+
+/** One line for a person. */
+export function describeSummary(summary: CrashSummary, seed: number): string {
+  const { runs, lives, units, states, powerCuts, kills, damaged, refused, oldestLostMs } = summary;
+  return [
+    `SEED=${seed}: ${states} crash states (${powerCuts} power cuts, ${kills} kills, ${damaged} damaged files, `,
+    `${refused} of them refused) of ${lives} lives with ${units} units of work in ${runs} runs; `,
+    `everysec: the oldest lost write was acknowledged ${oldestLostMs} ms before the cut`,
+  ].join("");
+}

@@ -1,0 +1,55 @@
+/**
+ * Everything that a store holds as one text, equal for two stores exactly if
+ * they hold the same, however their tables came to be filled. Looking changes
+ * nothing: a key past its time that is still there is in the text.
+ */
+import { FrameWriter } from "../../src/store/frame.ts";
+import type { Store } from "../../src/store/store.ts";
+import { typeOf } from "../../src/store/values.ts";
+
+/** One line for each record that would rebuild the store, in an order of their own. */
+export function stateOf(store: Store): string {
+  const lines: string[] = [];
+  const writer = new FrameWriter();
+  for (const { name, number, keyspace } of store.databases) {
+    const { entries, expiries, fieldExpiryKeys } = keyspace;
+    lines.push(`${number} database ${name} with ${entries.size} keys`);
+    const line = (bytes: Uint8Array): void => {
+      lines.push(`${number} ${Buffer.from(bytes).toString("latin1")}`);
+    };
+    // A record is complete when the next one begins, so each is taken then.
+    const record = (code: number): FrameWriter => {
+      if (!writer.isEmpty) line(writer.take());
+      return writer.record(number, code);
+    };
+    for (let slot = 0; slot < entries.size; slot += 1) {
+      const value = entries.valueAt(slot);
+      // The row of a value takes values of its own type.
+      typeOf(value).describe({ key: entries.keyAt(slot), value: value as never, record });
+    }
+    if (!writer.isEmpty) line(writer.take());
+    for (let slot = 0; slot < expiries.size; slot += 1) {
+      lines.push(`${number} ${expiries.keyAt(slot)} expires at ${expiries.valueAt(slot)}`);
+    }
+    for (let slot = 0; slot < fieldExpiryKeys.size; slot += 1) {
+      lines.push(`${number} ${fieldExpiryKeys.keyAt(slot)} has fields that expire`);
+    }
+  }
+  return lines.sort().join("\n");
+}
+
+/** What one state has and the other has not, for a failure's text. */
+export function differenceOf(expected: string, found: string): string {
+  const [before, after] = [expected, found].map((state) => new Set(state.split("\n")));
+  const only = (some: Set<string> | undefined, others: Set<string> | undefined, sign: string): string[] =>
+    [...(some ?? [])].filter((line) => !others?.has(line)).map((line) => `${sign} ${shown(line)}`);
+  return [...only(before, after, "-"), ...only(after, before, "+")].slice(0, LINES_MAX).join("\n");
+}
+
+const LINES_MAX = 20;
+const LINE_LENGTH_MAX = 120;
+
+function shown(line: string): string {
+  const text = JSON.stringify(line);
+  return text.length > LINE_LENGTH_MAX ? `${text.slice(0, LINE_LENGTH_MAX)}… (${line.length} bytes)` : text;
+}
