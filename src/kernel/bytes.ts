@@ -61,3 +61,11 @@ export function copyOf(bytes: Bytes, start: number, end: number): Bytes {
 export function upperCase(bytes: Bytes): Bytes {
   return isAscii(bytes) ? bytes.toUpperCase() : bytes.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
+
+/** V8's header of a sequential one-byte string. */
+const STRING_HEADER_BYTES = 16;
+
+/** What a byte string takes in memory, in bytes. */
+export function memoryBytesOf(bytes: Bytes): number {
+  return (STRING_HEADER_BYTES + bytes.length + 7) & ~7;
+}

@@ -43,6 +43,9 @@ export const hashNotInteger = new CommandError("ERR hash value is not an integer
 export const hashNotFloat = new CommandError("ERR hash value is not a float");
 export const notFiniteArgument = new CommandError("ERR value is NaN or Infinity");
 export const countOutOfRange = new CommandError("ERR value is out of range");
+export const keyCountNotPositive = new CommandError("ERR numkeys should be greater than 0");
+export const keyCountTooLarge = new CommandError("ERR Number of keys can't be greater than number of args");
+export const limitNegative = new CommandError("ERR LIMIT can't be negative");
 export const nxAndOthers = new CommandError("ERR NX and XX, GT or LT options at the same time are not compatible");
 export const gtAndLt = new CommandError("ERR GT and LT options at the same time are not compatible");
 export const negativeExpire = new CommandError("ERR invalid expire time, must be >= 0");
@@ -73,6 +76,14 @@ export const noSuchKey = new CommandError("ERR no such key");
 export const stringTooLong = new CommandError("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 export const invalidCursor = new CommandError("ERR invalid cursor");
 export const replyTooLarge = new CommandError("ERR reply exceeds the maximum allowed size");
+export const badDataFormat = new CommandError("ERR Bad data format");
+export const dumpChecksumWrong = new CommandError("ERR DUMP payload version or checksum are wrong");
+export const busyKey = new CommandError("BUSYKEY Target key name already exists.");
+export const negativeTimeToLive = new CommandError("ERR Invalid TTL value, must be >= 0");
+export const negativeIdleTime = new CommandError("ERR Invalid IDLETIME value, must be >= 0");
+export const frequencyOutOfRange = new CommandError("ERR Invalid FREQ value, must be >= 0 and <= 255");
+export const notHyperLogLog = new CommandError("WRONGTYPE Key is not a valid HyperLogLog string value.");
+export const corruptedHyperLogLog = new CommandError("INVALIDOBJ Corrupted HLL object detected");
 
 export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`);

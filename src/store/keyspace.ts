@@ -18,6 +18,7 @@ import { expireKey } from "./mutations/generic.ts";
 import { expireFields } from "./mutations/hash.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
+import { SetValue } from "./values/set.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import type { Value } from "./values.ts";
 
@@ -108,6 +109,19 @@ export class Keyspace {
     return value.nextDueMs >= this.nowMs ? value : value.copyWithoutDue(this.nowMs);
   }
 
+  /** The set at a key, or undefined. Throws `wrongType`. */
+  readSet(key: Bytes): SetValue | undefined {
+    const value = this.find(key);
+    if (value === undefined || value instanceof SetValue) return value;
+    throw wrongType;
+  }
+
+  /** The value at a key whatever it is, without fields past their time, or undefined. */
+  readWhole(key: Bytes): Value | undefined {
+    const value = this.find(key);
+    return value instanceof HashValue && value.nextDueMs < this.nowMs ? value.copyWithoutDue(this.nowMs) : value;
+  }
+
   /** When the key expires, in ms, or undefined when it does not (or is absent). */
   expiryOf(key: Bytes): number | undefined {
     return this.#slotOf(key) < 0 ? undefined : this.expiries.get(key);
@@ -122,6 +136,11 @@ export class Keyspace {
   idleSecondsOf(key: Bytes): number {
     const stamp = this.entries.stampAt(this.entries.find(key));
     return Math.max(0, secondsOf(this.nowMs) - stamp);
+  }
+
+  /** Lets the key look as if it had been used so long ago. The key must exist. */
+  setIdleSeconds(key: Bytes, seconds: number): void {
+    this.entries.setStampAt(this.entries.find(key), Math.max(0, secondsOf(this.nowMs) - seconds));
   }
 
   /** Where the key is, or -1: (2). */

@@ -8,6 +8,7 @@ import type { FrameReader } from "./frame.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
+import { setMutations } from "./mutations/set.ts";
 import { stringMutations } from "./mutations/string.ts";
 
 export interface Mutation {
@@ -18,7 +19,12 @@ export interface Mutation {
   readonly replay: (keyspace: Keyspace, record: FrameReader) => unknown;
 }
 
-export const mutations: readonly Mutation[] = [...genericMutations, ...stringMutations, ...hashMutations];
+export const mutations: readonly Mutation[] = [
+  ...genericMutations,
+  ...stringMutations,
+  ...hashMutations,
+  ...setMutations,
+];
 
 const mutationByCode: (Mutation | undefined)[] = [];
 for (const mutation of mutations) {

@@ -5,12 +5,14 @@
 import type { Bytes } from "../kernel/bytes.ts";
 import type { FrameWriter } from "./frame.ts";
 import { describeHash } from "./mutations/hash.ts";
+import { describeSet } from "./mutations/set.ts";
 import { describeString } from "./mutations/string.ts";
 import { parseInteger } from "./structures/number-text.ts";
 import { HashValue } from "./values/hash.ts";
+import { SetValue } from "./values/set.ts";
 import { isString, type StringValue } from "./values/string.ts";
 
-export type Value = StringValue | HashValue;
+export type Value = StringValue | HashValue | SetValue;
 
 export interface ValueType<V extends Value = Value> {
   /** As TYPE says it. */
@@ -54,10 +56,20 @@ const hashType: ValueType<HashValue> = {
   describe: describeHash,
 };
 
-export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType];
+const setType: ValueType<SetValue> = {
+  name: "set",
+  holds: (value) => value instanceof SetValue,
+  encoding: (value) => (value.isIntset ? "intset" : "hashtable"),
+  copy: (value) => value.copy(),
+  describe: describeSet,
+};
+
+export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, setType];
+
+const typeByName = new Map(valueTypes.map((type) => [type.name, type]));
 
 /** The row of a value. */
 export function typeOf(value: Value): ValueType {
   // The row that answers holds values of this very type, so asking it about this value is sound.
-  return (isString(value) ? stringType : hashType) as unknown as ValueType;
+  return (isString(value) ? stringType : typeByName.get(value.typeName)) as unknown as ValueType;
 }

@@ -122,6 +122,19 @@ test("clear leaves nothing and the dictionary is usable", () => {
   assert.equal(dictionary.get("key1"), 7);
 });
 
+test("a dictionary without values keeps its keys, and half of what entries take beside their index", () => {
+  const keysAlone = new Dictionary<undefined>(SEED, { values: false });
+  const pairs = new Dictionary<undefined>(SEED);
+  for (let i = 0; i < 10_000; i += 1) for (const one of [keysAlone, pairs]) one.insert(`key${i}`, undefined);
+  for (let i = 0; i < 5_000; i += 1) assert.equal(keysAlone.delete(`key${2 * i}`), pairs.delete(`key${2 * i}`));
+
+  assert.deepEqual([...keysAlone.keys()], [...pairs.keys()]);
+  assert.equal(keysAlone.get("key1"), undefined);
+  assert.equal(keysAlone.set("key1", undefined), false);
+  assert.equal(keysAlone.has("key1"), true);
+  assert.equal(pairs.memoryBytes - keysAlone.memoryBytes, 8 * 5_000);
+});
+
 test("random programs leave the dictionary as they leave a Map", () => {
   // Few names so that keys are hit, many steps so that every border (index, chunk halves, segments) is crossed.
   const step = fc.record({

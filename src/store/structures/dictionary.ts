@@ -27,7 +27,7 @@
  * bit-reversed, as Redis does, so that cursors are small numbers.
  */
 import { assert } from "../../kernel/assert.ts";
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { halfSipHash, hashKey } from "./half-sip-hash.ts";
 
 const CHUNK_SHIFT = 12;
@@ -43,13 +43,12 @@ const PLAIN_COUNT_RETURN = 8;
 /** Buckets and link places of the smallest index. */
 const INDEX_COUNT_MIN = 16;
 
-/** Bytes of a string without its characters: V8's header of a sequential one-byte string. */
-const STRING_HEADER_BYTES = 16;
 /** An empty dictionary with its first chunk, roughly. */
 const FIXED_BYTES = 400;
 
 interface Chunk<V> {
   readonly keys: Bytes[];
+  /** Empty in a dictionary without values. */
   readonly values: V[];
   /** Per entry: hash, next slot of the chain plus one (0 ends it) and, with stamps, the stamp. Empty without index. */
   links: Int32Array;
@@ -58,6 +57,8 @@ interface Chunk<V> {
 export interface DictionaryOptions {
   /** Keeps a 32-bit number per entry beside its hash: an access clock. */
   readonly stamps?: boolean;
+  /** False keeps keys alone, as a set does: `valueAt` answers undefined, and what `insert` is given is dropped. */
+  readonly values?: boolean;
 }
 
 const NO_LINKS = new Int32Array(0);
@@ -79,6 +80,7 @@ export class Dictionary<V> {
   readonly #key1: number;
   /** Numbers per entry in `links`: 2, or 3 with stamps. */
   readonly #stride: number;
+  readonly #hasValues: boolean;
   #size = 0;
   #keyBytes = 0;
   #chunks: Chunk<V>[];
@@ -95,6 +97,7 @@ export class Dictionary<V> {
     this.#key0 = key0;
     this.#key1 = key1;
     this.#stride = options?.stamps === true ? 3 : 2;
+    this.#hasValues = options?.values !== false;
     this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
     if (this.#stride === 3) this.#buildIndex();
   }
@@ -111,7 +114,7 @@ export class Dictionary<V> {
 
   /** What the table and its keys take in memory, roughly, in bytes. What the values point to is the caller's. */
   get memoryBytes(): number {
-    const perEntry = 16 + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
+    const perEntry = (this.#hasValues ? 16 : 8) + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
     return FIXED_BYTES + this.#size * perEntry + this.#bucketCount * 4 + this.#keyBytes;
   }
 
@@ -158,7 +161,7 @@ export class Dictionary<V> {
   }
 
   setValueAt(slot: number, value: V): void {
-    this.#chunkOf(slot).values[slot & CHUNK_MASK] = value;
+    if (this.#hasValues) this.#chunkOf(slot).values[slot & CHUNK_MASK] = value;
   }
 
   /** The stamp of an entry, an unsigned 32-bit number; 0 for a new entry. Only with `stamps`. */
@@ -189,9 +192,9 @@ export class Dictionary<V> {
     if (slot >>> CHUNK_SHIFT === this.#chunks.length) this.#addChunk();
     const chunk = this.#chunkOf(slot);
     chunk.keys.push(key);
-    chunk.values.push(value);
+    if (this.#hasValues) chunk.values.push(value);
     this.#size += 1;
-    this.#keyBytes += stringBytes(key);
+    this.#keyBytes += memoryBytesOf(key);
     if (this.#bucketCount > 0) {
       this.#reserveLinks(chunk, slot & CHUNK_MASK);
       this.#link(chunk, slot, this.#hashOf(key));
@@ -215,7 +218,7 @@ export class Dictionary<V> {
     const chunk = this.#chunkOf(slot);
     const offset = slot & CHUNK_MASK;
     const indexed = this.#bucketCount > 0;
-    this.#keyBytes -= stringBytes(chunk.keys[offset] as Bytes);
+    this.#keyBytes -= memoryBytesOf(chunk.keys[offset] as Bytes);
     if (indexed) this.#unlink(chunk, slot);
 
     const last = this.#size - 1;
@@ -224,7 +227,7 @@ export class Dictionary<V> {
       if (indexed) this.#relink(lastChunk, last, slot);
       const lastOffset = last & CHUNK_MASK;
       chunk.keys[offset] = lastChunk.keys[lastOffset] as Bytes;
-      chunk.values[offset] = lastChunk.values[lastOffset] as V;
+      if (this.#hasValues) chunk.values[offset] = lastChunk.values[lastOffset] as V;
       this.moves += 1;
     }
     lastChunk.keys.pop();
@@ -472,10 +475,6 @@ export class Dictionary<V> {
     this.#heads = [];
     (this.#chunks[0] as Chunk<V>).links = NO_LINKS;
   }
-}
-
-function stringBytes(key: Bytes): number {
-  return (STRING_HEADER_BYTES + key.length + 7) & ~7;
 }
 
 /** The 32 bits in reverse order, as an unsigned number. */

@@ -1,0 +1,130 @@
+/**
+ * Mutations of sets. How a mutation is made: see `generic.ts`.
+ *
+ * Members stand in a record one behind the other, each with a 1 in front, and a
+ * 0 behind the last one. So members can be recorded and changed one by one,
+ * without a list of them, and the key is named once.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { SetValue } from "../values/set.ts";
+import type { Description } from "../values.ts";
+import { applyPut, applyRemove } from "./generic.ts";
+
+const ADD_MEMBERS = 80;
+const REMOVE_MEMBERS = 81;
+const PUT_SET = 82;
+
+const NO_MORE = 0;
+const ONE_MORE = 1;
+
+/** Adds what is not yet there; makes the set if there is none. Returns how many are new. */
+export function addMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): number {
+  let set = findSet(keyspace, key);
+  let record: FrameWriter | undefined;
+  let count = 0;
+  for (const member of members) {
+    if (set?.has(member) === true) continue;
+    record ??= keyspace.record(ADD_MEMBERS).bytes(key);
+    record.number(ONE_MORE).bytes(member);
+    set ??= makeSet(keyspace, key);
+    set.insert(member);
+    count += 1;
+  }
+  record?.number(NO_MORE);
+  return count;
+}
+
+/** Removes what is there, and the key with its last member. Returns how many there were. */
+export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): number {
+  const set = findSet(keyspace, key);
+  if (set === undefined) return 0;
+  let record: FrameWriter | undefined;
+  let count = 0;
+  for (const member of members) {
+    if (!set.has(member)) continue;
+    record ??= keyspace.record(REMOVE_MEMBERS).bytes(key);
+    record.number(ONE_MORE).bytes(member);
+    set.delete(member);
+    count += 1;
+  }
+  record?.number(NO_MORE);
+  if (set.size === 0) applyRemove(keyspace, key);
+  return count;
+}
+
+/** Puts a set that nobody else holds, and that is not empty, in place of what the key held; it lives for ever. */
+export function putSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
+  const record = keyspace.record(PUT_SET).bytes(key);
+  for (let place = 0; place < set.size; place += 1) record.number(ONE_MORE).bytes(set.memberAt(place));
+  record.number(NO_MORE);
+  applyPutSet(keyspace, key, set);
+}
+
+export const setMutations: readonly Mutation[] = [
+  {
+    code: ADD_MEMBERS,
+    name: "add-members",
+    replay: (keyspace, record) => {
+      const key = record.bytes();
+      const set = findSet(keyspace, key) ?? makeSet(keyspace, key);
+      eachMember(record, (member) => set.add(member));
+    },
+  },
+  {
+    code: REMOVE_MEMBERS,
+    name: "remove-members",
+    replay: (keyspace, record) => {
+      const key = record.bytes();
+      const set = findSet(keyspace, key);
+      eachMember(record, (member) => set?.delete(member));
+      if (set?.size === 0) applyRemove(keyspace, key);
+    },
+  },
+  {
+    code: PUT_SET,
+    name: "put-set",
+    replay: (keyspace, record) => {
+      const key = record.bytes();
+      const set = new SetValue(keyspace.hashSeed);
+      eachMember(record, (member) => set.add(member));
+      applyPutSet(keyspace, key, set);
+    },
+  },
+];
+
+/** Members of one record of a snapshot, so that its frames stay small. */
+const DESCRIBED_BYTES = 16 * 1024;
+
+/** The records that rebuild a set. */
+export function describeSet({ key, value: set, record: open }: Description<SetValue>): void {
+  for (let place = 0; place < set.size; ) {
+    const record = open(ADD_MEMBERS).bytes(key);
+    const end = record.byteCount + DESCRIBED_BYTES;
+    for (; place < set.size && record.byteCount < end; place += 1) record.number(ONE_MORE).bytes(set.memberAt(place));
+    record.number(NO_MORE);
+  }
+}
+
+function eachMember(record: FrameReader, visit: (member: Bytes) => void): void {
+  while (record.number() === ONE_MORE) visit(record.bytes());
+}
+
+function applyPutSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
+  applyPut(keyspace, key, set);
+  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+}
+
+function findSet(keyspace: Keyspace, key: Bytes): SetValue | undefined {
+  const value = keyspace.entries.get(key);
+  return value instanceof SetValue ? value : undefined;
+}
+
+/** An empty set at a key that holds nothing. */
+function makeSet(keyspace: Keyspace, key: Bytes): SetValue {
+  const set = new SetValue(keyspace.hashSeed);
+  applyPut(keyspace, key, set);
+  return set;
+}

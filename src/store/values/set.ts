@@ -1,0 +1,170 @@
+/**
+ * A set: different members, in one of three forms.
+ *
+ *     integers   an ascending array of numbers, searched by halving
+ *     plain      an array of members in the order of insertion, searched from the front
+ *     table      a dictionary without values
+ *
+ * A set begins as integers and changes only to the right: a member that is no
+ * integer, or one too many, is what changes it.
+ *
+ * (1) Exactly one of the three forms is there.
+ * (2) A member of `#integers` is the number that its text spells, and that text is the only one that spells it
+ *     (`parseInteger` is strict). Integers beyond ±(2^53 - 1) cannot be numbers and change the form.
+ * (3) `#isIntset` tells what Redis would call the set: an intset while every member ever was a 64-bit integer and there
+ *     never were more than `INTSET_COUNT_MAX`. It never comes back, and without it `#integers` is not there.
+ */
+import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
+import { Dictionary } from "../structures/dictionary.ts";
+import { parseInteger } from "../structures/number-text.ts";
+
+/** Redis' set-max-intset-entries. */
+const INTSET_COUNT_MAX = 512;
+/** Members that are searched from the front rather than hashed. */
+const PLAIN_COUNT_MAX = 64;
+/** The object and its empty array, roughly. */
+const FIXED_BYTES = 120;
+
+export class SetValue {
+  readonly typeName = "set";
+  readonly #hashSeed: Uint8Array;
+  #integers: number[] | undefined = [];
+  #plain: Bytes[] | undefined;
+  #table: Dictionary<undefined> | undefined;
+  #isIntset = true;
+  /** Of the strings in `#plain`. */
+  #plainBytes = 0;
+
+  constructor(hashSeed: Uint8Array) {
+    this.#hashSeed = hashSeed;
+  }
+
+  get size(): number {
+    if (this.#table !== undefined) return this.#table.size;
+    return (this.#integers ?? this.#plainMembers).length;
+  }
+
+  /** True while Redis would keep such a set as an intset. */
+  get isIntset(): boolean {
+    return this.#isIntset;
+  }
+
+  /** What it takes in memory, roughly, in bytes. */
+  get memoryBytes(): number {
+    if (this.#table !== undefined) return FIXED_BYTES + this.#table.memoryBytes;
+    return FIXED_BYTES + 8 * this.size + this.#plainBytes;
+  }
+
+  /** Entries that its table has looked at or moved so far. Only ever grows; complexity tests read it. */
+  get work(): number {
+    return this.#table === undefined ? 0 : this.#table.visits + this.#table.moves;
+  }
+
+  has(member: Bytes): boolean {
+    if (this.#table !== undefined) return this.#table.has(member);
+    const integers = this.#integers;
+    if (integers === undefined) return this.#plainMembers.includes(member);
+    const number = parseInteger(member);
+    return typeof number === "number" && integers[placeOf(integers, number)] === number;
+  }
+
+  /** True if the member is new. */
+  add(member: Bytes): boolean {
+    if (this.has(member)) return false;
+    this.insert(member);
+    return true;
+  }
+
+  /** Adds a member that `has` has just not found. */
+  insert(member: Bytes): void {
+    const size = this.size;
+    if (this.#isIntset) {
+      const number = parseInteger(member);
+      this.#isIntset = number !== undefined && size < INTSET_COUNT_MAX; // keeps (3)
+      if (this.#integers !== undefined) {
+        if (this.#isIntset && typeof number === "number") {
+          this.#integers.splice(placeOf(this.#integers, number), 0, number);
+          return;
+        }
+        this.#leaveIntegers(this.#integers);
+      }
+    }
+    if (this.#table === undefined && size >= PLAIN_COUNT_MAX) this.#enlarge();
+    if (this.#table !== undefined) {
+      this.#table.insert(member, undefined);
+    } else {
+      this.#plainMembers.push(member);
+      this.#plainBytes += memoryBytesOf(member);
+    }
+  }
+
+  /** True if the member was there. */
+  delete(member: Bytes): boolean {
+    if (this.#table !== undefined) return this.#table.delete(member);
+    const integers = this.#integers;
+    if (integers !== undefined) {
+      const number = parseInteger(member);
+      if (typeof number !== "number") return false;
+      const place = placeOf(integers, number);
+      if (integers[place] !== number) return false;
+      integers.splice(place, 1);
+      return true;
+    }
+    const place = this.#plainMembers.indexOf(member);
+    if (place < 0) return false;
+    this.#plainMembers.splice(place, 1);
+    this.#plainBytes -= memoryBytesOf(member);
+    return true;
+  }
+
+  /** The member at a place in 0 … size - 1, in no particular order. Any change may move members to other places. */
+  memberAt(place: number): Bytes {
+    if (this.#table !== undefined) return this.#table.keyAt(place);
+    return this.#integers !== undefined ? String(this.#integers[place]) : (this.#plainMembers[place] as Bytes);
+  }
+
+  /** One step of a SCAN: visits some places and returns the next cursor, 0 at the end. */
+  scan(cursor: number, visit: (place: number) => void): number {
+    if (this.#table !== undefined) return this.#table.scan(cursor, visit);
+    for (let place = 0; place < this.size; place += 1) visit(place);
+    return 0;
+  }
+
+  copy(): SetValue {
+    const copy = new SetValue(this.#hashSeed);
+    if (!this.#isIntset) copy.#leaveIntegers([]);
+    copy.#isIntset = this.#isIntset;
+    for (let place = 0; place < this.size; place += 1) copy.insert(this.memberAt(place));
+    return copy;
+  }
+
+  get #plainMembers(): Bytes[] {
+    return this.#plain as Bytes[];
+  }
+
+  #leaveIntegers(integers: readonly number[]): void {
+    this.#integers = undefined;
+    this.#plain = integers.map(String);
+    for (const member of this.#plain) this.#plainBytes += memoryBytesOf(member);
+  }
+
+  #enlarge(): void {
+    const table = new Dictionary<undefined>(this.#hashSeed, { values: false });
+    for (const member of this.#plainMembers) table.insert(member, undefined);
+    this.#table = table;
+    this.#plain = undefined;
+    this.#plainBytes = 0;
+  }
+}
+
+/** Where the number stands in an ascending array, or would be put. */
+function placeOf(integers: readonly number[], number: number): number {
+  let low = 0;
+  let high = integers.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((integers[middle] as number) < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
