@@ -43,6 +43,25 @@ const asCopy: Comparison = ({ command, ours, theirs }) =>
     ours === 0 &&
     isSame(theirs, { kind: "error", error: { text: "ERR source and destination objects are the same" } }));
 
+/** From here on the servers may keep different moments (skip list). */
+const FAR_MS_MIN = 2 ** 47;
+
+/**
+ * GT and LT compare moments that the servers keep apart or together: both far away, or both counted from a now that
+ * goes on for Redis alone. Whatever they answer, the moments that they then keep are near each other.
+ */
+function asConditionalExpiry(msOf: (time: number) => number): Comparison {
+  return ({ command, ours, theirs }) => {
+    if (isSame(ours, theirs)) return true;
+    const isConditional = command.slice(3).some((word) => ["GT", "LT"].includes(word.toUpperCase()));
+    return isConditional && msOf(Number(command[2])) >= FAR_MS_MIN && isZeroOrOne(ours) && isZeroOrOne(theirs);
+  };
+}
+
+function isZeroOrOne(reply: unknown): boolean {
+  return reply === 0 || reply === 1;
+}
+
 /** Any key is right; that it exists is for the tests beside the command. */
 const asRandomKey: Comparison = ({ ours, theirs }) =>
   typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
@@ -108,9 +127,13 @@ export const genericFamily: Family = {
   ],
   comparisons: new Map<string, Comparison>([
     ["COPY", asCopy],
+    ["EXPIRE", asConditionalExpiry(() => FAR_MS_MIN)],
+    ["EXPIREAT", asConditionalExpiry((seconds) => seconds * 1_000)],
     ["EXPIRETIME", asSeconds],
     ["KEYS", asMultiset],
     ["OBJECT", asObject],
+    ["PEXPIRE", asConditionalExpiry(() => FAR_MS_MIN)],
+    ["PEXPIREAT", asConditionalExpiry((ms) => ms)],
     ["PEXPIRETIME", asMilliseconds],
     ["PTTL", asMilliseconds],
     ["RANDOMKEY", asRandomKey],
