@@ -77,8 +77,8 @@ export class CrashViolation extends Error {
   override name = "CrashViolation";
 }
 
-const UNIT_COUNT_MIN = 8;
-const UNIT_COUNT_MAX = 40;
+const UNIT_COUNT_MIN = 5;
+const UNIT_COUNT_MAX = 30;
 const TICK_MS_MAX = 100;
 const IDLE_TICKS_MAX = 30;
 const SYNC_MS_MAX = 300;

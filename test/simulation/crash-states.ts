@@ -24,7 +24,7 @@ export interface CrashRunOptions {
   readonly seed: number;
   /** How many crash states, or how long. The run that is under way then is finished. */
   readonly allowance: Allowance;
-  /** All of them in turn if absent. */
+  /** One of them for each life; all if absent. */
   readonly modes?: readonly FsyncMode[];
   /** Planted bugs; a new harness for each run. */
   readonly harness?: (random: Random) => Harness;
@@ -79,7 +79,6 @@ export async function runCrashStates(options: CrashRunOptions): Promise<CrashSum
 async function runOnce(options: CrashRunOptions, seed: number, summary: CrashSummary): Promise<void> {
   const random = seededRandom(seed);
   const modes = options.modes ?? ALL_MODES;
-  const mode = modes[random.below(modes.length)] as FsyncMode;
   const harness = options.harness?.(random) ?? {};
   const none: readonly Backup[] = [];
   let start = {
@@ -88,6 +87,7 @@ async function runOnce(options: CrashRunOptions, seed: number, summary: CrashSum
     past: { history: new History(), promised: { powerCut: 0, kill: 0 }, backups: none },
   };
   for (let number = 0; number < LIVES_PER_RUN; number += 1) {
+    const mode = modes[random.below(modes.length)] as FsyncMode;
     const life = new Life({
       ...start.past,
       ...{ mode, harness },
