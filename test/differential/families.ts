@@ -1,8 +1,9 @@
 /** The families whose commands are compared with a real redis-server by random programs. */
+import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
 import { hashFamily } from "./families/hash.ts";
 import { serverFamily } from "./families/server.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
 
-export const families: readonly Family[] = [stringFamily, hashFamily, genericFamily, serverFamily];
+export const families: readonly Family[] = [stringFamily, hashFamily, genericFamily, dumpFamily, serverFamily];

@@ -1,6 +1,7 @@
 /**
  * Commands on keys whatever they hold. What a key's time to live needs is in
- * `expiry.ts`, walking through keys in `scan.ts`, OBJECT in `object.ts`.
+ * `expiry.ts`, walking through keys in `scan.ts`, OBJECT in `object.ts`, DUMP
+ * and RESTORE in `dump.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, noKeys } from "../command.ts";
@@ -18,6 +19,7 @@ import { bulk, integer, nil, ok, one, type Reply, simple, zero } from "../reply.
 import { ReplyBudget } from "../reply-budget.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { typeOf } from "../values.ts";
+import { dumpRow, restoreRow } from "./dump.ts";
 import { expiryRows } from "./expiry.ts";
 import { objectRow } from "./object.ts";
 import { matcherOf, scanRow } from "./scan.ts";
@@ -39,6 +41,7 @@ export const genericCommands = family("generic", [
     keys: allKeys,
     run: remove,
   },
+  dumpRow,
   {
     name: "EXISTS",
     summary: "How many of the keys exist, each counted as often as it is named",
@@ -99,6 +102,7 @@ export const genericCommands = family("generic", [
       return one;
     },
   },
+  restoreRow,
   scanRow,
   {
     name: "TOUCH",

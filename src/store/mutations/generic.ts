@@ -59,6 +59,18 @@ export function copyKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   applyCopy(keyspace, from, to);
 }
 
+/**
+ * Puts a value that was made elsewhere at a key, in place of what it held, to live until `atMs` or for ever. Recorded as
+ * what it is, in the records of a snapshot. It must not be empty, and belongs to the keyspace from now on.
+ */
+export function putWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
+  if (keyspace.entries.has(key)) keyspace.record(REMOVE_KEY).bytes(key);
+  const record = (code: number): FrameWriter => keyspace.record(code);
+  typeOf(whole.value).describe({ key, value: whole.value, record });
+  if (whole.atMs !== undefined) describeExpiry(record, key, whole.atMs);
+  applyWhole(keyspace, key, whole);
+}
+
 export function clearKeyspace(keyspace: Keyspace): void {
   keyspace.record(CLEAR_KEYSPACE);
   applyClear(keyspace);

@@ -1,0 +1,92 @@
+/** DUMP and RESTORE: a value as Redis' own bytes, to carry it from one server to another. */
+import { bufferFrom } from "../../kernel/bytes.ts";
+import { type Call, firstKey, type Row } from "../command.ts";
+import { dumpedOf, valueFrom } from "../dumped-values.ts";
+import { busyKey, frequencyOutOfRange, negativeIdleTime, negativeTimeToLive, syntaxError } from "../errors.ts";
+import { TIME_MS_MAX } from "../frame.ts";
+import { putWhole, removeKey } from "../mutations/generic.ts";
+import { nil, ok, type Reply } from "../reply.ts";
+import { readPayload, writePayload } from "../structures/rdb/payload.ts";
+
+export const dumpRow: Row = {
+  name: "DUMP",
+  summary: "The value at a key in the format of Redis, for RESTORE",
+  arity: 2,
+  flags: ["readonly", "powerful"],
+  keys: firstKey,
+  run: ({ keyspace, arg }) => {
+    const value = keyspace.readWhole(arg(1));
+    return value === undefined ? nil : writePayload(dumpedOf(value));
+  },
+};
+
+export const restoreRow: Row = {
+  name: "RESTORE",
+  summary: "Stores a value that DUMP has written, here or in Redis",
+  arity: -4,
+  flags: ["write", "denyoom"],
+  categories: ["keyspace", "dangerous"],
+  keys: firstKey,
+  run: restore,
+};
+
+const FREQUENCY_MAX = 255;
+
+function restore(call: Call): Reply {
+  const { keyspace, arg, integer } = call;
+  const { replaces, isMoment, idleSeconds } = readOptions(call);
+  const key = arg(1);
+  if (!replaces && keyspace.has(key)) throw busyKey;
+  const timeToLive = integer(2);
+  if (timeToLive < 0) throw negativeTimeToLive;
+  const value = valueFrom(readPayload(bufferFrom(arg(3))), keyspace.hashSeed);
+
+  const atMs = timeToLive === 0 ? undefined : momentOf(timeToLive, isMoment ? 0 : keyspace.nowMs);
+  if (atMs !== undefined && atMs <= keyspace.nowMs) {
+    // Over before it begins: nothing is stored, but what was there is gone.
+    if (keyspace.has(key)) removeKey(keyspace, key);
+    return ok;
+  }
+  putWhole(keyspace, key, { value, atMs });
+  if (idleSeconds !== undefined) keyspace.setIdleSeconds(key, idleSeconds);
+  return ok;
+}
+
+function momentOf(time: number | bigint, fromMs: number): number {
+  return Math.min(Number(time) + fromMs, TIME_MS_MAX);
+}
+
+interface Options {
+  readonly replaces: boolean;
+  readonly isMoment: boolean;
+  readonly idleSeconds: number | undefined;
+}
+
+/** A frequency is checked and then forgotten: none is kept. */
+function readOptions({ word, count, integer, argCount }: Call): Options {
+  let replaces = false;
+  let isMoment = false;
+  let idleSeconds: number | undefined;
+  let hasFrequency = false;
+  for (let i = 4; i < argCount; i += 1) {
+    const option = word(i);
+    const hasArgument = i + 1 < argCount;
+    if (option === "REPLACE") {
+      replaces = true;
+    } else if (option === "ABSTTL") {
+      isMoment = true;
+    } else if (option === "IDLETIME" && hasArgument && !hasFrequency) {
+      i += 1;
+      idleSeconds = count(i);
+      if (idleSeconds < 0) throw negativeIdleTime;
+    } else if (option === "FREQ" && hasArgument && idleSeconds === undefined) {
+      i += 1;
+      const frequency = integer(i);
+      if (frequency < 0 || frequency > FREQUENCY_MAX) throw frequencyOutOfRange;
+      hasFrequency = true;
+    } else {
+      throw syntaxError;
+    }
+  }
+  return { replaces, isMoment, idleSeconds };
+}

@@ -1,0 +1,90 @@
+/** What a key holds, as the format of dumps sees it, and back: one row for each type. */
+
+import { assert } from "../kernel/assert.ts";
+import type { Bytes } from "../kernel/bytes.ts";
+import { badDataFormat } from "./errors.ts";
+import { TIME_MS_MAX } from "./frame.ts";
+import type { Dumped, DumpedHash } from "./structures/rdb/payload.ts";
+import { HashValue } from "./values/hash.ts";
+import { SetValue } from "./values/set.ts";
+import { isString, type StringValue, stringFrom, stringFromBuffer } from "./values/string.ts";
+import type { Value } from "./values.ts";
+
+interface DumpedType<V extends Value, D extends Dumped> {
+  readonly kind: D["kind"];
+  readonly holds: (value: Value) => value is V;
+  /** Shares what it can with the value: good until the next change. */
+  readonly write: (value: V) => D;
+  /** Throws `badDataFormat` for what such a value cannot be. */
+  readonly read: (dumped: D, hashSeed: Uint8Array) => V;
+}
+
+const dumpedTypes: readonly DumpedType<never, never>[] = [
+  row<StringValue, Extract<Dumped, { kind: "string" }>>({
+    kind: "string",
+    holds: isString,
+    write: (value) => ({ kind: "string", bytes: typeof value === "string" ? value : value.view }),
+    read: ({ bytes }) =>
+      typeof bytes === "string"
+        ? stringFrom(bytes)
+        : stringFromBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)),
+  }),
+  row<HashValue, DumpedHash>({
+    kind: "hash",
+    holds: (value) => value instanceof HashValue,
+    write: writeHash,
+    read: readHash,
+  }),
+  row<SetValue, Extract<Dumped, { kind: "set" }>>({
+    kind: "set",
+    holds: (value) => value instanceof SetValue,
+    write: (set) => ({ kind: "set", members: Array.from({ length: set.size }, (_, place) => set.memberAt(place)) }),
+    read: ({ members }, hashSeed) => {
+      const set = new SetValue(hashSeed);
+      for (const member of members) if (!set.add(member)) throw badDataFormat;
+      return set;
+    },
+  }),
+];
+
+/** The value as a dump says it. */
+export function dumpedOf(value: Value): Dumped {
+  const found = dumpedTypes.find(({ holds }) => holds(value));
+  assert(found !== undefined, "every type of value has a form in dumps");
+  return found.write(value as never);
+}
+
+/** A value of its own. Throws `badDataFormat`. */
+export function valueFrom(dumped: Dumped, hashSeed: Uint8Array): Value {
+  const found = dumpedTypes.find(({ kind }) => kind === dumped.kind);
+  if (found === undefined) throw badDataFormat;
+  return found.read(dumped as never, hashSeed);
+}
+
+/** A row is asked only about values that it holds and dumps of its kind. */
+function row<V extends Value, D extends Dumped>(type: DumpedType<V, D>): DumpedType<never, never> {
+  return type as unknown as DumpedType<never, never>;
+}
+
+function writeHash(hash: HashValue): DumpedHash {
+  const fields: Bytes[] = [];
+  const values: Bytes[] = [];
+  const expiriesMs: number[] | undefined = hash.hasExpiries ? [] : undefined;
+  for (let place = 0; place < hash.size; place += 1) {
+    const field = hash.fieldAt(place);
+    fields.push(field);
+    values.push(hash.valueAt(place));
+    expiriesMs?.push(hash.expiryOf(field) ?? 0);
+  }
+  return { kind: "hash", fields, values, ...(expiriesMs === undefined ? {} : { expiriesMs }) };
+}
+
+function readHash({ fields, values, expiriesMs }: DumpedHash, hashSeed: Uint8Array): HashValue {
+  const hash = new HashValue(hashSeed);
+  for (const [index, field] of fields.entries()) {
+    if (!hash.set(field, values[index] as Bytes)) throw badDataFormat;
+    const atMs = expiriesMs?.[index] ?? 0;
+    if (atMs > 0) hash.setExpiry(field, Math.min(atMs, TIME_MS_MAX));
+  }
+  return hash;
+}

@@ -1,0 +1,16 @@
+/** The checksum of dumps against its published check value. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
+
+test("the checksum of 123456789 is the check value of the Jones polynomial", () => {
+  const buffer = Buffer.alloc(CRC64_BYTES);
+  writeCrc64(Buffer.from("123456789"), 9, { buffer, offset: 0 });
+  assert.equal(buffer.readBigUInt64LE(0), 0xe9c6d914c4b8d9can);
+});
+
+test("the checksum of nothing is zero", () => {
+  const buffer = Buffer.alloc(CRC64_BYTES, 1);
+  writeCrc64(Buffer.from("123456789"), 0, { buffer, offset: 0 });
+  assert.equal(buffer.readBigUInt64LE(0), 0n);
+});

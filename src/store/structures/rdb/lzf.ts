@@ -1,0 +1,44 @@
+/**
+ * LZF, the compression of long strings in Redis' dumps: only reading, since a
+ * dump need not be compressed.
+ *
+ *     000nnnnn                      n + 1 bytes as they are follow
+ *     nnnooooo oooooooo             n + 2 bytes again, from o + 1 bytes back
+ *     111ooooo nnnnnnnn oooooooo    n + 9 bytes again
+ */
+
+/** Three bytes can stand for 264. */
+const EXPANSION_MAX = 88;
+
+/** The `length` bytes that were compressed, or undefined if `compressed` does not say exactly so many. */
+export function lzfDecompress(compressed: Uint8Array, length: number): Buffer | undefined {
+  // A promise that cannot be kept is refused before room is made for it.
+  if (length > compressed.length * EXPANSION_MAX) return undefined;
+  const bytes = Buffer.allocUnsafeSlow(length);
+  const end = compressed.length;
+  let from = 0;
+  let to = 0;
+  while (from < end) {
+    const control = compressed[from++] as number;
+    if (control < 0x20) {
+      const count = control + 1;
+      if (from + count > end || to + count > length) return undefined;
+      bytes.set(compressed.subarray(from, from + count), to);
+      from += count;
+      to += count;
+      continue;
+    }
+    let count = control >>> 5;
+    if (count === 7) {
+      if (from >= end) return undefined;
+      count += compressed[from++] as number;
+    }
+    count += 2;
+    if (from >= end) return undefined;
+    let source = to - ((control & 0x1f) << 8) - (compressed[from++] as number) - 1;
+    if (source < 0 || to + count > length) return undefined;
+    // Byte by byte: the two ranges may overlap, and then what was just written is repeated.
+    for (; count > 0; count -= 1) bytes[to++] = bytes[source++] as number;
+  }
+  return to === length ? bytes : undefined;
+}

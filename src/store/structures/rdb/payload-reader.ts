@@ -1,0 +1,138 @@
+/**
+ * Lengths and strings as Redis' dumps spell them.
+ *
+ *     00nnnnnn                    a length of 6 bits
+ *     01nnnnnn nnnnnnnn           of 14 bits
+ *     10000000 u32, 10000001 u64  longer ones, highest byte first
+ *     11000000 i8, 11000001 i16, 11000010 i32                 a string that spells an integer, lowest byte first
+ *     11000011 length compressed, length, LZF                 a compressed string
+ *
+ * A string is a length and its bytes. Nothing is trusted: what is promised must
+ * be there before room is made for it, and all that is read together is bounded.
+ */
+import { type Bytes, bytesFrom } from "../../../kernel/bytes.ts";
+import { badDataFormat } from "../../errors.ts";
+import { lzfDecompress } from "./lzf.ts";
+
+/** As much as the longest string: what a payload may unfold to. */
+export const UNFOLDED_BYTES_MAX = 512 * 1024 * 1024;
+/** An element takes about so much, however short it is. */
+const ELEMENT_BYTES = 16;
+
+export class PayloadReader {
+  readonly #buffer: Buffer;
+  #offset = 0;
+  #leftBytes: number;
+
+  constructor(buffer: Buffer, unfoldedBytesMax = UNFOLDED_BYTES_MAX) {
+    this.#buffer = buffer;
+    this.#leftBytes = unfoldedBytesMax;
+  }
+
+  /** Counts one element of a collection. Bound, so that it can be handed on. */
+  readonly countElement = (byteCount: number): void => this.#take(byteCount + ELEMENT_BYTES);
+
+  byte(): number {
+    return this.#buffer[this.#advance(1)] as number;
+  }
+
+  /** A count or a length; one beyond 2^53 is refused, for nothing is so long. */
+  length(): number {
+    const first = this.byte();
+    if (first >= 0xc0) throw badDataFormat;
+    return this.#plainLength(first);
+  }
+
+  /** How many elements follow: at least one, and each of them takes `bytesEach` bytes of the payload or more. */
+  elementCount(bytesEach: number): number {
+    const count = this.length();
+    if (count === 0 || count > (this.#buffer.length - this.#offset) / bytesEach) throw badDataFormat;
+    return count;
+  }
+
+  /** An element of a collection. */
+  element(): Bytes {
+    const string = this.string();
+    this.countElement(string.length);
+    return typeof string === "string" ? string : bytesFrom(string);
+  }
+
+  /** A string that holds a collection in a flat form. */
+  blob(): Buffer {
+    const string = this.string();
+    return typeof string === "string" ? Buffer.from(string, "latin1") : string;
+  }
+
+  /** A string: an integer as its digits, anything else as a view of the payload or as bytes of its own. */
+  string(): Bytes | Buffer {
+    const first = this.byte();
+    if (first < 0xc0) {
+      const length = this.#plainLength(first);
+      const start = this.#advance(length);
+      return this.#buffer.subarray(start, start + length);
+    }
+    switch (first) {
+      case 0xc0:
+        return `${this.#buffer.readInt8(this.#advance(1))}`;
+      case 0xc1:
+        return `${this.#buffer.readInt16LE(this.#advance(2))}`;
+      case 0xc2:
+        return `${this.#buffer.readInt32LE(this.#advance(4))}`;
+      case 0xc3:
+        return this.#compressed();
+      default:
+        throw badDataFormat;
+    }
+  }
+
+  /** A double in eight bytes. */
+  binaryDouble(): number {
+    return this.#buffer.readDoubleLE(this.#advance(8));
+  }
+
+  /** So many bytes as they are. */
+  raw(count: number): Bytes {
+    const start = this.#advance(count);
+    return bytesFrom(this.#buffer, start, start + count);
+  }
+
+  /** Eight bytes, lowest first; beyond 2^53 refused. */
+  number64(): number {
+    const value = this.#buffer.readBigUInt64LE(this.#advance(8));
+    if (value > Number.MAX_SAFE_INTEGER) throw badDataFormat;
+    return Number(value);
+  }
+
+  #plainLength(first: number): number {
+    if (first < 0x40) return first;
+    if (first < 0x80) return ((first & 0x3f) << 8) | this.byte();
+    if (first === 0x80) return this.#buffer.readUInt32BE(this.#advance(4));
+    if (first !== 0x81) throw badDataFormat;
+    const value = this.#buffer.readBigUInt64BE(this.#advance(8));
+    if (value > Number.MAX_SAFE_INTEGER) throw badDataFormat;
+    return Number(value);
+  }
+
+  #compressed(): Buffer {
+    const compressedLength = this.length();
+    const length = this.length();
+    const start = this.#advance(compressedLength);
+    this.#take(length);
+    const bytes = lzfDecompress(this.#buffer.subarray(start, start + compressedLength), length);
+    if (bytes === undefined) throw badDataFormat;
+    return bytes;
+  }
+
+  /** Goes behind `count` bytes, which must be there, and returns where they start. */
+  #advance(count: number): number {
+    const start = this.#offset;
+    if (count > this.#buffer.length - start) throw badDataFormat;
+    this.#offset = start + count;
+    return start;
+  }
+
+  #take(byteCount: number): void {
+    this.#leftBytes -= byteCount;
+    if (this.#leftBytes < 0) throw badDataFormat;
+  }
+}

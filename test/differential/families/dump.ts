@@ -1,0 +1,114 @@
+/**
+ * How DUMP and RESTORE look. Random dumps are made here, so that Redis reads what we write; what Redis answers to DUMP
+ * is read by us and compared as a value, since each server chooses the encoding.
+ */
+import type { Bytes } from "../../../src/kernel/bytes.ts";
+import { type Dumped, readPayload, writePayload } from "../../../src/store/structures/rdb/payload.ts";
+import { asMultiset, asPairs, type Comparison, exact, isSame } from "../compare.ts";
+import type { Draw } from "../draw.ts";
+import type { Family } from "../programs.ts";
+import type { RawReply } from "../redis-process.ts";
+
+/** Numbers of elements around those at which Redis chooses another encoding. */
+const COUNTS: readonly number[] = [1, 2, 5, 127, 128, 129, 511, 512, 513];
+
+/** Distinct elements: short texts, numbers, or a long one among them. */
+function distinct(draw: Draw): Bytes[] {
+  const count = draw.oneIn(3) ? draw.pick(COUNTS) : 1 + draw.below(6);
+  const elements = new Set<Bytes>();
+  const isNumeric = draw.oneIn(3);
+  if (!isNumeric) elements.add(draw.value()).add("y".repeat(draw.pick([63, 64, 65, 300])));
+  const step = draw.pick([1, 700, 90_000, 9_000_000_000]);
+  for (let i = 0; elements.size < count; i += 1) elements.add(isNumeric ? `${(i - 3) * step}` : `element ${i}`);
+  return [...elements];
+}
+
+function randomValue(draw: Draw): Dumped {
+  switch (draw.below(DRAWN_KINDS)) {
+    case 0:
+      return { kind: "string", bytes: draw.value() };
+    case 1: {
+      const fields = distinct(draw);
+      return { kind: "hash", fields, values: fields.map(() => draw.value()) };
+    }
+    default:
+      return { kind: "set", members: distinct(draw) };
+  }
+}
+
+const DRAWN_KINDS = 2;
+
+function payload(draw: Draw): Bytes {
+  const bytes = writePayload(randomValue(draw));
+  if (draw.oneIn(8)) {
+    // Never damage behind a right checksum: Redis trusts that.
+    const at = draw.below(bytes.length);
+    bytes[at] = (bytes[at] as number) ^ (1 + draw.below(255));
+  }
+  return bytes.subarray(0, draw.oneIn(12) ? draw.below(bytes.length) : bytes.length).latin1Slice();
+}
+
+/** Never a span so long that Redis' sum of it and now leaves 64 bits. */
+function timeToLive(draw: Draw): Bytes[] {
+  return draw.oneIn(3)
+    ? [draw.millisecondsMoment(), "ABSTTL"]
+    : [draw.pick(["0", "0", "0", "100000", "3600001", "281474976710656", "-1", "x", "", "1.5"])];
+}
+
+function restore(draw: Draw, isPlain: boolean): Bytes[] {
+  const [time = "0", ...moment] = isPlain ? ["0"] : timeToLive(draw);
+  const options = draw.options(
+    [
+      () => ["REPLACE"],
+      () => ["IDLETIME", draw.pick(["0", "1000", "-1", "x", "1000000"])],
+      () => ["FREQ", draw.pick(["0", "255", "256", "-1", "x"])],
+    ],
+    2,
+  );
+  return ["RESTORE", draw.key(), time, payload(draw), ...moment, ...(isPlain ? ["REPLACE"] : options)];
+}
+
+/** The same value, whichever encoding it was kept in. */
+const asDump: Comparison = ({ command, ours, theirs }) => {
+  if (typeof ours !== "string" || typeof theirs !== "string") return isSame(ours, theirs);
+  const [one, other] = [ours, theirs].map((bytes) => readPayload(Buffer.from(bytes, "latin1")));
+  if (one === undefined || other === undefined || one.kind !== other.kind) return false;
+  const comparison = one.kind === "set" ? asMultiset : one.kind === "string" || one.kind === "list" ? exact : asPairs;
+  return comparison({ command, ours: contentOf(one), theirs: contentOf(other) });
+};
+
+function contentOf(value: Dumped): RawReply {
+  switch (value.kind) {
+    case "string":
+      return typeof value.bytes === "string" ? value.bytes : Buffer.from(value.bytes).latin1Slice();
+    case "list":
+      return value.elements;
+    case "set":
+      return value.members;
+    case "sorted set":
+      return value.members.flatMap((member, index) => [member, `${value.scores[index]}`]);
+    case "hash":
+      return value.fields.flatMap((field, index) => [field, value.values[index] ?? null]);
+    default: {
+      const never: never = value;
+      return never;
+    }
+  }
+}
+
+export const dumpFamily: Family = {
+  name: "dump",
+  commands: [
+    ...Array.from({ length: 4 }, () => (draw: Draw) => ["DUMP", draw.key()]),
+    ...Array.from({ length: 4 }, () => (draw: Draw) => restore(draw, true)),
+    (draw) => restore(draw, false),
+    (draw) => restore(draw, false),
+    (draw) => ["SET", draw.key(), draw.value()],
+    (draw) => ["APPEND", draw.key(), draw.value()],
+    (draw) => ["HSET", draw.key(), ...distinct(draw).flatMap((field) => [field, draw.text()])],
+    (draw) => ["HSET", draw.key(), ...distinct(draw).flatMap((field) => [field, draw.text()])],
+    (draw) => ["OBJECT", "ENCODING", draw.key()],
+    (draw) => ["DEL", ...draw.keys()],
+  ],
+  comparisons: new Map<string, Comparison>([["DUMP", asDump]]),
+};
