@@ -169,8 +169,9 @@ export class Call {
     return value > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
   };
 
-  /** As `count`, but a negative one is refused with Redis' text. */
+  /** As `count`, but what is negative, and what is no integer at all, is refused with the same text, as Redis does. */
   readonly countFromZero = (index: number): number => {
+    if (parseInteger(this.#words[index] as Bytes) === undefined) throw outOfRange;
     const value = this.count(index);
     if (value < 0) throw outOfRange;
     return value;

@@ -35,6 +35,18 @@ const READ_ONLY: readonly string[] = [
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],
+  ...[
+    "scard",
+    "sdiff",
+    "sinter",
+    "sintercard",
+    "sismember",
+    "smembers",
+    "smismember",
+    "srandmember",
+    "sscan",
+    "sunion",
+  ],
 ];
 
 test("A-03: a read-only token may run the reads that are not powerful, and a few more by name", () => {

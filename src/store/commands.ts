@@ -6,6 +6,7 @@ import { genericCommands } from "./commands/generic.ts";
 import { hashCommands } from "./commands/hash.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
+import { setCommands } from "./commands/set.ts";
 import { stringCommands } from "./commands/string.ts";
 
 export const commands: readonly Command[] = [
@@ -13,6 +14,7 @@ export const commands: readonly Command[] = [
   ...genericCommands,
   ...stringCommands,
   ...hashCommands,
+  ...setCommands,
   ...serverCommands,
   ...pubsubCommands,
 ];

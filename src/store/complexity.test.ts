@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Session, startSession } from "../../test/store-harness.ts";
 import { HashValue } from "./values/hash.ts";
+import { SetValue } from "./values/set.ts";
 
 const FEW = 1_000;
 const MANY = 100_000;
@@ -24,6 +25,15 @@ function tableWork(session: Session): number {
 function hashWork(session: Session): number {
   const hash = session.database.keyspace.entries.get("h");
   return hash instanceof HashValue ? hash.work : 0;
+}
+
+function setWork(session: Session): number {
+  let work = 0;
+  for (const key of ["set", "small"]) {
+    const set = session.database.keyspace.entries.get(key);
+    if (set instanceof SetValue) work += set.work;
+  }
+  return work;
 }
 
 interface Measured {
@@ -48,6 +58,11 @@ function fillKeys(session: Session, count: number): void {
 
 function fillHash(session: Session, count: number): void {
   for (let i = 0; i < count; i += 1) session.call("HSET", "h", `field:${i}`, "v");
+}
+
+function fillSet(session: Session, count: number): void {
+  for (let i = 0; i < count; i += 1) session.call("SADD", "set", `member:${i}`);
+  session.call("SADD", "small", "nobody", ...Array.from({ length: 9 }, (_, i) => `member:${i}`));
 }
 
 const measured: readonly Measured[] = [
@@ -108,6 +123,56 @@ const measured: readonly Measured[] = [
     what: "HEXPIRE",
     fill: fillHash,
     run: (session, count) => sample(count, (i) => session.call("HEXPIRE", "h", "100", "FIELDS", "1", `field:${i}`)),
+  },
+  {
+    what: "SISMEMBER",
+    fill: fillSet,
+    run: (session, count) => sample(count, (i) => session.call("SISMEMBER", "set", `member:${i}`)),
+  },
+  {
+    what: "SADD of a new member",
+    fill: fillSet,
+    run: (session, count) => sample(count, (i) => session.call("SADD", "set", `new:${i}`)),
+  },
+  {
+    what: "SREM",
+    fill: fillSet,
+    run: (session, count) => sample(count, (i) => session.call("SREM", "set", `member:${i}`)),
+  },
+  {
+    what: "SRANDMEMBER",
+    fill: fillSet,
+    run: (session, count) => sample(count, () => session.call("SRANDMEMBER", "set")),
+  },
+  { what: "SPOP", fill: fillSet, run: (session, count) => sample(count, () => session.call("SPOP", "set")) },
+  {
+    what: "SPOP with a count, per member",
+    fill: fillSet,
+    run: (session) => {
+      for (let i = 0; i < 10; i += 1) session.call("SPOP", "set", "50");
+      return 500;
+    },
+  },
+  {
+    what: "SINTER with a small set, per member of that",
+    fill: fillSet,
+    run: (session) => {
+      for (let i = 0; i < 50; i += 1) session.call("SINTER", "set", "small", "set");
+      return 500;
+    },
+  },
+  {
+    what: "SINTERCARD with a limit",
+    fill: fillSet,
+    run: (session, count) => sample(count, () => session.call("SINTERCARD", "2", "set", "set", "LIMIT", "5")) * 5,
+  },
+  {
+    what: "the growth of a set, per member",
+    fill: () => {},
+    run: (session, count) => {
+      fillSet(session, count);
+      return count;
+    },
   },
   {
     what: "the growth of a keyspace, per key",
@@ -174,9 +239,9 @@ for (const { what, fill, run } of measured) {
     const [few = 0, many = 0] = [FEW, MANY].map((count) => {
       const session = startSession();
       fill(session, count);
-      const before = tableWork(session) + hashWork(session);
+      const before = tableWork(session) + hashWork(session) + setWork(session);
       const elements = run(session, count);
-      return (tableWork(session) + hashWork(session) - before) / elements;
+      return (tableWork(session) + hashWork(session) + setWork(session) - before) / elements;
     });
     assert.ok(many <= WORK_PER_COMMAND_MAX, `${many} entries per element with ${MANY} of them`);
     assert.ok(many <= few * GROWTH_MAX + 0.5, `${few} entries per element with ${FEW} of them, ${many} with ${MANY}`);

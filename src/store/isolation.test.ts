@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { genericFamily } from "../../test/differential/families/generic.ts";
 import { hashFamily } from "../../test/differential/families/hash.ts";
+import { setFamily } from "../../test/differential/families/set.ts";
 import { stringFamily } from "../../test/differential/families/string.ts";
 import { type Command, drawProgram } from "../../test/differential/programs.ts";
 import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
@@ -30,9 +31,9 @@ function run(database: Database, command: Command): Reply {
 }
 
 const family = {
-  name: "string, hash and generic",
-  commands: [stringFamily, hashFamily, genericFamily].flatMap(({ commands }) => commands),
-  extensions: [stringFamily, hashFamily, genericFamily].flatMap(({ extensions }) => extensions ?? []),
+  name: "string, hash, set and generic",
+  commands: [stringFamily, hashFamily, setFamily, genericFamily].flatMap(({ commands }) => commands),
+  extensions: [stringFamily, hashFamily, setFamily, genericFamily].flatMap(({ extensions }) => extensions ?? []),
 };
 
 test("A-06: two programs side by side on the same keys get the replies of two programs alone", () => {

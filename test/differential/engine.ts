@@ -43,6 +43,7 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
       },
     },
   ],
+  ["set", { command: (key) => ["SMEMBERS", key], comparison: asMultiset }],
 ]);
 
 /** A journal in memory, safe at once. */

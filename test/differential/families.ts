@@ -3,7 +3,15 @@ import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
 import { hashFamily } from "./families/hash.ts";
 import { serverFamily } from "./families/server.ts";
+import { setFamily } from "./families/set.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
 
-export const families: readonly Family[] = [stringFamily, hashFamily, genericFamily, dumpFamily, serverFamily];
+export const families: readonly Family[] = [
+  stringFamily,
+  hashFamily,
+  setFamily,
+  genericFamily,
+  dumpFamily,
+  serverFamily,
+];

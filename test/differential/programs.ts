@@ -16,6 +16,8 @@ export interface Family {
   readonly commands: readonly ((draw: Draw) => Bytes[])[];
   /** Commands and options that Redis 7.0.15 lacks: never sent to it, but what they journal is proved too. */
   readonly extensions?: readonly ((draw: Draw) => Bytes[])[];
+  /** Commands that must stay as they are drawn: with a word too few, chance would decide what they leave behind. */
+  readonly undamaged?: ReadonlySet<string>;
   /** How replies are compared, by the command's name in capitals, where it is not byte by byte. */
   readonly comparisons?: ReadonlyMap<string, Comparison>;
 }
@@ -42,6 +44,7 @@ const surroundings: readonly ((draw: Draw) => Bytes[])[] = [
   (draw) => ["SET", draw.key(), draw.value()],
   (draw) => ["HSET", draw.key(), "field", draw.value()],
   (draw) => ["HSET", draw.key(), "field", draw.value()],
+  (draw) => ["SADD", draw.key(), draw.value()],
   (draw) => ["DEL", ...draw.keys()],
   (draw) => ["PEXPIREAT", draw.key(), draw.millisecondsMoment()],
   (draw) => ["PERSIST", draw.key()],
@@ -65,8 +68,8 @@ export function drawProgram(family: Family, options: DrawOptions & { seed: numbe
     const step: Command[] = [];
     const length = isTransactional ? 1 + draw.below(TRANSACTION_COMMANDS_MAX) : 1;
     while (step.length < length) {
-      const make = draw.pick(draw.oneIn(SURROUNDING_ONE_IN) ? surroundings : own);
-      step.push(draw.damage(make(draw)));
+      const words = draw.pick(draw.oneIn(SURROUNDING_ONE_IN) ? surroundings : own)(draw);
+      step.push(family.undamaged?.has(words[0] ?? "") === true ? words : draw.damage(words));
     }
     steps.push(step);
     commandCount += length;

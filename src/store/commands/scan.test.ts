@@ -150,6 +150,21 @@ test("SCAN finds what stays while keys are added and removed and the table grows
   }
 });
 
+test("SSCAN finds what stays while members are added and removed", () => {
+  for (let seed = 1; seed <= 30; seed += 1) {
+    const session = startSession();
+    checkGuarantee(
+      seed,
+      {
+        scan: ["SSCAN", "k", "COUNT", String(1 + (seed % 7))],
+        put: (i) => session.call("SADD", "k", `key:${i}`),
+        drop: (i) => session.call("SREM", "k", `key:${i}`),
+      },
+      session,
+    );
+  }
+});
+
 test("HSCAN finds what stays while fields are added and removed", () => {
   for (let seed = 1; seed <= 30; seed += 1) {
     const session = startSession();

@@ -1,0 +1,251 @@
+/**
+ * Unions, intersections and differences of sets, answered, counted or stored.
+ *
+ * A key named many times counts once, so the work is bounded by what the
+ * database holds, however long the command is. An intersection walks through
+ * the smallest set; a difference goes the cheaper of two ways, as in Redis.
+ * What is answered is bounded by a `ReplyBudget` while it is found.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { allKeys, type Call, countedKeys, type Row } from "../command.ts";
+import { keyCountNotPositive, keyCountTooLarge, limitNegative, syntaxError } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { putSet } from "../mutations/set.ts";
+import { type Reply, set, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import { SetValue } from "../values/set.ts";
+
+/** Called with each member that comes out, once; false ends the walk. */
+type Visit = (member: Bytes) => boolean;
+
+/** The sets at the keys of a command, undefined where there is none. */
+type Sets = readonly (SetValue | undefined)[];
+
+interface Means {
+  /** The key of the hash of the table that comes out. */
+  readonly seed: Uint8Array;
+  /** Where the result is an answer: what it may hold. */
+  readonly budget?: ReplyBudget;
+}
+
+/** A new set of the members that an operation comes to. */
+type Operation = (sets: Sets, means: Means) => SetValue;
+
+export const setOperationRows: readonly Row[] = [
+  {
+    name: "SDIFF",
+    summary: "The members of the first set that no other one has",
+    arity: -2,
+    flags: ["readonly"],
+    keys: allKeys,
+    run: (call) => answer(call, difference),
+  },
+  {
+    name: "SDIFFSTORE",
+    summary: "Stores the members of a set that no other one has, and answers how many",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: allKeys,
+    run: (call) => store(call, difference),
+  },
+  {
+    name: "SINTER",
+    summary: "The members that all of the sets have",
+    arity: -2,
+    flags: ["readonly"],
+    keys: allKeys,
+    run: sinter,
+  },
+  {
+    name: "SINTERCARD",
+    summary: "How many members all of the sets have, counted up to a limit",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: countedKeys,
+    run: sinterCard,
+  },
+  {
+    name: "SINTERSTORE",
+    summary: "Stores the members that all of the sets have, and answers how many",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: allKeys,
+    run: (call) => store(call, intersection),
+  },
+  {
+    name: "SUNION",
+    summary: "The members that any of the sets has",
+    arity: -2,
+    flags: ["readonly"],
+    keys: allKeys,
+    run: (call) => answer(call, union),
+  },
+  {
+    name: "SUNIONSTORE",
+    summary: "Stores the members that any of the sets has, and answers how many",
+    arity: -3,
+    flags: ["write", "denyoom"],
+    keys: allKeys,
+    run: (call) => store(call, union),
+  },
+];
+
+function sinter({ keyspace, argCount, arg }: Call): Reply {
+  const budget = new ReplyBudget();
+  const members: Bytes[] = [];
+  intersect(
+    readSets(keyspace, argCount - 1, (index) => arg(1 + index)),
+    (member) => {
+      budget.take(member.length);
+      members.push(member);
+      return true;
+    },
+  );
+  return set(members);
+}
+
+function sinterCard({ keyspace, arg, word, argCount }: Call): Reply {
+  const keyCount = countAt(arg(1));
+  if (keyCount === undefined || keyCount < 1) throw keyCountNotPositive;
+  if (keyCount > argCount - 2) throw keyCountTooLarge;
+  let limit = 0;
+  for (let i = 2 + keyCount; i < argCount; i += 1) {
+    if (word(i) !== "LIMIT" || i + 1 === argCount) throw syntaxError;
+    i += 1;
+    const given = countAt(arg(i));
+    if (given === undefined || given < 0) throw limitNegative;
+    limit = given;
+  }
+  let count = 0;
+  intersect(
+    readSets(keyspace, keyCount, (index) => arg(2 + index)),
+    () => {
+      count += 1;
+      return count !== limit;
+    },
+  );
+  return count;
+}
+
+/** The count that the word spells, or undefined. One that no set reaches is as good as any other such. */
+function countAt(text: Bytes): number | undefined {
+  const value = parseInteger(text);
+  return value === undefined ? undefined : Number(value);
+}
+
+function answer({ keyspace, argCount, arg }: Call, operation: Operation): Reply {
+  const sets = readSets(keyspace, argCount - 1, (index) => arg(1 + index));
+  return membersOf(operation(sets, { seed: keyspace.hashSeed, budget: new ReplyBudget() }));
+}
+
+/** The members of a set as a reply. Throws `replyTooLarge`. */
+export function membersOf(value: SetValue): Reply {
+  const budget = new ReplyBudget();
+  const members: Bytes[] = [];
+  for (let place = 0; place < value.size; place += 1) {
+    const member = value.memberAt(place);
+    budget.take(member.length);
+    members.push(member);
+  }
+  return set(members);
+}
+
+function store({ keyspace, argCount, arg }: Call, operation: Operation): Reply {
+  const sets = readSets(keyspace, argCount - 2, (index) => arg(2 + index));
+  const target = arg(1);
+  const result = operation(sets, { seed: keyspace.hashSeed });
+  if (result.size > 0) putSet(keyspace, target, result);
+  else if (keyspace.has(target)) removeKey(keyspace, target);
+  return result.size === 0 ? zero : result.size;
+}
+
+/** The sets at some keys, undefined where there is none. Throws `wrongType`, even where the answer is known before. */
+function readSets(keyspace: Keyspace, count: number, keyAt: (index: number) => Bytes): Sets {
+  return Array.from({ length: count }, (_, index) => keyspace.readSet(keyAt(index)));
+}
+
+/** The different ones among the sets, without those that are not there. */
+function differentOnes(sets: Sets): SetValue[] {
+  return [...new Set(sets)].filter((one) => one !== undefined);
+}
+
+function intersect(sets: Sets, visit: Visit): void {
+  if (sets.includes(undefined)) return;
+  const [smallest, ...others] = differentOnes(sets).toSorted((one, other) => one.size - other.size);
+  if (smallest === undefined) return;
+  for (let place = 0; place < smallest.size; place += 1) {
+    const member = smallest.memberAt(place);
+    if (isInAll(others, member) && !visit(member)) return;
+  }
+}
+
+function intersection(sets: Sets, { seed }: Means): SetValue {
+  const result = new SetValue(seed);
+  intersect(sets, (member) => {
+    result.insert(member);
+    return true;
+  });
+  return result;
+}
+
+function union(sets: Sets, { seed, budget }: Means): SetValue {
+  const result = new SetValue(seed);
+  for (const one of differentOnes(sets)) {
+    for (let place = 0; place < one.size; place += 1) {
+      const member = one.memberAt(place);
+      if (result.add(member)) budget?.take(member.length);
+    }
+  }
+  return result;
+}
+
+function difference(sets: Sets, { seed, budget }: Means): SetValue {
+  const result = new SetValue(seed);
+  const [first, ...rest] = sets;
+  if (first === undefined || rest.includes(first)) return result;
+  const others = differentOnes(rest);
+  if (isLookingUpCheaper(first, rest)) {
+    // The largest first: it is the most likely one to have a member.
+    others.sort((one, other) => other.size - one.size);
+    for (let place = 0; place < first.size; place += 1) {
+      const member = first.memberAt(place);
+      if (isInAny(others, member)) continue;
+      budget?.take(member.length);
+      result.insert(member);
+    }
+    return result;
+  }
+  for (let place = 0; place < first.size; place += 1) result.insert(first.memberAt(place));
+  for (const other of others) {
+    for (let place = 0; place < other.size && result.size > 0; place += 1) result.delete(other.memberAt(place));
+  }
+  return result;
+}
+
+/**
+ * True if a difference should look up each member of the first set in all others, rather than copy it and remove the
+ * members of all others. It is Redis' estimate to the letter, since what is copied may leave another encoding behind: a
+ * look-up counts half, for the first one often ends it, and a set that is named twice counts twice.
+ */
+function isLookingUpCheaper(first: SetValue, rest: Sets): boolean {
+  let lookUps = first.size;
+  let copies = first.size;
+  for (const other of rest) {
+    if (other === undefined) continue;
+    lookUps += first.size;
+    copies += other.size;
+  }
+  return Math.floor(lookUps / 2) <= copies;
+}
+
+function isInAny(sets: readonly SetValue[], member: Bytes): boolean {
+  for (const one of sets) if (one.has(member)) return true;
+  return false;
+}
+
+function isInAll(sets: readonly SetValue[], member: Bytes): boolean {
+  for (const one of sets) if (!one.has(member)) return false;
+  return true;
+}

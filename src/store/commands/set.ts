@@ -1,0 +1,207 @@
+/**
+ * Set commands. A set holds different members and exists as long as it has one.
+ * Unions, intersections and differences are in `set-operations.ts`.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, family, firstKey, firstTwoKeys } from "../command.ts";
+import { notBetween, syntaxError, wrongType } from "../errors.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { addMembers, removeMembers } from "../mutations/set.ts";
+import { bulk, emptyArray, integer, nil, one, type Reply, set, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { INTEGER_MAX } from "../structures/number-text.ts";
+import { samplePlaces } from "../structures/sample.ts";
+import { SetValue } from "../values/set.ts";
+import { readCursor, readScanOptions, scanSome } from "./scan.ts";
+import { membersOf, setOperationRows } from "./set-operations.ts";
+
+export const setCommands = family("set", [
+  {
+    name: "SADD",
+    summary: "Adds members and answers how many are new",
+    arity: -3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg, argsFrom }) => {
+      const key = arg(1);
+      // Refuses another type.
+      keyspace.readSet(key);
+      return addMembers(keyspace, key, argsFrom(2));
+    },
+  },
+  {
+    name: "SCARD",
+    summary: "How many members there are",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => integer(keyspace.readSet(arg(1))?.size ?? 0),
+  },
+  {
+    name: "SISMEMBER",
+    summary: "Whether a set has a member",
+    arity: 3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => (keyspace.readSet(arg(1))?.has(arg(2)) === true ? one : zero),
+  },
+  {
+    name: "SMEMBERS",
+    summary: "All members",
+    arity: 2,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => {
+      const value = keyspace.readSet(arg(1));
+      return value === undefined ? set([]) : membersOf(value);
+    },
+  },
+  {
+    name: "SMISMEMBER",
+    summary: "Which of several members a set has",
+    arity: -3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg, argsFrom }) => {
+      const value = keyspace.readSet(arg(1));
+      return argsFrom(2).map((member) => (value?.has(member) === true ? one : zero));
+    },
+  },
+  {
+    name: "SMOVE",
+    summary: "Moves a member from one set to another",
+    arity: 4,
+    flags: ["write", "fast"],
+    keys: firstTwoKeys,
+    run: smove,
+  },
+  {
+    name: "SPOP",
+    summary: "Removes members drawn at random and answers them",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: spop,
+  },
+  {
+    name: "SRANDMEMBER",
+    summary: "Members drawn at random",
+    arity: -2,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: srandmember,
+  },
+  {
+    name: "SREM",
+    summary: "Removes members and answers how many there were",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg, argsFrom }) => {
+      const key = arg(1);
+      return keyspace.readSet(key) === undefined ? zero : removeMembers(keyspace, key, argsFrom(2));
+    },
+  },
+  {
+    name: "SSCAN",
+    summary: "Walks through the members, some at a time",
+    arity: -3,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: sscan,
+  },
+  ...setOperationRows,
+]);
+
+function smove({ keyspace, arg }: Call): Reply {
+  const from = arg(1);
+  const to = arg(2);
+  const member = arg(3);
+  const source = keyspace.find(from);
+  const target = keyspace.find(to);
+  // As Redis: with no source there is nothing to do, whatever the target holds.
+  if (source === undefined) return zero;
+  if (!(source instanceof SetValue) || (target !== undefined && !(target instanceof SetValue))) throw wrongType;
+  if (!source.has(member)) return zero;
+  if (from === to) return one;
+  removeMembers(keyspace, from, [member]);
+  addMembers(keyspace, to, [member]);
+  return one;
+}
+
+function spop(call: Call): Reply {
+  const { keyspace, arg, argCount, random } = call;
+  if (argCount > 3) throw syntaxError;
+  const key = arg(1);
+  if (argCount === 2) {
+    const value = keyspace.readSet(key);
+    if (value === undefined) return nil;
+    const member = value.memberAt(random.below(value.size));
+    removeMembers(keyspace, key, [member]);
+    return bulk(member);
+  }
+  const count = call.countFromZero(2);
+  const value = keyspace.readSet(key);
+  if (value === undefined || count === 0) return set([]);
+  if (count >= value.size) {
+    const all = membersOf(value);
+    removeKey(keyspace, key);
+    return all;
+  }
+  const members = drawDifferent(value, call, count);
+  removeMembers(keyspace, key, members);
+  return set(members);
+}
+
+function srandmember(call: Call): Reply {
+  const { keyspace, arg, argCount, random } = call;
+  if (argCount > 3) throw syntaxError;
+  if (argCount === 2) {
+    const value = keyspace.readSet(arg(1));
+    return value === undefined ? nil : value.memberAt(random.below(value.size));
+  }
+  if (call.integer(2) < -INTEGER_MAX) throw notBetween(String(-INTEGER_MAX), String(INTEGER_MAX));
+  const count = call.count(2);
+  const value = keyspace.readSet(arg(1));
+  if (value === undefined || count === 0) return emptyArray;
+  if (count > 0) return drawDifferent(value, call, count);
+  // A negative count draws each member anew, so that one may come more than once.
+  const budget = new ReplyBudget();
+  budget.expect(-count);
+  const members: Bytes[] = [];
+  for (let draws = count; draws < 0; draws += 1) {
+    const member = value.memberAt(random.below(value.size));
+    budget.take(member.length);
+    members.push(member);
+  }
+  return members;
+}
+
+/** So many different members, or all of them. Throws `replyTooLarge`. */
+function drawDifferent(value: SetValue, { random }: Call, count: number): Bytes[] {
+  const budget = new ReplyBudget();
+  budget.expect(Math.min(count, value.size));
+  return samplePlaces(value.size, count, random).map((place) => {
+    const member = value.memberAt(place);
+    budget.take(member.length);
+    return member;
+  });
+}
+
+function sscan(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const cursor = readCursor(arg(2));
+  const value = keyspace.readSet(arg(1));
+  // As Redis: where there is no set, the options are not looked at.
+  if (value === undefined) return ["0", emptyArray];
+  const { count, matches } = readScanOptions(call, 3, []);
+  const members: Bytes[] = [];
+  const next = scanSome(cursor, count, {
+    step: (at, visit) => value.scan(at, visit),
+    visit: (place) => {
+      const member = value.memberAt(place);
+      if (matches(member)) members.push(member);
+    },
+  });
+  return [String(next), members];
+}

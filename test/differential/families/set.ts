@@ -1,0 +1,120 @@
+/** How set commands look. */
+import type { Bytes } from "../../../src/kernel/bytes.ts";
+import { asMultiset, type Comparison, exact, isList, isSame } from "../compare.ts";
+import type { Draw } from "../draw.ts";
+import type { Family } from "../programs.ts";
+
+/** Few members, so that commands meet: integers, texts that look like them, names of properties of every object. */
+const MEMBERS: readonly Bytes[] = [
+  ...["1", "2", "3", "10", "-5", "a", "b", "c", "", "01", "-0", "9223372036854775807", "9223372036854775808"],
+  ...["9007199254740993", "\x00\xff\r\n", "__proto__", "constructor"],
+];
+
+function member(draw: Draw): Bytes {
+  if (draw.oneIn(12)) return draw.value();
+  // Integers alone more often than not: such a set is kept in another form.
+  return draw.oneIn(2) ? `${draw.below(12)}` : draw.pick(MEMBERS);
+}
+
+function members(draw: Draw): Bytes[] {
+  if (!draw.oneIn(10)) return draw.list(4, () => member(draw));
+  // Now and then enough of them to leave the small forms, ours and Redis' own.
+  const prefix = draw.pick(["", "", "m"]);
+  return draw.list(draw.pick([40, 140, 700]), () => `${prefix}${draw.below(900)}`);
+}
+
+function scanOptions(draw: Draw): Bytes[] {
+  return draw.options(
+    [
+      () => ["MATCH", draw.pick(["*", "1*", "[a-c]", "?", "*9*", "m[12]?", draw.value()])],
+      // Above every size, so that a whole set comes at once and can be compared.
+      () => ["COUNT", draw.oneIn(3) ? draw.count() : "9000"],
+      () => ["COUNT", "9000"],
+      () => ["NOVALUES"],
+    ],
+    2,
+  );
+}
+
+/** Never a large negative number: Redis would answer so many members, until the machine is out of memory. */
+function sampleCount(draw: Draw): Bytes {
+  if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
+  return `${draw.below(16) - 6}`;
+}
+
+/** More than any set holds, or refused: what would be left by less is chance. */
+function popCount(draw: Draw): Bytes {
+  return draw.pick(["100000", "9223372036854775807", "1000000", "0", "-1", "x", "", "9223372036854775808"]);
+}
+
+function countedKeys(draw: Draw): Bytes[] {
+  const keys = draw.keys(3);
+  return [draw.oneIn(8) ? draw.count() : `${keys.length}`, ...keys];
+}
+
+/** Which members are drawn is up to each server: what can be compared is how many there are. */
+const asDrawn: Comparison = ({ command, ours, theirs }) => {
+  if (!isList(ours) || !isList(theirs)) {
+    const isOne = command.length === 2 && typeof ours === "string" && typeof theirs === "string";
+    return isOne || isSame(ours, theirs);
+  }
+  return ours.length === theirs.length;
+};
+
+/** Whole scans tell the same members; what a part of one tells is up to each server. */
+const asScan: Comparison = (exchange) => {
+  const { ours, theirs } = exchange;
+  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
+  const [ourCursor, ourMembers = null] = ours;
+  const [theirCursor, theirMembers = null] = theirs;
+  if (exchange.command[2] !== "0" || ourCursor !== "0" || theirCursor !== "0")
+    return isList(ourMembers) && isList(theirMembers);
+  return asMultiset({ ...exchange, ours: ourMembers, theirs: theirMembers });
+};
+
+export const setFamily: Family = {
+  name: "set",
+  commands: [
+    (draw) => ["SADD", draw.key(), ...members(draw)],
+    (draw) => ["SADD", draw.key(), ...members(draw)],
+    (draw) => ["SADD", draw.key(), ...members(draw)],
+    (draw) => ["SADD", draw.key(), ...members(draw)],
+    (draw) => ["SCARD", draw.key()],
+    (draw) => ["SDIFF", ...draw.keys()],
+    (draw) => ["SDIFFSTORE", draw.key(), ...draw.keys()],
+    (draw) => ["SINTER", ...draw.keys()],
+    (draw) => ["SINTERCARD", ...countedKeys(draw), ...draw.options([() => ["LIMIT", draw.count()]], 2)],
+    (draw) => ["SINTERSTORE", draw.key(), ...draw.keys(2)],
+    (draw) => ["SISMEMBER", draw.key(), member(draw)],
+    (draw) => ["SMEMBERS", draw.key()],
+    (draw) => ["SMISMEMBER", draw.key(), ...members(draw)],
+    (draw) => ["SMOVE", draw.key(), draw.key(), member(draw)],
+    (draw) => ["SMOVE", draw.key(), draw.key(), member(draw)],
+    (draw) => ["SPOP", draw.key(), popCount(draw)],
+    (draw) => ["SRANDMEMBER", draw.key()],
+    (draw) => ["SRANDMEMBER", draw.key(), sampleCount(draw)],
+    (draw) => ["SREM", draw.key(), ...members(draw)],
+    (draw) => ["SREM", draw.key(), ...members(draw)],
+    (draw) => ["SSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw)],
+    (draw) => ["SUNION", ...draw.keys()],
+    (draw) => ["SUNIONSTORE", draw.key(), ...draw.keys()],
+    (draw) => ["OBJECT", "ENCODING", draw.key()],
+  ],
+  // What is left by these is chance, and must be rebuilt all the same.
+  extensions: [
+    (draw) => ["SPOP", draw.key()],
+    (draw) => ["SPOP", draw.key(), `${draw.below(6)}`],
+    (draw) => ["SPOP", draw.key(), `${draw.below(300)}`],
+  ],
+  comparisons: new Map<string, Comparison>([
+    ["SDIFF", asMultiset],
+    ["SINTER", asMultiset],
+    ["SMEMBERS", asMultiset],
+    ["SPOP", asMultiset],
+    ["SRANDMEMBER", asDrawn],
+    ["SSCAN", asScan],
+    ["SUNION", asMultiset],
+    ["OBJECT", exact],
+  ]),
+  undamaged: new Set(["SPOP"]),
+};
