@@ -7,7 +7,7 @@
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { AclCategory } from "./acl-categories.ts";
-import type { Database } from "./database.ts";
+import type { Caller, Database } from "./database.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { Reply } from "./reply.ts";
@@ -119,6 +119,7 @@ export class Call {
   /** The row that is running. */
   command!: Command;
   #words: readonly Bytes[] = [];
+  #isWriter = false;
 
   constructor(options: { keyspace: Keyspace; database: Database; random: Random }) {
     this.keyspace = options.keyspace;
@@ -126,7 +127,8 @@ export class Call {
     this.random = options.random;
   }
 
-  prepare(command: Command, words: readonly Bytes[]): this {
+  prepare(caller: Caller, command: Command, words: readonly Bytes[]): this {
+    this.#isWriter = caller.access === "standard";
     this.command = command;
     this.#words = words;
     return this;
@@ -139,6 +141,11 @@ export class Call {
 
   get nowMs(): number {
     return this.keyspace.nowMs;
+  }
+
+  /** True where a read may keep what it has worked out: the caller may write, and so may the disk. */
+  get mayWrite(): boolean {
+    return this.#isWriter && this.keyspace.mayRemoveExpired;
   }
 
   // Bound, so that a row may take them apart: `run: ({ keyspace, arg }) => …`.

@@ -34,6 +34,7 @@ const READ_ONLY: readonly string[] = [
   ...["exists", "expiretime", "pexpiretime", "pttl", "touch", "ttl", "type"],
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],
+  ...["pfcount"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],
   ...[
     "scard",

@@ -4,6 +4,7 @@ import type { Command } from "./command.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
 import { hashCommands } from "./commands/hash.ts";
+import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
 import { setCommands } from "./commands/set.ts";
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   ...stringCommands,
   ...hashCommands,
   ...setCommands,
+  ...hyperLogLogCommands,
   ...serverCommands,
   ...pubsubCommands,
 ];

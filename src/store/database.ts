@@ -125,7 +125,7 @@ export class Database {
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw new TransactionDiscarded(overQuota);
-    const replies = commands.map((command, index) => this.#run(command, requests[index] as CommandRequest));
+    const replies = commands.map((command, index) => this.#run(caller, command, requests[index] as CommandRequest));
     this.#commit();
     return this.#whenSafe(replies);
   }
@@ -217,7 +217,7 @@ export class Database {
     const command = this.#find(caller, request);
     if (command instanceof CommandError) return errorReply(command);
     const refusal = this.#refusalOf(command) ?? this.#quota.take(1, this.keyspace.nowMs);
-    if (refusal === undefined) return this.#run(command, request);
+    if (refusal === undefined) return this.#run(caller, command, request);
     this.countsOf(command).rejected += 1;
     return errorReply(refusal);
   }
@@ -254,11 +254,11 @@ export class Database {
     return refusal !== undefined && command.isWrite ? diskRefusal(refusal) : undefined;
   }
 
-  #run(command: Command, request: CommandRequest): Reply {
+  #run(caller: Caller, command: Command, request: CommandRequest): Reply {
     const counts = this.countsOf(command);
     counts.calls += 1;
     try {
-      return command.run(this.#call.prepare(command, request));
+      return command.run(this.#call.prepare(caller, command, request));
     } catch (error) {
       if (!(error instanceof CommandError)) {
         this.context.reportBug(error);

@@ -8,6 +8,7 @@ import type { FrameReader } from "./frame.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
+import { hyperLogLogMutations } from "./mutations/hyperloglog.ts";
 import { setMutations } from "./mutations/set.ts";
 import { stringMutations } from "./mutations/string.ts";
 
@@ -24,6 +25,7 @@ export const mutations: readonly Mutation[] = [
   ...stringMutations,
   ...hashMutations,
   ...setMutations,
+  ...hyperLogLogMutations,
 ];
 
 const mutationByCode: (Mutation | undefined)[] = [];

@@ -2,6 +2,7 @@
 import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
 import { hashFamily } from "./families/hash.ts";
+import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
 import { stringFamily } from "./families/string.ts";
@@ -13,5 +14,6 @@ export const families: readonly Family[] = [
   setFamily,
   genericFamily,
   dumpFamily,
+  hyperLogLogFamily,
   serverFamily,
 ];

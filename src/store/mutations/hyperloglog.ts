@@ -1,0 +1,43 @@
+/** Mutations of strings that are HyperLogLogs. How a mutation is made: see `generic.ts`. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader } from "../frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { HyperLogLog, type Raise } from "../structures/hyperloglog.ts";
+import { LargeString } from "../structures/large-string.ts";
+import { isString } from "../values/string.ts";
+import { applyPut } from "./generic.ts";
+
+const RAISE_REGISTERS = 120;
+
+/**
+ * Raises registers of the HyperLogLog at a key, or of an empty one that is made there. Its count is to be made anew. The
+ * caller has checked that the bytes are sound.
+ */
+export function raiseRegisters(keyspace: Keyspace, key: Bytes, raises: readonly Raise[]): void {
+  const record = keyspace.record(RAISE_REGISTERS).bytes(key).number(raises.length);
+  for (const { register, rank } of raises) record.number(register).number(rank);
+  applyRaise(keyspace, key, raises);
+}
+
+export const hyperLogLogMutations: readonly Mutation[] = [
+  {
+    code: RAISE_REGISTERS,
+    name: "raise-registers",
+    replay: (keyspace, record) => applyRaise(keyspace, record.bytes(), readRaises(record)),
+  },
+];
+
+function readRaises(record: FrameReader): Raise[] {
+  return Array.from({ length: record.number() }, () => ({ register: record.number(), rank: record.number() }));
+}
+
+function applyRaise(keyspace: Keyspace, key: Bytes, raises: readonly Raise[]): void {
+  const old = keyspace.entries.get(key);
+  const view = old instanceof LargeString ? old.view : undefined;
+  const sketch = isString(old) ? HyperLogLog.from(view ?? Buffer.from(old as Bytes, "latin1")) : HyperLogLog.empty();
+  const isInPlace = view !== undefined && sketch.isDense;
+  for (const raise of raises) sketch.raise(raise);
+  sketch.markStale();
+  if (!isInPlace) applyPut(keyspace, key, LargeString.fromBuffer(sketch.bytes));
+}

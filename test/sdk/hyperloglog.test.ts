@@ -1,0 +1,35 @@
+/** Every HyperLogLog method of `@upstash/redis` against the real program. */
+import assert from "node:assert/strict";
+import { testMethods } from "./client.ts";
+
+testMethods("HyperLogLog", [
+  [
+    "pfadd",
+    "tells whether the count may have changed",
+    async (redis) => {
+      assert.equal(await redis.pfadd("key", "a", "b", "c"), 1);
+      assert.equal(await redis.pfadd("key", "a"), 0);
+    },
+  ],
+  [
+    "pfcount",
+    "counts one sketch, and several together",
+    async (redis) => {
+      await redis.pfadd("key", "a", "b", "c");
+      await redis.pfadd("other", "c", "d");
+      assert.equal(await redis.pfcount("key"), 3);
+      assert.equal(await redis.pfcount("key", "other"), 4);
+      assert.equal(await redis.pfcount("missing"), 0);
+    },
+  ],
+  [
+    "pfmerge",
+    "puts sketches together",
+    async (redis) => {
+      await redis.pfadd("key", "a", "b", "c");
+      await redis.pfadd("other", "c", "d");
+      assert.equal(await redis.pfmerge("all", "key", "other"), "OK");
+      assert.equal(await redis.pfcount("all"), 4);
+    },
+  ],
+]);
