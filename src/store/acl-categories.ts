@@ -35,6 +35,7 @@ export type AclCategory = (typeof aclCategories)[number];
 const categoryOfFamily: ReadonlyMap<string, AclCategory | undefined> = new Map([
   ["generic", "keyspace"],
   ["server", undefined],
+  ["sorted-set", "sortedset"],
 ] as const);
 
 const categoriesOfFlag: ReadonlyMap<Flag, readonly AclCategory[]> = new Map([

@@ -34,6 +34,9 @@ const READ_ONLY: readonly string[] = [
   ...["exists", "expiretime", "pexpiretime", "pttl", "touch", "ttl", "type"],
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],
+  ...["zcard", "zcount", "zdiff", "zinter", "zintercard", "zlexcount", "zmscore", "zrandmember", "zrange"],
+  ...["zrangebylex", "zrangebyscore", "zrank", "zrevrange", "zrevrangebylex", "zrevrangebyscore", "zrevrank"],
+  ...["zscan", "zscore", "zunion"],
   ...["pfcount"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],
   ...[

@@ -1,6 +1,7 @@
 /** All commands, by family, and how one is found by its name. */
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Command } from "./command.ts";
+import { bitmapCommands } from "./commands/bitmap.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
 import { hashCommands } from "./commands/hash.ts";
@@ -8,14 +9,17 @@ import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
 import { setCommands } from "./commands/set.ts";
+import { sortedSetCommands } from "./commands/sorted-set.ts";
 import { stringCommands } from "./commands/string.ts";
 
 export const commands: readonly Command[] = [
   ...connectionCommands,
   ...genericCommands,
   ...stringCommands,
+  ...bitmapCommands,
   ...hashCommands,
   ...setCommands,
+  ...sortedSetCommands,
   ...hyperLogLogCommands,
   ...serverCommands,
   ...pubsubCommands,

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { type Session, startSession } from "../../test/store-harness.ts";
 import { HashValue } from "./values/hash.ts";
 import { SetValue } from "./values/set.ts";
+import { SortedSetValue } from "./values/sorted-set.ts";
 
 const FEW = 1_000;
 const MANY = 100_000;
@@ -275,3 +276,43 @@ test("A-06: the work of one database does not depend on another", () => {
   assert.equal(other.keyspace.size, 0);
   assert.equal(other.keyspace.entries.visits + other.keyspace.entries.moves, 0);
 });
+
+/** Nodes of the tree grow with the logarithm; within a node some slots are moved. */
+const SORTED_WORK_MAX = 150;
+const SORTED_GROWTH_MAX = 40;
+
+function sortedSetWork(session: Session): number {
+  const sortedSet = session.database.keyspace.entries.get("z");
+  return sortedSet instanceof SortedSetValue ? sortedSet.work : 0;
+}
+
+const sortedSetCalls: readonly ((i: number) => readonly string[])[] = [
+  (i) => ["ZADD", "z", `${i}.5`, `new:${i}`],
+  (i) => ["ZADD", "z", `${i}.5`, `member:${i}`],
+  (i) => ["ZINCRBY", "z", "10", `member:${i}`],
+  (i) => ["ZREM", "z", `member:${i}`],
+  (i) => ["ZRANK", "z", `member:${i}`],
+  (i) => ["ZSCORE", "z", `member:${i}`],
+  (i) => ["ZCOUNT", "z", `${i}`, "+inf"],
+  (i) => ["ZRANGE", "z", `${i}`, `${i + 9}`],
+  (i) => ["ZRANGE", "z", `${i}`, "+inf", "BYSCORE", "LIMIT", "0", "10"],
+  (i) => ["ZREVRANGE", "z", `${i}`, `${i + 9}`],
+  (i) => ["ZREMRANGEBYSCORE", "z", `${i}`, `${i}`],
+  () => ["ZPOPMIN", "z"],
+  () => ["ZPOPMAX", "z"],
+  () => ["ZRANDMEMBER", "z", "3"],
+];
+
+for (const words of sortedSetCalls) {
+  test(`the work of ${words(0).join(" ")} grows with the logarithm of the number of members at most`, () => {
+    const [few = 0, many = 0] = [FEW, MANY].map((count) => {
+      const session = startSession();
+      for (let i = 0; i < count; i += 1) session.call("ZADD", "z", `${(i * 7919) % count}`, `member:${i}`);
+      const before = sortedSetWork(session);
+      const elements = sample(count, (i) => session.call(...words(i)));
+      return (sortedSetWork(session) - before) / elements;
+    });
+    assert.ok(many <= SORTED_WORK_MAX, `${many} with ${MANY} members`);
+    assert.ok(many <= few + SORTED_GROWTH_MAX, `${few} with ${FEW} members, ${many} with ${MANY}`);
+  });
+}

@@ -7,8 +7,11 @@ import { TIME_MS_MAX } from "./frame.ts";
 import type { Dumped, DumpedHash } from "./structures/rdb/payload.ts";
 import { HashValue } from "./values/hash.ts";
 import { SetValue } from "./values/set.ts";
+import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue, stringFrom, stringFromBuffer } from "./values/string.ts";
 import type { Value } from "./values.ts";
+
+type DumpedSortedSet = Extract<Dumped, { kind: "sorted set" }>;
 
 interface DumpedType<V extends Value, D extends Dumped> {
   readonly kind: D["kind"];
@@ -45,6 +48,12 @@ const dumpedTypes: readonly DumpedType<never, never>[] = [
       return set;
     },
   }),
+  row<SortedSetValue, DumpedSortedSet>({
+    kind: "sorted set",
+    holds: (value) => value instanceof SortedSetValue,
+    write: writeSortedSet,
+    read: readSortedSet,
+  }),
 ];
 
 /** The value as a dump says it. */
@@ -64,6 +73,25 @@ export function valueFrom(dumped: Dumped, hashSeed: Uint8Array): Value {
 /** A row is asked only about values that it holds and dumps of its kind. */
 function row<V extends Value, D extends Dumped>(type: DumpedType<V, D>): DumpedType<never, never> {
   return type as unknown as DumpedType<never, never>;
+}
+
+function writeSortedSet(sortedSet: SortedSetValue): DumpedSortedSet {
+  const members: Bytes[] = [];
+  const scores: number[] = [];
+  sortedSet.visit({ from: 0, count: sortedSet.size }, (member, score) => {
+    members.push(member);
+    scores.push(score);
+  });
+  return { kind: "sorted set", members, scores };
+}
+
+function readSortedSet({ members, scores }: DumpedSortedSet, hashSeed: Uint8Array): SortedSetValue {
+  const sortedSet = new SortedSetValue(hashSeed);
+  for (const [index, member] of members.entries()) {
+    if (sortedSet.has(member)) throw badDataFormat;
+    sortedSet.put(member, scores[index] as number);
+  }
+  return sortedSet;
 }
 
 function writeHash(hash: HashValue): DumpedHash {

@@ -46,6 +46,11 @@ export const countOutOfRange = new CommandError("ERR value is out of range");
 export const keyCountNotPositive = new CommandError("ERR numkeys should be greater than 0");
 export const keyCountTooLarge = new CommandError("ERR Number of keys can't be greater than number of args");
 export const limitNegative = new CommandError("ERR LIMIT can't be negative");
+export const bitfieldTypeInvalid = new CommandError(
+  "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",
+);
+export const bitfieldOverflowInvalid = new CommandError("ERR Invalid OVERFLOW type specified");
+export const bitfieldOnlyGets = new CommandError("ERR BITFIELD_RO only supports the GET subcommand");
 export const nxAndOthers = new CommandError("ERR NX and XX, GT or LT options at the same time are not compatible");
 export const gtAndLt = new CommandError("ERR GT and LT options at the same time are not compatible");
 export const negativeExpire = new CommandError("ERR invalid expire time, must be >= 0");
@@ -85,8 +90,25 @@ export const frequencyOutOfRange = new CommandError("ERR Invalid FREQ value, mus
 export const notHyperLogLog = new CommandError("WRONGTYPE Key is not a valid HyperLogLog string value.");
 export const corruptedHyperLogLog = new CommandError("INVALIDOBJ Corrupted HLL object detected");
 
+export const notFloatRange = new CommandError("ERR min or max is not a float");
+export const notLexRange = new CommandError("ERR min or max not valid string range item");
+export const xxAndNx = new CommandError("ERR XX and NX options at the same time are not compatible");
+export const gtLtNx = new CommandError("ERR GT, LT, and/or NX options at the same time are not compatible");
+export const incrWithSeveral = new CommandError("ERR INCR option supports a single increment-element pair");
+export const scoreNotNumber = new CommandError("ERR resulting score is not a number (NaN)");
+export const limitNeedsRange = new CommandError(
+  "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
+);
+export const lexWithScores = new CommandError("ERR syntax error, WITHSCORES not supported in combination with BYLEX");
+export const countNotPositive = new CommandError("ERR count should be greater than 0");
+export const weightNotFloat = new CommandError("ERR weight value is not a float");
+
 export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`);
+}
+
+export function noInputKeys(name: string): CommandError {
+  return new CommandError(`ERR at least 1 input key is needed for '${name}' command`);
 }
 
 export function notAvailable(name: string): CommandError {
@@ -120,6 +142,10 @@ export function noPermission(name: string): CommandError {
 
 export function unknownSubcommand(name: string, subcommand: string): CommandError {
   return new CommandError(`ERR unknown subcommand '${subcommand}'. Try ${name.toUpperCase()} HELP.`);
+}
+
+export function bitopNeedsTwoKeys(operation: string): CommandError {
+  return new CommandError(`ERR BITOP ${operation} must be called with at least two source keys.`);
 }
 
 /** Nothing new can be written: the disk is full. Wording of Redis for a failing append-only file. */

@@ -7,6 +7,7 @@
  *
  *     varint  7 bits a byte, low first, high bit = more        (0 … 2^53 - 1)
  *     bytes   | length varint | bytes |
+ *     double  f64 low first
  *     time    milliseconds since the epoch, u48 low first      (0 = none)
  *
  * Database number 0 means the store itself (a database created or dropped).
@@ -72,6 +73,13 @@ export class FrameWriter {
   number(value: number): this {
     this.#reserve(VARINT_BYTES_MAX);
     this.#writeNumber(value);
+    return this;
+  }
+
+  /** Any double, in its eight bytes. */
+  double(value: number): this {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeDoubleLE(value, this.#length);
     return this;
   }
 
@@ -157,6 +165,13 @@ export class FrameReader {
       if (byte < 0x80) return value;
       unit *= 0x80;
     }
+  }
+
+  double(): number {
+    assert(this.#offset + 8 <= this.#buffer.length, "a double ends inside its frame");
+    const value = this.#buffer.readDoubleLE(this.#offset);
+    this.#offset += 8;
+    return value;
   }
 
   time(): number {

@@ -19,6 +19,7 @@ import { expireFields } from "./mutations/hash.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
 import { SetValue } from "./values/set.ts";
+import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import type { Value } from "./values.ts";
 
@@ -120,6 +121,13 @@ export class Keyspace {
   readWhole(key: Bytes): Value | undefined {
     const value = this.find(key);
     return value instanceof HashValue && value.nextDueMs < this.nowMs ? value.copyWithoutDue(this.nowMs) : value;
+  }
+
+  /** The sorted set at a key, or undefined. Throws `wrongType`. */
+  readSortedSet(key: Bytes): SortedSetValue | undefined {
+    const value = this.find(key);
+    if (value === undefined || value instanceof SortedSetValue) return value;
+    throw wrongType;
   }
 
   /** When the key expires, in ms, or undefined when it does not (or is absent). */

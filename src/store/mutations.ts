@@ -10,6 +10,7 @@ import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
 import { hyperLogLogMutations } from "./mutations/hyperloglog.ts";
 import { setMutations } from "./mutations/set.ts";
+import { sortedSetMutations } from "./mutations/sorted-set.ts";
 import { stringMutations } from "./mutations/string.ts";
 
 export interface Mutation {
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...stringMutations,
   ...hashMutations,
   ...setMutations,
+  ...sortedSetMutations,
   ...hyperLogLogMutations,
 ];
 

@@ -6,13 +6,15 @@ import type { Bytes } from "../kernel/bytes.ts";
 import type { FrameWriter } from "./frame.ts";
 import { describeHash } from "./mutations/hash.ts";
 import { describeSet } from "./mutations/set.ts";
+import { describeSortedSet } from "./mutations/sorted-set.ts";
 import { describeString } from "./mutations/string.ts";
 import { parseInteger } from "./structures/number-text.ts";
 import { HashValue } from "./values/hash.ts";
 import { SetValue } from "./values/set.ts";
+import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue } from "./values/string.ts";
 
-export type Value = StringValue | HashValue | SetValue;
+export type Value = StringValue | HashValue | SetValue | SortedSetValue;
 
 export interface ValueType<V extends Value = Value> {
   /** As TYPE says it. */
@@ -64,7 +66,15 @@ const setType: ValueType<SetValue> = {
   describe: describeSet,
 };
 
-export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, setType];
+const sortedSetType: ValueType<SortedSetValue> = {
+  name: "zset",
+  holds: (value) => value instanceof SortedSetValue,
+  encoding: (value) => (value.isListpack ? "listpack" : "skiplist"),
+  copy: (value) => value.copy(),
+  describe: describeSortedSet,
+};
+
+export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, setType, sortedSetType];
 
 const typeByName = new Map(valueTypes.map((type) => [type.name, type]));
 

@@ -43,6 +43,7 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
       },
     },
   ],
+  ["zset", { command: (key) => ["ZRANGE", key, "0", "-1", "WITHSCORES"], comparison: exact }],
   ["set", { command: (key) => ["SMEMBERS", key], comparison: asMultiset }],
 ]);
 

@@ -1,10 +1,12 @@
 /** The families whose commands are compared with a real redis-server by random programs. */
 import { dumpFamily } from "./families/dump.ts";
+import { bitmapFamily } from "./families/bitmap.ts";
 import { genericFamily } from "./families/generic.ts";
 import { hashFamily } from "./families/hash.ts";
 import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
+import { sortedSetFamily, sortedSetLexFamily } from "./families/sorted-set.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
 
@@ -12,6 +14,9 @@ export const families: readonly Family[] = [
   stringFamily,
   hashFamily,
   setFamily,
+  bitmapFamily,
+  sortedSetFamily,
+  sortedSetLexFamily,
   genericFamily,
   dumpFamily,
   hyperLogLogFamily,

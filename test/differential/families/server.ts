@@ -8,7 +8,9 @@ import type { RawReply } from "../redis-process.ts";
 /** Names of ours that Redis knows as well, and one that nobody knows. */
 const NAMES: readonly string[] = [
   ...commands
-    .filter(({ family }) => ["string", "hash", "set", "generic", "server", "connection", "pubsub"].includes(family))
+    .filter(({ family }) =>
+      ["string", "bitmap", "hash", "set", "sorted-set", "generic", "server", "connection", "pubsub", "hyperloglog"].includes(family),
+    )
     .map(({ name }) => name.toLowerCase()),
   "object|encoding",
   "object|help",

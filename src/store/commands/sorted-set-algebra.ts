@@ -1,0 +1,277 @@
+/**
+ * Union, intersection and difference of sorted sets. A plain set counts as a
+ * sorted one whose members have the score 1, and a missing key as an empty one.
+ *
+ * Sums of doubles depend on their order, so inputs are taken in that of Redis:
+ * the smallest first, except by a difference.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call, KeyPositions, Row } from "../command.ts";
+import { CommandError, limitNegative, noInputKeys, syntaxError, weightNotFloat, wrongType } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { double, type Reply } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { parseFloat64 } from "../structures/number-text.ts";
+import { SetValue } from "../values/set.ts";
+import { SortedSetValue } from "../values/sorted-set.ts";
+import { SCORE_BYTES, storeOrRemove } from "./sorted-set-range.ts";
+
+/** The first argument says how many keys follow. */
+export const inputKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
+/** The first argument is a key, the second says how many follow. */
+const storeKeys: KeyPositions = { first: 1, last: 1, step: 1, countAt: 2 };
+
+type Operation = "difference" | "intersection" | "union";
+type Aggregate = (one: number, other: number) => number;
+
+interface Input {
+  readonly value: SortedSetValue | SetValue | undefined;
+  weight: number;
+}
+
+interface Wish {
+  readonly operation: Operation;
+  readonly inputs: readonly Input[];
+  readonly aggregate: Aggregate;
+  readonly withScores: boolean;
+  /** ZINTERCARD: where counting stops; 0 never. */
+  readonly limit: number;
+}
+
+/** What a command of this kind does with its result. */
+type Purpose = "answer" | "count" | "store";
+
+export const sortedSetAlgebraRows: readonly Row[] = [
+  {
+    name: "ZDIFF",
+    summary: "The members of the first sorted set that no other one has",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: inputKeys,
+    run: (call) => answer(call, "difference"),
+  },
+  {
+    name: "ZDIFFSTORE",
+    summary: "Stores the members of the first sorted set that no other one has",
+    arity: -4,
+    flags: ["write", "denyoom", "movablekeys"],
+    keys: storeKeys,
+    run: (call) => store(call, "difference"),
+  },
+  {
+    name: "ZINTER",
+    summary: "The members that all sorted sets have",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: inputKeys,
+    run: (call) => answer(call, "intersection"),
+  },
+  {
+    name: "ZINTERCARD",
+    summary: "How many members all sorted sets have",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: inputKeys,
+    run: zintercard,
+  },
+  {
+    name: "ZINTERSTORE",
+    summary: "Stores the members that all sorted sets have",
+    arity: -4,
+    flags: ["write", "denyoom", "movablekeys"],
+    keys: storeKeys,
+    run: (call) => store(call, "intersection"),
+  },
+  {
+    name: "ZUNION",
+    summary: "The members of several sorted sets together",
+    arity: -3,
+    flags: ["readonly", "movablekeys"],
+    keys: inputKeys,
+    run: (call) => answer(call, "union"),
+  },
+  {
+    name: "ZUNIONSTORE",
+    summary: "Stores the members of several sorted sets together",
+    arity: -4,
+    flags: ["write", "denyoom", "movablekeys"],
+    keys: storeKeys,
+    run: (call) => store(call, "union"),
+  },
+];
+
+function answer(call: Call, operation: Operation): Reply {
+  const wish = readWish(call, operation, "answer");
+  const result = combine(call.keyspace, wish);
+  const budget = new ReplyBudget();
+  const elements: Reply[] = [];
+  result.visit({ from: 0, count: result.size }, (member, score) => {
+    budget.take(member.length);
+    elements.push(member);
+    if (!wish.withScores) return;
+    budget.take(SCORE_BYTES);
+    elements.push(double(score));
+  });
+  return elements;
+}
+
+function store(call: Call, operation: Operation): Reply {
+  return storeOrRemove(call, combine(call.keyspace, readWish(call, operation, "store")).compacted());
+}
+
+function zintercard(call: Call): Reply {
+  const { inputs, limit } = readWish(call, "intersection", "count");
+  const [smallest, ...others] = bySize(inputs);
+  let count = 0;
+  const isEverywhere = (member: Bytes): boolean => others.every((input) => scoreIn(input, member) !== undefined);
+  for (const [member] of pairsOf(smallest)) {
+    if (!isEverywhere(member)) continue;
+    count += 1;
+    if (count === limit) break;
+  }
+  return count;
+}
+
+/** Reads keys and options. Throws what Redis says, in its order. */
+function readWish(call: Call, operation: Operation, purpose: Purpose): Wish {
+  const { keyspace, arg, word, argCount, command } = call;
+  const countAt = purpose === "store" ? 2 : 1;
+  const keyCount = call.count(countAt);
+  if (keyCount < 1) throw noInputKeys(command.fullName);
+  if (keyCount > argCount - (countAt + 1)) throw syntaxError;
+  const inputs: Input[] = [];
+  let at = countAt + 1;
+  for (; inputs.length < keyCount; at += 1) inputs.push({ value: readInput(keyspace, arg(at)), weight: 1 });
+
+  const isCombined = operation !== "difference" && purpose !== "count";
+  let aggregate: Aggregate = sum;
+  let withScores = false;
+  let limit = 0;
+  for (; at < argCount; at += 1) {
+    const option = word(at);
+    const left = argCount - at - 1;
+    if (option === "WEIGHTS" && isCombined && left >= keyCount) {
+      for (const input of inputs) {
+        at += 1;
+        const weight = parseFloat64(arg(at));
+        if (weight === undefined) throw weightNotFloat;
+        input.weight = weight;
+      }
+    } else if (option === "AGGREGATE" && isCombined && left >= 1) {
+      at += 1;
+      const named = aggregates.get(word(at));
+      if (named === undefined) throw syntaxError;
+      aggregate = named;
+    } else if (option === "WITHSCORES" && purpose === "answer") {
+      withScores = true;
+    } else if (option === "LIMIT" && purpose === "count" && left >= 1) {
+      at += 1;
+      limit = readLimit(call, at);
+    } else {
+      throw syntaxError;
+    }
+  }
+  return { operation, inputs, aggregate, withScores, limit };
+}
+
+function readInput(keyspace: Keyspace, key: Bytes): Input["value"] {
+  const value = keyspace.find(key);
+  if (value === undefined || value instanceof SortedSetValue || value instanceof SetValue) return value;
+  throw wrongType;
+}
+
+function readLimit(call: Call, index: number): number {
+  try {
+    const limit = call.count(index);
+    if (limit >= 0) return limit;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+  }
+  throw limitNegative;
+}
+
+function combine(keyspace: Keyspace, wish: Wish): SortedSetValue {
+  const result = new SortedSetValue(keyspace.hashSeed, { isLarge: true });
+  switch (wish.operation) {
+    case "difference":
+      putDifference(result, wish.inputs);
+      break;
+    case "intersection":
+      putIntersection(result, wish);
+      break;
+    case "union":
+      putUnion(result, wish);
+      break;
+    default: {
+      const never: never = wish.operation;
+      return never;
+    }
+  }
+  return result;
+}
+
+function putDifference(result: SortedSetValue, [first, ...others]: readonly Input[]): void {
+  for (const [member, score] of pairsOf(first))
+    if (others.every((input) => scoreIn(input, member) === undefined)) result.put(member, score);
+}
+
+function putIntersection(result: SortedSetValue, { inputs, aggregate }: Wish): void {
+  const [smallest, ...others] = bySize(inputs);
+  if (smallest === undefined) return;
+  for (const [member, own] of pairsOf(smallest)) {
+    let score = weighted(own, smallest.weight);
+    let isEverywhere = true;
+    for (const input of others) {
+      const other = scoreIn(input, member);
+      isEverywhere = other !== undefined;
+      if (other === undefined) break;
+      score = aggregate(score, other * input.weight);
+    }
+    if (isEverywhere) result.put(member, score);
+  }
+}
+
+function putUnion(result: SortedSetValue, { inputs, aggregate }: Wish): void {
+  for (const input of bySize(inputs)) {
+    for (const [member, own] of pairsOf(input)) {
+      const score = weighted(own, input.weight);
+      const old = result.get(member);
+      result.put(member, old === undefined ? score : aggregate(old, score));
+    }
+  }
+}
+
+/** Infinity times zero is nothing, as Redis has it. */
+function weighted(score: number, weight: number): number {
+  const product = score * weight;
+  return Number.isNaN(product) ? 0 : product;
+}
+
+function sum(one: number, other: number): number {
+  const total = one + other;
+  // Two infinities of different sign make nothing, as Redis has it.
+  return Number.isNaN(total) ? 0 : total;
+}
+
+// Written out: Math.min and Math.max tell -0 from 0 and pass on NaN.
+const aggregates: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
+  ["SUM", sum],
+  ["MIN", (one, other) => (other < one ? other : one)],
+  ["MAX", (one, other) => (other > one ? other : one)],
+]);
+
+function bySize(inputs: readonly Input[]): Input[] {
+  return inputs.toSorted((one, other) => (one.value?.size ?? 0) - (other.value?.size ?? 0));
+}
+
+function scoreIn({ value }: Input, member: Bytes): number | undefined {
+  if (value instanceof SetValue) return value.has(member) ? 1 : undefined;
+  return value?.get(member);
+}
+
+function* pairsOf(input: Input | undefined): Generator<readonly [Bytes, number]> {
+  const value = input?.value;
+  if (value === undefined) return;
+  for (let place = 0; place < value.size; place += 1)
+    yield [value.memberAt(place), value instanceof SetValue ? 1 : value.scoreAt(place)];
+}

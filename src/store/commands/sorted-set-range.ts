@@ -1,0 +1,395 @@
+/**
+ * Ranges of sorted sets: by rank, by score and by the bytes of members. Each is
+ * read from its words without the set, and then found in the set as ranks, so
+ * that reading, counting, storing and removing a range are the same search.
+ *
+ * By bytes makes sense where all scores are equal. Where they are not, a small
+ * set answers as Redis' listpack does, from the front; what a large one answers
+ * is as little defined as it is in Redis.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
+import { lexWithScores, limitNeedsRange, notFloatRange, notLexRange, syntaxError } from "../errors.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { removeRanks, storeSortedSet } from "../mutations/sorted-set.ts";
+import { double, emptyArray, type Reply, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { parseFloat64 } from "../structures/number-text.ts";
+import { COMPACT_COUNT_MAX, type RankRange, SortedSetValue } from "../values/sorted-set.ts";
+
+/** How a score counts in a reply's budget, beside its element. */
+export const SCORE_BYTES = 8;
+
+interface ScoreBound {
+  readonly score: number;
+  readonly isExclusive: boolean;
+}
+
+/** Below every member, above every member, or a member. */
+type LexBound =
+  | { readonly kind: "lowest" }
+  | { readonly kind: "highest" }
+  | { readonly kind: "member"; readonly member: Bytes; readonly isExclusive: boolean };
+
+type Range =
+  | { readonly by: "rank"; readonly start: number; readonly stop: number }
+  | { readonly by: "score"; readonly min: ScoreBound; readonly max: ScoreBound }
+  | { readonly by: "lex"; readonly min: LexBound; readonly max: LexBound };
+
+/** A range with what ZRANGE and its relatives add to it. */
+interface Selection {
+  readonly range: Range;
+  readonly isReverse: boolean;
+  readonly offset: number;
+  /** Negative: no limit. */
+  readonly limit: number;
+  readonly withScores: boolean;
+}
+
+/** What a command of the ZRANGE kind takes for granted. */
+interface Kind {
+  /** Undefined where BYSCORE and BYLEX say it. */
+  readonly by?: Range["by"];
+  /** Undefined where REV says it. */
+  readonly isReverse?: boolean;
+  /** Whether LIMIT may stand with a range of ranks (spec: store part 2). */
+  readonly limitsRanks?: boolean;
+  readonly isStore?: boolean;
+}
+
+const EMPTY: RankRange = { from: 0, count: 0 };
+
+export const sortedSetRangeRows: readonly Row[] = [
+  {
+    name: "ZCOUNT",
+    summary: "How many members have a score in a range",
+    arity: 4,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => countRange(call, readRange(call, "score", 2)),
+  },
+  {
+    name: "ZLEXCOUNT",
+    summary: "How many members are in a range of bytes",
+    arity: 4,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => countRange(call, readRange(call, "lex", 2)),
+  },
+  {
+    name: "ZRANGE",
+    summary: "Members in a range of ranks, scores or bytes",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => answerRange(call, { limitsRanks: true }),
+  },
+  {
+    name: "ZRANGEBYLEX",
+    summary: "Members in a range of bytes",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => answerRange(call, { by: "lex", isReverse: false }),
+  },
+  {
+    name: "ZRANGEBYSCORE",
+    summary: "Members in a range of scores",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => answerRange(call, { by: "score", isReverse: false }),
+  },
+  {
+    name: "ZRANGESTORE",
+    summary: "Stores a range of one sorted set as another one",
+    arity: -5,
+    flags: ["write", "denyoom"],
+    keys: firstTwoKeys,
+    run: zrangestore,
+  },
+  {
+    name: "ZREMRANGEBYLEX",
+    summary: "Removes the members in a range of bytes",
+    arity: 4,
+    flags: ["write"],
+    keys: firstKey,
+    run: (call) => removeRange(call, readRange(call, "lex", 2)),
+  },
+  {
+    name: "ZREMRANGEBYRANK",
+    summary: "Removes the members in a range of ranks",
+    arity: 4,
+    flags: ["write"],
+    keys: firstKey,
+    run: (call) => removeRange(call, readRange(call, "rank", 2)),
+  },
+  {
+    name: "ZREMRANGEBYSCORE",
+    summary: "Removes the members in a range of scores",
+    arity: 4,
+    flags: ["write"],
+    keys: firstKey,
+    run: (call) => removeRange(call, readRange(call, "score", 2)),
+  },
+  {
+    name: "ZREVRANGE",
+    summary: "Members in a range of ranks, the highest first",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => answerRange(call, { by: "rank", isReverse: true }),
+  },
+  {
+    name: "ZREVRANGEBYLEX",
+    summary: "Members in a range of bytes, the last first",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => answerRange(call, { by: "lex", isReverse: true }),
+  },
+  {
+    name: "ZREVRANGEBYSCORE",
+    summary: "Members in a range of scores, the highest first",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => answerRange(call, { by: "score", isReverse: true }),
+  },
+];
+
+function countRange({ keyspace, arg }: Call, range: Range): Reply {
+  const sortedSet = keyspace.readSortedSet(arg(1));
+  return sortedSet === undefined ? zero : findRange(sortedSet, range, false).count;
+}
+
+function removeRange({ keyspace, arg }: Call, range: Range): Reply {
+  const key = arg(1);
+  const sortedSet = keyspace.readSortedSet(key);
+  if (sortedSet === undefined) return zero;
+  const found = findRange(sortedSet, range, false);
+  if (found.count > 0) removeRanks(keyspace, key, found);
+  return found.count;
+}
+
+function answerRange(call: Call, kind: Kind): Reply {
+  const selection = readSelection(call, 2, kind);
+  const sortedSet = call.keyspace.readSortedSet(call.arg(1));
+  if (sortedSet === undefined) return emptyArray;
+  const found = findSelection(sortedSet, selection);
+  const { isReverse, withScores } = selection;
+  const budget = new ReplyBudget();
+  budget.expect(found.count);
+  const elements: Reply[] = [];
+  const add = (member: Bytes, score: number): void => {
+    budget.take(member.length);
+    elements.push(member);
+    if (!withScores) return;
+    budget.take(SCORE_BYTES);
+    elements.push(double(score));
+  };
+  if (isReverse) sortedSet.visitBackwards(found, add);
+  else sortedSet.visit(found, add);
+  return elements;
+}
+
+function zrangestore(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const selection = readSelection(call, 3, { isStore: true });
+  const source = keyspace.readSortedSet(arg(2));
+  const { range, isReverse } = selection;
+  const found = source === undefined ? EMPTY : findSelection(source, selection);
+  // As in Redis, where the count of ranks is known from the start, and -0 is lost as long as the result is small.
+  const isLarge = range.by === "rank" && found.count > COMPACT_COUNT_MAX;
+  const stored = new SortedSetValue(keyspace.hashSeed, { isLarge });
+  const put = (member: Bytes, score: number): void => stored.put(member, score);
+  if (isReverse) source?.visitBackwards(found, put);
+  else source?.visit(found, put);
+  return storeOrRemove(call, stored);
+}
+
+/** Puts the result of a store command at its first key, which an empty one removes. Answers its size. */
+export function storeOrRemove({ keyspace, arg }: Call, result: SortedSetValue): number {
+  const key = arg(1);
+  if (result.size > 0) storeSortedSet(keyspace, key, result);
+  else if (keyspace.has(key)) removeKey(keyspace, key);
+  return result.size;
+}
+
+/** Reads a range from the word at `index` on, and what comes behind it. Throws what Redis says, in its order. */
+function readSelection(call: Call, index: number, kind: Kind): Selection {
+  const { word, argCount } = call;
+  let by = kind.by;
+  let isReverse = kind.isReverse;
+  let withScores = false;
+  let offset = 0;
+  let limit = -1;
+  for (let i = index + 2; i < argCount; i += 1) {
+    const option = word(i);
+    if (option === "WITHSCORES" && kind.isStore !== true) {
+      withScores = true;
+    } else if (option === "LIMIT" && i + 2 < argCount) {
+      offset = call.count(i + 1);
+      limit = call.count(i + 2);
+      i += 2;
+    } else if (option === "REV" && isReverse === undefined) {
+      isReverse = true;
+    } else if (option === "BYLEX" && by === undefined) {
+      by = "lex";
+    } else if (option === "BYSCORE" && by === undefined) {
+      by = "score";
+    } else {
+      throw syntaxError;
+    }
+  }
+  by ??= "rank";
+  isReverse ??= false;
+  if (limit !== -1 && by === "rank" && kind.limitsRanks !== true) throw limitNeedsRange;
+  if (withScores && by === "lex") throw lexWithScores;
+  // As Redis: a limit of -1 is none, and where there is none its offset is not looked at either.
+  if (by === "rank" && limit === -1) offset = 0;
+  const isSwapped = isReverse && by !== "rank";
+  const range = readRange(call, by, index, isSwapped ? "max first" : "min first");
+  return { range, isReverse, offset, limit, withScores };
+}
+
+/** Reads the two words of a range at `index`. */
+function readRange(call: Call, by: Range["by"], index: number, order: "min first" | "max first" = "min first"): Range {
+  const { arg } = call;
+  const minAt = order === "min first" ? index : index + 1;
+  const maxAt = order === "min first" ? index + 1 : index;
+  switch (by) {
+    case "rank":
+      return { by, start: call.count(minAt), stop: call.count(maxAt) };
+    case "score":
+      return { by, min: readScoreBound(arg(minAt)), max: readScoreBound(arg(maxAt)) };
+    case "lex":
+      return { by, min: readLexBound(arg(minAt)), max: readLexBound(arg(maxAt)) };
+    default: {
+      const never: never = by;
+      return never;
+    }
+  }
+}
+
+function readScoreBound(text: Bytes): ScoreBound {
+  const isExclusive = text.startsWith("(");
+  const score = parseCDouble(isExclusive ? text.slice(1) : text);
+  if (score === undefined) throw notFloatRange;
+  return { score, isExclusive };
+}
+
+const LEADING_SPACE = /^[ \t\n\v\f\r]+/;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/**
+ * A whole C string as strtod reads it, or undefined. Unlike scores, bounds may be blank, begin with spaces, and lie
+ * beyond the range of a double.
+ */
+function parseCDouble(bytes: Bytes): number | undefined {
+  const [text = ""] = bytes.split("\x00", 1);
+  if (text === "") return 0;
+  const number = text.replace(LEADING_SPACE, "");
+  return DECIMAL.test(number) ? Number(number) : parseFloat64(number);
+}
+
+function readLexBound(text: Bytes): LexBound {
+  const first = text[0];
+  if (first === "(" || first === "[") return { kind: "member", member: text.slice(1), isExclusive: first === "(" };
+  // A C string ends at its first zero byte.
+  if ((first === "-" || first === "+") && (text.length === 1 || text[1] === "\x00"))
+    return { kind: first === "-" ? "lowest" : "highest" };
+  throw notLexRange;
+}
+
+/** The ranks of a selection, its limit applied from the end that is read first. */
+function findSelection(sortedSet: SortedSetValue, selection: Selection): RankRange {
+  const { range, isReverse, offset, limit } = selection;
+  const { from, count } = findRange(sortedSet, range, isReverse);
+  if (offset < 0 || offset >= count) return EMPTY;
+  const taken = limit < 0 ? count - offset : Math.min(limit, count - offset);
+  return { from: isReverse ? from + count - offset - taken : from + offset, count: taken };
+}
+
+function findRange(sortedSet: SortedSetValue, range: Range, isReverse: boolean): RankRange {
+  switch (range.by) {
+    case "rank": {
+      const { size } = sortedSet;
+      const start = Math.max(0, range.start < 0 ? range.start + size : range.start);
+      const stop = Math.min(size - 1, range.stop < 0 ? range.stop + size : range.stop);
+      if (start > stop) return EMPTY;
+      return { from: isReverse ? size - 1 - stop : start, count: stop - start + 1 };
+    }
+    case "score": {
+      const { min, max } = range;
+      const from = sortedSet.countBelow(min.score, { orEqual: min.isExclusive });
+      const to = sortedSet.countBelow(max.score, { orEqual: !max.isExclusive });
+      return { from, count: Math.max(0, to - from) };
+    }
+    case "lex":
+      return findLexRange(sortedSet, range, isReverse);
+    default: {
+      const never: never = range;
+      return never;
+    }
+  }
+}
+
+interface LexRange {
+  readonly min: LexBound;
+  readonly max: LexBound;
+}
+
+function findLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boolean): RankRange {
+  const { size } = sortedSet;
+  if (size === 0 || isEmptyLexRange(range)) return EMPTY;
+  if (!isFromMin(sortedSet.memberAtRank(size - 1), range) || !isToMax(sortedSet.memberAtRank(0), range)) return EMPTY;
+  if (sortedSet.isListpack) return scanLexRange(sortedSet, range, isReverse);
+  const from = placeOfLexBound(sortedSet, range.min, "min");
+  const to = placeOfLexBound(sortedSet, range.max, "max");
+  return { from, count: Math.max(0, to - from) };
+}
+
+/** As Redis does it: from the first member that is not too small until one is too large, or the same from the end. */
+function scanLexRange(sortedSet: SortedSetValue, range: LexRange, isReverse: boolean): RankRange {
+  const members: Bytes[] = [];
+  sortedSet.visit({ from: 0, count: sortedSet.size }, (member) => members.push(member));
+  if (isReverse) {
+    let to = members.length;
+    while (to > 0 && !isToMax(members[to - 1] as Bytes, range)) to -= 1;
+    let from = to;
+    while (from > 0 && isFromMin(members[from - 1] as Bytes, range)) from -= 1;
+    return { from, count: to - from };
+  }
+  let from = 0;
+  while (from < members.length && !isFromMin(members[from] as Bytes, range)) from += 1;
+  let to = from;
+  while (to < members.length && isToMax(members[to] as Bytes, range)) to += 1;
+  return { from, count: to - from };
+}
+
+/** How many members of equal score lie before a bound. */
+function placeOfLexBound(sortedSet: SortedSetValue, bound: LexBound, end: "min" | "max"): number {
+  if (bound.kind !== "member") return bound.kind === "lowest" ? 0 : sortedSet.size;
+  const { member, isExclusive } = bound;
+  const score = sortedSet.scoreAtRank(0);
+  const place = sortedSet.placeOf(score, member);
+  const isPassed = isExclusive === (end === "min");
+  return isPassed && sortedSet.get(member) === score ? place + 1 : place;
+}
+
+function isEmptyLexRange({ min, max }: LexRange): boolean {
+  if (min.kind === "highest" || max.kind === "lowest") return true;
+  if (min.kind === "lowest" || max.kind === "highest") return false;
+  return min.member > max.member || (min.member === max.member && (min.isExclusive || max.isExclusive));
+}
+
+function isFromMin(member: Bytes, { min }: LexRange): boolean {
+  if (min.kind !== "member") return min.kind === "lowest";
+  return min.isExclusive ? member > min.member : member >= min.member;
+}
+
+function isToMax(member: Bytes, { max }: LexRange): boolean {
+  if (max.kind !== "member") return max.kind === "highest";
+  return max.isExclusive ? member < max.member : member <= max.member;
+}

@@ -1,0 +1,383 @@
+/**
+ * Sorted-set commands. A sorted set maps members to scores, holds them in the
+ * order of their scores, equal scores in the order of their bytes, and exists
+ * as long as it has a member. Ranges are in `sorted-set-range.ts`; union,
+ * intersection and difference in `sorted-set-algebra.ts`.
+ *
+ * A score is any double but NaN. Scores that are equal as numbers are equal
+ * here: giving 0 to a member that has -0 changes nothing.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, family, firstKey } from "../command.ts";
+import {
+  CommandError,
+  countNotPositive,
+  countOutOfRange,
+  gtLtNx,
+  incrWithSeveral,
+  keyCountNotPositive,
+  notBetween,
+  notFloat,
+  scoreNotNumber,
+  syntaxError,
+  xxAndNx,
+} from "../errors.ts";
+import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
+import { bulk, double, emptyArray, nil, nilArray, type Reply, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { formatDouble, INTEGER_MAX, parseFloat64 } from "../structures/number-text.ts";
+import { samplePlaces } from "../structures/sample.ts";
+import type { SortedSetValue } from "../values/sorted-set.ts";
+import { readCursor, readScanOptions, scanSome } from "./scan.ts";
+import { inputKeys, sortedSetAlgebraRows } from "./sorted-set-algebra.ts";
+import { SCORE_BYTES, sortedSetRangeRows } from "./sorted-set-range.ts";
+
+export const sortedSetCommands = family("sorted-set", [
+  {
+    name: "ZADD",
+    summary: "Gives members their scores and answers how many are new",
+    arity: -4,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => zadd(call, PLAIN),
+  },
+  {
+    name: "ZCARD",
+    summary: "How many members there are",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => keyspace.readSortedSet(arg(1))?.size ?? zero,
+  },
+  {
+    name: "ZINCRBY",
+    summary: "Adds to the score of a member",
+    arity: 4,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => zadd(call, INCREMENT),
+  },
+  {
+    name: "ZMPOP",
+    summary: "Removes the first or last members of the first sorted set that is not empty",
+    arity: -4,
+    flags: ["write", "movablekeys"],
+    keys: inputKeys,
+    run: zmpop,
+  },
+  {
+    name: "ZMSCORE",
+    summary: "The scores of members",
+    arity: -3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg, argsFrom }) => {
+      const sortedSet = keyspace.readSortedSet(arg(1));
+      return argsFrom(2).map((member) => scoreReply(sortedSet?.get(member)));
+    },
+  },
+  {
+    name: "ZPOPMAX",
+    summary: "Removes the members with the highest scores",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => zpop(call, "MAX"),
+  },
+  {
+    name: "ZPOPMIN",
+    summary: "Removes the members with the lowest scores",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => zpop(call, "MIN"),
+  },
+  {
+    name: "ZRANDMEMBER",
+    summary: "Members drawn at random",
+    arity: -2,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: zrandmember,
+  },
+  {
+    name: "ZRANK",
+    summary: "How many members come before one",
+    arity: 3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => keyspace.readSortedSet(arg(1))?.rankOf(arg(2)) ?? nil,
+  },
+  {
+    name: "ZREM",
+    summary: "Removes members and answers how many there were",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: zrem,
+  },
+  {
+    name: "ZREVRANK",
+    summary: "How many members come behind one",
+    arity: 3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => {
+      const sortedSet = keyspace.readSortedSet(arg(1));
+      const rank = sortedSet?.rankOf(arg(2));
+      return sortedSet === undefined || rank === undefined ? nil : sortedSet.size - 1 - rank;
+    },
+  },
+  {
+    name: "ZSCAN",
+    summary: "Walks through the members, some at a time",
+    arity: -3,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: zscan,
+  },
+  {
+    name: "ZSCORE",
+    summary: "The score of a member",
+    arity: 3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => scoreReply(keyspace.readSortedSet(arg(1))?.get(arg(2))),
+  },
+  ...sortedSetRangeRows,
+  ...sortedSetAlgebraRows,
+]);
+
+function scoreReply(score: number | undefined): Reply {
+  return score === undefined ? nil : double(score);
+}
+
+interface AddOptions {
+  readonly onlyNew: boolean;
+  readonly onlyOld: boolean;
+  readonly onlyGreater: boolean;
+  readonly onlyLess: boolean;
+  /** Whether changed scores count in the answer too. */
+  readonly countsChanged: boolean;
+  readonly isIncrement: boolean;
+}
+
+const PLAIN: AddOptions = {
+  onlyNew: false,
+  onlyOld: false,
+  onlyGreater: false,
+  onlyLess: false,
+  countsChanged: false,
+  isIncrement: false,
+};
+
+const INCREMENT: AddOptions = { ...PLAIN, isIncrement: true };
+
+const ADD_OPTIONS: ReadonlyMap<string, keyof AddOptions> = new Map([
+  ["NX", "onlyNew"],
+  ["XX", "onlyOld"],
+  ["GT", "onlyGreater"],
+  ["LT", "onlyLess"],
+  ["CH", "countsChanged"],
+  ["INCR", "isIncrement"],
+]);
+
+/** ZADD, and ZINCRBY: as in Redis, a word that is an option of ZADD is one there too, and never right. */
+function zadd(call: Call, always: AddOptions): Reply {
+  const { word, argCount } = call;
+  let at = 2;
+  let name = ADD_OPTIONS.get(word(at));
+  if (name === undefined) return addScores(call, at, always);
+  const options = { ...always };
+  while (name !== undefined) {
+    options[name] = true;
+    at += 1;
+    name = at < argCount ? ADD_OPTIONS.get(word(at)) : undefined;
+  }
+  return addScores(call, at, options);
+}
+
+/** Adds the pairs of score and member from the word at `index` on. */
+function addScores(call: Call, index: number, options: AddOptions): Reply {
+  const { keyspace, arg, argCount } = call;
+  const { onlyNew, onlyOld, onlyGreater, onlyLess, isIncrement } = options;
+  if (argCount === index || (argCount - index) % 2 !== 0) throw syntaxError;
+  if (onlyNew && onlyOld) throw xxAndNx;
+  if ((onlyGreater && onlyNew) || (onlyLess && onlyNew) || (onlyGreater && onlyLess)) throw gtLtNx;
+  if (isIncrement && argCount - index > 2) throw incrWithSeveral;
+  const scores: number[] = [];
+  for (let i = index; i < argCount; i += 2) {
+    const score = parseFloat64(arg(i));
+    if (score === undefined) throw notFloat;
+    scores.push(score);
+  }
+  const key = arg(1);
+  const sortedSet = keyspace.readSortedSet(key);
+
+  // What is decided for a member holds for its next mention, before anything is changed.
+  const decided = scores.length > 1 ? new Map<Bytes, number>() : undefined;
+  const changes: Scored[] = [];
+  let newCount = 0;
+  let result: number | undefined;
+  for (const [place, given] of scores.entries()) {
+    const member = arg(index + 2 * place + 1);
+    const old = decided?.get(member) ?? sortedSet?.get(member);
+    let score = given;
+    if (old === undefined) {
+      if (onlyOld) continue;
+      newCount += 1;
+    } else {
+      if (onlyNew) continue;
+      if (isIncrement) score = old + given;
+      if (Number.isNaN(score)) throw scoreNotNumber;
+      if ((onlyLess && score >= old) || (onlyGreater && score <= old)) continue;
+    }
+    result = score;
+    if (score === old) continue;
+    decided?.set(member, score);
+    changes.push({ member, score });
+  }
+  if (changes.length > 0) putMembers(keyspace, key, changes);
+  if (isIncrement) return scoreReply(result);
+  return options.countsChanged ? changes.length : newCount;
+}
+
+function zrem({ keyspace, arg, argsFrom }: Call): Reply {
+  const key = arg(1);
+  const sortedSet = keyspace.readSortedSet(key);
+  if (sortedSet === undefined) return zero;
+  const members = new Set(argsFrom(2));
+  const found = [...members].filter((member) => sortedSet.has(member));
+  if (found.length > 0) removeMembers(keyspace, key, found);
+  return found.length;
+}
+
+type End = "MIN" | "MAX";
+
+function zpop(call: Call, end: End): Reply {
+  const { keyspace, arg, argCount } = call;
+  if (argCount > 3) throw syntaxError;
+  const count = argCount === 3 ? call.countFromZero(2) : 1;
+  const sortedSet = keyspace.readSortedSet(arg(1));
+  if (sortedSet === undefined) return emptyArray;
+  return pop(call, { key: arg(1), sortedSet, end, count }).flatMap(({ member, score }) => [member, double(score)]);
+}
+
+function zmpop(call: Call): Reply {
+  const { keyspace, arg, word, argCount } = call;
+  const keyCount = positiveCount(call, 1, keyCountNotPositive);
+  const endAt = keyCount + 2;
+  if (endAt >= argCount) throw syntaxError;
+  const end = word(endAt);
+  if (end !== "MIN" && end !== "MAX") throw syntaxError;
+  let count: number | undefined;
+  for (let i = endAt + 1; i < argCount; i += 2) {
+    if (count !== undefined || word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
+    count = positiveCount(call, i + 1, countNotPositive);
+  }
+  for (let i = 2; i < endAt; i += 1) {
+    const key = arg(i);
+    const sortedSet = keyspace.readSortedSet(key);
+    if (sortedSet === undefined) continue;
+    const popped = pop(call, { key, sortedSet, end, count: count ?? 1 });
+    return [key, popped.map(({ member, score }) => [member, double(score)])];
+  }
+  return nilArray;
+}
+
+/** A count of at least 1; anything else is refused with the text given, as Redis does it here. */
+function positiveCount(call: Call, index: number, refusal: CommandError): number {
+  try {
+    const count = call.count(index);
+    if (count >= 1) return count;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+  }
+  throw refusal;
+}
+
+/** Removes up to `count` pairs at one end, and answers them from there on. */
+function pop(
+  { keyspace }: Call,
+  wish: { key: Bytes; sortedSet: SortedSetValue; end: End; count: number },
+): readonly Scored[] {
+  const { key, sortedSet, end } = wish;
+  const count = Math.min(wish.count, sortedSet.size);
+  const range = { from: end === "MIN" ? 0 : sortedSet.size - count, count };
+  const budget = new ReplyBudget();
+  const popped: Scored[] = [];
+  const add = (member: Bytes, score: number): void => {
+    budget.take(member.length + SCORE_BYTES);
+    popped.push({ member, score });
+  };
+  if (end === "MIN") sortedSet.visit(range, add);
+  else sortedSet.visitBackwards(range, add);
+  if (count > 0) removeRanks(keyspace, key, range);
+  return popped;
+}
+
+/** The largest count that is left when each member comes with its score. */
+const PAIR_COUNT_MAX = INTEGER_MAX / 2n;
+
+function zrandmember(call: Call): Reply {
+  const { keyspace, arg, word, argCount, random } = call;
+  if (argCount === 2) {
+    const sortedSet = keyspace.readSortedSet(arg(1));
+    return bulk(sortedSet?.memberAt(random.below(sortedSet.size)));
+  }
+  const exact = call.integer(2);
+  if (exact < -INTEGER_MAX) throw notBetween(String(-INTEGER_MAX), String(INTEGER_MAX));
+  const withScores = argCount > 3;
+  if (withScores) {
+    if (argCount > 4 || word(3) !== "WITHSCORES") throw syntaxError;
+    if (exact < -PAIR_COUNT_MAX || exact > PAIR_COUNT_MAX) throw countOutOfRange;
+  }
+  const count = call.count(2);
+  const sortedSet = keyspace.readSortedSet(arg(1));
+  if (sortedSet === undefined || count === 0) return emptyArray;
+  const budget = new ReplyBudget();
+  const elements: Reply[] = [];
+  const add = (place: number): void => {
+    const member = sortedSet.memberAt(place);
+    budget.take(member.length);
+    elements.push(member);
+    if (!withScores) return;
+    budget.take(SCORE_BYTES);
+    elements.push(double(sortedSet.scoreAt(place)));
+  };
+  if (count > 0) {
+    for (const place of samplePlaces(sortedSet.size, count, random)) add(place);
+  } else {
+    // A negative count draws each member anew, so that one may come more than once.
+    budget.expect(-count);
+    for (let draws = count; draws < 0; draws += 1) add(random.below(sortedSet.size));
+  }
+  return elements;
+}
+
+function zscan(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const cursor = readCursor(arg(2));
+  const sortedSet = keyspace.readSortedSet(arg(1));
+  // As Redis: where there is no sorted set, the options are not looked at.
+  if (sortedSet === undefined) return ["0", emptyArray];
+  const { count, matches } = readScanOptions(call, 3, []);
+  const elements: Bytes[] = [];
+  const next = scanSome(cursor, count, {
+    step: (at, visit) => sortedSet.scan(at, visit),
+    visit: (place) => {
+      const member = sortedSet.memberAt(place);
+      if (matches(member)) elements.push(member, scannedScore(sortedSet, place));
+    },
+  });
+  return [String(next), elements];
+}
+
+/** Redis keeps whole scores up to this as integers in a listpack, and ZSCAN prints what it finds there. */
+const LISTPACK_INTEGER_MAX = 2 ** 62;
+
+function scannedScore(sortedSet: SortedSetValue, place: number): Bytes {
+  const score = sortedSet.scoreAt(place);
+  const isKeptWhole = sortedSet.isListpack && Number.isInteger(score) && Math.abs(score) <= LISTPACK_INTEGER_MAX;
+  return isKeptWhole ? `${BigInt(score)}` : formatDouble(score);
+}

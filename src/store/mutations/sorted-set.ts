@@ -1,0 +1,134 @@
+/** Mutations of sorted sets. How a mutation is made: see `generic.ts`. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { type RankRange, SortedSetValue } from "../values/sorted-set.ts";
+import type { Description } from "../values.ts";
+import { applyPut, applyRemove } from "./generic.ts";
+
+const PUT_MEMBERS = 100;
+const REMOVE_MEMBERS = 101;
+const REMOVE_RANKS = 102;
+const STORE_SORTED_SET = 103;
+const OPEN_LARGE = 104;
+
+/** Members of one record of a snapshot. */
+const DESCRIBED_COUNT_MAX = 128;
+
+export interface Scored {
+  readonly member: Bytes;
+  readonly score: number;
+}
+
+/** Gives members, new or not, their scores; makes the sorted set if there is none. At least one. */
+export function putMembers(keyspace: Keyspace, key: Bytes, pairs: readonly Scored[]): void {
+  const record = keyspace.record(PUT_MEMBERS).bytes(key).number(pairs.length);
+  for (const { member, score } of pairs) record.bytes(member).double(score);
+  const sortedSet = sortedSetAt(keyspace, key);
+  for (const { member, score } of pairs) sortedSet.put(member, score);
+}
+
+/** Removes members, and the key with the last one. They must exist. */
+export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): void {
+  const record = keyspace.record(REMOVE_MEMBERS).bytes(key).number(members.length);
+  for (const member of members) record.bytes(member);
+  applyRemoveMembers(keyspace, key, members);
+}
+
+/** Removes the members at some ranks, and the key with the last one. The ranks must exist. */
+export function removeRanks(keyspace: Keyspace, key: Bytes, range: RankRange): void {
+  keyspace.record(REMOVE_RANKS).bytes(key).number(range.from).number(range.count);
+  applyRemoveRanks(keyspace, key, range);
+}
+
+/** Puts a whole sorted set, which is not empty, at a key, in place of what was there and of its expiry. */
+export function storeSortedSet(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
+  const record = keyspace.record(STORE_SORTED_SET).bytes(key).number(sortedSet.isListpack ? 0 : 1);
+  record.number(sortedSet.size);
+  writePairs(record, sortedSet, { from: 0, count: sortedSet.size });
+  applyStore(keyspace, key, sortedSet);
+}
+
+export const sortedSetMutations: readonly Mutation[] = [
+  {
+    code: PUT_MEMBERS,
+    name: "put-members",
+    replay: (keyspace, record) => readPairs(record, sortedSetAt(keyspace, record.bytes())),
+  },
+  {
+    code: REMOVE_MEMBERS,
+    name: "remove-members",
+    replay: (keyspace, record) => {
+      const key = record.bytes();
+      const members = Array.from({ length: record.number() }, () => record.bytes());
+      applyRemoveMembers(keyspace, key, members);
+    },
+  },
+  {
+    code: REMOVE_RANKS,
+    name: "remove-ranks",
+    replay: (keyspace, record) =>
+      applyRemoveRanks(keyspace, record.bytes(), { from: record.number(), count: record.number() }),
+  },
+  {
+    code: STORE_SORTED_SET,
+    name: "store-sorted-set",
+    replay: (keyspace, record) => {
+      const key = record.bytes();
+      const sortedSet = new SortedSetValue(keyspace.hashSeed, { isLarge: record.number() === 1 });
+      readPairs(record, sortedSet);
+      applyStore(keyspace, key, sortedSet);
+    },
+  },
+  {
+    code: OPEN_LARGE,
+    name: "open-large-sorted-set",
+    replay: (keyspace, record) =>
+      applyStore(keyspace, record.bytes(), new SortedSetValue(keyspace.hashSeed, { isLarge: true })),
+  },
+];
+
+/** The records that rebuild a sorted set: its pairs in order, which fills the nodes of the new one. */
+export function describeSortedSet({ key, value: sortedSet, record }: Description<SortedSetValue>): void {
+  // What was large stays so, whatever its size is by now.
+  if (!sortedSet.isListpack) record(OPEN_LARGE).bytes(key);
+  for (let from = 0; from < sortedSet.size; from += DESCRIBED_COUNT_MAX) {
+    const count = Math.min(DESCRIBED_COUNT_MAX, sortedSet.size - from);
+    writePairs(record(PUT_MEMBERS).bytes(key).number(count), sortedSet, { from, count });
+  }
+}
+
+function writePairs(record: FrameWriter, sortedSet: SortedSetValue, range: RankRange): void {
+  sortedSet.visit(range, (member, score) => record.bytes(member).double(score));
+}
+
+function readPairs(record: FrameReader, sortedSet: SortedSetValue): void {
+  for (let left = record.number(); left > 0; left -= 1) sortedSet.put(record.bytes(), record.double());
+}
+
+function applyRemoveMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): void {
+  const sortedSet = sortedSetAt(keyspace, key);
+  for (const member of members) sortedSet.delete(member);
+  if (sortedSet.size === 0) applyRemove(keyspace, key);
+}
+
+function applyRemoveRanks(keyspace: Keyspace, key: Bytes, range: RankRange): void {
+  const sortedSet = sortedSetAt(keyspace, key);
+  sortedSet.deleteRanks(range);
+  if (sortedSet.size === 0) applyRemove(keyspace, key);
+}
+
+function applyStore(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
+  applyRemove(keyspace, key);
+  applyPut(keyspace, key, sortedSet);
+}
+
+/** The sorted set at a key, made if there is none. The caller has checked that the key holds nothing else. */
+function sortedSetAt(keyspace: Keyspace, key: Bytes): SortedSetValue {
+  const value = keyspace.entries.get(key);
+  if (value instanceof SortedSetValue) return value;
+  const sortedSet = new SortedSetValue(keyspace.hashSeed);
+  applyPut(keyspace, key, sortedSet);
+  return sortedSet;
+}

@@ -1,0 +1,235 @@
+/**
+ * How sorted-set commands look. Ranges of bytes have a family of their own, in which all scores are equal: among unequal
+ * ones Redis' answer depends on how a skip list happened to grow.
+ */
+import type { Bytes } from "../../../src/kernel/bytes.ts";
+import { asPairs, type Comparison, exact, isError, isList, isSame } from "../compare.ts";
+import type { Draw } from "../draw.ts";
+import type { Family } from "../programs.ts";
+
+/** Few members, so that commands meet; their bytes are not in the order of their letters. */
+const MEMBERS: readonly Bytes[] = ["a", "b", "c", "aa", "B", "", "\x00\xff\r\n", "\xff", "__proto__", "toString"];
+
+const SCORES: readonly Bytes[] = ["0", "-0", "1", "1", "2", "2", "3", "-1", "0.1", "0.2", "1.5", "1e17", "inf", "-inf"];
+
+function member(draw: Draw): Bytes {
+  if (draw.oneIn(10)) return draw.value();
+  return draw.pick(MEMBERS);
+}
+
+function score(draw: Draw): Bytes {
+  return draw.oneIn(4) ? draw.float() : draw.pick(SCORES);
+}
+
+function pairs(draw: Draw): Bytes[] {
+  // Now and then enough of them to leave the flat form of a small set; of one score, so that ranges of bytes make sense.
+  if (draw.oneIn(12)) {
+    const same = draw.oneIn(2) ? score(draw) : undefined;
+    return draw.list(draw.pick([40, 140, 300]), () => [same ?? `${draw.below(50)}`, `m${draw.below(600)}`]).flat();
+  }
+  return draw.list(3, () => [score(draw), member(draw)]).flat();
+}
+
+function addOptions(draw: Draw): Bytes[] {
+  if (draw.oneIn(2)) return [];
+  return draw.options([() => ["NX"], () => ["XX"], () => ["GT"], () => ["LT"], () => ["CH"], () => ["INCR"]]);
+}
+
+function rank(draw: Draw): Bytes {
+  return draw.oneIn(12) ? draw.integer() : `${draw.below(16) - 6}`;
+}
+
+function scoreBound(draw: Draw): Bytes {
+  if (draw.oneIn(10)) return draw.pick(["", "(", " 1", "( 2", "1e400", "-1e400", "1\x00x", "nan", "((1", "1 ", "+inf"]);
+  const bound = draw.oneIn(3) ? draw.pick(["-inf", "+inf", "inf"]) : score(draw);
+  return draw.oneIn(4) ? `(${bound}` : bound;
+}
+
+function lexBound(draw: Draw): Bytes {
+  if (draw.oneIn(12)) return draw.pick(["", "(", "[", "a", "--", "+x", "-\x00x", "]"]);
+  if (draw.oneIn(3)) return draw.pick(["-", "+"]);
+  return `${draw.pick(["[", "("])}${draw.oneIn(3) ? `m${draw.below(600)}` : member(draw)}`;
+}
+
+function limit(draw: Draw): Bytes[] {
+  return ["LIMIT", rank(draw), draw.oneIn(4) ? "-1" : rank(draw)];
+}
+
+const withScores = (): Bytes[] => ["WITHSCORES"];
+
+function rangeWords(draw: Draw): Bytes[] {
+  const by = draw.pick(["", "BYSCORE"]);
+  const bound = by === "" ? rank : scoreBound;
+  const rest = draw.options([() => limit(draw), () => ["REV"]], 2);
+  if (draw.oneIn(8)) rest.push(draw.pick(["BYSCORE", "WITHSCORES", "x"]));
+  return [bound(draw), bound(draw), ...(by === "" ? [] : [by]), ...rest];
+}
+
+/** Members of one score, now and then more than a small set holds. */
+function equalPairs(draw: Draw): Bytes[] {
+  if (draw.oneIn(8)) return draw.list(draw.pick([40, 140, 300]), () => ["0", `m${draw.below(600)}`]).flat();
+  return draw.list(5, () => ["0", member(draw)]).flat();
+}
+
+function lexWords(draw: Draw): Bytes[] {
+  return [lexBound(draw), lexBound(draw), ...draw.options([() => limit(draw)], 1)];
+}
+
+function lexRangeWords(draw: Draw): Bytes[] {
+  const rest = draw.options([() => limit(draw), () => ["REV"], () => ["BYSCORE"]], 2);
+  return [lexBound(draw), lexBound(draw), "BYLEX", ...rest];
+}
+
+function inputs(draw: Draw): { words: Bytes[]; count: number } {
+  const keys = draw.keys(3);
+  return { words: [draw.oneIn(12) ? draw.count() : `${keys.length}`, ...keys], count: keys.length };
+}
+
+function combination(draw: Draw, options: { withScores: boolean }): Bytes[] {
+  const { words, count } = inputs(draw);
+  const choices = [
+    () => ["WEIGHTS", ...Array.from({ length: count }, () => score(draw))],
+    () => ["AGGREGATE", draw.pick(["SUM", "min", "MAX", "Sum", "avg"])],
+    ...(options.withScores || draw.oneIn(20) ? [withScores] : []),
+  ];
+  return [...words, ...draw.options(choices)];
+}
+
+function scanOptions(draw: Draw): Bytes[] {
+  return draw.options(
+    [
+      () => ["MATCH", draw.pick(["*", "m*", "[a-g]", "?", "*o*", "m[12]?", draw.value()])],
+      () => ["COUNT", draw.oneIn(3) ? draw.count() : "1000"],
+      () => ["NOVALUES"],
+    ],
+    2,
+  );
+}
+
+/** Never a large negative number: Redis would answer so many members, until the machine is out of memory. */
+function sampleCount(draw: Draw): Bytes {
+  if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
+  return `${draw.below(16) - 6}`;
+}
+
+/** Which members are drawn is up to each server: what can be compared is how many there are, and of what kind. */
+const asDrawn: Comparison = ({ command, ours, theirs }) => {
+  if (!isList(ours) || !isList(theirs)) {
+    const isOneMember = command.length === 2 && typeof ours === "string" && typeof theirs === "string";
+    return isOneMember || isSame(ours, theirs);
+  }
+  return ours.length === theirs.length;
+};
+
+/** Whole scans tell the same pairs; what a part of one tells is up to each server. */
+const asScan: Comparison = (exchange) => {
+  const { ours, theirs } = exchange;
+  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
+  const [ourCursor, ourElements = null] = ours;
+  const [theirCursor, theirElements = null] = theirs;
+  if (exchange.command[2] !== "0" || ourCursor !== "0" || theirCursor !== "0")
+    return isList(ourElements) && isList(theirElements);
+  return asPairs({ ...exchange, ours: ourElements, theirs: theirElements });
+};
+
+const LIMIT_REFUSED = "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
+
+/** LIMIT goes with ranks too (skip list: "ZRANGE with LIMIT and ranks"). */
+const asRange: Comparison = ({ ours, theirs }) =>
+  isSame(ours, theirs) ||
+  (isSame(theirs, { kind: "error", error: { text: LIMIT_REFUSED } }) &&
+    (!isError(ours) ||
+      isSame(ours, { kind: "error", error: { text: "ERR value is not an integer or out of range" } }) ||
+      isWrongType(ours)));
+
+function isWrongType(reply: Parameters<Comparison>[0]["ours"]): boolean {
+  const text = "WRONGTYPE Operation against a key holding the wrong kind of value";
+  return isSame(reply, { kind: "error", error: { text } });
+}
+
+export const sortedSetFamily: Family = {
+  name: "sorted set",
+  commands: [
+    ...Array.from({ length: 5 }, () => (draw: Draw) => ["ZADD", draw.key(), ...addOptions(draw), ...pairs(draw)]),
+    (draw) => [
+      "ZADD",
+      draw.key(),
+      ...draw.options([() => ["GT"], () => ["LT"], () => ["XX"]], 2),
+      "INCR",
+      score(draw),
+      member(draw),
+    ],
+    (draw) => ["ZCARD", draw.key()],
+    (draw) => ["ZCOUNT", draw.key(), scoreBound(draw), scoreBound(draw)],
+    (draw) => ["ZDIFF", ...inputs(draw).words, ...draw.options([withScores], 1)],
+    (draw) => ["ZDIFFSTORE", draw.key(), ...inputs(draw).words],
+    (draw) => ["ZINCRBY", draw.key(), score(draw), member(draw)],
+    (draw) => ["ZINCRBY", draw.key(), score(draw), member(draw)],
+    (draw) => ["ZINTER", ...combination(draw, { withScores: true })],
+    (draw) => ["ZINTERCARD", ...inputs(draw).words, ...draw.options([() => ["LIMIT", draw.count()]], 1)],
+    (draw) => ["ZINTERSTORE", draw.key(), ...combination(draw, { withScores: false })],
+    (draw) => [
+      "ZMPOP",
+      ...inputs(draw).words,
+      draw.pick(["MIN", "max", "MAX", "x"]),
+      ...draw.options([() => ["COUNT", draw.count()]], 1),
+    ],
+    (draw) => ["ZMSCORE", draw.key(), ...draw.list(4, () => member(draw))],
+    (draw) => ["ZPOPMAX", draw.key(), ...draw.options([() => [draw.count()]], 1)],
+    (draw) => ["ZPOPMIN", draw.key(), ...draw.options([() => [draw.count()]], 1)],
+    (draw) => ["ZRANDMEMBER", draw.key()],
+    (draw) => ["ZRANDMEMBER", draw.key(), sampleCount(draw), ...draw.options([withScores], 1)],
+    (draw) => ["ZRANGE", draw.key(), ...rangeWords(draw), ...draw.options([withScores], 1)],
+    (draw) => ["ZRANGE", draw.key(), ...rangeWords(draw)],
+    (draw) => [
+      "ZRANGEBYSCORE",
+      draw.key(),
+      scoreBound(draw),
+      scoreBound(draw),
+      ...draw.options([() => limit(draw), withScores], 2),
+    ],
+    (draw) => ["ZRANGESTORE", draw.key(), draw.key(), ...rangeWords(draw)],
+    (draw) => ["ZRANK", draw.key(), member(draw)],
+    (draw) => ["ZREM", draw.key(), ...draw.list(3, () => member(draw))],
+    (draw) => ["ZREMRANGEBYRANK", draw.key(), rank(draw), rank(draw)],
+    (draw) => ["ZREMRANGEBYSCORE", draw.key(), scoreBound(draw), scoreBound(draw)],
+    (draw) => ["ZREVRANGE", draw.key(), rank(draw), rank(draw), ...draw.options([withScores], 1)],
+    (draw) => [
+      "ZREVRANGEBYSCORE",
+      draw.key(),
+      scoreBound(draw),
+      scoreBound(draw),
+      ...draw.options([() => limit(draw), withScores], 2),
+    ],
+    (draw) => ["ZREVRANK", draw.key(), member(draw)],
+    (draw) => ["ZSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw)],
+    (draw) => ["ZSCORE", draw.key(), member(draw)],
+    (draw) => ["ZUNION", ...combination(draw, { withScores: true })],
+    (draw) => ["ZUNIONSTORE", draw.key(), ...combination(draw, { withScores: false })],
+    (draw) => ["OBJECT", "ENCODING", draw.key()],
+  ],
+  comparisons: new Map<string, Comparison>([
+    ["ZRANDMEMBER", asDrawn],
+    ["ZRANGE", asRange],
+    ["ZSCAN", asScan],
+    ["OBJECT", exact],
+  ]),
+};
+
+export const sortedSetLexFamily: Family = {
+  name: "sorted set by bytes",
+  // With a word too few or a wrong one, scores would differ.
+  undamaged: new Set(["ZADD"]),
+  commands: [
+    ...Array.from({ length: 3 }, () => (draw: Draw) => ["ZADD", draw.key(), ...equalPairs(draw)]),
+    (draw) => ["ZLEXCOUNT", draw.key(), lexBound(draw), lexBound(draw)],
+    (draw) => ["ZPOPMIN", draw.key(), ...draw.options([() => [draw.count()]], 1)],
+    (draw) => ["ZRANGE", draw.key(), ...lexRangeWords(draw), ...(draw.oneIn(6) ? ["WITHSCORES"] : [])],
+    (draw) => ["ZRANGEBYLEX", draw.key(), ...lexWords(draw)],
+    (draw) => ["ZRANGESTORE", draw.key(), draw.key(), ...lexRangeWords(draw)],
+    (draw) => ["ZREM", draw.key(), ...draw.list(3, () => member(draw))],
+    (draw) => ["ZREMRANGEBYLEX", draw.key(), lexBound(draw), lexBound(draw)],
+    (draw) => ["ZREVRANGEBYLEX", draw.key(), ...lexWords(draw)],
+    (draw) => ["OBJECT", "ENCODING", draw.key()],
+  ],
+};
