@@ -1,6 +1,5 @@
 /** The families whose commands are compared with a real redis-server by random programs. */
 import { dumpFamily } from "./families/dump.ts";
-import { bitmapFamily } from "./families/bitmap.ts";
 import { genericFamily } from "./families/generic.ts";
 import { hashFamily } from "./families/hash.ts";
 import { hyperLogLogFamily } from "./families/hyperloglog.ts";
@@ -14,7 +13,6 @@ export const families: readonly Family[] = [
   stringFamily,
   hashFamily,
   setFamily,
-  bitmapFamily,
   sortedSetFamily,
   sortedSetLexFamily,
   genericFamily,

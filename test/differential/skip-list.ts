@@ -108,4 +108,8 @@ export const skipList: readonly Skipped[] = [
     reason:
       "each server chooses the encoding, so dumps are compared as values; Redis trusts a right checksum and may crash, we are fuzzed beside the format",
   },
+  {
+    what: "PFADD of several elements to a corrupted sketch",
+    reason: "Redis adds what it can before it meets the damage; we add nothing where a command is refused",
+  },
 ];
