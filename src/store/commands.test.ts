@@ -38,6 +38,7 @@ const READ_ONLY: readonly string[] = [
   ...["zrangebylex", "zrangebyscore", "zrank", "zrevrange", "zrevrangebylex", "zrevrangebyscore", "zrevrank"],
   ...["zscan", "zscore", "zunion"],
   ...["pfcount"],
+  ...["bitcount", "bitfield_ro", "bitpos", "getbit"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],
   ...[
     "scard",

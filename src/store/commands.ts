@@ -1,6 +1,7 @@
 /** All commands, by family, and how one is found by its name. */
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Command } from "./command.ts";
+import { bitmapCommands } from "./commands/bitmap.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
 import { hashCommands } from "./commands/hash.ts";
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   ...connectionCommands,
   ...genericCommands,
   ...stringCommands,
+  ...bitmapCommands,
   ...hashCommands,
   ...setCommands,
   ...sortedSetCommands,

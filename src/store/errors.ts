@@ -51,6 +51,10 @@ export const bitfieldTypeInvalid = new CommandError(
 );
 export const bitfieldOverflowInvalid = new CommandError("ERR Invalid OVERFLOW type specified");
 export const bitfieldOnlyGets = new CommandError("ERR BITFIELD_RO only supports the GET subcommand");
+export const bitOffsetOutOfRange = new CommandError("ERR bit offset is not an integer or out of range");
+export const bitNotBit = new CommandError("ERR bit is not an integer or out of range");
+export const bitToFindNotBit = new CommandError("ERR The bit argument must be 1 or 0.");
+export const bitopNeedsOneKey = new CommandError("ERR BITOP NOT must be called with a single source key.");
 export const nxAndOthers = new CommandError("ERR NX and XX, GT or LT options at the same time are not compatible");
 export const gtAndLt = new CommandError("ERR GT and LT options at the same time are not compatible");
 export const negativeExpire = new CommandError("ERR invalid expire time, must be >= 0");

@@ -1,4 +1,5 @@
 /** The families whose commands are compared with a real redis-server by random programs. */
+import { bitmapFamily } from "./families/bitmap.ts";
 import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
 import { hashFamily } from "./families/hash.ts";
@@ -11,6 +12,7 @@ import type { Family } from "./programs.ts";
 
 export const families: readonly Family[] = [
   stringFamily,
+  bitmapFamily,
   hashFamily,
   setFamily,
   sortedSetFamily,

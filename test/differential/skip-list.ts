@@ -58,6 +58,14 @@ export const skipList: readonly Skipped[] = [
     reason: "Redis 7.4 and 8.0; tables beside the commands, and random programs for what they journal",
   },
   {
+    what: "BITOP with DIFF, DIFF1, ANDOR, ONE",
+    reason: "Redis 8.2; tables and every single bit beside the command, and random programs for what they journal",
+  },
+  {
+    what: "bits beyond 16 KB",
+    reason: "the same code as before them, and each string would cost the run its time; larger ones beside the command",
+  },
+  {
     what: "WAITAOF",
     reason: "Redis 7.2; a table beside the command",
   },

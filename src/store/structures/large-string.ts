@@ -39,6 +39,11 @@ export class LargeString {
     return new LargeString(copy);
   }
 
+  /** A string of this very buffer, which nobody else may use from here on. */
+  static owning(buffer: Buffer): LargeString {
+    return new LargeString(buffer);
+  }
+
   get length(): number {
     return this.#length;
   }
@@ -51,6 +56,11 @@ export class LargeString {
   /** The content itself, not a copy: good until the next change. Bytes may be changed in it. */
   get view(): Buffer {
     return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** The byte at a place in 0 … length - 1. */
+  byteAt(index: number): number {
+    return this.#buffer[index] as number;
   }
 
   /** Adds bytes behind the content. Returns the new length. */

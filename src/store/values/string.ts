@@ -2,7 +2,7 @@
  * A string value: short ones are `Bytes`; one that is longer than a few KiB,
  * or that is changed in place, is a `LargeString`, outside the JavaScript heap.
  */
-import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
+import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
 import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
 
 export type StringValue = Bytes | LargeString;
@@ -29,4 +29,15 @@ export function bytesOf(value: StringValue): Bytes {
 /** The whole value as a reply: a copy where the value may later change in place, since a reply may have to wait. */
 export function bulkOf(value: StringValue): Bytes | Buffer {
   return typeof value === "string" ? value : value.toBuffer();
+}
+
+/** The byte at a place; 0 behind the end, and everywhere in a string that is not there. */
+export function byteAt(value: StringValue | undefined, index: number): number {
+  if (value === undefined || index >= value.length) return 0;
+  return typeof value === "string" ? value.charCodeAt(index) : value.byteAt(index);
+}
+
+/** The bytes to look at, good until the next change: those of the value itself where it is a buffer. */
+export function viewOf(value: StringValue): Buffer {
+  return typeof value === "string" ? bufferFrom(value) : value.view;
 }

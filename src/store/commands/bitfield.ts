@@ -1,0 +1,175 @@
+/**
+ * BITFIELD: integers of 1 to 64 bits at any bit of a string, read, set and
+ * added to. The whole command is read before anything is done.
+ *
+ * Values are bigints here: 64 bits, and the arithmetic of Redis in them.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
+import { bitfieldOnlyGets, bitfieldOverflowInvalid, bitfieldTypeInvalid, syntaxError } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { setStringRange } from "../mutations/string.ts";
+import { nil, type Reply } from "../reply.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import { byteAt, isString, type StringValue } from "../values/string.ts";
+import { readBitOffset } from "./bit-offset.ts";
+
+type Overflow = "WRAP" | "SAT" | "FAIL";
+
+interface FieldType {
+  readonly isSigned: boolean;
+  readonly bits: number;
+}
+
+type Step =
+  | { readonly kind: "get"; readonly type: FieldType; readonly offset: number }
+  | {
+      readonly kind: "set" | "add";
+      readonly type: FieldType;
+      readonly offset: number;
+      readonly operand: bigint;
+      readonly overflow: Overflow;
+    };
+
+export function bitfield(call: Call): Reply {
+  const steps = readSteps(call);
+  const { keyspace, arg } = call;
+  const key = arg(1);
+  // Refuses another type.
+  const value = keyspace.readString(key);
+  // As Redis: the string reaches to the farthest bit that may be written, even where nothing is then written.
+  let length = 0;
+  for (const { kind, offset, type } of steps)
+    if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits - 1) / 8) + 1);
+  if (length > (value?.length ?? 0)) setStringRange(keyspace, key, { offset: length - 1, bytes: "\x00" });
+  return steps.map((step) => runStep(keyspace, key, step));
+}
+
+export function bitfieldReadOnly(call: Call): Reply {
+  const steps = readSteps(call);
+  if (steps.some((step) => step.kind !== "get")) throw bitfieldOnlyGets;
+  const { keyspace, arg } = call;
+  const value = keyspace.readString(arg(1));
+  return steps.map(({ type, offset }) => numberOf(readField(value, type, offset)));
+}
+
+function readSteps(call: Call): Step[] {
+  const { word, arg, argCount } = call;
+  const steps: Step[] = [];
+  let overflow: Overflow = "WRAP";
+  for (let i = 2; i < argCount; ) {
+    const left = argCount - i - 1;
+    const name = word(i);
+    if (name === "OVERFLOW" && left >= 1) {
+      overflow = readOverflow(word(i + 1));
+      i += 2;
+    } else if (name === "GET" && left >= 2) {
+      const type = readType(arg(i + 1));
+      steps.push({ kind: "get", type, offset: readBitOffset(arg(i + 2), type.bits) });
+      i += 3;
+    } else if ((name === "SET" || name === "INCRBY") && left >= 3) {
+      const type = readType(arg(i + 1));
+      const offset = readBitOffset(arg(i + 2), type.bits);
+      const operand = BigInt(call.integer(i + 3));
+      steps.push({ kind: name === "SET" ? "set" : "add", type, offset, operand, overflow });
+      i += 4;
+    } else {
+      throw syntaxError;
+    }
+  }
+  return steps;
+}
+
+function readOverflow(word: string): Overflow {
+  if (word !== "WRAP" && word !== "SAT" && word !== "FAIL") throw bitfieldOverflowInvalid;
+  return word;
+}
+
+/** `i1` to `i64`, `u1` to `u63`, in small letters. */
+function readType(text: Bytes): FieldType {
+  const isSigned = text.startsWith("i");
+  // A C string ends at its first zero byte.
+  const [digits = ""] = text.slice(1).split("\x00", 1);
+  const bits = parseInteger(digits);
+  if ((!isSigned && !text.startsWith("u")) || typeof bits !== "number" || bits < 1 || bits > (isSigned ? 64 : 63))
+    throw bitfieldTypeInvalid;
+  return { isSigned, bits };
+}
+
+function runStep(keyspace: Keyspace, key: Bytes, step: Step): Reply {
+  const { type, offset } = step;
+  const value = keyspace.peek(key);
+  const string = isString(value) ? value : undefined;
+  const old = readField(string, type, offset);
+  if (step.kind === "get") return numberOf(old);
+  // An unsigned field takes what is set as 64 bits without a sign.
+  const operand = step.kind === "set" && !type.isSigned ? BigInt.asUintN(64, step.operand) : step.operand;
+  const [start, increment] = step.kind === "set" ? [operand, 0n] : [old, operand];
+  const bound = type.isSigned
+    ? overflowOfSigned(start, increment, type.bits)
+    : overflowOfUnsigned(start, increment, type.bits);
+  let changed = start + increment;
+  if (bound !== undefined) {
+    if (step.overflow === "FAIL") return nil;
+    changed = step.overflow === "SAT" ? bound : wrapped(changed, type);
+  }
+  if (changed !== old) writeField(keyspace, key, { value: string, type, offset, field: changed });
+  return numberOf(step.kind === "set" ? old : changed);
+}
+
+/** The bound that the sum of both would pass, or undefined when it stays within. */
+function overflowOfUnsigned(value: bigint, increment: bigint, bits: number): bigint | undefined {
+  const most = (1n << BigInt(bits)) - 1n;
+  if (value > most || (increment > 0n && value + increment > most)) return most;
+  return increment < 0n && value + increment < 0n ? 0n : undefined;
+}
+
+/** As `overflowOfUnsigned`. The differences wrap around in 64 bits, as they do in Redis. */
+function overflowOfSigned(value: bigint, increment: bigint, bits: number): bigint | undefined {
+  const most = (1n << BigInt(bits - 1)) - 1n;
+  const least = -most - 1n;
+  const upwards = BigInt.asIntN(64, most - value);
+  const downwards = BigInt.asIntN(64, least - value);
+  const isNarrow = bits !== 64;
+  if (value > most || (increment > upwards && (isNarrow || (value >= 0n && increment > 0n)))) return most;
+  if (value < least || (increment < downwards && (isNarrow || (value < 0n && increment < 0n)))) return least;
+  return undefined;
+}
+
+function wrapped(value: bigint, { isSigned, bits }: FieldType): bigint {
+  return isSigned ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
+}
+
+/** The bits of all bytes that a field lies in, how many bits follow it there, and its first byte. */
+function surroundingsOf(value: StringValue | undefined, { bits }: FieldType, offset: number) {
+  const firstByte = Math.floor(offset / 8);
+  const lastByte = Math.floor((offset + bits - 1) / 8);
+  let whole = 0n;
+  for (let i = firstByte; i <= lastByte; i += 1) whole = (whole << 8n) | BigInt(byteAt(value, i));
+  return { whole, firstByte, byteCount: lastByte - firstByte + 1, shift: BigInt((lastByte + 1) * 8 - offset - bits) };
+}
+
+function readField(value: StringValue | undefined, type: FieldType, offset: number): bigint {
+  const { whole, shift } = surroundingsOf(value, type, offset);
+  return wrapped(whole >> shift, type);
+}
+
+function writeField(
+  keyspace: Keyspace,
+  key: Bytes,
+  change: { value: StringValue | undefined; type: FieldType; offset: number; field: bigint },
+): void {
+  const { value, type, offset, field } = change;
+  const { whole, firstByte, byteCount, shift } = surroundingsOf(value, type, offset);
+  const mask = ((1n << BigInt(type.bits)) - 1n) << shift;
+  const written = (whole & ~mask) | ((field << shift) & mask);
+  let bytes = "";
+  for (let i = byteCount - 1; i >= 0; i -= 1) bytes += String.fromCharCode(Number((written >> BigInt(8 * i)) & 0xffn));
+  setStringRange(keyspace, key, { offset: firstByte, bytes });
+}
+
+/** As a reply: a number where that is exact. */
+function numberOf(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}

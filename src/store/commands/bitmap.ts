@@ -1,0 +1,161 @@
+/**
+ * Bitmap commands. A bitmap is a string whose bits count: bit 0 is the highest
+ * bit of byte 0, and behind the end every bit is 0. Writing a bit there makes
+ * the string longer. BITFIELD is in `bitfield.ts`, BITOP in `bitop.ts`.
+ */
+import { type Call, family, firstKey, type KeyPositions } from "../command.ts";
+import { bitNotBit, bitToFindNotBit, syntaxError } from "../errors.ts";
+import { setStringRange } from "../mutations/string.ts";
+import { one, type Reply, zero } from "../reply.ts";
+import { countBits, findBit } from "../structures/bits.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import { byteAt, type StringValue, viewOf } from "../values/string.ts";
+import { readBitOffset } from "./bit-offset.ts";
+import { bitfield, bitfieldReadOnly } from "./bitfield.ts";
+import { bitop } from "./bitop.ts";
+
+const keysFromSecond: KeyPositions = { first: 2, last: -1, step: 1 };
+
+export const bitmapCommands = family("bitmap", [
+  {
+    name: "BITCOUNT",
+    summary: "How many bits of a string are set, in a range of bytes or bits",
+    arity: -2,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: bitcount,
+  },
+  {
+    name: "BITFIELD",
+    summary: "Reads and writes integers of any width at any bit of a string",
+    arity: -2,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: bitfield,
+  },
+  {
+    name: "BITFIELD_RO",
+    summary: "Reads integers of any width at any bit of a string",
+    arity: -2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: bitfieldReadOnly,
+  },
+  {
+    name: "BITOP",
+    summary: "Stores what strings give when they are combined bit by bit, and answers its length",
+    arity: -4,
+    flags: ["write", "denyoom"],
+    keys: keysFromSecond,
+    run: bitop,
+  },
+  {
+    name: "BITPOS",
+    summary: "The first bit that is set, or clear, in a range of bytes or bits",
+    arity: -3,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: bitpos,
+  },
+  {
+    name: "GETBIT",
+    summary: "One bit of a string",
+    arity: 3,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => {
+      const offset = readBitOffset(arg(2));
+      return bitAt(keyspace.readString(arg(1)), offset);
+    },
+  },
+  {
+    name: "SETBIT",
+    summary: "Sets or clears one bit of a string and answers what it was",
+    arity: 4,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: setbit,
+  },
+]);
+
+function bitAt(value: StringValue | undefined, offset: number): 0 | 1 {
+  return (byteAt(value, Math.floor(offset / 8)) >> (7 - (offset % 8))) & 1 ? 1 : 0;
+}
+
+function setbit({ keyspace, arg }: Call): Reply {
+  const offset = readBitOffset(arg(2));
+  const bit = parseInteger(arg(3));
+  if (bit !== 0 && bit !== 1) throw bitNotBit;
+  const key = arg(1);
+  const old = keyspace.readString(key);
+  const index = Math.floor(offset / 8);
+  const before = bitAt(old, offset);
+  if (before !== bit || old === undefined || index >= old.length) {
+    const mask = 0x80 >> (offset % 8);
+    const byte = bit === 1 ? byteAt(old, index) | mask : byteAt(old, index) & ~mask;
+    setStringRange(keyspace, key, { offset: index, bytes: String.fromCharCode(byte) });
+  }
+  return before === 1 ? one : zero;
+}
+
+function bitcount({ keyspace, arg, argCount, word, integer }: Call): Reply {
+  const value = keyspace.readString(arg(1));
+  // As Redis: where there is no string, the rest is not looked at.
+  if (value === undefined) return zero;
+  if (argCount === 2) return countBits(viewOf(value), 0, value.length);
+  if (argCount !== 4 && argCount !== 5) throw syntaxError;
+  const start = integer(2);
+  const end = integer(3);
+  // Said before the unit is read, as in Redis.
+  if (start < 0 && end < 0 && start > end) return zero;
+  const range = rangeOf({ start, end, unitBits: argCount === 5 ? unitBitsOf(word(4)) : 8, length: value.length });
+  if (range === undefined) return zero;
+  const view = viewOf(value);
+  const firstByte = Math.floor(range.start / 8);
+  const lastByte = Math.floor(range.end / 8);
+  const before = (view[firstByte] as number) & ~(0xff >>> (range.start % 8));
+  const behind = (view[lastByte] as number) & (0x7f >>> (range.end % 8));
+  return countBits(view, firstByte, lastByte + 1) - countBits(Uint8Array.of(before, behind), 0, 2);
+}
+
+function bitpos(call: Call): Reply {
+  const { keyspace, arg, argCount, word } = call;
+  const bit = call.integer(2);
+  if (bit !== 0 && bit !== 1) throw bitToFindNotBit;
+  const value = keyspace.readString(arg(1));
+  if (value === undefined) return bit === 1 ? -1 : 0;
+  if (argCount > 6) throw syntaxError;
+  const start = argCount > 3 ? call.integer(3) : 0;
+  const unitBits = argCount > 5 ? unitBitsOf(word(5)) : 8;
+  const hasEnd = argCount > 4;
+  const end = hasEnd ? call.integer(4) : -1;
+  const range = rangeOf({ start, end, unitBits, length: value.length });
+  if (range === undefined) return -1;
+  const found = findBit(viewOf(value), bit, range);
+  // Behind the end of the string all bits are clear; behind the end that was asked for nothing is looked at.
+  return found === -1 && bit === 0 && !hasEnd ? value.length * 8 : found;
+}
+
+function unitBitsOf(word: string): number {
+  if (word === "BYTE") return 8;
+  if (word === "BIT") return 1;
+  throw syntaxError;
+}
+
+/** The bits between two places, both included, that count from the end when negative; undefined if there are none. */
+function rangeOf(given: {
+  start: number | bigint;
+  end: number | bigint;
+  unitBits: number;
+  length: number;
+}): { start: number; end: number } | undefined {
+  const { unitBits } = given;
+  const total = (given.length * 8) / unitBits;
+  const start = Math.max(0, fromBeginning(given.start, total));
+  const end = Math.min(total - 1, Math.max(0, fromBeginning(given.end, total)));
+  return start > end ? undefined : { start: start * unitBits, end: end * unitBits + unitBits - 1 };
+}
+
+function fromBeginning(place: number | bigint, total: number): number {
+  return place < 0 ? total + Number(place) : Number(place);
+}

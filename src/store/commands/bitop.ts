@@ -1,0 +1,147 @@
+/**
+ * BITOP: strings combined bit by bit. A shorter string, and an absent one,
+ * counts as followed by zeros. DIFF, DIFF1, ANDOR and ONE are of Redis 8.2.
+ *
+ * A key named many times is combined as often as that can matter, so the work
+ * is bounded by what the database holds, however long the command is.
+ */
+import type { Call } from "../command.ts";
+import { bitopNeedsOneKey, bitopNeedsTwoKeys, syntaxError } from "../errors.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { putString } from "../mutations/string.ts";
+import { type Reply, zero } from "../reply.ts";
+import { and, andNot, type Combine, invert, or, xor } from "../structures/bits.ts";
+import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
+import { type StringValue, stringFromBuffer, viewOf } from "../values/string.ts";
+
+type Sources = readonly (StringValue | undefined)[];
+
+interface Operation {
+  readonly name: string;
+  readonly keyCountMin: number;
+  readonly keyCountMax: number;
+  /** Fills `result`, which has the length of the longest source and holds zeros. */
+  readonly run: (result: Buffer, sources: Sources) => void;
+}
+
+const MANY = Number.POSITIVE_INFINITY;
+
+const operations: readonly Operation[] = [
+  {
+    name: "AND",
+    keyCountMin: 1,
+    keyCountMax: MANY,
+    run: (result, sources) => fold(result, differentOnes(sources), and),
+  },
+  { name: "OR", keyCountMin: 1, keyCountMax: MANY, run: (result, sources) => fold(result, differentOnes(sources), or) },
+  { name: "XOR", keyCountMin: 1, keyCountMax: MANY, run: (result, sources) => fold(result, oddOnes(sources), xor) },
+  {
+    name: "NOT",
+    keyCountMin: 1,
+    keyCountMax: 1,
+    run: (result, sources) => {
+      fold(result, sources, or);
+      invert(result);
+    },
+  },
+  {
+    // What the first has and no other one.
+    name: "DIFF",
+    keyCountMin: 2,
+    keyCountMax: MANY,
+    run: (result, [first, ...others]) => {
+      fold(result, [first], or);
+      for (const other of differentOnes(others)) if (other !== undefined) andNot(result, viewOf(other));
+    },
+  },
+  {
+    // What any other one has and the first has not.
+    name: "DIFF1",
+    keyCountMin: 2,
+    keyCountMax: MANY,
+    run: (result, [first, ...others]) => {
+      fold(result, differentOnes(others), or);
+      if (first !== undefined) andNot(result, viewOf(first));
+    },
+  },
+  {
+    // What the first has and any other one.
+    name: "ANDOR",
+    keyCountMin: 2,
+    keyCountMax: MANY,
+    run: (result, [first, ...others]) => {
+      fold(result, differentOnes(others), or);
+      if (first === undefined) result.fill(0);
+      else and(result, viewOf(first));
+    },
+  },
+  {
+    // What exactly one has.
+    name: "ONE",
+    keyCountMin: 1,
+    keyCountMax: MANY,
+    run: (result, sources) => {
+      const several = Buffer.alloc(result.length);
+      for (const source of atMostTwice(sources)) {
+        if (source === undefined) continue;
+        const view = viewOf(source);
+        const both = Buffer.from(view);
+        and(both, result.subarray(0, view.length));
+        or(several, both);
+        or(result, view);
+      }
+      andNot(result, several);
+    },
+  },
+];
+
+const operationByName = new Map(operations.map((operation) => [operation.name, operation]));
+
+export function bitop({ keyspace, arg, word, argCount }: Call): Reply {
+  const operation = operationByName.get(word(1));
+  if (operation === undefined) throw syntaxError;
+  const keyCount = argCount - 3;
+  if (keyCount > operation.keyCountMax) throw bitopNeedsOneKey;
+  if (keyCount < operation.keyCountMin) throw bitopNeedsTwoKeys(operation.name);
+  const sources = Array.from({ length: keyCount }, (_, index) => keyspace.readString(arg(3 + index)));
+  const target = arg(2);
+  const length = sources.reduce((longest, source) => Math.max(longest, source?.length ?? 0), 0);
+  if (length === 0) {
+    if (keyspace.has(target)) removeKey(keyspace, target);
+    return zero;
+  }
+  const result = Buffer.from(new ArrayBuffer(length));
+  operation.run(result, sources);
+  putString(keyspace, target, length < LARGE_BYTES_MIN ? stringFromBuffer(result) : LargeString.owning(result));
+  return length;
+}
+
+/** The first source, then each other one combined with it. An absent one is all zeros. */
+function fold(result: Buffer, sources: Sources, combine: Combine): void {
+  const [first, ...others] = sources;
+  if (first !== undefined) result.set(viewOf(first));
+  for (const other of others) combine(result, other === undefined ? NO_BYTES : viewOf(other));
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function differentOnes(sources: Sources): Sources {
+  return [...new Set(sources)];
+}
+
+/** Those that come an odd number of times: any two of the same cancel each other. */
+function oddOnes(sources: Sources): Sources {
+  const odd = new Set<StringValue | undefined>();
+  for (const source of sources) if (!odd.delete(source)) odd.add(source);
+  return [...odd];
+}
+
+/** Each source as often as it comes, but at most twice: then none of its bits is in one alone. */
+function atMostTwice(sources: Sources): Sources {
+  const counts = new Map<StringValue | undefined, number>();
+  return sources.filter((source) => {
+    const count = (counts.get(source) ?? 0) + 1;
+    counts.set(source, count);
+    return count <= 2;
+  });
+}

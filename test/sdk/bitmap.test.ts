@@ -1,0 +1,78 @@
+/** Every bitmap method of `@upstash/redis` against the real program. */
+import assert from "node:assert/strict";
+import { testMethods } from "./client.ts";
+
+testMethods("Bitmap", [
+  [
+    "setbit and getbit",
+    "change and read one bit",
+    async (redis) => {
+      assert.equal(await redis.setbit("key", 7, 1), 0);
+      assert.equal(await redis.setbit("key", 7, 0), 1);
+      assert.equal(await redis.getbit("key", 7), 0);
+      assert.equal(await redis.getbit("key", 1_000), 0);
+    },
+  ],
+  [
+    "bitcount",
+    "counts all, or a range of bytes",
+    async (redis) => {
+      await redis.set("key", "foobar");
+      assert.equal(await redis.bitcount("key", 0, -1), 26);
+      assert.equal(await redis.bitcount("key", 1, 1), 6);
+    },
+  ],
+  [
+    "bitpos",
+    "finds the first bit",
+    async (redis) => {
+      await redis.setbit("key", 12, 1);
+      assert.equal(await redis.bitpos("key", 1), 12);
+      assert.equal(await redis.bitpos("key", 0, 1), 8);
+      assert.equal(await redis.bitpos("key", 1, 0, 0), -1);
+    },
+  ],
+  [
+    "bitop",
+    "combines strings, also as of Redis 8.2",
+    async (redis) => {
+      await redis.set("a", "abcdef");
+      await redis.set("b", "foobar");
+      assert.equal(await redis.bitop("and", "d", "a", "b"), 6);
+      assert.equal(await redis.get("d"), "`bc`ab");
+      assert.equal(await redis.bitop("or", "d", "a", "b"), 6);
+      assert.equal(await redis.get("d"), "goofev");
+      assert.equal(await redis.bitop("xor", "d", "a", "b"), 6);
+      assert.equal(await redis.bitcount("d", 0, -1), 13);
+      assert.equal(await redis.bitop("not", "d", "a"), 6);
+      assert.equal(await redis.bitcount("d", 0, -1), 27);
+      assert.equal(await redis.bitop("diff", "d", "a", "b"), 6);
+      assert.equal(await redis.bitcount("d", 0, -1), 4);
+      assert.equal(await redis.bitop("diff1", "d", "a", "b"), 6);
+      assert.equal(await redis.bitcount("d", 0, -1), 9);
+      assert.equal(await redis.bitop("andor", "d", "a", "b"), 6);
+      assert.equal(await redis.get("d"), "`bc`ab");
+      assert.equal(await redis.bitop("one", "d", "a", "b"), 6);
+      assert.equal(await redis.bitcount("d", 0, -1), 13);
+    },
+  ],
+  [
+    "bitfield",
+    "chains operations",
+    async (redis) => {
+      // Its chain works in a pipeline alone: the client's automatic pipelining does not hand it on.
+      const [replies] = await redis
+        .pipeline()
+        .bitfield("key")
+        .set("u8", 0, 250)
+        .get("u8", "#0")
+        .overflow("SAT")
+        .incrby("u8", 0, 10)
+        .overflow("FAIL")
+        .incrby("u8", 0, 10)
+        .exec()
+        .exec();
+      assert.deepEqual(replies, [0, 250, 255, null]);
+    },
+  ],
+]);
