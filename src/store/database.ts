@@ -161,6 +161,12 @@ export class Database {
     return counts;
   }
 
+  /** Lets all counters start anew. */
+  resetCounts(): void {
+    this.#counts.length = 0;
+    this.keyspace.resetCounts();
+  }
+
   // keeps (1)
   #begin(): void {
     this.keyspace.nowMs = this.context.clock.nowMs();

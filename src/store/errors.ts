@@ -130,6 +130,16 @@ export function notBetween(least: string, most: string): CommandError {
   return new CommandError(`ERR value is out of range, value must between ${least} and ${most}`);
 }
 
+export function unknownParameter(name: string): CommandError {
+  return new CommandError(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`);
+}
+
+export function immutableParameter(name: string): CommandError {
+  return new CommandError(
+    `ERR CONFIG SET failed (possibly related to argument '${name}') - can't set immutable config`,
+  );
+}
+
 export function unsupportedOption(option: string): CommandError {
   return new CommandError(`ERR Unsupported option ${option}`);
 }

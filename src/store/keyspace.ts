@@ -151,6 +151,13 @@ export class Keyspace {
     this.entries.setStampAt(this.entries.find(key), Math.max(0, secondsOf(this.nowMs) - seconds));
   }
 
+  resetCounts(): void {
+    this.expiredCount = 0;
+    this.expiredFieldCount = 0;
+    this.hitCount = 0;
+    this.missCount = 0;
+  }
+
   /** Where the key is, or -1: (2). */
   #slotOf(key: Bytes): number {
     const slot = this.entries.find(key);

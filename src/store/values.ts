@@ -2,7 +2,7 @@
  * The types a key can hold, one row each: what TYPE and OBJECT ENCODING say,
  * how a value is copied, and the records that rebuild it in a snapshot.
  */
-import type { Bytes } from "../kernel/bytes.ts";
+import { type Bytes, memoryBytesOf } from "../kernel/bytes.ts";
 import type { FrameWriter } from "./frame.ts";
 import { describeHash } from "./mutations/hash.ts";
 import { describeSet } from "./mutations/set.ts";
@@ -77,6 +77,11 @@ const sortedSetType: ValueType<SortedSetValue> = {
 export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, setType, sortedSetType];
 
 const typeByName = new Map(valueTypes.map((type) => [type.name, type]));
+
+/** About how much memory a value takes, in bytes. */
+export function valueBytesOf(value: Value): number {
+  return typeof value === "string" ? memoryBytesOf(value) : value.memoryBytes;
+}
 
 /** The row of a value. */
 export function typeOf(value: Value): ValueType {

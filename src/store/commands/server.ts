@@ -1,13 +1,16 @@
-/** Commands on a database as a whole. INFO is in `info.ts`, COMMAND in `command-info.ts`. */
+/** Commands on a database as a whole. The containers and INFO have files of their own. */
 import { type Call, family, noKeys } from "../command.ts";
 import { syntaxError } from "../errors.ts";
 import { clearKeyspace } from "../mutations/generic.ts";
 import { ok, type Reply } from "../reply.ts";
 import { commandRow } from "./command-info.ts";
+import { configRow } from "./config.ts";
 import { infoRow } from "./info.ts";
+import { memoryRow } from "./memory.ts";
 
 export const serverCommands = family("server", [
   commandRow,
+  configRow,
   {
     name: "DBSIZE",
     summary: "How many keys there are",
@@ -36,6 +39,7 @@ export const serverCommands = family("server", [
     run: flush,
   },
   infoRow,
+  memoryRow,
   {
     name: "TIME",
     summary: "The time of the server in seconds and microseconds",

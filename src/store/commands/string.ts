@@ -15,14 +15,11 @@ import { appendString, putString, setStringRange } from "../mutations/string.ts"
 import { integer, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
-import { bulkOf, isString, type StringValue, stringFrom } from "../values/string.ts";
+import { bulkOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from "../values/string.ts";
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
 import { getEx, getSet, psetEx, set, setEx, setNx } from "./string-set.ts";
-
-/** Redis' proto-max-bulk-len: 512 MB. */
-const STRING_BYTES_MAX = 512 * 1024 * 1024;
 
 export const stringCommands = family("string", [
   {

@@ -104,3 +104,24 @@ test("a copy shares nothing with its original", () => {
   assert.equal(hash.get("f"), "v");
   assert.equal(hash.expiryOf("f"), 10);
 });
+
+test("its memory is that of what it holds, whatever it held before", () => {
+  for (const count of [10, 300]) {
+    const fresh = new HashValue(SEED);
+    const used = new HashValue(SEED);
+    for (let i = 0; i < count; i += 1) {
+      fresh.set(`f${i}`, "value");
+      used.set(`f${i}`, "a value that is longer");
+    }
+    fresh.set("more", "value");
+    fresh.delete("more");
+    assert.ok(used.memoryBytes > fresh.memoryBytes);
+    for (let i = 0; i < count; i += 1) used.set(`f${i}`, "value");
+    used.set("more", "value");
+    used.setExpiry("more", 5);
+    used.delete("more");
+    assert.equal(used.memoryBytes, fresh.memoryBytes);
+    for (let i = 0; i < count; i += 1) used.delete(`f${i}`);
+    assert.ok(used.memoryBytes < 1_500);
+  }
+});

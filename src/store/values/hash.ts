@@ -9,16 +9,20 @@
  * (2) For each of them `#due` holds an entry with its moment, possibly among
  *     stale entries; `#due` is at most twice as long as `#expiries`, plus a few.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
 import { DueQueue } from "../structures/due-queue.ts";
 
 /** Fields that are searched from the front rather than hashed. */
 const COMPACT_FIELDS_MAX = 128;
 /** Redis' hash-max-listpack-value. */
-const COMPACT_BYTES_MAX = 64;
+export const COMPACT_BYTES_MAX = 64;
 /** Redis' hash-max-listpack-entries: what OBJECT ENCODING tells by. */
-const LISTPACK_FIELDS_MAX = 512;
+export const LISTPACK_FIELDS_MAX = 512;
+/** The object and its empty array, roughly. */
+const FIXED_BYTES = 120;
+/** An entry of the queue: two pointers, and a number of its own. */
+const DUE_BYTES = 28;
 /** Stale entries that are not worth a rebuild. */
 const DUE_SLACK = 16;
 
@@ -29,6 +33,8 @@ export class HashValue {
   #table: Dictionary<Bytes> | undefined;
   #expiries: Dictionary<number> | undefined;
   #due: DueQueue | undefined;
+  /** Of all values, and of the fields too while they lie in the flat array. */
+  #contentBytes = 0;
   /** True once it was beyond the bounds of Redis' listpack. */
   #wasLarge = false;
 
@@ -38,6 +44,14 @@ export class HashValue {
 
   get size(): number {
     return this.#table !== undefined ? this.#table.size : this.#compact.length / 2;
+  }
+
+  /** What it takes in memory, roughly, in bytes. */
+  get memoryBytes(): number {
+    const own = this.#table === undefined ? 16 * this.size : this.#table.memoryBytes;
+    const expiring =
+      this.#expiries === undefined ? 0 : this.#expiries.memoryBytes + (this.#due?.length ?? 0) * DUE_BYTES;
+    return FIXED_BYTES + own + this.#contentBytes + expiring;
   }
 
   /** Entries that its tables have looked at or moved so far. Only ever grows; complexity tests read it. */
@@ -66,15 +80,28 @@ export class HashValue {
   set(field: Bytes, value: Bytes): boolean {
     const isLong = field.length > COMPACT_BYTES_MAX || value.length > COMPACT_BYTES_MAX;
     if (isLong) this.#wasLarge = true;
-    if (this.#table !== undefined) {
-      const isNew = this.#table.set(field, value);
-      if (this.#table.size > LISTPACK_FIELDS_MAX) this.#wasLarge = true;
-      return isNew;
+    this.#contentBytes += memoryBytesOf(value);
+    const table = this.#table;
+    if (table !== undefined) {
+      const slot = table.find(field);
+      if (slot >= 0) {
+        this.#contentBytes -= memoryBytesOf(table.valueAt(slot));
+        table.setValueAt(slot, value);
+        return false;
+      }
+      table.insert(field, value);
+      if (table.size > LISTPACK_FIELDS_MAX) this.#wasLarge = true;
+      return true;
     }
     const pairs = this.#compact;
     const index = this.#indexOf(field);
-    if (index >= 0) pairs[index + 1] = value;
-    else pairs.push(field, value);
+    if (index >= 0) {
+      this.#contentBytes -= memoryBytesOf(pairs[index + 1] as Bytes);
+      pairs[index + 1] = value;
+    } else {
+      this.#contentBytes += memoryBytesOf(field);
+      pairs.push(field, value);
+    }
     if (isLong || pairs.length > 2 * COMPACT_FIELDS_MAX) this.#enlarge();
     return index < 0;
   }
@@ -82,10 +109,19 @@ export class HashValue {
   /** True if the field was there. */
   delete(field: Bytes): boolean {
     this.clearExpiry(field); // keeps (1)
-    if (this.#table !== undefined) return this.#table.delete(field);
+    const table = this.#table;
+    if (table !== undefined) {
+      const slot = table.find(field);
+      if (slot < 0) return false;
+      this.#contentBytes -= memoryBytesOf(table.valueAt(slot));
+      table.removeAt(slot);
+      return true;
+    }
     const index = this.#indexOf(field);
-    if (index >= 0) this.#compact.splice(index, 2);
-    return index >= 0;
+    if (index < 0) return false;
+    const [, value = ""] = this.#compact.splice(index, 2);
+    this.#contentBytes -= memoryBytesOf(field) + memoryBytesOf(value);
+    return true;
   }
 
   /** The field at a place in 0 … size - 1, in no particular order. */
@@ -188,7 +224,10 @@ export class HashValue {
   #enlarge(): void {
     const pairs = this.#compact;
     const table = new Dictionary<Bytes>(this.#hashSeed);
-    for (let index = 0; index < pairs.length; index += 2) table.set(pairs[index] as Bytes, pairs[index + 1] as Bytes);
+    for (let index = 0; index < pairs.length; index += 2) {
+      table.set(pairs[index] as Bytes, pairs[index + 1] as Bytes);
+      this.#contentBytes -= memoryBytesOf(pairs[index] as Bytes);
+    }
     this.#table = table;
     this.#pairs = undefined;
   }

@@ -19,7 +19,7 @@ import { Dictionary } from "../structures/dictionary.ts";
 import { parseInteger } from "../structures/number-text.ts";
 
 /** Redis' set-max-intset-entries. */
-const INTSET_COUNT_MAX = 512;
+export const INTSET_COUNT_MAX = 512;
 /** Members that are searched from the front rather than hashed. */
 const PLAIN_COUNT_MAX = 64;
 /** The object and its empty array, roughly. */

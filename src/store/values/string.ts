@@ -5,6 +5,9 @@
 import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
 import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
 
+/** Redis' proto-max-bulk-len: 512 MB. */
+export const STRING_BYTES_MAX = 512 * 1024 * 1024;
+
 export type StringValue = Bytes | LargeString;
 
 export function isString(value: unknown): value is StringValue {

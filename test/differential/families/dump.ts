@@ -36,7 +36,7 @@ function randomValue(draw: Draw): Dumped {
   }
 }
 
-const DRAWN_KINDS = 2;
+const DRAWN_KINDS = 3;
 
 function payload(draw: Draw): Bytes {
   const bytes = writePayload(randomValue(draw));

@@ -1,6 +1,6 @@
 /** How the commands on a database as a whole look. */
 import { commands } from "../../../src/store/commands.ts";
-import { asMultiset, type Comparison, isList, isSame } from "../compare.ts";
+import { asMultiset, asPairs, type Comparison, isList, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import type { RawReply } from "../redis-process.ts";
@@ -9,7 +9,18 @@ import type { RawReply } from "../redis-process.ts";
 const NAMES: readonly string[] = [
   ...commands
     .filter(({ family }) =>
-      ["string", "bitmap", "hash", "set", "sorted-set", "generic", "server", "connection", "pubsub", "hyperloglog"].includes(family),
+      [
+        "string",
+        "bitmap",
+        "hash",
+        "set",
+        "sorted-set",
+        "generic",
+        "server",
+        "connection",
+        "pubsub",
+        "hyperloglog",
+      ].includes(family),
     )
     .map(({ name }) => name.toLowerCase()),
   "object|encoding",
@@ -55,6 +66,20 @@ const asCommand: Comparison = (exchange) => {
   return typeof ours === "number" ? typeof theirs === "number" : isSame(ours, theirs);
 };
 
+/** What the server is set up with, where both are set up the same, and names that nobody knows. */
+const PARAMETERS: readonly string[] = [
+  ...["hash-max-*", "HASH-MAX-LISTPACK-VALUE", "hll-sparse-max-bytes", "maxmemory", "maxmemory-policy"],
+  ...["proto-max-bulk-len", "set-max-intset-entries", "what", "hash-max-zip*"],
+];
+
+/** Our own words of help; everything else is the same. */
+const asConfig: Comparison = ({ command, ours, theirs }) =>
+  (command[1] ?? "").toUpperCase() === "HELP" && isList(ours) ? isList(theirs) : asPairs({ command, ours, theirs });
+
+/** How many bytes it takes is up to each server. */
+const asUsage: Comparison = ({ ours, theirs }) =>
+  (typeof ours === "number" && typeof theirs === "number") || (isList(ours) && isList(theirs)) || isSame(ours, theirs);
+
 const asText: Comparison = ({ ours, theirs }) =>
   typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
 
@@ -69,7 +94,12 @@ export const serverFamily: Family = {
     (draw) => ["COMMAND", "LIST", "FILTERBY", draw.pick(["ACLCAT", "PATTERN", "MODULE", "what"]), name(draw)],
     (draw) => ["COMMAND", draw.pick(["COUNT", "HELP", "LIST", "what"])],
     (draw) => ["COMMAND", "DOCS", name(draw)],
+    (draw) => ["CONFIG", "GET", ...draw.list(2, () => draw.oddCase(draw.pick(PARAMETERS)))],
+    (draw) => ["CONFIG", "SET", draw.pick(["what", "databases"]), "1", ...draw.options([() => ["what", "1"]], 1)],
+    (draw) => ["CONFIG", draw.pick(["HELP", "RESETSTAT", "what"])],
     () => ["DBSIZE"],
+    (draw) => ["MEMORY", "USAGE", draw.key(), ...draw.options([() => ["SAMPLES", draw.count()], () => ["what"]], 2)],
+    (draw) => ["MEMORY", draw.pick(["HELP", "what"])],
     (draw) => ["FLUSHALL", ...draw.options([() => ["ASYNC"], () => ["SYNC"]], 2)],
     (draw) => ["FLUSHDB", ...draw.options([() => ["ASYNC"], () => ["SYNC"]], 2)],
     (draw) => ["INFO", ...draw.list(2, () => draw.pick(["server", "KEYSPACE", "what", "all"]))],
@@ -79,7 +109,9 @@ export const serverFamily: Family = {
   ],
   comparisons: new Map<string, Comparison>([
     ["COMMAND", asCommand],
+    ["CONFIG", asConfig],
     ["INFO", asText],
+    ["MEMORY", asUsage],
     ["TIME", asTime],
   ]),
 };
