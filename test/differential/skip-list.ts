@@ -120,6 +120,10 @@ export const skipList: readonly Skipped[] = [
     reason: "Redis adds what it can before it meets the damage; we add nothing where a command is refused",
   },
   {
+    what: "RESTORE of scores of -0",
+    reason: "a large sorted set that was small while it was restored keeps 0 instead; the two compare equal",
+  },
+  {
     what: "bytes of DUMP, and damaged payloads of RESTORE behind a right checksum",
     reason:
       "each server chooses the encoding, so dumps are compared as values; Redis trusts a right checksum and may crash, we are fuzzed beside the format",

@@ -31,12 +31,20 @@ function randomValue(draw: Draw): Dumped {
       const fields = distinct(draw);
       return { kind: "hash", fields, values: fields.map(() => draw.value()) };
     }
-    default:
+    case 2:
       return { kind: "set", members: distinct(draw) };
+    default: {
+      const members = distinct(draw);
+      return { kind: "sorted set", members, scores: members.map(() => Number(score(draw))) };
+    }
   }
 }
 
-const DRAWN_KINDS = 3;
+const DRAWN_KINDS = 4;
+
+function score(draw: Draw): Bytes {
+  return draw.pick(["0", "1", "-1.5", "3.1415926535897931", "1e300", "5e-324", "9007199254740993", "0.1"]);
+}
 
 function payload(draw: Draw): Bytes {
   const bytes = writePayload(randomValue(draw));
@@ -107,6 +115,17 @@ export const dumpFamily: Family = {
     (draw) => ["APPEND", draw.key(), draw.value()],
     (draw) => ["HSET", draw.key(), ...distinct(draw).flatMap((field) => [field, draw.text()])],
     (draw) => ["HSET", draw.key(), ...distinct(draw).flatMap((field) => [field, draw.text()])],
+    (draw) => ["SADD", draw.key(), ...distinct(draw)],
+    (draw) => ["ZADD", draw.key(), ...distinct(draw).flatMap((member) => [score(draw), member])],
+    (draw) => [
+      "ZADD",
+      draw.key(),
+      "inf",
+      "endless",
+      "-inf",
+      "bottomless",
+      ...distinct(draw).flatMap((member) => ["1", member]),
+    ],
     (draw) => ["OBJECT", "ENCODING", draw.key()],
     (draw) => ["DEL", ...draw.keys()],
   ],
