@@ -44,7 +44,10 @@ export function removeRanks(keyspace: Keyspace, key: Bytes, range: RankRange): v
 
 /** Puts a whole sorted set, which is not empty, at a key, in place of what was there and of its expiry. */
 export function storeSortedSet(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
-  const record = keyspace.record(STORE_SORTED_SET).bytes(key).number(sortedSet.isListpack ? 0 : 1);
+  const record = keyspace
+    .record(STORE_SORTED_SET)
+    .bytes(key)
+    .number(sortedSet.isListpack ? 0 : 1);
   record.number(sortedSet.size);
   writePairs(record, sortedSet, { from: 0, count: sortedSet.size });
   applyStore(keyspace, key, sortedSet);
