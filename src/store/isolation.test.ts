@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bitmapFamily } from "../../test/differential/families/bitmap.ts";
 import { genericFamily } from "../../test/differential/families/generic.ts";
 import { hashFamily } from "../../test/differential/families/hash.ts";
 import { setFamily } from "../../test/differential/families/set.ts";
@@ -31,9 +32,11 @@ function run(database: Database, command: Command): Reply {
 }
 
 const family = {
-  name: "string, hash, set and generic",
-  commands: [stringFamily, hashFamily, setFamily, genericFamily].flatMap(({ commands }) => commands),
-  extensions: [stringFamily, hashFamily, setFamily, genericFamily].flatMap(({ extensions }) => extensions ?? []),
+  name: "string, bitmap, hash, set and generic",
+  commands: [stringFamily, bitmapFamily, hashFamily, setFamily, genericFamily].flatMap(({ commands }) => commands),
+  extensions: [stringFamily, bitmapFamily, hashFamily, setFamily, genericFamily].flatMap(
+    ({ extensions }) => extensions ?? [],
+  ),
 };
 
 test("A-06: two programs side by side on the same keys get the replies of two programs alone", () => {
