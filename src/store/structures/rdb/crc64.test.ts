@@ -14,3 +14,10 @@ test("the checksum of nothing is zero", () => {
   writeCrc64(Buffer.from("123456789"), 0, { buffer, offset: 0 });
   assert.equal(buffer.readBigUInt64LE(0), 0n);
 });
+
+test("whole steps of eight bytes and what is left over give one checksum", () => {
+  const buffer = Buffer.alloc(CRC64_BYTES);
+  const bytes = Buffer.from("This is a test of the emergency broadcast system.");
+  writeCrc64(bytes, bytes.length, { buffer, offset: 0 });
+  assert.equal(buffer.readBigUInt64LE(0), 0x42153dc5db99540fn);
+});
