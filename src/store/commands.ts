@@ -4,6 +4,7 @@ import type { Command } from "./command.ts";
 import { bitmapCommands } from "./commands/bitmap.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
+import { geoCommands } from "./commands/geo.ts";
 import { hashCommands } from "./commands/hash.ts";
 import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   ...hashCommands,
   ...setCommands,
   ...sortedSetCommands,
+  ...geoCommands,
   ...hyperLogLogCommands,
   ...serverCommands,
   ...pubsubCommands,

@@ -111,6 +111,33 @@ export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`);
 }
 
+export const unknownUnit = new CommandError("ERR unsupported unit provided. please use M, KM, FT, MI");
+export const negativeRadius = new CommandError("ERR radius cannot be negative");
+export const negativeSide = new CommandError("ERR height or width cannot be negative");
+export const memberNotDecodable = new CommandError("ERR could not decode requested zset member");
+export const geoCountNotPositive = new CommandError("ERR COUNT must be > 0");
+export const anyNeedsCount = new CommandError("ERR the ANY argument requires COUNT argument");
+
+export function invalidPlace(longitude: string, latitude: string): CommandError {
+  return new CommandError(`ERR invalid longitude,latitude pair ${longitude},${latitude}`);
+}
+
+export function needNumeric(what: "radius" | "width" | "height"): CommandError {
+  return new CommandError(`ERR need numeric ${what}`);
+}
+
+export function storeWithOptions(what: string): CommandError {
+  return new CommandError(`ERR ${what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options`);
+}
+
+export function oneCenter(name: string): CommandError {
+  return new CommandError(`ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for ${name}`);
+}
+
+export function oneShape(name: string): CommandError {
+  return new CommandError(`ERR exactly one of BYRADIUS and BYBOX can be specified for ${name}`);
+}
+
 export function noInputKeys(name: string): CommandError {
   return new CommandError(`ERR at least 1 input key is needed for '${name}' command`);
 }

@@ -2,6 +2,7 @@
 import { bitmapFamily } from "./families/bitmap.ts";
 import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
+import { geoFamily } from "./families/geo.ts";
 import { hashFamily } from "./families/hash.ts";
 import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { serverFamily } from "./families/server.ts";
@@ -17,6 +18,7 @@ export const families: readonly Family[] = [
   setFamily,
   sortedSetFamily,
   sortedSetLexFamily,
+  geoFamily,
   genericFamily,
   dumpFamily,
   hyperLogLogFamily,

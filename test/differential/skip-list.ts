@@ -102,6 +102,11 @@ export const skipList: readonly Skipped[] = [
     reason: "the service takes it and Redis does not; a table beside the command",
   },
   {
+    what: "last digits of distances, and STOREDIST",
+    reason:
+      "they depend on the sine and arc sine of a mathematical library; distances are compared to a ten thousandth of the unit, and stored ones by random programs for what they journal",
+  },
+  {
     what: "ranges of bytes among members of different scores",
     reason:
       "Redis calls the answer unspecified, and beyond 128 members it depends on chance; they are compared where all scores are equal",

@@ -39,7 +39,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
-    run: (call) => zadd(call, PLAIN),
+    run: (call) => zadd(call, PLAIN_ADD),
   },
   {
     name: "ZCARD",
@@ -152,7 +152,7 @@ function scoreReply(score: number | undefined): Reply {
   return score === undefined ? nil : double(score);
 }
 
-interface AddOptions {
+export interface AddOptions {
   readonly onlyNew: boolean;
   readonly onlyOld: boolean;
   readonly onlyGreater: boolean;
@@ -162,7 +162,8 @@ interface AddOptions {
   readonly isIncrement: boolean;
 }
 
-const PLAIN: AddOptions = {
+/** As ZADD without options. */
+export const PLAIN_ADD: AddOptions = {
   onlyNew: false,
   onlyOld: false,
   onlyGreater: false,
@@ -171,7 +172,7 @@ const PLAIN: AddOptions = {
   isIncrement: false,
 };
 
-const INCREMENT: AddOptions = { ...PLAIN, isIncrement: true };
+const INCREMENT: AddOptions = { ...PLAIN_ADD, isIncrement: true };
 
 const ADD_OPTIONS: ReadonlyMap<string, keyof AddOptions> = new Map([
   ["NX", "onlyNew"],
@@ -199,28 +200,33 @@ function zadd(call: Call, always: AddOptions): Reply {
 
 /** Adds the pairs of score and member from the word at `index` on. */
 function addScores(call: Call, index: number, options: AddOptions): Reply {
-  const { keyspace, arg, argCount } = call;
+  const { arg, argCount } = call;
   const { onlyNew, onlyOld, onlyGreater, onlyLess, isIncrement } = options;
   if (argCount === index || (argCount - index) % 2 !== 0) throw syntaxError;
   if (onlyNew && onlyOld) throw xxAndNx;
   if ((onlyGreater && onlyNew) || (onlyLess && onlyNew) || (onlyGreater && onlyLess)) throw gtLtNx;
   if (isIncrement && argCount - index > 2) throw incrWithSeveral;
-  const scores: number[] = [];
+  const pairs: Scored[] = [];
   for (let i = index; i < argCount; i += 2) {
     const score = parseFloat64(arg(i));
     if (score === undefined) throw notFloat;
-    scores.push(score);
+    pairs.push({ member: arg(i + 1), score });
   }
+  return addPairs(call, pairs, options);
+}
+
+/** Gives members their scores as far as the options let it; answers what ZADD does. At most one pair is an increment. */
+export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], options: AddOptions): Reply {
+  const { onlyNew, onlyOld, onlyGreater, onlyLess, isIncrement } = options;
   const key = arg(1);
   const sortedSet = keyspace.readSortedSet(key);
 
   // What is decided for a member holds for its next mention, before anything is changed.
-  const decided = scores.length > 1 ? new Map<Bytes, number>() : undefined;
+  const decided = pairs.length > 1 ? new Map<Bytes, number>() : undefined;
   const changes: Scored[] = [];
   let newCount = 0;
   let result: number | undefined;
-  for (const [place, given] of scores.entries()) {
-    const member = arg(index + 2 * place + 1);
+  for (const { member, score: given } of pairs) {
     const old = decided?.get(member) ?? sortedSet?.get(member);
     let score = given;
     if (old === undefined) {

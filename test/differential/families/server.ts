@@ -15,6 +15,7 @@ const NAMES: readonly string[] = [
         "hash",
         "set",
         "sorted-set",
+        "geo",
         "generic",
         "server",
         "connection",

@@ -1,0 +1,319 @@
+/**
+ * Searches around a place: GEOSEARCH and the older GEORADIUS, which are one
+ * search with different words before it. A search looks at up to nine ranges of
+ * scores, measures every member in them, and stops early only with ANY.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
+import {
+  anyNeedsCount,
+  type CommandError,
+  geoCountNotPositive,
+  memberNotDecodable,
+  needNumeric,
+  negativeRadius,
+  negativeSide,
+  oneCenter,
+  oneShape,
+  storeWithOptions,
+  syntaxError,
+} from "../errors.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { storeSortedSet } from "../mutations/sorted-set.ts";
+import { emptyArray, type Reply } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { distanceWithin, type Place, placeOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
+import { INTEGER_MIN, parseFloat64 } from "../structures/number-text.ts";
+import { SortedSetValue } from "../values/sorted-set.ts";
+import { distanceText, placeReply, readPlace, readUnit } from "./geo-words.ts";
+
+/** What an element of a reply takes beside its member at most, in bytes. */
+const DETAIL_BYTES = 100;
+
+type Outline =
+  | { readonly kind: "circle"; readonly radius: number }
+  | { readonly kind: "box"; readonly width: number; readonly height: number };
+
+interface Found {
+  readonly member: Bytes;
+  readonly score: number;
+  readonly place: Place;
+  /** Metres. */
+  readonly distance: number;
+}
+
+/** How a command's words differ from those of the others. */
+interface Form {
+  readonly sourceAt: number;
+  /** Where the options begin. */
+  readonly optionsAt: number;
+  /** Where the centre stands; undefined where FROMMEMBER or FROMLONLAT says it. */
+  readonly center?: "place" | "member";
+  /** Whether STORE and STOREDIST are options with a key. */
+  readonly mayStore?: boolean;
+  /** The word that is the key to store at. */
+  readonly storeAt?: number;
+}
+
+interface Search {
+  readonly source: SortedSetValue | undefined;
+  /** Undefined only without a source. */
+  center: Place | undefined;
+  outline: Outline | undefined;
+  /** Metres of the unit that was asked for. */
+  unitMetres: number;
+  withDistance: boolean;
+  withHash: boolean;
+  withPlace: boolean;
+  isAny: boolean;
+  order: "none" | "nearest" | "farthest";
+  /** 0: all. */
+  count: number;
+  storeKey: Bytes | undefined;
+  storesDistance: boolean;
+}
+
+export const geoSearchRows: readonly Row[] = [
+  {
+    name: "GEORADIUS",
+    summary: "Members within a distance of a place, answered or stored",
+    arity: -6,
+    flags: ["write", "denyoom", "movablekeys"],
+    keys: firstKey,
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "place", mayStore: true }),
+  },
+  {
+    name: "GEORADIUSBYMEMBER",
+    summary: "Members within a distance of a member, answered or stored",
+    arity: -5,
+    flags: ["write", "denyoom", "movablekeys"],
+    keys: firstKey,
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 5, center: "member", mayStore: true }),
+  },
+  {
+    name: "GEORADIUSBYMEMBER_RO",
+    summary: "Members within a distance of a member",
+    arity: -5,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 5, center: "member" }),
+  },
+  {
+    name: "GEORADIUS_RO",
+    summary: "Members within a distance of a place",
+    arity: -6,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "place" }),
+  },
+  {
+    name: "GEOSEARCH",
+    summary: "Members within a circle or a box",
+    arity: -7,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 2 }),
+  },
+  {
+    name: "GEOSEARCHSTORE",
+    summary: "Stores the members within a circle or a box",
+    arity: -8,
+    flags: ["write", "denyoom"],
+    keys: firstTwoKeys,
+    run: (call) => search(call, { sourceAt: 2, optionsAt: 3, storeAt: 1 }),
+  },
+];
+
+function search(call: Call, form: Form): Reply {
+  const wish = readSearch(call, form);
+  const { source, center, outline, count, isAny, storeKey } = wish;
+  const found =
+    source === undefined || center === undefined || outline === undefined
+      ? []
+      : findWithin(source, { ...outline, center }, isAny ? count : 0);
+  // The nearest ones are meant when there is a count, except by ANY.
+  const order = wish.order === "none" && count > 0 && !isAny ? "nearest" : wish.order;
+  if (order === "nearest") found.sort((one, other) => one.distance - other.distance);
+  else if (order === "farthest") found.sort((one, other) => other.distance - one.distance);
+  if (count > 0 && count < found.length) found.length = count;
+  return storeKey === undefined ? answer(found, wish) : store(call, found, { ...wish, storeKey });
+}
+
+/** Reads the words of a search. Throws what Redis says, in its order. */
+function readSearch(call: Call, form: Form): Search {
+  const { keyspace, arg, argCount } = call;
+  const wish: Search = {
+    source: keyspace.readSortedSet(arg(form.sourceAt)),
+    center: undefined,
+    outline: undefined,
+    unitMetres: 1,
+    withDistance: false,
+    withHash: false,
+    withPlace: false,
+    isAny: false,
+    order: "none",
+    count: 0,
+    storeKey: form.storeAt === undefined ? undefined : arg(form.storeAt),
+    storesDistance: false,
+  };
+  if (form.center !== undefined && !(form.center === "member" && wish.source === undefined)) {
+    wish.center = form.center === "place" ? readPlace(call, 2) : placeOfMember(wish.source, arg(2));
+    readCircle(call, form.optionsAt - 2, wish);
+  }
+  const given = { center: "", outline: "" };
+  for (let at = form.optionsAt; at < argCount; ) at += readOption(call, at, { form, wish, given });
+
+  if (wish.storeKey !== undefined && (wish.withDistance || wish.withHash || wish.withPlace))
+    throw storeWithOptions(form.storeAt === undefined ? "STORE option in GEORADIUS" : "GEOSEARCHSTORE");
+  if (form.center === undefined && given.center === "") throw oneCenter(arg(0));
+  if (form.center === undefined && given.outline === "") throw oneShape(arg(0));
+  if (wish.isAny && wish.count === 0) throw anyNeedsCount;
+  return wish;
+}
+
+/** Reads one option into `wish` and answers how many words it takes. */
+function readOption(
+  call: Call,
+  at: number,
+  context: { form: Form; wish: Search; given: { center: string; outline: string } },
+): number {
+  const { arg, word, argCount } = call;
+  const { form, wish, given } = context;
+  const option = word(at);
+  const left = argCount - at - 1;
+  const isSearch = form.center === undefined;
+  switch (option) {
+    case "WITHDIST":
+      wish.withDistance = true;
+      return 1;
+    case "WITHHASH":
+      wish.withHash = true;
+      return 1;
+    case "WITHCOORD":
+      wish.withPlace = true;
+      return 1;
+    case "ANY":
+      wish.isAny = true;
+      return 1;
+    case "ASC":
+      wish.order = "nearest";
+      return 1;
+    case "DESC":
+      wish.order = "farthest";
+      return 1;
+    case "COUNT":
+      if (left < 1) throw syntaxError;
+      wish.count = call.count(at + 1);
+      if (wish.count <= 0) throw geoCountNotPositive;
+      return 2;
+    case "STORE":
+      if (form.mayStore !== true || left < 1) throw syntaxError;
+      wish.storeKey = arg(at + 1);
+      wish.storesDistance = false;
+      return 2;
+    case "STOREDIST":
+      if (form.storeAt === undefined && (form.mayStore !== true || left < 1)) throw syntaxError;
+      wish.storesDistance = true;
+      if (form.storeAt !== undefined) return 1;
+      wish.storeKey = arg(at + 1);
+      return 2;
+    case "FROMMEMBER":
+      if (!isSearch || left < 1 || given.center === "FROMLONLAT") throw syntaxError;
+      given.center = option;
+      if (wish.source !== undefined) wish.center = placeOfMember(wish.source, arg(at + 1));
+      return 2;
+    case "FROMLONLAT":
+      if (!isSearch || left < 2 || given.center === "FROMMEMBER") throw syntaxError;
+      given.center = option;
+      wish.center = readPlace(call, at + 1);
+      return 3;
+    case "BYRADIUS":
+      if (!isSearch || left < 2 || given.outline === "BYBOX") throw syntaxError;
+      given.outline = option;
+      readCircle(call, at + 1, wish);
+      return 3;
+    case "BYBOX":
+      if (!isSearch || left < 3 || given.outline === "BYRADIUS") throw syntaxError;
+      given.outline = option;
+      readBox(call, at + 1, wish);
+      return 4;
+    default:
+      throw syntaxError;
+  }
+}
+
+function placeOfMember(source: SortedSetValue | undefined, member: Bytes): Place {
+  const score = source?.get(member);
+  if (score === undefined) throw memberNotDecodable;
+  return placeOfScore(score);
+}
+
+function readCircle(call: Call, index: number, wish: Search): void {
+  const radius = readLength(call, index, needNumeric("radius"));
+  if (radius < 0) throw negativeRadius;
+  wish.unitMetres = readUnit(call, index + 1);
+  wish.outline = { kind: "circle", radius: radius * wish.unitMetres };
+}
+
+function readBox(call: Call, index: number, wish: Search): void {
+  const width = readLength(call, index, needNumeric("width"));
+  const height = readLength(call, index + 1, needNumeric("height"));
+  if (width < 0 || height < 0) throw negativeSide;
+  wish.unitMetres = readUnit(call, index + 2);
+  wish.outline = { kind: "box", width: width * wish.unitMetres, height: height * wish.unitMetres };
+}
+
+function readLength({ arg }: Call, index: number, refusal: CommandError): number {
+  const length = parseFloat64(arg(index));
+  if (length === undefined) throw refusal;
+  return length;
+}
+
+/** The members inside a shape, in the order of the ranges they are in; with a limit, the first ones met. */
+function findWithin(source: SortedSetValue, shape: Shape, limit: number): Found[] {
+  const found: Found[] = [];
+  for (const { min, max } of rangesAround(shape)) {
+    if (limit > 0 && found.length >= limit) break;
+    const from = source.countBelow(min, { orEqual: false });
+    const count = source.countBelow(max, { orEqual: false }) - from;
+    source.visit({ from, count }, (member, score) => {
+      if (limit > 0 && found.length >= limit) return;
+      const place = placeOfScore(score);
+      const distance = distanceWithin(shape, place);
+      if (distance !== undefined) found.push({ member, score, place, distance });
+    });
+  }
+  return found;
+}
+
+function answer(found: readonly Found[], wish: Search): Reply {
+  if (found.length === 0) return emptyArray;
+  const { withDistance, withHash, withPlace, unitMetres } = wish;
+  const isPlain = !withDistance && !withHash && !withPlace;
+  const budget = new ReplyBudget();
+  return found.map(({ member, score, place, distance }) => {
+    budget.take(member.length + (isPlain ? 0 : DETAIL_BYTES));
+    if (isPlain) return member;
+    const details: Reply[] = [member];
+    if (withDistance) details.push(distanceText(distance / unitMetres));
+    if (withHash) details.push(wholeScore(score));
+    if (withPlace) details.push(placeReply(place));
+    return details;
+  });
+}
+
+/** The score without a fraction, as C converts it. */
+function wholeScore(score: number): number | bigint {
+  const whole = Math.trunc(score) + 0;
+  if (Number.isSafeInteger(whole)) return whole;
+  return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : INTEGER_MIN;
+}
+
+function store({ keyspace }: Call, found: readonly Found[], wish: Search & { readonly storeKey: Bytes }): number {
+  const { storeKey, storesDistance, unitMetres } = wish;
+  const result = new SortedSetValue(keyspace.hashSeed, { isLarge: true });
+  for (const { member, score, distance } of found) result.put(member, storesDistance ? distance / unitMetres : score);
+  if (result.size > 0) storeSortedSet(keyspace, storeKey, result.compacted());
+  else if (keyspace.has(storeKey)) removeKey(keyspace, storeKey);
+  return found.length;
+}

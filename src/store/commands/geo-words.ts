@@ -1,0 +1,55 @@
+/** Places, units and distances as geo commands read and print them. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
+import { invalidPlace, notFloat, unknownUnit } from "../errors.ts";
+import type { Reply } from "../reply.ts";
+import { LATITUDE_MAX, LONGITUDE_MAX, type Place } from "../structures/geohash.ts";
+import { parseFloat64 } from "../structures/number-text.ts";
+
+/** The two words from `index` on as a place. */
+export function readPlace({ arg }: Call, index: number): Place {
+  const longitude = parseFloat64(arg(index));
+  if (longitude === undefined) throw notFloat;
+  const latitude = parseFloat64(arg(index + 1));
+  if (latitude === undefined) throw notFloat;
+  if (Math.abs(longitude) > LONGITUDE_MAX || Math.abs(latitude) > LATITUDE_MAX)
+    throw invalidPlace(fixedText(longitude), fixedText(latitude));
+  return { longitude, latitude };
+}
+
+/** Metres of each unit. */
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ["M", 1],
+  ["KM", 1_000],
+  ["FT", 0.3048],
+  ["MI", 1_609.34],
+]);
+
+/** The word at `index` as a unit: how many metres it is. */
+export function readUnit({ word }: Call, index: number): number {
+  const metres = UNITS.get(word(index));
+  if (metres === undefined) throw unknownUnit;
+  return metres;
+}
+
+/** As Redis prints distances: four digits behind the point. */
+export function distanceText(distance: number): Bytes {
+  return distance.toFixed(4);
+}
+
+export function placeReply({ longitude, latitude }: Place): Reply {
+  return [degreesText(longitude), degreesText(latitude)];
+}
+
+/** Seventeen digits behind the point, without zeros at the end. */
+function degreesText(degrees: number): Bytes {
+  const text = degrees.toFixed(17).replace(/\.?0+$/, "");
+  return text === "-0" ? "0" : text;
+}
+
+/** As C's `%f`. */
+function fixedText(value: number): Bytes {
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  if (Object.is(value, -0)) return "-0.000000";
+  return Math.abs(value) < 1e21 ? value.toFixed(6) : `${BigInt(value)}.000000`;
+}

@@ -1,0 +1,272 @@
+/**
+ * Places on earth as numbers of 52 bits, as Redis keeps them in sorted sets.
+ *
+ * A place is two indexes of 26 bits, of its latitude and its longitude among
+ * equal steps between the ends below; the bits of the two take turns, those of
+ * the latitude first from the right. With fewer steps the same number names a
+ * cell of a coarser grid, and all places in it are one range of scores.
+ *
+ * Every operation on doubles is the one that Redis does, in its order, so that
+ * scores and positions come out the same to the last bit. Distances go through
+ * sine and arc sine, whose last bit is up to each mathematical library.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+
+export interface Place {
+  readonly longitude: number;
+  readonly latitude: number;
+}
+
+/** Degrees; the latitude is that of a square map in Mercator's projection. */
+export const LONGITUDE_MAX = 180;
+export const LATITUDE_MAX = 85.05112878;
+
+const EARTH_RADIUS_M = 6_372_797.560856;
+/** Half the length of the equator on the map. */
+const MERCATOR_MAX_M = 20_037_726.37;
+const RADIANS_PER_DEGREE = Math.PI / 180;
+const STEPS_MAX = 26;
+/** Where the grid of standard geohashes ends. */
+const STANDARD_LATITUDE_MAX = 90;
+const LETTERS = "0123456789bcdefghjkmnpqrstuvwxyz";
+const TWO_32 = 2 ** 32;
+
+/** A cell of the grid of 2^steps by 2^steps. */
+interface Cell {
+  readonly row: number;
+  readonly column: number;
+  readonly steps: number;
+}
+
+interface Box {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+/** What is searched: a circle, or a box whose sides are so long. All in metres. */
+export type Shape =
+  | { readonly kind: "circle"; readonly center: Place; readonly radius: number }
+  | { readonly kind: "box"; readonly center: Place; readonly width: number; readonly height: number };
+
+/** Scores from `min` up to, but not including, `max`. */
+export interface ScoreRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The score of a place. */
+export function scoreOfPlace(place: Place): number {
+  return scoreOfCell(cellOf(place, STEPS_MAX));
+}
+
+/** The middle of the cell that a score names. Any double is taken as C would convert it. */
+export function placeOfScore(score: number): Place {
+  const { high, low } = wordsOf(score);
+  const cell = {
+    row: evenBits(low) + evenBits(high) * 0x1_0000,
+    column: evenBits(low >>> 1) + evenBits(high >>> 1) * 0x1_0000,
+    steps: STEPS_MAX,
+  };
+  const box = boxOf(cell);
+  return {
+    longitude: clamp((box.west + box.east) / 2, LONGITUDE_MAX),
+    latitude: clamp((box.south + box.north) / 2, LATITUDE_MAX),
+  };
+}
+
+/** The eleven letters that everybody else knows the place by; Redis leaves the last one 0. */
+export function standardGeohash(place: Place): Bytes {
+  const row = indexOf(place.latitude, STANDARD_LATITUDE_MAX, STEPS_MAX);
+  const column = indexOf(place.longitude, LONGITUDE_MAX, STEPS_MAX);
+  const bits = BigInt(interleaved(row, column));
+  let text = "";
+  for (let shift = 47n; shift >= 2n; shift -= 5n) text += LETTERS[Number((bits >> shift) & 31n)];
+  return `${text}0`;
+}
+
+/** Metres between two places, along the surface. */
+export function distanceBetween(one: Place, other: Place): number {
+  const oneLongitude = one.longitude * RADIANS_PER_DEGREE;
+  const otherLongitude = other.longitude * RADIANS_PER_DEGREE;
+  const v = Math.sin((otherLongitude - oneLongitude) / 2);
+  const oneLatitude = one.latitude * RADIANS_PER_DEGREE;
+  const otherLatitude = other.latitude * RADIANS_PER_DEGREE;
+  if (v === 0) return EARTH_RADIUS_M * Math.abs(otherLatitude - oneLatitude);
+  const u = Math.sin((otherLatitude - oneLatitude) / 2);
+  const a = u * u + Math.cos(oneLatitude) * Math.cos(otherLatitude) * v * v;
+  return 2 * EARTH_RADIUS_M * Math.asin(Math.sqrt(a));
+}
+
+/** Metres from the centre of a shape to a place inside of it, or undefined outside. */
+export function distanceWithin(shape: Shape, place: Place): number | undefined {
+  const { center } = shape;
+  if (shape.kind === "circle") {
+    const distance = distanceBetween(center, place);
+    return distance > shape.radius ? undefined : distance;
+  }
+  const across = distanceBetween(place, { longitude: center.longitude, latitude: place.latitude });
+  const along = distanceBetween(place, { longitude: place.longitude, latitude: center.latitude });
+  if (across > shape.width / 2 || along > shape.height / 2) return undefined;
+  return distanceBetween(center, place);
+}
+
+/** The ranges of scores in which all places of a shape lie, in the order in which Redis looks at them. */
+export function rangesAround(shape: Shape): readonly ScoreRange[] {
+  const bounds = boundsOf(shape);
+  let center = cellOf(shape.center, stepsFor(shape));
+  if (center.steps > 1 && isTooFine(center, bounds)) center = cellOf(shape.center, center.steps - 1);
+
+  const box = boxOf(center);
+  const mayPrune = center.steps >= 2;
+  const skips = (rows: number, columns: number): boolean =>
+    mayPrune &&
+    ((rows < 0 && box.south < bounds.south) ||
+      (rows > 0 && box.north > bounds.north) ||
+      (columns < 0 && box.west < bounds.west) ||
+      (columns > 0 && box.east > bounds.east));
+
+  const ranges: ScoreRange[] = [];
+  for (const [rows, columns] of NEIGHBOURS) {
+    if (skips(rows, columns)) continue;
+    const range = rangeOfCell(neighbour(center, rows, columns));
+    // On the coarsest grid the neighbours on both sides are the same cell.
+    if (ranges.length > 1 && ranges.at(-1)?.min === range.min) continue;
+    ranges.push(range);
+  }
+  return ranges;
+}
+
+/** Steps north and east: the cell itself, N, S, E, W, NE, NW, SE, SW. */
+const NEIGHBOURS: readonly (readonly [rows: number, columns: number])[] = [
+  [0, 0],
+  [1, 0],
+  [-1, 0],
+  [0, 1],
+  [0, -1],
+  [1, 1],
+  [1, -1],
+  [-1, 1],
+  [-1, -1],
+];
+
+/** True if the cells around one do not reach as far as the shape. */
+function isTooFine(center: Cell, bounds: Box): boolean {
+  return (
+    boxOf(neighbour(center, 1, 0)).north < bounds.north ||
+    boxOf(neighbour(center, -1, 0)).south > bounds.south ||
+    boxOf(neighbour(center, 0, 1)).east < bounds.east ||
+    boxOf(neighbour(center, 0, -1)).west > bounds.west
+  );
+}
+
+function boundsOf(shape: Shape): Box {
+  const { longitude, latitude } = shape.center;
+  const height = shape.kind === "circle" ? shape.radius : shape.height / 2;
+  const width = shape.kind === "circle" ? shape.radius : shape.width / 2;
+  const latitudeSpan = height / EARTH_RADIUS_M / RADIANS_PER_DEGREE;
+  // A degree of longitude is shortest at the edge that is nearer to a pole.
+  const edge = latitude < 0 ? latitude - latitudeSpan : latitude + latitudeSpan;
+  const longitudeSpan = width / EARTH_RADIUS_M / Math.cos(edge * RADIANS_PER_DEGREE) / RADIANS_PER_DEGREE;
+  return {
+    west: longitude - longitudeSpan,
+    east: longitude + longitudeSpan,
+    south: latitude - latitudeSpan,
+    north: latitude + latitudeSpan,
+  };
+}
+
+/** The finest grid of which nine cells should cover a shape. */
+function stepsFor(shape: Shape): number {
+  const { latitude } = shape.center;
+  let radius =
+    shape.kind === "circle"
+      ? shape.radius
+      : Math.sqrt((shape.width / 2) * (shape.width / 2) + (shape.height / 2) * (shape.height / 2));
+  if (radius === 0) return STEPS_MAX;
+  let steps = -1;
+  for (; radius < MERCATOR_MAX_M; radius *= 2) steps += 1;
+  if (Math.abs(latitude) > 66) steps -= 1;
+  if (Math.abs(latitude) > 80) steps -= 1;
+  return Math.max(1, Math.min(STEPS_MAX, steps));
+}
+
+function cellOf({ longitude, latitude }: Place, steps: number): Cell {
+  return { row: indexOf(latitude, LATITUDE_MAX, steps), column: indexOf(longitude, LONGITUDE_MAX, steps), steps };
+}
+
+function indexOf(degrees: number, max: number, steps: number): number {
+  return Math.floor(((degrees + max) / (2 * max)) * 2 ** steps);
+}
+
+function boxOf({ row, column, steps }: Cell): Box {
+  const count = 2 ** steps;
+  return {
+    south: -LATITUDE_MAX + (row / count) * (2 * LATITUDE_MAX),
+    north: -LATITUDE_MAX + ((row + 1) / count) * (2 * LATITUDE_MAX),
+    west: -LONGITUDE_MAX + (column / count) * (2 * LONGITUDE_MAX),
+    east: -LONGITUDE_MAX + ((column + 1) / count) * (2 * LONGITUDE_MAX),
+  };
+}
+
+/**
+ * The cell so many rows and columns on; beyond an edge it comes in again at the other one. A place at the very end of
+ * the map is one row or column beyond the last, and as in Redis it stays there if it does not move that way.
+ */
+function neighbour({ row, column, steps }: Cell, rows: number, columns: number): Cell {
+  const count = 2 ** steps;
+  return {
+    row: rows === 0 ? row : (row + rows + count) % count,
+    column: columns === 0 ? column : (column + columns + count) % count,
+    steps,
+  };
+}
+
+function rangeOfCell(cell: Cell): ScoreRange {
+  const min = scoreOfCell(cell);
+  return { min, max: min + 2 ** (2 * (STEPS_MAX - cell.steps)) };
+}
+
+function scoreOfCell({ row, column, steps }: Cell): number {
+  return interleaved(row, column) * 2 ** (2 * (STEPS_MAX - steps));
+}
+
+/** The bits of both numbers in turns, those of `row` first from the right. */
+function interleaved(row: number, column: number): number {
+  const low = spread(row & 0xffff) + 2 * spread(column & 0xffff);
+  const high = spread(row >>> 16) + 2 * spread(column >>> 16);
+  return high * TWO_32 + low;
+}
+
+/** Sixteen bits with a zero above each of them. */
+function spread(bits: number): number {
+  let wide = bits;
+  wide = (wide | (wide << 8)) & 0x00ff_00ff;
+  wide = (wide | (wide << 4)) & 0x0f0f_0f0f;
+  wide = (wide | (wide << 2)) & 0x3333_3333;
+  return (wide | (wide << 1)) & 0x5555_5555;
+}
+
+/** The sixteen bits that `spread` put apart. */
+function evenBits(word: number): number {
+  let bits = word & 0x5555_5555;
+  bits = (bits | (bits >>> 1)) & 0x3333_3333;
+  bits = (bits | (bits >>> 2)) & 0x0f0f_0f0f;
+  bits = (bits | (bits >>> 4)) & 0x00ff_00ff;
+  return (bits | (bits >>> 8)) & 0xffff;
+}
+
+/** A double as an unsigned integer of 64 bits. */
+function wordsOf(score: number): { high: number; low: number } {
+  if (score >= 0 && score <= Number.MAX_SAFE_INTEGER) {
+    const whole = Math.floor(score);
+    return { high: Math.floor(whole / TWO_32), low: whole >>> 0 };
+  }
+  const bits = Number.isFinite(score) ? BigInt.asUintN(64, BigInt(Math.trunc(score))) : 2n ** 63n;
+  return { high: Number(bits >> 32n), low: Number(bits & 0xffff_ffffn) };
+}
+
+function clamp(degrees: number, max: number): number {
+  return Math.max(-max, Math.min(max, degrees));
+}
