@@ -67,6 +67,8 @@ export interface Row {
   /** ACL categories in place of the one that the family implies; those that the flags imply come by themselves. */
   readonly categories?: readonly AclCategory[];
   readonly keys: KeyPositions;
+  /** For a read that is `powerful` with some arguments only: true if these words make it so. */
+  readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
   /** A container such as OBJECT: its `run` is called only where `arity` lets it stand alone, as COMMAND does. */
   readonly subcommands?: readonly Row[];
   run(call: Call): Reply;

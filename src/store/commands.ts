@@ -4,9 +4,9 @@ import type { Command } from "./command.ts";
 import { bitmapCommands } from "./commands/bitmap.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
-import { geoCommands } from "./commands/geo.ts";
 import { hashCommands } from "./commands/hash.ts";
 import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
+import { listCommands } from "./commands/list.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
 import { setCommands } from "./commands/set.ts";
@@ -19,9 +19,9 @@ export const commands: readonly Command[] = [
   ...stringCommands,
   ...bitmapCommands,
   ...hashCommands,
+  ...listCommands,
   ...setCommands,
   ...sortedSetCommands,
-  ...geoCommands,
   ...hyperLogLogCommands,
   ...serverCommands,
   ...pubsubCommands,

@@ -247,7 +247,7 @@ export class Database {
       this.countsOf(command).rejected += 1;
       return wrongArity(command.fullName);
     }
-    if (caller.access === "read-only" && !command.isForReadOnlyToken) {
+    if (caller.access === "read-only" && !(command.isForReadOnlyToken && command.isPowerfulWith?.(request) !== true)) {
       this.countsOf(command).rejected += 1;
       return noPermission(command.fullName);
     }

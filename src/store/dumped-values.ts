@@ -6,6 +6,7 @@ import { badDataFormat } from "./errors.ts";
 import { TIME_MS_MAX } from "./frame.ts";
 import type { Dumped, DumpedHash } from "./structures/rdb/payload.ts";
 import { HashValue } from "./values/hash.ts";
+import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue, stringFrom, stringFromBuffer } from "./values/string.ts";
@@ -37,6 +38,12 @@ const dumpedTypes: readonly DumpedType<never, never>[] = [
     holds: (value) => value instanceof HashValue,
     write: writeHash,
     read: readHash,
+  }),
+  row<ListValue, Extract<Dumped, { kind: "list" }>>({
+    kind: "list",
+    holds: (value) => value instanceof ListValue,
+    write: (list) => ({ kind: "list", elements: list.elements() }),
+    read: ({ elements }) => ListValue.from(elements),
   }),
   row<SetValue, Extract<Dumped, { kind: "set" }>>({
     kind: "set",

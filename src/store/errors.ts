@@ -46,15 +46,21 @@ export const countOutOfRange = new CommandError("ERR value is out of range");
 export const keyCountNotPositive = new CommandError("ERR numkeys should be greater than 0");
 export const keyCountTooLarge = new CommandError("ERR Number of keys can't be greater than number of args");
 export const limitNegative = new CommandError("ERR LIMIT can't be negative");
+export const bitOffsetOutOfRange = new CommandError("ERR bit offset is not an integer or out of range");
+export const bitNotBit = new CommandError("ERR bit is not an integer or out of range");
+export const bitToFindNotBit = new CommandError("ERR The bit argument must be 1 or 0.");
+export const bitopNeedsOneKey = new CommandError("ERR BITOP NOT must be called with a single source key.");
 export const bitfieldTypeInvalid = new CommandError(
   "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",
 );
 export const bitfieldOverflowInvalid = new CommandError("ERR Invalid OVERFLOW type specified");
 export const bitfieldOnlyGets = new CommandError("ERR BITFIELD_RO only supports the GET subcommand");
-export const bitOffsetOutOfRange = new CommandError("ERR bit offset is not an integer or out of range");
-export const bitNotBit = new CommandError("ERR bit is not an integer or out of range");
-export const bitToFindNotBit = new CommandError("ERR The bit argument must be 1 or 0.");
-export const bitopNeedsOneKey = new CommandError("ERR BITOP NOT must be called with a single source key.");
+export const countNegative = new CommandError("ERR COUNT can't be negative");
+export const maxLengthNegative = new CommandError("ERR MAXLEN can't be negative");
+export const rankZero = new CommandError(
+  "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list",
+);
+export const indexOutOfRange = new CommandError("ERR index out of range");
 export const nxAndOthers = new CommandError("ERR NX and XX, GT or LT options at the same time are not compatible");
 export const gtAndLt = new CommandError("ERR GT and LT options at the same time are not compatible");
 export const negativeExpire = new CommandError("ERR invalid expire time, must be >= 0");

@@ -18,6 +18,7 @@ import { expireKey } from "./mutations/generic.ts";
 import { expireFields } from "./mutations/hash.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
+import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue } from "./values/string.ts";
@@ -108,6 +109,13 @@ export class Keyspace {
     if (!(value instanceof HashValue)) throw wrongType;
     // Fields past their time are gone by now, unless nothing may be written: then they are left out of the answer (2).
     return value.nextDueMs >= this.nowMs ? value : value.copyWithoutDue(this.nowMs);
+  }
+
+  /** The list at a key, or undefined. Throws `wrongType`. */
+  readList(key: Bytes): ListValue | undefined {
+    const value = this.find(key);
+    if (value === undefined || value instanceof ListValue) return value;
+    throw wrongType;
   }
 
   /** The set at a key, or undefined. Throws `wrongType`. */

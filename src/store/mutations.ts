@@ -9,6 +9,7 @@ import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
 import { hyperLogLogMutations } from "./mutations/hyperloglog.ts";
+import { listMutations } from "./mutations/list.ts";
 import { setMutations } from "./mutations/set.ts";
 import { sortedSetMutations } from "./mutations/sorted-set.ts";
 import { stringMutations } from "./mutations/string.ts";
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...genericMutations,
   ...stringMutations,
   ...hashMutations,
+  ...listMutations,
   ...setMutations,
   ...sortedSetMutations,
   ...hyperLogLogMutations,

@@ -5,16 +5,18 @@
 import { type Bytes, memoryBytesOf } from "../kernel/bytes.ts";
 import type { FrameWriter } from "./frame.ts";
 import { describeHash } from "./mutations/hash.ts";
+import { describeList } from "./mutations/list.ts";
 import { describeSet } from "./mutations/set.ts";
 import { describeSortedSet } from "./mutations/sorted-set.ts";
 import { describeString } from "./mutations/string.ts";
 import { parseInteger } from "./structures/number-text.ts";
 import { HashValue } from "./values/hash.ts";
+import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue } from "./values/string.ts";
 
-export type Value = StringValue | HashValue | SetValue | SortedSetValue;
+export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue;
 
 export interface ValueType<V extends Value = Value> {
   /** As TYPE says it. */
@@ -58,6 +60,15 @@ const hashType: ValueType<HashValue> = {
   describe: describeHash,
 };
 
+const listType: ValueType<ListValue> = {
+  name: "list",
+  holds: (value) => value instanceof ListValue,
+  // Redis 7.0 keeps short lists so too.
+  encoding: () => "quicklist",
+  copy: (value) => value.copy(),
+  describe: describeList,
+};
+
 const setType: ValueType<SetValue> = {
   name: "set",
   holds: (value) => value instanceof SetValue,
@@ -74,7 +85,7 @@ const sortedSetType: ValueType<SortedSetValue> = {
   describe: describeSortedSet,
 };
 
-export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, setType, sortedSetType];
+export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, listType, setType, sortedSetType];
 
 const typeByName = new Map(valueTypes.map((type) => [type.name, type]));
 

@@ -44,6 +44,7 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
     },
   ],
   ["zset", { command: (key) => ["ZRANGE", key, "0", "-1", "WITHSCORES"], comparison: exact }],
+  ["list", { command: (key) => ["LRANGE", key, "0", "-1"], comparison: exact }],
   ["set", { command: (key) => ["SMEMBERS", key], comparison: asMultiset }],
 ]);
 

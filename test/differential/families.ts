@@ -1,10 +1,11 @@
 /** The families whose commands are compared with a real redis-server by random programs. */
+
 import { bitmapFamily } from "./families/bitmap.ts";
 import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
-import { geoFamily } from "./families/geo.ts";
 import { hashFamily } from "./families/hash.ts";
 import { hyperLogLogFamily } from "./families/hyperloglog.ts";
+import { listFamily } from "./families/list.ts";
 import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
 import { sortedSetFamily, sortedSetLexFamily } from "./families/sorted-set.ts";
@@ -13,12 +14,12 @@ import type { Family } from "./programs.ts";
 
 export const families: readonly Family[] = [
   stringFamily,
-  bitmapFamily,
   hashFamily,
+  listFamily,
   setFamily,
+  bitmapFamily,
   sortedSetFamily,
   sortedSetLexFamily,
-  geoFamily,
   genericFamily,
   dumpFamily,
   hyperLogLogFamily,

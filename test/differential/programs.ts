@@ -44,6 +44,7 @@ const surroundings: readonly ((draw: Draw) => Bytes[])[] = [
   (draw) => ["SET", draw.key(), draw.value()],
   (draw) => ["HSET", draw.key(), "field", draw.value()],
   (draw) => ["HSET", draw.key(), "field", draw.value()],
+  (draw) => ["RPUSH", draw.key(), draw.value()],
   (draw) => ["SADD", draw.key(), draw.value()],
   (draw) => ["DEL", ...draw.keys()],
   (draw) => ["PEXPIREAT", draw.key(), draw.millisecondsMoment()],

@@ -13,9 +13,9 @@ const NAMES: readonly string[] = [
         "string",
         "bitmap",
         "hash",
+        "list",
         "set",
         "sorted-set",
-        "geo",
         "generic",
         "server",
         "connection",
@@ -75,9 +75,11 @@ const PARAMETERS: readonly string[] = [
   ...["proto-max-bulk-len", "set-max-intset-entries", "what", "hash-max-zip*"],
 ];
 
-/** Our own words of help; everything else is the same. */
-const asConfig: Comparison = ({ command, ours, theirs }) =>
-  (command[1] ?? "").toUpperCase() === "HELP" && isList(ours) ? isList(theirs) : asPairs({ command, ours, theirs });
+/** Our own words of help, and one database instead of sixteen; everything else is the same. */
+const asConfig: Comparison = ({ command, ours, theirs }) => {
+  const isOwn = (command[1] ?? "").toUpperCase() === "HELP" || command.includes("databases");
+  return isOwn && isList(ours) ? isList(theirs) : asPairs({ command, ours, theirs });
+};
 
 /** How many bytes it takes is up to each server. */
 const asUsage: Comparison = ({ ours, theirs }) =>

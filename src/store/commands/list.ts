@@ -1,0 +1,391 @@
+/**
+ * List commands. A list has an order and two ends, and exists as long as it
+ * has an element. An index counts from 0 at the left, from -1 at the right.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, countedKeys, family, firstKey, firstTwoKeys } from "../command.ts";
+import {
+  type CommandError,
+  countNegative,
+  countNotPositive,
+  indexOutOfRange,
+  keyCountNotPositive,
+  maxLengthNegative,
+  noSuchKey,
+  outOfRange,
+  rankZero,
+  syntaxError,
+  wrongArity,
+} from "../errors.ts";
+import {
+  type End,
+  insertElement,
+  moveElement,
+  popElements,
+  pushElements,
+  removeElements,
+  setElement,
+  trimList,
+} from "../mutations/list.ts";
+import { bulk, emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { INTEGER_MIN, parseInteger } from "../structures/number-text.ts";
+import type { ListValue } from "../values/list.ts";
+
+export const listCommands = family("list", [
+  {
+    name: "LINDEX",
+    summary: "The element at an index",
+    arity: 3,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: ({ keyspace, arg, count }) => {
+      const list = keyspace.readList(arg(1));
+      // As Redis: where there is no list, the index is not looked at.
+      if (list === undefined) return nil;
+      const index = placeOf(list, count(2));
+      return index >= 0 && index < list.length ? bulk(list.at(index)) : nil;
+    },
+  },
+  {
+    name: "LINSERT",
+    summary: "Puts an element before or behind another and answers the new length",
+    arity: 5,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: linsert,
+  },
+  {
+    name: "LLEN",
+    summary: "How many elements there are",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => keyspace.readList(arg(1))?.length ?? zero,
+  },
+  {
+    name: "LMOVE",
+    summary: "Moves an element from an end of a list to an end of another",
+    arity: 5,
+    flags: ["write", "denyoom"],
+    keys: firstTwoKeys,
+    run: (call) => {
+      const fromEnd = readEnd(call, 3);
+      const toEnd = readEnd(call, 4);
+      return move(call, { fromEnd, toEnd });
+    },
+  },
+  {
+    name: "LMPOP",
+    summary: "Takes elements from the first of several lists that has any",
+    arity: -4,
+    flags: ["write", "movablekeys"],
+    keys: countedKeys,
+    run: lmpop,
+  },
+  {
+    name: "LPOP",
+    summary: "Takes elements from the left",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => pop(call, "left"),
+  },
+  {
+    name: "LPOS",
+    summary: "Where elements are that equal one",
+    arity: -3,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: lpos,
+  },
+  {
+    name: "LPUSH",
+    summary: "Puts elements to the left, one after the other, and answers the new length",
+    arity: -3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => push(call, "left"),
+  },
+  {
+    name: "LPUSHX",
+    summary: "As LPUSH, but only to a list that exists",
+    arity: -3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => pushToExisting(call, "left"),
+  },
+  {
+    name: "LRANGE",
+    summary: "The elements from one index to another",
+    arity: 4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: lrange,
+  },
+  {
+    name: "LREM",
+    summary: "Removes elements that equal one and answers how many there were",
+    arity: 4,
+    flags: ["write"],
+    keys: firstKey,
+    run: lrem,
+  },
+  {
+    name: "LSET",
+    summary: "Puts an element in place of the one at an index",
+    arity: 4,
+    flags: ["write", "denyoom"],
+    keys: firstKey,
+    run: ({ keyspace, arg, count }) => {
+      const key = arg(1);
+      const list = keyspace.readList(key);
+      if (list === undefined) throw noSuchKey;
+      const index = placeOf(list, count(2));
+      if (index < 0 || index >= list.length) throw indexOutOfRange;
+      setElement(keyspace, key, { index, element: arg(3) });
+      return ok;
+    },
+  },
+  {
+    name: "LTRIM",
+    summary: "Keeps the elements from one index to another and removes the others",
+    arity: 4,
+    flags: ["write"],
+    keys: firstKey,
+    run: (call) => {
+      const { keyspace, arg } = call;
+      const start = call.count(2);
+      const end = call.count(3);
+      const list = keyspace.readList(arg(1));
+      if (list === undefined) return ok;
+      const kept = stretchOf(list, start, end);
+      if (kept.to - kept.from < list.length) trimList(keyspace, arg(1), kept);
+      return ok;
+    },
+  },
+  {
+    name: "RPOP",
+    summary: "Takes elements from the right",
+    arity: -2,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => pop(call, "right"),
+  },
+  {
+    name: "RPOPLPUSH",
+    summary: "Moves the last element of a list to the left of another",
+    arity: 3,
+    flags: ["write", "denyoom"],
+    keys: firstTwoKeys,
+    run: (call) => move(call, { fromEnd: "right", toEnd: "left" }),
+  },
+  {
+    name: "RPUSH",
+    summary: "Puts elements to the right, one after the other, and answers the new length",
+    arity: -3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => push(call, "right"),
+  },
+  {
+    name: "RPUSHX",
+    summary: "As RPUSH, but only to a list that exists",
+    arity: -3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => pushToExisting(call, "right"),
+  },
+]);
+
+function linsert({ keyspace, arg, word }: Call): Reply {
+  const where = word(2);
+  if (where !== "BEFORE" && where !== "AFTER") throw syntaxError;
+  const key = arg(1);
+  const list = keyspace.readList(key);
+  if (list === undefined) return zero;
+  const pivot = arg(3);
+  let index = -1;
+  list.visit({ from: 0, to: list.length }, (element, at) => {
+    if (element === pivot) index = at;
+    return index < 0;
+  });
+  if (index < 0) return -1;
+  return insertElement(keyspace, key, { index: where === "BEFORE" ? index : index + 1, element: arg(4) });
+}
+
+function move({ keyspace, arg }: Call, ends: { fromEnd: End; toEnd: End }): Reply {
+  const from = arg(1);
+  const to = arg(2);
+  if (keyspace.readList(from) === undefined) return nil;
+  // Refuses another type.
+  keyspace.readList(to);
+  return bulk(moveElement(keyspace, { from, to, ...ends }));
+}
+
+function lmpop(call: Call): Reply {
+  const { keyspace, arg, word, argCount } = call;
+  const keyCount = positiveCount(call, 1, keyCountNotPositive);
+  const endAt = keyCount + 2;
+  if (endAt >= argCount) throw syntaxError;
+  const end = readEnd(call, endAt);
+  let count: number | undefined;
+  for (let i = endAt + 1; i < argCount; i += 2) {
+    if (count !== undefined || word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
+    count = positiveCount(call, i + 1, countNotPositive);
+  }
+  for (let i = 2; i < endAt; i += 1) {
+    const key = arg(i);
+    const list = keyspace.readList(key);
+    if (list === undefined) continue;
+    return [key, popSome(call, key, { list, end, count: count ?? 1 })];
+  }
+  return nilArray;
+}
+
+function pop(call: Call, end: End): Reply {
+  const { keyspace, arg, argCount, command } = call;
+  if (argCount > 3) throw wrongArity(command.name);
+  const key = arg(1);
+  if (argCount === 2) {
+    if (keyspace.readList(key) === undefined) return nil;
+    return bulk(popElements(keyspace, key, { end, count: 1 })[0]);
+  }
+  const count = countFromZeroOr(call, 2, outOfRange);
+  const list = keyspace.readList(key);
+  if (list === undefined) return nilArray;
+  return count === 0 ? emptyArray : popSome(call, key, { list, end, count });
+}
+
+/** Takes elements, after a look whether the reply may hold them all. */
+function popSome({ keyspace }: Call, key: Bytes, from: { list: ListValue; end: End; count: number }): Reply {
+  const { list, end } = from;
+  const count = Math.min(from.count, list.length);
+  if (count > 1) {
+    const budget = new ReplyBudget();
+    budget.expect(count);
+    const first = end === "left" ? 0 : list.length - count;
+    list.visit({ from: first, to: first + count }, (element) => {
+      budget.take(element.length);
+      return true;
+    });
+  }
+  return popElements(keyspace, key, { end, count });
+}
+
+function lpos(call: Call): Reply {
+  const { keyspace, arg, word, argCount } = call;
+  let rank: number | bigint = 1;
+  let count: number | undefined;
+  let looksMax = 0;
+  for (let i = 3; i < argCount; i += 2) {
+    if (i + 1 === argCount) throw syntaxError;
+    const option = word(i);
+    if (option === "RANK") {
+      rank = call.integer(i + 1);
+      if (rank === 0) throw rankZero;
+    } else if (option === "COUNT") {
+      count = countFromZeroOr(call, i + 1, countNegative);
+    } else if (option === "MAXLEN") {
+      looksMax = countFromZeroOr(call, i + 1, maxLengthNegative);
+    } else {
+      throw syntaxError;
+    }
+  }
+  const list = keyspace.readList(arg(1));
+  if (list === undefined) return count === undefined ? nil : emptyArray;
+  const element = arg(2);
+  const backwards = rank < 0;
+  // As Redis: the smallest integer has no positive counterpart, and every match is beyond it.
+  let skips = rank === INTEGER_MIN ? 0 : Math.abs(Number(rank)) - 1;
+  const wanted = count === undefined ? 1 : count === 0 ? Number.POSITIVE_INFINITY : count;
+  const looks = looksMax === 0 ? list.length : Math.min(looksMax, list.length);
+  const from = backwards ? list.length - looks : 0;
+  const budget = new ReplyBudget();
+  const found: number[] = [];
+  list.visit({ from, to: from + looks, backwards }, (other, index) => {
+    if (other !== element) return true;
+    if (skips > 0) {
+      skips -= 1;
+      return true;
+    }
+    budget.take(0);
+    return found.push(index) < wanted;
+  });
+  return count === undefined ? (found[0] ?? nil) : found;
+}
+
+function push({ keyspace, arg, argsFrom }: Call, end: End): Reply {
+  const key = arg(1);
+  // Refuses another type.
+  keyspace.readList(key);
+  return pushElements(keyspace, key, { end, elements: argsFrom(2) });
+}
+
+function pushToExisting(call: Call, end: End): Reply {
+  return call.keyspace.readList(call.arg(1)) === undefined ? zero : push(call, end);
+}
+
+function lrange(call: Call): Reply {
+  const start = call.count(2);
+  const end = call.count(3);
+  const list = call.keyspace.readList(call.arg(1));
+  if (list === undefined) return emptyArray;
+  const stretch = stretchOf(list, start, end);
+  const budget = new ReplyBudget();
+  const elements: Bytes[] = [];
+  list.visit(stretch, (element) => {
+    budget.take(element.length);
+    return elements.push(element) > 0;
+  });
+  return elements;
+}
+
+function lrem(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const count = call.count(2);
+  const key = arg(1);
+  if (keyspace.readList(key) === undefined) return zero;
+  return removeElements(keyspace, key, {
+    element: arg(3),
+    end: count < 0 ? "right" : "left",
+    countMax: count === 0 ? Number.POSITIVE_INFINITY : Math.abs(count),
+  });
+}
+
+/** An index as a count from the left; outside of the list if there is nothing. */
+function placeOf(list: ListValue, index: number): number {
+  return index < 0 ? list.length + index : index;
+}
+
+/** What lies between two indexes, both included. */
+function stretchOf(list: ListValue, start: number, end: number): { from: number; to: number } {
+  const from = Math.max(0, placeOf(list, start));
+  const to = Math.min(list.length, placeOf(list, end) + 1);
+  return from < to ? { from, to } : { from: 0, to: 0 };
+}
+
+function readEnd({ word }: Call, index: number): End {
+  const end = word(index);
+  if (end === "LEFT") return "left";
+  if (end === "RIGHT") return "right";
+  throw syntaxError;
+}
+
+/** As `count`, but all that is wrong has one error. */
+function countOr({ arg, count }: Call, index: number, error: CommandError): number {
+  if (parseInteger(arg(index)) === undefined) throw error;
+  return count(index);
+}
+
+function countFromZeroOr(call: Call, index: number, error: CommandError): number {
+  const count = countOr(call, index, error);
+  if (count < 0) throw error;
+  return count;
+}
+
+function positiveCount(call: Call, index: number, error: CommandError): number {
+  const count = countOr(call, index, error);
+  if (count < 1) throw error;
+  return count;
+}

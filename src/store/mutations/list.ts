@@ -1,0 +1,267 @@
+/** Mutations of lists. How a mutation is made: see `generic.ts`. */
+import { assert } from "../../kernel/assert.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { ListValue } from "../values/list.ts";
+import type { Description } from "../values.ts";
+import { applyPut, applyRemove } from "./generic.ts";
+
+const PUSH_ELEMENTS = 60;
+const POP_ELEMENTS = 61;
+const INSERT_ELEMENT = 62;
+const SET_ELEMENT = 63;
+const REMOVE_ELEMENTS = 64;
+const TRIM_LIST = 65;
+const MOVE_ELEMENT = 66;
+const PUT_LIST = 67;
+
+/** An end of a list. */
+export type End = "left" | "right";
+
+/** Puts elements at one end, one after the other; makes the list if there is none. Returns the new length. */
+export function pushElements(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
+  writeElements(writeEnd(keyspace.record(PUSH_ELEMENTS).bytes(key), push.end), push.elements);
+  return applyPush(keyspace, key, push);
+}
+
+/** Takes so many elements from one end, at most as many as there are, and the key with the last one. Nearest the end first. */
+export function popElements(keyspace: Keyspace, key: Bytes, pop: { end: End; count: number }): Bytes[] {
+  const count = Math.min(pop.count, getList(keyspace, key).length);
+  writeEnd(keyspace.record(POP_ELEMENTS).bytes(key), pop.end).number(count);
+  return applyPop(keyspace, key, { end: pop.end, count });
+}
+
+/** Puts an element in front of the one at an index. The list must have one there. Returns the new length. */
+export function insertElement(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
+  keyspace.record(INSERT_ELEMENT).bytes(key).number(insertion.index).bytes(insertion.element);
+  return applyInsert(keyspace, key, insertion);
+}
+
+/** Puts an element in place of the one at an index. The list must have one there. */
+export function setElement(keyspace: Keyspace, key: Bytes, change: { index: number; element: Bytes }): void {
+  keyspace.record(SET_ELEMENT).bytes(key).number(change.index).bytes(change.element);
+  getList(keyspace, key).set(change.index, change.element);
+}
+
+interface Removal {
+  readonly element: Bytes;
+  /** From this end on. */
+  readonly end: End;
+  readonly countMax: number;
+}
+
+/** Removes elements that equal one, and the key with the last element. Returns how many were removed. */
+export function removeElements(keyspace: Keyspace, key: Bytes, removal: Removal): number {
+  const count = applyRemoveElements(keyspace, key, removal);
+  // How many there are is known only now; nothing else can come in between.
+  if (count > 0)
+    writeEnd(keyspace.record(REMOVE_ELEMENTS).bytes(key), removal.end).number(count).bytes(removal.element);
+  return count;
+}
+
+/** Keeps the elements from one index up to, not including, another; removes the key if there are none. */
+export function trimList(keyspace: Keyspace, key: Bytes, kept: { from: number; to: number }): void {
+  keyspace.record(TRIM_LIST).bytes(key).number(kept.from).number(kept.to);
+  applyTrim(keyspace, key, kept);
+}
+
+interface Move {
+  readonly from: Bytes;
+  readonly fromEnd: End;
+  readonly to: Bytes;
+  readonly toEnd: End;
+}
+
+/** Moves one element from an end of a list to an end of another, or of the same. `from` must exist. Returns the element. */
+export function moveElement(keyspace: Keyspace, move: Move): Bytes {
+  writeEnd(writeEnd(keyspace.record(MOVE_ELEMENT).bytes(move.from), move.fromEnd).bytes(move.to), move.toEnd);
+  return applyMove(keyspace, move);
+}
+
+/** Puts a list at a key, in place of what it held, and lets it live for ever. There is at least one element. */
+export function putList(keyspace: Keyspace, key: Bytes, elements: readonly Bytes[]): void {
+  writeElements(keyspace.record(PUT_LIST).bytes(key), elements);
+  applyPutList(keyspace, key, elements);
+}
+
+export const listMutations: readonly Mutation[] = [
+  {
+    code: PUSH_ELEMENTS,
+    name: "push-elements",
+    replay: (keyspace, record) =>
+      applyPush(keyspace, record.bytes(), { end: readEnd(record), elements: readElements(record) }),
+  },
+  {
+    code: POP_ELEMENTS,
+    name: "pop-elements",
+    replay: (keyspace, record) => applyPop(keyspace, record.bytes(), { end: readEnd(record), count: record.number() }),
+  },
+  {
+    code: INSERT_ELEMENT,
+    name: "insert-element",
+    replay: (keyspace, record) =>
+      applyInsert(keyspace, record.bytes(), { index: record.number(), element: record.bytes() }),
+  },
+  {
+    code: SET_ELEMENT,
+    name: "set-element",
+    replay: (keyspace, record) => getList(keyspace, record.bytes()).set(record.number(), record.bytes()),
+  },
+  {
+    code: REMOVE_ELEMENTS,
+    name: "remove-elements",
+    replay: (keyspace, record) =>
+      applyRemoveElements(keyspace, record.bytes(), {
+        end: readEnd(record),
+        countMax: record.number(),
+        element: record.bytes(),
+      }),
+  },
+  {
+    code: TRIM_LIST,
+    name: "trim-list",
+    replay: (keyspace, record) => applyTrim(keyspace, record.bytes(), { from: record.number(), to: record.number() }),
+  },
+  {
+    code: MOVE_ELEMENT,
+    name: "move-element",
+    replay: (keyspace, record) =>
+      applyMove(keyspace, {
+        from: record.bytes(),
+        fromEnd: readEnd(record),
+        to: record.bytes(),
+        toEnd: readEnd(record),
+      }),
+  },
+  {
+    code: PUT_LIST,
+    name: "put-list",
+    replay: (keyspace, record) => applyPutList(keyspace, record.bytes(), readElements(record)),
+  },
+];
+
+/** Bytes of elements behind which a snapshot begins a new record. */
+const DESCRIBED_BYTES = 64 * 1024;
+const DESCRIBED_ELEMENTS = 1_000;
+
+/** The records that rebuild a list. */
+export function describeList({ key, value: list, record }: Description<ListValue>): void {
+  let elements: Bytes[] = [];
+  let byteCount = 0;
+  const write = (): void => {
+    if (elements.length > 0) writeElements(writeEnd(record(PUSH_ELEMENTS).bytes(key), "right"), elements);
+    elements = [];
+    byteCount = 0;
+  };
+  list.visit({ from: 0, to: list.length }, (element) => {
+    elements.push(element);
+    byteCount += element.length;
+    if (byteCount >= DESCRIBED_BYTES || elements.length === DESCRIBED_ELEMENTS) write();
+    return true;
+  });
+  write();
+}
+
+function writeElements(record: FrameWriter, elements: readonly Bytes[]): void {
+  record.number(elements.length);
+  for (const element of elements) record.bytes(element);
+}
+
+function readElements(record: FrameReader): Bytes[] {
+  const elements: Bytes[] = [];
+  for (let left = record.number(); left > 0; left -= 1) elements.push(record.bytes());
+  return elements;
+}
+
+function writeEnd(record: FrameWriter, end: End): FrameWriter {
+  return record.number(end === "left" ? 0 : 1);
+}
+
+function readEnd(record: FrameReader): End {
+  return record.number() === 0 ? "left" : "right";
+}
+
+function applyPush(
+  keyspace: Keyspace,
+  key: Bytes,
+  { end, elements }: { end: End; elements: readonly Bytes[] },
+): number {
+  const list = listAt(keyspace, key);
+  for (const element of elements) push(list, end, element);
+  return list.length;
+}
+
+function applyPop(keyspace: Keyspace, key: Bytes, { end, count }: { end: End; count: number }): Bytes[] {
+  const list = getList(keyspace, key);
+  const elements: Bytes[] = [];
+  if (count === 1) {
+    elements.push(pop(list, end));
+  } else {
+    const isLeft = end === "left";
+    const stretch = isLeft ? { from: 0, to: count } : { from: list.length - count, to: list.length };
+    list.visit({ ...stretch, backwards: !isLeft }, (element) => elements.push(element) > 0);
+    if (isLeft) list.dropFirst(count);
+    else list.dropLast(count);
+  }
+  if (list.length === 0) applyRemove(keyspace, key);
+  return elements;
+}
+
+function applyInsert(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
+  const list = getList(keyspace, key);
+  list.insert(insertion.index, insertion.element);
+  return list.length;
+}
+
+function applyRemoveElements(keyspace: Keyspace, key: Bytes, { element, end, countMax }: Removal): number {
+  const list = getList(keyspace, key);
+  const count = list.removeEqual(element, { countMax, backwards: end === "right" });
+  if (list.length === 0) applyRemove(keyspace, key);
+  return count;
+}
+
+function applyTrim(keyspace: Keyspace, key: Bytes, { from, to }: { from: number; to: number }): void {
+  if (from < to) getList(keyspace, key).keep(from, to);
+  else applyRemove(keyspace, key);
+}
+
+function applyMove(keyspace: Keyspace, { from, fromEnd, to, toEnd }: Move): Bytes {
+  const source = getList(keyspace, from);
+  const element = pop(source, fromEnd);
+  // Onto itself: a list of one element is empty in between, and stays with its expiry.
+  push(from === to ? source : listAt(keyspace, to), toEnd, element);
+  if (source.length === 0) applyRemove(keyspace, from);
+  return element;
+}
+
+function applyPutList(keyspace: Keyspace, key: Bytes, elements: readonly Bytes[]): void {
+  applyPut(keyspace, key, ListValue.from(elements));
+  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+}
+
+function push(list: ListValue, end: End, element: Bytes): void {
+  if (end === "left") list.pushFirst(element);
+  else list.pushLast(element);
+}
+
+function pop(list: ListValue, end: End): Bytes {
+  return end === "left" ? list.popFirst() : list.popLast();
+}
+
+/** The list at a key that holds one. */
+function getList(keyspace: Keyspace, key: Bytes): ListValue {
+  const value = keyspace.entries.get(key);
+  assert(value instanceof ListValue, "there is a list at the key");
+  return value;
+}
+
+/** The list at a key, made if there is none. The caller has checked that the key holds nothing else. */
+function listAt(keyspace: Keyspace, key: Bytes): ListValue {
+  const value = keyspace.entries.get(key);
+  if (value instanceof ListValue) return value;
+  const list = new ListValue();
+  applyPut(keyspace, key, list);
+  return list;
+}

@@ -1,0 +1,205 @@
+/**
+ * A run of at most 128 elements of a list, in one of two forms:
+ *
+ *     open      an array of byte strings, changed in place
+ *     packed    one byte string: | length u8 | bytes | length u8 | bytes | …
+ *
+ * Packed, an element takes its bytes and one more, and the garbage collector
+ * sees one object for the whole run. Open, it takes a pointer and a string of
+ * its own, some 30 bytes more. A block that holds an element beyond 255 bytes
+ * stays open: there the difference is small.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+
+/** 128: bench/list.bench.ts; pushes and ranges gain nothing beyond, and a change in the middle costs as much. */
+export const BLOCK_ELEMENTS_MAX = 128;
+
+const PACKED_ELEMENT_BYTES_MAX = 255;
+
+/** Where blocks are packed and opened, one at a time. */
+const scratch = Buffer.allocUnsafe(BLOCK_ELEMENTS_MAX * (PACKED_ELEMENT_BYTES_MAX + 1));
+
+/** V8 copies a part of a string that is shorter; a longer one would keep the whole packed string alive. */
+const PART_LENGTH_MIN = 13;
+/** Below this length a loop over char codes beats the call into the runtime, as in `frame.ts`. */
+const LOOP_LENGTH_MAX = 24;
+
+export class ListBlock {
+  #items: Bytes[] | undefined;
+  #packed: Bytes = "";
+  /** Elements. */
+  count: number;
+  /** Bytes of all elements. */
+  contentBytes = 0;
+
+  /** An open block that owns `items`. */
+  constructor(items: Bytes[]) {
+    this.#items = items;
+    this.count = items.length;
+    for (const item of items) this.contentBytes += item.length;
+  }
+
+  get isOpen(): boolean {
+    return this.#items !== undefined;
+  }
+
+  /** The element at a place that exists. While the block is packed it may be a part of a longer string: do not keep it. */
+  at(index: number): Bytes {
+    const items = this.#items;
+    if (items !== undefined) return items[index] as Bytes;
+    const packed = this.#packed;
+    const offset = this.#offsetOf(index);
+    return packed.slice(offset + 1, offset + 1 + packed.charCodeAt(offset));
+  }
+
+  /** The elements from one place up to, not including, another, to be read at once and not kept; see `at`. */
+  range(from: number, to: number): readonly Bytes[] {
+    const items = this.#items;
+    if (items !== undefined) return from === 0 && to === this.count ? items : items.slice(from, to);
+    const packed = this.#packed;
+    const elements: Bytes[] = [];
+    let offset = this.#offsetOf(from);
+    for (let index = from; index < to; index += 1) {
+      const end = offset + 1 + packed.charCodeAt(offset);
+      elements.push(packed.slice(offset + 1, end));
+      offset = end;
+    }
+    return elements;
+  }
+
+  /** Makes a packed block open. Returns how many elements were copied for it. */
+  open(): number {
+    if (this.#items !== undefined) return 0;
+    const packed = this.#packed;
+    scratch.latin1Write(packed, 0, packed.length);
+    const items: Bytes[] = [];
+    for (let offset = 0; offset < packed.length; ) {
+      const start = offset + 1;
+      const end = start + (scratch[offset] as number);
+      items.push(end - start < PART_LENGTH_MIN ? packed.slice(start, end) : scratch.latin1Slice(start, end));
+      offset = end;
+    }
+    this.#items = items;
+    this.#packed = "";
+    return this.count;
+  }
+
+  /** Packs an open block, if no element is too long for that. Returns how many elements were copied for it. */
+  pack(): number {
+    const items = this.#items;
+    if (items === undefined) return 0;
+    for (const item of items) if (item.length > PACKED_ELEMENT_BYTES_MAX) return 0;
+    let end = 0;
+    for (const item of items) {
+      const length = item.length;
+      scratch[end++] = length;
+      if (length <= LOOP_LENGTH_MAX) for (let i = 0; i < length; i += 1) scratch[end + i] = item.charCodeAt(i);
+      else scratch.latin1Write(item, end, length);
+      end += length;
+    }
+    this.#packed = scratch.latin1Slice(0, end);
+    this.#items = undefined;
+    return this.count;
+  }
+
+  // What follows changes the block, which must be open.
+
+  set(index: number, element: Bytes): void {
+    const items = this.#open;
+    this.contentBytes += element.length - (items[index] as Bytes).length;
+    items[index] = element;
+  }
+
+  insert(index: number, element: Bytes): void {
+    const items = this.#open;
+    if (index === this.count) items.push(element);
+    else if (index === 0) items.unshift(element);
+    else items.splice(index, 0, element);
+    this.count += 1;
+    this.contentBytes += element.length;
+  }
+
+  /** Takes one element out. */
+  take(index: number): Bytes {
+    const items = this.#open;
+    let element: Bytes;
+    if (index === this.count - 1) element = items.pop() as Bytes;
+    else if (index === 0) element = items.shift() as Bytes;
+    else element = items.splice(index, 1)[0] as Bytes;
+    this.count -= 1;
+    this.contentBytes -= element.length;
+    return element;
+  }
+
+  /** Keeps only the elements from one place up to, not including, another. */
+  keep(from: number, to: number): void {
+    this.#replace(this.#open.slice(from, to));
+  }
+
+  /** Removes at most `countMax` elements that equal `element`, from the front or from the back. Returns how many. */
+  removeEqual(element: Bytes, options: { countMax: number; backwards: boolean }): number {
+    const { countMax, backwards } = options;
+    const kept: Bytes[] = [];
+    const items = backwards ? this.#open.toReversed() : this.#open;
+    let removed = 0;
+    for (const item of items) {
+      if (removed < countMax && item === element) removed += 1;
+      else kept.push(item);
+    }
+    this.#replace(backwards ? kept.reverse() : kept);
+    return removed;
+  }
+
+  /** Puts the elements of the block that follows this one behind its own. */
+  absorb(next: ListBlock): void {
+    for (const item of next.range(0, next.count)) this.#open.push(item);
+    this.count += next.count;
+    this.contentBytes += next.contentBytes;
+  }
+
+  /** Moves the elements from a place on into a block of their own, which is open. */
+  split(index: number): ListBlock {
+    const right = new ListBlock(this.#open.splice(index));
+    this.count = index;
+    this.contentBytes -= right.contentBytes;
+    return right;
+  }
+
+  // Down to here.
+
+  /** Moves everything, in the form it has, into a block of its own. This one is empty and open then. */
+  moveAll(): ListBlock {
+    const moved = this.copy();
+    this.#replace([]);
+    return moved;
+  }
+
+  /** A block in the same form; a packed one shares its string, an open one does not share its array. */
+  copy(): ListBlock {
+    const copy = new ListBlock([]);
+    copy.#items = this.#items?.slice();
+    copy.#packed = this.#packed;
+    copy.count = this.count;
+    copy.contentBytes = this.contentBytes;
+    return copy;
+  }
+
+  get #open(): Bytes[] {
+    return this.#items as Bytes[];
+  }
+
+  #replace(items: Bytes[]): void {
+    this.#items = items;
+    this.#packed = "";
+    this.count = items.length;
+    this.contentBytes = 0;
+    for (const item of items) this.contentBytes += item.length;
+  }
+
+  #offsetOf(index: number): number {
+    const packed = this.#packed;
+    let offset = 0;
+    for (let i = 0; i < index; i += 1) offset += 1 + packed.charCodeAt(offset);
+    return offset;
+  }
+}

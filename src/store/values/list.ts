@@ -1,0 +1,448 @@
+/**
+ * A list: byte strings in an order, with cheap ends.
+ *
+ * The elements lie in blocks, and above the blocks is a counted tree: every
+ * branch knows how many elements are below it. So an element is found by its
+ * index in a few steps, whole blocks and branches can be dropped at once, and
+ * nothing ever moves more than a block and the children of a few branches.
+ * A list of up to 128 elements is one block.
+ *
+ * (1) All blocks are equally deep. No block and no branch is empty, except the
+ *     one block of an empty list.
+ * (2) The counts of a branch are the sums of those of its children.
+ * (3) Blocks that are changed are open (see `list-block.ts`). `#open` has the
+ *     ones that were used last, the latest first; a block that leaves it is
+ *     packed. So all but a few blocks of a long list are packed.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { BLOCK_ELEMENTS_MAX, ListBlock } from "../structures/list-block.ts";
+
+/** 64: three levels of branches for 33 million elements. */
+const CHILDREN_MAX = 64;
+/** Neighbours that fill no more than half of a block or branch together become one. */
+const MERGE_ELEMENTS_MAX = BLOCK_ELEMENTS_MAX / 2;
+const MERGE_CHILDREN_MAX = CHILDREN_MAX / 2;
+/** Both ends with a neighbour each, for a queue whose length goes to and fro at the border of two blocks. */
+const OPEN_BLOCKS_MAX = 4;
+
+/** What a list takes beside its elements, and an element beside its bytes in an open and in a packed block. */
+const LIST_BYTES = 250;
+const OPEN_ELEMENT_BYTES = 28;
+const PACKED_ELEMENT_BYTES = 2;
+
+interface Branch {
+  count: number;
+  contentBytes: number;
+  readonly children: Node[];
+}
+
+type Node = ListBlock | Branch;
+
+/** A stretch of a list: from one place up to, not including, another. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  /** From the last of them to the first. */
+  readonly backwards?: boolean;
+}
+
+interface Walk extends Required<Stretch> {
+  readonly visit: (element: Bytes, index: number) => boolean;
+}
+
+export class ListValue {
+  readonly typeName = "list";
+  #root: Node = new ListBlock([]);
+  readonly #open: ListBlock[] = [];
+  #work = 0;
+
+  /** A list of these elements, which it keeps. */
+  static from(elements: readonly Bytes[]): ListValue {
+    const list = new ListValue();
+    for (const element of elements) list.pushLast(element);
+    return list;
+  }
+
+  get length(): number {
+    return this.#root.count;
+  }
+
+  /** Nodes visited, and elements moved between the forms of a block, so far. Only ever grows; complexity tests read it. */
+  get work(): number {
+    return this.#work;
+  }
+
+  /** About how much memory the list takes. */
+  get memoryBytes(): number {
+    const { count, contentBytes } = this.#root;
+    if (this.#root instanceof ListBlock) return LIST_BYTES + contentBytes + count * OPEN_ELEMENT_BYTES;
+    const openCount = Math.min(count, OPEN_BLOCKS_MAX * BLOCK_ELEMENTS_MAX);
+    return LIST_BYTES + contentBytes + count * PACKED_ELEMENT_BYTES + openCount * OPEN_ELEMENT_BYTES;
+  }
+
+  pushFirst(element: Bytes): void {
+    this.insert(0, element);
+  }
+
+  pushLast(element: Bytes): void {
+    this.insert(this.#root.count, element);
+  }
+
+  /** The list must not be empty. */
+  popFirst(): Bytes {
+    return this.#take(0);
+  }
+
+  /** The list must not be empty. */
+  popLast(): Bytes {
+    return this.#take(this.#root.count - 1);
+  }
+
+  /**
+   * The element at a place from 0 to length - 1. It may be a part of a longer string that it keeps alive: fit for a
+   * reply, not to be stored.
+   */
+  at(index: number): Bytes {
+    let node = this.#root;
+    let rest = index;
+    this.#work += 1;
+    while (!(node instanceof ListBlock)) {
+      const place = placeOf(node, rest);
+      rest -= place.before;
+      node = place.child;
+      this.#work += 1;
+    }
+    return node.at(rest);
+  }
+
+  set(index: number, element: Bytes): void {
+    let node = this.#root;
+    let rest = index;
+    const path: Node[] = [node];
+    while (!(node instanceof ListBlock)) {
+      const place = placeOf(node, rest);
+      rest -= place.before;
+      node = place.child;
+      path.push(node);
+    }
+    this.#work += path.length;
+    this.#use(node);
+    const before = node.contentBytes;
+    node.set(rest, element);
+    const grown = node.contentBytes - before;
+    for (const above of path) if (above !== node) above.contentBytes += grown;
+  }
+
+  /** Puts an element in front of the one at `index`, or last. */
+  insert(index: number, element: Bytes): void {
+    const right = this.#insertBelow(this.#root, index, element);
+    if (right !== undefined) this.#root = branchOf([this.#root, right]);
+  }
+
+  /** Removes so many elements from the front. */
+  dropFirst(count: number): void {
+    this.keep(count, this.#root.count);
+  }
+
+  /** Removes so many elements from the back. */
+  dropLast(count: number): void {
+    this.keep(0, this.#root.count - count);
+  }
+
+  /** Removes everything but the elements from one place up to, not including, another: whole blocks where it can. */
+  keep(from: number, to: number): void {
+    if (from >= to) {
+      this.#root = new ListBlock([]);
+      this.#open.length = 0;
+      return;
+    }
+    this.#keepBelow(this.#root, from, to);
+    this.#shrinkRoot();
+  }
+
+  /** Removes at most `countMax` elements that equal `element`, from the front or the back. Returns how many. */
+  removeEqual(element: Bytes, options: { countMax: number; backwards: boolean }): number {
+    const removed = this.#removeBelow(this.#root, element, options);
+    this.#shrinkRoot();
+    return removed;
+  }
+
+  /** Calls `visit` for the elements of a stretch until it answers false. What it is given is as from `at`. */
+  visit(stretch: Stretch, visit: (element: Bytes, index: number) => boolean): void {
+    const { from, to, backwards = false } = stretch;
+    if (from < to) this.#visitBelow(this.#root, 0, { from, to, backwards, visit });
+  }
+
+  /** All elements. What they are is as from `at`. */
+  elements(): Bytes[] {
+    const elements: Bytes[] = [];
+    this.visit({ from: 0, to: this.length }, (element) => elements.push(element) > 0);
+    return elements;
+  }
+
+  copy(): ListValue {
+    const copy = new ListValue();
+    copy.#root = copyOf(this.#root);
+    // keeps (3): a list of one block stays open.
+    if (copy.#root instanceof ListBlock) copy.#use(copy.#root);
+    return copy;
+  }
+
+  #insertBelow(node: Node, index: number, element: Bytes): Node | undefined {
+    this.#work += 1;
+    if (node instanceof ListBlock) return this.#insertInBlock(node, index, element);
+    let child: Node;
+    let at: number;
+    if (index === node.count) {
+      at = node.children.length - 1;
+      child = node.children[at] as Node;
+      index = child.count;
+    } else {
+      // At a border the element goes to the block on the left, whose last one it becomes, unless it is the very first.
+      const place = placeOf(node, index === 0 ? 0 : index - 1);
+      ({ at, child } = place);
+      index -= place.before;
+    }
+    const right = this.#insertBelow(child, index, element);
+    node.count += 1;
+    node.contentBytes += element.length;
+    if (right === undefined) return undefined;
+    const { children } = node;
+    children.splice(at + 1, 0, right);
+    if (children.length <= CHILDREN_MAX) return undefined;
+    // A branch that grows at an end is left full.
+    const start = at + 2 === children.length ? at + 1 : at === 0 ? 1 : children.length >> 1;
+    const moved = branchOf(children.splice(start));
+    node.count -= moved.count;
+    node.contentBytes -= moved.contentBytes;
+    return moved;
+  }
+
+  #insertInBlock(block: ListBlock, index: number, element: Bytes): ListBlock | undefined {
+    if (block.count < BLOCK_ELEMENTS_MAX) {
+      this.#use(block);
+      block.insert(index, element);
+      return undefined;
+    }
+    // A block that grows at an end is left full.
+    if (index === block.count) {
+      const right = new ListBlock([element]);
+      this.#use(right);
+      return right;
+    }
+    let right: ListBlock;
+    if (index === 0) {
+      right = block.moveAll();
+      if (right.isOpen) this.#use(right);
+      this.#use(block);
+      block.insert(0, element);
+      return right;
+    }
+    this.#use(block);
+    const middle = block.count >> 1;
+    right = block.split(middle);
+    this.#work += right.count;
+    this.#use(right);
+    if (index <= middle) block.insert(index, element);
+    else right.insert(index - middle, element);
+    return right;
+  }
+
+  #take(index: number): Bytes {
+    const element = this.#takeBelow(this.#root, index);
+    this.#shrinkRoot();
+    return element;
+  }
+
+  #takeBelow(node: Node, index: number): Bytes {
+    this.#work += 1;
+    if (node instanceof ListBlock) {
+      this.#use(node);
+      return node.take(index);
+    }
+    const { at, child, before } = placeOf(node, index);
+    const element = this.#takeBelow(child, index - before);
+    node.count -= 1;
+    node.contentBytes -= element.length;
+    if (child.count === 0) node.children.splice(at, 1); // keeps (1)
+    return element;
+  }
+
+  /** There is at least one element to keep below the node. */
+  #keepBelow(node: Node, from: number, to: number): void {
+    this.#work += 1;
+    if (from === 0 && to === node.count) return;
+    if (node instanceof ListBlock) {
+      this.#use(node);
+      node.keep(from, to);
+      return;
+    }
+    const { children } = node;
+    const first = placeOf(node, from);
+    const last = placeOf(node, to - 1);
+    if (first.at === last.at) {
+      this.#keepBelow(first.child, from - first.before, to - first.before);
+    } else {
+      this.#keepBelow(first.child, from - first.before, first.child.count);
+      this.#keepBelow(last.child, 0, to - last.before);
+    }
+    if (first.at > 0 || last.at < children.length - 1) {
+      children.splice(last.at + 1);
+      children.splice(0, first.at);
+      this.#settle();
+    }
+    recount(node); // keeps (2)
+  }
+
+  #removeBelow(node: Node, element: Bytes, options: { countMax: number; backwards: boolean }): number {
+    this.#work += 1;
+    if (node instanceof ListBlock) {
+      if (!node.range(0, node.count).includes(element)) return 0;
+      this.#use(node);
+      return node.removeEqual(element, options);
+    }
+    const { children } = node;
+    const { countMax, backwards } = options;
+    let removed = 0;
+    for (let step = 0; step < children.length && removed < countMax; step += 1) {
+      const child = children[backwards ? children.length - 1 - step : step] as Node;
+      removed += this.#removeBelow(child, element, { countMax: countMax - removed, backwards });
+    }
+    if (removed > 0) {
+      this.#mergeChildren(children);
+      recount(node); // keeps (2)
+    }
+    return removed;
+  }
+
+  /** Drops children that are empty and merges small neighbours: keeps (1). */
+  #mergeChildren(children: Node[]): void {
+    let end = 0;
+    for (const child of children) {
+      if (child.count === 0) continue;
+      const previous = end === 0 ? undefined : (children[end - 1] as Node);
+      if (previous === undefined || !this.#merge(previous, child)) children[end++] = child;
+    }
+    if (end === children.length) return;
+    children.length = end;
+    this.#settle();
+  }
+
+  #merge(node: Node, next: Node): boolean {
+    if (node instanceof ListBlock && next instanceof ListBlock) {
+      if (node.count + next.count > MERGE_ELEMENTS_MAX) return false;
+      this.#use(next);
+      this.#use(node);
+      node.absorb(next);
+      this.#work += next.count;
+    } else if (!(node instanceof ListBlock) && !(next instanceof ListBlock)) {
+      if (node.children.length + next.children.length > MERGE_CHILDREN_MAX) return false;
+      node.children.push(...next.children);
+      recount(node); // keeps (2)
+    }
+    return true;
+  }
+
+  /** `base` is the index of the first element below the node. False when `visit` has stopped it. */
+  #visitBelow(node: Node, base: number, walk: Walk): boolean {
+    const from = Math.max(0, walk.from - base);
+    const to = Math.min(node.count, walk.to - base);
+    this.#work += 1;
+    if (node instanceof ListBlock) {
+      const elements = node.range(from, to);
+      const count = elements.length;
+      for (let step = 0; step < count; step += 1) {
+        const index = walk.backwards ? count - 1 - step : step;
+        if (!walk.visit(elements[index] as Bytes, base + from + index)) return false;
+      }
+      return true;
+    }
+    const { children } = node;
+    const first = placeOf(node, from);
+    const last = placeOf(node, to - 1);
+    if (walk.backwards) {
+      let behind = base + last.before + last.child.count;
+      for (let at = last.at; at >= first.at; at -= 1) {
+        const child = children[at] as Node;
+        behind -= child.count;
+        if (!this.#visitBelow(child, behind, walk)) return false;
+      }
+      return true;
+    }
+    let start = base + first.before;
+    for (let at = first.at; at <= last.at; at += 1) {
+      const child = children[at] as Node;
+      if (!this.#visitBelow(child, start, walk)) return false;
+      start += child.count;
+    }
+    return true;
+  }
+
+  #shrinkRoot(): void {
+    while (!(this.#root instanceof ListBlock) && this.#root.children.length <= 1)
+      this.#root = this.#root.children[0] ?? new ListBlock([]);
+  }
+
+  /** Opens a block that is about to change: keeps (3). */
+  #use(block: ListBlock): void {
+    const open = this.#open;
+    if (open[0] === block) return;
+    const index = open.indexOf(block);
+    if (index > 0) open.splice(index, 1);
+    else this.#work += block.open();
+    open.unshift(block);
+    if (open.length > OPEN_BLOCKS_MAX) this.#work += open.pop()?.pack() ?? 0;
+  }
+
+  /** Packs the open blocks, since some of them may have left the list and must not be kept alive. */
+  #settle(): void {
+    for (const block of this.#open) this.#work += block.pack();
+    this.#open.length = 0;
+  }
+}
+
+function branchOf(children: Node[]): Branch {
+  const branch: Branch = { count: 0, contentBytes: 0, children };
+  recount(branch);
+  return branch;
+}
+
+function recount(branch: Branch): void {
+  branch.count = 0;
+  branch.contentBytes = 0;
+  for (const child of branch.children) {
+    branch.count += child.count;
+    branch.contentBytes += child.contentBytes;
+  }
+}
+
+/** The child in which the element at `index` of a branch lies, and how many elements come before it. */
+function placeOf(branch: Branch, index: number): { at: number; child: Node; before: number } {
+  const { children, count } = branch;
+  if (index < count / 2) {
+    let before = 0;
+    for (let at = 0; ; at += 1) {
+      const child = children[at] as Node;
+      if (index < before + child.count) return { at, child, before };
+      before += child.count;
+    }
+  }
+  let before = count;
+  for (let at = children.length - 1; ; at -= 1) {
+    const child = children[at] as Node;
+    before -= child.count;
+    if (index >= before) return { at, child, before };
+  }
+}
+
+function copyOf(node: Node): Node {
+  if (!(node instanceof ListBlock))
+    return { count: node.count, contentBytes: node.contentBytes, children: node.children.map(copyBelow) };
+  return node.copy();
+}
+
+function copyBelow(node: Node): Node {
+  const copy = copyOf(node);
+  if (copy instanceof ListBlock) copy.pack();
+  return copy;
+}

@@ -1,0 +1,97 @@
+/** Every list method of `@upstash/redis` against the real program. */
+import assert from "node:assert/strict";
+import { testMethods } from "./client.ts";
+
+testMethods("List", [
+  [
+    "rpush, lpush and lrange",
+    "keep elements of any type in order",
+    async (redis) => {
+      assert.equal(await redis.rpush<unknown>("key", "text", 7, { name: "Ada" }), 3);
+      assert.equal(await redis.lpush("key", "straße", "first"), 5);
+      assert.deepEqual(await redis.lrange("key", 0, -1), ["first", "straße", "text", 7, { name: "Ada" }]);
+      assert.deepEqual(await redis.lrange("key", -2, -2), [7]);
+      assert.deepEqual(await redis.lrange("missing", 0, -1), []);
+    },
+  ],
+  [
+    "lpushx and rpushx",
+    "push only to a list that exists",
+    async (redis) => {
+      assert.equal(await redis.lpushx("key", "a"), 0);
+      await redis.rpush("key", "a");
+      assert.equal(await redis.lpushx("key", "b"), 2);
+      assert.equal(await redis.rpushx("key", "c"), 3);
+      assert.deepEqual(await redis.lrange("key", 0, -1), ["b", "a", "c"]);
+    },
+  ],
+  [
+    "llen and lindex",
+    "count and look",
+    async (redis) => {
+      await redis.rpush("key", "a", "b", "c");
+      assert.equal(await redis.llen("key"), 3);
+      assert.equal(await redis.lindex("key", -1), "c");
+      assert.equal(await redis.lindex("key", 3), null);
+      assert.equal(await redis.llen("missing"), 0);
+    },
+  ],
+  [
+    "lpop and rpop",
+    "take one element or several",
+    async (redis) => {
+      await redis.rpush("key", "a", "b", "c", "d");
+      assert.equal(await redis.lpop("key"), "a");
+      assert.equal(await redis.rpop("key"), "d");
+      assert.deepEqual(await redis.rpop("key", 2), ["c", "b"]);
+      assert.equal(await redis.lpop("key"), null);
+      assert.equal(await redis.lpop("key", 2), null);
+    },
+  ],
+  [
+    "lmove",
+    "moves an element between lists",
+    async (redis) => {
+      await redis.rpush("from", "a", "b");
+      assert.equal(await redis.lmove("from", "to", "right", "left"), "b");
+      assert.equal(await redis.lmove("from", "to", "left", "right"), "a");
+      assert.deepEqual(await redis.lrange("to", 0, -1), ["b", "a"]);
+      assert.equal(await redis.lmove("from", "to", "left", "left"), null);
+    },
+  ],
+  [
+    "lmpop",
+    "takes from the first list that has any",
+    async (redis) => {
+      await redis.rpush("second", "a", "b", "c");
+      assert.deepEqual(await redis.lmpop(2, ["first", "second"], "RIGHT", 2), ["second", ["c", "b"]]);
+      assert.deepEqual(await redis.lmpop(1, ["second"], "LEFT"), ["second", ["a"]]);
+      assert.equal(await redis.lmpop(1, ["second"], "LEFT"), null);
+    },
+  ],
+  [
+    "lpos",
+    "finds elements",
+    async (redis) => {
+      await redis.rpush("key", "a", "b", "c", "b", "b");
+      assert.equal(await redis.lpos("key", "b"), 1);
+      assert.equal(await redis.lpos("key", "b", { rank: -1 }), 4);
+      assert.deepEqual(await redis.lpos("key", "b", { count: 0, maxLen: 4 }), [1, 3]);
+      assert.equal(await redis.lpos("key", "z"), null);
+    },
+  ],
+  [
+    "linsert, lset, lrem and ltrim",
+    "change a list",
+    async (redis) => {
+      await redis.rpush("key", "a", "b", "a");
+      assert.equal(await redis.linsert("key", "before", "b", "x"), 4);
+      assert.equal(await redis.linsert("key", "after", "none", "x"), -1);
+      assert.equal(await redis.lset("key", 1, "y"), "OK");
+      assert.equal(await redis.lrem("key", -1, "a"), 1);
+      assert.deepEqual(await redis.lrange("key", 0, -1), ["a", "y", "b"]);
+      assert.equal(await redis.ltrim("key", 1, 1), "OK");
+      assert.deepEqual(await redis.lrange("key", 0, -1), ["y"]);
+    },
+  ],
+]);
