@@ -35,6 +35,7 @@ const READ_ONLY: readonly string[] = [
   ...["exists", "expiretime", "pexpiretime", "pttl", "touch", "ttl", "type"],
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],
+  ...["geodist", "geohash", "geopos", "georadius_ro", "georadiusbymember_ro", "geosearch"],
   ...["zcard", "zcount", "zdiff", "zinter", "zintercard", "zlexcount", "zmscore", "zrandmember", "zrange"],
   ...["zrangebylex", "zrangebyscore", "zrank", "zrevrange", "zrevrangebylex", "zrevrangebyscore", "zrevrank"],
   ...["zscan", "zscore", "zunion"],

@@ -4,6 +4,7 @@ import type { Command } from "./command.ts";
 import { bitmapCommands } from "./commands/bitmap.ts";
 import { connectionCommands } from "./commands/connection.ts";
 import { genericCommands } from "./commands/generic.ts";
+import { geoCommands } from "./commands/geo.ts";
 import { hashCommands } from "./commands/hash.ts";
 import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
 import { listCommands } from "./commands/list.ts";
@@ -22,6 +23,7 @@ export const commands: readonly Command[] = [
   ...listCommands,
   ...setCommands,
   ...sortedSetCommands,
+  ...geoCommands,
   ...hyperLogLogCommands,
   ...serverCommands,
   ...pubsubCommands,

@@ -3,6 +3,7 @@
 import { bitmapFamily } from "./families/bitmap.ts";
 import { dumpFamily } from "./families/dump.ts";
 import { genericFamily } from "./families/generic.ts";
+import { geoFamily } from "./families/geo.ts";
 import { hashFamily } from "./families/hash.ts";
 import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { listFamily } from "./families/list.ts";
@@ -20,6 +21,7 @@ export const families: readonly Family[] = [
   bitmapFamily,
   sortedSetFamily,
   sortedSetLexFamily,
+  geoFamily,
   genericFamily,
   dumpFamily,
   hyperLogLogFamily,

@@ -16,6 +16,7 @@ const NAMES: readonly string[] = [
         "list",
         "set",
         "sorted-set",
+        "geo",
         "generic",
         "server",
         "connection",
