@@ -10,6 +10,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { joinLine } from "../store-harness.ts";
 import { type Comparison, errorLine, exact, isError, isList, replyKind, showReply } from "./compare.ts";
 import { type Answered, Engine } from "./engine.ts";
+import { asCopy } from "./families/generic.ts";
 import { type Command, drawProgram, type Family, namesOf, type Program, type Step } from "./programs.ts";
 import type { RawReply, RedisProcess } from "./redis-process.ts";
 
@@ -170,8 +171,12 @@ function partOf({ command, ours, comparison }: Answered, what: string): Omit<Par
   };
 }
 
+/** For the commands that come between those of every family. */
+const surroundingComparisons = new Map<string, Comparison>([["COPY", asCopy]]);
+
 function comparisonOf(command: Command, options: StepsOptions): Comparison {
-  return options.comparisons?.get((command[0] ?? "").toUpperCase()) ?? exact;
+  const name = (command[0] ?? "").toUpperCase();
+  return options.comparisons?.get(name) ?? surroundingComparisons.get(name) ?? exact;
 }
 
 function judgeTransaction(transaction: {
