@@ -73,7 +73,7 @@ export function dumpedOf(value: Value): Dumped {
 /** A value of its own. Throws `badDataFormat`. */
 export function valueFrom(dumped: Dumped, hashSeed: Uint8Array): Value {
   const found = dumpedTypes.find(({ kind }) => kind === dumped.kind);
-  if (found === undefined) throw badDataFormat;
+  assert(found !== undefined, "every form in dumps has a type of value");
   return found.read(dumped as never, hashSeed);
 }
 

@@ -33,6 +33,8 @@ function randomValue(draw: Draw): Dumped {
     }
     case 2:
       return { kind: "set", members: distinct(draw) };
+    case 3:
+      return { kind: "list", elements: [...distinct(draw), ...draw.list(4, () => draw.value())] };
     default: {
       const members = distinct(draw);
       return { kind: "sorted set", members, scores: members.map(() => Number(score(draw))) };
@@ -40,7 +42,7 @@ function randomValue(draw: Draw): Dumped {
   }
 }
 
-const DRAWN_KINDS = 4;
+const DRAWN_KINDS = 5;
 
 function score(draw: Draw): Bytes {
   return draw.pick(["0", "1", "-1.5", "3.1415926535897931", "1e300", "5e-324", "9007199254740993", "0.1"]);
@@ -115,6 +117,14 @@ export const dumpFamily: Family = {
     (draw) => ["APPEND", draw.key(), draw.value()],
     (draw) => ["HSET", draw.key(), ...distinct(draw).flatMap((field) => [field, draw.text()])],
     (draw) => ["HSET", draw.key(), ...distinct(draw).flatMap((field) => [field, draw.text()])],
+    (draw) => ["RPUSH", draw.key(), ...distinct(draw)],
+    (draw) => [
+      "LPUSH",
+      draw.key(),
+      draw.value(),
+      "z".repeat(draw.pick([10, 8_000, 9_000])),
+      ...draw.list(3, () => draw.value()),
+    ],
     (draw) => ["SADD", draw.key(), ...distinct(draw)],
     (draw) => ["ZADD", draw.key(), ...distinct(draw).flatMap((member) => [score(draw), member])],
     (draw) => [
