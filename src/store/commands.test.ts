@@ -32,7 +32,7 @@ test("every row makes sense", () => {
 const READ_ONLY: readonly string[] = [
   ...["lindex", "llen", "lpos", "lrange"],
   ...["ping", "echo", "time", "dbsize"],
-  ...["exists", "expiretime", "pexpiretime", "pttl", "touch", "ttl", "type"],
+  ...["exists", "expiretime", "pexpiretime", "pttl", "sort_ro", "touch", "ttl", "type"],
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],
   ...["geodist", "geohash", "geopos", "georadius_ro", "georadiusbymember_ro", "geosearch"],

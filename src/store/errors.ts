@@ -60,6 +60,7 @@ export const maxLengthNegative = new CommandError("ERR MAXLEN can't be negative"
 export const rankZero = new CommandError(
   "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list",
 );
+export const notSortable = new CommandError("ERR One or more scores can't be converted into double");
 export const indexOutOfRange = new CommandError("ERR index out of range");
 export const nxAndOthers = new CommandError("ERR NX and XX, GT or LT options at the same time are not compatible");
 export const gtAndLt = new CommandError("ERR GT and LT options at the same time are not compatible");

@@ -9,6 +9,7 @@ import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { listFamily } from "./families/list.ts";
 import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
+import { sortFamily } from "./families/sort.ts";
 import { sortedSetFamily, sortedSetLexFamily } from "./families/sorted-set.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
@@ -23,6 +24,7 @@ export const families: readonly Family[] = [
   sortedSetLexFamily,
   geoFamily,
   genericFamily,
+  sortFamily,
   dumpFamily,
   hyperLogLogFamily,
   serverFamily,

@@ -23,6 +23,7 @@ import { dumpRow, restoreRow } from "./dump.ts";
 import { expiryRows } from "./expiry.ts";
 import { objectRow } from "./object.ts";
 import { matcherOf, scanRow } from "./scan.ts";
+import { sortRows } from "./sort.ts";
 
 export const genericCommands = family("generic", [
   {
@@ -104,6 +105,7 @@ export const genericCommands = family("generic", [
   },
   restoreRow,
   scanRow,
+  ...sortRows,
   {
     name: "TOUCH",
     summary: "Marks keys as used and answers how many of them exist",

@@ -1,0 +1,245 @@
+/**
+ * SORT and SORT_RO: the elements of a list, set or sorted set in order, by what
+ * they are or by what other keys hold. With STORE the answer becomes a list.
+ *
+ * A pattern stands for a key: its first `*` is replaced by the element, and
+ * what follows `->` behind it is the field of a hash. BY without a star means
+ * the order in which the elements lie.
+ */
+import { type Bytes, copyOf } from "../../kernel/bytes.ts";
+import { type Call, firstKey, type Row } from "../command.ts";
+import { notSortable, syntaxError, wrongType } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { removeKey } from "../mutations/generic.ts";
+import { putList } from "../mutations/list.ts";
+import type { Reply } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { parseFloat64 } from "../structures/number-text.ts";
+import { HashValue } from "../values/hash.ts";
+import { ListValue } from "../values/list.ts";
+import { SetValue } from "../values/set.ts";
+import { SortedSetValue } from "../values/sorted-set.ts";
+import { bytesOf, isString } from "../values/string.ts";
+
+export const sortRows: readonly Row[] = [
+  {
+    name: "SORT",
+    summary: "Elements in order, answered or stored as a list",
+    arity: -2,
+    flags: ["write", "denyoom", "movablekeys"],
+    categories: ["set", "sortedset", "list", "dangerous"],
+    keys: firstKey,
+    run: (call) => sort(call, { mayStore: true }),
+  },
+  {
+    name: "SORT_RO",
+    summary: "Elements in order",
+    arity: -2,
+    flags: ["readonly", "movablekeys"],
+    categories: ["set", "sortedset", "list", "dangerous"],
+    keys: firstKey,
+    // BY and GET read keys that the command does not name.
+    isPowerfulWith: (words) => words.slice(2).some((word) => /^(?:by|get)$/i.test(word)),
+    run: (call) => sort(call, { mayStore: false }),
+  },
+];
+
+interface Wish {
+  descending: boolean;
+  alphabetic: boolean;
+  start: number;
+  /** Negative: all. */
+  count: number;
+  by: Bytes | undefined;
+  /** BY without a star was given; as in Redis, another BY behind it does not change that. */
+  unsorted: boolean;
+  readonly gets: Bytes[];
+  store: Bytes | undefined;
+}
+
+function sort(call: Call, options: { mayStore: boolean }): Reply {
+  const { keyspace, arg } = call;
+  const wish = readWish(call, options);
+  const key = arg(1);
+  const value = keyspace.find(key);
+  if (
+    value !== undefined &&
+    !(value instanceof ListValue || value instanceof SetValue || value instanceof SortedSetValue)
+  )
+    throw wrongType;
+  const sorted = value === undefined ? [] : inOrder(keyspace, value, wish);
+  const answer = take(keyspace, sorted, wish);
+  if (wish.store === undefined) return answer;
+  if (answer.length > 0) {
+    // What is nowhere is stored as an empty element. A copy, since an element may be a part of a longer string.
+    const elements = answer.map((element) => (element === null ? "" : copyOf(element, 0, element.length)));
+    putList(keyspace, wish.store, elements);
+  } else if (keyspace.has(wish.store)) {
+    removeKey(keyspace, wish.store);
+  }
+  return answer.length;
+}
+
+function readWish(call: Call, { mayStore }: { mayStore: boolean }): Wish {
+  const { arg, word, argCount } = call;
+  const wish: Wish = {
+    descending: false,
+    alphabetic: false,
+    start: 0,
+    count: -1,
+    by: undefined,
+    unsorted: false,
+    gets: [],
+    store: undefined,
+  };
+  for (let i = 2; i < argCount; i += 1) {
+    const option = word(i);
+    const left = argCount - i - 1;
+    if (option === "ASC") {
+      wish.descending = false;
+    } else if (option === "DESC") {
+      wish.descending = true;
+    } else if (option === "ALPHA") {
+      wish.alphabetic = true;
+    } else if (option === "LIMIT" && left >= 2) {
+      wish.start = call.count(i + 1);
+      wish.count = call.count(i + 2);
+      i += 2;
+    } else if (option === "STORE" && left >= 1 && mayStore) {
+      i += 1;
+      wish.store = arg(i);
+    } else if (option === "BY" && left >= 1) {
+      i += 1;
+      wish.by = arg(i);
+      if (!arg(i).includes("*")) wish.unsorted = true;
+    } else if (option === "GET" && left >= 1) {
+      i += 1;
+      wish.gets.push(arg(i));
+    } else {
+      throw syntaxError;
+    }
+  }
+  return wish;
+}
+
+/** The elements that LIMIT lets through, in the order that is wished. Throws `notSortable`. */
+function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValue, wish: Wish): Bytes[] {
+  const length = value instanceof ListValue ? value.length : value.size;
+  new ReplyBudget().expect(length);
+  const { from, to } = limitsOf(wish, length);
+  let { by, alphabetic } = wish;
+  if (wish.unsorted) {
+    // As Redis: what is stored must not depend on the order in which a set happens to lie.
+    if (!(value instanceof SetValue) || wish.store === undefined)
+      return elementsOf(value, { from, to, descending: wish.descending });
+    by = undefined;
+    alphabetic = true;
+  }
+  const elements = elementsOf(value, { from: 0, to: length, descending: false });
+  const weights = by === undefined ? elements : elements.map((element) => findByPattern(keyspace, by, element));
+  const compare = alphabetic ? byText(weights) : byNumber(elements, weights);
+  const order = elements.map((_, place) => place);
+  order.sort(wish.descending ? (one, other) => compare(other, one) : compare);
+  return order.slice(from, to).map((place) => elements[place] as Bytes);
+}
+
+/** What LIMIT leaves of so many elements. */
+function limitsOf({ start, count }: Wish, length: number): { from: number; to: number } {
+  const from = Math.min(Math.max(start, 0), length);
+  const to = count < 0 ? length : Math.min(from + count, length);
+  return { from, to };
+}
+
+/** Some of the elements in the order in which they lie; that of a set is up to the set. */
+function elementsOf(
+  value: ListValue | SetValue | SortedSetValue,
+  { from, to, descending }: { from: number; to: number; descending: boolean },
+): Bytes[] {
+  const elements: Bytes[] = [];
+  if (from >= to) return elements;
+  if (value instanceof SetValue) {
+    for (let place = from; place < to; place += 1) elements.push(value.memberAt(place));
+    return elements;
+  }
+  if (value instanceof ListValue) {
+    const stretch = descending ? { from: value.length - to, to: value.length - from } : { from, to };
+    value.visit({ ...stretch, backwards: descending }, (element) => elements.push(element) > 0);
+    return elements;
+  }
+  const last = value.size - 1;
+  for (let rank = from; rank < to; rank += 1) elements.push(value.memberAtRank(descending ? last - rank : rank));
+  return elements;
+}
+
+type Compare = (one: number, other: number) => number;
+
+/** Equal numbers are in the order of their elements, and a missing number is 0, as in Redis. */
+function byNumber(elements: readonly Bytes[], weights: readonly (Bytes | undefined)[]): Compare {
+  const numbers = new Float64Array(weights.length);
+  for (const [place, weight] of weights.entries()) numbers[place] = weight === undefined ? 0 : numberOf(weight);
+  return (one, other) =>
+    (numbers[one] as number) - (numbers[other] as number) ||
+    ((numbers[one] as number) === (numbers[other] as number)
+      ? compareBytes(elements[one] as Bytes, elements[other] as Bytes)
+      : 0);
+}
+
+/** A missing text comes first. */
+function byText(weights: readonly (Bytes | undefined)[]): Compare {
+  return (one, other) => {
+    const oneWeight = weights[one];
+    const otherWeight = weights[other];
+    if (oneWeight === undefined || otherWeight === undefined)
+      return oneWeight === otherWeight ? 0 : oneWeight === undefined ? -1 : 1;
+    return compareBytes(oneWeight, otherWeight);
+  };
+}
+
+function compareBytes(one: Bytes, other: Bytes): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** Below this a double has lost digits, which C's `strtod` reports as an error. */
+const NORMAL_MIN = 2 ** -1022;
+
+/** The number that a C string spells for `strtod`: up to the first zero byte, spaces in front are skipped. */
+function numberOf(weight: Bytes): number {
+  const end = weight.indexOf("\x00");
+  const text = end < 0 ? weight : weight.slice(0, end);
+  if (text === "") return 0;
+  const number = parseFloat64(text.replace(/^[ \t-\r]+/, ""));
+  if (number === undefined || (number !== 0 && Math.abs(number) < NORMAL_MIN)) throw notSortable;
+  return number;
+}
+
+/** What is answered: the elements, or what the patterns of GET find for each. */
+function take(keyspace: Keyspace, elements: readonly Bytes[], { gets }: Wish): (Bytes | null)[] {
+  const budget = new ReplyBudget();
+  budget.expect(elements.length * Math.max(1, gets.length));
+  const answer: (Bytes | null)[] = [];
+  for (const element of elements) {
+    if (gets.length === 0) {
+      budget.take(element.length);
+      answer.push(element);
+    }
+    for (const pattern of gets) {
+      const found = findByPattern(keyspace, pattern, element);
+      budget.take(found?.length ?? 0);
+      answer.push(found ?? null);
+    }
+  }
+  return answer;
+}
+
+/** The string or hash field that a pattern means for an element, or undefined. `#` means the element itself. */
+function findByPattern(keyspace: Keyspace, pattern: Bytes, element: Bytes): Bytes | undefined {
+  if (pattern === "#") return element;
+  const star = pattern.indexOf("*");
+  if (star < 0) return undefined;
+  const arrow = pattern.indexOf("->", star + 1);
+  const hasField = arrow >= 0 && arrow + 2 < pattern.length;
+  const key = pattern.slice(0, star) + element + pattern.slice(star + 1, hasField ? arrow : undefined);
+  const value = keyspace.find(key);
+  if (!hasField) return isString(value) ? bytesOf(value) : undefined;
+  return value instanceof HashValue ? keyspace.readHash(key)?.get(pattern.slice(arrow + 2)) : undefined;
+}
