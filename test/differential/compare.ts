@@ -9,7 +9,7 @@
 
 import { TIME_MS_MAX } from "../../src/store/frame.ts";
 import type { Reply } from "../../src/store/reply.ts";
-import { formatDouble } from "../../src/store/structures/number-text.ts";
+import { doubleOfRedis70 } from "./double-text.ts";
 import type { Command } from "./programs.ts";
 import type { RawReply } from "./redis-process.ts";
 
@@ -70,7 +70,7 @@ export function rawReply(reply: Reply): RawReply {
     case "error":
       return { kind: "error", error: { text: errorLine(reply.error.text) } };
     case "double":
-      return formatDouble(reply.value);
+      return doubleOfRedis70(reply.value);
     case "map":
       return reply.pairs.flatMap(([name, value]) => [rawReply(name), rawReply(value)]);
     case "set":

@@ -6,6 +6,7 @@ import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asPairs, type Comparison, exact, isError, isList, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
+import type { RawReply } from "../redis-process.ts";
 
 /** Few members, so that commands meet; their bytes are not in the order of their letters. */
 const MEMBERS: readonly Bytes[] = ["a", "b", "c", "aa", "B", "", "\x00\xff\r\n", "\xff", "__proto__", "toString"];
@@ -129,8 +130,18 @@ const asScan: Comparison = (exchange) => {
   const [theirCursor, theirElements = null] = theirs;
   if (exchange.command[2] !== "0" || ourCursor !== "0" || theirCursor !== "0")
     return isList(ourElements) && isList(theirElements);
-  return asPairs({ ...exchange, ours: ourElements, theirs: theirElements });
+  return asPairs({ ...exchange, ours: withNumbers(ourElements), theirs: withNumbers(theirElements) });
 };
+
+/** Members with scores, flat, the scores as numbers: the servers spell them differently. */
+function withNumbers(elements: RawReply): RawReply {
+  if (!isList(elements)) return elements;
+  return elements.map((element, i) => (i % 2 === 1 && typeof element === "string" ? numberOf(element) : element));
+}
+
+function numberOf(text: string): number {
+  return /^-?inf$/.test(text) ? Number(text.replace("inf", "Infinity")) : Number(text);
+}
 
 const LIMIT_REFUSED = "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX";
 
