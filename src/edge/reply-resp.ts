@@ -24,9 +24,11 @@ export function resp3Result(reply: Reply, bytesMax: number): Bytes {
   return printResp(reply, 3, bytesMax);
 }
 
-/** An error ends at the line, so line breaks in its text become spaces, as in Redis. */
+/** An error ends at the line: as in Redis, line breaks at the end of its text are dropped and others become spaces. */
 export function respError(error: CommandError): Bytes {
-  return `-${textBytes(error.text).replace(/[\r\n]/g, " ")}\r\n`;
+  return `-${textBytes(error.text)
+    .replace(/[\r\n]+$/, "")
+    .replace(/[\r\n]/g, " ")}\r\n`;
 }
 
 function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes {

@@ -85,8 +85,8 @@ export class FrameQueue {
     const end = start + FRAME_HEADER_BYTES + count;
     if (end > batch.buffer.length) grow(batch, end);
     const { buffer } = batch;
-    buffer.writeUInt32LE(count, start);
-    buffer.writeUInt32LE(crc32(frame, 0, count, frameSeed(batch.salt, this.#end, count)), start + 4);
+    writeUInt32(buffer, start, count);
+    writeUInt32(buffer, start + 4, crc32(frame, 0, count, frameSeed(batch.salt, this.#end, count)));
     copyFrame(frame, buffer, start + FRAME_HEADER_BYTES);
     batch.bytes = end;
     this.#end += 1;
@@ -177,6 +177,14 @@ export class FrameQueue {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** `writeUInt32LE` without its checks: the caller has made room. */
+function writeUInt32(target: Buffer, offset: number, value: number): void {
+  target[offset] = value;
+  target[offset + 1] = value >>> 8;
+  target[offset + 2] = value >>> 16;
+  target[offset + 3] = value >>> 24;
+}
 
 /** Up to here a loop is faster than the call into the runtime. bench/journal.bench.ts */
 const LOOP_BYTES_MAX = 96;

@@ -21,12 +21,16 @@ const CAPACITY_BYTES_MIN = 4 * 1024;
 const CAPACITY_BYTES_KEPT = 1024 * 1024;
 /** Below this length a loop over char codes beats the call into the runtime. bench/store.bench.ts */
 const LOOP_LENGTH_MAX = 24;
+/** Views up to this length are kept; most frames are shorter. */
+const VIEW_BYTES_MAX = 512;
 /** Longest varint: 53 bits at 7 a byte. */
 const VARINT_BYTES_MAX = 8;
 
 export class FrameWriter {
   #buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
   #length = 0;
+  /** Views of the start of the buffer, by their length: a view costs as much as the rest of a short frame. */
+  #views: (Buffer | undefined)[] = [];
 
   /** True while nothing was recorded since the last `take`. */
   get isEmpty(): boolean {
@@ -93,10 +97,26 @@ export class FrameWriter {
 
   /** The frame so far, valid until the next record; the writer is empty again. */
   take(): Buffer {
-    const frame = this.#buffer.subarray(0, this.#length);
+    const frame = this.#view(this.#length);
     this.#length = 0;
-    if (this.#buffer.length > CAPACITY_BYTES_KEPT) this.#buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
+    if (this.#buffer.length > CAPACITY_BYTES_KEPT) this.#replaceBuffer(Buffer.allocUnsafe(CAPACITY_BYTES_MIN));
     return frame;
+  }
+
+  /** The first `length` bytes. */
+  #view(length: number): Buffer {
+    if (length > VIEW_BYTES_MAX) return this.#buffer.subarray(0, length);
+    let view = this.#views[length];
+    if (view === undefined) {
+      view = this.#buffer.subarray(0, length);
+      this.#views[length] = view;
+    }
+    return view;
+  }
+
+  #replaceBuffer(buffer: Buffer<ArrayBuffer>): void {
+    this.#buffer = buffer;
+    this.#views = [];
   }
 
   #writeNumber(value: number): void {
@@ -113,7 +133,7 @@ export class FrameWriter {
     if (needed <= this.#buffer.length) return;
     const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
     this.#buffer.copy(grown, 0, 0, this.#length);
-    this.#buffer = grown;
+    this.#replaceBuffer(grown);
   }
 }
 
