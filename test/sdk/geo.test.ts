@@ -13,7 +13,7 @@ async function fill(redis: Redis): Promise<void> {
 
 testMethods("Geo", [
   [
-    "geoadd",
+    ["geoadd"],
     "counts new members and knows its options",
     async (redis) => {
       await fill(redis);
@@ -23,7 +23,7 @@ testMethods("Geo", [
     },
   ],
   [
-    "geodist",
+    ["geodist"],
     "measures in every unit, in capitals too",
     async (redis) => {
       await fill(redis);
@@ -33,7 +33,7 @@ testMethods("Geo", [
     },
   ],
   [
-    "geohash and geopos",
+    ["geohash", "geopos"],
     "tell where members are",
     async (redis) => {
       await fill(redis);
@@ -42,7 +42,7 @@ testMethods("Geo", [
     },
   ],
   [
-    "geosearch",
+    ["geosearch"],
     "finds members with their details",
     async (redis) => {
       await fill(redis);
@@ -57,10 +57,18 @@ testMethods("Geo", [
         { member: "Catania", dist: 56.4413, hash: "3479447370796909" },
         { member: "Palermo", dist: 190.4424, hash: "3479099956230698" },
       ]);
+      const farthest = await redis.geosearch(
+        "sicily",
+        { type: "FROMMEMBER", member: "Palermo" },
+        { type: "BYBOX", rect: { width: 400, height: 400 }, rectType: "KM" },
+        "DESC",
+        { count: { limit: 1 }, withCoord: true },
+      );
+      assert.deepEqual(farthest, [{ member: "Catania", coord: { long: 15.087267458438873, lat: 37.50266842333162 } }]);
     },
   ],
   [
-    "geosearchstore",
+    ["geosearchstore"],
     "stores what it finds, with exact scores",
     async (redis) => {
       await fill(redis);

@@ -4,7 +4,7 @@ import { testMethods } from "./client.ts";
 
 testMethods("HyperLogLog", [
   [
-    "pfadd",
+    ["pfadd"],
     "tells whether the count may have changed",
     async (redis) => {
       assert.equal(await redis.pfadd("key", "a", "b", "c"), 1);
@@ -12,7 +12,7 @@ testMethods("HyperLogLog", [
     },
   ],
   [
-    "pfcount",
+    ["pfcount"],
     "counts one sketch, and several together",
     async (redis) => {
       await redis.pfadd("key", "a", "b", "c");
@@ -23,7 +23,7 @@ testMethods("HyperLogLog", [
     },
   ],
   [
-    "pfmerge",
+    ["pfmerge"],
     "puts sketches together",
     async (redis) => {
       await redis.pfadd("key", "a", "b", "c");

@@ -4,9 +4,9 @@ import { testMethods } from "./client.ts";
 
 const FAR_S = 4_102_444_800;
 
-testMethods("Generic", [
+testMethods("Generic, server and connection", [
   [
-    "copy",
+    ["copy"],
     "copies value and expiry, and replaces only if asked",
     async (redis) => {
       await redis.set("from", "value", { ex: 100 });
@@ -21,7 +21,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "del, unlink, exists and touch",
+    ["del", "unlink", "exists", "touch"],
     "count the keys that are there",
     async (redis) => {
       await redis.mset({ a: 1, b: 2, c: 3, d: 4 });
@@ -33,7 +33,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "expire",
+    ["expire"],
     "takes the conditions NX, XX, GT and LT",
     async (redis) => {
       await redis.set("key", "value");
@@ -46,7 +46,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "expireat and pexpireat",
+    ["expireat", "pexpireat"],
     "take a moment",
     async (redis) => {
       await redis.set("key", "value");
@@ -59,7 +59,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "pexpire, pttl and ttl",
+    ["pexpire", "pttl", "ttl"],
     "agree with one another",
     async (redis) => {
       await redis.set("key", "value");
@@ -73,7 +73,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "persist",
+    ["persist"],
     "takes the expiry away",
     async (redis) => {
       await redis.set("key", "value", { ex: 100 });
@@ -83,7 +83,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "keys",
+    ["keys"],
     "finds by pattern",
     async (redis) => {
       await redis.mset({ "user:1": "a", "user:2": "b", order: "c" });
@@ -93,7 +93,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "randomkey",
+    ["randomkey"],
     "is one of the keys, or null",
     async (redis) => {
       assert.equal(await redis.randomkey(), null);
@@ -102,7 +102,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "rename and renamenx",
+    ["rename", "renamenx"],
     "move a value with its expiry",
     async (redis) => {
       await redis.set("from", "value", { ex: 100 });
@@ -116,7 +116,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "scan",
+    ["scan"],
     "meets every key once where nothing changes",
     async (redis) => {
       await redis.mset(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`key:${i}`, i])));
@@ -132,7 +132,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "scan",
+    ["scan"],
     "filters by pattern and type, and tells types",
     async (redis) => {
       await redis.mset({ "a:1": "x", "b:1": "y" });
@@ -152,7 +152,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "type",
+    ["type"],
     "names what a key holds",
     async (redis) => {
       await redis.set("string", "x");
@@ -163,7 +163,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "exec",
+    ["exec"],
     "runs what has no method: OBJECT ENCODING",
     async (redis) => {
       await redis.set("key", "12");
@@ -171,7 +171,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "dbsize, flushdb and flushall",
+    ["dbsize", "flushdb", "flushall"],
     "count and empty the database",
     async (redis) => {
       await redis.mset({ a: 1, b: 2 });
@@ -187,7 +187,7 @@ testMethods("Generic", [
     },
   ],
   [
-    "time",
+    ["time"],
     "is now, in seconds and microseconds",
     async (redis) => {
       const [seconds, micros] = await redis.time();
@@ -196,13 +196,20 @@ testMethods("Generic", [
     },
   ],
   [
-    "ping and echo",
+    ["ping", "echo"],
     "answer",
     async (redis) => {
       assert.equal(await redis.ping(), "PONG");
       assert.equal(await redis.ping(["hello"]), "hello");
       assert.equal(await redis.echo("OK then"), "OK then");
       assert.equal(await redis.echo("OK"), "OK");
+    },
+  ],
+  [
+    ["clientSetinfo"],
+    "is refused: there is no connection to name over HTTP",
+    async (redis) => {
+      await assert.rejects(redis.clientSetinfo("LIB-NAME", "mine"), /ERR Command is not available: 'CLIENT'/);
     },
   ],
 ]);

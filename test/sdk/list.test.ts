@@ -4,7 +4,7 @@ import { testMethods } from "./client.ts";
 
 testMethods("List", [
   [
-    "rpush, lpush and lrange",
+    ["rpush", "lpush", "lrange"],
     "keep elements of any type in order",
     async (redis) => {
       assert.equal(await redis.rpush<unknown>("key", "text", 7, { name: "Ada" }), 3);
@@ -15,7 +15,7 @@ testMethods("List", [
     },
   ],
   [
-    "lpushx and rpushx",
+    ["lpushx", "rpushx"],
     "push only to a list that exists",
     async (redis) => {
       assert.equal(await redis.lpushx("key", "a"), 0);
@@ -26,7 +26,7 @@ testMethods("List", [
     },
   ],
   [
-    "llen and lindex",
+    ["llen", "lindex"],
     "count and look",
     async (redis) => {
       await redis.rpush("key", "a", "b", "c");
@@ -37,7 +37,7 @@ testMethods("List", [
     },
   ],
   [
-    "lpop and rpop",
+    ["lpop", "rpop"],
     "take one element or several",
     async (redis) => {
       await redis.rpush("key", "a", "b", "c", "d");
@@ -49,7 +49,7 @@ testMethods("List", [
     },
   ],
   [
-    "lmove",
+    ["lmove"],
     "moves an element between lists",
     async (redis) => {
       await redis.rpush("from", "a", "b");
@@ -60,7 +60,7 @@ testMethods("List", [
     },
   ],
   [
-    "lmpop",
+    ["lmpop"],
     "takes from the first list that has any",
     async (redis) => {
       await redis.rpush("second", "a", "b", "c");
@@ -70,7 +70,7 @@ testMethods("List", [
     },
   ],
   [
-    "lpos",
+    ["lpos"],
     "finds elements",
     async (redis) => {
       await redis.rpush("key", "a", "b", "c", "b", "b");
@@ -81,7 +81,7 @@ testMethods("List", [
     },
   ],
   [
-    "linsert, lset, lrem and ltrim",
+    ["linsert", "lset", "lrem", "ltrim"],
     "change a list",
     async (redis) => {
       await redis.rpush("key", "a", "b", "a");

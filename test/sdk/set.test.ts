@@ -4,7 +4,7 @@ import { testMethods } from "./client.ts";
 
 testMethods("Set", [
   [
-    "sadd and smembers",
+    ["sadd", "smembers"],
     "keep members of any type apart",
     async (redis) => {
       assert.equal(await redis.sadd("key", 3, 1, 2), 3);
@@ -16,7 +16,7 @@ testMethods("Set", [
     },
   ],
   [
-    "scard",
+    ["scard"],
     "counts",
     async (redis) => {
       await redis.sadd("key", "a", "b");
@@ -25,7 +25,7 @@ testMethods("Set", [
     },
   ],
   [
-    "sismember and smismember",
+    ["sismember", "smismember"],
     "ask for members",
     async (redis) => {
       await redis.sadd("key", "a", "b");
@@ -36,7 +36,7 @@ testMethods("Set", [
     },
   ],
   [
-    "srem",
+    ["srem"],
     "removes members, and the key with the last of them",
     async (redis) => {
       await redis.sadd("key", "a", "b", "c");
@@ -46,7 +46,7 @@ testMethods("Set", [
     },
   ],
   [
-    "smove",
+    ["smove"],
     "takes a member to another set",
     async (redis) => {
       await redis.sadd("from", "a", "b");
@@ -58,7 +58,7 @@ testMethods("Set", [
     },
   ],
   [
-    "sdiff and sdiffstore",
+    ["sdiff", "sdiffstore"],
     "leave out what other sets have",
     async (redis) => {
       await redis.sadd("a", "x", "y", "z");
@@ -69,7 +69,7 @@ testMethods("Set", [
     },
   ],
   [
-    "sinter, sinterstore and sintercard",
+    ["sinter", "sinterstore", "sintercard"],
     "keep what all sets have",
     async (redis) => {
       await redis.sadd("a", "x", "y", "z");
@@ -83,7 +83,7 @@ testMethods("Set", [
     },
   ],
   [
-    "sunion and sunionstore",
+    ["sunion", "sunionstore"],
     "put sets together",
     async (redis) => {
       await redis.sadd("a", 1, 2);
@@ -94,7 +94,7 @@ testMethods("Set", [
     },
   ],
   [
-    "spop",
+    ["spop"],
     "removes what it answers",
     async (redis) => {
       await redis.sadd("key", "a", "b", "c");
@@ -107,7 +107,7 @@ testMethods("Set", [
     },
   ],
   [
-    "srandmember",
+    ["srandmember"],
     "leaves what it answers",
     async (redis) => {
       await redis.sadd("key", "a", "b", "c");
@@ -119,7 +119,7 @@ testMethods("Set", [
     },
   ],
   [
-    "sscan",
+    ["sscan"],
     "walks through members",
     async (redis) => {
       await redis.sadd("key", "a:1", "a:2", "b:1");

@@ -6,7 +6,7 @@ const FAR_MS = 4_102_444_800_000;
 
 testMethods("String", [
   [
-    "append",
+    ["append"],
     "returns the length and makes the key when it is missing",
     async (redis) => {
       assert.equal(await redis.append("key", "Hello"), 5);
@@ -15,7 +15,7 @@ testMethods("String", [
     },
   ],
   [
-    "incr and decr",
+    ["incr", "decr"],
     "count from zero",
     async (redis) => {
       assert.equal(await redis.incr("key"), 1);
@@ -25,7 +25,7 @@ testMethods("String", [
     },
   ],
   [
-    "incrby and decrby",
+    ["incrby", "decrby"],
     "take steps of either sign",
     async (redis) => {
       assert.equal(await redis.incrby("key", 40), 40);
@@ -35,7 +35,7 @@ testMethods("String", [
     },
   ],
   [
-    "incrbyfloat",
+    ["incrbyfloat"],
     "adds decimals without binary noise",
     async (redis) => {
       assert.equal(await redis.set("key", "10.50"), "OK");
@@ -45,14 +45,14 @@ testMethods("String", [
     },
   ],
   [
-    "get",
+    ["get"],
     "is null for a missing key",
     async (redis) => {
       assert.equal(await redis.get("missing"), null);
     },
   ],
   [
-    "get",
+    ["get"],
     "gives back what JSON can spell",
     async (redis) => {
       const value = { name: "Ada", tags: ["a", "b"], nested: { deep: null, yes: true } };
@@ -70,7 +70,7 @@ testMethods("String", [
     },
   ],
   [
-    "getdel",
+    ["getdel"],
     "takes the value away",
     async (redis) => {
       await redis.set("key", "once");
@@ -79,7 +79,7 @@ testMethods("String", [
     },
   ],
   [
-    "getex",
+    ["getex"],
     "sets and removes expiries",
     async (redis) => {
       await redis.set("key", "value");
@@ -99,7 +99,7 @@ testMethods("String", [
     },
   ],
   [
-    "getrange",
+    ["getrange"],
     "counts from both ends",
     async (redis) => {
       await redis.set("key", "This is a string");
@@ -110,7 +110,7 @@ testMethods("String", [
     },
   ],
   [
-    "getset",
+    ["getset"],
     "returns the old value",
     async (redis) => {
       assert.equal(await redis.getset("key", "new"), null);
@@ -119,7 +119,7 @@ testMethods("String", [
     },
   ],
   [
-    "mset and mget",
+    ["mset", "mget"],
     "work on several keys at once",
     async (redis) => {
       assert.equal(await redis.mset({ one: 1, two: "zwei", three: { is: 3 } }), "OK");
@@ -128,7 +128,7 @@ testMethods("String", [
     },
   ],
   [
-    "msetnx",
+    ["msetnx"],
     "sets all or nothing",
     async (redis) => {
       assert.equal(await redis.msetnx({ a: "1", b: "2" }), 1);
@@ -137,7 +137,7 @@ testMethods("String", [
     },
   ],
   [
-    "psetex and setex",
+    ["psetex", "setex"],
     "set a value with its expiry",
     async (redis) => {
       assert.equal(await redis.setex("seconds", 100, "a"), "OK");
@@ -147,7 +147,7 @@ testMethods("String", [
     },
   ],
   [
-    "set",
+    ["set"],
     "honours nx, xx and get",
     async (redis) => {
       assert.equal(await redis.set("key", "first", { nx: true }), "OK");
@@ -161,7 +161,7 @@ testMethods("String", [
     },
   ],
   [
-    "set",
+    ["set"],
     "honours ex, px, exat, pxat and keepTtl",
     async (redis) => {
       await redis.set("key", "value", { ex: 100 });
@@ -179,7 +179,7 @@ testMethods("String", [
     },
   ],
   [
-    "setnx",
+    ["setnx"],
     "says whether it set",
     async (redis) => {
       assert.equal(await redis.setnx("key", "a"), 1);
@@ -188,7 +188,7 @@ testMethods("String", [
     },
   ],
   [
-    "setrange",
+    ["setrange"],
     "overwrites, and fills a gap with zero bytes",
     async (redis) => {
       await redis.set("key", "Hello World");
@@ -199,7 +199,7 @@ testMethods("String", [
     },
   ],
   [
-    "strlen",
+    ["strlen"],
     "counts bytes",
     async (redis) => {
       await redis.set("key", "naïve 🙂");
@@ -208,7 +208,7 @@ testMethods("String", [
     },
   ],
   [
-    "exec",
+    ["exec"],
     "runs what has no method: DIGEST, DELEX and conditional SET",
     async (redis) => {
       await redis.set("key", "Hello");

@@ -1,0 +1,108 @@
+/**
+ * Every method of the official client, by the family that shows it working, or
+ * by the part of the store that is not built yet. `methods.test.ts` compares
+ * this table with the client itself, and each family's file with its row, so a
+ * new version of the client cannot bring a method that nobody has tried.
+ */
+import { Redis } from "@upstash/redis";
+
+export type Method = Extract<keyof Redis, string>;
+
+export const methodsOfFamilies = {
+  String: [
+    ...(["append", "decr", "decrby", "get", "getdel", "getex", "getrange", "getset", "incr", "incrby"] as const),
+    ...(["incrbyfloat", "mget", "mset", "msetnx", "psetex", "set", "setex", "setnx", "setrange", "strlen"] as const),
+  ],
+  Hash: [
+    ...(["hdel", "hexists", "hexpire", "hexpireat", "hexpiretime", "hget", "hgetall", "hgetdel", "hgetex"] as const),
+    ...(["hincrby", "hincrbyfloat", "hkeys", "hlen", "hmget", "hmset", "hpersist", "hpexpire"] as const),
+    ...(["hpexpireat", "hpexpiretime", "hpttl", "hrandfield", "hscan", "hset", "hsetex", "hsetnx"] as const),
+    ...(["hstrlen", "httl", "hvals"] as const),
+  ],
+  List: [
+    ...(["lindex", "linsert", "llen", "lmove", "lmpop", "lpop", "lpos", "lpush", "lpushx", "lrange"] as const),
+    ...(["lrem", "lset", "ltrim", "rpop", "rpush", "rpushx"] as const),
+  ],
+  Set: [
+    ...(["sadd", "scard", "sdiff", "sdiffstore", "sinter", "sintercard", "sinterstore", "sismember"] as const),
+    ...(["smembers", "smismember", "smove", "spop", "srandmember", "srem", "sscan", "sunion"] as const),
+    ...(["sunionstore"] as const),
+  ],
+  "Sorted set": [
+    ...(["zadd", "zcard", "zcount", "zdiffstore", "zincrby", "zinterstore", "zlexcount", "zmscore"] as const),
+    ...(["zpopmax", "zpopmin", "zrange", "zrank", "zrem", "zremrangebylex", "zremrangebyrank"] as const),
+    ...(["zremrangebyscore", "zrevrank", "zscan", "zscore", "zunion", "zunionstore"] as const),
+  ],
+  Bitmap: ["bitcount", "bitfield", "bitop", "bitpos", "getbit", "setbit"],
+  Geo: ["geoadd", "geodist", "geohash", "geopos", "geosearch", "geosearchstore"],
+  HyperLogLog: ["pfadd", "pfcount", "pfmerge"],
+  "Generic, server and connection": [
+    ...(["copy", "del", "exec", "exists", "expire", "expireat", "keys", "persist", "pexpire", "pexpireat"] as const),
+    ...(["pttl", "randomkey", "rename", "renamenx", "scan", "touch", "ttl", "type", "unlink"] as const),
+    ...(["dbsize", "flushall", "flushdb", "time"] as const),
+    ...(["clientSetinfo", "echo", "ping"] as const),
+  ],
+} as const satisfies Readonly<Record<string, readonly Method[]>>;
+
+export type FamilyName = keyof typeof methodsOfFamilies;
+
+/** Methods that send nothing, or what other methods put together; `requests.test.ts` has those that can be seen. */
+export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipeline", "multi", "pipeline", "use"];
+
+/** Methods of parts that the store does not have yet. */
+export const methodsToCome: readonly (readonly [part: string, methods: readonly string[]])[] = [
+  [
+    "streams",
+    [
+      ...["xack", "xackdel", "xadd", "xautoclaim", "xclaim", "xdel", "xdelex", "xgroup", "xinfo", "xlen"],
+      ...["xpending", "xrange", "xread", "xreadgroup", "xrevrange", "xtrim"],
+    ],
+  ],
+  [
+    "JSON",
+    [
+      ...["json.arrappend", "json.arrindex", "json.arrinsert", "json.arrlen", "json.arrpop", "json.arrtrim"],
+      ...["json.clear", "json.del", "json.forget", "json.get", "json.merge", "json.mget", "json.mset"],
+      ...["json.numincrby", "json.nummultby", "json.objkeys", "json.objlen", "json.resp", "json.set"],
+      ...["json.strappend", "json.strlen", "json.toggle", "json.type"],
+    ],
+  ],
+  [
+    "scripts and functions",
+    [
+      ...["createScript", "eval", "evalRo", "evalsha", "evalshaRo", "scriptExists", "scriptFlush", "scriptLoad"],
+      ...["functions.call", "functions.callRo", "functions.delete", "functions.flush", "functions.list"],
+      ...["functions.load", "functions.stats"],
+    ],
+  ],
+  ["publish and subscribe", ["psubscribe", "publish", "subscribe"]],
+  ["search", ["search.alias", "search.createIndex", "search.index"]],
+  [
+    "arrays, a type of the hosted service alone",
+    [
+      ...["arcount", "ardel", "ardelrange", "arget", "argetrange", "argrep", "arinfo", "arinsert", "arlastitems"],
+      ...["arlen", "armget", "armset", "arnext", "arop", "arring", "arscan", "arseek", "arset"],
+    ],
+  ],
+];
+
+/** What a client holds beside methods: its own settings, and other clients. */
+const NO_METHODS: ReadonlySet<string> = new Set([
+  ...["client", "constructor", "enableAutoPipelining", "enableTelemetry", "opts", "readYourWritesSyncToken", "vector"],
+]);
+const NAMESPACES: ReadonlySet<string> = new Set(["json", "functions", "search"]);
+
+/** The names of all methods of the client as it is installed; those of a namespace with its name in front. */
+export function installedMethods(): readonly string[] {
+  const redis = new Redis({ url: "http://unreachable.test", token: "none", enableAutoPipelining: false });
+  const names = new Set<string>();
+  for (let layer: object = redis; layer !== Object.prototype; layer = Object.getPrototypeOf(layer)) {
+    for (const name of Object.getOwnPropertyNames(layer)) {
+      if (NO_METHODS.has(name)) continue;
+      const value: unknown = Reflect.get(redis, name);
+      if (!NAMESPACES.has(name)) names.add(name);
+      else for (const inner of Object.keys(value ?? {})) names.add(`${name}.${inner}`);
+    }
+  }
+  return [...names];
+}
