@@ -2,8 +2,8 @@
 
 import { assert } from "../kernel/assert.ts";
 import type { Bytes } from "../kernel/bytes.ts";
+import { TIME_MS_MAX } from "../kernel/frame.ts";
 import { badDataFormat } from "./errors.ts";
-import { TIME_MS_MAX } from "./frame.ts";
 import type { Dumped, DumpedHash } from "./structures/rdb/payload.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";

@@ -6,9 +6,10 @@
  * positive or overflows; so do we. What is accepted but beyond `TIME_MS_MAX`
  * is kept as `TIME_MS_MAX`.
  */
+
+import { TIME_MS_MAX } from "../kernel/frame.ts";
 import type { Call } from "./command.ts";
 import { invalidExpire } from "./errors.ts";
-import { TIME_MS_MAX } from "./frame.ts";
 import { INTEGER_MAX } from "./structures/number-text.ts";
 
 /** How a time is written. */

@@ -10,7 +10,7 @@ import { drawProgram } from "../../test/differential/programs.ts";
 import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
 import { nil, ok, type Row, type Session, startSession } from "../../test/store-harness.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { FrameReader } from "./frame.ts";
+import { FrameReader } from "../kernel/frame.ts";
 import { mutations } from "./mutations.ts";
 import { map, simple } from "./reply.ts";
 import { HashValue } from "./values/hash.ts";

@@ -12,8 +12,8 @@
  *     element removes the key.
  */
 import type { Bytes } from "../kernel/bytes.ts";
+import type { FrameWriter } from "../kernel/frame.ts";
 import { wrongType } from "./errors.ts";
-import type { FrameWriter } from "./frame.ts";
 import { expireKey } from "./mutations/generic.ts";
 import { expireFields } from "./mutations/hash.ts";
 import { Dictionary } from "./structures/dictionary.ts";

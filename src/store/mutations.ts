@@ -4,7 +4,7 @@
  * written stays, so that old journals can be read.
  */
 import { assert } from "../kernel/assert.ts";
-import type { FrameReader } from "./frame.ts";
+import type { FrameReader } from "../kernel/frame.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";

@@ -5,10 +5,10 @@
 import { assert } from "../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import type { Random } from "../kernel/random.ts";
 import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
-import { FrameReader, FrameWriter } from "./frame.ts";
 import type { StoreJournal } from "./journal.ts";
 import { clearKeyspace, describeExpiry } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";

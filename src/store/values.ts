@@ -3,7 +3,7 @@
  * how a value is copied, and the records that rebuild it in a snapshot.
  */
 import { type Bytes, memoryBytesOf } from "../kernel/bytes.ts";
-import type { FrameWriter } from "./frame.ts";
+import type { FrameWriter } from "../kernel/frame.ts";
 import { describeHash } from "./mutations/hash.ts";
 import { describeList } from "./mutations/list.ts";
 import { describeSet } from "./mutations/set.ts";

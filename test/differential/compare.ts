@@ -7,7 +7,7 @@
  * one of the comparisons below, or one of its own that checks a property.
  */
 
-import { TIME_MS_MAX } from "../../src/store/frame.ts";
+import { TIME_MS_MAX } from "../../src/kernel/frame.ts";
 import type { Reply } from "../../src/store/reply.ts";
 import { doubleOfRedis70 } from "./double-text.ts";
 import type { Command } from "./programs.ts";

@@ -3,7 +3,7 @@
  * they hold the same, however their tables came to be filled. Looking changes
  * nothing: a key past its time that is still there is in the text.
  */
-import { FrameWriter } from "../../src/store/frame.ts";
+import { FrameWriter } from "../../src/kernel/frame.ts";
 import type { Store } from "../../src/store/store.ts";
 import { typeOf } from "../../src/store/values.ts";
 

@@ -1,9 +1,9 @@
 /** DUMP and RESTORE: a value as Redis' own bytes, to carry it from one server to another. */
 import { bufferFrom } from "../../kernel/bytes.ts";
+import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
 import { dumpedOf, valueFrom } from "../dumped-values.ts";
 import { busyKey, frequencyOutOfRange, negativeIdleTime, negativeTimeToLive, syntaxError } from "../errors.ts";
-import { TIME_MS_MAX } from "../frame.ts";
 import { putWhole, removeKey } from "../mutations/generic.ts";
 import { nil, ok, type Reply } from "../reply.ts";
 import { readPayload, writePayload } from "../structures/rdb/payload.ts";

@@ -3,6 +3,8 @@
  * milliseconds since the epoch; one that is not in the future removes the key
  * at once.
  */
+
+import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
 import { gtAndLt, invalidExpire, nxAndOthers, unsupportedOption } from "../errors.ts";
 import {
@@ -12,7 +14,6 @@ import {
   secondsSinceEpoch,
   type TimeForm,
 } from "../expire-time.ts";
-import { TIME_MS_MAX } from "../frame.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { integer, one, type Reply, zero } from "../reply.ts";
 import { INTEGER_MAX, INTEGER_MIN } from "../structures/number-text.ts";

@@ -7,7 +7,7 @@
  * `apply…` reads no clock and no dice: a moment or a choice is in the record.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameWriter } from "../frame.ts";
+import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";

@@ -1,6 +1,6 @@
 /** Mutations of strings that are HyperLogLogs. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameReader } from "../frame.ts";
+import type { FrameReader } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { HyperLogLog, type Raise } from "../structures/hyperloglog.ts";

@@ -1,7 +1,7 @@
 /** Mutations of lists. How a mutation is made: see `generic.ts`. */
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameReader, FrameWriter } from "../frame.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { ListValue } from "../values/list.ts";

@@ -6,7 +6,7 @@
  * without a list of them, and the key is named once.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameReader, FrameWriter } from "../frame.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { SetValue } from "../values/set.ts";

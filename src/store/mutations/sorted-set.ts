@@ -1,6 +1,6 @@
 /** Mutations of sorted sets. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameReader, FrameWriter } from "../frame.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { type RankRange, SortedSetValue } from "../values/sorted-set.ts";

@@ -1,6 +1,6 @@
 /** Mutations of string values. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { FrameWriter } from "../frame.ts";
+import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { LargeString } from "../structures/large-string.ts";

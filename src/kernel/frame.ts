@@ -1,20 +1,20 @@
 /**
- * The payload of one journal frame: what one unit of work (a command, a
- * transaction, a script call, a sweep of expired keys) did to one database.
+ * The payload of one journal frame: what one unit of work did to one tenant of
+ * an area (a database, a user).
  *
- *     frame   | database number varint | record | record | …
- *     record  | code u8 | fields as the code's row in `mutations/` says |
+ *     frame   | tenant number varint | record | record | …
+ *     record  | code u8 | fields as the code's row in the engine says |
  *
  *     varint  7 bits a byte, low first, high bit = more        (0 … 2^53 - 1)
  *     bytes   | length varint | bytes |
  *     double  f64 low first
  *     time    milliseconds since the epoch, u48 low first      (0 = none)
  *
- * Database number 0 means the store itself (a database created or dropped).
- * A frame is applied whole or not at all, and replaying it needs no clock.
+ * Tenant number 0 means the area itself (a tenant created or dropped). A frame
+ * is applied whole or not at all, and replaying it needs no clock.
  */
-import { assert } from "../kernel/assert.ts";
-import type { Bytes } from "../kernel/bytes.ts";
+import { assert } from "./assert.ts";
+import type { Bytes } from "./bytes.ts";
 
 const CAPACITY_BYTES_MIN = 4 * 1024;
 /** A buffer grown beyond this by one large frame is given back when the frame is done. */
@@ -41,9 +41,9 @@ export class FrameWriter {
     return this.#length;
   }
 
-  /** Opens a record. The first record of a frame puts the database number in front. */
-  record(databaseNumber: number, code: number): this {
-    if (this.#length === 0) this.number(databaseNumber);
+  /** Opens a record. The first record of a frame puts the tenant number in front. */
+  record(tenantNumber: number, code: number): this {
+    if (this.#length === 0) this.number(tenantNumber);
     this.#reserve(1);
     this.#buffer[this.#length++] = code;
     return this;
