@@ -138,6 +138,10 @@ function commandsChapter(): readonly string[] {
       lines.push(`| \`${name}\` | ${row.isForReadOnlyToken ? "r" : ""} | ${row.summary.replaceAll("|", "\\|")} |`);
     }
   }
+  lines.push(
+    "",
+    "INFO tells the times of commands as estimates: the first 16 runs of a command are timed, then one in 256, since a look at the clock costs almost half of a GET.",
+  );
   return lines;
 }
 

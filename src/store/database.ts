@@ -13,6 +13,7 @@
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { nextTurn } from "../kernel/turn.ts";
 import { Call, type Command } from "./command.ts";
+import { CommandCounts, ErrorCounts } from "./command-counts.ts";
 import { commands, findCommand } from "./commands.ts";
 import {
   CommandError,
@@ -58,15 +59,6 @@ const PIPELINE_MS_MAX = 5;
 /** How often a pipeline looks at the clock: a look costs as much as a third of a GET. */
 const PIPELINE_COMMANDS_PER_LOOK = 64;
 
-export interface CommandCounts {
-  /** Runs that were answered, errors included. */
-  calls: number;
-  /** Runs answered with an error. */
-  failed: number;
-  /** Refused before they ran: arity, permission, disk. */
-  rejected: number;
-}
-
 export class Database {
   readonly name: string;
   readonly number: number;
@@ -75,6 +67,8 @@ export class Database {
   /** The table of commands, for the commands that tell of it. */
   readonly commands = commands;
   readonly findCommand = findCommand;
+  /** The errors that were answered since the start. */
+  readonly errorCounts = new ErrorCounts();
   readonly #call: Call;
   readonly #quota: Quota;
   readonly #counts: CommandCounts[] = [];
@@ -120,11 +114,11 @@ export class Database {
     const commands = requests.map((request) => {
       const command = this.#find(caller, request);
       const refusal = command instanceof CommandError ? command : this.#refusalOf(command);
-      if (refusal !== undefined) throw new TransactionDiscarded(refusal);
+      if (refusal !== undefined) throw this.#discard(refusal);
       return command as Command;
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
-    if (overQuota !== undefined) throw new TransactionDiscarded(overQuota);
+    if (overQuota !== undefined) throw this.#discard(overQuota);
     const replies = commands.map((command, index) => this.#run(caller, command, requests[index] as CommandRequest));
     this.#commit();
     return this.#whenSafe(replies);
@@ -155,7 +149,7 @@ export class Database {
   countsOf(command: Command): CommandCounts {
     let counts = this.#counts[command.number];
     if (counts === undefined) {
-      counts = { calls: 0, failed: 0, rejected: 0 };
+      counts = new CommandCounts();
       this.#counts[command.number] = counts;
     }
     return counts;
@@ -164,6 +158,7 @@ export class Database {
   /** Lets all counters start anew. */
   resetCounts(): void {
     this.#counts.length = 0;
+    this.errorCounts.reset();
     this.keyspace.resetCounts();
   }
 
@@ -221,11 +216,11 @@ export class Database {
 
   #runOne(caller: Caller, request: CommandRequest): Reply {
     const command = this.#find(caller, request);
-    if (command instanceof CommandError) return errorReply(command);
+    if (command instanceof CommandError) return this.#answerError(command);
     const refusal = this.#refusalOf(command) ?? this.#quota.take(1, this.keyspace.nowMs);
     if (refusal === undefined) return this.#run(caller, command, request);
     this.countsOf(command).rejected += 1;
-    return errorReply(refusal);
+    return this.#answerError(refusal);
   }
 
   /** The command that may run, or the reason why none does. */
@@ -262,16 +257,30 @@ export class Database {
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
     const counts = this.countsOf(command);
-    counts.calls += 1;
+    const isTimed = counts.begin();
+    const startMs = isTimed ? this.context.clock.monotonicMs() : 0;
+    let reply: Reply;
     try {
-      return command.run(this.#call.prepare(caller, command, request));
+      reply = command.run(this.#call.prepare(caller, command, request));
     } catch (error) {
       if (!(error instanceof CommandError)) {
         this.context.reportBug(error);
         throw error;
       }
       counts.failed += 1;
-      return errorReply(error);
+      reply = this.#answerError(error);
     }
+    if (isTimed) counts.addTime(this.context.clock.monotonicMs() - startMs);
+    return reply;
+  }
+
+  #answerError(error: CommandError): Reply {
+    this.errorCounts.add(error.text);
+    return errorReply(error);
+  }
+
+  #discard(error: CommandError): TransactionDiscarded {
+    this.errorCounts.add(error.text);
+    return new TransactionDiscarded(error);
   }
 }

@@ -54,7 +54,7 @@ test("CONFIG RESETSTAT lets the counters of INFO start anew", () => {
       "INFO commandstats",
       {
         kind: "verbatim",
-        text: "# Commandstats\r\ncmdstat_info:calls=1,rejected_calls=0,failed_calls=0\r\n",
+        text: "# Commandstats\r\ncmdstat_info:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0\r\n",
       },
     ],
   ]);

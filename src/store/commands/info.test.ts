@@ -5,6 +5,7 @@ import { RecordingJournal } from "../../../test/recording-journal.ts";
 import { type Session, startSession } from "../../../test/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
+import type { Reply } from "../reply.ts";
 import { Store } from "../store.ts";
 
 const ALL = [
@@ -15,6 +16,8 @@ const ALL = [
   "# Stats",
   "# Replication",
   "# Commandstats",
+  "# Errorstats",
+  "# Latencystats",
   "# Cluster",
   "# Keyspace",
 ];
@@ -34,6 +37,13 @@ function lineOf(text: string, name: string): string | undefined {
     .split("\r\n")
     .find((line) => line.startsWith(`${name}:`))
     ?.slice(name.length + 1);
+}
+
+/** Runs a line on the database main of a store that no harness has made. */
+function runOn(store: Store, line: string): Reply {
+  const reply = store.database("main").command({ access: "standard", transport: "http", address: "" }, line.split(" "));
+  assert.ok(!(reply instanceof Promise));
+  return reply;
 }
 
 test("INFO without a section, and under three names, is everything", () => {
@@ -72,14 +82,57 @@ test("INFO commandstats counts calls, refusals and failures by full name", () =>
     infoText(session, "INFO commandstats"),
     [
       "# Commandstats",
-      "cmdstat_object|encoding:calls=1,rejected_calls=0,failed_calls=0",
-      "cmdstat_get:calls=0,rejected_calls=1,failed_calls=0",
-      "cmdstat_incr:calls=1,rejected_calls=0,failed_calls=1",
-      "cmdstat_set:calls=1,rejected_calls=0,failed_calls=0",
-      "cmdstat_info:calls=1,rejected_calls=0,failed_calls=0",
+      "cmdstat_object|encoding:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
+      "cmdstat_get:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0",
+      "cmdstat_incr:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1",
+      "cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
+      "cmdstat_info:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
       "",
     ].join("\r\n"),
   );
+});
+
+test("INFO commandstats and latencystats tell how long runs took", () => {
+  let nowMs = 0;
+  const clock = new VirtualClock();
+  // Each look at the clock is 4 µs later than the one before.
+  clock.monotonicMs = () => {
+    nowMs += 0.004;
+    return nowMs;
+  };
+  const store = new Store({
+    journal: new RecordingJournal(),
+    clock,
+    random: seededRandom(1),
+    hashSeed: new Uint8Array(8),
+  });
+  const session = { run: (line: string) => runOn(store, line) };
+  session.run("GET a");
+  session.run("GET a");
+  assert.equal(
+    lineOf(infoText(session, "INFO commandstats"), "cmdstat_get"),
+    "calls=2,usec=8,usec_per_call=4.00,rejected_calls=0,failed_calls=0",
+  );
+  assert.equal(
+    lineOf(infoText(session, "INFO latencystats"), "latency_percentiles_usec_get"),
+    "p50=4.000,p99=4.000,p99.9=4.000",
+  );
+});
+
+test("INFO errorstats counts errors by the word they begin with, also of commands that nobody knows", () => {
+  const session = startSession();
+  session.run("SET a text");
+  session.run("INCR a");
+  session.run("GET");
+  session.run("HGET a f");
+  session.run("NOPE");
+  assert.equal(
+    infoText(session, "INFO errorstats"),
+    "# Errorstats\r\nerrorstat_ERR:count=3\r\nerrorstat_WRONGTYPE:count=1\r\n",
+  );
+  assert.equal(lineOf(infoText(session, "INFO stats"), "total_error_replies"), "4");
+  session.run("CONFIG RESETSTAT");
+  assert.equal(infoText(session, "INFO errorstats"), "# Errorstats\r\n");
 });
 
 test("INFO stats counts what expired, key by key and field by field", () => {
@@ -124,15 +177,7 @@ test("INFO tells of the process what it is given, and leaves it out otherwise", 
     version: "1.2.3",
     readFigures: () => ({ usedBytes: 1_538_944, residentBytes: 512, connectedClients: 7 }),
   });
-  const database = store.database("main");
-  const text = infoText({
-    run: (line) => {
-      const caller = { access: "standard", transport: "http", address: "" } as const;
-      const reply = database.command(caller, line.split(" "));
-      assert.ok(!(reply instanceof Promise));
-      return reply;
-    },
-  });
+  const text = infoText({ run: (line) => runOn(store, line) });
   assert.equal(lineOf(text, "larder_version"), "1.2.3");
   assert.equal(lineOf(text, "connected_clients"), "7");
   assert.equal(lineOf(text, "used_memory"), "1538944");

@@ -35,6 +35,8 @@ const sections: readonly Section[] = [
     lines: () => ["role:master", "connected_slaves:0", "master_failover_state:no-failover"],
   },
   { name: "Commandstats", lines: commandLines },
+  { name: "Errorstats", lines: errorLines },
+  { name: "Latencystats", lines: latencyLines },
   { name: "Cluster", lines: () => ["cluster_enabled:0"] },
   { name: "Keyspace", lines: keyspaceLines },
 ];
@@ -111,15 +113,10 @@ function persistenceLines({ context }: Database): readonly string[] {
 function statsLines(database: Database): readonly string[] {
   const { keyspace } = database;
   let callCount = 0;
-  let errorCount = 0;
-  for (const command of withSubcommands(database.commands)) {
-    const { calls, failed, rejected } = database.countsOf(command);
-    callCount += calls;
-    errorCount += failed + rejected;
-  }
+  for (const command of withSubcommands(database.commands)) callCount += database.countsOf(command).calls;
   return [
     `total_commands_processed:${callCount}`,
-    `total_error_replies:${errorCount}`,
+    `total_error_replies:${database.errorCounts.total}`,
     `expired_keys:${keyspace.expiredCount}`,
     `expired_subkeys:${keyspace.expiredFieldCount}`,
     "evicted_keys:0",
@@ -128,12 +125,35 @@ function statsLines(database: Database): readonly string[] {
   ];
 }
 
+/** Times are estimated from the runs that were timed (`command-counts.ts`). */
 function commandLines(database: Database): readonly string[] {
   const lines: string[] = [];
   for (const command of withSubcommands(database.commands)) {
-    const { calls, failed, rejected } = database.countsOf(command);
+    const { calls, failed, rejected, usPerCall } = database.countsOf(command);
     if (calls + rejected === 0) continue;
-    lines.push(`cmdstat_${command.fullName}:calls=${calls},rejected_calls=${rejected},failed_calls=${failed}`);
+    const times = `usec=${Math.round(usPerCall * calls)},usec_per_call=${usPerCall.toFixed(2)}`;
+    lines.push(`cmdstat_${command.fullName}:calls=${calls},${times},rejected_calls=${rejected},failed_calls=${failed}`);
+  }
+  return lines;
+}
+
+function errorLines({ errorCounts }: Database): readonly string[] {
+  return [...errorCounts.byName].map(([name, count]) => `errorstat_${name}:count=${count}`);
+}
+
+/** The shares of runs whose time is told, in percent; also what CONFIG GET tells. */
+export const LATENCY_PERCENTILES: readonly number[] = [50, 99, 99.9];
+
+function latencyLines(database: Database): readonly string[] {
+  const lines: string[] = [];
+  for (const command of withSubcommands(database.commands)) {
+    const counts = database.countsOf(command);
+    const shares: string[] = [];
+    for (const percentile of LATENCY_PERCENTILES) {
+      const us = counts.usOfShare(percentile / 100);
+      if (us !== undefined) shares.push(`p${percentile}=${us.toFixed(3)}`);
+    }
+    if (shares.length > 0) lines.push(`latency_percentiles_usec_${command.fullName}:${shares.join(",")}`);
   }
   return lines;
 }
