@@ -28,8 +28,14 @@ function amount(draw: Draw): Bytes {
   return draw.oneIn(6) ? draw.pick(["200", "500", "9223372036854775807"]) : draw.count();
 }
 
+/** Not the least integer: Redis 7.0 negates it, so it stays negative, and then COUNT limits nothing. */
+function rank(draw: Draw): Bytes {
+  const count = draw.count();
+  return count === "-9223372036854775808" ? "-9223372036854775807" : count;
+}
+
 function positionOptions(draw: Draw): Bytes[] {
-  return draw.options([() => ["RANK", draw.count()], () => ["COUNT", amount(draw)], () => ["MAXLEN", index(draw)]]);
+  return draw.options([() => ["RANK", rank(draw)], () => ["COUNT", amount(draw)], () => ["MAXLEN", index(draw)]]);
 }
 
 export const listFamily: Family = {
