@@ -1,0 +1,201 @@
+/**
+ * What the routes of area C may ask of messaging, one user at a time. Every
+ * method that changes something resolves when the change is as safe as
+ * messaging promises: on the disk. Refusals are thrown as `MessagingFailure`,
+ * before anything has changed.
+ */
+import type { Body } from "./body.ts";
+import type { DeadLetter } from "./dead-letters.ts";
+import type { EnvelopeFields } from "./envelope.ts";
+import type { FlowKeyRecord } from "./flow-key.ts";
+import type { Message } from "./message.ts";
+import type { PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
+import type { QueueRecord } from "./queue.ts";
+import type { ScheduleRecord } from "./schedule.ts";
+import type { State } from "./states.ts";
+import type { Endpoint, UrlGroup } from "./url-group.ts";
+
+/**
+ * Which messages, dead letters or log entries are meant: all fields together (AND), one value of each (OR). Names of
+ * `attributes` are `attributeNames`.
+ */
+export interface Filter {
+  readonly ids?: readonly string[];
+  readonly attributes: ReadonlyMap<AttributeName, readonly string[]>;
+  /** Of the creation of messages, of the failure of dead letters, of the moment of log entries; inclusive, in ms. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  /** Dead letters: status of the last attempt. */
+  readonly statuses?: readonly number[];
+  /** Log entries. */
+  readonly states?: readonly State[];
+}
+
+export const attributeNames = [
+  "messageId",
+  "url",
+  "host",
+  "path",
+  "topicName",
+  "scheduleId",
+  "queueName",
+  "label",
+  "flowControlKey",
+  "callerIp",
+] as const;
+
+export type AttributeName = (typeof attributeNames)[number];
+
+export interface Page {
+  readonly order: "earliest first" | "latest first";
+  readonly count: number;
+  readonly cursor?: string;
+}
+
+export interface QueueView extends QueueRecord {
+  /** Messages of the queue that are not being called. */
+  readonly lag: number;
+}
+
+export interface FlowKeyView extends FlowKeyRecord {
+  /** Messages that wait because of the key. */
+  readonly waitingCount: number;
+  readonly inFlightCount: number;
+}
+
+export interface ScheduleView extends ScheduleRecord {
+  readonly body: Buffer;
+  /** Of the messages of the last firing, by id. */
+  readonly lastStates: readonly (readonly [messageId: string, state: "IN_PROGRESS" | "SUCCESS" | "FAIL"])[];
+}
+
+/** A message as the log knows it. */
+export interface LoggedMessage {
+  readonly id: string;
+  readonly envelope: EnvelopeFields;
+  readonly body: Buffer;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+}
+
+export interface LogEntry {
+  readonly message: LoggedMessage;
+  readonly timeMs: number;
+  readonly state: State;
+  /** RETRY: when the next attempt is due. */
+  readonly nextDeliveryMs?: number;
+  /** ERROR: what came back. */
+  readonly response?: {
+    readonly status: number;
+    readonly headers: readonly string[];
+    readonly error: string;
+    readonly body: Buffer;
+  };
+}
+
+export interface LogPage {
+  readonly entries: readonly LogEntry[];
+  readonly cursor: string | undefined;
+}
+
+export interface SigningKeys {
+  readonly current: string;
+  readonly next: string;
+}
+
+export interface UserDoor {
+  readonly name: string;
+
+  publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]>;
+
+  /** A message that is not finished. */
+  findMessage(id: string): Message | undefined;
+  /** What an unfinished message waits for, as a sentence without a full stop. */
+  waitsFor(message: Message): string;
+  /** A message that finished within the last minute. */
+  findFinished(id: string): Promise<LoggedMessage | undefined>;
+  loadBody(body: Body): Buffer | Promise<Buffer>;
+  /** False if there is no unfinished message of this id. */
+  cancel(id: string): Promise<boolean>;
+  /** Oldest first, at most `countMax`; all if it is absent. Returns how many. */
+  cancelMatching(filter: Filter, countMax?: number): Promise<number>;
+
+  logs(filter: Filter, page: Page): Promise<LogPage>;
+
+  readonly queues: readonly QueueView[];
+  queue(name: string): QueueView | undefined;
+  /** Creates or changes; an absent field keeps its value (new: 1, false). */
+  putQueue(name: string, change: { readonly parallelism?: number; readonly isPaused?: boolean }): Promise<void>;
+  /** Its messages are cancelled. Nothing happens if there is none. */
+  deleteQueue(name: string): Promise<void>;
+
+  readonly schedules: readonly ScheduleView[];
+  schedule(id: string): ScheduleView | undefined;
+  /** Creates a schedule, or replaces the one of this id. Returns the id. */
+  putSchedule(request: {
+    readonly id?: string;
+    readonly cron: string;
+    readonly destination: string;
+    readonly options: PublishOptions;
+    readonly body: Buffer;
+    readonly callerIp: string;
+  }): Promise<string>;
+  /** False: there is none. */
+  deleteSchedule(id: string): Promise<boolean>;
+  pauseSchedule(id: string, isPaused: boolean): Promise<boolean>;
+
+  readonly groups: readonly UrlGroup[];
+  group(name: string): UrlGroup | undefined;
+  addEndpoints(name: string, endpoints: readonly Endpoint[]): Promise<void>;
+  /** By url or by name. The group goes with its last endpoint. */
+  removeEndpoints(name: string, endpoints: readonly { readonly url?: string; readonly name?: string }[]): Promise<void>;
+  /** False: there is no such group. */
+  setGroupHeaders(name: string, headers: readonly (readonly [string, string | readonly string[]])[]): Promise<boolean>;
+  deleteGroup(name: string): Promise<void>;
+
+  deadLetter(id: string): DeadLetter | undefined;
+  /** A cursor is the id of the last dead letter of the page before. Throws for one that is malformed. */
+  deadLetters(
+    filter: Filter,
+    page: Page,
+  ): { readonly letters: readonly DeadLetter[]; readonly cursor: string | undefined };
+  /** Deletes those that exist, oldest first, at most `countMax`. Returns their count, and a cursor if more match. */
+  deleteDeadLetters(
+    filter: Filter,
+    page: { readonly countMax?: number; readonly cursor?: string },
+  ): Promise<{
+    readonly deleted: number;
+    readonly cursor: string | undefined;
+  }>;
+  /**
+   * Publishes each again as a new message, with `overrides` in place of its own options. With ids: throws "not found"
+   * if one is absent, and nothing is retried.
+   */
+  retryDeadLetters(
+    filter: Filter,
+    page: { readonly countMax?: number; readonly cursor?: string },
+    overrides: Partial<PublishOptions>,
+  ): Promise<{ readonly published: readonly Published[]; readonly cursor: string | undefined }>;
+
+  /** Keys whose name contains the text, all without. */
+  flowKeys(search?: string): readonly FlowKeyView[];
+  flowKey(key: string): FlowKeyView | undefined;
+  pauseFlowKey(key: string, isPaused: boolean): Promise<void>;
+  pinFlowKey(
+    key: string,
+    pin: { readonly parallelism?: number; readonly rate?: number; readonly periodMs?: number },
+  ): Promise<void>;
+  unpinFlowKey(key: string, unpin: { readonly parallelism: boolean; readonly rate: boolean }): Promise<void>;
+  /** Forgets the rate window, and with `isWhole` the calls under way too. */
+  resetFlowKey(key: string, isWhole: boolean): Promise<void>;
+  readonly globalParallelism: { readonly max: number; readonly count: number };
+
+  readonly signingKeys: SigningKeys;
+  /** Next becomes current, and a fresh one next. */
+  rotateSigningKeys(): Promise<SigningKeys>;
+}
+
+interface Published {
+  readonly messageId: string;
+  readonly isDeduplicated: boolean;
+}

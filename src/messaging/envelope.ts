@@ -1,0 +1,109 @@
+/**
+ * The envelope of a message: everything a publisher said about it, but for the
+ * body and the moment. It never changes, and thousands of messages share one.
+ *
+ * Its JSON text is its form in the journal, and also what equal envelopes are
+ * known by: `Envelopes` keeps one object for each text as long as a message
+ * has it.
+ */
+
+export interface FlowControl {
+  readonly key: string;
+  readonly parallelism?: number;
+  /** Calls that may start in a window. */
+  readonly rate?: number;
+  /** The length of a window. */
+  readonly periodMs?: number;
+}
+
+/** What is to be called after an attempt, or after the last one. */
+export interface CallbackPlan {
+  readonly url: string;
+  /**
+   * Options and headers for the callback's own message: names in lower case without the `callback-` prefix, such as
+   * `retries` or `forward-x-team`, in the order they were given.
+   */
+  readonly given: readonly (readonly [name: string, value: string])[];
+}
+
+export interface Redaction {
+  readonly body?: true;
+  /** All headers, or these (lower case). */
+  readonly headers?: true | readonly string[];
+}
+
+export interface EnvelopeFields {
+  /** As published. */
+  readonly url: string;
+  readonly method: string;
+  /** What is sent to the destination: name, value, name, value, … `Content-Type` first if there is one. */
+  readonly headers: readonly string[];
+  readonly retriesMax: number;
+  /** The expression as given. */
+  readonly retryDelay?: string;
+  readonly timeoutMs?: number;
+  readonly callback?: CallbackPlan;
+  readonly failureCallback?: CallbackPlan;
+  readonly topicName?: string;
+  readonly endpointName?: string;
+  readonly scheduleId?: string;
+  readonly queueName?: string;
+  readonly callerIp?: string;
+  readonly labels?: readonly string[];
+  readonly flowControl?: FlowControl;
+  readonly redact?: Redaction;
+  /** The message whose outcome this one tells: it is a callback, and has none of its own but a nested failure callback. */
+  readonly callbackOf?: string;
+}
+
+/** An envelope that messages share. */
+export class Envelope {
+  readonly fields: EnvelopeFields;
+  /** JSON. */
+  readonly text: string;
+  /** Scheme, host and port of the destination. */
+  readonly origin: string;
+  /** Messages and dead letters that have it. */
+  useCount = 0;
+
+  constructor(fields: EnvelopeFields, text: string) {
+    this.fields = fields;
+    this.text = text;
+    this.origin = new URL(fields.url).origin;
+  }
+}
+
+export class Envelopes {
+  readonly #byText = new Map<string, Envelope>();
+
+  /** How many different ones there are. */
+  get size(): number {
+    return this.#byText.size;
+  }
+
+  /** The shared envelope with these fields, counted as used once more. */
+  share(fields: EnvelopeFields): Envelope {
+    return this.#share(JSON.stringify(fields), fields);
+  }
+
+  /** The shared envelope of a text that `Envelope.text` was. */
+  shareText(text: string): Envelope {
+    return this.#share(text, undefined);
+  }
+
+  /** Ends one use. */
+  release(envelope: Envelope): void {
+    envelope.useCount -= 1;
+    if (envelope.useCount === 0) this.#byText.delete(envelope.text);
+  }
+
+  #share(text: string, fields: EnvelopeFields | undefined): Envelope {
+    let envelope = this.#byText.get(text);
+    if (envelope === undefined) {
+      envelope = new Envelope(fields ?? JSON.parse(text), text);
+      this.#byText.set(text, envelope);
+    }
+    envelope.useCount += 1;
+    return envelope;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * A flow-control key: how many calls may be under way at a time (parallelism)
+ * and how many may start in a window (rate and period). The window begins with
+ * the first call in it and has a fixed length (spec: messaging 1.6).
+ *
+ * (1) Every attempt passes through, retries too.
+ * (2) The count of a window comes from the records of attempts that started,
+ *     so a restart does not open a new window.
+ * (3) If the clock steps back behind the start of a window, the window begins
+ *     anew there with its count: no call more, and no wait beyond one period.
+ */
+import type { FlowControl } from "./envelope.ts";
+import { MessageList } from "./message-list.ts";
+
+export const PERIOD_MS_DEFAULT = 1_000;
+
+/** What is in the journal and in snapshots. */
+export interface FlowKeyRecord {
+  readonly key: string;
+  readonly parallelism?: number | undefined;
+  readonly rate?: number | undefined;
+  readonly periodMs: number;
+  readonly isPaused: boolean;
+  readonly isPinnedParallelism: boolean;
+  readonly isPinnedRate: boolean;
+  readonly windowStartMs: number;
+  readonly windowCount: number;
+}
+
+export class FlowKey {
+  readonly key: string;
+  /** Of the timers of windows. */
+  readonly number: number;
+  parallelism: number | undefined;
+  rate: number | undefined;
+  periodMs = PERIOD_MS_DEFAULT;
+  isPaused = false;
+  isPinnedParallelism = false;
+  isPinnedRate = false;
+  windowStartMs = 0;
+  windowCount = 0;
+  /** Calls under way, by the sequence number of their message. */
+  readonly inFlight = new Set<number>();
+  readonly waiting = new MessageList("the flow-control key");
+  /** Unfinished messages that name it. */
+  messageCount = 0;
+  lastUsedMs = 0;
+  /** When a timer for the end of the window is set, its moment. */
+  timerMs: number | undefined;
+
+  constructor(key: string, number: number) {
+    this.key = key;
+    this.number = number;
+  }
+
+  /** A newer message's values replace those of the key, but for what is pinned. */
+  adopt({ parallelism, rate, periodMs }: FlowControl): void {
+    if (!this.isPinnedParallelism) this.parallelism = parallelism;
+    if (this.isPinnedRate) return;
+    this.rate = rate;
+    this.periodMs = periodMs ?? PERIOD_MS_DEFAULT;
+  }
+
+  /** True if a call may start now. */
+  hasRoom(nowMs: number): boolean {
+    if (this.isPaused || this.#isParallelismUsed) return false;
+    return this.rate === undefined || this.countAt(nowMs) < this.rate;
+  }
+
+  /** When a call that only the rate refuses may start; undefined if something else refuses it, or nothing. */
+  nextRoomMs(nowMs: number): number | undefined {
+    if (this.isPaused || this.#isParallelismUsed || this.hasRoom(nowMs)) return undefined;
+    return this.#startAt(nowMs) + this.periodMs;
+  }
+
+  /** Calls that started in the window of this moment. */
+  countAt(nowMs: number): number {
+    return nowMs >= this.#startAt(nowMs) + this.periodMs ? 0 : this.windowCount;
+  }
+
+  /** Counts a call that starts now. Also what a replay does with the record of an attempt. */
+  count(nowMs: number): void {
+    const startMs = this.#startAt(nowMs);
+    this.lastUsedMs = nowMs;
+    if (this.windowCount === 0 || nowMs >= startMs + this.periodMs) {
+      this.windowStartMs = nowMs;
+      this.windowCount = 1;
+      return;
+    }
+    this.windowStartMs = startMs;
+    this.windowCount += 1;
+  }
+
+  resetRate(): void {
+    this.windowStartMs = 0;
+    this.windowCount = 0;
+  }
+
+  get record(): FlowKeyRecord {
+    const { key, parallelism, rate, periodMs, isPaused, isPinnedParallelism, isPinnedRate } = this;
+    const { windowStartMs, windowCount } = this;
+    const facts = { key, parallelism, rate, periodMs, isPaused, isPinnedParallelism, isPinnedRate };
+    return { ...facts, windowStartMs, windowCount };
+  }
+
+  restore(record: FlowKeyRecord): void {
+    this.parallelism = record.parallelism;
+    this.rate = record.rate;
+    this.periodMs = record.periodMs;
+    this.isPaused = record.isPaused;
+    this.isPinnedParallelism = record.isPinnedParallelism;
+    this.isPinnedRate = record.isPinnedRate;
+    this.windowStartMs = record.windowStartMs;
+    this.windowCount = record.windowCount;
+  }
+
+  get #isParallelismUsed(): boolean {
+    return this.parallelism !== undefined && this.inFlight.size >= this.parallelism;
+  }
+
+  /** keeps (3) */
+  #startAt(nowMs: number): number {
+    return Math.min(this.windowStartMs, nowMs);
+  }
+}

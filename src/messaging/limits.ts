@@ -1,0 +1,51 @@
+/** What one user may have and ask for (spec: messaging 1.7). Each is a setting of the messaging area. */
+
+export interface MessagingLimits {
+  /** Of one message's body. */
+  readonly bodyBytesMax: number;
+  readonly retriesMax: number;
+  readonly delayMsMax: number;
+  /** Also how long an attempt may take when the message says nothing. */
+  readonly timeoutMsMax: number;
+  /** 0: no limit. */
+  readonly messagesPerDayMax: number;
+  readonly batchCountMax: number;
+  readonly schedulesMax: number;
+  readonly queuesMax: number;
+  readonly queueParallelismMax: number;
+  readonly groupsMax: number;
+  readonly endpointsPerGroupMax: number;
+  readonly deadLetterRetentionMs: number;
+  /** Deliveries of one user under way at the same time. */
+  readonly userParallelism: number;
+  /** The same for one origin of one user. */
+  readonly originParallelism: number;
+  /** The same for all users together. */
+  readonly parallelism: number;
+  readonly deduplicationWindowMs: number;
+  /** Of a response that is kept for logs, dead letters and callbacks. */
+  readonly responseBytesMax: number;
+}
+
+const DAY_MS = 86_400_000;
+const MB = 1024 * 1024;
+
+export const defaultLimits: MessagingLimits = {
+  bodyBytesMax: 10 * MB,
+  retriesMax: 1_000,
+  delayMsMax: 3 * 366 * DAY_MS,
+  timeoutMsMax: 2 * 3_600_000,
+  messagesPerDayMax: 0,
+  batchCountMax: 10_000,
+  schedulesMax: 100_000,
+  queuesMax: 10_000,
+  queueParallelismMax: 1_000,
+  groupsMax: 10_000,
+  endpointsPerGroupMax: 1_000,
+  deadLetterRetentionMs: 7 * DAY_MS,
+  userParallelism: 1_000,
+  originParallelism: 50,
+  parallelism: 2_000,
+  deduplicationWindowMs: 600_000,
+  responseBytesMax: MB,
+};

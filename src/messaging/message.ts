@@ -1,0 +1,80 @@
+/**
+ * A message that is not finished: accepted, and neither delivered nor failed
+ * nor cancelled. Finished messages are in the history alone.
+ *
+ * What is written in the journal is `sequence` to `retried`; where the message
+ * waits is worked out again after a restart.
+ */
+import { assert } from "../kernel/assert.ts";
+import type { Body } from "./body.ts";
+import type { Envelope } from "./envelope.ts";
+import { messageId } from "./message-id.ts";
+import type { MessageList } from "./message-list.ts";
+import { checkMove, type State, state } from "./states.ts";
+import type { User } from "./user.ts";
+
+export interface MessageFacts {
+  /** Grows with every message of the server. */
+  readonly sequence: number;
+  /** Makes the id hard to guess. */
+  readonly nonce: number;
+  readonly createdAtMs: number;
+  /** Not delivered before this. */
+  readonly notBeforeMs: number;
+  /** The message whose queue this callback holds up; 0: none. */
+  readonly slotOwner: number;
+}
+
+export class Message {
+  readonly sequence: number;
+  readonly nonce: number;
+  readonly user: User;
+  readonly envelope: Envelope;
+  readonly body: Body;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+  readonly slotOwner: number;
+
+  state: State = state.created;
+  /** Attempts that have ended. */
+  retried = 0;
+  /** The next attempt starts no sooner. */
+  dueMs: number;
+
+  /** The list in which it waits. In none: it waits for its time, or for the disk, or is called. */
+  list: MessageList | undefined = undefined;
+  previous: Message | undefined = undefined;
+  next: Message | undefined = undefined;
+  /** Since when it waits in that list. */
+  waitsSinceMs = 0;
+  /** It stands in the heap of due times. */
+  isTimed = false;
+
+  constructor(user: User, envelope: Envelope, body: Body, facts: MessageFacts) {
+    this.user = user;
+    this.envelope = envelope;
+    this.body = body;
+    this.sequence = facts.sequence;
+    this.nonce = facts.nonce;
+    this.createdAtMs = facts.createdAtMs;
+    this.notBeforeMs = facts.notBeforeMs;
+    this.slotOwner = facts.slotOwner;
+    this.dueMs = facts.notBeforeMs;
+  }
+
+  get id(): string {
+    return messageId(this.sequence, this.nonce);
+  }
+
+  /** Throws for a move that does not exist. */
+  moveTo(next: State): void {
+    checkMove(this.state, next);
+    this.state = next;
+  }
+
+  /** The process that called it is gone, and nobody knows the outcome: it waits again, with the attempt not counted. */
+  reopen(): void {
+    assert(this.state === state.active, "only a message that was called is opened again");
+    this.state = this.retried === 0 ? state.created : state.retry;
+  }
+}

@@ -1,0 +1,45 @@
+/** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
+import type { CallbackPlan, FlowControl, Redaction } from "./envelope.ts";
+
+/** Everything that headers (or query parameters, or the fields of a batch element) say about one message. */
+export interface PublishOptions {
+  readonly method: string;
+  /** To the destination: name, value, name, value, … `Content-Type` first if one was given, then what is forwarded. */
+  readonly headers: readonly string[];
+  readonly retriesMax: number;
+  readonly retryDelay?: string;
+  readonly timeoutMs?: number;
+  readonly callback?: CallbackPlan;
+  readonly failureCallback?: CallbackPlan;
+  readonly labels?: readonly string[];
+  readonly flowControl?: FlowControl;
+  readonly redact?: Redaction;
+  /** From the acceptance on; `notBeforeMs` wins. */
+  readonly delayMs?: number;
+  readonly notBeforeMs?: number;
+  readonly deduplicationId?: string;
+  /** Messages with the same destination, body, content type and forwarded headers are the same. */
+  readonly isDeduplicatedByContent?: true;
+  readonly queueName?: string;
+}
+
+export interface PublishRequest {
+  /** An absolute http(s) URL, or the name of a URL group. */
+  readonly destination: string;
+  readonly body: Buffer;
+  readonly options: PublishOptions;
+  /** The address of the publisher. */
+  readonly callerIp: string;
+}
+
+/** One message that was accepted, or that is the same as one before. */
+export interface Published {
+  readonly messageId: string;
+  readonly url: string;
+  readonly isDeduplicated: boolean;
+}
+
+/** The answer to one request: a URL has one message, a group one for each endpoint. */
+export type PublishOutcome =
+  | { readonly kind: "url"; readonly published: Published }
+  | { readonly kind: "group"; readonly published: readonly Published[] };

@@ -1,0 +1,42 @@
+/** A user of messaging: a world of its own. Nothing of one user is ever seen by another. */
+import { DeadLetters } from "./dead-letters.ts";
+import { Deduplication } from "./deduplication.ts";
+import type { Destination } from "./destination.ts";
+import type { SigningKeys } from "./door.ts";
+import type { FlowKey } from "./flow-key.ts";
+import { MessageList } from "./message-list.ts";
+import type { Queue } from "./queue.ts";
+import type { Schedule } from "./schedule.ts";
+import type { UrlGroup } from "./url-group.ts";
+
+export class User {
+  readonly name: string;
+  /** In journals and histories; never given out again. */
+  readonly number: number;
+  readonly queues = new Map<string, Queue>();
+  readonly schedules = new Map<string, Schedule>();
+  readonly groups = new Map<string, UrlGroup>();
+  readonly flowKeys = new Map<string, FlowKey>();
+  readonly deadLetters = new DeadLetters();
+  readonly deduplication: Deduplication;
+  /** Those that have messages now. */
+  readonly destinations = new Map<string, Destination>();
+  /** Due, through their queue, and waiting for a delivery slot. */
+  readonly ready = new MessageList("a free delivery slot");
+  /** Calls under way. */
+  readonly inFlight = new Set<number>();
+  /** It stands among those that are served in turn. */
+  isInTurn = false;
+  signingKeys: SigningKeys;
+  /** Messages of the day of `countedDay` (days since the epoch, UTC). */
+  dayCount = 0;
+  countedDay = 0;
+  isDropped = false;
+
+  constructor(name: string, number: number, { keys, windowMs }: { keys: SigningKeys; windowMs: number }) {
+    this.name = name;
+    this.number = number;
+    this.signingKeys = keys;
+    this.deduplication = new Deduplication(windowMs);
+  }
+}
