@@ -44,6 +44,8 @@ export interface KeyPositions {
   readonly step: number;
   /** The word that says how many keys follow it: those come behind the others. */
   readonly countAt?: number;
+  /** Places of keys that options name among these words, and that are written: STORE of SORT. */
+  readonly stored?: (words: readonly Bytes[]) => readonly number[];
 }
 
 export const noKeys: KeyPositions = { first: 0, last: 0, step: 0 };

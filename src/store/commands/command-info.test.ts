@@ -144,6 +144,53 @@ test("COMMAND GETKEYS finds the keys of a command by its row", () => {
   ]);
 });
 
+test("COMMAND GETKEYS finds the keys behind STORE and STOREDIST", () => {
+  startSession().expect([
+    ["COMMAND GETKEYS sort a", ["a"]],
+    ["COMMAND GETKEYS sort a limit 0 1 store b", ["a", "b"]],
+    ["COMMAND GETKEYS sort a by store get store STORE c limit store 3 store d", ["a", "d"]],
+    ["COMMAND GETKEYS sort a store", ["a"]],
+    ["COMMAND GETKEYS sort_ro a store b", ["a"]],
+    ["COMMAND GETKEYS georadius k 1 2 3 m store a StoreDist b", ["k", "a", "b"]],
+    ["COMMAND GETKEYS georadius k 1 2 3 m storedist a storedist b", ["k", "a"]],
+    ["COMMAND GETKEYS georadius k 1 2 3 m store", ["k"]],
+    ["COMMAND GETKEYS georadiusbymember k store 1 km store x", ["k", "x"]],
+    ["COMMAND GETKEYS georadius_ro k 1 2 3 m store x", ["k"]],
+  ]);
+});
+
+test("COMMAND GETKEYSANDFLAGS tells whether keys are written", () => {
+  const read: Reply = set([simple("RO"), simple("access")]);
+  const changed: Reply = set([simple("RW"), simple("access"), simple("update")]);
+  const stored: Reply = set([simple("OW"), simple("update")]);
+  startSession().expect([
+    [
+      "COMMAND GETKEYSANDFLAGS mget a b",
+      [
+        ["a", read],
+        ["b", read],
+      ],
+    ],
+    ["COMMAND GETKEYSANDFLAGS append a x", [["a", changed]]],
+    [
+      "COMMAND GETKEYSANDFLAGS sort a store b",
+      [
+        ["a", changed],
+        ["b", stored],
+      ],
+    ],
+    [
+      "COMMAND GETKEYSANDFLAGS zunionstore b 1 a",
+      [
+        ["b", stored],
+        ["a", read],
+      ],
+    ],
+    ["COMMAND GETKEYSANDFLAGS scan 0", error("ERR The command has no key arguments")],
+    ["COMMAND GETKEYSANDFLAGS get", arity("command|getkeysandflags")],
+  ]);
+});
+
 test("COMMAND LIST names all commands, or those that a filter lets through", () => {
   const session = startSession();
   session.expect([

@@ -46,7 +46,16 @@ export const commandRow: Row = {
       flags: ["loading", "stale"],
       categories: ["connection"],
       keys: noKeys,
-      run: getKeys,
+      run: (call) => keysOf(call).map(({ key }) => key),
+    },
+    {
+      name: "GETKEYSANDFLAGS",
+      summary: "The keys among the words of a command, and how it uses them",
+      arity: -4,
+      flags: ["loading", "stale"],
+      categories: ["connection"],
+      keys: noKeys,
+      run: (call) => keysOf(call).map(({ key, use }) => [key, set(use.map(simple))]),
     },
     {
       name: "HELP",
@@ -95,6 +104,8 @@ const helpLines: readonly string[] = [
   "    What these commands do, or all of them.",
   "GETKEYS <full-command>",
   "    The keys among the words of a command.",
+  "GETKEYSANDFLAGS <full-command>",
+  "    The keys among the words of a command, and how it uses them.",
   "HELP",
   "    Prints this help.",
   "INFO [<command-name> ...]",
@@ -123,18 +134,38 @@ function factsOf(command: Command): Reply {
   ];
 }
 
-/** Where the keys are, in the form that Redis 7 has for it. The row says no more than whether they are written. */
-function keySpecificationsOf({ keys, isWrite }: Command): Reply {
-  const { first, last, step, countAt } = keys;
-  const flags = isWrite ? ["RW", "access", "update"] : ["RO", "access"];
-  const specification = (index: number, type: string, facts: readonly (readonly [string, number])[]): Reply =>
+type KeyUse = readonly string[];
+
+const READ: KeyUse = ["RO", "access"];
+const CHANGED: KeyUse = ["RW", "access", "update"];
+/** Whatever it held. */
+const STORED: KeyUse = ["OW", "update"];
+
+/** How a command uses its keys, as far as its row tells: Redis also knows of insertions and deletions. */
+function usesOf({ isWrite, keys }: Command): { readonly placed: KeyUse; readonly counted: KeyUse } {
+  if (!isWrite) return { placed: READ, counted: READ };
+  if (keys.stored !== undefined) return { placed: READ, counted: READ };
+  // ZUNIONSTORE: what comes out is stored at a key before the counted ones.
+  if (keys.countAt !== undefined && keys.first > 0) return { placed: STORED, counted: READ };
+  return { placed: CHANGED, counted: CHANGED };
+}
+
+/** Where the keys are, in the form that Redis 7 has for it. */
+function keySpecificationsOf(command: Command): Reply {
+  const { first, last, step, countAt } = command.keys;
+  const { placed, counted } = usesOf(command);
+  const specification = (
+    start: { readonly index: number; readonly use: KeyUse },
+    type: string,
+    facts: readonly (readonly [string, number])[],
+  ): Reply =>
     map([
-      ["flags", set(flags.map(simple))],
+      ["flags", set(start.use.map(simple))],
       [
         "begin_search",
         map([
           ["type", "index"],
-          ["spec", map([["index", index]])],
+          ["spec", map([["index", start.index]])],
         ]),
       ],
       [
@@ -148,7 +179,7 @@ function keySpecificationsOf({ keys, isWrite }: Command): Reply {
   const found: Reply[] = [];
   if (first !== 0) {
     found.push(
-      specification(first, "range", [
+      specification({ index: first, use: placed }, "range", [
         // Counted from the first key, or from the end when negative.
         ["lastkey", last < 0 ? last : last - first],
         ["keystep", step],
@@ -158,7 +189,7 @@ function keySpecificationsOf({ keys, isWrite }: Command): Reply {
   }
   if (countAt !== undefined) {
     found.push(
-      specification(countAt, "keynum", [
+      specification({ index: countAt, use: counted }, "keynum", [
         ["keynumidx", 0],
         ["firstkey", 1],
         ["keystep", 1],
@@ -192,7 +223,8 @@ function docsOf(commands: Iterable<Command>): Reply {
   return map(pairs);
 }
 
-function getKeys({ database, argsFrom }: Call): Reply {
+/** The keys of the command whose words stand behind the subcommand. */
+function keysOf({ database, argsFrom }: Call): readonly { readonly key: Bytes; readonly use: KeyUse }[] {
   const words = argsFrom(2);
   let command = database.findCommand(words[0] ?? "");
   if (command?.subcommandByName !== undefined && words.length > 1)
@@ -201,14 +233,19 @@ function getKeys({ database, argsFrom }: Call): Reply {
   const { keys, arity } = command;
   if (keys.first === 0 && keys.countAt === undefined) throw commandWithoutKeys;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
-  const end = keys.last < 0 ? words.length + keys.last : keys.last;
-  const found: Bytes[] = [];
-  for (let i = keys.first; i > 0 && i <= end && i < words.length; i += keys.step) found.push(words[i] as Bytes);
+  const { placed, counted } = usesOf(command);
+  const found: { key: Bytes; use: KeyUse }[] = [];
+  const find = (at: number, use: KeyUse): void => {
+    found.push({ key: words[at] as Bytes, use });
+  };
+  const end = Math.min(keys.last < 0 ? words.length + keys.last : keys.last, words.length - 1);
+  for (let at = keys.first; at > 0 && at <= end; at += keys.step) find(at, placed);
   if (keys.countAt !== undefined) {
     const count = Number.parseInt(words[keys.countAt] ?? "", 10);
     if (!(count >= 1 && count < words.length - keys.countAt)) throw commandWithWrongKeys;
-    found.push(...words.slice(keys.countAt + 1, keys.countAt + 1 + count));
+    for (let i = 1; i <= count; i += 1) find(keys.countAt + i, counted);
   }
+  for (const at of keys.stored?.(words) ?? []) find(at, STORED);
   return found;
 }
 

@@ -3,7 +3,7 @@
  * search with different words before it. A search looks at up to nine ranges of
  * scores, measures every member in them, and stops early only with ANY.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
 import {
   anyNeedsCount,
@@ -79,7 +79,7 @@ export const geoSearchRows: readonly Row[] = [
     summary: "Members within a distance of a place, answered or stored",
     arity: -6,
     flags: ["write", "denyoom", "movablekeys"],
-    keys: firstKey,
+    keys: { ...firstKey, stored: (words) => storedBehind(words, 6) },
     run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "place", mayStore: true }),
   },
   {
@@ -87,7 +87,7 @@ export const geoSearchRows: readonly Row[] = [
     summary: "Members within a distance of a member, answered or stored",
     arity: -5,
     flags: ["write", "denyoom", "movablekeys"],
-    keys: firstKey,
+    keys: { ...firstKey, stored: (words) => storedBehind(words, 5) },
     run: (call) => search(call, { sourceAt: 1, optionsAt: 5, center: "member", mayStore: true }),
   },
   {
@@ -123,6 +123,13 @@ export const geoSearchRows: readonly Row[] = [
     run: (call) => search(call, { sourceAt: 2, optionsAt: 3, storeAt: 1 }),
   },
 ];
+
+/** Where the keys of STORE and STOREDIST stand. As Redis tells it: the first of each, although the last one is used. */
+function storedBehind(words: readonly Bytes[], optionsAt: number): readonly number[] {
+  return ["STORE", "STOREDIST"]
+    .map((option) => words.findIndex((word, at) => at >= optionsAt && upperCase(word) === option) + 1)
+    .filter((at) => at > 0 && at < words.length);
+}
 
 function search(call: Call, form: Form): Reply {
   const wish = readSearch(call, form);

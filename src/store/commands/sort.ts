@@ -6,7 +6,7 @@
  * what follows `->` behind it is the field of a hash. BY without a star means
  * the order in which the elements lie.
  */
-import { type Bytes, copyOf } from "../../kernel/bytes.ts";
+import { type Bytes, copyOf, upperCase } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
 import { notSortable, syntaxError, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
@@ -28,7 +28,7 @@ export const sortRows: readonly Row[] = [
     arity: -2,
     flags: ["write", "denyoom", "movablekeys"],
     categories: ["set", "sortedset", "list", "dangerous"],
-    keys: firstKey,
+    keys: { ...firstKey, stored: storedAt },
     run: (call) => sort(call, { mayStore: true }),
   },
   {
@@ -43,6 +43,24 @@ export const sortRows: readonly Row[] = [
     run: (call) => sort(call, { mayStore: false }),
   },
 ];
+
+/** Words behind the options that have any. */
+const OPERAND_COUNTS: ReadonlyMap<string, number> = new Map([
+  ["LIMIT", 2],
+  ["BY", 1],
+  ["GET", 1],
+]);
+
+/** Where the key of the last STORE stands. */
+function storedAt(words: readonly Bytes[]): readonly number[] {
+  let stored: readonly number[] = [];
+  for (let at = 2; at < words.length; at += 1) {
+    const option = upperCase(words[at] as Bytes);
+    if (option === "STORE" && at + 1 < words.length) stored = [at + 1];
+    at += OPERAND_COUNTS.get(option) ?? 0;
+  }
+  return stored;
+}
 
 interface Wish {
   descending: boolean;

@@ -65,10 +65,24 @@ const asCommand: Comparison = (exchange) => {
   // Redis runs a PFMERGE without sources, yet finds no keys in it.
   if (subcommand === "GETKEYS")
     return isSame(ours, theirs) || (command.length === 4 && (command[2] ?? "").toLowerCase() === "pfmerge");
+  if (subcommand === "GETKEYSANDFLAGS") return isSame(ours, theirs);
   // Which commands there are differs, and so do the words about them; both answer in the same form.
   if (isList(ours)) return isList(theirs);
   return typeof ours === "number" ? typeof theirs === "number" : isSame(ours, theirs);
 };
+
+/** Commands that name keys in several places; of these we tell also the use of each key in Redis' words. */
+function manyKeys(draw: Draw): string[] {
+  const storing = draw.options([() => ["STORE", draw.key()], () => ["STOREDIST", draw.key()], () => ["GET", "store"]]);
+  return draw.pick([
+    () => ["sort", draw.key(), ...storing, ...draw.options([() => ["LIMIT", "1", "2"], () => ["BY", "limit"]])],
+    () => ["georadius", draw.key(), "1", "2", "3", "m", ...storing],
+    () => ["georadiusbymember", draw.key(), "store", "3", "m", ...storing],
+    // No odd spellings of the count: Redis then takes another way and tells the keys in another order.
+    () => ["zunionstore", draw.key(), `${draw.below(5)}`, ...draw.keys()],
+    () => ["mget", ...draw.keys()],
+  ])();
+}
 
 /** What the server is set up with, where both are set up the same, and names that nobody knows. */
 const PARAMETERS: readonly string[] = [
@@ -97,6 +111,7 @@ export const serverFamily: Family = {
   commands: [
     (draw) => ["COMMAND", "INFO", ...draw.list(5, () => draw.oddCase(name(draw)))],
     (draw) => ["COMMAND", "GETKEYS", name(draw), ...draw.keys()],
+    (draw) => ["COMMAND", draw.pick(["GETKEYS", "GETKEYSANDFLAGS"]), ...manyKeys(draw)],
     (draw) => ["COMMAND", "LIST", "FILTERBY", draw.pick(["ACLCAT", "PATTERN", "MODULE", "what"]), name(draw)],
     (draw) => ["COMMAND", draw.pick(["COUNT", "HELP", "LIST", "what"])],
     (draw) => ["COMMAND", "DOCS", name(draw)],
