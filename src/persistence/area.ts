@@ -10,14 +10,19 @@ import { assert } from "../kernel/assert.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
 import { backUpArea } from "./backup.ts";
 import { type Disk, withFile } from "./disk.ts";
+import type { FramePlace } from "./file-format.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import { type AreaRead, recover } from "./recovery.ts";
+import { SegmentReader } from "./segment-reader.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import { RESERVE_BYTES, SpaceReserve } from "./space-reserve.ts";
 
 export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
-  /** Applies one frame of the past. The bytes are only valid until it returns. */
-  apply(frame: Buffer): void;
+  /**
+   * Applies one frame of the past, with its place, or undefined for a frame of the snapshot. Bytes and place are only
+   * valid until it returns.
+   */
+  apply(frame: Buffer, place: FramePlace | undefined): void;
   /** Bytes read so far, of all bytes. */
   onProgress?(doneBytes: number, totalBytes: number): void;
   /** Told when `isSnapshotDue` may have become true: a segment was closed. */
@@ -73,6 +78,7 @@ export class Area {
   readonly recovered: AreaRead;
   readonly #options: AreaOptions;
   readonly #reserve: SpaceReserve;
+  readonly #reader: SegmentReader;
   /** Closed segments that the snapshot does not cover. */
   #ended: { number: number; bytes: number }[];
   #snapshot: { number: number; bytes: number } | undefined;
@@ -87,6 +93,7 @@ export class Area {
     this.#snapshot = recovered.snapshot;
     const { directory, reserveBytes: bytes = RESERVE_BYTES } = options;
     this.#reserve = new SpaceReserve({ ...options, path: `${directory}/${RESERVE_FILE}`, bytes });
+    this.#reader = new SegmentReader(options);
     this.journal = new Journal(
       {
         ...options,
@@ -110,6 +117,15 @@ export class Area {
   /** Closes the segment that is written, so that a snapshot or a backup can be made of everything before. */
   closeSegment(): Promise<number> {
     return this.journal.closeSegment();
+  }
+
+  /**
+   * The `length` bytes at `offset` of a segment, as far as they were written; several reads may run at once. Nothing
+   * checks them. Rejects with `SegmentRemoved`, with `DamagedData` if the segment ends before that, or with the system's
+   * error.
+   */
+  read(segment: number, offset: number, length: number): Promise<Buffer> {
+    return this.#reader.read(segment, offset, length);
   }
 
   /** Looks for a newer snapshot, and removes what it covers. Returns true if there was one. */
@@ -137,6 +153,7 @@ export class Area {
     const lostCount = await this.journal.close();
     await this.#turn;
     await this.#reserve.close();
+    await this.#reader.close();
     return lostCount;
   }
 
@@ -150,9 +167,15 @@ export class Area {
     await disk.syncDirectory(directory); // keeps (1)
     this.#snapshot = { number, bytes };
     this.#ended = this.#ended.filter((segment) => segment.number >= number);
-    for (const covered of segments) if (covered < number) await disk.unlink(segmentPath(directory, covered));
+    for (const covered of segments) if (covered < number) await this.#removeSegment(covered);
     for (const older of snapshots) if (older < number) await disk.unlink(snapshotPath(directory, older));
     return true;
+  }
+
+  async #removeSegment(number: number): Promise<void> {
+    const { disk, directory } = this.#options;
+    await disk.unlink(segmentPath(directory, number));
+    this.#reader.forget(number);
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

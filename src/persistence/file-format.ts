@@ -73,6 +73,12 @@ export interface Mark {
   readonly bytes: number;
 }
 
+/** Where a frame lies: its payload begins at the byte `offset` of the segment's file. */
+export interface FramePlace {
+  readonly segment: number;
+  readonly offset: number;
+}
+
 /** `0000000007.journal`. Nothing that a user named becomes a file name. */
 export function fileName(kind: FileKind, number: number): string {
   return `${String(number).padStart(NUMBER_DIGITS, "0")}${SUFFIX[kind]}`;

@@ -51,6 +51,7 @@ export class FrameQueue {
   /** Sealed batches that are not safe, in order. They may have been written. */
   readonly #unsafe: Batch[] = [];
   #spare: Buffer | undefined;
+  #appendedOffset = 0;
 
   constructor(position: number, salt: number) {
     this.#end = position;
@@ -71,6 +72,11 @@ export class FrameQueue {
     return this.#bytes;
   }
 
+  /** Where in its batch's bytes the payload of the last appended frame begins. */
+  get appendedOffset(): number {
+    return this.#appendedOffset;
+  }
+
   /** True if every frame was handed out and written. */
   get isEmpty(): boolean {
     return this.#sealed.length === 0 && this.#open.end === this.#open.start;
@@ -87,6 +93,7 @@ export class FrameQueue {
     const { buffer } = batch;
     writeUInt32(buffer, start, count);
     writeUInt32(buffer, start + 4, crc32(frame, 0, count, frameSeed(batch.salt, this.#end, count)));
+    this.#appendedOffset = start + FRAME_HEADER_BYTES;
     copyFrame(frame, buffer, start + FRAME_HEADER_BYTES);
     batch.bytes = end;
     this.#end += 1;

@@ -23,8 +23,8 @@ export interface ItemSource {
 }
 
 export interface ItemSink {
-  /** One whole frame. The bytes are only valid until this returns. */
-  frame(payload: Buffer): void;
+  /** One whole frame, and where in the file its payload begins. The bytes are only valid until this returns. */
+  frame(payload: Buffer, offset: number): void;
   /** One whole mark, with all items in front of it already told. `stop` ends the reading in front of it. */
   mark(mark: Mark, at: { offset: number; position: number }): "go on" | "stop";
   /** Told after each part of the file, in bytes. */
@@ -68,7 +68,7 @@ export async function readItems(
         const payloadStart = start + FRAME_HEADER_BYTES;
         const crc = crc32(bytes, payloadStart, start + needed, frameSeed(shape.salt, position, word));
         if (crc !== bytes.readUInt32LE(start + 4)) return { offset: window.offset, position, end: "bad" };
-        sink.frame(bytes.subarray(payloadStart, start + needed));
+        sink.frame(bytes.subarray(payloadStart, start + needed), window.offset + FRAME_HEADER_BYTES);
         position += 1;
       }
       window.take(needed);

@@ -48,6 +48,8 @@ export interface JournalOptions {
   readonly log: Log;
   /** Told once, after a failure that memory must not outlive. The program ends. */
   onFatal(error: unknown): void;
+  /** Told of each batch when it was written, before any of it is safe. */
+  onBatchWritten?(batch: WrittenBatch): void;
   /** Told when a segment was closed and the next one is open. */
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
@@ -56,6 +58,17 @@ export interface JournalOptions {
   readonly queueBytesMax?: number;
   /** Space for what is queued when the disk is full. */
   readonly reserve?: SpaceReserve;
+}
+
+/** Frames that lie in a file now, in one piece. A power cut may still take them. */
+export interface WrittenBatch {
+  /** The position in front of its first frame. */
+  readonly start: number;
+  /** The position behind its last frame. */
+  readonly end: number;
+  readonly segment: number;
+  /** Where its bytes begin in the segment's file. */
+  readonly offset: number;
 }
 
 /** Where a journal goes on: everything up to `position` is durable. */
@@ -165,6 +178,14 @@ export class Journal {
   /** Appended and not written. */
   get queuedBytes(): number {
     return this.#queue.bytes;
+  }
+
+  /**
+   * Where the payload of the frame that was appended last begins in the bytes of its batch. `onBatchWritten` tells where
+   * those begin: the sum of both offsets is the frame's place. Read it before anything else is appended.
+   */
+  get appendedOffset(): number {
+    return this.#queue.appendedOffset;
   }
 
   get segmentNumber(): number {
@@ -328,6 +349,9 @@ export class Journal {
     this.#counts.batches += 1;
     this.#counts.frames += batch.end - batch.start;
     this.#counts.bytes += batch.bytes;
+    // Behind the write that succeeded, so this is where it was written however often it was tried.
+    const offset = this.#segment.bytes - batch.bytes;
+    this.#options.onBatchWritten?.({ start: batch.start, end: batch.end, segment: this.segmentNumber, offset });
     if (this.#refusal !== undefined) this.#liftRefusal();
     if (!this.#isAlways) this.#queue.becomeSafe(batch.end);
     const bytesMax = this.#options.segmentBytesMax ?? SEGMENT_BYTES_MAX;

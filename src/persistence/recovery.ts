@@ -27,6 +27,7 @@ import {
   BATCH_WORD,
   FILE_HEADER_BYTES,
   type FileHeader,
+  type FramePlace,
   MARK_BYTES,
   type Mark,
   parseFileHeader,
@@ -39,8 +40,11 @@ export interface RecoveryOptions {
   readonly directory: string;
   /** The area's name, as its files state it. */
   readonly area: string;
-  /** Takes each frame in order. The bytes are only valid until it returns. */
-  apply(frame: Buffer): void;
+  /**
+   * Takes each frame in order, with its place, or undefined for a frame of the snapshot. Bytes and place are only valid
+   * until it returns.
+   */
+  apply(frame: Buffer, place: FramePlace | undefined): void;
   /** Bytes read so far, of all bytes. */
   onProgress?(doneBytes: number, totalBytes: number): void;
   /** Reads only segments with lower numbers, and demands that they are ended. */
@@ -109,7 +113,8 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
   };
   if (snapshotNumber !== undefined) {
     const expected = { path: snapshotPath(directory, snapshotNumber), area, number: snapshotNumber };
-    const { position, bytes } = await readSnapshot(disk, expected, { frame: options.apply, progress: progress.report });
+    const frame = (payload: Buffer): void => options.apply(payload, undefined);
+    const { position, bytes } = await readSnapshot(disk, expected, { frame, progress: progress.report });
     progress.endFile(bytes);
     read.snapshot = { number: snapshotNumber, bytes, position };
     read.position = position;
@@ -180,9 +185,15 @@ async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promi
     }
     const source = { file, size, number, salt: header.salt, markWord: BATCH_WORD };
     const marks = new MarkTrail(position);
+    // One object for all frames: a start reads millions of them.
+    const framePlace = { segment: number, offset: 0 };
+    const frame = (payload: Buffer, offset: number): void => {
+      framePlace.offset = offset;
+      options.apply(payload, framePlace);
+    };
     const found = await readItems(
       source,
-      { frame: options.apply, mark: (mark, at) => marks.pass(mark, at), progress: progress.report },
+      { frame, mark: (mark, at) => marks.pass(mark, at), progress: progress.report },
       { offset: FILE_HEADER_BYTES, position },
     );
     progress.endFile(size);

@@ -12,13 +12,14 @@
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles } from "./area-files.ts";
 import type { Disk } from "./disk.ts";
+import type { FramePlace } from "./file-format.ts";
 import { readArea } from "./recovery.ts";
 import { writeSnapshotFile } from "./snapshot-file.ts";
 
 /** An empty engine of the area's kind. */
 export interface SnapshotEngine {
-  /** Applies one frame. The bytes are only valid until it returns. */
-  replay(frame: Buffer): void;
+  /** Applies one frame, with its place as recovery tells it. Bytes and place are only valid until it returns. */
+  replay(frame: Buffer, place: FramePlace | undefined): void;
   /** The whole state as frames that rebuild it. A frame is valid until the next one is asked for. */
   dump(): Iterable<Uint8Array>;
 }
@@ -48,7 +49,7 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotW
   const { segments, snapshots } = await listAreaFiles(disk, directory);
   const number = segments.at(-1) ?? 1;
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
-  const apply = (frame: Buffer): void => engine.replay(frame);
+  const apply = (frame: Buffer, place: FramePlace | undefined): void => engine.replay(frame, place);
   const { position } = await readArea({ disk, directory, area, apply, endSegment: number });
   const bytes = await writeSnapshotFile(disk, { directory, area, number, position }, { frames: engine.dump(), random });
   return { number, position, bytes };
