@@ -18,6 +18,13 @@ test("CONFIG GET answers what matches, under old names too", () => {
     ["CONFIG GET hash-max-*-entries", pairs(["hash-max-listpack-entries", "512"], ["hash-max-ziplist-entries", "512"])],
     ["CONFIG GET proto-max-bulk-len maxmemory proto*", pairs(["maxmemory", "0"], ["proto-max-bulk-len", "536870912"])],
     ["CONFIG GET hll-sparse-max-bytes", pairs(["hll-sparse-max-bytes", "3000"])],
+    ["CONFIG GET zset-max-zip*", pairs(["zset-max-ziplist-entries", "128"], ["zset-max-ziplist-value", "64"])],
+    [
+      "CONFIG GET list*",
+      pairs(["list-compress-depth", "0"], ["list-max-listpack-size", "128"], ["list-max-ziplist-size", "128"]),
+    ],
+    ["CONFIG GET notify-keyspace-events", pairs(["notify-keyspace-events", ""])],
+    ["CONFIG GET latency*", pairs(["latency-tracking", "yes"], ["latency-tracking-info-percentiles", "50 99 99.9"])],
     ["CONFIG GET unheard-of", pairs()],
     ["CONFIG GET", error("ERR wrong number of arguments for 'config|get' command")],
   ]);

@@ -9,9 +9,12 @@ import { immutableParameter, syntaxError, unknownParameter } from "../errors.ts"
 import { map, nil, ok, type Reply, simple } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
+import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
 import { COMPACT_BYTES_MAX, LISTPACK_FIELDS_MAX } from "../values/hash.ts";
 import { INTSET_COUNT_MAX } from "../values/set.ts";
+import * as sortedSet from "../values/sorted-set.ts";
 import { STRING_BYTES_MAX } from "../values/string.ts";
+import { LATENCY_PERCENTILES } from "./info.ts";
 
 interface Parameter {
   readonly name: string;
@@ -33,10 +36,27 @@ const parameters: readonly Parameter[] = [
   },
   { name: "hash-max-listpack-value", oldName: "hash-max-ziplist-value", read: () => `${COMPACT_BYTES_MAX}` },
   { name: "hll-sparse-max-bytes", read: () => `${SPARSE_BYTES_MAX}` },
+  { name: "latency-tracking", read: () => "yes" },
+  { name: "latency-tracking-info-percentiles", read: () => LATENCY_PERCENTILES.join(" ") },
+  { name: "list-compress-depth", read: () => "0" },
+  // Positive: so many elements, not bytes.
+  { name: "list-max-listpack-size", oldName: "list-max-ziplist-size", read: () => `${BLOCK_ELEMENTS_MAX}` },
   { name: "maxmemory", read: () => "0" },
   { name: "maxmemory-policy", read: () => "noeviction" },
+  // Nobody is told of events until there are subscribers.
+  { name: "notify-keyspace-events", read: () => "" },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },
   { name: "set-max-intset-entries", read: () => `${INTSET_COUNT_MAX}` },
+  {
+    name: "zset-max-listpack-entries",
+    oldName: "zset-max-ziplist-entries",
+    read: () => `${sortedSet.COMPACT_COUNT_MAX}`,
+  },
+  {
+    name: "zset-max-listpack-value",
+    oldName: "zset-max-ziplist-value",
+    read: () => `${sortedSet.COMPACT_BYTES_MAX}`,
+  },
 ];
 
 /** Every name that a parameter answers to, in the order in which they are told. */

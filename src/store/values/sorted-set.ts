@@ -17,9 +17,9 @@ import { type PairVisitor, ScoreTree } from "../structures/score-tree.ts";
 /** Redis' zset-max-listpack-entries, and ours for searching from the front. */
 export const COMPACT_COUNT_MAX = 128;
 /** Redis' zset-max-listpack-value. */
-const COMPACT_BYTES_MAX = 64;
+export const COMPACT_BYTES_MAX = 64;
 /** The object itself, roughly. */
-const FIXED_BYTES = 100;
+const FIXED_BYTES = 310;
 
 /** The ranks `from` … `from + count - 1`. */
 export interface RankRange {

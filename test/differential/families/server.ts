@@ -88,6 +88,7 @@ function manyKeys(draw: Draw): string[] {
 const PARAMETERS: readonly string[] = [
   ...["hash-max-*", "HASH-MAX-LISTPACK-VALUE", "hll-sparse-max-bytes", "maxmemory", "maxmemory-policy"],
   ...["proto-max-bulk-len", "set-max-intset-entries", "what", "hash-max-zip*"],
+  ...["list-compress-depth", "latency-tracking*", "notify-keyspace-events", "zset-max-*"],
 ];
 
 /** Our own words of help, and one database instead of sixteen; everything else is the same. */
