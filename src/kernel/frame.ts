@@ -52,12 +52,14 @@ export class FrameWriter {
   bytes(bytes: Bytes): this {
     const count = bytes.length;
     this.#reserve(count + VARINT_BYTES_MAX);
-    this.#writeNumber(count);
     if (count <= LOOP_LENGTH_MAX) {
       const buffer = this.#buffer;
       const start = this.#length;
-      for (let i = 0; i < count; i += 1) buffer[start + i] = bytes.charCodeAt(i);
+      buffer[start] = count;
+      for (let i = 0; i < count; i += 1) buffer[start + 1 + i] = bytes.charCodeAt(i);
+      this.#length = start + 1;
     } else {
+      this.#writeNumber(count);
       this.#buffer.latin1Write(bytes, this.#length, count);
     }
     this.#length += count;
@@ -76,7 +78,8 @@ export class FrameWriter {
   /** A count or an offset: an integer in 0 … 2^53 - 1. */
   number(value: number): this {
     this.#reserve(VARINT_BYTES_MAX);
-    this.#writeNumber(value);
+    if (value < 0x80) this.#buffer[this.#length++] = value;
+    else this.#writeNumber(value);
     return this;
   }
 

@@ -161,7 +161,11 @@ export class Call {
   readonly word = (index: number): string => upperCase(this.#words[index] as Bytes);
 
   /** All words from `index` on. */
-  readonly argsFrom = (index: number): readonly Bytes[] => this.#words.slice(index);
+  readonly argsFrom = (index: number): readonly Bytes[] => {
+    const words = this.#words;
+    // Mostly it is one, and a literal costs a fraction of a call to `slice`.
+    return words.length === index + 1 ? [words[index] as Bytes] : words.slice(index);
+  };
 
   /** The word as a 64-bit integer: a number when safe, else a bigint. Throws `notInteger`. */
   readonly integer = (index: number): number | bigint => {

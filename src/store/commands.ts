@@ -29,14 +29,45 @@ export const commands: readonly Command[] = [
   ...pubsubCommands,
 ];
 
-/** Upper and lower case spellings of every name, so that the usual ones are found without converting. */
-const commandBySpelling = new Map<string, Command>();
-for (const command of commands) {
-  commandBySpelling.set(command.name, command);
-  commandBySpelling.set(command.name.toLowerCase(), command);
+/** Places of the table of names: some times as many as there are names, so that few of them meet. */
+const PLACE_COUNT = 2_048;
+const PLACE_MASK = PLACE_COUNT - 1;
+/** So many letters of a name decide on its place. */
+const PLACING_LENGTH_MAX = 32;
+
+interface Place {
+  readonly upper: string;
+  readonly lower: string;
+  readonly command: Command;
 }
 
-/** The command of this name in any case, or undefined. */
+const places: (Place | undefined)[] = new Array(PLACE_COUNT).fill(undefined);
+for (const command of commands) {
+  let at = placeOf(command.name);
+  while (places[at] !== undefined) at = (at + 1) & PLACE_MASK;
+  places[at] = { upper: command.name, lower: command.name.toLowerCase(), command };
+}
+
+/**
+ * The command of this name in any case, or undefined. The name has just been cut from a request, and a `Map` would first
+ * work out the hash that V8 keeps with each string: that takes longer than all of this.
+ */
 export function findCommand(name: Bytes): Command | undefined {
-  return commandBySpelling.get(name) ?? commandBySpelling.get(upperCase(name));
+  const start = placeOf(name);
+  return findSpelled(name, start) ?? findSpelled(upperCase(name), start);
+}
+
+/** The command whose name is spelled so, all in upper or all in lower case. */
+function findSpelled(name: Bytes, start: number): Command | undefined {
+  for (let at = start, place = places[at]; place !== undefined; at = (at + 1) & PLACE_MASK, place = places[at])
+    if (place.upper === name || place.lower === name) return place.command;
+  return undefined;
+}
+
+/** Where the search for a name begins, the same for all ways to spell it. */
+function placeOf(name: Bytes): number {
+  let hash = name.length;
+  const end = Math.min(hash, PLACING_LENGTH_MAX);
+  for (let i = 0; i < end; i += 1) hash = (Math.imul(hash, 31) + (name.charCodeAt(i) | 0x20)) | 0;
+  return (hash ^ (hash >>> 11)) & PLACE_MASK;
 }
