@@ -21,6 +21,7 @@ import {
   type End,
   insertElement,
   moveElement,
+  popElement,
   popElements,
   pushElements,
   removeElements,
@@ -248,8 +249,7 @@ function pop(call: Call, end: End): Reply {
   if (argCount > 3) throw wrongArity(command.name);
   const key = arg(1);
   if (argCount === 2) {
-    if (keyspace.readList(key) === undefined) return nil;
-    return bulk(popElements(keyspace, key, { end, count: 1 })[0]);
+    return keyspace.readList(key) === undefined ? nil : popElement(keyspace, key, end);
   }
   const count = countFromZeroOr(call, 2, outOfRange);
   const list = keyspace.readList(key);

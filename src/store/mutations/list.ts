@@ -33,6 +33,12 @@ export function popElements(keyspace: Keyspace, key: Bytes, pop: { end: End; cou
   return applyPop(keyspace, key, { end: pop.end, count });
 }
 
+/** Takes the element at one end, and the key with the last one. */
+export function popElement(keyspace: Keyspace, key: Bytes, end: End): Bytes {
+  writeEnd(keyspace.record(POP_ELEMENTS).bytes(key), end).number(1);
+  return applyPopOne(keyspace, key, end);
+}
+
 /** Puts an element in front of the one at an index. The list must have one there. Returns the new length. */
 export function insertElement(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
   keyspace.record(INSERT_ELEMENT).bytes(key).number(insertion.index).bytes(insertion.element);
@@ -194,19 +200,23 @@ function applyPush(
 }
 
 function applyPop(keyspace: Keyspace, key: Bytes, { end, count }: { end: End; count: number }): Bytes[] {
+  if (count === 1) return [applyPopOne(keyspace, key, end)];
   const list = getList(keyspace, key);
   const elements: Bytes[] = [];
-  if (count === 1) {
-    elements.push(pop(list, end));
-  } else {
-    const isLeft = end === "left";
-    const stretch = isLeft ? { from: 0, to: count } : { from: list.length - count, to: list.length };
-    list.visit({ ...stretch, backwards: !isLeft }, (element) => elements.push(element) > 0);
-    if (isLeft) list.dropFirst(count);
-    else list.dropLast(count);
-  }
+  const isLeft = end === "left";
+  const stretch = isLeft ? { from: 0, to: count } : { from: list.length - count, to: list.length };
+  list.visit({ ...stretch, backwards: !isLeft }, (element) => elements.push(element) > 0);
+  if (isLeft) list.dropFirst(count);
+  else list.dropLast(count);
   if (list.length === 0) applyRemove(keyspace, key);
   return elements;
+}
+
+function applyPopOne(keyspace: Keyspace, key: Bytes, end: End): Bytes {
+  const list = getList(keyspace, key);
+  const element = pop(list, end);
+  if (list.length === 0) applyRemove(keyspace, key);
+  return element;
 }
 
 function applyInsert(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
@@ -250,17 +260,19 @@ function pop(list: ListValue, end: End): Bytes {
   return end === "left" ? list.popFirst() : list.popLast();
 }
 
-/** The list at a key that holds one. */
+/** The list at a key that holds one, about to be changed. */
 function getList(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
   assert(value instanceof ListValue, "there is a list at the key");
   return value;
 }
 
-/** The list at a key, made if there is none. The caller has checked that the key holds nothing else. */
+/** The list at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
 function listAt(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
-  if (value instanceof ListValue) return value;
+  if (value instanceof ListValue) {
+    return value;
+  }
   const list = new ListValue();
   applyPut(keyspace, key, list);
   return list;

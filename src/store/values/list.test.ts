@@ -129,6 +129,47 @@ test("random changes leave what an array holds", () => {
   }
 });
 
+test("both ends may come and go in turn, with changes and looks in between", () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const random = seededRandom(seed);
+    const list = new ListValue();
+    const array = Array.from({ length: 600 }, () => word(random));
+    for (const element of array) list.pushLast(element);
+    for (let step = 0; step < 3_000; step += 1) {
+      const note = `seed ${seed}, step ${step}`;
+      const element = word(random);
+      // More goes than comes, until the branches are gone, and then the other way.
+      const isShrinking = step % 1_500 < 1_000;
+      const what = random.below(isShrinking ? 10 : 7);
+      if (what < 2) {
+        list.pushFirst(element);
+        array.unshift(element);
+      } else if (what < 4) {
+        list.pushLast(element);
+        array.push(element);
+      } else if (what === 4 && array.length > 0) {
+        const index = random.below(array.length);
+        list.set(index, element);
+        array[index] = element;
+      } else if (what === 5 && random.below(20) === 0) {
+        const index = random.below(array.length + 1);
+        list.insert(index, element);
+        array.splice(index, 0, element);
+      } else if (what === 6 && array.length > 0) {
+        const index = random.below(array.length);
+        assert.equal(list.at(index), array[index], note);
+      } else if (what > 6 && array.length > 0) {
+        if (random.below(2) === 0) assert.equal(list.popFirst(), array.shift(), note);
+        else assert.equal(list.popLast(), array.pop(), note);
+      }
+      assert.equal(list.length, array.length, note);
+    }
+    const copy = list.copy();
+    assertSame(list, array, `seed ${seed}`);
+    assertSame(copy, array, `seed ${seed}, copy`);
+  }
+});
+
 test("a copy and its original go their own ways", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const random = seededRandom(seed);

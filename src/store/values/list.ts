@@ -13,6 +13,10 @@
  * (3) Blocks that are changed are open (see `list-block.ts`). `#open` has the
  *     ones that were used last, the latest first; a block that leaves it is
  *     packed. So all but a few blocks of a long list are packed.
+ * (4) What is pushed to and popped from an end goes to the block of that edge alone; the branches above it learn of it
+ *     when somebody needs their counts. Until then (2) holds but for what the edges say.
+ * (5) The block of an edge is the first or last one of a list that has branches. Whatever else may change which block
+ *     that is lets go of the edges.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { BLOCK_ELEMENTS_MAX, ListBlock } from "../structures/list-block.ts";
@@ -29,6 +33,15 @@ const OPEN_BLOCKS_MAX = 4;
 const LIST_BYTES = 250;
 const OPEN_ELEMENT_BYTES = 28;
 const PACKED_ELEMENT_BYTES = 2;
+
+/** An end of a list with branches. */
+interface Edge {
+  /** Absent: look it up. It may be packed meanwhile. */
+  block: ListBlock | undefined;
+  /** Elements, and their bytes, by which the block has grown without the branches knowing. */
+  count: number;
+  contentBytes: number;
+}
 
 interface Branch {
   count: number;
@@ -54,6 +67,8 @@ export class ListValue {
   readonly typeName = "list";
   #root: Node = new ListBlock([]);
   readonly #open: ListBlock[] = [];
+  readonly #first: Edge = { block: undefined, count: 0, contentBytes: 0 };
+  readonly #last: Edge = { block: undefined, count: 0, contentBytes: 0 };
   #work = 0;
 
   /** A list of these elements, which it keeps. */
@@ -64,7 +79,7 @@ export class ListValue {
   }
 
   get length(): number {
-    return this.#root.count;
+    return this.#root.count + this.#first.count + this.#last.count;
   }
 
   /** Nodes visited, and elements moved between the forms of a block, so far. Only ever grows; complexity tests read it. */
@@ -74,28 +89,67 @@ export class ListValue {
 
   /** About how much memory the list takes. */
   get memoryBytes(): number {
-    const { count, contentBytes } = this.#root;
+    const count = this.length;
+    const contentBytes = this.#root.contentBytes + this.#first.contentBytes + this.#last.contentBytes;
     if (this.#root instanceof ListBlock) return LIST_BYTES + contentBytes + count * OPEN_ELEMENT_BYTES;
     const openCount = Math.min(count, OPEN_BLOCKS_MAX * BLOCK_ELEMENTS_MAX);
     return LIST_BYTES + contentBytes + count * PACKED_ELEMENT_BYTES + openCount * OPEN_ELEMENT_BYTES;
   }
 
   pushFirst(element: Bytes): void {
-    this.insert(0, element);
+    const { block } = this.#first;
+    if (block === undefined || block.count === BLOCK_ELEMENTS_MAX || !block.isOpen) {
+      this.#settleEdges();
+      this.#insert(0, element);
+      this.#findEdges(this.#first);
+      return;
+    }
+    block.insert(0, element);
+    grow(this.#first, 1, element.length); // keeps (4)
+    this.#work += 1;
   }
 
   pushLast(element: Bytes): void {
-    this.insert(this.#root.count, element);
+    const { block } = this.#last;
+    if (block === undefined || block.count === BLOCK_ELEMENTS_MAX || !block.isOpen) {
+      this.#settleEdges();
+      this.#insert(this.#root.count, element);
+      this.#findEdges(this.#last);
+      return;
+    }
+    block.insert(block.count, element);
+    grow(this.#last, 1, element.length); // keeps (4)
+    this.#work += 1;
   }
 
   /** The list must not be empty. */
   popFirst(): Bytes {
-    return this.#take(0);
+    const { block } = this.#first;
+    if (block === undefined || block.count === 1 || !block.isOpen) {
+      this.#settleEdges();
+      const element = this.#take(0);
+      this.#findEdges(this.#first);
+      return element;
+    }
+    const element = block.take(0);
+    grow(this.#first, -1, -element.length); // keeps (4)
+    this.#work += 1;
+    return element;
   }
 
   /** The list must not be empty. */
   popLast(): Bytes {
-    return this.#take(this.#root.count - 1);
+    const { block } = this.#last;
+    if (block === undefined || block.count === 1 || !block.isOpen) {
+      this.#settleEdges();
+      const element = this.#take(this.#root.count - 1);
+      this.#findEdges(this.#last);
+      return element;
+    }
+    const element = block.take(block.count - 1);
+    grow(this.#last, -1, -element.length); // keeps (4)
+    this.#work += 1;
+    return element;
   }
 
   /**
@@ -103,6 +157,7 @@ export class ListValue {
    * reply, not to be stored.
    */
   at(index: number): Bytes {
+    this.#settleEdges();
     let node = this.#root;
     let rest = index;
     this.#work += 1;
@@ -116,6 +171,7 @@ export class ListValue {
   }
 
   set(index: number, element: Bytes): void {
+    this.#settleEdges();
     let node = this.#root;
     let rest = index;
     const path: Node[] = [node];
@@ -135,22 +191,23 @@ export class ListValue {
 
   /** Puts an element in front of the one at `index`, or last. */
   insert(index: number, element: Bytes): void {
-    const right = this.#insertBelow(this.#root, index, element);
-    if (right !== undefined) this.#root = branchOf([this.#root, right]);
+    this.#releaseEdges();
+    this.#insert(index, element);
   }
 
   /** Removes so many elements from the front. */
   dropFirst(count: number): void {
-    this.keep(count, this.#root.count);
+    this.keep(count, this.length);
   }
 
   /** Removes so many elements from the back. */
   dropLast(count: number): void {
-    this.keep(0, this.#root.count - count);
+    this.keep(0, this.length - count);
   }
 
   /** Removes everything but the elements from one place up to, not including, another: whole blocks where it can. */
   keep(from: number, to: number): void {
+    this.#releaseEdges();
     if (from >= to) {
       this.#root = new ListBlock([]);
       this.#open.length = 0;
@@ -162,6 +219,7 @@ export class ListValue {
 
   /** Removes at most `countMax` elements that equal `element`, from the front or the back. Returns how many. */
   removeEqual(element: Bytes, options: { countMax: number; backwards: boolean }): number {
+    this.#releaseEdges();
     const removed = this.#removeBelow(this.#root, element, options);
     this.#shrinkRoot();
     return removed;
@@ -170,6 +228,7 @@ export class ListValue {
   /** Calls `visit` for the elements of a stretch until it answers false. What it is given is as from `at`. */
   visit(stretch: Stretch, visit: (element: Bytes, index: number) => boolean): void {
     const { from, to, backwards = false } = stretch;
+    this.#settleEdges();
     if (from < to) this.#visitBelow(this.#root, 0, { from, to, backwards, visit });
   }
 
@@ -181,11 +240,17 @@ export class ListValue {
   }
 
   copy(): ListValue {
+    this.#settleEdges();
     const copy = new ListValue();
     copy.#root = copyOf(this.#root);
     // keeps (3): a list of one block stays open.
     if (copy.#root instanceof ListBlock) copy.#use(copy.#root);
     return copy;
+  }
+
+  #insert(index: number, element: Bytes): void {
+    const right = this.#insertBelow(this.#root, index, element);
+    if (right !== undefined) this.#root = branchOf([this.#root, right]);
   }
 
   #insertBelow(node: Node, index: number, element: Bytes): Node | undefined {
@@ -383,6 +448,37 @@ export class ListValue {
       this.#root = this.#root.children[0] ?? new ListBlock([]);
   }
 
+  /** Tells the branches what the edges have kept from them: the end of (4). */
+  #settleEdges(): void {
+    for (const edge of [this.#first, this.#last]) {
+      if (edge.count === 0 && edge.contentBytes === 0) continue;
+      for (let node = this.#root; !(node instanceof ListBlock); node = childAt(node, edge === this.#first)) {
+        node.count += edge.count;
+        node.contentBytes += edge.contentBytes;
+      }
+      edge.count = 0;
+      edge.contentBytes = 0;
+    }
+  }
+
+  /** Lets go of the edges before something that may change which blocks they are: keeps (5). */
+  #releaseEdges(): void {
+    this.#settleEdges();
+    this.#first.block = undefined;
+    this.#last.block = undefined;
+  }
+
+  /** Looks up the block of an edge at which something came or went; the other edge stays unless the branches went. */
+  #findEdges(edge: Edge): void {
+    let node = this.#root;
+    if (node instanceof ListBlock) {
+      this.#releaseEdges();
+      return;
+    }
+    while (!(node instanceof ListBlock)) node = childAt(node, edge === this.#first);
+    edge.block = node;
+  }
+
   /** Opens a block that is about to change: keeps (3). */
   #use(block: ListBlock): void {
     const open = this.#open;
@@ -399,6 +495,15 @@ export class ListValue {
     for (const block of this.#open) this.#work += block.pack();
     this.#open.length = 0;
   }
+}
+
+function grow(edge: Edge, count: number, contentBytes: number): void {
+  edge.count += count;
+  edge.contentBytes += contentBytes;
+}
+
+function childAt({ children }: Branch, isFirst: boolean): Node {
+  return children[isFirst ? 0 : children.length - 1] as Node;
 }
 
 function branchOf(children: Node[]): Branch {
