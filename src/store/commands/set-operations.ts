@@ -14,6 +14,7 @@ import { removeKey } from "../mutations/generic.ts";
 import { putSet } from "../mutations/set.ts";
 import { type Reply, set, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
+import { SIFT_COUNT_MAX } from "../structures/dictionary.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { SetValue } from "../values/set.ts";
 
@@ -175,10 +176,7 @@ function intersect(sets: Sets, visit: Visit): void {
   if (sets.includes(undefined)) return;
   const [smallest, ...others] = differentOnes(sets).toSorted((one, other) => one.size - other.size);
   if (smallest === undefined) return;
-  for (let place = 0; place < smallest.size; place += 1) {
-    const member = smallest.memberAt(place);
-    if (isInAll(others, member) && !visit(member)) return;
-  }
+  visitSifted(smallest, { others, wanted: true }, visit);
 }
 
 function intersection(sets: Sets, { seed }: Means): SetValue {
@@ -209,12 +207,11 @@ function difference(sets: Sets, { seed, budget }: Means): SetValue {
   if (isLookingUpCheaper(first, rest)) {
     // The largest first: it is the most likely one to have a member.
     others.sort((one, other) => other.size - one.size);
-    for (let place = 0; place < first.size; place += 1) {
-      const member = first.memberAt(place);
-      if (isInAny(others, member)) continue;
+    visitSifted(first, { others, wanted: false }, (member) => {
       budget?.take(member.length);
       result.insert(member);
-    }
+      return true;
+    });
     return result;
   }
   for (let place = 0; place < first.size; place += 1) result.insert(first.memberAt(place));
@@ -240,12 +237,17 @@ function isLookingUpCheaper(first: SetValue, rest: Sets): boolean {
   return Math.floor(lookUps / 2) <= copies;
 }
 
-function isInAny(sets: readonly SetValue[], member: Bytes): boolean {
-  for (const one of sets) if (one.has(member)) return true;
-  return false;
-}
-
-function isInAll(sets: readonly SetValue[], member: Bytes): boolean {
-  for (const one of sets) if (!one.has(member)) return false;
-  return true;
+/** Visits the members of a set that all others have, or that none of them has. */
+function visitSifted(
+  set: SetValue,
+  { others, wanted }: { others: readonly SetValue[]; wanted: boolean },
+  visit: Visit,
+): void {
+  const places = new Int32Array(SIFT_COUNT_MAX);
+  for (let start = 0; start < set.size; start += SIFT_COUNT_MAX) {
+    let count = Math.min(SIFT_COUNT_MAX, set.size - start);
+    for (let i = 0; i < count; i += 1) places[i] = start + i;
+    for (const other of others) count = other.siftMembersOf(set, places, { count, wanted });
+    for (let i = 0; i < count; i += 1) if (!visit(set.memberAt(places[i] as number))) return;
+  }
 }

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { seededRandom } from "../../kernel/random.ts";
-import { Dictionary } from "./dictionary.ts";
+import { Dictionary, SIFT_COUNT_MAX } from "./dictionary.ts";
 
 const SEED = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
 
@@ -46,6 +46,59 @@ test("a key is stored once and its value replaced", () => {
 
   assert.equal(dictionary.size, 1);
   assert.equal(dictionary.get("a"), 2);
+});
+
+test("slots are sifted by whether another dictionary has their keys", () => {
+  const otherSeed = Uint8Array.of(8, 7, 6, 5, 4, 3, 2, 1);
+  // Without an index, with one, and with one under another hash.
+  for (const [ownCount, otherCount, seed] of [
+    [10, 10, SEED],
+    [10, 500, SEED],
+    [500, 10, SEED],
+    [500, 300, SEED],
+    [9_000, 300, SEED],
+    [500, 300, otherSeed],
+  ] as const) {
+    const own = new Dictionary<undefined>(SEED, { values: false });
+    const other = new Dictionary<undefined>(seed, { values: false });
+    for (let i = 0; i < ownCount; i += 1) own.set(`key:${i}`, undefined);
+    for (let i = 0; i < otherCount; i += 1) other.set(`key:${i * 3}`, undefined);
+    const note = `${ownCount} and ${otherCount} keys`;
+    for (let start = 0; start < otherCount; start += SIFT_COUNT_MAX) {
+      const all = Array.from({ length: Math.min(SIFT_COUNT_MAX, otherCount - start) }, (_, i) => start + i);
+      for (const wanted of [true, false]) {
+        const slots = Int32Array.from(all);
+        const count = own.siftKeysOf(other, slots, { count: all.length, wanted });
+        assert.deepEqual(
+          [...slots.subarray(0, count)],
+          all.filter((slot) => slot * 3 < ownCount === wanted),
+          note,
+        );
+      }
+    }
+  }
+});
+
+test("two keys of one hash are told apart when slots are sifted", () => {
+  // Found by search: under this seed both have the same 32 bits.
+  const [one, same] = ["k41928", "k81345"];
+  const own = new Dictionary<undefined>(SEED, { values: false });
+  const other = new Dictionary<undefined>(SEED, { values: false });
+  for (let i = 0; i < 20; i += 1) {
+    own.set(`own:${i}`, undefined);
+    other.set(`other:${i}`, undefined);
+  }
+  const oneSlot = other.insert(one, undefined);
+  const sameSlot = other.insert(same, undefined);
+  for (const [kept, added] of [
+    [[sameSlot], same],
+    [[oneSlot, sameSlot], one],
+  ] as const) {
+    own.set(added, undefined);
+    const slots = Int32Array.of(oneSlot, sameSlot);
+    const count = own.siftKeysOf(other, slots, { count: 2, wanted: true });
+    assert.deepEqual([...slots.subarray(0, count)], kept);
+  }
 });
 
 test("awkward keys are keys like any other", () => {

@@ -59,7 +59,14 @@ export interface DictionaryOptions {
   readonly stamps?: boolean;
   /** False keeps keys alone, as a set does: `valueAt` answers undefined, and what `insert` is given is dropped. */
   readonly values?: boolean;
+  /** True if the strings of the keys are those of another table, where they are counted. */
+  readonly sharesKeys?: boolean;
 }
+
+/** Slots of one call of `siftKeysOf`: as many waits as a processor can have at once, a few times over. */
+export const SIFT_COUNT_MAX = 32;
+const siftHashes = new Int32Array(SIFT_COUNT_MAX);
+const siftLinks = new Int32Array(SIFT_COUNT_MAX);
 
 const NO_LINKS = new Int32Array(0);
 
@@ -81,6 +88,7 @@ export class Dictionary<V> {
   /** Numbers per entry in `links`: 2, or 3 with stamps. */
   readonly #stride: number;
   readonly #hasValues: boolean;
+  readonly #sharesKeys: boolean;
   #size = 0;
   #keyBytes = 0;
   #chunks: Chunk<V>[];
@@ -98,6 +106,7 @@ export class Dictionary<V> {
     this.#key1 = key1;
     this.#stride = options?.stamps === true ? 3 : 2;
     this.#hasValues = options?.values !== false;
+    this.#sharesKeys = options?.sharesKeys === true;
     this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
     if (this.#stride === 3) this.#buildIndex();
   }
@@ -114,8 +123,17 @@ export class Dictionary<V> {
 
   /** What the table and its keys take in memory, roughly, in bytes. What the values point to is the caller's. */
   get memoryBytes(): number {
-    const perEntry = (this.#hasValues ? 16 : 8) + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
-    return FIXED_BYTES + this.#size * perEntry + this.#bucketCount * 4 + this.#keyBytes;
+    const keyBytes = this.#sharesKeys ? 0 : this.#keyBytes;
+    return FIXED_BYTES + this.#size * this.#entryBytes + this.#bucketCount * 4 + keyBytes;
+  }
+
+  /** What one entry takes of that, without its bucket where it has one of its own. */
+  entryBytesOf(key: Bytes): number {
+    return this.#entryBytes + (this.#bucketCount === 0 ? 0 : 4) + (this.#sharesKeys ? 0 : memoryBytesOf(key));
+  }
+
+  get #entryBytes(): number {
+    return (this.#hasValues ? 16 : 8) + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
   }
 
   has(key: Bytes): boolean {
@@ -150,6 +168,43 @@ export class Dictionary<V> {
       link = chunk.links[at + 1] as number;
     }
     return -1;
+  }
+
+  /**
+   * Of some slots of another dictionary keeps those whose keys this one has (or those it has not), in their order and in
+   * place, and returns how many. Where both hash alike, nothing is hashed again.
+   *
+   * In a large table each step to an entry waits for memory. So all of a batch take the first step, then all the second:
+   * the waits overlap.
+   */
+  siftKeysOf(other: Dictionary<unknown>, slots: Int32Array, options: { count: number; wanted: boolean }): number {
+    const { count, wanted } = options;
+    assert(count <= SIFT_COUNT_MAX, "a batch is not too large");
+    const isHashed =
+      this.#bucketCount > 0 && other.#bucketCount > 0 && this.#key0 === other.#key0 && this.#key1 === other.#key1;
+    let kept = 0;
+    if (!isHashed) {
+      for (let i = 0; i < count; i += 1) {
+        const slot = slots[i] as number;
+        if (this.has(other.keyAt(slot)) === wanted) slots[kept++] = slot;
+      }
+      return kept;
+    }
+    for (let i = 0; i < count; i += 1) {
+      const hash = other.#hashAt(slots[i] as number);
+      siftHashes[i] = hash;
+      siftLinks[i] = this.#headOf(this.#bucketOf(hash));
+    }
+    for (let i = 0; i < count; i += 1) siftLinks[i] = this.#seekHash(siftLinks[i] as number, siftHashes[i] as number);
+    for (let i = 0; i < count; i += 1) {
+      const slot = slots[i] as number;
+      const key = other.keyAt(slot);
+      const link = siftLinks[i] as number;
+      // That another key has the same 32 bits and stands in front is so rare that it may be searched for anew.
+      const has = link !== 0 && (this.keyAt(link - 1) === key || this.has(key));
+      if (has === wanted) slots[kept++] = slot;
+    }
+    return kept;
   }
 
   keyAt(slot: number): Bytes {
@@ -279,6 +334,25 @@ export class Dictionary<V> {
   /** Pairs of key and value in the order of their slots. The dictionary must not change meanwhile. */
   *entries(): Generator<[Bytes, V]> {
     for (let slot = 0; slot < this.#size; slot += 1) yield [this.keyAt(slot), this.valueAt(slot)];
+  }
+
+  #hashAt(slot: number): number {
+    return this.#chunkOf(slot).links[(slot & CHUNK_MASK) * this.#stride] as number;
+  }
+
+  /** From a link on, the first of its chain with this hash; 0: there is none. */
+  #seekHash(first: number, hash: number): number {
+    const chunks = this.#chunks;
+    const stride = this.#stride;
+    let link = first;
+    while (link !== 0) {
+      this.visits += 1;
+      const { links } = chunks[(link - 1) >>> CHUNK_SHIFT] as Chunk<V>;
+      const at = ((link - 1) & CHUNK_MASK) * stride;
+      if (links[at] === hash) return link;
+      link = links[at + 1] as number;
+    }
+    return 0;
   }
 
   #chunkOf(slot: number): Chunk<V> {

@@ -68,6 +68,22 @@ export class SetValue {
     return typeof number === "number" && integers[placeOf(integers, number)] === number;
   }
 
+  /**
+   * Of some places of another set (`SIFT_COUNT_MAX` at most) keeps those whose members this one has, or those it has
+   * not, in their order and in place. Returns how many.
+   */
+  siftMembersOf(other: SetValue, places: Int32Array, options: { count: number; wanted: boolean }): number {
+    if (this.#table !== undefined && other.#table !== undefined)
+      return this.#table.siftKeysOf(other.#table, places, options);
+    const { count, wanted } = options;
+    let kept = 0;
+    for (let i = 0; i < count; i += 1) {
+      const place = places[i] as number;
+      if (this.has(other.memberAt(place)) === wanted) places[kept++] = place;
+    }
+    return kept;
+  }
+
   /** True if the member is new. */
   add(member: Bytes): boolean {
     if (this.has(member)) return false;
