@@ -84,6 +84,8 @@ export interface Command extends Row {
   /** Index into per-database counters. */
   readonly number: number;
   readonly isWrite: boolean;
+  /** False for what is still run when memory is short and nothing may be evicted. */
+  readonly mayGrow: boolean;
   readonly isAvailableOverHttp: boolean;
   readonly isForReadOnlyToken: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
@@ -106,6 +108,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     family: familyName,
     number: commandCount++,
     isWrite: has("write"),
+    mayGrow: has("denyoom"),
     isAvailableOverHttp: !has("tcp-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),

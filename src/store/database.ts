@@ -22,11 +22,14 @@ import {
   emptyCommand,
   noPermission,
   notAvailable,
+  outOfMemory,
   unknownSubcommand,
   wrongArity,
 } from "./errors.ts";
+import { Eviction } from "./eviction.ts";
 import { sweepExpired } from "./expiry-sweep.ts";
 import { Keyspace } from "./keyspace.ts";
+import type { MemorySettings } from "./memory-settings.ts";
 import { Quota } from "./quota.ts";
 import { errorReply, type Reply } from "./reply.ts";
 import type { StoreContext } from "./store.ts";
@@ -71,6 +74,7 @@ export class Database {
   readonly errorCounts = new ErrorCounts();
   readonly #call: Call;
   readonly #quota: Quota;
+  readonly #eviction: Eviction;
   readonly #counts: CommandCounts[] = [];
   #isDropped = false;
 
@@ -79,8 +83,9 @@ export class Database {
     this.name = name;
     this.number = number;
     this.context = context;
-    const { frame, hashSeed, startedAtMs } = context;
-    this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs });
+    const { clock, frame, hashSeed, memory, random, startedAtMs } = context;
+    this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
+    this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.#quota = new Quota(context.dailyRequestsMax);
   }
@@ -111,11 +116,15 @@ export class Database {
    */
   transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
     this.#begin();
+    let hasRoom: boolean | undefined;
     const commands = requests.map((request) => {
       const command = this.#find(caller, request);
-      const refusal = command instanceof CommandError ? command : this.#refusalOf(command);
+      if (command instanceof CommandError) throw this.#discard(command);
+      // Nothing is queued while memory is short, reads neither, as in Redis.
+      hasRoom ??= this.#eviction.makeRoom();
+      const refusal = hasRoom ? this.#diskRefusalOf(command) : outOfMemory;
       if (refusal !== undefined) throw this.#discard(refusal);
-      return command as Command;
+      return command;
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw this.#discard(overQuota);
@@ -129,8 +138,21 @@ export class Database {
     if (this.context.journal.refusal !== undefined) return 0;
     this.#begin();
     const count = sweepExpired(this.keyspace, this.context.clock);
+    this.#eviction.makeRoom();
     this.#commit();
     return count;
+  }
+
+  /** True while there is more to evict than a unit of work had time for. */
+  get isEvicting(): boolean {
+    return this.#eviction.isBehind;
+  }
+
+  /** Puts other memory settings in force until the next start, and makes room for them, as part of the running unit. */
+  setMemory(settings: MemorySettings): void {
+    this.keyspace.memory = settings;
+    this.#eviction.settingsChanged();
+    this.#eviction.makeRoom();
   }
 
   /** Runs a mutation that no command asked for, as a unit of its own (reset). */
@@ -249,8 +271,13 @@ export class Database {
     return command;
   }
 
-  /** Why this command may not start now although it is well formed. */
+  /** Why this command may not start now although it is well formed. Makes room first, for every command, as Redis does. */
   #refusalOf(command: Command): CommandError | undefined {
+    if (!this.#eviction.makeRoom() && command.mayGrow) return outOfMemory;
+    return this.#diskRefusalOf(command);
+  }
+
+  #diskRefusalOf(command: Command): CommandError | undefined {
     const { refusal } = this.context.journal;
     return refusal !== undefined && command.isWrite ? diskRefusal(refusal) : undefined;
   }
@@ -280,6 +307,8 @@ export class Database {
   }
 
   #discard(error: CommandError): TransactionDiscarded {
+    // What was evicted stays so.
+    this.#commit();
     this.errorCounts.add(error.text);
     return new TransactionDiscarded(error);
   }

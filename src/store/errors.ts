@@ -81,6 +81,10 @@ export const timeoutNegative = new CommandError("ERR timeout is negative");
 export const frequencyNotKept = new CommandError(
   "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
+export const outOfMemory = new CommandError("OOM command not allowed when used memory > 'maxmemory'.");
+export const idleTimeNotKept = new CommandError(
+  "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
+);
 export const noLocalSync = new CommandError(
   "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.",
 );

@@ -10,10 +10,26 @@
  *     in place. A hash of which every field is past its time is absent too.
  * (3) An empty collection does not exist: the mutation that takes its last
  *     element removes the key.
+ * (4) `expiries` and `fieldExpiryKeys` hold keys of `entries` alone, and each
+ *     is the very string that `entries` has.
+ * (5) `meter` knows every value of `entries`, and is told before one changes.
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { FrameWriter } from "../kernel/frame.ts";
+import type { Random } from "../kernel/random.ts";
 import { wrongType } from "./errors.ts";
+import {
+  frequencyFromRecency,
+  frequencyOf,
+  frequencyStamp,
+  frequencyStampAfterUse,
+  idleSecondsOf,
+  recencyFromFrequency,
+  recencyStamp,
+  recencyStampBefore,
+} from "./key-usage.ts";
+import { MemoryMeter } from "./memory-meter.ts";
+import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory-settings.ts";
 import { expireKey } from "./mutations/generic.ts";
 import { expireFields } from "./mutations/hash.ts";
 import { Dictionary } from "./structures/dictionary.ts";
@@ -22,7 +38,7 @@ import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 import { isString, type StringValue } from "./values/string.ts";
-import type { Value } from "./values.ts";
+import { type Value, valueBytesOf } from "./values.ts";
 
 export class Keyspace {
   readonly entries: Dictionary<Value>;
@@ -31,8 +47,14 @@ export class Keyspace {
   /** The hashes with at least one field that expires: where the sweep looks. */
   readonly fieldExpiryKeys: Dictionary<true>;
   readonly hashSeed: Uint8Array;
+  /** What the values take in memory. */
+  readonly meter = new MemoryMeter();
   readonly #number: number;
   readonly #frame: FrameWriter;
+  readonly #random: Random;
+  #memory: MemorySettings;
+  /** True while stamps say how often keys are used; else they say when (`key-usage.ts`). */
+  #countsUses: boolean;
 
   /**
    * The time of the unit of work that is running, read from the clock once. While a journal is replayed it stands at the
@@ -45,17 +67,30 @@ export class Keyspace {
   expiredCount = 0;
   /** Hash fields whose time ran out, since the start. */
   expiredFieldCount = 0;
+  /** Keys that went because memory was short, since the start. */
+  evictedCount = 0;
   hitCount = 0;
   missCount = 0;
 
-  constructor(options: { number: number; frame: FrameWriter; hashSeed: Uint8Array; startedAtMs: number }) {
+  constructor(options: {
+    number: number;
+    frame: FrameWriter;
+    hashSeed: Uint8Array;
+    startedAtMs: number;
+    /** For the counters of use alone, which no state depends on but what is evicted. */
+    random: Random;
+    memory?: MemorySettings;
+  }) {
     this.#number = options.number;
     this.#frame = options.frame;
+    this.#random = options.random;
+    this.#memory = options.memory ?? defaultMemorySettings;
+    this.#countsUses = countsUses(this.#memory);
     this.hashSeed = options.hashSeed;
     this.nowMs = options.startedAtMs;
     this.entries = new Dictionary(options.hashSeed, { stamps: true });
-    this.expiries = new Dictionary(options.hashSeed);
-    this.fieldExpiryKeys = new Dictionary(options.hashSeed);
+    this.expiries = new Dictionary(options.hashSeed, { sharesKeys: true });
+    this.fieldExpiryKeys = new Dictionary(options.hashSeed, { sharesKeys: true });
   }
 
   /** Opens a record of the running frame; for `mutations/` only. */
@@ -73,7 +108,41 @@ export class Keyspace {
     return this.entries.size;
   }
 
-  /** The value at a key, or undefined. Counts as an access for OBJECT IDLETIME. */
+  /** What keys, values and the tables that hold them take in memory, in bytes: what `maxmemory` bounds. */
+  get usedBytes(): number {
+    return this.tableBytes + this.meter.totalBytes;
+  }
+
+  /** The part of it that is not values. */
+  get tableBytes(): number {
+    return this.entries.memoryBytes + this.expiries.memoryBytes + this.fieldExpiryKeys.memoryBytes;
+  }
+
+  /** What a key takes of that. The key must exist. */
+  usedBytesOf(key: Bytes): number {
+    const { entries, expiries, fieldExpiryKeys } = this;
+    let bytes = entries.entryBytesOf(key) + valueBytesOf(entries.valueAt(entries.find(key)));
+    for (const table of [expiries, fieldExpiryKeys]) if (table.has(key)) bytes += table.entryBytesOf(key);
+    return bytes;
+  }
+
+  get memory(): MemorySettings {
+    return this.#memory;
+  }
+
+  /** Puts other settings in force. Where stamps change their form, each one is translated. */
+  set memory(settings: MemorySettings) {
+    this.#memory = settings;
+    const counts = countsUses(settings);
+    if (counts === this.#countsUses) return;
+    this.#countsUses = counts;
+    const translate = counts ? frequencyFromRecency : recencyFromFrequency;
+    const { entries, nowMs } = this;
+    for (let slot = 0; slot < entries.size; slot += 1)
+      entries.setStampAt(slot, translate(entries.stampAt(slot), nowMs));
+  }
+
+  /** The value at a key, or undefined. Counts as a use of the key. */
   find(key: Bytes): Value | undefined {
     const slot = this.#slotOf(key);
     if (slot < 0) {
@@ -143,25 +212,63 @@ export class Keyspace {
     return this.#slotOf(key) < 0 ? undefined : this.expiries.get(key);
   }
 
+  /** True while it is counted how often keys are used, and not kept when; the policy decides. */
+  get countsUses(): boolean {
+    return this.#countsUses;
+  }
+
   /** Notes that the entry in a slot is used now. */
   touchSlot(slot: number): void {
-    this.entries.setStampAt(slot, secondsOf(this.nowMs));
+    const { entries, nowMs } = this;
+    if (!this.#countsUses) {
+      entries.setStampAt(slot, recencyStamp(nowMs));
+      return;
+    }
+    const chance = { settings: this.#memory, random: this.#random };
+    entries.setStampAt(slot, frequencyStampAfterUse(entries.stampAt(slot), nowMs, chance));
   }
 
-  /** Seconds since the key was last used. The key must exist. */
+  /** The first stamp of an entry; for `mutations/` only. */
+  stampNew(slot: number): void {
+    this.entries.setStampAt(slot, this.#countsUses ? frequencyStamp(this.nowMs) : recencyStamp(this.nowMs));
+  }
+
+  /** The stamp of an entry that got another value; for `mutations/` only. A count of uses goes on, and draws no dice. */
+  stampReplaced(slot: number): void {
+    if (!this.#countsUses) this.entries.setStampAt(slot, recencyStamp(this.nowMs));
+  }
+
+  /** Where uses are counted: one more of a key that is about to be replaced without having been looked up. */
+  useReplaced(key: Bytes): void {
+    if (!this.#countsUses) return;
+    const slot = this.entries.find(key);
+    if (slot >= 0) this.touchSlot(slot);
+  }
+
+  /** Seconds since the key was last used. The key must exist, and uses must not be counted. */
   idleSecondsOf(key: Bytes): number {
-    const stamp = this.entries.stampAt(this.entries.find(key));
-    return Math.max(0, secondsOf(this.nowMs) - stamp);
+    return idleSecondsOf(this.entries.stampAt(this.entries.find(key)), this.nowMs);
   }
 
-  /** Lets the key look as if it had been used so long ago. The key must exist. */
+  /** How often the key is used, 0 … 255. The key must exist, and uses must be counted. */
+  frequencyOf(key: Bytes): number {
+    return frequencyOf(this.entries.stampAt(this.entries.find(key)), this.nowMs, this.#memory);
+  }
+
+  /** Lets the key look as if it had been used so long ago, unless uses are counted. The key must exist. */
   setIdleSeconds(key: Bytes, seconds: number): void {
-    this.entries.setStampAt(this.entries.find(key), Math.max(0, secondsOf(this.nowMs) - seconds));
+    if (!this.#countsUses) this.entries.setStampAt(this.entries.find(key), recencyStampBefore(this.nowMs, seconds));
+  }
+
+  /** Lets the key look as if it were used so often, if uses are counted. The key must exist. */
+  setFrequency(key: Bytes, frequency: number): void {
+    if (this.#countsUses) this.entries.setStampAt(this.entries.find(key), frequencyStamp(this.nowMs, frequency));
   }
 
   resetCounts(): void {
     this.expiredCount = 0;
     this.expiredFieldCount = 0;
+    this.evictedCount = 0;
     this.hitCount = 0;
     this.missCount = 0;
   }
@@ -194,7 +301,6 @@ export class Keyspace {
   }
 }
 
-/** Whole seconds, kept in 32 bits until the year 2106. */
-function secondsOf(ms: number): number {
-  return Math.floor(ms / 1_000) >>> 0;
+function countsUses({ policy }: MemorySettings): boolean {
+  return evictionPolicies.some(({ name, first }) => name === policy && first === "least often used");
 }

@@ -10,6 +10,7 @@ import type { Random } from "../kernel/random.ts";
 import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
 import type { StoreJournal } from "./journal.ts";
+import { defaultMemorySettings, type MemorySettings } from "./memory-settings.ts";
 import { clearKeyspace, describeExpiry } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";
 import { typeOf } from "./values.ts";
@@ -22,6 +23,8 @@ export interface StoreOptions {
   readonly hashSeed: Uint8Array;
   /** Commands a day per database; 0 or absent: no limit. */
   readonly dailyRequestsMax?: number;
+  /** How much memory each database may take, and what goes when it takes more; what is absent is as in Redis. */
+  readonly memory?: Partial<MemorySettings>;
   /** Version of the program, for INFO. */
   readonly version?: string;
   /** What INFO tells of the process around the store; absent: those lines are left out. */
@@ -45,6 +48,8 @@ export interface StoreContext {
   readonly random: Random;
   readonly hashSeed: Uint8Array;
   readonly dailyRequestsMax: number;
+  /** Where each database begins. */
+  readonly memory: MemorySettings;
   readonly version: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
   readonly startedAtMs: number;
@@ -59,6 +64,9 @@ export interface StoreContext {
 const STORE_ITSELF = 0;
 const CREATE_DATABASE = 1;
 const DROP_DATABASE = 2;
+
+/** How often the cycle comes while there is more to evict: half of the time is for that, half for commands. */
+const EVICT_EVERY_MS = 10;
 
 /** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
 const SNAPSHOT_FRAME_BYTES = 256 * 1024;
@@ -78,6 +86,7 @@ export class Store {
       random: options.random,
       hashSeed: options.hashSeed,
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
+      memory: { ...defaultMemorySettings, ...options.memory },
       version: options.version ?? "0.0.0",
       readFigures: options.readFigures,
       startedAtMs: options.clock.nowMs(),
@@ -166,13 +175,17 @@ export class Store {
     yield frame.take();
   }
 
-  /** Starts the active expiry cycle. The returned function stops it. */
+  /** Starts the active expiry cycle, which also evicts what a command had no time for. The returned function stops it. */
   startExpiryCycle(): () => void {
     const { clock } = this.#context;
     let cancel = (): void => {};
     const sweep = (): void => {
-      for (const database of this.#byName.values()) database.sweepExpired();
-      cancel = clock.after(SWEEP_EVERY_MS, sweep);
+      let isBehind = false;
+      for (const database of this.#byName.values()) {
+        database.sweepExpired();
+        if (database.isEvicting) isBehind = true;
+      }
+      cancel = clock.after(isBehind ? EVICT_EVERY_MS : SWEEP_EVERY_MS, sweep);
     };
     cancel = clock.after(SWEEP_EVERY_MS, sweep);
     return () => cancel();

@@ -10,6 +10,7 @@ import { seededRandom } from "../../src/kernel/random.ts";
 import { type Database, TransactionDiscarded } from "../../src/store/database.ts";
 import type { StoreJournal } from "../../src/store/journal.ts";
 import { Store } from "../../src/store/store.ts";
+import { memoryFault } from "../memory-recount.ts";
 import { testCaller } from "../store-harness.ts";
 import { asMilliseconds, asMultiset, asPairs, type Comparison, exact, isList, rawReply } from "./compare.ts";
 import type { Command } from "./programs.ts";
@@ -126,6 +127,11 @@ export class Engine {
       if (own && content.ownCommand !== undefined && isList(whole)) ask(content.ownCommand(key, whole), exact);
     }
     return answered;
+  }
+
+  /** What is wrong with the memory that the database says it takes, or undefined. */
+  memoryFault(): string | undefined {
+    return memoryFault(this.#database.keyspace);
   }
 
   /** The same state built again from the journal of this one. */

@@ -109,6 +109,8 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
       unseen += commands.length;
       if (unseen < options.stateEvery && step < steps.length - 1) continue;
       unseen = 0;
+      const fault = engine.memoryFault();
+      if (fault !== undefined) return { step, text: fault };
       for (const answered of engine.readState({ own: false })) parts.push({ step, ...partOf(answered, "state") });
     } catch (error) {
       return { step, text: `our engine throws ${error instanceof Error ? error.stack : error}` };
@@ -128,7 +130,7 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
     ["the journal", engine.replayed()],
     ["a snapshot", engine.restored()],
   ] as const) {
-    const text = compareStates(engine, rebuilt);
+    const text = compareStates(engine, rebuilt) ?? rebuilt.memoryFault();
     if (text !== undefined) return { step: lastStep, text: `what ${name} rebuilds is another state: ${text}` };
   }
   return undefined;

@@ -34,7 +34,7 @@ const FREQUENCY_MAX = 255;
 
 function restore(call: Call): Reply {
   const { keyspace, arg, integer } = call;
-  const { replaces, isMoment, idleSeconds } = readOptions(call);
+  const { replaces, isMoment, idleSeconds, frequency } = readOptions(call);
   const key = arg(1);
   if (!replaces && keyspace.has(key)) throw busyKey;
   const timeToLive = integer(2);
@@ -49,6 +49,7 @@ function restore(call: Call): Reply {
   }
   putWhole(keyspace, key, { value, atMs });
   if (idleSeconds !== undefined) keyspace.setIdleSeconds(key, idleSeconds);
+  if (frequency !== undefined) keyspace.setFrequency(key, frequency);
   return ok;
 }
 
@@ -60,14 +61,14 @@ interface Options {
   readonly replaces: boolean;
   readonly isMoment: boolean;
   readonly idleSeconds: number | undefined;
+  readonly frequency: number | undefined;
 }
 
-/** A frequency is checked and then forgotten: none is kept. */
 function readOptions({ word, count, integer, argCount }: Call): Options {
   let replaces = false;
   let isMoment = false;
   let idleSeconds: number | undefined;
-  let hasFrequency = false;
+  let frequency: number | undefined;
   for (let i = 4; i < argCount; i += 1) {
     const option = word(i);
     const hasArgument = i + 1 < argCount;
@@ -75,18 +76,17 @@ function readOptions({ word, count, integer, argCount }: Call): Options {
       replaces = true;
     } else if (option === "ABSTTL") {
       isMoment = true;
-    } else if (option === "IDLETIME" && hasArgument && !hasFrequency) {
+    } else if (option === "IDLETIME" && hasArgument && frequency === undefined) {
       i += 1;
       idleSeconds = count(i);
       if (idleSeconds < 0) throw negativeIdleTime;
     } else if (option === "FREQ" && hasArgument && idleSeconds === undefined) {
       i += 1;
-      const frequency = integer(i);
+      frequency = Number(integer(i));
       if (frequency < 0 || frequency > FREQUENCY_MAX) throw frequencyOutOfRange;
-      hasFrequency = true;
     } else {
       throw syntaxError;
     }
   }
-  return { replaces, isMoment, idleSeconds };
+  return { replaces, isMoment, idleSeconds, frequency };
 }

@@ -1,6 +1,6 @@
 /** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
-import { frequencyNotKept } from "../errors.ts";
+import { frequencyNotKept, idleTimeNotKept } from "../errors.ts";
 import { integer, nil, one, type Reply, simple } from "../reply.ts";
 import { typeOf, type Value } from "../values.ts";
 
@@ -22,13 +22,14 @@ export const objectRow: Row = {
     },
     {
       name: "FREQ",
-      summary: "How often a key is used; not kept, since nothing is evicted by it",
+      summary: "How often a key is used, from 0 to 255, where the policy counts that",
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
       run: (call) =>
         tell(call, () => {
-          throw frequencyNotKept;
+          if (!call.keyspace.countsUses) throw frequencyNotKept;
+          return integer(call.keyspace.frequencyOf(call.arg(2)));
         }),
     },
     {
@@ -41,11 +42,15 @@ export const objectRow: Row = {
     },
     {
       name: "IDLETIME",
-      summary: "Seconds since a key was last used",
+      summary: "Seconds since a key was last used, unless the policy counts uses",
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
-      run: (call) => tell(call, () => integer(call.keyspace.idleSecondsOf(call.arg(2)))),
+      run: (call) =>
+        tell(call, () => {
+          if (call.keyspace.countsUses) throw idleTimeNotKept;
+          return integer(call.keyspace.idleSecondsOf(call.arg(2)));
+        }),
     },
     {
       name: "REFCOUNT",
@@ -64,9 +69,9 @@ const helpLines: readonly string[] = [
   "ENCODING <key>",
   "    The encoding that Redis would keep the value of the key in.",
   "FREQ <key>",
-  "    How often the key is used. Not kept: nothing is evicted by frequency.",
+  "    How often the key is used. Kept while a policy is selected that evicts by it.",
   "IDLETIME <key>",
-  "    Seconds since the key was last used.",
+  "    Seconds since the key was last used. Not kept while it is counted how often.",
   "REFCOUNT <key>",
   "    References to the value of the key: always 1.",
   "HELP",

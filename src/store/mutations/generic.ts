@@ -21,6 +21,7 @@ const CLEAR_EXPIRY = 4;
 const RENAME_KEY = 5;
 const COPY_KEY = 6;
 const CLEAR_KEYSPACE = 7;
+const EVICT_KEY = 8;
 
 /** Removes a key because a command says so. The key must exist. */
 export function removeKey(keyspace: Keyspace, key: Bytes): void {
@@ -35,10 +36,17 @@ export function expireKey(keyspace: Keyspace, key: Bytes): void {
   applyRemove(keyspace, key);
 }
 
+/** Removes a key because memory is short. The key must exist. */
+export function evictKey(keyspace: Keyspace, key: Bytes): void {
+  keyspace.record(EVICT_KEY).bytes(key);
+  keyspace.evictedCount += 1;
+  applyRemove(keyspace, key);
+}
+
 /** Lets a key live until `atMs`. The key must exist. */
 export function setExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
   keyspace.record(SET_EXPIRY).bytes(key).time(atMs);
-  keyspace.expiries.set(key, atMs);
+  applyExpiry(keyspace, key, atMs);
 }
 
 /** Lets a key live for ever. */
@@ -82,7 +90,7 @@ export const genericMutations: readonly Mutation[] = [
   {
     code: SET_EXPIRY,
     name: "set-expiry",
-    replay: (keyspace, record) => keyspace.expiries.set(record.bytes(), record.time()),
+    replay: (keyspace, record) => applyExpiry(keyspace, record.bytes(), record.time()),
   },
   { code: CLEAR_EXPIRY, name: "clear-expiry", replay: (keyspace, record) => keyspace.expiries.delete(record.bytes()) },
   {
@@ -96,6 +104,7 @@ export const genericMutations: readonly Mutation[] = [
     replay: (keyspace, record) => applyCopy(keyspace, record.bytes(), record.bytes()),
   },
   { code: CLEAR_KEYSPACE, name: "clear-keyspace", replay: (keyspace) => applyClear(keyspace) },
+  { code: EVICT_KEY, name: "evict-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
 ];
 
 /** The record that gives a key its expiry, for a snapshot. */
@@ -105,29 +114,48 @@ export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes
 
 /** Puts a whole value at a key, in place of what it held, and says where its expiry stands. */
 export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
-  const { entries } = keyspace;
+  const { entries, meter } = keyspace;
   const slot = entries.find(key);
   if (slot < 0) {
-    keyspace.touchSlot(entries.insert(key, value));
+    keyspace.stampNew(entries.insert(key, value));
   } else {
     if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
+    meter.remove(entries.valueAt(slot));
     entries.setValueAt(slot, value);
-    keyspace.touchSlot(slot);
+    keyspace.stampReplaced(slot);
   }
+  meter.add(value);
+}
+
+/** Lets a key, which must exist, live until `atMs`. The table of expiries has the very string of the table of keys. */
+export function applyExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
+  const { entries, expiries } = keyspace;
+  const slot = expiries.find(key);
+  if (slot >= 0) expiries.setValueAt(slot, atMs);
+  else expiries.insert(entries.keyAt(entries.find(key)), atMs);
 }
 
 export function applyRemove(keyspace: Keyspace, key: Bytes): void {
-  keyspace.entries.delete(key);
+  const { entries, meter } = keyspace;
+  const slot = entries.find(key);
+  if (slot >= 0) {
+    meter.remove(entries.valueAt(slot));
+    entries.removeAt(slot);
+  }
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
   if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
 }
 
 function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
-  const value = keyspace.entries.get(from);
-  if (value === undefined) return;
+  const { entries } = keyspace;
+  const slot = entries.find(from);
+  if (slot < 0) return;
+  const value = entries.valueAt(slot);
+  const stamp = entries.stampAt(slot);
   const atMs = keyspace.expiries.get(from);
   applyRemove(keyspace, from);
   applyWhole(keyspace, to, { value, atMs });
+  entries.setStampAt(entries.find(to), stamp);
 }
 
 function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
@@ -139,11 +167,18 @@ function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
 function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
   applyRemove(keyspace, key);
   applyPut(keyspace, key, whole.value);
-  if (whole.atMs !== undefined) keyspace.expiries.set(key, whole.atMs);
-  if (whole.value instanceof HashValue && whole.value.hasExpiries) keyspace.fieldExpiryKeys.set(key, true);
+  if (whole.atMs !== undefined) applyExpiry(keyspace, key, whole.atMs);
+  if (whole.value instanceof HashValue && whole.value.hasExpiries) applyFieldExpiryKey(keyspace, key);
+}
+
+/** Notes that a hash, which must exist, has a field that expires. */
+export function applyFieldExpiryKey(keyspace: Keyspace, key: Bytes): void {
+  const { entries, fieldExpiryKeys } = keyspace;
+  if (!fieldExpiryKeys.has(key)) fieldExpiryKeys.insert(entries.keyAt(entries.find(key)), true);
 }
 
 function applyClear(keyspace: Keyspace): void {
+  keyspace.meter.clear();
   keyspace.entries.clear();
   keyspace.expiries.clear();
   keyspace.fieldExpiryKeys.clear();

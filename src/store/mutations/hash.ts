@@ -4,7 +4,7 @@ import type { Keyspace } from "../keyspace.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";
 import type { Description } from "../values.ts";
-import { applyPut, applyRemove } from "./generic.ts";
+import { applyFieldExpiryKey, applyPut, applyRemove } from "./generic.ts";
 
 const PUT_FIELD = 40;
 const REPLACE_FIELD = 41;
@@ -121,7 +121,7 @@ function applyRemoveField(keyspace: Keyspace, key: Bytes, field: Bytes): void {
 
 function applySetFieldExpiry(keyspace: Keyspace, key: Bytes, expiry: { field: Bytes; atMs: number }): void {
   hashAt(keyspace, key).setExpiry(expiry.field, expiry.atMs);
-  keyspace.fieldExpiryKeys.set(key, true);
+  applyFieldExpiryKey(keyspace, key);
 }
 
 function applyClearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): void {
@@ -129,10 +129,13 @@ function applyClearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): vo
   if (hash.clearExpiry(field) && !hash.hasExpiries) keyspace.fieldExpiryKeys.delete(key);
 }
 
-/** The hash at a key, made if there is none. The caller has checked that the key holds nothing else. */
+/** The hash at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
 function hashAt(keyspace: Keyspace, key: Bytes): HashValue {
   const value = keyspace.entries.get(key);
-  if (value instanceof HashValue) return value;
+  if (value instanceof HashValue) {
+    keyspace.meter.change(value);
+    return value;
+  }
   const hash = new HashValue(keyspace.hashSeed);
   applyPut(keyspace, key, hash);
   return hash;

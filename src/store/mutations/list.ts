@@ -264,6 +264,7 @@ function pop(list: ListValue, end: End): Bytes {
 function getList(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
   assert(value instanceof ListValue, "there is a list at the key");
+  keyspace.meter.change(value);
   return value;
 }
 
@@ -271,6 +272,7 @@ function getList(keyspace: Keyspace, key: Bytes): ListValue {
 function listAt(keyspace: Keyspace, key: Bytes): ListValue {
   const value = keyspace.entries.get(key);
   if (value instanceof ListValue) {
+    keyspace.meter.change(value);
     return value;
   }
   const list = new ListValue();

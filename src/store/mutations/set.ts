@@ -117,9 +117,12 @@ function applyPutSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
 }
 
+/** The set at a key, about to be changed. */
 function findSet(keyspace: Keyspace, key: Bytes): SetValue | undefined {
   const value = keyspace.entries.get(key);
-  return value instanceof SetValue ? value : undefined;
+  if (!(value instanceof SetValue)) return undefined;
+  keyspace.meter.change(value);
+  return value;
 }
 
 /** An empty set at a key that holds nothing. */

@@ -127,10 +127,13 @@ function applyStore(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): 
   applyPut(keyspace, key, sortedSet);
 }
 
-/** The sorted set at a key, made if there is none. The caller has checked that the key holds nothing else. */
+/** The sorted set at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
 function sortedSetAt(keyspace: Keyspace, key: Bytes): SortedSetValue {
   const value = keyspace.entries.get(key);
-  if (value instanceof SortedSetValue) return value;
+  if (value instanceof SortedSetValue) {
+    keyspace.meter.change(value);
+    return value;
+  }
   const sortedSet = new SortedSetValue(keyspace.hashSeed);
   applyPut(keyspace, key, sortedSet);
   return sortedSet;

@@ -6,7 +6,7 @@ import type { Mutation } from "../mutations.ts";
 import { LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
 import type { Description } from "../values.ts";
-import { applyPut } from "./generic.ts";
+import { applyExpiry, applyPut } from "./generic.ts";
 
 const PUT_STRING = 20;
 const PUT_STRING_UNTIL = 21;
@@ -16,12 +16,14 @@ const SET_STRING_RANGE = 24;
 
 /** Puts a string at a key, in place of what it held, and lets it live for ever. */
 export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+  keyspace.useReplaced(key);
   writeString(keyspace.record(PUT_STRING).bytes(key), value);
   applyPutString(keyspace, key, value);
 }
 
 /** As `putString`, and lets the key live until `atMs`. */
 export function putStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
+  keyspace.useReplaced(key);
   writeString(keyspace.record(PUT_STRING_UNTIL).bytes(key).time(content.atMs), content.value);
   applyPutStringUntil(keyspace, key, content);
 }
@@ -94,7 +96,7 @@ function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): voi
 
 function applyPutStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
   applyPut(keyspace, key, content.value);
-  keyspace.expiries.set(key, content.atMs);
+  applyExpiry(keyspace, key, content.atMs);
 }
 
 function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
@@ -105,6 +107,7 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
   }
   // A string that grows once will grow again: from here on it is a buffer with room.
   const grown = typeof old === "string" ? LargeString.from(old) : old;
+  if (grown === old) keyspace.meter.change(grown);
   grown.append(bytes);
   if (grown !== old) applyPut(keyspace, key, grown);
   return grown.length;
@@ -113,6 +116,7 @@ function applyAppend(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
 function applySetRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
   const old = findString(keyspace, key);
   const changed = old instanceof LargeString ? old : LargeString.from(old === undefined ? "" : bytesOf(old));
+  if (changed === old) keyspace.meter.change(changed);
   changed.setRange(range.offset, range.bytes);
   if (changed !== old) applyPut(keyspace, key, changed);
   return changed.length;

@@ -136,6 +136,11 @@ export class Dictionary<V> {
     return (this.#hasValues ? 16 : 8) + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
   }
 
+  /** What the strings of the keys take, whichever table counts them. */
+  get keyBytes(): number {
+    return this.#keyBytes;
+  }
+
   has(key: Bytes): boolean {
     return this.find(key) >= 0;
   }

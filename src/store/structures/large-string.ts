@@ -17,6 +17,9 @@ const DOUBLING_BYTES_MAX = 1_048_576;
 
 const CAPACITY_BYTES_MIN = 64;
 
+/** The object and its Buffer, without what is in it, as measured. */
+const FIXED_BYTES = 256;
+
 export class LargeString {
   #buffer: Buffer;
   #length: number;
@@ -48,9 +51,9 @@ export class LargeString {
     return this.#length;
   }
 
-  /** Bytes held, the room included. */
+  /** What it takes in memory, the room included, in bytes. */
   get memoryBytes(): number {
-    return this.#buffer.length;
+    return FIXED_BYTES + this.#buffer.length;
   }
 
   /** The content itself, not a copy: good until the next change. Bytes may be changed in it. */

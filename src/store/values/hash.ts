@@ -22,7 +22,9 @@ export const LISTPACK_FIELDS_MAX = 512;
 /** The object and its empty array, roughly. */
 const FIXED_BYTES = 120;
 /** An entry of the queue: two pointers, and a number of its own. */
-const DUE_BYTES = 28;
+const DUE_BYTES = 32;
+/** The queue itself, and the places that the arrays of it and of a few expiries hold ready. */
+const EXPIRING_BYTES = 500;
 /** Stale entries that are not worth a rebuild. */
 const DUE_SLACK = 16;
 
@@ -49,8 +51,9 @@ export class HashValue {
   /** What it takes in memory, roughly, in bytes. */
   get memoryBytes(): number {
     const own = this.#table === undefined ? 8 * roomFor(2 * this.size) : this.#table.memoryBytes;
-    const expiring =
-      this.#expiries === undefined ? 0 : this.#expiries.memoryBytes + (this.#due?.length ?? 0) * DUE_BYTES;
+    // Not by the length of the queue: it shrinks by looking, and what a hash takes changes with the hash alone.
+    const expiries = this.#expiries;
+    const expiring = expiries === undefined ? 0 : EXPIRING_BYTES + expiries.memoryBytes + expiries.size * DUE_BYTES;
     return FIXED_BYTES + own + this.#contentBytes + expiring;
   }
 

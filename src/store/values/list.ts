@@ -30,7 +30,7 @@ const MERGE_CHILDREN_MAX = CHILDREN_MAX / 2;
 const OPEN_BLOCKS_MAX = 4;
 
 /** What a list takes beside its elements, and an element beside its bytes in an open and in a packed block. */
-const LIST_BYTES = 250;
+const LIST_BYTES = 580;
 const OPEN_ELEMENT_BYTES = 28;
 const PACKED_ELEMENT_BYTES = 2;
 

@@ -23,7 +23,7 @@ export const INTSET_COUNT_MAX = 512;
 /** Members that are searched from the front rather than hashed. */
 const PLAIN_COUNT_MAX = 64;
 /** The object and its empty array, roughly. */
-const FIXED_BYTES = 120;
+const FIXED_BYTES = 240;
 
 export class SetValue {
   readonly typeName = "set";

@@ -1,0 +1,19 @@
+/** The memory of a keyspace counted anew, value by value and key by key, beside what it says in passing. */
+import { memoryBytesOf } from "../src/kernel/bytes.ts";
+import type { Keyspace } from "../src/store/keyspace.ts";
+import { valueBytesOf } from "../src/store/values.ts";
+
+/** What is wrong with the running totals, or undefined. */
+export function memoryFault({ entries, meter }: Keyspace): string | undefined {
+  let valueBytes = 0;
+  let keyBytes = 0;
+  for (const [key, value] of entries.entries()) {
+    valueBytes += valueBytesOf(value);
+    keyBytes += memoryBytesOf(key);
+  }
+  if (meter.totalBytes !== valueBytes)
+    return `values are said to take ${meter.totalBytes} bytes and take ${valueBytes}`;
+  return entries.keyBytes === keyBytes
+    ? undefined
+    : `keys are said to take ${entries.keyBytes} bytes and take ${keyBytes}`;
+}
