@@ -3,6 +3,7 @@ import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { asMilliseconds, asMultiset, asSeconds, type Comparison, isList, isSame } from "../compare.ts";
 import { type Draw, KEYS } from "../draw.ts";
 import type { Family } from "../programs.ts";
+import { asScanOf } from "../samples-and-scans.ts";
 
 const PATTERNS: readonly Bytes[] = ["*", "**", "[a-c]", "[^a-c]", "?", "a*", "key:*", "*5", "\\a", "[", "*\xff*", ""];
 
@@ -66,16 +67,6 @@ function isZeroOrOne(reply: unknown): boolean {
 const asRandomKey: Comparison = ({ ours, theirs }) =>
   typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
 
-/** Whole scans tell the same keys; what a part of one tells is up to each server. */
-const asScan: Comparison = (exchange) => {
-  const { ours, theirs, command } = exchange;
-  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
-  const [ourCursor, ourKeys = null] = ours;
-  const [theirCursor, theirKeys = null] = theirs;
-  if (command[1] !== "0" || ourCursor !== "0" || theirCursor !== "0") return isList(ourKeys) && isList(theirKeys);
-  return asMultiset({ command, ours: ourKeys, theirs: theirKeys });
-};
-
 /** Redis shares the objects of small integers and counts references to them; idle seconds go on while we talk. */
 const asObject: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
@@ -137,7 +128,7 @@ export const genericFamily: Family = {
     ["PEXPIRETIME", asMilliseconds],
     ["PTTL", asMilliseconds],
     ["RANDOMKEY", asRandomKey],
-    ["SCAN", asScan],
+    ["SCAN", asScanOf(asMultiset, { cursorAt: 1 })],
     ["TTL", asSeconds],
   ]),
 };

@@ -1,8 +1,9 @@
 /** How hash commands look. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
-import { asMultiset, asPairs, type Comparison, exact, isList, isSame } from "../compare.ts";
+import { asMultiset, asPairs, type Comparison, exact } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
+import { asDrawn, asScanOf, sampleCount, scanOptions } from "../samples-and-scans.ts";
 
 /** Few fields, so that commands meet: names of properties of every object among them. */
 const FIELDS: readonly Bytes[] = ["f", "g", "field", "", "\x00\xff\r\n", "__proto__", "constructor", "toString"];
@@ -17,16 +18,11 @@ function pairs(draw: Draw): Bytes[] {
   return draw.list(3, () => [field(draw), draw.value()]).flat();
 }
 
-function scanOptions(draw: Draw): Bytes[] {
-  return draw.options(
-    [
-      () => ["MATCH", draw.pick(["*", "f*", "[a-g]", "?", "*o*", "f[12]?", draw.value()])],
-      () => ["COUNT", draw.oneIn(3) ? draw.count() : "1000"],
-      () => ["TYPE", "hash"],
-    ],
-    2,
-  );
-}
+const SCAN = {
+  patterns: ["*", "f*", "[a-g]", "?", "*o*", "f[12]?"],
+  wholeCount: "1000",
+  others: [() => ["TYPE", "hash"]],
+};
 
 function fieldsClause(draw: Draw): Bytes[] {
   const fields = draw.list(3, () => field(draw));
@@ -37,32 +33,6 @@ function fieldsClause(draw: Draw): Bytes[] {
 function condition(draw: Draw): Bytes[] {
   return draw.oneIn(2) ? [] : [draw.pick(["NX", "XX", "GT", "LT"])];
 }
-
-/** Never a large negative number: Redis would answer so many fields, until the machine is out of memory. */
-function sampleCount(draw: Draw): Bytes {
-  if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
-  return `${draw.below(16) - 6}`;
-}
-
-/** Which fields are drawn is up to each server: what can be compared is how many there are, and of what kind. */
-const asDrawn: Comparison = ({ command, ours, theirs }) => {
-  if (!isList(ours) || !isList(theirs)) {
-    const isOneField = command.length === 2 && typeof ours === "string" && typeof theirs === "string";
-    return isOneField || isSame(ours, theirs);
-  }
-  return ours.length === theirs.length;
-};
-
-/** Whole scans tell the same pairs; what a part of one tells is up to each server. */
-const asScan: Comparison = (exchange) => {
-  const { ours, theirs } = exchange;
-  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
-  const [ourCursor, ourElements = null] = ours;
-  const [theirCursor, theirElements = null] = theirs;
-  if (exchange.command[2] !== "0" || ourCursor !== "0" || theirCursor !== "0")
-    return isList(ourElements) && isList(theirElements);
-  return asPairs({ ...exchange, ours: ourElements, theirs: theirElements });
-};
 
 export const hashFamily: Family = {
   name: "hash",
@@ -81,7 +51,7 @@ export const hashFamily: Family = {
     (draw) => ["HMSET", draw.key(), ...pairs(draw)],
     (draw) => ["HRANDFIELD", draw.key()],
     (draw) => ["HRANDFIELD", draw.key(), sampleCount(draw), ...draw.options([() => ["WITHVALUES"]], 1)],
-    (draw) => ["HSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw)],
+    (draw) => ["HSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw, SCAN)],
     (draw) => ["HSET", draw.key(), ...pairs(draw)],
     (draw) => ["HSET", draw.key(), ...pairs(draw)],
     (draw) => ["HSET", draw.key(), ...pairs(draw)],
@@ -113,7 +83,7 @@ export const hashFamily: Family = {
     ["HKEYS", asMultiset],
     ["HVALS", asMultiset],
     ["HRANDFIELD", asDrawn],
-    ["HSCAN", asScan],
+    ["HSCAN", asScanOf(asPairs, { cursorAt: 2 })],
     ["OBJECT", exact],
   ]),
 };

@@ -1,8 +1,9 @@
 /** How set commands look. */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
-import { asMultiset, type Comparison, exact, isList, isSame } from "../compare.ts";
+import { asMultiset, type Comparison, exact } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
+import { asDrawn, asScanOf, sampleCount, scanOptions } from "../samples-and-scans.ts";
 
 /** Few members, so that commands meet: integers, texts that look like them, names of properties of every object. */
 const MEMBERS: readonly Bytes[] = [
@@ -23,24 +24,11 @@ function members(draw: Draw): Bytes[] {
   return draw.list(draw.pick([40, 140, 700]), () => `${prefix}${draw.below(900)}`);
 }
 
-function scanOptions(draw: Draw): Bytes[] {
-  return draw.options(
-    [
-      () => ["MATCH", draw.pick(["*", "1*", "[a-c]", "?", "*9*", "m[12]?", draw.value()])],
-      // Above every size, so that a whole set comes at once and can be compared.
-      () => ["COUNT", draw.oneIn(3) ? draw.count() : "9000"],
-      () => ["COUNT", "9000"],
-      () => ["NOVALUES"],
-    ],
-    2,
-  );
-}
-
-/** Never a large negative number: Redis would answer so many members, until the machine is out of memory. */
-function sampleCount(draw: Draw): Bytes {
-  if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
-  return `${draw.below(16) - 6}`;
-}
+const SCAN = {
+  patterns: ["*", "1*", "[a-c]", "?", "*9*", "m[12]?"],
+  wholeCount: "9000",
+  others: [() => ["COUNT", "9000"], () => ["NOVALUES"]],
+};
 
 /** More than any set holds, or refused: what would be left by less is chance. */
 function popCount(draw: Draw): Bytes {
@@ -51,26 +39,6 @@ function countedKeys(draw: Draw): Bytes[] {
   const keys = draw.keys(3);
   return [draw.oneIn(8) ? draw.count() : `${keys.length}`, ...keys];
 }
-
-/** Which members are drawn is up to each server: what can be compared is how many there are. */
-const asDrawn: Comparison = ({ command, ours, theirs }) => {
-  if (!isList(ours) || !isList(theirs)) {
-    const isOne = command.length === 2 && typeof ours === "string" && typeof theirs === "string";
-    return isOne || isSame(ours, theirs);
-  }
-  return ours.length === theirs.length;
-};
-
-/** Whole scans tell the same members; what a part of one tells is up to each server. */
-const asScan: Comparison = (exchange) => {
-  const { ours, theirs } = exchange;
-  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
-  const [ourCursor, ourMembers = null] = ours;
-  const [theirCursor, theirMembers = null] = theirs;
-  if (exchange.command[2] !== "0" || ourCursor !== "0" || theirCursor !== "0")
-    return isList(ourMembers) && isList(theirMembers);
-  return asMultiset({ ...exchange, ours: ourMembers, theirs: theirMembers });
-};
 
 export const setFamily: Family = {
   name: "set",
@@ -95,7 +63,7 @@ export const setFamily: Family = {
     (draw) => ["SRANDMEMBER", draw.key(), sampleCount(draw)],
     (draw) => ["SREM", draw.key(), ...members(draw)],
     (draw) => ["SREM", draw.key(), ...members(draw)],
-    (draw) => ["SSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw)],
+    (draw) => ["SSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw, SCAN)],
     (draw) => ["SUNION", ...draw.keys()],
     (draw) => ["SUNIONSTORE", draw.key(), ...draw.keys()],
     (draw) => ["OBJECT", "ENCODING", draw.key()],
@@ -112,7 +80,7 @@ export const setFamily: Family = {
     ["SMEMBERS", asMultiset],
     ["SPOP", asMultiset],
     ["SRANDMEMBER", asDrawn],
-    ["SSCAN", asScan],
+    ["SSCAN", asScanOf(asMultiset, { cursorAt: 2 })],
     ["SUNION", asMultiset],
     ["OBJECT", exact],
   ]),

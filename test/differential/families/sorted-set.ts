@@ -7,6 +7,7 @@ import { asPairs, type Comparison, exact, isError, isList, isSame } from "../com
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
 import type { RawReply } from "../redis-process.ts";
+import { asDrawn, asScanOf, sampleCount, scanOptions } from "../samples-and-scans.ts";
 
 /** Few members, so that commands meet; their bytes are not in the order of their letters. */
 const MEMBERS: readonly Bytes[] = ["a", "b", "c", "aa", "B", "", "\x00\xff\r\n", "\xff", "__proto__", "toString"];
@@ -96,42 +97,14 @@ function combination(draw: Draw, options: { withScores: boolean }): Bytes[] {
   return [...words, ...draw.options(choices)];
 }
 
-function scanOptions(draw: Draw): Bytes[] {
-  return draw.options(
-    [
-      () => ["MATCH", draw.pick(["*", "m*", "[a-g]", "?", "*o*", "m[12]?", draw.value()])],
-      () => ["COUNT", draw.oneIn(3) ? draw.count() : "1000"],
-      () => ["NOVALUES"],
-    ],
-    2,
-  );
-}
-
-/** Never a large negative number: Redis would answer so many members, until the machine is out of memory. */
-function sampleCount(draw: Draw): Bytes {
-  if (draw.oneIn(3)) return draw.pick(["9223372036854775807", "-9223372036854775808", "4294967296", "x", "", "1.5"]);
-  return `${draw.below(16) - 6}`;
-}
-
-/** Which members are drawn is up to each server: what can be compared is how many there are, and of what kind. */
-const asDrawn: Comparison = ({ command, ours, theirs }) => {
-  if (!isList(ours) || !isList(theirs)) {
-    const isOneMember = command.length === 2 && typeof ours === "string" && typeof theirs === "string";
-    return isOneMember || isSame(ours, theirs);
-  }
-  return ours.length === theirs.length;
+const SCAN = {
+  patterns: ["*", "m*", "[a-g]", "?", "*o*", "m[12]?"],
+  wholeCount: "1000",
+  others: [() => ["NOVALUES"]],
 };
 
-/** Whole scans tell the same pairs; what a part of one tells is up to each server. */
-const asScan: Comparison = (exchange) => {
-  const { ours, theirs } = exchange;
-  if (!isList(ours) || !isList(theirs)) return isSame(ours, theirs);
-  const [ourCursor, ourElements = null] = ours;
-  const [theirCursor, theirElements = null] = theirs;
-  if (exchange.command[2] !== "0" || ourCursor !== "0" || theirCursor !== "0")
-    return isList(ourElements) && isList(theirElements);
-  return asPairs({ ...exchange, ours: withNumbers(ourElements), theirs: withNumbers(theirElements) });
-};
+const asScoredPairs: Comparison = ({ command, ours, theirs }) =>
+  asPairs({ command, ours: withNumbers(ours), theirs: withNumbers(theirs) });
 
 /** Members with scores, flat, the scores as numbers: the servers spell them differently. */
 function withNumbers(elements: RawReply): RawReply {
@@ -213,7 +186,7 @@ export const sortedSetFamily: Family = {
       ...draw.options([() => limit(draw), withScores], 2),
     ],
     (draw) => ["ZREVRANK", draw.key(), member(draw)],
-    (draw) => ["ZSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw)],
+    (draw) => ["ZSCAN", draw.key(), draw.oneIn(8) ? draw.integer() : "0", ...scanOptions(draw, SCAN)],
     (draw) => ["ZSCORE", draw.key(), member(draw)],
     (draw) => ["ZUNION", ...combination(draw, { withScores: true })],
     (draw) => ["ZUNIONSTORE", draw.key(), ...combination(draw, { withScores: false })],
@@ -222,7 +195,7 @@ export const sortedSetFamily: Family = {
   comparisons: new Map<string, Comparison>([
     ["ZRANDMEMBER", asDrawn],
     ["ZRANGE", asRange],
-    ["ZSCAN", asScan],
+    ["ZSCAN", asScanOf(asScoredPairs, { cursorAt: 2 })],
     ["OBJECT", exact],
   ]),
 };
