@@ -117,7 +117,7 @@ test("COMMAND DOCS tells what commands do, and leaves out what it does not know"
         [
           "object|freq",
           map([
-            ["summary", "How often a key is used; not kept, since nothing is evicted by it"],
+            ["summary", "How often a key is used, from 0 to 255, where the policy counts that"],
             ["group", "generic"],
           ]),
         ],
@@ -175,7 +175,7 @@ test("COMMAND GETKEYSANDFLAGS tells whether keys are written", () => {
     [
       "COMMAND GETKEYSANDFLAGS sort a store b",
       [
-        ["a", changed],
+        ["a", read],
         ["b", stored],
       ],
     ],

@@ -22,30 +22,9 @@ const KEY_MISSING = -2;
 const LIVES_FOR_EVER = -1;
 
 export const expiryRows: readonly Row[] = [
-  {
-    name: "EXPIRE",
-    summary: "Lets a key live for some seconds",
-    arity: -3,
-    flags: ["write", "fast"],
-    keys: firstKey,
-    run: (call) => expire(call, secondsFromNow),
-  },
-  {
-    name: "EXPIREAT",
-    summary: "Lets a key live until a Unix time in seconds",
-    arity: -3,
-    flags: ["write", "fast"],
-    keys: firstKey,
-    run: (call) => expire(call, secondsSinceEpoch),
-  },
-  {
-    name: "EXPIRETIME",
-    summary: "The Unix time in seconds at which a key expires",
-    arity: 2,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiryOf(call, (atMs) => roundToSeconds(atMs)),
-  },
+  expiring("EXPIRE", "Lets a key live for some seconds", secondsFromNow),
+  expiring("EXPIREAT", "Lets a key live until a Unix time in seconds", secondsSinceEpoch),
+  telling("EXPIRETIME", "The Unix time in seconds at which a key expires", (atMs) => roundToSeconds(atMs)),
   {
     name: "PERSIST",
     summary: "Lets a key live for ever",
@@ -54,47 +33,36 @@ export const expiryRows: readonly Row[] = [
     keys: firstKey,
     run: persist,
   },
-  {
-    name: "PEXPIRE",
-    summary: "Lets a key live for some milliseconds",
-    arity: -3,
-    flags: ["write", "fast"],
-    keys: firstKey,
-    run: (call) => expire(call, millisecondsFromNow),
-  },
-  {
-    name: "PEXPIREAT",
-    summary: "Lets a key live until a Unix time in milliseconds",
-    arity: -3,
-    flags: ["write", "fast"],
-    keys: firstKey,
-    run: (call) => expire(call, millisecondsSinceEpoch),
-  },
-  {
-    name: "PEXPIRETIME",
-    summary: "The Unix time in milliseconds at which a key expires",
-    arity: 2,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiryOf(call, (atMs) => atMs),
-  },
-  {
-    name: "PTTL",
-    summary: "The milliseconds that a key has left to live",
-    arity: 2,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiryOf(call, (atMs) => atMs - call.nowMs),
-  },
-  {
-    name: "TTL",
-    summary: "The seconds that a key has left to live",
-    arity: 2,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiryOf(call, (atMs) => roundToSeconds(atMs - call.nowMs)),
-  },
+  expiring("PEXPIRE", "Lets a key live for some milliseconds", millisecondsFromNow),
+  expiring("PEXPIREAT", "Lets a key live until a Unix time in milliseconds", millisecondsSinceEpoch),
+  telling("PEXPIRETIME", "The Unix time in milliseconds at which a key expires", (atMs) => atMs),
+  telling("PTTL", "The milliseconds that a key has left to live", (atMs, nowMs) => atMs - nowMs),
+  telling("TTL", "The seconds that a key has left to live", (atMs, nowMs) => roundToSeconds(atMs - nowMs)),
 ];
+
+/** A row that gives a key its moment, which is written in this form. */
+function expiring(name: string, summary: string, form: TimeForm): Row {
+  return {
+    name,
+    summary,
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: (call) => expire(call, form),
+  };
+}
+
+/** A row that tells the moment of a key, in its own words. */
+function telling(name: string, summary: string, tell: (atMs: number, nowMs: number) => number): Row {
+  return {
+    name,
+    summary,
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: (call) => expiryOf(call, (atMs) => tell(atMs, call.nowMs)),
+  };
+}
 
 function expire(call: Call, form: TimeForm): Reply {
   const { keyspace, arg } = call;

@@ -44,30 +44,9 @@ const REMOVED_AT_ONCE = 2;
 const FIELD_TIME_MS_MAX = 2 ** 46 - 1;
 
 export const hashExpiryRows: readonly Row[] = [
-  {
-    name: "HEXPIRE",
-    summary: "Lets fields live for some seconds",
-    arity: -6,
-    flags: ["write", "denyoom", "fast"],
-    keys: firstKey,
-    run: (call) => hexpire(call, secondsFromNow),
-  },
-  {
-    name: "HEXPIREAT",
-    summary: "Lets fields live until a Unix time in seconds",
-    arity: -6,
-    flags: ["write", "denyoom", "fast"],
-    keys: firstKey,
-    run: (call) => hexpire(call, secondsSinceEpoch),
-  },
-  {
-    name: "HEXPIRETIME",
-    summary: "The Unix times in seconds at which fields expire",
-    arity: -5,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiriesOf(call, (atMs) => Math.ceil(atMs / 1_000)),
-  },
+  expiring("HEXPIRE", "Lets fields live for some seconds", secondsFromNow),
+  expiring("HEXPIREAT", "Lets fields live until a Unix time in seconds", secondsSinceEpoch),
+  telling("HEXPIRETIME", "The Unix times in seconds at which fields expire", (atMs) => Math.ceil(atMs / 1_000)),
   {
     name: "HGETDEL",
     summary: "Removes fields and answers their values",
@@ -92,38 +71,10 @@ export const hashExpiryRows: readonly Row[] = [
     keys: firstKey,
     run: hpersist,
   },
-  {
-    name: "HPEXPIRE",
-    summary: "Lets fields live for some milliseconds",
-    arity: -6,
-    flags: ["write", "denyoom", "fast"],
-    keys: firstKey,
-    run: (call) => hexpire(call, millisecondsFromNow),
-  },
-  {
-    name: "HPEXPIREAT",
-    summary: "Lets fields live until a Unix time in milliseconds",
-    arity: -6,
-    flags: ["write", "denyoom", "fast"],
-    keys: firstKey,
-    run: (call) => hexpire(call, millisecondsSinceEpoch),
-  },
-  {
-    name: "HPEXPIRETIME",
-    summary: "The Unix times in milliseconds at which fields expire",
-    arity: -5,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiriesOf(call, (atMs) => atMs),
-  },
-  {
-    name: "HPTTL",
-    summary: "The milliseconds that fields have left to live",
-    arity: -5,
-    flags: ["readonly", "fast"],
-    keys: firstKey,
-    run: (call) => expiriesOf(call, (atMs) => atMs - call.nowMs),
-  },
+  expiring("HPEXPIRE", "Lets fields live for some milliseconds", millisecondsFromNow),
+  expiring("HPEXPIREAT", "Lets fields live until a Unix time in milliseconds", millisecondsSinceEpoch),
+  telling("HPEXPIRETIME", "The Unix times in milliseconds at which fields expire", (atMs) => atMs),
+  telling("HPTTL", "The milliseconds that fields have left to live", (atMs, nowMs) => atMs - nowMs),
   {
     name: "HSETEX",
     summary: "Sets fields and the time that they may live",
@@ -132,15 +83,32 @@ export const hashExpiryRows: readonly Row[] = [
     keys: firstKey,
     run: hsetex,
   },
-  {
-    name: "HTTL",
-    summary: "The seconds that fields have left to live",
+  telling("HTTL", "The seconds that fields have left to live", (atMs, nowMs) => Math.ceil((atMs - nowMs) / 1_000)),
+];
+
+/** A row that gives fields their moment, which is written in this form. */
+function expiring(name: string, summary: string, form: TimeForm): Row {
+  return {
+    name,
+    summary,
+    arity: -6,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: (call) => hexpire(call, form),
+  };
+}
+
+/** A row that tells the moments of fields, in its own words. */
+function telling(name: string, summary: string, tell: (atMs: number, nowMs: number) => number): Row {
+  return {
+    name,
+    summary,
     arity: -5,
     flags: ["readonly", "fast"],
     keys: firstKey,
-    run: (call) => expiriesOf(call, (atMs) => Math.ceil((atMs - call.nowMs) / 1_000)),
-  },
-];
+    run: (call) => expiriesOf(call, (atMs) => tell(atMs, call.nowMs)),
+  };
+}
 
 /** What NX, XX, GT and LT say of the old moment (undefined: none) and the new one. */
 const conditions: ReadonlyMap<string, (oldMs: number | undefined, newMs: number) => boolean> = new Map([

@@ -42,30 +42,9 @@ interface Wish {
 type Purpose = "answer" | "count" | "store";
 
 export const sortedSetAlgebraRows: readonly Row[] = [
-  {
-    name: "ZDIFF",
-    summary: "The members of the first sorted set that no other one has",
-    arity: -3,
-    flags: ["readonly", "movablekeys"],
-    keys: inputKeys,
-    run: (call) => answer(call, "difference"),
-  },
-  {
-    name: "ZDIFFSTORE",
-    summary: "Stores the members of the first sorted set that no other one has",
-    arity: -4,
-    flags: ["write", "denyoom", "movablekeys"],
-    keys: storeKeys,
-    run: (call) => store(call, "difference"),
-  },
-  {
-    name: "ZINTER",
-    summary: "The members that all sorted sets have",
-    arity: -3,
-    flags: ["readonly", "movablekeys"],
-    keys: inputKeys,
-    run: (call) => answer(call, "intersection"),
-  },
+  answering("ZDIFF", "The members of the first sorted set that no other one has", "difference"),
+  storing("ZDIFFSTORE", "Stores the members of the first sorted set that no other one has", "difference"),
+  answering("ZINTER", "The members that all sorted sets have", "intersection"),
   {
     name: "ZINTERCARD",
     summary: "How many members all sorted sets have",
@@ -74,31 +53,32 @@ export const sortedSetAlgebraRows: readonly Row[] = [
     keys: inputKeys,
     run: zintercard,
   },
-  {
-    name: "ZINTERSTORE",
-    summary: "Stores the members that all sorted sets have",
-    arity: -4,
-    flags: ["write", "denyoom", "movablekeys"],
-    keys: storeKeys,
-    run: (call) => store(call, "intersection"),
-  },
-  {
-    name: "ZUNION",
-    summary: "The members of several sorted sets together",
+  storing("ZINTERSTORE", "Stores the members that all sorted sets have", "intersection"),
+  answering("ZUNION", "The members of several sorted sets together", "union"),
+  storing("ZUNIONSTORE", "Stores the members of several sorted sets together", "union"),
+];
+
+function answering(name: string, summary: string, operation: Operation): Row {
+  return {
+    name,
+    summary,
     arity: -3,
     flags: ["readonly", "movablekeys"],
     keys: inputKeys,
-    run: (call) => answer(call, "union"),
-  },
-  {
-    name: "ZUNIONSTORE",
-    summary: "Stores the members of several sorted sets together",
+    run: (call) => answer(call, operation),
+  };
+}
+
+function storing(name: string, summary: string, operation: Operation): Row {
+  return {
+    name,
+    summary,
     arity: -4,
     flags: ["write", "denyoom", "movablekeys"],
     keys: storeKeys,
-    run: (call) => store(call, "union"),
-  },
-];
+    run: (call) => store(call, operation),
+  };
+}
 
 function answer(call: Call, operation: Operation): Reply {
   const wish = readWish(call, operation, "answer");
