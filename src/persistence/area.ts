@@ -3,8 +3,11 @@
  * on where it ended, and what the serving process has to do with snapshots and
  * backups.
  *
- * (1) A segment is removed when a snapshot that covers it has a durable name.
+ * (1) A segment is removed when a snapshot that covers it has a durable name
+ *     and the engine does not need it: `mayRemove`.
  * (2) Removing files and backing them up take turns.
+ * (3) What the engine went by when it gave a segment up is durable before the
+ *     segment is removed: a recovery would need it otherwise.
  */
 import { assert } from "../kernel/assert.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
@@ -12,7 +15,7 @@ import { backUpArea } from "./backup.ts";
 import { type Disk, withFile } from "./disk.ts";
 import type { FramePlace } from "./file-format.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
-import { type AreaRead, recover } from "./recovery.ts";
+import { type AreaRead, recover, type SegmentFound } from "./recovery.ts";
 import { SegmentReader } from "./segment-reader.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import { RESERVE_BYTES, SpaceReserve } from "./space-reserve.ts";
@@ -27,6 +30,11 @@ export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"
   onProgress?(doneBytes: number, totalBytes: number): void;
   /** Told when `isSnapshotDue` may have become true: a segment was closed. */
   onSnapshotDue?(): void;
+  /**
+   * False: somebody still needs a segment that a snapshot covers. Asked in `adoptSnapshot` and `removeUnneeded`, with the
+   * numbers of covered segments. If it is there, covered segments also outlive a start, until `removeUnneeded`.
+   */
+  mayRemove?(segment: number): boolean;
   /** A snapshot is due when the segments since the last one exceed this and its size. */
   readonly snapshotBytesMin?: number;
   /** Space kept for the moment when none is left; 0: none. */
@@ -72,6 +80,14 @@ export class AreaClosing extends Error {
   override name = "AreaClosing";
 }
 
+/** A journal file of an area. */
+export interface AreaSegment {
+  readonly number: number;
+  readonly bytes: number;
+  /** True if a start does not read it, and it is only kept because `mayRemove` said so. */
+  readonly isCovered: boolean;
+}
+
 export class Area {
   readonly journal: Journal;
   /** What recovery found. */
@@ -80,16 +96,21 @@ export class Area {
   readonly #reserve: SpaceReserve;
   readonly #reader: SegmentReader;
   /** Closed segments that the snapshot does not cover. */
-  #ended: { number: number; bytes: number }[];
+  #ended: SegmentFound[];
+  /** Segments that it covers and that are still there. */
+  #covered: SegmentFound[];
   #snapshot: { number: number; bytes: number } | undefined;
   /** The end of what removes or links files: keeps (2). */
   #turn: Promise<unknown> = Promise.resolve();
   #isClosing = false;
+  /** Ends the wait of a removal for what may never be durable. */
+  #stopWaiting: () => void = () => {};
 
   constructor(options: AreaOptions, recovered: AreaRead, segment: SegmentWriter) {
     this.#options = options;
     this.recovered = recovered;
     this.#ended = [...recovered.ended];
+    this.#covered = [...recovered.covered];
     this.#snapshot = recovered.snapshot;
     const { directory, reserveBytes: bytes = RESERVE_BYTES } = options;
     this.#reserve = new SpaceReserve({ ...options, path: `${directory}/${RESERVE_FILE}`, bytes });
@@ -105,6 +126,16 @@ export class Area {
       },
       { segment, position: recovered.position },
     );
+  }
+
+  /** All segments that are there, ascending; the last one is open. */
+  get segments(): readonly AreaSegment[] {
+    const { segmentNumber: number, segmentBytes: bytes } = this.journal;
+    return [
+      ...this.#covered.map((segment) => ({ ...segment, isCovered: true })),
+      ...this.#ended.map((segment) => ({ ...segment, isCovered: false })),
+      { number, bytes, isCovered: false },
+    ];
   }
 
   /** True when what a start would replay is worth a snapshot. */
@@ -128,9 +159,14 @@ export class Area {
     return this.#reader.read(segment, offset, length);
   }
 
-  /** Looks for a newer snapshot, and removes what it covers. Returns true if there was one. */
+  /** Looks for a newer snapshot, and removes what it covers and nobody needs. Returns true if there was one. */
   adoptSnapshot(): Promise<boolean> {
     return this.#inTurn(() => this.#adoptSnapshot());
+  }
+
+  /** Removes the covered segments that `mayRemove` allows now. Rejects with the system's error. */
+  removeUnneeded(): Promise<void> {
+    return this.#inTurn(() => this.#removeUnneeded());
   }
 
   /**
@@ -142,7 +178,7 @@ export class Area {
       const openNumber = await this.closeSegment();
       // A journal that ends begins no further segment: what was appended may lie in the last one.
       if (this.#isClosing) throw new AreaClosing("The server is stopping, and no backup was made");
-      await backUpArea({ ...this.#options, target, openNumber });
+      await backUpArea({ ...this.#options, target, openNumber, takesCovered: this.#options.mayRemove !== undefined });
     });
   }
 
@@ -151,6 +187,7 @@ export class Area {
     this.#isClosing = true;
     // First, because a backup may wait for space, and nothing else ends that.
     const lostCount = await this.journal.close();
+    this.#stopWaiting();
     await this.#turn;
     await this.#reserve.close();
     await this.#reader.close();
@@ -159,22 +196,48 @@ export class Area {
 
   async #adoptSnapshot(): Promise<boolean> {
     const { disk, directory } = this.#options;
-    const { segments, snapshots } = await listAreaFiles(disk, directory);
+    const { snapshots } = await listAreaFiles(disk, directory);
     const number = snapshots.at(-1);
     if (number === undefined || number === this.#snapshot?.number) return false;
     assert(number <= this.journal.segmentNumber, "a snapshot covers closed segments only");
     const bytes = await withFile(await disk.open(snapshotPath(directory, number), "read"), (file) => file.size());
     await disk.syncDirectory(directory); // keeps (1)
     this.#snapshot = { number, bytes };
+    this.#covered.push(...this.#ended.filter((segment) => segment.number < number));
     this.#ended = this.#ended.filter((segment) => segment.number >= number);
-    for (const covered of segments) if (covered < number) await this.#removeSegment(covered);
     for (const older of snapshots) if (older < number) await disk.unlink(snapshotPath(directory, older));
+    await this.#removeUnneeded();
     return true;
+  }
+
+  async #removeUnneeded(): Promise<void> {
+    const options = this.#options;
+    const asksEngine = options.mayRemove !== undefined;
+    const unneeded = this.#covered.filter(({ number }) => options.mayRemove?.(number) ?? true);
+    if (unneeded.length === 0 || (asksEngine && !(await this.#isSynced()))) return;
+    for (const { number } of unneeded) await this.#removeSegment(number);
+  }
+
+  /** True once everything that was appended before is durable, false if the journal ends first. keeps (3) */
+  async #isSynced(): Promise<boolean> {
+    const { journal } = this;
+    const { end } = journal;
+    if (journal.synced < end && !this.#isClosing) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#stopWaiting = resolve;
+      void journal.whenSafe(end).then(async () => {
+        if (journal.synced < end) await journal.sync();
+        resolve();
+      });
+      await promise;
+    }
+    return journal.synced >= end;
   }
 
   async #removeSegment(number: number): Promise<void> {
     const { disk, directory } = this.#options;
     await disk.unlink(segmentPath(directory, number));
+    this.#covered = this.#covered.filter((segment) => segment.number !== number);
     this.#reader.forget(number);
   }
 

@@ -22,18 +22,21 @@ export interface BackupOptions {
   /** The segment that is open: it is not taken, everything below is. */
   readonly openNumber: number;
   readonly random: Random;
+  /** True: segments that the snapshot covers are taken too, because what they hold may be read by its place. */
+  readonly takesCovered: boolean;
 }
 
 /** Links, or copies where links are not possible, an area into `target` and makes it durable. */
 export async function backUpArea(options: BackupOptions): Promise<void> {
-  const { disk, directory, area, target, openNumber, random } = options;
+  const { disk, directory, area, target, openNumber, random, takesCovered } = options;
   const { segments, snapshots } = await listAreaFiles(disk, directory);
   const snapshotNumber = snapshots.findLast((number) => number <= openNumber);
   if (snapshotNumber !== undefined) {
     await linkOrCopy(disk, snapshotPath(directory, snapshotNumber), snapshotPath(target, snapshotNumber));
   }
+  const firstNumber = takesCovered ? 0 : (snapshotNumber ?? 0);
   for (const number of segments) {
-    if (number < (snapshotNumber ?? 0) || number >= openNumber) continue;
+    if (number < firstNumber || number >= openNumber) continue;
     await linkOrCopy(disk, segmentPath(directory, number), segmentPath(target, number));
   }
   const { position } = await readSegmentHeader(disk, { directory, area, number: openNumber });

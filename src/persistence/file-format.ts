@@ -79,6 +79,13 @@ export interface FramePlace {
   readonly offset: number;
 }
 
+/** An end of frames as file coordinates: `position` frames lie before the byte `offset` of the segment's file. */
+export interface SyncedPlace {
+  readonly segment: number;
+  readonly offset: number;
+  readonly position: number;
+}
+
 /** `0000000007.journal`. Nothing that a user named becomes a file name. */
 export function fileName(kind: FileKind, number: number): string {
   return `${String(number).padStart(NUMBER_DIGITS, "0")}${SUFFIX[kind]}`;

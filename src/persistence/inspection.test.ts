@@ -22,6 +22,7 @@ test("the report says what a start would find, and changes nothing", async () =>
     format: 1,
     fault: undefined,
     snapshot: undefined,
+    covered: [],
     segments: [
       { number: 1, bytes: disk.bytesOf(FIRST).length, isEnded: true },
       { number: 2, bytes: bytes.length, isEnded: false },

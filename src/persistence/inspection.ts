@@ -11,6 +11,8 @@ export interface AreaReport {
   /** Why the area cannot be started: names the file and, for damage, the byte. Undefined: it can. */
   readonly fault: string | undefined;
   readonly snapshot: { readonly number: number; readonly bytes: number } | undefined;
+  /** Segments in front of the snapshot that are still there. A start does not read them, and nor is their content checked here. */
+  readonly covered: readonly { readonly number: number; readonly bytes: number }[];
   readonly segments: readonly { readonly number: number; readonly bytes: number; readonly isEnded: boolean }[];
   /** Frames since the area was made. */
   readonly position: number;
@@ -23,17 +25,25 @@ export interface AreaReport {
 /** Reads an area as a start would. Rejects only with the system's errors. */
 export async function inspectArea(options: { disk: Disk; directory: string; area: string }): Promise<AreaReport> {
   const { area, disk, directory } = options;
-  const nothing = { area, format: FORMAT, fault: undefined, snapshot: undefined, segments: [], position: 0 };
+  const nothing = {
+    area,
+    format: FORMAT,
+    fault: undefined,
+    snapshot: undefined,
+    covered: [],
+    segments: [],
+    position: 0,
+  };
   let frames = 0;
   const apply = (): void => {
     frames += 1;
   };
   if (!(await isThere(disk, directory))) return { ...nothing, frames, tail: undefined };
   try {
-    const { position, snapshot, ended, open, tail } = await readArea({ ...options, apply });
+    const { position, snapshot, covered, ended, open, tail } = await readArea({ ...options, apply });
     const segments = ended.map(({ number, bytes }) => ({ number, bytes, isEnded: true }));
     if (open !== undefined) segments.push({ number: open.number, bytes: open.bytes, isEnded: false });
-    return { ...nothing, snapshot, segments, position, frames, tail };
+    return { ...nothing, snapshot, covered, segments, position, frames, tail };
   } catch (error) {
     if (!isAboutData(error)) throw error;
     return { ...nothing, fault: error.message, frames, tail: undefined };

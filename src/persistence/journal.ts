@@ -30,7 +30,14 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
 import { type Disk, noSpaceText } from "./disk.ts";
-import { BATCH_WORD, FILE_HEADER_BYTES, type FileHeader, MARK_BYTES, writeMark } from "./file-format.ts";
+import {
+  BATCH_WORD,
+  FILE_HEADER_BYTES,
+  type FileHeader,
+  MARK_BYTES,
+  type SyncedPlace,
+  writeMark,
+} from "./file-format.ts";
 import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import type { SpaceReserve } from "./space-reserve.ts";
@@ -50,6 +57,8 @@ export interface JournalOptions {
   onFatal(error: unknown): void;
   /** Told of each batch when it was written, before any of it is safe. */
   onBatchWritten?(batch: WrittenBatch): void;
+  /** Told whenever `syncedPlace` has moved. */
+  onSyncedPlace?(place: SyncedPlace): void;
   /** Told when a segment was closed and the next one is open. */
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
@@ -110,6 +119,9 @@ export class Journal {
   #written: number;
   #synced: number;
   #unsyncedBytes = 0;
+  /** Where the synced position lies. */
+  #syncedSegment: number;
+  #syncedOffset: number;
   #refusal: string | undefined;
 
   #isPlanned = false;
@@ -141,6 +153,8 @@ export class Journal {
     this.#segment = segment;
     this.#written = position;
     this.#synced = position;
+    this.#syncedSegment = segment.header.number;
+    this.#syncedOffset = segment.bytes;
     this.#closing = Promise.resolve(segment.header.number);
     void this.#refill();
   }
@@ -168,6 +182,11 @@ export class Journal {
   /** Everything up to this position is on the disk, whatever the mode. */
   get synced(): number {
     return this.#synced;
+  }
+
+  /** Where `synced` lies: behind the last durable batch, or behind the header of a segment that has none. */
+  get syncedPlace(): SyncedPlace {
+    return { segment: this.#syncedSegment, offset: this.#syncedOffset, position: this.#synced };
   }
 
   /** Written and not known to be durable. */
@@ -216,6 +235,15 @@ export class Journal {
   /** Resolves once `safe >= position`. Never rejects: after a failure the program ends. */
   whenSafe(position: number): Promise<void> {
     return this.#queue.whenSafe(position);
+  }
+
+  /** Resolves when what is written now is synced, whatever the mode, or after a failure: `synced` tells. */
+  sync(): Promise<void> {
+    this.#syncAsked ??= Promise.withResolvers();
+    const { promise } = this.#syncAsked;
+    if (this.#isDead) this.#answerSyncAsked();
+    this.#plan();
+    return promise;
   }
 
   /**
@@ -364,6 +392,7 @@ export class Journal {
     const asked = this.#syncAsked;
     const position = this.#written;
     const bytes = this.#unsyncedBytes;
+    const offset = this.#segment.bytes;
     this.#syncAsked = undefined;
     this.#isSyncing = true;
     this.#syncStartMs = clock.monotonicMs();
@@ -374,17 +403,19 @@ export class Journal {
       return;
     }
     this.#isSyncing = false;
-    this.#syncedTo(position, bytes);
+    this.#syncedTo({ position, bytes, offset });
     this.onSynced(clock.monotonicMs() - this.#syncStartMs);
     asked?.resolve();
     // Not at once: requests that arrive in the rest of this turn belong into the next batch.
     this.#plan();
   }
 
-  #syncedTo(position: number, bytes: number): void {
+  #syncedTo({ position, bytes, offset }: { position: number; bytes: number; offset: number }): void {
     this.#synced = position;
     this.#unsyncedBytes -= bytes;
     this.#counts.syncs += 1;
+    this.#syncedOffset = offset;
+    this.#options.onSyncedPlace?.(this.syncedPlace);
     if (this.#isAlways) this.#queue.becomeSafe(position);
   }
 
@@ -394,18 +425,11 @@ export class Journal {
     const isNew = this.#segment.bytes === FILE_HEADER_BYTES && this.#queue.isEmpty;
     if (!isNew && !this.#isClosing && !this.#isDead) {
       // Most of the segment is synced while writes go on, so that they wait for little when it ends.
-      await this.#askSync();
+      await this.sync();
       if (!this.#isDead) await this.#enqueueRotation(this.#options.random.below(2 ** 32));
     }
     this.#closingCount -= 1;
     return this.segmentNumber;
-  }
-
-  /** Resolves when what is written now is synced. */
-  #askSync(): Promise<void> {
-    this.#syncAsked ??= Promise.withResolvers();
-    this.#plan();
-    return this.#syncAsked.promise;
   }
 
   #enqueueRotation(salt: number | undefined): Promise<void> {
@@ -426,7 +450,7 @@ export class Journal {
     const position = this.#written;
     if (position > this.#synced) {
       await segment.sync();
-      this.#syncedTo(position, this.#unsyncedBytes);
+      this.#syncedTo({ position, bytes: this.#unsyncedBytes, offset: segment.bytes });
     }
     if (!this.#isEnded && segment.bytes > FILE_HEADER_BYTES) {
       this.#isEnded = await this.#untilSpace(() => segment.end(position));
@@ -450,12 +474,17 @@ export class Journal {
     const { disk, onClosed } = this.#options;
     const old = this.#segment;
     const isBegun = await this.#untilSpace(async () => {
-      this.#segment = await SegmentWriter.create(disk, this.#options, header);
+      const begun = await SegmentWriter.create(disk, this.#options, header);
+      // At once, so that whoever counts segments sees the one that was closed or the one that is open.
+      this.#segment = begun;
+      onClosed?.({ number: old.header.number, bytes: old.bytes });
     });
     if (!isBegun) return false;
     this.#isEnded = false;
+    this.#syncedSegment = header.number;
+    this.#syncedOffset = this.#segment.bytes;
+    this.#options.onSyncedPlace?.(this.syncedPlace);
     await old.close();
-    onClosed?.({ number: old.header.number, bytes: old.bytes });
     return true;
   }
 

@@ -47,7 +47,9 @@ export interface RecoveryOptions {
   apply(frame: Buffer, place: FramePlace | undefined): void;
   /** Bytes read so far, of all bytes. */
   onProgress?(doneBytes: number, totalBytes: number): void;
-  /** Reads only segments with lower numbers, and demands that they are ended. */
+  /** If there, `recover` keeps covered segments: whoever gave it is asked about them when the past was applied. */
+  mayRemove?(segment: number): boolean;
+  /** Reads only segments with lower numbers, and demands that they are ended. Looks at no covered one. */
   readonly endSegment?: number;
 }
 
@@ -62,7 +64,9 @@ export interface AreaRead {
   readonly position: number;
   /** The newest snapshot. */
   readonly snapshot: { readonly number: number; readonly bytes: number; readonly position: number } | undefined;
-  /** Segments that have their end mark, ascending. */
+  /** Segments in front of the snapshot that are still there, ascending, maybe with gaps. They are not read. */
+  readonly covered: readonly SegmentFound[];
+  /** Segments behind the snapshot that have their end mark, ascending. */
   readonly ended: readonly SegmentFound[];
   /** The last segment, if it has no end mark. */
   readonly open: OpenSegment | undefined;
@@ -72,7 +76,7 @@ export interface AreaRead {
   readonly unbegun: string | undefined;
   /** From here on no mark says that the last segment is durable (4). */
   readonly unproven: { readonly file: string; readonly offset: number } | undefined;
-  /** Paths of files that nobody needs: covered by the snapshot, or never finished. */
+  /** Paths of files that nobody needs: snapshots before the newest one, and what was never finished. */
   readonly leftovers: readonly string[];
 }
 
@@ -100,6 +104,7 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
   const read: { -readonly [Field in keyof AreaRead]: AreaRead[Field] } = {
     position: 0,
     snapshot: undefined,
+    covered: await coveredOf(options, files.segments, firstNumber),
     ended: [],
     open: undefined,
     tail: undefined,
@@ -107,7 +112,6 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
     unproven: undefined,
     leftovers: [
       ...files.unfinished.map((name) => `${directory}/${name}`),
-      ...files.segments.filter((number) => number < firstNumber).map((number) => segmentPath(directory, number)),
       ...files.snapshots.slice(0, -1).map((number) => snapshotPath(directory, number)),
     ],
   };
@@ -135,7 +139,10 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
   return read;
 }
 
-/** Reads an area and leaves its files as a journal may continue them: cut, durable, without leftovers. */
+/**
+ * Reads an area and leaves its files as a journal may continue them: cut, durable, without leftovers. Covered segments
+ * are removed too, unless there is a `mayRemove`.
+ */
 export async function recover(options: RecoveryOptions): Promise<AreaRead> {
   const { disk, directory } = options;
   const read = await readArea(options);
@@ -150,7 +157,23 @@ export async function recover(options: RecoveryOptions): Promise<AreaRead> {
   if (read.unbegun !== undefined) await disk.unlink(read.unbegun);
   await disk.syncDirectory(directory); // keeps (5)
   for (const path of read.leftovers) await disk.unlink(path);
-  return read;
+  if (options.mayRemove !== undefined) return read;
+  for (const { number } of read.covered) await disk.unlink(segmentPath(directory, number));
+  return { ...read, covered: [] };
+}
+
+/** Sizes are not asked for where the files belong to another process, which may remove them meanwhile. */
+async function coveredOf(
+  { disk, directory, endSegment }: RecoveryOptions,
+  segments: readonly number[],
+  firstNumber: number,
+): Promise<readonly SegmentFound[]> {
+  const covered: SegmentFound[] = [];
+  if (endSegment !== undefined) return covered;
+  for (const number of segments) {
+    if (number < firstNumber) covered.push({ number, bytes: await sizesOf(disk, [segmentPath(directory, number)]) });
+  }
+  return covered;
 }
 
 interface SegmentRead {

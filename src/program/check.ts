@@ -75,7 +75,7 @@ async function checkAreas(directory: string, { print, problems, attempt }: AreaC
   }
 }
 
-function describe({ area, frames, position, segments, snapshot, tail }: AreaReport): string {
+function describe({ area, covered, frames, position, segments, snapshot, tail }: AreaReport): string {
   const bytes = segments.reduce((sum, segment) => sum + segment.bytes, snapshot?.bytes ?? 0);
   const parts = [
     `${frames} frames in ${bytes} bytes to replay`,
@@ -83,6 +83,10 @@ function describe({ area, frames, position, segments, snapshot, tail }: AreaRepo
     `${segments.length} segments`,
     `position ${position}`,
   ];
+  if (covered.length > 0) {
+    const coveredBytes = covered.reduce((sum, segment) => sum + segment.bytes, 0);
+    parts.push(`${covered.length} older segments of ${coveredBytes} bytes that are not replayed`);
+  }
   if (tail !== undefined) {
     parts.push(`a crash left ${tail.bytes} bytes behind the last whole frame, which the next start cuts off`);
   }
