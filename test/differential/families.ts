@@ -9,7 +9,7 @@ import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { listFamily } from "./families/list.ts";
 import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
-import { sortFamily } from "./families/sort.ts";
+import { numericSortFamily, sortFamily } from "./families/sort.ts";
 import { sortedSetFamily, sortedSetLexFamily } from "./families/sorted-set.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
@@ -25,6 +25,7 @@ export const families: readonly Family[] = [
   geoFamily,
   genericFamily,
   sortFamily,
+  numericSortFamily,
   dumpFamily,
   hyperLogLogFamily,
   serverFamily,

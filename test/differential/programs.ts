@@ -18,6 +18,8 @@ export interface Family {
   readonly extensions?: readonly ((draw: Draw) => Bytes[])[];
   /** Commands that must stay as they are drawn: with a word too few, chance would decide what they leave behind. */
   readonly undamaged?: ReadonlySet<string>;
+  /** True where what comes between the commands of other families would decide how Redis answers. */
+  readonly isAlone?: boolean;
   /** How replies are compared, by the command's name in capitals, where it is not byte by byte. */
   readonly comparisons?: ReadonlyMap<string, Comparison>;
 }
@@ -69,7 +71,8 @@ export function drawProgram(family: Family, options: DrawOptions & { seed: numbe
     const step: Command[] = [];
     const length = isTransactional ? 1 + draw.below(TRANSACTION_COMMANDS_MAX) : 1;
     while (step.length < length) {
-      const words = draw.pick(draw.oneIn(SURROUNDING_ONE_IN) ? surroundings : own)(draw);
+      const isOwn = family.isAlone === true || !draw.oneIn(SURROUNDING_ONE_IN);
+      const words = draw.pick(isOwn ? own : surroundings)(draw);
       step.push(family.undamaged?.has(words[0] ?? "") === true ? words : draw.damage(words));
     }
     steps.push(step);

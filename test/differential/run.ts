@@ -139,9 +139,12 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
 /** 2026-01-01, when there is no server to ask. */
 const FIXED_NOW_MS = 1_767_225_600_000;
 
-/** Empties the server and answers its time in ms. */
+/**
+ * Empties the server and answers its time in ms. Reading a float resets `errno`, which SORT reads by mistake: what another
+ * program met would decide about this one.
+ */
 async function freshKeyspace(redis: RedisProcess): Promise<number> {
-  const [, time] = await redis.pipeline([["FLUSHALL"], ["TIME"]]);
+  const [, , time] = await redis.pipeline([["INCRBYFLOAT", "any", "1"], ["FLUSHALL"], ["TIME"]]);
   const [seconds, microseconds] = time !== undefined && isList(time) ? time : [];
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }

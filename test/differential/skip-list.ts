@@ -143,8 +143,8 @@ export const skipList: readonly Skipped[] = [
     reason: "Redis 7.0 negates it, which overflows, and answers more than COUNT; later versions refuse it",
   },
   {
-    what: "SORT by number into STORE; refusals of SORT for a number that Redis could read; the order of equal texts of BY",
+    what: "refusals of SORT for a number that Redis could read; the order of equal texts of BY",
     reason:
-      "Redis 7.0 does not reset errno before it reads a number, and its order of ties is up to the C library; tables beside the command",
+      "Redis 7.0 does not reset errno before it reads a number, so one that is out of range spoils others, and its order of ties is up to the C library; tables beside the command",
   },
 ];

@@ -90,7 +90,8 @@ export const sortFamily: Family = {
     (draw) => ["SORT", draw.key(), ...options(draw)],
     (draw) => ["SORT_RO", draw.key(), ...options(draw)],
     (draw) => ["SORT_RO", draw.key(), ...options(draw), ...draw.options([() => ["STORE", draw.key()]], 1)],
-    // Not by number nor by a pattern: what Redis refuses by its `errno`, and ties, would leave another state.
+    // Not by number nor by a pattern: what Redis refuses by its `errno`, and ties, would leave another state. The family
+    // below has numbers.
     (draw) => [
       "SORT",
       draw.key(),
@@ -105,4 +106,49 @@ export const sortFamily: Family = {
     ["SORT", asSorted],
     ["SORT_RO", asSorted],
   ]),
+};
+
+/** Numbers that a double holds, in every spelling, and what is no number: nothing that is out of range for Redis. */
+const IN_RANGE: readonly Bytes[] = [
+  ...[...NUMBERS, "inf", "-0", "1e308", "-1e308", "0.1", ".5", "5.", "1e-7", "2147483648", "1.5", "1.50"],
+  ...["9223372036854775807", "-9223372036854775808", "a", "", " 1", "1 ", "nan", "1\x00", "1e", "0x"],
+];
+
+function elementInRange(draw: Draw): Bytes {
+  return draw.oneIn(80) ? draw.pick(IN_RANGE) : draw.pick(NUMBERS);
+}
+
+/** No ALPHA: among equal texts of BY the order is the C library's. Among equal numbers it is that of the elements. */
+function numericOptions(draw: Draw): Bytes[] {
+  return draw.options(
+    [
+      () => ["DESC"],
+      () => ["LIMIT", draw.count(), draw.count()],
+      () => ["LIMIT", `${draw.below(4)}`, `${draw.below(6)}`],
+      () => ["BY", draw.pick(["w_*", "w_*", "h_*->f", "h_*->g", "#", "nosort", "w_*_*"])],
+      () => ["GET", pattern(draw)],
+      () => ["GET", "#"],
+    ],
+    4,
+  );
+}
+
+/** Alone, since a number that is out of range makes Redis refuse others as well; what it then does not store would differ. */
+export const numericSortFamily: Family = {
+  name: "sort by number into store",
+  isAlone: true,
+  commands: [
+    (draw) => ["RPUSH", draw.key(), ...draw.list(8, () => elementInRange(draw))],
+    (draw) => ["RPUSH", draw.key(), ...draw.list(8, () => elementInRange(draw))],
+    (draw) => ["SADD", draw.key(), ...draw.list(8, () => elementInRange(draw))],
+    (draw) => ["ZADD", draw.key(), ...draw.list(8, () => [draw.pick(["1", "2", "3"]), elementInRange(draw)]).flat()],
+    (draw) => ["SET", `w_${elementInRange(draw)}`, elementInRange(draw)],
+    (draw) => ["HSET", `h_${elementInRange(draw)}`, "f", elementInRange(draw), "g", `${draw.below(3)}`],
+    (draw) => ["DEL", ...draw.keys()],
+    (draw) => ["RENAME", draw.key(), draw.key()],
+    ...Array.from({ length: 4 }, () => (draw: Draw) => [
+      ...["SORT", draw.key(), ...numericOptions(draw), "STORE", draw.key()],
+    ]),
+    (draw) => ["LRANGE", draw.key(), "0", "-1"],
+  ],
 };
