@@ -27,8 +27,8 @@ export interface ItemSink {
   frame(payload: Buffer, offset: number): void;
   /** One whole mark, with all items in front of it already told. `stop` ends the reading in front of it. */
   mark(mark: Mark, at: { offset: number; position: number }): "go on" | "stop";
-  /** Told after each part of the file, in bytes. */
-  progress?(bytes: number): void;
+  /** Told after each part of the file, in bytes. What it returns is awaited. */
+  progress?(bytes: number): unknown;
 }
 
 export interface ItemsRead {
@@ -74,7 +74,8 @@ export async function readItems(
       window.take(needed);
       needed = 4;
     }
-    sink.progress?.(window.offset);
+    const paused = sink.progress?.(window.offset);
+    if (paused !== undefined) await paused;
     if (window.offset === source.size) return { offset: window.offset, position, end: "end of file" };
     // A bad length must not make us ask for memory: what is longer than the rest of the file is not whole.
     if (window.offset + needed > source.size || !(await window.fill(needed))) {
