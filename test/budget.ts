@@ -19,7 +19,7 @@ export interface Budget {
 }
 
 export const budgets: readonly Budget[] = [
-  { suite: "differential", unit: "commands for each family", testMs: 3_000, proofCount: 200_000 },
+  { suite: "differential", unit: "commands for each family", testMs: 3_000, proofCount: 1_000_000 },
   { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
   { suite: "kill-rounds", unit: "kill -9 rounds of the real program", testMs: 15_000, proofCount: 100 },
 ];

@@ -1,30 +1,18 @@
 /**
- * Our answers beside those of a real redis-server 7.0.15: random programs for
- * each family, and programs written by hand. Without redis-server on the PATH
- * the comparisons are skipped; that journal and snapshots rebuild the state of
- * random programs is proved in any case.
- *
- * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 node --test test/differential/differential.test.ts
- * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
+ * Programs written by hand, beside a real redis-server 7.0.15, and whether
+ * every command is compared with it somewhere. Random programs of the families
+ * are in two files of their own, so that they run side by side.
  */
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { commands } from "../../src/store/commands.ts";
-import { allowanceOf } from "../budget.ts";
 import { splitLine } from "../store-harness.ts";
 import { families } from "./families.ts";
 import { namesOf } from "./programs.ts";
 import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
-import { type Coverage, runFamily, runSteps } from "./run.ts";
+import { runSteps } from "./run.ts";
 import { scripts } from "./scripts.ts";
 import { skipList } from "./skip-list.ts";
-
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
-const wanted = process.env["LARDER_DIFFERENTIAL_COMMANDS"];
-const limit = wanted === undefined ? allowanceOf("differential") : { count: Number(wanted) };
-/** Journal and snapshots of the same programs are proved beside the comparison too, so a few more are enough. */
-const JOURNAL_COMMANDS = 10_000;
 
 const comparisons = new Map(families.flatMap((family) => [...(family.comparisons ?? [])]));
 
@@ -39,14 +27,6 @@ suite("beside redis-server", { skip: redisMissing }, () => {
     await redis?.stop();
   });
 
-  for (const family of families) {
-    test(`${family.name}: random programs are answered as Redis answers them`, async (context) => {
-      assert.ok(redis !== undefined);
-      const coverage = await runFamily({ family, seed, limit, redis });
-      context.diagnostic(summary(family.name, coverage));
-    });
-  }
-
   for (const script of scripts) {
     test(`script: ${script.name}`, async () => {
       assert.ok(redis !== undefined);
@@ -56,13 +36,6 @@ suite("beside redis-server", { skip: redisMissing }, () => {
     });
   }
 });
-
-for (const family of families) {
-  test(`${family.name}: journal and snapshot rebuild what random programs leave`, async (context) => {
-    const coverage = await runFamily({ family, seed, limit: { count: JOURNAL_COMMANDS } });
-    context.diagnostic(summary(family.name, coverage));
-  });
-}
 
 test("every command is drawn by its family or on the skip list", () => {
   const listed = new Set(skipList.map(({ what }) => what));
@@ -75,8 +48,3 @@ test("every command is drawn by its family or on the skip list", () => {
     [],
   );
 });
-
-function summary(name: string, { commandCount, programCount, pairs, neverWell }: Coverage): string {
-  const only = neverWell.size === 0 ? "" : `; answered by errors alone: ${[...neverWell].join(" ")}`;
-  return `${name}: SEED=${seed}: ${commandCount} commands in ${programCount} programs, ${pairs.size} pairs of command and kind of reply${only}`;
-}

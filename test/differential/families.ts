@@ -14,19 +14,20 @@ import { sortedSetFamily, sortedSetLexFamily } from "./families/sorted-set.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
 
-export const families: readonly Family[] = [
-  stringFamily,
+/** Two lists of about the same weight. */
+export const byteStringFamilies: readonly Family[] = [stringFamily, bitmapFamily, hyperLogLogFamily, dumpFamily];
+
+export const collectionFamilies: readonly Family[] = [
   hashFamily,
   listFamily,
   setFamily,
-  bitmapFamily,
   sortedSetFamily,
   sortedSetLexFamily,
   geoFamily,
   genericFamily,
   sortFamily,
   numericSortFamily,
-  dumpFamily,
-  hyperLogLogFamily,
   serverFamily,
 ];
+
+export const families: readonly Family[] = [...byteStringFamilies, ...collectionFamilies];

@@ -238,7 +238,7 @@ async function describe(
     `${family.name}: SEED=${failed.program.seed}: ${failure.text}`,
     "after",
     ...lines.flat().map((line) => `  ${line}`),
-    `Again: LARDER_DIFFERENTIAL_SEED=${failed.program.seed} node --test test/differential/differential.test.ts`,
+    `Again: LARDER_DIFFERENTIAL_SEED=${failed.program.seed} node --test "test/differential/*.test.ts"`,
   ].join("\n");
 }
 

@@ -1,0 +1,56 @@
+/**
+ * Random programs of some families beside a real redis-server 7.0.15. Without
+ * redis-server on the PATH the comparisons are skipped; that journal and
+ * snapshots rebuild the state of random programs is proved in any case.
+ *
+ * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 node --test "test/differential/*.test.ts"
+ * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
+ */
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+import { systemRandom } from "../../src/kernel/random.ts";
+import { allowanceOf } from "../budget.ts";
+import type { Family } from "./programs.ts";
+import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
+import { type Coverage, runFamily } from "./run.ts";
+
+const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const wanted = process.env["LARDER_DIFFERENTIAL_COMMANDS"];
+const limit = wanted === undefined ? allowanceOf("differential") : { count: Number(wanted) };
+/** Journal and snapshots of the same programs are proved beside the comparison too, so a few more are enough. */
+const JOURNAL_COMMANDS = 10_000;
+
+/** Two tests for each family. */
+export function testFamilies(families: readonly Family[]): void {
+  suite("beside redis-server", { skip: redisMissing }, () => {
+    let redis: RedisProcess | undefined;
+
+    before(async () => {
+      redis = await startRedis();
+    });
+
+    after(async () => {
+      await redis?.stop();
+    });
+
+    for (const family of families) {
+      test(`${family.name}: random programs are answered as Redis answers them`, async (context) => {
+        assert.ok(redis !== undefined);
+        const coverage = await runFamily({ family, seed, limit, redis });
+        context.diagnostic(summary(family.name, coverage));
+      });
+    }
+  });
+
+  for (const family of families) {
+    test(`${family.name}: journal and snapshot rebuild what random programs leave`, async (context) => {
+      const coverage = await runFamily({ family, seed, limit: { count: JOURNAL_COMMANDS } });
+      context.diagnostic(summary(family.name, coverage));
+    });
+  }
+}
+
+function summary(name: string, { commandCount, programCount, pairs, neverWell }: Coverage): string {
+  const only = neverWell.size === 0 ? "" : `; answered by errors alone: ${[...neverWell].join(" ")}`;
+  return `${name}: SEED=${seed}: ${commandCount} commands in ${programCount} programs, ${pairs.size} pairs of command and kind of reply${only}`;
+}
