@@ -67,8 +67,8 @@ export class ListValue {
   readonly typeName = "list";
   #root: Node = new ListBlock([]);
   readonly #open: ListBlock[] = [];
-  readonly #first: Edge = { block: undefined, count: 0, contentBytes: 0 };
-  readonly #last: Edge = { block: undefined, count: 0, contentBytes: 0 };
+  /** Absent until there are branches: most lists are short. */
+  #edges: { readonly first: Edge; readonly last: Edge } | undefined;
   #work = 0;
 
   /** A list of these elements, which it keeps. */
@@ -79,7 +79,8 @@ export class ListValue {
   }
 
   get length(): number {
-    return this.#root.count + this.#first.count + this.#last.count;
+    const edges = this.#edges;
+    return edges === undefined ? this.#root.count : this.#root.count + edges.first.count + edges.last.count;
   }
 
   /** Nodes visited, and elements moved between the forms of a block, so far. Only ever grows; complexity tests read it. */
@@ -90,64 +91,70 @@ export class ListValue {
   /** About how much memory the list takes. */
   get memoryBytes(): number {
     const count = this.length;
-    const contentBytes = this.#root.contentBytes + this.#first.contentBytes + this.#last.contentBytes;
+    const edges = this.#edges;
+    const grownBytes = edges === undefined ? 0 : edges.first.contentBytes + edges.last.contentBytes;
+    const contentBytes = this.#root.contentBytes + grownBytes;
     if (this.#root instanceof ListBlock) return LIST_BYTES + contentBytes + count * OPEN_ELEMENT_BYTES;
     const openCount = Math.min(count, OPEN_BLOCKS_MAX * BLOCK_ELEMENTS_MAX);
     return LIST_BYTES + contentBytes + count * PACKED_ELEMENT_BYTES + openCount * OPEN_ELEMENT_BYTES;
   }
 
   pushFirst(element: Bytes): void {
-    const { block } = this.#first;
-    if (block === undefined || block.count === BLOCK_ELEMENTS_MAX || !block.isOpen) {
+    const edge = this.#edges?.first;
+    const block = edge?.block;
+    if (edge === undefined || block === undefined || block.count === BLOCK_ELEMENTS_MAX || !block.isOpen) {
       this.#settleEdges();
       this.#insert(0, element);
-      this.#findEdges(this.#first);
+      this.#findEdge("first");
       return;
     }
     block.insert(0, element);
-    grow(this.#first, 1, element.length); // keeps (4)
+    grow(edge, 1, element.length); // keeps (4)
     this.#work += 1;
   }
 
   pushLast(element: Bytes): void {
-    const { block } = this.#last;
-    if (block === undefined || block.count === BLOCK_ELEMENTS_MAX || !block.isOpen) {
+    const edge = this.#edges?.last;
+    const block = edge?.block;
+    if (edge === undefined || block === undefined || block.count === BLOCK_ELEMENTS_MAX || !block.isOpen) {
       this.#settleEdges();
       this.#insert(this.#root.count, element);
-      this.#findEdges(this.#last);
+      this.#findEdge("last");
       return;
     }
     block.insert(block.count, element);
-    grow(this.#last, 1, element.length); // keeps (4)
+    grow(edge, 1, element.length); // keeps (4)
     this.#work += 1;
   }
 
   /** The list must not be empty. */
   popFirst(): Bytes {
-    const { block } = this.#first;
-    if (block === undefined || block.count === 1 || !block.isOpen) {
+    const edge = this.#edges?.first;
+    const block = edge?.block;
+    if (edge === undefined || block === undefined || block.count === 1 || !block.isOpen) {
       this.#settleEdges();
       const element = this.#take(0);
-      this.#findEdges(this.#first);
+      this.#findEdge("first");
       return element;
     }
     const element = block.take(0);
-    grow(this.#first, -1, -element.length); // keeps (4)
+    grow(edge, -1, -element.length); // keeps (4)
     this.#work += 1;
     return element;
   }
 
   /** The list must not be empty. */
   popLast(): Bytes {
-    const { block } = this.#last;
-    if (block === undefined || block.count === 1 || !block.isOpen) {
+    const edge = this.#edges?.last;
+    const block = edge?.block;
+    if (edge === undefined || block === undefined || block.count === 1 || !block.isOpen) {
       this.#settleEdges();
       const element = this.#take(this.#root.count - 1);
-      this.#findEdges(this.#last);
+      this.#findEdge("last");
       return element;
     }
     const element = block.take(block.count - 1);
-    grow(this.#last, -1, -element.length); // keeps (4)
+    grow(edge, -1, -element.length); // keeps (4)
     this.#work += 1;
     return element;
   }
@@ -450,33 +457,38 @@ export class ListValue {
 
   /** Tells the branches what the edges have kept from them: the end of (4). */
   #settleEdges(): void {
-    for (const edge of [this.#first, this.#last]) {
-      if (edge.count === 0 && edge.contentBytes === 0) continue;
-      for (let node = this.#root; !(node instanceof ListBlock); node = childAt(node, edge === this.#first)) {
-        node.count += edge.count;
-        node.contentBytes += edge.contentBytes;
-      }
-      edge.count = 0;
-      edge.contentBytes = 0;
+    const edges = this.#edges;
+    if (edges === undefined) return;
+    this.#settleEdge(edges.first, "first");
+    this.#settleEdge(edges.last, "last");
+  }
+
+  #settleEdge(edge: Edge, end: "first" | "last"): void {
+    if (edge.count === 0 && edge.contentBytes === 0) return;
+    for (let node = this.#root; !(node instanceof ListBlock); node = childAt(node, end)) {
+      node.count += edge.count;
+      node.contentBytes += edge.contentBytes;
     }
+    edge.count = 0;
+    edge.contentBytes = 0;
   }
 
   /** Lets go of the edges before something that may change which blocks they are: keeps (5). */
   #releaseEdges(): void {
     this.#settleEdges();
-    this.#first.block = undefined;
-    this.#last.block = undefined;
+    this.#edges = undefined;
   }
 
   /** Looks up the block of an edge at which something came or went; the other edge stays unless the branches went. */
-  #findEdges(edge: Edge): void {
+  #findEdge(end: "first" | "last"): void {
     let node = this.#root;
     if (node instanceof ListBlock) {
-      this.#releaseEdges();
+      this.#edges = undefined;
       return;
     }
-    while (!(node instanceof ListBlock)) node = childAt(node, edge === this.#first);
-    edge.block = node;
+    while (!(node instanceof ListBlock)) node = childAt(node, end);
+    this.#edges ??= { first: newEdge(), last: newEdge() };
+    this.#edges[end].block = node;
   }
 
   /** Opens a block that is about to change: keeps (3). */
@@ -497,13 +509,17 @@ export class ListValue {
   }
 }
 
+function newEdge(): Edge {
+  return { block: undefined, count: 0, contentBytes: 0 };
+}
+
 function grow(edge: Edge, count: number, contentBytes: number): void {
   edge.count += count;
   edge.contentBytes += contentBytes;
 }
 
-function childAt({ children }: Branch, isFirst: boolean): Node {
-  return children[isFirst ? 0 : children.length - 1] as Node;
+function childAt({ children }: Branch, end: "first" | "last"): Node {
+  return children[end === "first" ? 0 : children.length - 1] as Node;
 }
 
 function branchOf(children: Node[]): Branch {
