@@ -11,7 +11,8 @@
  * redis-server with an append-only file that is synced once a second, alone
  * (redis-benchmark over TCP), behind webdis, and behind a plain Node gateway
  * with ioredis. Keys are 10,000 in turn; resident keyspaces are measured in a
- * process of their own.
+ * process of their own. The data types are measured as in
+ * `data-types.bench.ts`.
  *
  * Read: `core 0` is the share of the core that the server's processes had; far
  * below 100 % the load generator or somebody else on the machine was the limit.
@@ -28,18 +29,26 @@ import { parseArgs } from "node:util";
 import { generator } from "./harness/http-load.ts";
 import { machineFacts } from "./harness/machine.ts";
 import { isPinning } from "./harness/pinned-process.ts";
+import { measureDataTypes } from "./store/data-types.ts";
 import { measureKeyspace } from "./store/keyspace.ts";
 import type { KeyspaceResult } from "./store/keyspace-process.ts";
 import { measureEmptyStarts, measureRecovery } from "./store/recovery.ts";
-import { report } from "./store/report.ts";
+import { report, withDataTypes } from "./store/report.ts";
 import { type Place, publishedProgram } from "./store/subjects.ts";
 import { measureThroughput } from "./store/throughput.ts";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const TMPFS = 0x0102_1994;
 
-const full = { rounds: 3, seconds: 3, starts: 10, keyspaces: [1_000_000, 5_000_000], recovered: 1_000_000 };
-const quick = { rounds: 1, seconds: 1, starts: 3, keyspaces: [200_000], recovered: 200_000 };
+const full = {
+  rounds: 3,
+  seconds: 3,
+  starts: 10,
+  keyspaces: [1_000_000, 5_000_000],
+  recovered: 1_000_000,
+  elements: 1_000_000,
+};
+const quick = { rounds: 1, seconds: 1, starts: 3, keyspaces: [200_000], recovered: 200_000, elements: 20_000 };
 
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", default: "" } } });
 const size = values.quick === true ? quick : full;
@@ -68,12 +77,15 @@ for (const count of size.keyspaces) {
 const starts = isWanted("empty start") ? await measureEmptyStarts(place, size.starts) : undefined;
 const recovery = isWanted("recovery") ? await measureRecovery(place, size.recovered) : undefined;
 
+const dataTypes = isWanted("data types") ? await measureDataTypes({ elementCount: size.elements, only: "", log }) : [];
+
 const facts = [
   ...machineFacts(new Date()),
   `load generator: ${generator}, ${isPinning ? "servers on core 0, load on core 1" : "nothing is pinned to a core"}`,
   `runs of ${size.seconds} s, ${size.rounds} rounds`,
 ];
-const page = report({ facts, throughput, starts, keyspaces, recovery });
+const rest = report({ facts, throughput, starts, keyspaces, recovery });
+const page = dataTypes.length > 0 ? withDataTypes(rest, { facts, results: dataTypes }) : rest;
 console.log(page);
 // Part of a run, or a short one, is not a result.
 if (values.quick !== true && only === "") writeFileSync(RESULTS, page);

@@ -3,6 +3,7 @@
  * goals with what was reached.
  */
 import { figure, percentText, spreadText, table } from "../harness/table.ts";
+import { type DataTypeResult, dataTypeTable, RATE_MIN, rateOf, WEIGHT_MAX, weightOf } from "./data-types.ts";
 import type { KeyspaceResult } from "./keyspace-process.ts";
 import type { RecoveryResult, StartResult } from "./recovery.ts";
 import type { ThroughputRow } from "./throughput.ts";
@@ -90,6 +91,56 @@ export function report(results: Results): string {
   if (keyspaces.length > 0) parts.push("## Resident keys", keyspaceTable(keyspaces));
   if (starts !== undefined || recovery !== undefined) parts.push("## Starts", startTable(starts, recovery));
   return `${parts.join("\n\n")}\n`;
+}
+
+const DATA_TYPES_HEADING = "## Data types";
+
+/**
+ * The page with these results of the data types in place of what it says of them. They are its last part and say when
+ * they were measured, since that may be at another time than the rest.
+ */
+export function withDataTypes(
+  page: string,
+  { facts, results }: { facts: readonly string[]; results: readonly DataTypeResult[] },
+): string {
+  const rates = results.map((result) => {
+    const value = rateOf(result);
+    return { name: result.name, value, isReached: value !== undefined && value >= RATE_MIN };
+  });
+  const weights = results.map((result) => {
+    const value = weightOf(result);
+    return { name: result.name, value, isReached: value !== undefined && value <= WEIGHT_MAX };
+  });
+  const [before = ""] = page.split(`${DATA_TYPES_HEADING}\n`);
+  const parts = [
+    before.trimEnd(),
+    DATA_TYPES_HEADING,
+    "How it was measured stands at the top of `bench/data-types.bench.ts`. This part is measured by itself:",
+    facts
+      .filter((fact) => /^(?:date|commit|node|redis-server):/.test(fact))
+      .map((fact) => `- ${fact}`)
+      .join("\n"),
+    table(
+      ["goal", "wanted", "measured", "reached"],
+      [
+        goalOfRows("rate beside redis-server", `at least ${RATE_MIN}`, rates),
+        goalOfRows("weight beside redis-server", `at most ${WEIGHT_MAX}`, weights),
+      ],
+    ),
+    dataTypeTable(results),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** Which rows reach a goal: all, or all but those that are named. */
+function goalOfRows(
+  what: string,
+  wanted: string,
+  figures: readonly { name: string; value: number | undefined; isReached: boolean }[],
+): readonly string[] {
+  const missed = figures.filter(({ value, isReached }) => value !== undefined && !isReached);
+  const names = missed.map(({ name, value }) => `${name} ${value?.toFixed(2)}`).join(", ");
+  return [what, wanted, names === "" ? "all rows" : `all but ${names}`, names === "" ? "yes" : "NO"];
 }
 
 function goalTable(results: Results): string {

@@ -1,0 +1,109 @@
+/**
+ * What is measured of the data types: for each row how a value is filled, and
+ * the command that is timed. Redis gets the same words, so chance is seeded.
+ */
+import { seededRandom } from "../../src/kernel/random.ts";
+
+export type Words = readonly string[];
+
+export interface DataTypeRow {
+  readonly name: string;
+  /** Commands that fill the value, as a share of N. */
+  readonly share?: number;
+  /** The `i`th of `count` commands that fill the value. */
+  readonly fill: (i: number, count: number) => Words;
+  /** True where each of these adds one element, whose weight is told. */
+  readonly weighs?: boolean;
+  /** The command that is timed, and how often; absent: filling is. */
+  readonly command?: (i: number, count: number) => Words;
+  readonly times?: number;
+}
+
+const random = seededRandom(1);
+const any = (count: number): number => random.below(count);
+const pad = (i: number): string => String(i).padStart(9, "0");
+const score = (i: number): string => String((i * 2_654_435_761) % 4_294_967_296);
+const longitude = (i: number): string => (((i * 7_919) % 360_000) / 1_000 - 180).toFixed(4);
+const latitude = (i: number): string => (((i * 104_729) % 170_000) / 1_000 - 85).toFixed(4);
+
+const zadd = (i: number): Words => ["ZADD", "zset", score(i), `member:${pad(i)}`];
+const rpush = (i: number): Words => ["RPUSH", "list", `element:${pad(i)}`];
+const sadd = (i: number): Words => ["SADD", "set", `member:${pad(i)}`];
+const hset = (i: number): Words => ["HSET", "hash", `field:${pad(i)}`, `value:${i % 1_000}`];
+const geoadd = (i: number): Words => ["GEOADD", "geo", longitude(i), latitude(i), `place:${pad(i)}`];
+/** Two bitmaps of ten bits for each command, every tenth of them set. */
+const setbit = (i: number, n: number): Words => ["SETBIT", i % 2 === 0 ? "bits" : "more", `${any(n * 10)}`, "1"];
+const few = (n: number): Words => ["SADD", "few", `member:${pad(any(n))}`];
+
+function range(name: string, key: string, start: number): Words {
+  return [name, key, `${start}`, `${start + 99}`];
+}
+
+export const dataTypeRows: readonly DataTypeRow[] = [
+  { name: "SET, new keys", fill: (i) => ["SET", `key:${pad(i)}`, `value:${i % 1_000}`], weighs: true },
+  {
+    name: "SCAN, COUNT 1000",
+    fill: (i) => ["SET", `key:${pad(i)}`, "value"],
+    command: (i) => ["SCAN", `${i * 4_096}`, "COUNT", "1000"],
+    times: 500,
+  },
+  { name: "HSET, new fields", fill: hset, weighs: true },
+  { name: "HGET", fill: hset, command: (_, n) => ["HGET", "hash", `field:${pad(any(n))}`], times: 200_000 },
+  { name: "RPUSH", fill: rpush, weighs: true },
+  { name: "LPUSH", fill: (i) => ["LPUSH", "list", `element:${pad(i)}`] },
+  { name: "LPOP", fill: rpush, command: () => ["LPOP", "list"], times: 200_000 },
+  { name: "LRANGE of 100, front", fill: rpush, command: () => range("LRANGE", "list", 0), times: 20_000 },
+  { name: "LRANGE of 100, middle", fill: rpush, command: (_, n) => range("LRANGE", "list", n >> 1), times: 5_000 },
+  { name: "LINDEX, anywhere", fill: rpush, command: (_, n) => ["LINDEX", "list", `${any(n)}`], times: 5_000 },
+  { name: "SADD, new members", fill: sadd, weighs: true },
+  { name: "SISMEMBER", fill: sadd, command: (_, n) => ["SISMEMBER", "set", `member:${pad(any(n))}`], times: 200_000 },
+  {
+    name: "SINTER, 1,000 with N",
+    fill: (i, n) => (i < n - 1_000 ? sadd(i) : few(n)),
+    command: () => ["SINTER", "few", "set"],
+    times: 1_000,
+  },
+  { name: "ZADD, new members", fill: zadd, weighs: true },
+  { name: "ZRANK", fill: zadd, command: (_, n) => ["ZRANK", "zset", `member:${pad(any(n))}`], times: 200_000 },
+  { name: "ZRANGE of 100", fill: zadd, command: (_, n) => range("ZRANGE", "zset", any(n - 100)), times: 20_000 },
+  {
+    name: "ZINCRBY",
+    fill: zadd,
+    command: (i, n) => ["ZINCRBY", "zset", score(i), `member:${pad(any(n))}`],
+    times: 200_000,
+  },
+  { name: "ZPOPMIN", fill: zadd, command: () => ["ZPOPMIN", "zset"], times: 200_000 },
+  { name: "GEOADD", share: 0.1, fill: geoadd, weighs: true },
+  {
+    name: "GEOSEARCH, 500 km",
+    share: 0.1,
+    fill: geoadd,
+    command: (i) => ["GEOSEARCH", "geo", "FROMLONLAT", longitude(i), latitude(i * 13), "BYRADIUS", "500", "km", "ASC"],
+    times: 1_000,
+  },
+  { name: "SETBIT", share: 0.1, fill: setbit },
+  { name: "GETBIT", share: 0.1, fill: setbit, command: (_, n) => ["GETBIT", "bits", `${any(n * 10)}`], times: 200_000 },
+  { name: "BITCOUNT, all", share: 0.1, fill: setbit, command: () => ["BITCOUNT", "bits"], times: 2_000 },
+  {
+    name: "BITPOS, to the end",
+    share: 0.1,
+    fill: (_, n) => ["SETBIT", "bits", `${n * 10 - 1}`, "1"],
+    command: () => ["BITPOS", "bits", "1"],
+    times: 2_000,
+  },
+  { name: "BITOP AND", share: 0.1, fill: setbit, command: () => ["BITOP", "AND", "to", "bits", "more"], times: 1_000 },
+  {
+    name: "BITFIELD, one read",
+    share: 0.1,
+    fill: setbit,
+    command: (_, n) => ["BITFIELD", "bits", "GET", "u16", `${any(n * 9)}`],
+    times: 200_000,
+  },
+  {
+    name: "BITFIELD, one sum",
+    share: 0.1,
+    fill: setbit,
+    command: (i, n) => ["BITFIELD", "bits", "INCRBY", "u8", `#${any(n)}`, `${i % 50}`],
+    times: 200_000,
+  },
+];

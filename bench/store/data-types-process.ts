@@ -1,0 +1,84 @@
+/**
+ * One row of `data-type-rows.ts` in a process of its own, so that neither the
+ * garbage nor the compiled code of another row is in it. Prints one line of
+ * JSON.
+ *
+ * node --expose-gc bench/store/data-types-process.ts <N> <name of the row>
+ */
+import { performance } from "node:perf_hooks";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { systemRandom } from "../../src/kernel/random.ts";
+import { NullJournal } from "../../src/store/journal.ts";
+import { type Caller, type Database, Store } from "../../src/store/mod.ts";
+import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
+
+export interface OwnResult {
+  /** From the door to the reply, per command. */
+  readonly microseconds: number;
+  readonly bytesPerElement: number | null;
+}
+
+/** Commands are made in groups before the clock starts, so that making them is not measured. */
+const GROUP = 1_000;
+/** So long both kinds of commands run first, on elements of their own: a server that has just started is not the question. */
+const WARM_UP_MS = 400;
+const WARM_UP_ELEMENTS = 50_000;
+
+const caller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+const [countText = "", name = ""] = process.argv.slice(2);
+const found = dataTypeRows.find((row) => row.name === name);
+if (found === undefined) throw new Error(`There is no row ${name}`);
+console.log(JSON.stringify(measure(found, Number(countText))));
+
+function measure(row: DataTypeRow, elementCount: number): OwnResult {
+  const count = Math.round(elementCount * (row.share ?? 1));
+  const { command, times = 0 } = row;
+  warmUp(row);
+
+  const database = openDatabase();
+  const beforeBytes = memory();
+  const fillMs = run(database, count, (i) => row.fill(i, count));
+  const bytesPerElement = row.weighs === true ? (memory() - beforeBytes) / count : null;
+  if (command === undefined) return { microseconds: (fillMs / count) * 1_000, bytesPerElement };
+  const tookMs = run(database, times, (i) => command(i, count));
+  return { microseconds: (tookMs / times) * 1_000, bytesPerElement };
+}
+
+function warmUp({ fill, command }: DataTypeRow): void {
+  const database = openDatabase();
+  for (const words of command === undefined ? [fill] : [fill, command]) {
+    const endMs = performance.now() + WARM_UP_MS;
+    for (let start = 0; performance.now() < endMs; start += GROUP)
+      run(database, GROUP, (i) => words((start + i) % WARM_UP_ELEMENTS, WARM_UP_ELEMENTS));
+  }
+  database.command(caller, ["FLUSHALL"]);
+}
+
+function openDatabase(): Database {
+  const hashSeed = Uint8Array.of(3, 1, 4, 1, 5, 9, 2, 6);
+  return new Store({ journal: new NullJournal(), clock: systemClock, random: systemRandom, hashSeed }).database("main");
+}
+
+function run(database: Database, times: number, command: (i: number) => Words): number {
+  let tookMs = 0;
+  for (let start = 0; start < times; start += GROUP) {
+    const group = Array.from({ length: Math.min(GROUP, times - start) }, (_, i) => fresh(command(start + i)));
+    const startMs = performance.now();
+    for (const words of group) database.command(caller, words);
+    tookMs += performance.now() - startMs;
+  }
+  return tookMs;
+}
+
+/** Words as the edge makes them: whole strings of their own. */
+function fresh(words: Words): Words {
+  return words.map((word) => Buffer.from(word, "latin1").latin1Slice());
+}
+
+function memory(): number {
+  // Buffers are given back by the second one.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
