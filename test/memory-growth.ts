@@ -33,57 +33,57 @@ const pad = (i: number): Bytes => String(i).padStart(8, "0");
 const text = (i: number): Bytes => `value:${pad(i)}${"x".repeat(6 + (i % 40))}`;
 
 const contents: readonly Content[] = [
-  { name: "small strings", count: 60_000, command: (i) => ["SET", `key:${pad(i)}`, text(i)] },
+  { name: "small strings", count: 30_000, command: (i) => ["SET", `key:${pad(i)}`, text(i)] },
   {
     name: "strings that expire",
-    count: 60_000,
+    count: 30_000,
     command: (i) => ["SET", `key:${pad(i)}`, text(i), "EX", `${1_000 + i}`],
   },
-  { name: "strings of 1 KB", count: 10_000, command: (i) => ["SET", `key:${pad(i)}`, pad(i).repeat(128)] },
-  { name: "strings of 8 KB", count: 3_000, command: (i) => ["SET", `key:${pad(i)}`, pad(i).repeat(1_024)] },
+  { name: "strings of 1 KB", count: 5_000, command: (i) => ["SET", `key:${pad(i)}`, pad(i).repeat(128)] },
+  { name: "strings of 8 KB", count: 1_500, command: (i) => ["SET", `key:${pad(i)}`, pad(i).repeat(1_024)] },
   {
     name: "strings that were appended to",
-    count: 40_000,
-    command: (i) => ["APPEND", `key:${pad(i % 20_000)}`, text(i)],
+    count: 20_000,
+    command: (i) => ["APPEND", `key:${pad(i % 10_000)}`, text(i)],
   },
   {
     name: "hashes of 5 fields",
-    count: 50_000,
-    command: (i) => ["HSET", `hash:${pad(i % 10_000)}`, `field:${i}`, text(i)],
+    count: 25_000,
+    command: (i) => ["HSET", `hash:${pad(i % 5_000)}`, `field:${i}`, text(i)],
   },
   {
     name: "hashes of 60 fields",
-    count: 60_000,
-    command: (i) => ["HSET", `hash:${pad(i % 1_000)}`, `field:${i}`, text(i)],
+    count: 30_000,
+    command: (i) => ["HSET", `hash:${pad(i % 500)}`, `field:${i}`, text(i)],
   },
-  { name: "a hash of 60,000 fields", count: 60_000, command: (i) => ["HSET", "hash", `field:${i}`, text(i)] },
+  { name: "a hash of 30,000 fields", count: 30_000, command: (i) => ["HSET", "hash", `field:${i}`, text(i)] },
   {
     name: "hashes with fields that expire",
-    count: 20_000,
-    command: (i) => ["HSETEX", `hash:${pad(i % 1_000)}`, "EX", `${1_000 + i}`, "FIELDS", "1", `field:${i}`, text(i)],
+    count: 10_000,
+    command: (i) => ["HSETEX", `hash:${pad(i % 500)}`, "EX", `${1_000 + i}`, "FIELDS", "1", `field:${i}`, text(i)],
   },
-  { name: "lists of 5 elements", count: 50_000, command: (i) => ["RPUSH", `list:${pad(i % 10_000)}`, text(i)] },
-  { name: "a list of 100,000 elements", count: 100_000, command: (i) => ["RPUSH", "list", text(i)] },
-  { name: "a list of 10,000 long elements", count: 10_000, command: (i) => ["RPUSH", "list", pad(i).repeat(64)] },
-  { name: "sets of 5 members", count: 50_000, command: (i) => ["SADD", `set:${pad(i % 10_000)}`, `member:${pad(i)}`] },
-  { name: "sets of 5 integers", count: 50_000, command: (i) => ["SADD", `set:${pad(i % 10_000)}`, `${i}`] },
-  { name: "a set of 60,000 members", count: 60_000, command: (i) => ["SADD", "set", `member:${pad(i)}`] },
+  { name: "lists of 5 elements", count: 25_000, command: (i) => ["RPUSH", `list:${pad(i % 5_000)}`, text(i)] },
+  { name: "a list of 50,000 elements", count: 50_000, command: (i) => ["RPUSH", "list", text(i)] },
+  { name: "a list of 5,000 long elements", count: 5_000, command: (i) => ["RPUSH", "list", pad(i).repeat(64)] },
+  { name: "sets of 5 members", count: 25_000, command: (i) => ["SADD", `set:${pad(i % 5_000)}`, `member:${pad(i)}`] },
+  { name: "sets of 5 integers", count: 25_000, command: (i) => ["SADD", `set:${pad(i % 5_000)}`, `${i}`] },
+  { name: "a set of 30,000 members", count: 30_000, command: (i) => ["SADD", "set", `member:${pad(i)}`] },
   {
     name: "sorted sets of 5",
-    count: 50_000,
-    command: (i) => ["ZADD", `zset:${pad(i % 10_000)}`, `${i * 1.5}`, pad(i)],
+    count: 25_000,
+    command: (i) => ["ZADD", `zset:${pad(i % 5_000)}`, `${i * 1.5}`, pad(i)],
   },
   {
     name: "sorted sets of 60",
-    count: 60_000,
-    command: (i) => ["ZADD", `zset:${pad(i % 1_000)}`, `${i * 1.5}`, pad(i)],
+    count: 30_000,
+    command: (i) => ["ZADD", `zset:${pad(i % 500)}`, `${i * 1.5}`, pad(i)],
   },
   {
-    name: "a sorted set of 60,000",
-    count: 60_000,
-    command: (i) => ["ZADD", "zset", `${(i * 7_919) % 60_000}.5`, `member:${pad(i)}`],
+    name: "a sorted set of 30,000",
+    count: 30_000,
+    command: (i) => ["ZADD", "zset", `${(i * 7_919) % 30_000}.5`, `member:${pad(i)}`],
   },
-  { name: "HyperLogLogs", count: 20_000, command: (i) => ["PFADD", `sketch:${pad(i % 1_000)}`, pad(i)] },
+  { name: "HyperLogLogs", count: 10_000, command: (i) => ["PFADD", `sketch:${pad(i % 500)}`, pad(i)] },
 ];
 
 for (const content of contents) await measure(content);
@@ -91,7 +91,7 @@ for (const content of contents) await measure(content);
 async function measure(content: Content): Promise<void> {
   const database = newDatabase();
   // What is compiled and cached on the way stays out of it.
-  for (let i = 0; i < 2_000; i += 1) run(database, content.command(i));
+  for (let i = 0; i < 1_000; i += 1) run(database, content.command(i));
   database.command(testCaller, ["FLUSHALL"]);
   const emptyBytes = database.keyspace.usedBytes;
   const before = await processBytes();
@@ -126,7 +126,7 @@ function run(database: Database, words: readonly Bytes[]): void {
 
 /** Buffers are given back some turns after the collection that found them. */
 async function processBytes(): Promise<number> {
-  for (let turn = 0; turn < 4; turn += 1) {
+  for (let turn = 0; turn < 3; turn += 1) {
     globalThis.gc?.();
     await nextTurn();
   }

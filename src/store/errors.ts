@@ -172,10 +172,9 @@ export function unknownParameter(name: string): CommandError {
   return new CommandError(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`);
 }
 
-export function immutableParameter(name: string): CommandError {
-  return new CommandError(
-    `ERR CONFIG SET failed (possibly related to argument '${name}') - can't set immutable config`,
-  );
+/** CONFIG SET changed nothing, for this reason. */
+export function parameterRefused(name: string, reason: string): CommandError {
+  return new CommandError(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`);
 }
 
 export function unsupportedOption(option: string): CommandError {

@@ -89,7 +89,7 @@ export class Keyspace {
     this.hashSeed = options.hashSeed;
     this.nowMs = options.startedAtMs;
     this.entries = new Dictionary(options.hashSeed, { stamps: true });
-    this.expiries = new Dictionary(options.hashSeed, { sharesKeys: true });
+    this.expiries = new Dictionary(options.hashSeed, { sharesKeys: true, largeNumbers: true });
     this.fieldExpiryKeys = new Dictionary(options.hashSeed, { sharesKeys: true });
   }
 

@@ -1,4 +1,4 @@
-/** CONFIG tells facts only, and sets nothing. */
+/** CONFIG tells facts, and sets how much memory a database may take. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
@@ -13,7 +13,8 @@ test("CONFIG GET answers what matches, under old names too", () => {
   startSession({ journal: new RecordingJournal() }).expect([
     ["CONFIG GET maxmemory", pairs(["maxmemory", "0"])],
     ["CONFIG GET MaxMemory", pairs(["MaxMemory", "0"])],
-    ["CONFIG GET MAXMEM*", pairs(["maxmemory", "0"], ["maxmemory-policy", "noeviction"])],
+    ["CONFIG GET MAXMEM*", pairs(["maxmemory", "0"], ["maxmemory-policy", "noeviction"], ["maxmemory-samples", "5"])],
+    ["CONFIG GET lfu*", pairs(["lfu-decay-time", "1"], ["lfu-log-factor", "10"])],
     ["CONFIG GET appendonly databases", pairs(["appendonly", "yes"], ["databases", "1"])],
     ["CONFIG GET hash-max-*-entries", pairs(["hash-max-listpack-entries", "512"], ["hash-max-ziplist-entries", "512"])],
     ["CONFIG GET proto-max-bulk-len maxmemory proto*", pairs(["maxmemory", "0"], ["proto-max-bulk-len", "536870912"])],
@@ -30,11 +31,63 @@ test("CONFIG GET answers what matches, under old names too", () => {
   ]);
 });
 
+function refused(name: string, reason: string): Reply {
+  return error(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`);
+}
+
+test("CONFIG SET sets what memory a database may take, as redis.conf spells it", () => {
+  startSession().expect([
+    ["CONFIG SET maxmemory 100mb", ok],
+    ["CONFIG GET maxmemory", pairs(["maxmemory", "104857600"])],
+    ["CONFIG SET MaxMemory 2G", ok],
+    ["CONFIG GET maxmemory", pairs(["maxmemory", "2000000000"])],
+    ["CONFIG SET maxmemory ''", ok],
+    ["CONFIG GET maxmemory", pairs(["maxmemory", "0"])],
+    ["CONFIG SET maxmemory-policy ALLKEYS-LFU maxmemory-samples 10 lfu-log-factor 0 lfu-decay-time 0", ok],
+    [
+      "CONFIG GET maxmemory-* lfu-*",
+      pairs(
+        ["lfu-decay-time", "0"],
+        ["lfu-log-factor", "0"],
+        ["maxmemory-policy", "allkeys-lfu"],
+        ["maxmemory-samples", "10"],
+      ),
+    ],
+  ]);
+});
+
+test("CONFIG SET sets everything or nothing", () => {
+  startSession().expect([
+    ["CONFIG SET maxmemory 1tb", refused("maxmemory", "argument must be a memory value")],
+    ["CONFIG SET maxmemory -1", refused("maxmemory", "argument must be a memory value")],
+    [
+      "CONFIG SET maxmemory 1gb maxmemory-policy lru",
+      refused(
+        "maxmemory-policy",
+        "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
+      ),
+    ],
+    ["CONFIG SET maxmemory 1 MAXMEMORY 2", refused("MAXMEMORY", "duplicate parameter")],
+    [
+      "CONFIG SET maxmemory-samples 0",
+      refused("maxmemory-samples", "argument must be between 1 and 2147483647 inclusive"),
+    ],
+    ["CONFIG SET maxmemory-samples x", refused("maxmemory-samples", "argument couldn't be parsed into an integer")],
+    ["CONFIG SET lfu-decay-time -1", refused("lfu-decay-time", "argument must be between 0 and 2147483647 inclusive")],
+    [
+      "CONFIG SET maxmemory 1 unheard-of 2",
+      error("ERR Unknown option or number of arguments for CONFIG SET - 'unheard-of'"),
+    ],
+    ["CONFIG SET maxmemory 1 databases 3", refused("databases", "can't set immutable config")],
+    ["CONFIG GET maxmemory", pairs(["maxmemory", "0"])],
+  ]);
+});
+
 test("CONFIG SET refuses by name", () => {
   startSession().expect([
     [
-      "CONFIG SET maxmemory 1",
-      error("ERR CONFIG SET failed (possibly related to argument 'maxmemory') - can't set immutable config"),
+      "CONFIG SET appendonly yes",
+      error("ERR CONFIG SET failed (possibly related to argument 'appendonly') - can't set immutable config"),
     ],
     ["CONFIG SET unheard-of 1", error("ERR Unknown option or number of arguments for CONFIG SET - 'unheard-of'")],
     ["CONFIG SET maxmemory 1 databases", error("ERR syntax error")],

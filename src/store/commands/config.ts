@@ -1,15 +1,19 @@
 /**
  * CONFIG: the parameters of Redis that mean something here, one row each. A
- * parameter stands here only if what it says is true; all of them are facts,
- * so CONFIG SET refuses them as Redis refuses what can be set at a start only.
+ * parameter stands here only if what it says is true. Most are facts, which
+ * CONFIG SET refuses as Redis refuses what can be set at a start only. What it
+ * sets holds for this database until the next start.
  */
+import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
-import { immutableParameter, syntaxError, unknownParameter } from "../errors.ts";
+import { parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
+import { evictionPolicies, findEvictionPolicy, type MemorySettings, parseMemorySize } from "../memory-settings.ts";
 import { map, nil, ok, type Reply, simple } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
 import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
+import { parseInteger } from "../structures/number-text.ts";
 import { COMPACT_BYTES_MAX, LISTPACK_FIELDS_MAX } from "../values/hash.ts";
 import { INTSET_COUNT_MAX } from "../values/set.ts";
 import * as sortedSet from "../values/sorted-set.ts";
@@ -21,7 +25,12 @@ interface Parameter {
   /** What Redis called it before 7.0; answers to both. */
   readonly oldName?: string;
   readonly read: (database: Database) => string;
+  /** What a text makes of the settings, or the reason for which it is refused. Absent: a fact. */
+  readonly change?: (text: Bytes) => Partial<MemorySettings> | string;
 }
+
+/** The largest count that any parameter of Redis takes. */
+const COUNT_MAX = 2 ** 31 - 1;
 
 const parameters: readonly Parameter[] = [
   {
@@ -38,11 +47,41 @@ const parameters: readonly Parameter[] = [
   { name: "hll-sparse-max-bytes", read: () => `${SPARSE_BYTES_MAX}` },
   { name: "latency-tracking", read: () => "yes" },
   { name: "latency-tracking-info-percentiles", read: () => LATENCY_PERCENTILES.join(" ") },
+  {
+    name: "lfu-decay-time",
+    read: ({ keyspace }) => `${keyspace.memory.frequencyDecayMinutes}`,
+    change: changeCount(0, (frequencyDecayMinutes) => ({ frequencyDecayMinutes })),
+  },
+  {
+    name: "lfu-log-factor",
+    read: ({ keyspace }) => `${keyspace.memory.frequencyLogFactor}`,
+    change: changeCount(0, (frequencyLogFactor) => ({ frequencyLogFactor })),
+  },
   { name: "list-compress-depth", read: () => "0" },
   // Positive: so many elements, not bytes.
   { name: "list-max-listpack-size", oldName: "list-max-ziplist-size", read: () => `${BLOCK_ELEMENTS_MAX}` },
-  { name: "maxmemory", read: () => "0" },
-  { name: "maxmemory-policy", read: () => "noeviction" },
+  {
+    name: "maxmemory",
+    read: ({ keyspace }) => `${keyspace.memory.bytesMax}`,
+    change: (text) => {
+      const bytesMax = parseMemorySize(text);
+      return bytesMax === undefined ? "argument must be a memory value" : { bytesMax };
+    },
+  },
+  {
+    name: "maxmemory-policy",
+    read: ({ keyspace }) => keyspace.memory.policy,
+    change: (text) => {
+      const policy = findEvictionPolicy(text);
+      if (policy !== undefined) return { policy: policy.name };
+      return `argument(s) must be one of the following: ${evictionPolicies.map(({ name }) => name).join(", ")}`;
+    },
+  },
+  {
+    name: "maxmemory-samples",
+    read: ({ keyspace }) => `${keyspace.memory.samples}`,
+    change: changeCount(1, (samples) => ({ samples })),
+  },
   // Nobody is told of events until there are subscribers.
   { name: "notify-keyspace-events", read: () => "" },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },
@@ -101,7 +140,7 @@ export const configRow: Row = {
     },
     {
       name: "SET",
-      summary: "Refused: every parameter is a fact, or set when the server starts",
+      summary: "Sets how much memory this database may take, and what is evicted, until the next start",
       arity: -4,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -118,7 +157,8 @@ const helpLines: readonly string[] = [
   "RESETSTAT",
   "    Lets the counters of INFO start anew.",
   "SET <name> <value> [<name> <value> ...]",
-  "    Refused: every parameter is a fact, or set when the server starts.",
+  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor or lfu-decay-time of this database until the",
+  "    next start. Refused for every other parameter.",
   "HELP",
   "    Prints this help.",
 ];
@@ -142,10 +182,36 @@ function get({ database, argsFrom }: Call): Reply {
   );
 }
 
-/** The first name decides: no parameter can be set. */
-function set({ arg, argCount }: Call): Reply {
+/** All names are looked at before any value, and all values before anything is set. */
+function set({ arg, argCount, database }: Call): Reply {
   if (argCount % 2 !== 0) throw syntaxError;
-  const name = arg(2);
-  const isKnown = named.some(([known]) => known === name.toLowerCase());
-  throw isKnown ? immutableParameter(name) : unknownParameter(name);
+  const asked = new Map<Parameter, Bytes>();
+  for (let i = 2; i < argCount; i += 2) {
+    const name = arg(i);
+    const [, parameter] = named.find(([known]) => known === name.toLowerCase()) ?? [];
+    if (parameter === undefined) throw unknownParameter(name);
+    if (parameter.change === undefined) throw parameterRefused(name, "can't set immutable config");
+    if (asked.has(parameter)) throw parameterRefused(name, "duplicate parameter");
+    asked.set(parameter, arg(i + 1));
+  }
+  let settings = database.keyspace.memory;
+  for (const [{ name, change }, text] of asked) {
+    const changed = change?.(text);
+    if (typeof changed === "string") throw parameterRefused(name, changed);
+    settings = { ...settings, ...changed };
+  }
+  database.setMemory(settings);
+  return ok;
+}
+
+function changeCount(
+  min: number,
+  change: (count: number) => Partial<MemorySettings>,
+): (text: Bytes) => Partial<MemorySettings> | string {
+  return (text) => {
+    const count = parseInteger(text);
+    if (count === undefined) return "argument couldn't be parsed into an integer";
+    if (count < min || count > COUNT_MAX) return `argument must be between ${min} and ${COUNT_MAX} inclusive`;
+    return change(Number(count));
+  };
 }

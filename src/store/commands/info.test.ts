@@ -180,8 +180,29 @@ test("INFO tells of the process what it is given, and leaves it out otherwise", 
   const text = infoText({ run: (line) => runOn(store, line) });
   assert.equal(lineOf(text, "larder_version"), "1.2.3");
   assert.equal(lineOf(text, "connected_clients"), "7");
-  assert.equal(lineOf(text, "used_memory"), "1538944");
-  assert.equal(lineOf(text, "used_memory_human"), "1.47M");
+  assert.equal(lineOf(text, "used_memory_thread"), "1538944");
+  assert.equal(lineOf(text, "used_memory_thread_human"), "1.47M");
   assert.equal(lineOf(text, "used_memory_rss_human"), "512B");
-  assert.equal(lineOf(infoText(startSession()), "used_memory"), undefined);
+  assert.equal(lineOf(infoText(startSession()), "used_memory_rss"), undefined);
+});
+
+test("INFO memory tells what the database takes, and what it may take", () => {
+  const session = startSession();
+  const emptyBytes = Number(lineOf(infoText(session), "used_memory"));
+  session.run("SET k v");
+  const text = infoText(session, "INFO memory");
+  assert.equal(lineOf(text, "used_memory_dataset"), "24");
+  assert.equal(Number(lineOf(text, "used_memory")), emptyBytes + Number(session.run("MEMORY USAGE k")) - 4);
+  assert.equal(
+    Number(lineOf(text, "used_memory")),
+    Number(lineOf(text, "used_memory_overhead")) + Number(lineOf(text, "used_memory_dataset")),
+  );
+  assert.equal(lineOf(text, "maxmemory"), "0");
+  assert.equal(lineOf(text, "maxmemory_human"), "0B");
+  assert.equal(lineOf(text, "maxmemory_policy"), "noeviction");
+  session.run("CONFIG SET maxmemory 1536kb maxmemory-policy volatile-ttl");
+  const changed = infoText(session, "INFO memory");
+  assert.equal(lineOf(changed, "maxmemory"), "1572864");
+  assert.equal(lineOf(changed, "maxmemory_human"), "1.50M");
+  assert.equal(lineOf(changed, "maxmemory_policy"), "volatile-ttl");
 });

@@ -80,22 +80,28 @@ function clientLines({ context }: Database): readonly string[] {
 
 function memoryLines({ context, keyspace }: Database): readonly string[] {
   const figures = context.readFigures?.();
-  const tableBytes =
-    keyspace.entries.memoryBytes + keyspace.expiries.memoryBytes + keyspace.fieldExpiryKeys.memoryBytes;
+  const { usedBytes, tableBytes, meter, memory } = keyspace;
   return [
+    // Of this database alone, and what its maxmemory bounds.
+    `used_memory:${usedBytes}`,
+    `used_memory_human:${humanBytes(usedBytes)}`,
+    // The keys, and the tables that hold them.
+    `used_memory_overhead:${tableBytes}`,
+    `used_memory_dataset:${meter.totalBytes}`,
+    // Of the process, which has other databases too.
     ...(figures === undefined
       ? []
       : [
-          `used_memory:${figures.usedBytes}`,
-          `used_memory_human:${humanBytes(figures.usedBytes)}`,
           `used_memory_rss:${figures.residentBytes}`,
           `used_memory_rss_human:${humanBytes(figures.residentBytes)}`,
+          `used_memory_thread:${figures.usedBytes}`,
+          `used_memory_thread_human:${humanBytes(figures.usedBytes)}`,
         ]),
-    // The keys and the tables that hold them, of this database alone.
-    `used_memory_overhead:${tableBytes}`,
-    "maxmemory:0",
-    "maxmemory_human:0B",
-    "maxmemory_policy:noeviction",
+    `maxmemory:${memory.bytesMax}`,
+    `maxmemory_human:${humanBytes(memory.bytesMax)}`,
+    `maxmemory_policy:${memory.policy}`,
+    "mem_not_counted_for_evict:0",
+    "mem_allocator:v8",
   ];
 }
 
@@ -119,7 +125,7 @@ function statsLines(database: Database): readonly string[] {
     `total_error_replies:${database.errorCounts.total}`,
     `expired_keys:${keyspace.expiredCount}`,
     `expired_subkeys:${keyspace.expiredFieldCount}`,
-    "evicted_keys:0",
+    `evicted_keys:${keyspace.evictedCount}`,
     `keyspace_hits:${keyspace.hitCount}`,
     `keyspace_misses:${keyspace.missCount}`,
   ];

@@ -10,7 +10,7 @@ test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {
     ["MEMORY USAGE k", 80],
     ["MEMORY USAGE k SAMPLES 0", 80],
     ["EXPIRE k 100", 1],
-    ["MEMORY USAGE k SAMPLES 5 SAMPLES 6", 96],
+    ["MEMORY USAGE k SAMPLES 5 SAMPLES 6", 112],
     ["MEMORY USAGE k SAMPLES -1", error("ERR syntax error")],
     ["MEMORY USAGE k SAMPLES x", error("ERR value is not an integer or out of range")],
     ["MEMORY USAGE k SAMPLES", error("ERR syntax error")],

@@ -43,6 +43,9 @@ const PLAIN_COUNT_RETURN = 8;
 /** Buckets and link places of the smallest index. */
 const INDEX_COUNT_MIN = 16;
 
+/** V8's object for a number. */
+const LARGE_NUMBER_BYTES = 16;
+
 /** An empty dictionary with its first chunk, roughly. */
 const FIXED_BYTES = 400;
 
@@ -61,6 +64,8 @@ export interface DictionaryOptions {
   readonly values?: boolean;
   /** True if the strings of the keys are those of another table, where they are counted. */
   readonly sharesKeys?: boolean;
+  /** True if the values are numbers beyond 32 bits, such as moments: V8 keeps each as an object, which is counted here. */
+  readonly largeNumbers?: boolean;
 }
 
 /** Slots of one call of `siftKeysOf`: as many waits as a processor can have at once, a few times over. */
@@ -89,6 +94,7 @@ export class Dictionary<V> {
   readonly #stride: number;
   readonly #hasValues: boolean;
   readonly #sharesKeys: boolean;
+  readonly #valueBytes: number;
   #size = 0;
   #keyBytes = 0;
   #chunks: Chunk<V>[];
@@ -107,6 +113,7 @@ export class Dictionary<V> {
     this.#stride = options?.stamps === true ? 3 : 2;
     this.#hasValues = options?.values !== false;
     this.#sharesKeys = options?.sharesKeys === true;
+    this.#valueBytes = options?.largeNumbers === true ? LARGE_NUMBER_BYTES : 0;
     this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
     if (this.#stride === 3) this.#buildIndex();
   }
@@ -133,7 +140,7 @@ export class Dictionary<V> {
   }
 
   get #entryBytes(): number {
-    return (this.#hasValues ? 16 : 8) + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
+    return (this.#hasValues ? 16 : 8) + this.#valueBytes + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
   }
 
   /** What the strings of the keys take, whichever table counts them. */

@@ -150,7 +150,7 @@ export class HashValue {
 
   /** The field must exist. */
   setExpiry(field: Bytes, atMs: number): void {
-    this.#expiries ??= new Dictionary(this.#hashSeed);
+    this.#expiries ??= new Dictionary(this.#hashSeed, { largeNumbers: true });
     this.#due ??= new DueQueue();
     this.#expiries.set(field, atMs);
     this.#due.push(atMs, field);
