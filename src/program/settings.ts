@@ -7,6 +7,7 @@
  * machine; it may also be given as a file whose path stands in the variable
  * with `_FILE` behind its name.
  */
+import { destinationProfiles } from "../edge/outbound/destination-policy.ts";
 import {
   orOff,
   parseChoice,
@@ -205,7 +206,7 @@ export const settingRows = {
     default: "public",
     devDefault: "any",
     defaultMeaning: "public; any in dev",
-    parse: parseChoice(["public", "private", "any"]),
+    parse: parseChoice(destinationProfiles),
   },
   allowedDestinations: {
     group: "Destinations",

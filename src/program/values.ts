@@ -5,6 +5,9 @@
  * allowed.
  */
 import { isIP } from "node:net";
+import { parseAllowedDestinations } from "../edge/outbound/destination-policy.ts";
+import { isHostName } from "../edge/outbound/host-table.ts";
+import { type OutboundMap, parseOutboundMap as parseMap } from "../edge/outbound/outbound-map.ts";
 
 export class BadValue extends Error {
   override name = "BadValue";
@@ -90,8 +93,6 @@ export function printDuration(durationMs: number): string {
   return found === undefined ? `${durationMs}ms` : `${durationMs / (DURATION_UNITS_MS[found] ?? 1)}${found}`;
 }
 
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*$/i;
-
 /** An address to listen on: an IP address, or a host name such as `localhost`. */
 export function parseHost(text: string): string {
   if (isIP(text) !== 0 || isHostName(text)) return text;
@@ -105,44 +106,21 @@ export function parsePath(text: string): string {
 
 /** `CIDR|address|host|*.suffix,…` */
 export function parseDestinations(text: string): readonly string[] {
-  return items(text).map((item) => {
-    const [address = "", prefix] = item.split("/", 2);
-    const bits = isIP(address) === 4 ? 32 : 128;
-    const fits =
-      prefix === undefined ? isHostPattern(item) : isIP(address) !== 0 && (wholeNumber(prefix) ?? 129) <= bits;
-    if (!fits) throw new BadValue(`${quote(item)} is not a CIDR block, an address, a host name or *.suffix`);
-    return item.toLowerCase();
-  });
-}
-
-/** Where to connect for one host or suffix instead of where its name points. */
-export interface OutboundMapping {
-  /** A host name in lower case, or `*.suffix`. */
-  readonly host: string;
-  readonly address: string;
-  readonly port: number;
+  return orBadValue(() => parseAllowedDestinations(text));
 }
 
 /** `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in brackets. */
-export function parseOutboundMap(text: string): readonly OutboundMapping[] {
-  return items(text).map((item) => {
-    const [, host = "", bracketed, plain, port = ""] = /^([^=]+)=(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(item) ?? [];
-    const address = bracketed ?? plain ?? "";
-    const portNumber = wholeNumber(port) ?? 0;
-    if (!isHostPattern(host) || isIP(address) === 0 || portNumber < 1 || portNumber > PORT_MAX) {
-      throw new BadValue(`${quote(item)} is not host=address:port or *.suffix=address:port`);
-    }
-    return { host: host.toLowerCase(), address, port: portNumber };
-  });
+export function parseOutboundMap(text: string): OutboundMap {
+  return orBadValue(() => parseMap(text));
 }
 
-function isHostPattern(text: string): boolean {
-  return isIP(text) !== 0 || isHostName(text.startsWith("*.") ? text.slice(2) : text);
-}
-
-/** A name whose last part is a number is a misspelt address. */
-function isHostName(text: string): boolean {
-  return HOST_NAME.test(text) && !/(^|\.)\d+$/.test(text);
+/** Parsers of other rooms throw an `Error` whose text is fit for the sentence of a `BadValue`. */
+function orBadValue<Value>(parse: () => Value): Value {
+  try {
+    return parse();
+  } catch (fault) {
+    throw new BadValue(fault instanceof Error ? fault.message : String(fault), { cause: fault });
+  }
 }
 
 /** Visible ASCII without spaces, so that it can be sent in a header. The text of the error never shows the value. */
@@ -179,13 +157,6 @@ export function parseMessagingToken(text: string): string {
 export function parseSigningKey(text: string): string {
   if (!/^sig_[\x21-\x7e]{1,508}$/.test(text)) throw new BadValue("the signing key does not have the form sig_…");
   return text;
-}
-
-function items(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
 }
 
 function wholeNumber(text: string): number | undefined {

@@ -1,0 +1,95 @@
+/**
+ * What kind of place an IP address is, for the guard of destinations (threats
+ * C-01 to C-03).
+ *
+ * (1) Fail-closed: what is not known to be a public unicast address, a private
+ *     network or loopback is `reserved`.
+ * (2) An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is classed as
+ *     that IPv4 address, because that is where the packets end.
+ * (3) `0.0.0.0` and `::` are loopback: the system connects to itself.
+ */
+import ipaddr from "ipaddr.js";
+
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
+
+export type AddressClass = "public" | "private" | "loopback" | "metadata" | "reserved";
+
+export interface ClassedAddress {
+  readonly class: AddressClass;
+  /** As the packet's last hop sees it: keeps (2). */
+  readonly address: IpAddress;
+  /** As it was given. */
+  readonly given: IpAddress;
+  /** For metadata: the shortest prefix of a network that may be said to list it. */
+  readonly prefixMin: number;
+}
+
+/**
+ * Services inside a machine's own cloud that hand out credentials, wherever
+ * their addresses lie: link-local as nearly all, or in the midst of a private
+ * or a public range. A network wider than `prefixMin` bits says nothing about
+ * them: who allows `fd00::/8` did not think of `fd00:ec2::254`.
+ */
+const METADATA: readonly { readonly network: string; readonly prefixMin: number }[] = [
+  { network: "169.254.0.0/16", prefixMin: 16 },
+  { network: "fe80::/10", prefixMin: 10 },
+  { network: "fd00:ec2::/32", prefixMin: 64 },
+  { network: "fd20:ce::254/128", prefixMin: 64 },
+  { network: "fd00:42::42/128", prefixMin: 64 },
+  { network: "100.100.100.200/32", prefixMin: 24 },
+  { network: "168.63.129.16/32", prefixMin: 24 },
+  { network: "192.0.0.192/32", prefixMin: 24 },
+];
+
+const metadata = METADATA.map(({ network, prefixMin }) => ({ cidr: ipaddr.parseCIDR(network), prefixMin }));
+
+/** All IPv6 addresses that were ever given to the public (RFC 4291, 2.4). */
+const publicIpv6 = ipaddr.parseCIDR("2000::/3");
+/** The NAT64 prefix that everybody uses; RFC 8215's other one is for private networks. */
+const nat64 = ipaddr.parseCIDR("64:ff9b::/96");
+
+/** The class of an IP address in any spelling that a URL or a look-up can give; undefined when it is none. */
+export function classAddress(text: string): ClassedAddress | undefined {
+  const bare = text.split("%", 1)[0] ?? "";
+  if (!ipaddr.isValid(bare)) return undefined;
+  const given = ipaddr.parse(bare);
+  const address = unwrap(given);
+  const found = metadata.find(({ cidr }) => isInside(address, cidr));
+  if (found !== undefined) return { class: "metadata", address, given, prefixMin: found.prefixMin };
+  return { class: classOf(address), address, given, prefixMin: 0 };
+}
+
+export function isInside(address: IpAddress, cidr: readonly [IpAddress, number]): boolean {
+  const [network, prefix] = cidr;
+  return address.kind() === network.kind() && address.match(network, prefix);
+}
+
+/** keeps (1) and (3) */
+function classOf(address: IpAddress): AddressClass {
+  switch (address.range()) {
+    case "unicast":
+      return address.kind() === "ipv4" || isInside(address, publicIpv6) ? "public" : "reserved";
+    case "private":
+    case "uniqueLocal":
+      return "private";
+    case "loopback":
+      return "loopback";
+    case "unspecified":
+      return isAllZero(address) ? "loopback" : "reserved";
+    default:
+      return "reserved";
+  }
+}
+
+/** keeps (2) */
+function unwrap(address: IpAddress): IpAddress {
+  if (!("parts" in address)) return address;
+  const bytes = address.toByteArray();
+  if (address.isIPv4MappedAddress() || isInside(address, nat64)) return new ipaddr.IPv4(bytes.slice(12));
+  if (address.range() === "6to4") return new ipaddr.IPv4(bytes.slice(2, 6));
+  return address;
+}
+
+function isAllZero(address: IpAddress): boolean {
+  return address.toByteArray().every((byte) => byte === 0);
+}
