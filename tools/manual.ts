@@ -11,6 +11,7 @@ import { defaultMeaning, settingGroups, USAGE } from "../src/program/help.ts";
 import type { Setting } from "../src/program/settings.ts";
 import type { Command } from "../src/store/command.ts";
 import { commands } from "../src/store/commands.ts";
+import { evictionPolicies } from "../src/store/memory-settings.ts";
 
 export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
 
@@ -22,6 +23,7 @@ const chapters: readonly (() => readonly string[])[] = [
   tokensChapter,
   adminChapter,
   commandsChapter,
+  memoryChapter,
   libraryChapter,
 ];
 
@@ -148,6 +150,25 @@ function commandsChapter(): readonly string[] {
 function withSubcommands(command: Command): readonly Command[] {
   const subcommands = [...(command.subcommandByName?.values() ?? [])];
   return subcommands.length === 0 ? [command] : subcommands;
+}
+
+function memoryChapter(): readonly string[] {
+  return [
+    "## Memory of the store",
+    "",
+    "`--maxmemory` bounds what the keys and values of a database take, for each database on its own: the `used_memory` of INFO and the sum of MEMORY USAGE, an estimate that is within 20 % of what the process takes for them. The JavaScript heap (`--heap-limit`) has to hold all databases together, less their strings of 4 KB and more, which lie outside. When a database takes more than its limit, each command first makes room by the policy:",
+    "",
+    "| policy | which keys may go | which goes first |",
+    "|---|---|---|",
+    ...evictionPolicies.map(({ name, candidates, first }) => {
+      if (candidates === "none") return `| \`${name}\` | none | – |`;
+      return `| \`${name}\` | ${candidates === "all" ? "all" : "those that expire"} | ${first} |`;
+    }),
+    "",
+    "Where nothing may go, commands that may need memory are refused with `OOM command not allowed when used memory > 'maxmemory'.`; reads and removals go on. A transaction is then refused whole, as Redis refuses to queue its commands. Evictions are in the journal, so a restart does not bring keys back; how recently and how often keys were used is not, and begins anew.",
+    "",
+    "`CONFIG SET` changes `maxmemory`, `maxmemory-policy`, `maxmemory-samples`, `lfu-log-factor` and `lfu-decay-time` of the database that is asked, until the next start.",
+  ];
 }
 
 function libraryChapter(): readonly string[] {

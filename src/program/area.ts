@@ -8,6 +8,7 @@
 import type { TokenFor } from "../edge/auth.ts";
 import type { LogFormat, LogLevel } from "../kernel/log.ts";
 import type { FamilySnapshot } from "../kernel/metrics.ts";
+import type { EvictionPolicyName } from "../store/memory-settings.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
 
@@ -46,6 +47,8 @@ export interface ListenPlan {
 export interface AreaLimits {
   readonly requestBytesMax: number;
   readonly headerBytesMax: number;
+  /** For each database of the store. */
+  readonly memory: { readonly bytesMax: number; readonly policy: EvictionPolicyName; readonly samples: number };
   readonly requestsPerDayMax: number | undefined;
   readonly requestsPerSecondMax: number | undefined;
   readonly cors: boolean;

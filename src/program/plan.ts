@@ -33,6 +33,11 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
     limits: {
       requestBytesMax: settings.requestBytesMax,
       headerBytesMax: settings.headerBytesMax,
+      memory: {
+        bytesMax: settings.memoryBytesMax,
+        policy: settings.evictionPolicy,
+        samples: settings.evictionSamples,
+      },
       requestsPerDayMax: settings.requestsPerDayMax,
       requestsPerSecondMax: settings.requestsPerSecondMax,
       cors: settings.cors,

@@ -8,6 +8,7 @@
  * with `_FILE` behind its name.
  */
 import { destinationProfiles } from "../edge/outbound/destination-policy.ts";
+import { evictionPolicies } from "../store/memory-settings.ts";
 import {
   orOff,
   parseChoice,
@@ -15,6 +16,7 @@ import {
   parseDestinations,
   parseDurationMs,
   parseHost,
+  parseMemory,
   parseMessagingToken,
   parseOutboundMap,
   parsePath,
@@ -249,6 +251,37 @@ export const settingRows = {
     meaning: "Largest request line and headers together",
     default: "64kb",
     parse: parseSize(KB, MB),
+  },
+  memoryBytesMax: {
+    group: "Limits",
+    flag: "--maxmemory",
+    environment: ["LARDER_MAXMEMORY"],
+    fileKey: "maxmemory",
+    argument: "<size>",
+    meaning:
+      "Most memory that the keys and values of a database may take, for each database on its own, spelled as in redis.conf: 100mb, 1gb; 0 is no limit",
+    default: "0",
+    parse: parseMemory,
+  },
+  evictionPolicy: {
+    group: "Limits",
+    flag: "--maxmemory-policy",
+    environment: ["LARDER_MAXMEMORY_POLICY"],
+    fileKey: "maxmemoryPolicy",
+    argument: "<policy>",
+    meaning: `What happens to a database that takes more than that: ${evictionPolicies.map(({ name }) => name).join(", ")}`,
+    default: "noeviction",
+    parse: parseChoice(evictionPolicies.map(({ name }) => name)),
+  },
+  evictionSamples: {
+    group: "Limits",
+    flag: "--maxmemory-samples",
+    environment: ["LARDER_MAXMEMORY_SAMPLES"],
+    fileKey: "maxmemorySamples",
+    argument: "<count>",
+    meaning: "Keys that are looked at to find one to evict: more are slower and come closer to the policy",
+    default: "5",
+    parse: parseCount(1, 64),
   },
   requestsPerDayMax: {
     group: "Limits",

@@ -53,6 +53,7 @@ export class StoreEngine implements AreaEngine {
       random: systemRandom,
       hashSeed: secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
+      memory: limits.memory,
       version,
       readFigures,
     });

@@ -21,6 +21,24 @@ export function measureStore(metrics: Metrics, store: Store): void {
     () =>
       store.databases.map((database) => ({ labelValues: [database.name], values: [database.keyspace.entries.size] })),
   );
+  metrics.readings(
+    {
+      name: "larder_store_memory_bytes",
+      help: "Memory that keys and values take, by database: what maxmemory bounds",
+      kind: "gauge",
+      labelNames: ["database"],
+    },
+    () => store.databases.map(({ name, keyspace }) => ({ labelValues: [name], values: [keyspace.usedBytes] })),
+  );
+  metrics.readings(
+    {
+      name: "larder_store_evicted_keys_total",
+      help: "Keys that went because memory was short, by database",
+      kind: "counter",
+      labelNames: ["database"],
+    },
+    () => store.databases.map(({ name, keyspace }) => ({ labelValues: [name], values: [keyspace.evictedCount] })),
+  );
 }
 
 function allCommands(): readonly Command[] {

@@ -8,6 +8,7 @@ import { isIP } from "node:net";
 import { parseAllowedDestinations } from "../edge/outbound/destination-policy.ts";
 import { isHostName } from "../edge/outbound/host-table.ts";
 import { type OutboundMap, parseOutboundMap as parseMap } from "../edge/outbound/outbound-map.ts";
+import { parseMemorySize } from "../store/memory-settings.ts";
 
 export class BadValue extends Error {
   override name = "BadValue";
@@ -64,6 +65,13 @@ export function parseSize(min: number, max: number): (text: string) => number {
     }
     return bytes;
   };
+}
+
+/** A number of bytes as redis.conf spells it, where `k` is 1000 and `kb` 1024; 0 is no limit. */
+export function parseMemory(text: string): number {
+  const bytes = /^\d/.test(text) ? parseMemorySize(text) : undefined;
+  if (bytes === undefined) throw new BadValue(`${quote(text)} is not a size such as 100mb or 1gb, or 0 for no limit`);
+  return bytes;
 }
 
 /** The shortest of `10mb`, `512kb` and `100` that says it exactly. */
