@@ -40,20 +40,22 @@ export interface EnvelopeFields {
   readonly headers: readonly string[];
   readonly retriesMax: number;
   /** The expression as given. */
-  readonly retryDelay?: string;
-  readonly timeoutMs?: number;
-  readonly callback?: CallbackPlan;
-  readonly failureCallback?: CallbackPlan;
-  readonly topicName?: string;
-  readonly endpointName?: string;
-  readonly scheduleId?: string;
-  readonly queueName?: string;
-  readonly callerIp?: string;
-  readonly labels?: readonly string[];
-  readonly flowControl?: FlowControl;
-  readonly redact?: Redaction;
+  readonly retryDelay?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly callback?: CallbackPlan | undefined;
+  readonly failureCallback?: CallbackPlan | undefined;
+  readonly topicName?: string | undefined;
+  readonly endpointName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+  readonly queueName?: string | undefined;
+  readonly callerIp?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly flowControl?: FlowControl | undefined;
+  readonly redact?: Redaction | undefined;
   /** The message whose outcome this one tells: it is a callback, and has none of its own but a nested failure callback. */
-  readonly callbackOf?: string;
+  readonly callbackOf?: string | undefined;
+  /** The queue whose next message starts only when this callback is done. */
+  readonly holdsQueue?: string | undefined;
 }
 
 /** An envelope that messages share. */

@@ -17,9 +17,16 @@ export interface ScheduleRecord {
   /** The next moment; 0: never again. */
   readonly nextFireMs: number;
   /** Messages of the last firing. */
-  readonly lastMessages: readonly { readonly sequence: number; readonly nonce: number }[];
-  /** Why the last firing published nothing. */
-  readonly error?: string;
+  readonly lastMessages: readonly FiredMessage[];
+  /** Why the last firing published nothing; empty: it did. */
+  readonly error: string;
+}
+
+export interface FiredMessage {
+  readonly sequence: number;
+  readonly nonce: number;
+  /** Absent: not finished. */
+  readonly outcome?: "SUCCESS" | "FAIL";
 }
 
 export class Schedule {

@@ -1,0 +1,78 @@
+/**
+ * Callbacks: messages of their own that tell what came of another one. The
+ * callback of a plain message is sent after every attempt, its failure callback
+ * once, when it failed for good (spec: messaging 1.4 "Callbacks").
+ */
+import { type DeadLetter, deadLetterIdText, type ResponseFacts } from "./dead-letters.ts";
+import type { CallbackPlan, EnvelopeFields } from "./envelope.ts";
+import { callbackOptions } from "./headers.ts";
+import type { Message } from "./message.ts";
+import { envelopeFields } from "./publish.ts";
+import type { PublishOptions } from "./publish-request.ts";
+
+/** What a callback tells. */
+export interface AttemptReport {
+  readonly message: Message;
+  readonly bytes: Buffer;
+  readonly response: ResponseFacts;
+  readonly responseBytes: Buffer;
+  /** Attempts before this one. */
+  readonly retried: number;
+  /** If the message failed for good. */
+  readonly deadLetter?: DeadLetter | undefined;
+}
+
+export interface Callback {
+  readonly fields: EnvelopeFields;
+  readonly options: PublishOptions;
+  readonly bytes: Buffer;
+}
+
+/** The message that tells of an attempt as the plan wants it. */
+export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
+  const { message } = report;
+  const { retriesMax, retryDelay, callerIp } = message.envelope.fields;
+  const options = callbackOptions(plan, retriesMax, retryDelay);
+  const origin = { callerIp, callbackOf: message.id, holdsQueue };
+  return {
+    fields: envelopeFields(plan.url, options, origin),
+    options,
+    bytes: Buffer.from(JSON.stringify(bodyOf(report))),
+  };
+}
+
+function bodyOf({ message, bytes, response, responseBytes, retried, deadLetter }: AttemptReport): unknown {
+  const { fields } = message.envelope;
+  // Where no answer came, the body is what went wrong.
+  const body = response.status === 0 ? Buffer.from(response.error) : responseBytes;
+  return {
+    status: response.status,
+    header: headerLists(response.headers),
+    body: body.toString("base64"),
+    retried,
+    maxRetries: fields.retriesMax,
+    sourceMessageId: message.id,
+    topicName: fields.topicName,
+    endpointName: fields.endpointName,
+    url: fields.url,
+    method: fields.method,
+    sourceHeader: headerLists(fields.headers),
+    sourceBody: bytes.toString("base64"),
+    notBefore: message.notBeforeMs,
+    createdAt: message.createdAtMs,
+    scheduleId: fields.scheduleId,
+    callerIP: fields.callerIp,
+    dlqId: deadLetter === undefined ? undefined : deadLetterIdText(deadLetter.id),
+  };
+}
+
+/** `{ name: [value, …] }`, as JSON has it: no name can touch the object's prototype. */
+export function headerLists(headers: readonly string[]): Record<string, string[]> {
+  const lists: Record<string, string[]> = Object.create(null);
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    lists[name] ??= [];
+    lists[name].push(headers[i + 1] as string);
+  }
+  return lists;
+}

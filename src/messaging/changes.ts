@@ -1,0 +1,202 @@
+/**
+ * Everything that can happen to messaging, each written into the frame and then
+ * done, so that nothing can be done without a record. A frame is what one
+ * decision did to one user; `commit` appends it.
+ */
+import { assert } from "../kernel/assert.ts";
+import { FrameWriter } from "../kernel/frame.ts";
+import { Body } from "./body.ts";
+import type { DeadLetter, ResponseFacts } from "./dead-letters.ts";
+import type { SigningKeys } from "./door.ts";
+import type { EnvelopeFields } from "./envelope.ts";
+import type { FlowKey, FlowKeyRecord } from "./flow-key.ts";
+import type { MessagingJournal } from "./journal.ts";
+import type { Message, MessageFacts } from "./message.ts";
+import type { Queue, QueueRecord } from "./queue.ts";
+import { letterKey, type Realm } from "./realm.ts";
+import {
+  AREA,
+  bodyOwner,
+  code,
+  writeBody,
+  writeJson,
+  writeLetterId,
+  writeMessageFacts,
+  writeResponse,
+  writeText,
+} from "./records.ts";
+import type { Schedule, ScheduleRecord } from "./schedule.ts";
+import type { UrlGroup } from "./url-group.ts";
+import type { User } from "./user.ts";
+
+export interface NewMessage {
+  readonly fields: EnvelopeFields;
+  readonly bytes: Buffer;
+  readonly isNeededSoon: boolean;
+  /** Empty: nothing is compared with it. */
+  readonly deduplicationKey: string;
+}
+
+export class Changes {
+  readonly #frame = new FrameWriter();
+  readonly #realm: Realm;
+  readonly #journal: MessagingJournal;
+
+  constructor(realm: Realm, journal: MessagingJournal) {
+    this.#realm = realm;
+    this.#journal = journal;
+  }
+
+  get isEmpty(): boolean {
+    return this.#frame.isEmpty;
+  }
+
+  /** Appends what was done since the last commit, if anything was. Returns the end of the journal. */
+  commit(): number {
+    if (this.#frame.isEmpty) return this.#journal.end;
+    const position = this.#journal.append(this.#frame.take());
+    this.#realm.bodies.appended(position, this.#journal.appendedOffset);
+    return position;
+  }
+
+  createUser(name: string, keys: SigningKeys): User {
+    const number = this.#realm.userNumberMax + 1;
+    this.#frame.record(AREA, code.userCreated).number(number);
+    writeText(this.#frame, name);
+    writeJson(this.#frame, keys);
+    return this.#realm.createUser(number, name, keys);
+  }
+
+  dropUser(user: User): void {
+    this.#frame.record(AREA, code.userDropped).number(user.number);
+    this.#realm.dropUser(user);
+  }
+
+  // Messages.
+
+  accept(user: User, facts: MessageFacts, { fields, bytes, isNeededSoon, deduplicationKey }: NewMessage): Message {
+    const envelope = this.#realm.envelopes.share(fields);
+    const body = Body.of(bytes, isNeededSoon);
+    const frame = this.#frame.record(user.number, code.messageAccepted);
+    writeMessageFacts(frame, facts);
+    writeText(frame, envelope.text);
+    writeText(frame, deduplicationKey);
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+    return this.#realm.addMessage(user, envelope, body, facts, deduplicationKey);
+  }
+
+  startAttempt(message: Message, atMs: number): void {
+    this.#record(message, code.attemptStarted, atMs);
+    this.#realm.startAttempt(message, atMs);
+  }
+
+  deliver(message: Message, atMs: number, status: number): void {
+    this.#record(message, code.delivered, atMs).number(status);
+    this.#realm.deliver(message);
+  }
+
+  retry(message: Message, atMs: number, dueMs: number, response: ResponseFacts, responseBytes: Buffer): void {
+    const frame = this.#record(message, code.retryPlanned, atMs).time(dueMs);
+    writeResponse(frame, response);
+    frame.buffer(responseBytes);
+    this.#realm.retry(message, dueMs);
+  }
+
+  fail(message: Message, atMs: number, response: ResponseFacts, responseBytes: Buffer): DeadLetter {
+    const id = message.user.deadLetters.nextId(atMs);
+    const frame = this.#record(message, code.failed, atMs);
+    writeLetterId(frame, id);
+    writeResponse(frame, response);
+    const body = Body.of(responseBytes, false);
+    this.#realm.bodies.note(body, writeBody(frame, body, responseBytes));
+    return this.#realm.fail(message, id, response, body);
+  }
+
+  requestCancel(message: Message, atMs: number): void {
+    this.#record(message, code.cancelRequested, atMs);
+    this.#realm.requestCancel(message);
+  }
+
+  cancel(message: Message, atMs: number): void {
+    this.#record(message, code.cancelled, atMs);
+    this.#realm.cancel(message);
+  }
+
+  removeDeadLetter(user: User, letter: DeadLetter): void {
+    writeLetterId(this.#frame.record(user.number, code.deadLetterRemoved), letter.id);
+    this.#realm.removeDeadLetter(user, letterKey(letter));
+  }
+
+  /** Writes the body of a message once more, so that the segment in which it lies can go. */
+  moveMessageBody({ user, sequence, body }: Message, bytes: Buffer): void {
+    const frame = this.#frame.record(user.number, code.bodyMoved).number(bodyOwner.message).number(sequence);
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+  }
+
+  moveLetterBody(
+    user: User,
+    letter: DeadLetter,
+    { owner, bytes }: { owner: "deadLetter" | "response"; bytes: Buffer },
+  ): void {
+    const frame = this.#frame.record(user.number, code.bodyMoved).number(bodyOwner[owner]);
+    writeLetterId(frame, letter.id);
+    const body = owner === "deadLetter" ? letter.body : letter.responseBody;
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+  }
+
+  // What a user has.
+
+  putQueue(user: User, record: QueueRecord): Queue {
+    writeJson(this.#frame.record(user.number, code.queuePut), record);
+    return this.#realm.putQueue(user, record);
+  }
+
+  removeQueue(user: User, name: string): void {
+    writeText(this.#frame.record(user.number, code.queueRemoved), name);
+    this.#realm.removeQueue(user, name);
+  }
+
+  putSchedule(user: User, record: ScheduleRecord, body: Buffer): Schedule {
+    const frame = this.#frame.record(user.number, code.schedulePut);
+    writeJson(frame, record);
+    frame.buffer(body);
+    return this.#realm.putSchedule(user, record, body);
+  }
+
+  changeSchedule(user: User, id: string, change: Partial<ScheduleRecord>): void {
+    const frame = this.#frame.record(user.number, code.scheduleChanged);
+    writeText(frame, id);
+    writeJson(frame, change);
+    this.#realm.changeSchedule(user, id, change);
+  }
+
+  removeSchedule(user: User, id: string): void {
+    writeText(this.#frame.record(user.number, code.scheduleRemoved), id);
+    this.#realm.removeSchedule(user, id);
+  }
+
+  putGroup(user: User, group: UrlGroup): void {
+    writeJson(this.#frame.record(user.number, code.groupPut), group);
+    this.#realm.putGroup(user, group);
+  }
+
+  removeGroup(user: User, name: string): void {
+    writeText(this.#frame.record(user.number, code.groupRemoved), name);
+    this.#realm.removeGroup(user, name);
+  }
+
+  putFlowKey(user: User, record: FlowKeyRecord): FlowKey {
+    writeJson(this.#frame.record(user.number, code.flowKeyPut), record);
+    return this.#realm.putFlowKey(user, record);
+  }
+
+  putSigningKeys(user: User, keys: SigningKeys): void {
+    writeJson(this.#frame.record(user.number, code.signingKeysPut), keys);
+    this.#realm.putSigningKeys(user, keys);
+  }
+
+  #record({ user, sequence }: Message, recordCode: number, atMs: number): FrameWriter {
+    assert(!user.isDropped, "nothing happens to messages of a dropped user");
+    return this.#frame.record(user.number, recordCode).number(sequence).time(atMs);
+  }
+}

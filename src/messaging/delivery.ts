@@ -1,0 +1,128 @@
+/**
+ * The HTTP request of one attempt: body and forwarded headers as published, our
+ * headers in both spellings, and a signature that is fresh for each attempt
+ * (service.md Events, Area C; spec: messaging 1.4 "Delivery").
+ */
+import type { Envelope } from "./envelope.ts";
+import type { Message } from "./message.ts";
+import { signDelivery } from "./signature.ts";
+
+/** In which spelling our headers are sent: with both prefixes, or one. */
+export type HeaderSpelling = "both" | "service" | "upstash";
+
+export interface DeliverySettings {
+  readonly spelling: HeaderSpelling;
+  /** Receivers with keys for several regions choose by it. */
+  readonly region: string;
+}
+
+export interface DeliveryRequest {
+  readonly user: string;
+  readonly url: string;
+  readonly method: string;
+  /** name, value, name, value, … */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  readonly timeoutMs: number;
+}
+
+/** What came of an attempt. */
+export type DeliveryResult =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      /** name, value, name, value, … */
+      readonly headers: readonly string[];
+      readonly body: Buffer;
+    }
+  | { readonly kind: "failure"; readonly text: string; readonly status?: number };
+
+/** Makes the calls. `done` is called once for each, never before `send` has returned. */
+export interface Outbound {
+  send(request: DeliveryRequest, done: (result: DeliveryResult) => void): void;
+  /** Ends the connections that were made for a user. */
+  dropUser(name: string): void;
+}
+
+const USER_AGENT = "Upstash-QStash";
+
+/** What we say about a delivery: the name without its prefix, and its value. */
+const ownHeaders: readonly (readonly [name: string, value: (facts: OwnFacts) => string | undefined])[] = [
+  ["Message-Id", ({ message }) => message.id],
+  ["Retried", ({ message }) => String(message.retried)],
+  ["Signature", ({ signature }) => signature],
+  ["Caller-Ip", ({ message }) => message.envelope.fields.callerIp],
+  ["Topic-Name", ({ message }) => message.envelope.fields.topicName],
+  ["Schedule-Id", ({ message }) => message.envelope.fields.scheduleId],
+  ["Region", ({ region }) => region],
+];
+
+interface OwnFacts {
+  readonly message: Message;
+  readonly signature: string;
+  readonly region: string;
+}
+
+const prefixesBySpelling: Readonly<Record<HeaderSpelling, readonly string[]>> = {
+  both: ["Upstash-", "Service-"],
+  service: ["Service-"],
+  upstash: ["Upstash-"],
+};
+
+/** Names that a publisher cannot set: lower case. */
+const ownNames: ReadonlySet<string> = new Set([
+  "user-agent",
+  "accept-encoding",
+  ...ownHeaders.flatMap(([name]) => prefixesBySpelling.both.map((prefix) => `${prefix}${name}`.toLowerCase())),
+]);
+
+/** Spelled as service.md does, where that is another way than `Caller-Ip`. */
+const spellings: ReadonlyMap<string, string> = new Map([["Service-Caller-Ip", "Service-Caller-IP"]]);
+
+const namesByHeader = new Map(
+  ownHeaders.map(([name]) => [
+    name,
+    new Map(prefixesBySpelling.both.map((prefix) => [prefix, spellings.get(`${prefix}${name}`) ?? `${prefix}${name}`])),
+  ]),
+);
+
+export interface DeliveryFacts {
+  readonly settings: DeliverySettings;
+  readonly nowMs: number;
+  /** Of the signature. */
+  readonly tokenId: string;
+  readonly timeoutMs: number;
+}
+
+export function deliveryRequest(message: Message, body: Buffer, facts: DeliveryFacts): DeliveryRequest {
+  const { user, envelope } = message;
+  const { url, method } = envelope.fields;
+  const { settings, nowMs, tokenId, timeoutMs } = facts;
+  const signature = signDelivery({ key: user.signingKeys.current, url, body, nowMs, tokenId });
+  const headers = [...forwardedHeaders(envelope), "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
+  const own = { message, signature, region: settings.region };
+  for (const [name, read] of ownHeaders) {
+    const value = read(own);
+    if (value === undefined) continue;
+    for (const prefix of prefixesBySpelling[settings.spelling]) {
+      headers.push(namesByHeader.get(name)?.get(prefix) ?? "", value);
+    }
+  }
+  return { user: user.name, url, method, headers, body, timeoutMs };
+}
+
+const forwarded = new WeakMap<Envelope, readonly string[]>();
+
+/** What the publisher forwards, without the names that are ours: worked out once for each envelope. */
+function forwardedHeaders(envelope: Envelope): readonly string[] {
+  const known = forwarded.get(envelope);
+  if (known !== undefined) return known;
+  const { headers } = envelope.fields;
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (!ownNames.has(name.toLowerCase())) kept.push(name, headers[i + 1] as string);
+  }
+  forwarded.set(envelope, kept);
+  return kept;
+}

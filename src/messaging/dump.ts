@@ -1,0 +1,91 @@
+/** The state of messaging as the frames of a snapshot, which `replay.ts` reads. Bodies are told by their places. */
+import { FrameWriter } from "../kernel/frame.ts";
+import type { Body } from "./body.ts";
+import type { Realm } from "./realm.ts";
+import {
+  AREA,
+  code,
+  writeBody,
+  writeJson,
+  writeLetterId,
+  writeMessageFacts,
+  writeResponse,
+  writeText,
+} from "./records.ts";
+import type { User } from "./user.ts";
+
+/** Frames are ended at the first record behind so many bytes. */
+const FRAME_BYTES = 256 * 1024;
+
+/** A frame is valid until the next one is asked for. */
+export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
+  const frame = new FrameWriter();
+  for (const { number, name, signingKeys } of realm.users) {
+    frame.record(AREA, code.userCreated).number(number);
+    writeText(frame, name);
+    writeJson(frame, signingKeys);
+  }
+  frame.record(AREA, code.numbersGiven).number(realm.userNumberMax).number(realm.sequenceMax);
+  yield frame.take();
+  for (const user of realm.users) {
+    for (const _record of writeResources(frame, user)) if (frame.byteCount >= FRAME_BYTES) yield frame.take();
+    // Frames belong to one user.
+    if (!frame.isEmpty) yield frame.take();
+  }
+  let userNumber = AREA;
+  for (const message of realm.messages) {
+    const { user, envelope, body, state, retried, dueMs } = message;
+    if (!frame.isEmpty && (user.number !== userNumber || frame.byteCount >= FRAME_BYTES)) yield frame.take();
+    userNumber = user.number;
+    writeMessageFacts(frame.record(userNumber, code.messageKept), message);
+    const hasSlot = realm.queueOf(message)?.hasSlot(message.sequence) === true;
+    frame
+      .number(state)
+      .number(retried)
+      .time(dueMs)
+      .number(hasSlot ? 1 : 0);
+    writeText(frame, envelope.text);
+    writeKeptBody(frame, body);
+  }
+  if (!frame.isEmpty) yield frame.take();
+}
+
+/** Yields behind each record. Messages come later: they name queues and keys. */
+function* writeResources(frame: FrameWriter, user: User): Generator<void> {
+  const { number } = user;
+  for (const { record } of user.queues.values()) yield writeJson(frame.record(number, code.queuePut), record);
+  for (const group of user.groups.values()) yield writeJson(frame.record(number, code.groupPut), group);
+  for (const { record } of user.flowKeys.values()) yield writeJson(frame.record(number, code.flowKeyPut), record);
+  for (const { record, body } of user.schedules.values()) {
+    writeJson(frame.record(number, code.schedulePut), record);
+    frame.buffer(body);
+    yield;
+  }
+  for (const [key, { sequence, nonce, atMs }] of user.deduplication.entries()) {
+    writeText(frame.record(number, code.deduplicationKept), key);
+    frame.number(sequence).number(nonce).time(atMs);
+    yield;
+  }
+  for (const letter of user.deadLetters.values()) {
+    writeLetterId(frame.record(number, code.deadLetterKept), letter.id);
+    writeMessageFacts(frame, { ...letter, slotOwner: 0 });
+    frame.number(letter.retried);
+    writeText(frame, letter.envelope.text);
+    writeKeptBody(frame, letter.body);
+    writeResponse(frame, letter.response);
+    writeKeptBody(frame, letter.responseBody);
+    yield;
+  }
+  frame.record(number, code.countersKept).number(user.countedDay).number(user.dayCount);
+  yield writeLetterId(frame, user.deadLetters.lastId);
+}
+
+function writeKeptBody(frame: FrameWriter, body: Body): void {
+  const { segment, offset, length, checksum, bytes } = body;
+  if (segment > 0) {
+    frame.number(segment).number(offset).number(length).number(checksum);
+    return;
+  }
+  frame.number(0);
+  writeBody(frame, body, bytes ?? Buffer.alloc(0));
+}

@@ -1,0 +1,397 @@
+/**
+ * Messaging as it happens: what is asked of it, what comes due, what comes back
+ * from destinations. Every event is decided at once and leaves one frame per
+ * user; nothing here awaits but the disk and the bodies that lie there.
+ *
+ * (1) A message is called when its acceptance is on the disk, not before.
+ * (2) The start of an attempt is appended and not awaited: a crash may repeat
+ *     the calls that were under way, and nothing else.
+ */
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Random } from "../kernel/random.ts";
+import { callbackOf } from "./callbacks.ts";
+import { Changes } from "./changes.ts";
+import type { DeadLetter } from "./dead-letters.ts";
+import { type DeliveryResult, type DeliverySettings, deliveryRequest, type Outbound } from "./delivery.ts";
+import { drawId } from "./drawn-ids.ts";
+import { MessagingFailure } from "./failure.ts";
+import type { MessagingJournal } from "./journal.ts";
+import type { MessagingLimits } from "./limits.ts";
+import type { Message } from "./message.ts";
+import { outcomeOf, responseOf } from "./outcome.ts";
+import { carryOut, newFacts, newQueue, planPublish } from "./publish.ts";
+import type { PublishOutcome, PublishRequest } from "./publish-request.ts";
+import { Realm } from "./realm.ts";
+import { ScheduleTimer } from "./schedule-timer.ts";
+import { Scheduler } from "./scheduler.ts";
+import { state } from "./states.ts";
+import type { User } from "./user.ts";
+
+export interface EngineOptions {
+  readonly journal: MessagingJournal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: MessagingLimits;
+  readonly outbound: Outbound;
+  readonly settings: DeliverySettings;
+  readonly log: Log;
+  /** How often is looked for what is past its time, and whether the clock was set back. */
+  readonly heartbeatMs?: number;
+}
+
+/** What has happened since the start. */
+export interface EngineCounts {
+  accepted: number;
+  deduplicated: number;
+  attempts: number;
+  delivered: number;
+  retried: number;
+  failed: number;
+  cancelled: number;
+}
+
+const HEARTBEAT_MS = 1_000;
+
+export class Engine {
+  readonly realm: Realm;
+  readonly changes: Changes;
+  readonly scheduler: Scheduler;
+  readonly schedules: ScheduleTimer;
+  readonly counts: EngineCounts = {
+    accepted: 0,
+    deduplicated: 0,
+    attempts: 0,
+    delivered: 0,
+    retried: 0,
+    failed: 0,
+    cancelled: 0,
+  };
+  readonly #options: EngineOptions;
+  /** Accepted and not yet on the disk. */
+  #fresh: { readonly message: Message; readonly position: number }[] = [];
+  #isWatching = false;
+  #isRunning = false;
+  #cancelTimer: (() => void) | undefined;
+  #timerMs: number | undefined;
+  #cancelHeartbeat: (() => void) | undefined;
+
+  constructor(options: EngineOptions) {
+    const { journal, limits } = options;
+    this.#options = options;
+    this.realm = new Realm(limits);
+    this.changes = new Changes(this.realm, journal);
+    this.scheduler = new Scheduler({
+      realm: this.realm,
+      changes: this.changes,
+      limits,
+      // Where nothing can be recorded, nothing is called either.
+      mayStart: () => journal.refusal === undefined,
+      start: (message) => this.#start(message),
+    });
+    this.schedules = new ScheduleTimer(this);
+  }
+
+  get limits(): MessagingLimits {
+    return this.#options.limits;
+  }
+
+  get random(): Random {
+    return this.#options.random;
+  }
+
+  nowMs(): number {
+    return this.#options.clock.nowMs();
+  }
+
+  // Its life.
+
+  /** Lets everything go on that was recovered. Calls are made from here on. */
+  start(): void {
+    this.#isRunning = true;
+    const nowMs = this.nowMs();
+    // Schedules that fire now publish messages of their own, which are not among those that were recovered.
+    this.scheduler.resume(nowMs);
+    this.schedules.resume(nowMs);
+    this.#setTimer();
+    this.#beat();
+  }
+
+  /** No call is made any more. Those under way may still end, and are not recorded. */
+  stop(): void {
+    this.#isRunning = false;
+    this.#cancelTimer?.();
+    this.#cancelHeartbeat?.();
+  }
+
+  /** Throws if nothing may be accepted now. */
+  assertWritable(): void {
+    const { refusal } = this.#options.journal;
+    if (refusal !== undefined) throw new MessagingFailure("unavailable", `Nothing can be accepted now: ${refusal}`);
+  }
+
+  /** Appends what was changed, lets go on what can, and resolves when it is on the disk. */
+  finish(): Promise<void> {
+    const { journal } = this.#options;
+    const position = this.changes.commit();
+    this.scheduler.dispatch(this.nowMs());
+    this.#setTimer();
+    return journal.whenSafe(position);
+  }
+
+  // Events.
+
+  /** Publishes all or none. Throws a `MessagingFailure` before anything has changed. */
+  publish(
+    user: User,
+    requests: readonly PublishRequest[],
+  ): Promise<readonly PublishOutcome[]> | readonly PublishOutcome[] {
+    this.assertWritable();
+    const { journal } = this.#options;
+    const outcomes = this.publishNow(user, requests);
+    const position = this.changes.commit();
+    this.#watchFresh(position);
+    if (journal.safe >= position) return outcomes;
+    return journal.whenSafe(position).then(() => outcomes);
+  }
+
+  /** Publishes into the frame that is being made: `commitFresh` has to follow. */
+  publishNow(user: User, requests: readonly PublishRequest[], scheduleId?: string): PublishOutcome[] {
+    const nowMs = this.nowMs();
+    const context = { realm: this.realm, limits: this.limits, user, nowMs, random: this.random };
+    const plan = planPublish(context, requests, scheduleId);
+    this.counts.accepted += plan.requests.length;
+    return carryOut(this.changes, context, plan, (message) => this.addFresh(message));
+  }
+
+  /** Appends the frame; its messages are called when it is on the disk. Returns the position behind it. */
+  commitFresh(): number {
+    const position = this.changes.commit();
+    this.#watchFresh(position);
+    return position;
+  }
+
+  /** False if the message cannot be cancelled any more. `finish` has to follow. */
+  cancel(message: Message): boolean {
+    const nowMs = this.nowMs();
+    if (message.state === state.cancelRequested) return false;
+    this.changes.requestCancel(message, nowMs);
+    // The call of an active message goes on, and its outcome is dropped.
+    if (this.#isCalled(message)) return true;
+    const queue = this.realm.queueOf(message);
+    const held = this.realm.heldQueueOf(message);
+    this.scheduler.leave(message);
+    this.changes.cancel(message, nowMs);
+    this.counts.cancelled += 1;
+    if (queue !== undefined) this.scheduler.advance(queue, nowMs);
+    if (held !== undefined) this.scheduler.advance(held, nowMs);
+    return true;
+  }
+
+  /** Time has passed. */
+  tick(): void {
+    if (!this.#isRunning) return;
+    const nowMs = this.nowMs();
+    if (this.#options.journal.refusal === undefined) this.schedules.tick(nowMs);
+    this.scheduler.tick(nowMs);
+    this.#setTimer();
+  }
+
+  /** Removes a user with everything it has; calls under way end without a record. `finish` has to follow. */
+  dropUser(user: User): void {
+    this.scheduler.dropUser(user);
+    this.#fresh = this.#fresh.filter(({ message }) => message.user !== user);
+    this.changes.dropUser(user);
+  }
+
+  /** The queue of this name, created if there is none. */
+  queueFor(user: User, name: string): void {
+    if (!user.queues.has(name)) this.changes.putQueue(user, newQueue(name, this.nowMs()));
+  }
+
+  /** True while a message's call is under way. */
+  #isCalled({ user, sequence }: Message): boolean {
+    return user.inFlight.has(sequence);
+  }
+
+  // Attempts.
+
+  #start(message: Message): void {
+    this.counts.attempts += 1;
+    const bytes = this.realm.bodies.load(message.body);
+    if (bytes instanceof Promise) void this.#startLater(message, bytes);
+    else this.#call(message, bytes);
+  }
+
+  async #startLater(message: Message, loading: Promise<Buffer>): Promise<void> {
+    try {
+      this.#call(message, await loading);
+    } catch (fault) {
+      this.#options.log.error("the body of a message cannot be read", { message: message.id, fault: String(fault) });
+      this.#ended(message, NO_BYTES, { kind: "failure", text: "The body of the message cannot be read from the disk" });
+    }
+  }
+
+  #call(message: Message, bytes: Buffer): void {
+    if (!this.#isRunning) return;
+    const { outbound, settings } = this.#options;
+    const { timeoutMsMax } = this.limits;
+    const timeoutMs = Math.min(message.envelope.fields.timeoutMs ?? timeoutMsMax, timeoutMsMax);
+    const facts = { settings, nowMs: this.nowMs(), tokenId: drawId("jwt_", this.random), timeoutMs };
+    outbound.send(deliveryRequest(message, bytes, facts), (result) => this.#ended(message, bytes, result));
+  }
+
+  #ended(message: Message, bytes: Buffer, result: DeliveryResult): void {
+    if (!this.#isRunning || message.user.isDropped) return;
+    const nowMs = this.nowMs();
+    const queue = this.realm.queueOf(message);
+    const held = this.realm.heldQueueOf(message);
+    this.#settle(message, bytes, result, nowMs);
+    this.commitFresh();
+    this.scheduler.release(message, nowMs);
+    if (message.state === state.retry) this.scheduler.retryAt(message, nowMs);
+    if (queue !== undefined) this.scheduler.advance(queue, nowMs);
+    if (held !== undefined) this.scheduler.advance(held, nowMs);
+    this.scheduler.dispatch(nowMs);
+    this.#setTimer();
+  }
+
+  /** Records what came of an attempt, with the callbacks that tell of it. */
+  #settle(message: Message, bytes: Buffer, result: DeliveryResult, nowMs: number): void {
+    const { changes, counts } = this;
+    if (message.state === state.cancelRequested) {
+      changes.cancel(message, nowMs);
+      counts.cancelled += 1;
+      return;
+    }
+    const { retried } = message;
+    const outcome = outcomeOf(message, result, nowMs);
+    const { response, bytes: responseBytes } = responseOf(result);
+    const { callback, failureCallback } = message.envelope.fields;
+    let deadLetter: DeadLetter | undefined;
+    // The message leaves its queue here, so whether callbacks hold it up is asked before.
+    const holdsQueue = this.#heldBy(message);
+    switch (outcome.kind) {
+      case "delivered":
+        changes.deliver(message, nowMs, response.status);
+        counts.delivered += 1;
+        break;
+      case "retry":
+        changes.retry(message, nowMs, nowMs + outcome.delayMs, response, responseBytes);
+        counts.retried += 1;
+        break;
+      case "failed":
+        deadLetter = changes.fail(message, nowMs, response, responseBytes);
+        counts.failed += 1;
+        break;
+    }
+    const report = { message, bytes, response, responseBytes, retried };
+    if (callback !== undefined) this.#tell(callbackOf(callback, report, holdsQueue), message, nowMs);
+    if (deadLetter !== undefined && failureCallback !== undefined) {
+      this.#tell(callbackOf(failureCallback, { ...report, deadLetter }, holdsQueue), message, nowMs);
+    }
+  }
+
+  /** With parallelism 1 the next message of a queue starts when the callbacks of this one are done too. */
+  #heldBy(message: Message): string | undefined {
+    const queue = this.realm.queueOf(message);
+    return queue?.record.parallelism === 1 ? queue.record.name : undefined;
+  }
+
+  #tell({ fields, bytes }: ReturnType<typeof callbackOf>, source: Message, nowMs: number): void {
+    const { holdsQueue } = fields;
+    const slotOwner = holdsQueue === undefined ? 0 : source.sequence;
+    const facts = newFacts(this, { nowMs, notBeforeMs: nowMs, slotOwner });
+    if (fields.queueName !== undefined) this.queueFor(source.user, fields.queueName);
+    this.addFresh(this.changes.accept(source.user, facts, { fields, bytes, isNeededSoon: true, deduplicationKey: "" }));
+  }
+
+  // Waiting for the disk.
+
+  #unpositioned: Message[] = [];
+
+  /** A message of the frame that is being made is called when the frame is on the disk. */
+  addFresh(message: Message): void {
+    this.#unpositioned.push(message);
+  }
+
+  /** keeps (1) */
+  #watchFresh(position: number): void {
+    if (this.#unpositioned.length === 0) return;
+    for (const message of this.#unpositioned) this.#fresh.push({ message, position });
+    this.#unpositioned = [];
+    if (!this.#isWatching) void this.#watch();
+  }
+
+  async #watch(): Promise<void> {
+    const { journal } = this.#options;
+    this.#isWatching = true;
+    for (let next = this.#fresh[0]; next !== undefined; next = this.#fresh[0]) {
+      if (next.position > journal.safe) await journal.whenSafe(next.position);
+      const { safe } = journal;
+      let count = 0;
+      while (count < this.#fresh.length && (this.#fresh[count]?.position ?? 0) <= safe) count += 1;
+      const arrived = this.#fresh.slice(0, count);
+      this.#fresh = this.#fresh.slice(count);
+      if (!this.#isRunning) continue;
+      this.scheduler.arrived(
+        arrived.map(({ message }) => message),
+        this.nowMs(),
+      );
+      this.#setTimer();
+    }
+    this.#isWatching = false;
+  }
+
+  // Time.
+
+  /** Sleeps to the next moment that something is due. */
+  #setTimer(): void {
+    if (!this.#isRunning) return;
+    const { refusal } = this.#options.journal;
+    // While nothing can be recorded, schedules wait for the next beat.
+    const dueMs = earlier(this.scheduler.nextDueMs, refusal === undefined ? this.schedules.nextDueMs : undefined);
+    if (dueMs === this.#timerMs) return;
+    this.#cancelTimer?.();
+    this.#timerMs = dueMs;
+    this.#cancelTimer =
+      dueMs === undefined
+        ? undefined
+        : this.#options.clock.at(dueMs, () => {
+            this.#timerMs = undefined;
+            this.tick();
+          });
+  }
+
+  #beat(): void {
+    this.#cancelHeartbeat = this.#options.clock.after(this.#options.heartbeatMs ?? HEARTBEAT_MS, () => {
+      this.#expire();
+      this.tick();
+      this.#beat();
+    });
+  }
+
+  /** Forgets what is past its time: dead letters, duplicates, keys that nobody uses. */
+  #expire(): void {
+    const nowMs = this.nowMs();
+    for (const user of this.realm.users) {
+      user.deduplication.forget(nowMs);
+      const oldestMs = nowMs - this.limits.deadLetterRetentionMs;
+      for (
+        let letter = user.deadLetters.oldest;
+        letter !== undefined && letter.id.ms < oldestMs;
+        letter = user.deadLetters.oldest
+      ) {
+        this.changes.removeDeadLetter(user, letter);
+      }
+      this.changes.commit();
+    }
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.min(a, b);
+}

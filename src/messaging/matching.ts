@@ -1,0 +1,70 @@
+/** Which messages and dead letters a filter means. */
+import { type DeadLetter, deadLetterIdText } from "./dead-letters.ts";
+import type { AttributeName, Filter } from "./door.ts";
+import type { EnvelopeFields } from "./envelope.ts";
+import type { Message } from "./message.ts";
+import { messageId } from "./message-id.ts";
+
+type Values = (fields: EnvelopeFields) => readonly (string | undefined)[];
+
+/** What a message has for each attribute. */
+const valuesOf: Readonly<Record<Exclude<AttributeName, "messageId">, Values>> = {
+  url: ({ url }) => [url],
+  host: ({ url }) => [new URL(url).host],
+  path: ({ url }) => [new URL(url).pathname],
+  topicName: ({ topicName }) => [topicName],
+  scheduleId: ({ scheduleId }) => [scheduleId],
+  queueName: ({ queueName }) => [queueName],
+  label: ({ labels }) => labels ?? [],
+  flowControlKey: ({ flowControl }) => [flowControl?.key],
+  callerIp: ({ callerIp }) => [callerIp],
+};
+
+/** Attributes with their values, as they go into the history: host and path too. */
+export function attributesOf(fields: EnvelopeFields): readonly (readonly [name: string, value: string])[] {
+  const all: [string, string][] = [];
+  for (const [name, values] of Object.entries(valuesOf)) {
+    for (const value of values(fields)) if (value !== undefined) all.push([name, value]);
+  }
+  return all;
+}
+
+/** True for a message that the filter means. Its creation is what `fromMs` and `toMs` speak of. */
+export function messageMatcher(filter: Filter): (message: Message) => boolean {
+  const byFields = fieldsMatcher(filter);
+  const ids = filter.ids === undefined ? undefined : new Set(filter.ids);
+  return (message) =>
+    (ids === undefined || ids.has(message.id)) &&
+    isWithin(filter, message.createdAtMs) &&
+    byFields(message.envelope.fields, message);
+}
+
+/** True for a dead letter that the filter means. Its failure is what `fromMs` and `toMs` speak of. */
+export function letterMatcher(filter: Filter): (letter: DeadLetter) => boolean {
+  const byFields = fieldsMatcher(filter);
+  const ids = filter.ids === undefined ? undefined : new Set(filter.ids);
+  const statuses = filter.statuses === undefined ? undefined : new Set(filter.statuses);
+  return (letter) =>
+    (ids === undefined || ids.has(deadLetterIdText(letter.id))) &&
+    isWithin(filter, letter.id.ms) &&
+    (statuses === undefined || statuses.has(letter.response.status)) &&
+    byFields(letter.envelope.fields, letter);
+}
+
+interface Numbered {
+  readonly sequence: number;
+  readonly nonce: number;
+}
+
+function fieldsMatcher({ attributes }: Filter): (fields: EnvelopeFields, message: Numbered) => boolean {
+  const wanted = [...attributes].map(([name, values]) => ({ name, values: new Set(values) }));
+  return (fields, { sequence, nonce }) =>
+    wanted.every(({ name, values }) => {
+      const given = name === "messageId" ? [messageId(sequence, nonce)] : valuesOf[name](fields);
+      return given.some((value) => value !== undefined && values.has(value));
+    });
+}
+
+function isWithin({ fromMs, toMs }: Filter, ms: number): boolean {
+  return (fromMs === undefined || ms >= fromMs) && (toMs === undefined || ms <= toMs);
+}

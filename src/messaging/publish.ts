@@ -1,0 +1,248 @@
+/**
+ * From requests to messages: what groups a request reaches, what a duplicate
+ * is, what a user may still have. `planPublish` decides and changes nothing;
+ * `carryOut` does what was decided. Between them nothing happens, so a batch is
+ * accepted whole or not at all.
+ */
+import { createHash } from "node:crypto";
+import type { Random } from "../kernel/random.ts";
+import type { Changes } from "./changes.ts";
+import type { Accepted } from "./deduplication.ts";
+import { drawNonce } from "./drawn-ids.ts";
+import type { EnvelopeFields } from "./envelope.ts";
+import { badRequest, quotaExceeded } from "./failure.ts";
+import type { MessagingLimits } from "./limits.ts";
+import type { Message, MessageFacts } from "./message.ts";
+import { messageId } from "./message-id.ts";
+import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
+import type { Realm } from "./realm.ts";
+import type { Endpoint, UrlGroup } from "./url-group.ts";
+import type { User } from "./user.ts";
+
+/** Where a message comes from, beside its publisher's options. */
+export interface Origin {
+  readonly topicName?: string | undefined;
+  readonly endpointName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+  readonly callerIp?: string | undefined;
+  readonly callbackOf?: string | undefined;
+  readonly holdsQueue?: string | undefined;
+}
+
+interface Draft {
+  readonly fields: EnvelopeFields;
+  readonly bytes: Buffer;
+  readonly notBeforeMs: number;
+  readonly deduplicationKey: string;
+  /** The message that this one is the same as: accepted before, or a draft of the same batch. */
+  readonly original: Accepted | Draft | undefined;
+}
+
+interface PlannedRequest {
+  readonly isGroup: boolean;
+  readonly drafts: readonly Draft[];
+}
+
+export interface PublishPlan {
+  readonly requests: readonly PlannedRequest[];
+  /** Queues that come into being. */
+  readonly newQueues: readonly string[];
+}
+
+export interface PublishContext {
+  readonly realm: Realm;
+  readonly limits: MessagingLimits;
+  readonly user: User;
+  readonly nowMs: number;
+}
+
+const DAY_MS = 86_400_000;
+/** What is due within so long is better kept in memory. */
+const SOON_MS = 10_000;
+/** Longer ids are known by their hash, so that a stranger's ids do not fill our memory. */
+const KEY_LENGTH_MAX = 64;
+
+/** Decides what publishing these requests means. Throws a `MessagingFailure`. */
+export function planPublish(
+  context: PublishContext,
+  requests: readonly PublishRequest[],
+  scheduleId?: string,
+): PublishPlan {
+  const { user, limits } = context;
+  if (requests.length > limits.batchCountMax) {
+    throw badRequest(`The batch has ${requests.length} messages, and the most is ${limits.batchCountMax}`);
+  }
+  const seen = new Map<string, Draft>();
+  const newQueues = new Set<string>();
+  const planned: PlannedRequest[] = [];
+  let count = 0;
+  for (const request of requests) {
+    const { queueName } = request.options;
+    if (queueName !== undefined && !user.queues.has(queueName)) newQueues.add(queueName);
+    const one = planRequest(context, request, { seen, scheduleId });
+    count += one.drafts.length;
+    planned.push(one);
+  }
+  if (newQueues.size > 0 && user.queues.size + newQueues.size > limits.queuesMax) {
+    throw quotaExceeded(`Maximum number of queues exceeded: ${limits.queuesMax}`);
+  }
+  if (limits.messagesPerDayMax > 0 && dayCountOf(context) + count > limits.messagesPerDayMax) {
+    throw quotaExceeded(`Maximum number of messages per day exceeded: ${limits.messagesPerDayMax}`);
+  }
+  return { requests: planned, newQueues: [...newQueues] };
+}
+
+/** Does what was planned. `created` is told each new message. */
+export function carryOut(
+  changes: Changes,
+  { realm, user, nowMs, random }: PublishContext & { readonly random: Random },
+  plan: PublishPlan,
+  created: (message: Message) => void,
+): PublishOutcome[] {
+  for (const name of plan.newQueues) changes.putQueue(user, newQueue(name, nowMs));
+  const factsOf = new Map<Draft, MessageFacts>();
+  const publish = (draft: Draft): Published => {
+    const { fields, bytes, notBeforeMs, deduplicationKey, original } = draft;
+    if (original !== undefined) {
+      const first = "fields" in original ? factsOf.get(original) : original;
+      const id = first === undefined ? "" : messageId(first.sequence, first.nonce);
+      return { messageId: id, url: fields.url, isDeduplicated: true };
+    }
+    const facts = newFacts({ realm, random }, { nowMs, notBeforeMs, slotOwner: 0 });
+    if (deduplicationKey !== "") factsOf.set(draft, facts);
+    const message = changes.accept(user, facts, {
+      fields,
+      bytes,
+      deduplicationKey,
+      isNeededSoon: notBeforeMs <= nowMs + SOON_MS,
+    });
+    created(message);
+    return { messageId: message.id, url: fields.url, isDeduplicated: false };
+  };
+  return plan.requests.map(({ isGroup, drafts }) => {
+    const [first] = drafts;
+    if (!isGroup && first !== undefined) return { kind: "url", published: publish(first) };
+    return { kind: "group", published: drafts.map(publish) };
+  });
+}
+
+/** The facts of the next message. */
+export function newFacts(
+  { realm, random }: { readonly realm: Realm; readonly random: Random },
+  { nowMs, notBeforeMs, slotOwner }: { nowMs: number; notBeforeMs: number; slotOwner: number },
+): MessageFacts {
+  const nonce = drawNonce(random);
+  return { sequence: realm.sequenceMax + 1, nonce, createdAtMs: nowMs, notBeforeMs, slotOwner };
+}
+
+export function newQueue(
+  name: string,
+  nowMs: number,
+): {
+  name: string;
+  parallelism: number;
+  isPaused: boolean;
+  createdAtMs: number;
+  updatedAtMs: number;
+} {
+  return { name, parallelism: 1, isPaused: false, createdAtMs: nowMs, updatedAtMs: nowMs };
+}
+
+/** The envelope of a message to `url` with these options. */
+export function envelopeFields(
+  url: string,
+  options: PublishOptions,
+  origin: Origin,
+  headers = options.headers,
+): EnvelopeFields {
+  return {
+    url,
+    method: options.method,
+    headers,
+    retriesMax: options.retriesMax,
+    retryDelay: options.retryDelay,
+    timeoutMs: options.timeoutMs,
+    callback: options.callback,
+    failureCallback: options.failureCallback,
+    topicName: origin.topicName,
+    endpointName: origin.endpointName,
+    scheduleId: origin.scheduleId,
+    queueName: options.queueName,
+    callerIp: origin.callerIp,
+    labels: options.labels,
+    flowControl: options.flowControl,
+    redact: options.redact,
+    callbackOf: origin.callbackOf,
+    holdsQueue: origin.holdsQueue,
+  };
+}
+
+export function isUrl(destination: string): boolean {
+  return destination.startsWith("http://") || destination.startsWith("https://");
+}
+
+function planRequest(
+  { user, nowMs, limits }: PublishContext,
+  { destination, body, options, callerIp }: PublishRequest,
+  { seen, scheduleId }: { seen: Map<string, Draft>; scheduleId: string | undefined },
+): PlannedRequest {
+  if (body.length > limits.bodyBytesMax) {
+    throw badRequest(`The body has ${body.length} bytes, and the most is ${limits.bodyBytesMax}`);
+  }
+  const group = isUrl(destination) ? undefined : findGroup(user, destination);
+  const headers = group?.headers === undefined ? options.headers : withDefaults(options.headers, group);
+  const endpoints: readonly Endpoint[] = group?.endpoints ?? [{ url: destination }];
+  const notBeforeMs = options.notBeforeMs ?? nowMs + (options.delayMs ?? 0);
+  const drafts = endpoints.map(({ url, name }) => {
+    const origin = { topicName: group?.name, endpointName: name, callerIp, scheduleId };
+    const fields = envelopeFields(url, options, origin, headers);
+    const deduplicationKey = deduplicationKeyOf(options, { url, headers, body, isGroup: group !== undefined });
+    const original =
+      deduplicationKey === ""
+        ? undefined
+        : (user.deduplication.find(deduplicationKey, nowMs) ?? seen.get(deduplicationKey));
+    const draft = { fields, bytes: body, notBeforeMs: Math.max(notBeforeMs, nowMs), deduplicationKey, original };
+    if (deduplicationKey !== "" && original === undefined) seen.set(deduplicationKey, draft);
+    return draft;
+  });
+  return { isGroup: group !== undefined, drafts };
+}
+
+function findGroup(user: User, name: string): UrlGroup {
+  const group = user.groups.get(name);
+  if (group === undefined) {
+    throw badRequest(`Invalid destination: there is no URL group ${name}, and a URL starts with http:// or https://`);
+  }
+  return group;
+}
+
+/** Headers of the group for those that the publisher did not forward. */
+function withDefaults(given: readonly string[], group: UrlGroup): readonly string[] {
+  const names = new Set<string>();
+  for (let i = 0; i < given.length; i += 2) names.add((given[i] as string).toLowerCase());
+  const all = [...given];
+  for (const [name, values] of group.headers ?? []) {
+    if (names.has(name.toLowerCase())) continue;
+    for (const value of typeof values === "string" ? [values] : values) all.push(name, value);
+  }
+  return all;
+}
+
+/** What makes two messages the same; empty if nothing is asked for. */
+function deduplicationKeyOf(
+  { deduplicationId, isDeduplicatedByContent }: PublishOptions,
+  { url, headers, body, isGroup }: { url: string; headers: readonly string[]; body: Buffer; isGroup: boolean },
+): string {
+  if (deduplicationId !== undefined) {
+    // Each endpoint of a group has duplicates of its own.
+    const key = isGroup ? `${deduplicationId}\u0000${url}` : deduplicationId;
+    return key.length <= KEY_LENGTH_MAX ? `i${key}` : `h${createHash("sha256").update(key).digest("base64")}`;
+  }
+  if (isDeduplicatedByContent !== true) return "";
+  const hash = createHash("sha256").update(JSON.stringify([url, headers]));
+  return `c${hash.update(body).digest("base64")}`;
+}
+
+function dayCountOf({ user, nowMs }: PublishContext): number {
+  return user.countedDay === Math.floor(nowMs / DAY_MS) ? user.dayCount : 0;
+}

@@ -1,0 +1,346 @@
+/**
+ * The state of messaging: all users and all unfinished messages. Its methods
+ * are the ways in which it changes; each is called both when something happens
+ * and when the journal is replayed, reads no clock, and decides nothing.
+ *
+ * Where messages wait (timers, slots, lists) is not in here: `scheduler.ts`
+ * works that out, anew after each start.
+ */
+import { assert } from "../kernel/assert.ts";
+import { Bodies, type Body } from "./body.ts";
+import type { DeadLetter, DeadLetterId, ResponseFacts } from "./dead-letters.ts";
+import { deadLetterIdText } from "./dead-letters.ts";
+import type { SigningKeys } from "./door.ts";
+import { type Envelope, Envelopes } from "./envelope.ts";
+import { FlowKey, type FlowKeyRecord } from "./flow-key.ts";
+import type { MessagingLimits } from "./limits.ts";
+import { Message, type MessageFacts } from "./message.ts";
+import { MessageTable } from "./message-table.ts";
+import { Queue, type QueueRecord } from "./queue.ts";
+import { Schedule, type ScheduleRecord } from "./schedule.ts";
+import { state } from "./states.ts";
+import type { UrlGroup } from "./url-group.ts";
+import { User } from "./user.ts";
+
+const DAY_MS = 86_400_000;
+
+export class Realm {
+  readonly envelopes = new Envelopes();
+  readonly bodies = new Bodies();
+  readonly messages = new MessageTable();
+  readonly flowKeysByNumber = new Map<number, FlowKey>();
+  readonly schedulesByNumber = new Map<number, { readonly user: User; readonly schedule: Schedule }>();
+  readonly #limits: MessagingLimits;
+  readonly #usersByName = new Map<string, User>();
+  readonly #usersByNumber = new Map<number, User>();
+  #userNumberMax = 0;
+  #sequenceMax = 0;
+  /** Numbers of flow keys and schedules: of this process only. */
+  #numberMax = 0;
+
+  constructor(limits: MessagingLimits) {
+    this.#limits = limits;
+  }
+
+  get users(): IterableIterator<User> {
+    return this.#usersByName.values();
+  }
+
+  get userNumberMax(): number {
+    return this.#userNumberMax;
+  }
+
+  /** The last sequence number that was given out. */
+  get sequenceMax(): number {
+    return this.#sequenceMax;
+  }
+
+  raiseSequence(sequence: number): void {
+    this.#sequenceMax = Math.max(this.#sequenceMax, sequence);
+  }
+
+  raiseUserNumber(number: number): void {
+    this.#userNumberMax = Math.max(this.#userNumberMax, number);
+  }
+
+  findUser(name: string): User | undefined {
+    return this.#usersByName.get(name);
+  }
+
+  /** The user of a record. */
+  userOf(number: number): User {
+    const user = this.#usersByNumber.get(number);
+    assert(user !== undefined, `user ${number} was created before its records`);
+    return user;
+  }
+
+  messageOf(sequence: number): Message {
+    const message = this.messages.get(sequence);
+    assert(message !== undefined, `message ${sequence} was created before its records`);
+    return message;
+  }
+
+  createUser(number: number, name: string, keys: SigningKeys): User {
+    const user = new User(name, number, { keys, windowMs: this.#limits.deduplicationWindowMs });
+    this.#usersByName.set(name, user);
+    this.#usersByNumber.set(number, user);
+    this.raiseUserNumber(number);
+    return user;
+  }
+
+  dropUser(user: User): void {
+    for (const message of this.messages) if (message.user === user) this.#remove(message);
+    for (const letter of user.deadLetters.values()) this.#releaseLetter(letter);
+    for (const key of user.flowKeys.values()) this.flowKeysByNumber.delete(key.number);
+    for (const schedule of user.schedules.values()) this.schedulesByNumber.delete(schedule.number);
+    user.isDropped = true;
+    this.#usersByName.delete(user.name);
+    this.#usersByNumber.delete(user.number);
+  }
+
+  // Messages.
+
+  /** `envelope` is counted as used already. */
+  addMessage(user: User, envelope: Envelope, body: Body, facts: MessageFacts, deduplicationKey: string): Message {
+    const { sequence, nonce, createdAtMs } = facts;
+    const message = this.#add(user, envelope, body, facts);
+    const { flowControl } = envelope.fields;
+    if (flowControl !== undefined) {
+      const key = this.flowKey(user, flowControl.key);
+      key.adopt(flowControl);
+      key.lastUsedMs = createdAtMs;
+    }
+    if (deduplicationKey !== "") user.deduplication.add(deduplicationKey, { sequence, nonce, atMs: createdAtMs });
+    this.countDay(user, Math.floor(createdAtMs / DAY_MS), 1);
+    return message;
+  }
+
+  /** A message of a snapshot. */
+  restoreMessage(
+    user: User,
+    envelope: Envelope,
+    body: Body,
+    facts: MessageFacts & Pick<Message, "state" | "retried" | "dueMs"> & { readonly hasSlot: boolean },
+  ): void {
+    const message = this.#add(user, envelope, body, facts);
+    message.state = facts.state;
+    message.retried = facts.retried;
+    message.dueMs = facts.dueMs;
+    if (facts.hasSlot) this.queueOf(message)?.takeSlot(message.sequence);
+  }
+
+  startAttempt(message: Message, atMs: number): void {
+    message.moveTo(state.active);
+    this.flowKeyOf(message)?.count(atMs);
+    const queue = this.queueOf(message);
+    if (queue !== undefined && !queue.hasSlot(message.sequence)) queue.takeSlot(message.sequence);
+  }
+
+  deliver(message: Message): void {
+    message.moveTo(state.delivered);
+    this.#noteOutcome(message, "SUCCESS");
+    this.#remove(message);
+  }
+
+  retry(message: Message, dueMs: number): void {
+    message.moveTo(state.error);
+    message.moveTo(state.retry);
+    message.retried += 1;
+    message.dueMs = dueMs;
+  }
+
+  fail(message: Message, id: DeadLetterId, response: ResponseFacts, responseBody: Body): DeadLetter {
+    message.moveTo(state.error);
+    message.moveTo(state.failed);
+    this.#noteOutcome(message, "FAIL");
+    const { envelope, body, sequence, nonce, createdAtMs, notBeforeMs } = message;
+    const retried = message.retried + 1;
+    const facts = { sequence, nonce, createdAtMs, notBeforeMs, retried };
+    const letter: DeadLetter = { id, envelope, body, ...facts, response, responseBody };
+    // The letter takes over the body and one use of the envelope.
+    envelope.useCount += 1;
+    body.isNeededSoon = false;
+    message.user.deadLetters.add(letter);
+    this.#detach(message);
+    this.envelopes.release(envelope);
+    return letter;
+  }
+
+  requestCancel(message: Message): void {
+    message.moveTo(state.cancelRequested);
+  }
+
+  cancel(message: Message): void {
+    message.moveTo(state.cancelled);
+    this.#noteOutcome(message, "FAIL");
+    this.#remove(message);
+  }
+
+  removeDeadLetter(user: User, id: string): void {
+    const letter = user.deadLetters.get(id);
+    assert(letter !== undefined, `dead letter ${id} exists when it is removed`);
+    user.deadLetters.delete(id);
+    this.#releaseLetter(letter);
+  }
+
+  restoreDeadLetter(user: User, letter: DeadLetter): void {
+    user.deadLetters.add(letter);
+  }
+
+  /** Messages accepted on a day (days since the epoch, UTC). */
+  countDay(user: User, day: number, count: number): void {
+    if (day > user.countedDay) {
+      user.countedDay = day;
+      user.dayCount = 0;
+    }
+    if (day === user.countedDay) user.dayCount += count;
+  }
+
+  // What a message belongs to.
+
+  queueOf({ user, envelope }: Message): Queue | undefined {
+    const { queueName } = envelope.fields;
+    return queueName === undefined ? undefined : user.queues.get(queueName);
+  }
+
+  /** The queue whose slot a callback holds. */
+  heldQueueOf({ user, envelope }: Message): Queue | undefined {
+    const { holdsQueue } = envelope.fields;
+    return holdsQueue === undefined ? undefined : user.queues.get(holdsQueue);
+  }
+
+  flowKeyOf({ user, envelope }: Message): FlowKey | undefined {
+    const { flowControl } = envelope.fields;
+    return flowControl === undefined ? undefined : user.flowKeys.get(flowControl.key);
+  }
+
+  // What a user has.
+
+  putQueue(user: User, record: QueueRecord): Queue {
+    let queue = user.queues.get(record.name);
+    if (queue === undefined) {
+      queue = new Queue(record);
+      user.queues.set(record.name, queue);
+    }
+    queue.record = record;
+    return queue;
+  }
+
+  removeQueue(user: User, name: string): void {
+    user.queues.delete(name);
+  }
+
+  /** The key of this name, created if there is none. */
+  flowKey(user: User, name: string): FlowKey {
+    let key = user.flowKeys.get(name);
+    if (key === undefined) {
+      this.#numberMax += 1;
+      key = new FlowKey(name, this.#numberMax);
+      user.flowKeys.set(name, key);
+      this.flowKeysByNumber.set(key.number, key);
+    }
+    return key;
+  }
+
+  putFlowKey(user: User, record: FlowKeyRecord): FlowKey {
+    const key = this.flowKey(user, record.key);
+    key.restore(record);
+    return key;
+  }
+
+  removeFlowKey(user: User, key: FlowKey): void {
+    user.flowKeys.delete(key.key);
+    this.flowKeysByNumber.delete(key.number);
+  }
+
+  putSchedule(user: User, record: ScheduleRecord, body: Buffer): Schedule {
+    const known = user.schedules.get(record.id);
+    if (known !== undefined) {
+      known.record = record;
+      known.body = body;
+      return known;
+    }
+    this.#numberMax += 1;
+    const schedule = new Schedule(record, body, this.#numberMax);
+    user.schedules.set(record.id, schedule);
+    this.schedulesByNumber.set(schedule.number, { user, schedule });
+    return schedule;
+  }
+
+  /** Changes facts of a schedule, and leaves its body. */
+  changeSchedule(user: User, id: string, change: Partial<ScheduleRecord>): void {
+    const schedule = user.schedules.get(id);
+    assert(schedule !== undefined, `schedule ${id} exists when it changes`);
+    schedule.record = { ...schedule.record, ...change };
+  }
+
+  removeSchedule(user: User, id: string): void {
+    const schedule = user.schedules.get(id);
+    assert(schedule !== undefined, `schedule ${id} exists when it is removed`);
+    user.schedules.delete(id);
+    this.schedulesByNumber.delete(schedule.number);
+  }
+
+  putGroup(user: User, group: UrlGroup): void {
+    user.groups.set(group.name, group);
+  }
+
+  removeGroup(user: User, name: string): void {
+    user.groups.delete(name);
+  }
+
+  putSigningKeys(user: User, keys: SigningKeys): void {
+    user.signingKeys = keys;
+  }
+
+  #add(user: User, envelope: Envelope, body: Body, facts: MessageFacts): Message {
+    const message = new Message(user, envelope, body, facts);
+    this.raiseSequence(message.sequence);
+    this.messages.add(message);
+    this.queueOf(message)?.members.add(message);
+    if (message.slotOwner !== 0) this.heldQueueOf(message)?.keepSlot(message.slotOwner, message.sequence);
+    const { flowControl } = envelope.fields;
+    if (flowControl !== undefined) this.flowKey(user, flowControl.key).messageCount += 1;
+    return message;
+  }
+
+  /** Keeps what came of the last firing of a schedule. */
+  #noteOutcome({ user, sequence, envelope }: Message, outcome: "SUCCESS" | "FAIL"): void {
+    const { scheduleId } = envelope.fields;
+    const schedule = scheduleId === undefined ? undefined : user.schedules.get(scheduleId);
+    if (schedule === undefined) return;
+    const { lastMessages } = schedule.record;
+    const index = lastMessages.findIndex((fired) => fired.sequence === sequence);
+    const fired = lastMessages[index];
+    if (fired === undefined) return;
+    schedule.record = { ...schedule.record, lastMessages: lastMessages.with(index, { ...fired, outcome }) };
+  }
+
+  #remove(message: Message): void {
+    this.#detach(message);
+    this.bodies.free(message.body);
+    this.envelopes.release(message.envelope);
+  }
+
+  /** Out of all tables; its body and envelope stay. */
+  #detach(message: Message): void {
+    this.messages.remove(message);
+    const queue = this.queueOf(message);
+    queue?.members.delete(message);
+    queue?.releaseSlot(message.sequence, message.sequence);
+    if (message.slotOwner !== 0) this.heldQueueOf(message)?.releaseSlot(message.slotOwner, message.sequence);
+    const key = this.flowKeyOf(message);
+    if (key !== undefined) key.messageCount -= 1;
+  }
+
+  #releaseLetter({ envelope, body, responseBody }: DeadLetter): void {
+    this.envelopes.release(envelope);
+    this.bodies.free(body);
+    this.bodies.free(responseBody);
+  }
+}
+
+/** The id of a dead letter as its text: what it is known by. */
+export function letterKey({ id }: DeadLetter): string {
+  return deadLetterIdText(id);
+}

@@ -1,0 +1,231 @@
+/** Applies frames of a journal or a snapshot to a realm: what `changes.ts` and `dump.ts` wrote. */
+import { crc32 } from "node:zlib";
+import { assert } from "../kernel/assert.ts";
+import { FrameReader } from "../kernel/frame.ts";
+import { Body } from "./body.ts";
+import { deadLetterIdText } from "./dead-letters.ts";
+import type { SigningKeys } from "./door.ts";
+import type { FlowKeyRecord } from "./flow-key.ts";
+import type { QueueRecord } from "./queue.ts";
+import type { Realm } from "./realm.ts";
+import {
+  AREA,
+  type BodyRead,
+  bodyOwner,
+  code,
+  readBody,
+  readJson,
+  readLetterId,
+  readMessageFacts,
+  readResponse,
+  readText,
+} from "./records.ts";
+import type { ScheduleRecord } from "./schedule.ts";
+import type { State } from "./states.ts";
+import type { UrlGroup } from "./url-group.ts";
+import type { User } from "./user.ts";
+
+/** Where the payload of a frame lies; undefined for a frame of a snapshot. */
+export interface Place {
+  readonly segment: number;
+  readonly offset: number;
+}
+
+interface Context {
+  readonly realm: Realm;
+  readonly user: User;
+  readonly reader: FrameReader;
+  readonly place: Place | undefined;
+}
+
+export function replayFrame(realm: Realm, frame: Buffer, place: Place | undefined): void {
+  const reader = new FrameReader(frame);
+  const number = reader.number();
+  if (number === AREA) {
+    while (!reader.isAtEnd) replayOfArea(realm, reader);
+    return;
+  }
+  const context = { realm, user: realm.userOf(number), reader, place };
+  while (!reader.isAtEnd) {
+    const recordCode = reader.code();
+    const row = rows.get(recordCode);
+    assert(row !== undefined, `messaging record code ${recordCode} is known to this version`);
+    row(context);
+  }
+}
+
+function replayOfArea(realm: Realm, reader: FrameReader): void {
+  const recordCode = reader.code();
+  switch (recordCode) {
+    case code.userCreated:
+      realm.createUser(reader.number(), readText(reader), readJson<SigningKeys>(reader));
+      return;
+    case code.userDropped:
+      realm.dropUser(realm.userOf(reader.number()));
+      return;
+    case code.numbersGiven:
+      realm.raiseUserNumber(reader.number());
+      realm.raiseSequence(reader.number());
+      return;
+    default:
+      assert(false, `messaging record code ${recordCode} is known to this version`);
+  }
+}
+
+const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
+  [code.messageAccepted, replayAccepted],
+  [code.messageKept, replayKept],
+  [code.attemptStarted, ({ realm, reader }) => realm.startAttempt(realm.messageOf(reader.number()), reader.time())],
+  [
+    code.delivered,
+    ({ realm, reader }) => {
+      const message = realm.messageOf(reader.number());
+      reader.time();
+      reader.number();
+      realm.deliver(message);
+    },
+  ],
+  [
+    code.retryPlanned,
+    ({ realm, reader }) => {
+      const message = realm.messageOf(reader.number());
+      reader.time();
+      realm.retry(message, reader.time());
+      readResponse(reader);
+      reader.buffer();
+    },
+  ],
+  [code.failed, replayFailed],
+  [
+    code.cancelRequested,
+    ({ realm, reader }) => {
+      const message = realm.messageOf(reader.number());
+      reader.time();
+      realm.requestCancel(message);
+    },
+  ],
+  [
+    code.cancelled,
+    ({ realm, reader }) => {
+      const message = realm.messageOf(reader.number());
+      reader.time();
+      realm.cancel(message);
+    },
+  ],
+  [
+    code.deadLetterRemoved,
+    ({ realm, user, reader }) => realm.removeDeadLetter(user, deadLetterIdText(readLetterId(reader))),
+  ],
+  [code.deadLetterKept, replayLetterKept],
+  [
+    code.deduplicationKept,
+    ({ user, reader }) =>
+      user.deduplication.add(readText(reader), {
+        sequence: reader.number(),
+        nonce: reader.number(),
+        atMs: reader.time(),
+      }),
+  ],
+  [code.bodyMoved, replayMoved],
+  [
+    code.countersKept,
+    ({ realm, user, reader }) => {
+      realm.countDay(user, reader.number(), reader.number());
+      user.deadLetters.restoreLastId(readLetterId(reader));
+    },
+  ],
+  [code.queuePut, ({ realm, user, reader }) => realm.putQueue(user, readJson<QueueRecord>(reader))],
+  [code.queueRemoved, ({ realm, user, reader }) => realm.removeQueue(user, readText(reader))],
+  [
+    code.schedulePut,
+    ({ realm, user, reader }) =>
+      realm.putSchedule(user, readJson<ScheduleRecord>(reader), Buffer.from(reader.buffer())),
+  ],
+  [code.scheduleRemoved, ({ realm, user, reader }) => realm.removeSchedule(user, readText(reader))],
+  [
+    code.scheduleChanged,
+    ({ realm, user, reader }) =>
+      realm.changeSchedule(user, readText(reader), readJson<Partial<ScheduleRecord>>(reader)),
+  ],
+  [code.groupPut, ({ realm, user, reader }) => realm.putGroup(user, readJson<UrlGroup>(reader))],
+  [code.groupRemoved, ({ realm, user, reader }) => realm.removeGroup(user, readText(reader))],
+  [code.flowKeyPut, ({ realm, user, reader }) => realm.putFlowKey(user, readJson<FlowKeyRecord>(reader))],
+  [code.signingKeysPut, ({ realm, user, reader }) => realm.putSigningKeys(user, readJson<SigningKeys>(reader))],
+] satisfies [number, (context: Context) => void][]);
+
+function replayAccepted({ realm, user, reader, place }: Context): void {
+  const facts = readMessageFacts(reader);
+  const envelope = realm.envelopes.shareText(readText(reader));
+  const deduplicationKey = readText(reader);
+  const body = bodyOf(realm, readBody(reader), place);
+  realm.addMessage(user, envelope, body, facts, deduplicationKey);
+}
+
+function replayKept(context: Context): void {
+  const { realm, user, reader } = context;
+  const facts = readMessageFacts(reader);
+  const state = reader.number() as State;
+  const retried = reader.number();
+  const dueMs = reader.time();
+  const hasSlot = reader.number() === 1;
+  const envelope = realm.envelopes.shareText(readText(reader));
+  realm.restoreMessage(user, envelope, keptBodyOf(context), { ...facts, state, retried, dueMs, hasSlot });
+}
+
+function replayFailed({ realm, reader, place }: Context): void {
+  const message = realm.messageOf(reader.number());
+  reader.time();
+  const id = readLetterId(reader);
+  const response = readResponse(reader);
+  realm.fail(message, id, response, bodyOf(realm, readBody(reader), place));
+}
+
+function replayLetterKept(context: Context): void {
+  const { realm, user, reader } = context;
+  const id = readLetterId(reader);
+  const { slotOwner: _none, ...facts } = readMessageFacts(reader);
+  const retried = reader.number();
+  const envelope = realm.envelopes.shareText(readText(reader));
+  const body = keptBodyOf(context);
+  const response = readResponse(reader);
+  realm.restoreDeadLetter(user, { id, ...facts, retried, envelope, body, response, responseBody: keptBodyOf(context) });
+}
+
+function replayMoved({ realm, user, reader, place }: Context): void {
+  const owner = reader.number();
+  const body =
+    owner === bodyOwner.message
+      ? realm.messageOf(reader.number()).body
+      : letterBody(user, deadLetterIdText(readLetterId(reader)), owner);
+  const { offset } = readBody(reader);
+  assert(place !== undefined, "bodies are moved in journals");
+  realm.bodies.place(body, place.segment, place.offset + offset);
+}
+
+function letterBody(user: User, id: string, owner: number): Body {
+  const letter = user.deadLetters.get(id);
+  assert(letter !== undefined, "a body that is moved has its dead letter");
+  return owner === bodyOwner.deadLetter ? letter.body : letter.responseBody;
+}
+
+/** A body of the journal stays there until it is asked for; one of a snapshot that lies nowhere else is taken along. */
+function bodyOf(realm: Realm, { checksum, bytes, offset }: BodyRead, place: Place | undefined): Body {
+  const facts = { length: bytes.length, checksum };
+  if (place === undefined || bytes.length === 0) {
+    assert(crc32(bytes) === checksum, "a body in a frame is what was written");
+    return new Body(Buffer.from(bytes), facts, false);
+  }
+  const body = new Body(undefined, facts, false);
+  realm.bodies.place(body, place.segment, place.offset + offset);
+  return body;
+}
+
+/** A body as a snapshot has it: its place, or itself. */
+function keptBodyOf({ realm, reader }: Context): Body {
+  const segment = reader.number();
+  if (segment === 0) return bodyOf(realm, readBody(reader), undefined);
+  const offset = reader.number();
+  const body = new Body(undefined, { length: reader.number(), checksum: reader.number() }, false);
+  realm.bodies.place(body, segment, offset);
+  return body;
+}

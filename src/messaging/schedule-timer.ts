@@ -1,0 +1,93 @@
+/**
+ * Schedules in time. A firing publishes through the same way as a request, in
+ * the same frame that moves the schedule to its next moment, so it happens once
+ * (spec: messaging 1.6 "Cron", threats C-25, C-26).
+ *
+ * (1) Whatever was missed (the program was down, the clock jumped) is made up
+ *     by one firing at most.
+ * (2) A schedule that is paused lets its moments go by.
+ * (3) The next moment is stored: a clock that steps back fires nothing twice.
+ */
+import { parseCron } from "./cron/cron.ts";
+import { DueHeap } from "./due-heap.ts";
+import type { Engine } from "./engine.ts";
+import { MessagingFailure } from "./failure.ts";
+import { parseMessageId } from "./message-id.ts";
+import type { Schedule, ScheduleRecord } from "./schedule.ts";
+import type { User } from "./user.ts";
+
+/** Of the messages of a firing, so many are remembered as its outcome. */
+const LAST_MESSAGES_MAX = 100;
+
+export class ScheduleTimer {
+  readonly #engine: Engine;
+  /** Next moments by number. */
+  readonly #due = new DueHeap();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  get nextDueMs(): number | undefined {
+    return this.#due.peekDueMs();
+  }
+
+  /** After a recovery. */
+  resume(nowMs: number): void {
+    for (const { schedule } of this.#engine.realm.schedulesByNumber.values()) this.watch(schedule);
+    this.tick(nowMs);
+  }
+
+  /** A schedule has a new next moment. */
+  watch({ record, number }: Schedule): void {
+    if (record.nextFireMs > 0) this.#due.push(record.nextFireMs, number);
+  }
+
+  tick(nowMs: number): void {
+    for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
+      const known = this.#engine.realm.schedulesByNumber.get(this.#due.pop());
+      // It was removed, or has another next moment since.
+      if (known === undefined || known.schedule.record.nextFireMs !== dueMs) continue;
+      this.#fire(known.user, known.schedule, nowMs);
+    }
+  }
+
+  #fire(user: User, schedule: Schedule, nowMs: number): void {
+    const { changes } = this.#engine;
+    const { record, body } = schedule;
+    const { id, destination, options, callerIp, isPaused } = record;
+    const nextFireMs = parseCron(record.cron).nextAfterMs(nowMs) ?? 0; // keeps (1)
+    // keeps (2)
+    if (isPaused) changes.changeSchedule(user, id, { nextFireMs });
+    else {
+      const fired = { lastFireMs: record.nextFireMs, nextFireMs };
+      changes.changeSchedule(user, id, {
+        ...fired,
+        ...this.#publish(user, { id, destination, options, callerIp, body }),
+      });
+    }
+    this.#engine.commitFresh();
+    this.watch(schedule);
+  }
+
+  #publish(
+    user: User,
+    {
+      id,
+      destination,
+      options,
+      callerIp,
+      body,
+    }: Pick<ScheduleRecord, "id" | "destination" | "options" | "callerIp"> & { body: Buffer },
+  ): Partial<ScheduleRecord> {
+    try {
+      const [outcome] = this.#engine.publishNow(user, [{ destination, options, callerIp, body }], id);
+      const all = outcome === undefined ? [] : outcome.kind === "url" ? [outcome.published] : outcome.published;
+      const lastMessages = all.slice(0, LAST_MESSAGES_MAX).flatMap(({ messageId }) => parseMessageId(messageId) ?? []);
+      return { lastMessages, error: "" };
+    } catch (fault) {
+      if (!(fault instanceof MessagingFailure)) throw fault;
+      return { lastMessages: [], error: fault.text };
+    }
+  }
+}
