@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { DueHeap } from "./due-heap.ts";
+
+function drain(heap: DueHeap): number[] {
+  const sequences: number[] = [];
+  for (let sequence = heap.pop(); sequence !== undefined; sequence = heap.pop()) sequences.push(sequence);
+  return sequences;
+}
+
+test("an empty heap has nothing due, ever", () => {
+  const heap = new DueHeap();
+  assert.equal(heap.size, 0);
+  assert.equal(heap.peekDueMs(), Number.POSITIVE_INFINITY);
+  assert.equal(heap.peekSequence(), undefined);
+  assert.equal(heap.pop(), undefined);
+});
+
+test("entries come out by due time, then by sequence", () => {
+  const heap = new DueHeap();
+  const entries: [number, number][] = [
+    [30, 1],
+    [10, 5],
+    [20, 2],
+    [10, 3],
+    [10, 4],
+    [Number.POSITIVE_INFINITY, 0],
+    [-5, 9],
+  ];
+  for (const [dueMs, sequence] of entries) heap.push(dueMs, sequence);
+  assert.equal(heap.size, 7);
+  assert.equal(heap.peekDueMs(), -5);
+  assert.equal(heap.peekSequence(), 9);
+  assert.deepEqual(drain(heap), [9, 3, 4, 5, 2, 1, 0]);
+});
+
+test("a due time that is no number is a bug", () => {
+  assert.throws(() => new DueHeap().push(Number.NaN, 1), /a due time is a number/);
+});
+
+test("retain keeps what it is told to, in order, and the heap goes on", () => {
+  const heap = new DueHeap();
+  for (let sequence = 0; sequence < 10; sequence += 1) heap.push(100 - sequence, sequence);
+  heap.retain((sequence, dueMs) => sequence % 2 === 0 && dueMs > 92);
+  heap.push(97, 11);
+  assert.equal(heap.size, 5);
+  assert.deepEqual(drain(heap), [6, 4, 11, 2, 0]);
+  heap.push(1, 1);
+  heap.retain(() => false);
+  assert.equal(heap.peekDueMs(), Number.POSITIVE_INFINITY);
+});
+
+test("a hundred thousand entries, grown and shrunk, come out in order", () => {
+  const heap = new DueHeap();
+  for (let sequence = 0; sequence < 100_000; sequence += 1) heap.push((sequence * 7_919) % 1_000, sequence);
+  heap.retain((sequence) => sequence % 100 === 0);
+  assert.equal(heap.size, 1_000);
+  for (let sequence = 100_000; sequence < 110_000; sequence += 1) heap.push(2_000, sequence);
+  const rest = drain(heap);
+  assert.equal(rest.length, 11_000);
+  assert.ok(rest.slice(1_000).every((sequence, index) => sequence === 100_000 + index));
+});
+
+/** What happens to a heap: a push of a due time, a pop, or a retain of the sequences that a number does not divide. */
+type Step = { readonly pushMs: number } | { readonly pop: true } | { readonly dropMultiplesOf: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ pushMs: fc.integer({ min: -20, max: 20 }) }) },
+  { weight: 4, arbitrary: fc.record({ pop: fc.constant(true as const) }) },
+  { weight: 1, arbitrary: fc.record({ dropMultiplesOf: fc.integer({ min: 1, max: 4 }) }) },
+);
+
+test("a heap does what a sorted array does", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 400, size: "max" }), (steps) => {
+      const heap = new DueHeap();
+      let plain: { dueMs: number; sequence: number }[] = [];
+      // Sequences go down as often as up, so that ties are not in the order of pushing.
+      let pushed = 0;
+      for (const taken of steps) {
+        if ("pushMs" in taken) {
+          pushed += 1;
+          const sequence = (pushed * 7_919) % 10_007;
+          heap.push(taken.pushMs, sequence);
+          plain.push({ dueMs: taken.pushMs, sequence });
+          plain.sort((a, b) => a.dueMs - b.dueMs || a.sequence - b.sequence);
+        } else if ("pop" in taken) {
+          assert.equal(heap.pop(), plain.shift()?.sequence);
+        } else {
+          heap.retain((sequence) => sequence % taken.dropMultiplesOf !== 0);
+          plain = plain.filter(({ sequence }) => sequence % taken.dropMultiplesOf !== 0);
+        }
+        assert.equal(heap.size, plain.length);
+        assert.equal(heap.peekDueMs(), plain[0]?.dueMs ?? Number.POSITIVE_INFINITY);
+        assert.equal(heap.peekSequence(), plain[0]?.sequence);
+      }
+    }),
+  );
+});
