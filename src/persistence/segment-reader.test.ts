@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { appendSafely, emptyDisk, openOn, settle } from "../../test/persistence-fixture.ts";
+import { silentLog } from "../kernel/log.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { DamagedData } from "./errors.ts";
 import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES } from "./file-format.ts";
 import type { WrittenBatch } from "./journal.ts";
-import { SegmentRemoved } from "./segment-reader.ts";
+import { SegmentReader, SegmentRemoved } from "./segment-reader.ts";
 import { writeSnapshot } from "./snapshot.ts";
 
 /** Of the first frame in a segment. */
@@ -84,6 +85,22 @@ test("a part that a segment does not have is refused, and an area that was close
   );
   await opened.area.close();
   await assert.rejects(opened.area.read(1, FIRST_OFFSET, 4), SegmentRemoved);
+});
+
+test("a file that a read uses is closed behind it", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "body");
+  await opened.area.close();
+  disk.faultOf = ({ kind }) => (kind === "read" ? { bytesMax: 1 } : undefined);
+  const reader = new SegmentReader({ disk, directory: "/store", log: silentLog });
+
+  const reading = reader.read(1, FIRST_OFFSET, 4);
+  const closed = reader.close();
+
+  assert.equal(String(await reading), "body");
+  await closed;
+  assert.equal(disk.openCount, 0);
 });
 
 test("a read that failed is tried on a file that is opened again", async () => {

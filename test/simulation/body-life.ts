@@ -1,0 +1,363 @@
+/**
+ * One life of an engine whose bodies lie in the journal, with a history that
+ * follows it: bodies come, go and are moved out of segments that hold few of
+ * them, snapshots are made, segments that nobody needs are removed, the disk
+ * fills up, and at any boundary of a disk operation everything may stop.
+ *
+ * The history is as hasty as can be: whatever it was told is durable at once.
+ * So a frame that a crash takes back after it was told would be seen.
+ */
+import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { silentLog } from "../../src/kernel/log.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
+import { nextTurn } from "../../src/kernel/turn.ts";
+import { type Area, AreaClosing, openArea } from "../../src/persistence/area.ts";
+import { codeOf } from "../../src/persistence/disk.ts";
+import type { SyncedPlace } from "../../src/persistence/file-format.ts";
+import { FrameFollower } from "../../src/persistence/frame-follower.ts";
+import type { Journal } from "../../src/persistence/journal.ts";
+import { SegmentRemoved } from "../../src/persistence/segment-reader.ts";
+import { writeSnapshot } from "../../src/persistence/snapshot.ts";
+import { BodyEngine, bodiesBehind, dropFrame, putFrame } from "./body-engine.ts";
+import type { SimulatedDisk } from "./simulated-disk.ts";
+
+export const AREA = "bodies";
+export const DIRECTORY = "/bodies";
+
+/** Mistakes that an engine could make, to see that they are found. */
+export interface BodyBug {
+  /** Which segments it gives up. */
+  readonly mayRemove?: (segment: number) => boolean;
+  /** What it tells the history to be durable. */
+  readonly durablePlace?: (journal: Journal) => SyncedPlace;
+}
+
+export interface BodyBackup {
+  readonly directory: string;
+  readonly position: number;
+}
+
+/** What a life begins with, and what is known when everything stops. */
+export interface BodyPast {
+  /** Everything that was appended; the position of the first one is 1. */
+  readonly frames: readonly Buffer[];
+  /** A recovery finds at least this position. */
+  readonly promised: number;
+  /** Up to here the history has what was told. */
+  readonly historyPosition: number;
+  readonly backups: readonly BodyBackup[];
+}
+
+export interface BodyCrash extends BodyPast {
+  readonly disk: SimulatedDisk;
+  readonly when: string;
+}
+
+export class BodyViolation extends Error {
+  override name = "BodyViolation";
+}
+
+const ACTION_COUNT = 500;
+const TICK_MS_MAX = 100;
+const ROUND_COUNT_MAX = 20_000;
+const CAPTURE_ONE_IN = 12;
+const KILL_ONE_IN = 4;
+const SEGMENT_BYTES = [800, 5_000, 40_000];
+const LONG_BYTES_MAX = 9_000;
+const SHORT_BYTES_MAX = 200;
+
+export class BodyLife {
+  readonly crashes: BodyCrash[] = [];
+  /** Bodies that were read back, frames that the history was told, segments that were kept and then removed. */
+  readonly counts = { reads: 0, followed: 0, removed: 0 };
+  readonly #disk: SimulatedDisk;
+  readonly #clock: VirtualClock;
+  readonly #random: Random;
+  readonly #crashRandom: Random;
+  readonly #bug: BodyBug;
+  readonly #engine = new BodyEngine();
+  #frames: Buffer[];
+  #promised: number;
+  #historyPosition: number;
+  /** The history has everything before this segment. */
+  #historySegment = 0;
+  #backups: readonly BodyBackup[];
+  #area: Area | undefined;
+  #follower: FrameFollower | undefined;
+  /** What is under way of each kind: one at a time. */
+  readonly #busy = new Set<string>();
+  #violation: unknown;
+
+  constructor(options: { disk: SimulatedDisk; clock: VirtualClock; seed: number; past: BodyPast; bug: BodyBug }) {
+    const { frames, promised, historyPosition, backups } = options.past;
+    this.#disk = options.disk;
+    this.#clock = options.clock;
+    this.#random = seededRandom(options.seed);
+    this.#crashRandom = seededRandom(options.seed + 1);
+    this.#bug = options.bug;
+    this.#frames = [...frames];
+    this.#promised = promised;
+    this.#historyPosition = historyPosition;
+    this.#backups = backups;
+  }
+
+  async run(): Promise<void> {
+    this.#disk.onBoundary = ({ kind, path }) => this.#capture(`after a ${kind} of ${path}`);
+    await this.#start();
+    for (let action = 0; action < ACTION_COUNT; action += 1) {
+      this.#act();
+      await this.#settle();
+    }
+    await this.#finish();
+  }
+
+  async #start(): Promise<void> {
+    const options = {
+      disk: this.#disk,
+      directory: DIRECTORY,
+      area: AREA,
+      mode: "always" as const,
+      clock: this.#clock,
+      random: this.#random,
+      log: silentLog,
+      reserveBytes: 0,
+      segmentBytesMax: SEGMENT_BYTES[this.#random.below(SEGMENT_BYTES.length)] as number,
+      onFatal: this.#violate,
+    };
+    const engine = this.#engine;
+    openArea({
+      ...options,
+      apply: (frame, place) => engine.replay(frame, place),
+      onBatchWritten: (batch) => {
+        engine.written(batch);
+        // The history may ask at any time, and most is to be seen when something is on its way.
+        if (this.#random.below(2) === 0) this.#begin("follow", () => this.#follow());
+      },
+      mayRemove: this.#bug.mayRemove ?? ((segment) => this.#mayRemove(segment)),
+    }).then((area) => {
+      this.#area = area;
+    }, this.#violate);
+    await this.#until("recovery", () => this.#area !== undefined);
+    const { position } = this.#open.recovered;
+    this.#frames = this.#frames.slice(0, position);
+    this.#promised = position;
+    const { historyPosition } = this;
+    this.#follower = new FrameFollower({
+      ...options,
+      position: historyPosition,
+      frame: (payload, told, { segment }) => {
+        const isNext = told === this.#historyPosition + 1;
+        if (!isNext || !this.#frames[told - 1]?.equals(payload)) this.#violate(`The history was told ${told} wrongly`);
+        this.#historyPosition = told;
+        this.#historySegment = segment;
+        this.counts.followed += 1;
+      },
+    });
+  }
+
+  get historyPosition(): number {
+    return this.#historyPosition;
+  }
+
+  get #open(): Area {
+    if (this.#area === undefined) throw new Error("The area is open");
+    return this.#area;
+  }
+
+  #mayRemove(segment: number): boolean {
+    return segment < this.#historySegment && this.#engine.liveIn(segment).length === 0;
+  }
+
+  /** Stops in the middle of everything, or lets all that was begun come to its end. */
+  async #finish(): Promise<void> {
+    const area = this.#open;
+    const mayLose = this.#random.below(2) === 0 && Number.isFinite(this.#disk.freeBytes);
+    if (!mayLose) this.#disk.freeBytes = Number.POSITIVE_INFINITY;
+    if (!mayLose && this.#random.below(2) === 0) await this.#until("the last answer", () => this.#busy.size === 0);
+    let lost: number | undefined;
+    area.close().then((count) => {
+      lost = count;
+    }, this.#violate);
+    let isLeft = false;
+    this.#follower?.close().then(() => {
+      isLeft = true;
+    }, this.#violate);
+    await this.#until("the end of the area", () => lost !== undefined && isLeft);
+    this.#promised = this.#frames.length - (lost ?? 0);
+    const isOurs = this.#busy.has("snapshot") || this.#busy.has("backup");
+    if (this.#disk.openCount > 0 && !isOurs) throw new BodyViolation(`${this.#disk.openCount} files are left open`);
+    this.#capture("at the end");
+  }
+
+  // What happens.
+
+  #act(): void {
+    const area = this.#open;
+    const chance = this.#random.below(100);
+    if (chance < 14) this.#put();
+    else if (chance < 24) this.#drop();
+    else if (chance < 66) this.#step();
+    else if (chance < 69) this.#tick();
+    else if (chance < 72) this.#begin("close", () => area.closeSegment());
+    else if (chance < 75) this.#begin("snapshot", () => this.#makeSnapshot());
+    else if (chance < 79) this.#begin("removal", () => this.#removeUnneeded());
+    else if (chance < 82) this.#clean();
+    else if (chance < 86) this.#begin("read", () => this.#read());
+    else if (chance < 96) this.#begin("follow", () => this.#follow());
+    else if (chance < 97) this.#begin("backup", () => this.#backUp());
+    else this.#fillOrFreeDisk();
+  }
+
+  #put(): void {
+    const id = `${this.#frames.length}-${this.#random.below(2 ** 32)}`;
+    const bytes =
+      this.#random.below(6) === 0 ? this.#random.below(LONG_BYTES_MAX) : this.#random.below(SHORT_BYTES_MAX);
+    this.#append(putFrame(id, Buffer.alloc(bytes, `${id}:${this.#random.below(2 ** 32)} `)), id);
+  }
+
+  #drop(): void {
+    const ids = [...this.#engine.bodies.keys()];
+    const id = ids[this.#random.below(ids.length)];
+    if (id === undefined || this.#open.journal.refusal !== undefined) return;
+    this.#frames.push(dropFrame(id));
+    this.#engine.drop(this.#open.journal, id);
+    this.#promise();
+  }
+
+  /** Moves all bodies out of a covered segment, as an engine does where few are left. */
+  #clean(): void {
+    const covered = this.#open.segments.filter(({ isCovered }) => isCovered);
+    const segment = covered[this.#random.below(covered.length)];
+    if (segment === undefined) return;
+    const bodies = bodiesBehind(this.#frames);
+    for (const id of this.#engine.liveIn(segment.number)) {
+      this.#append(putFrame(id, bodies.get(id) as Buffer), id);
+    }
+  }
+
+  #append(frame: Buffer, id: string): void {
+    const { journal } = this.#open;
+    if (journal.refusal !== undefined) return;
+    this.#frames.push(frame);
+    this.#engine.put(journal, id, frame);
+    this.#promise();
+  }
+
+  #promise(): void {
+    const { journal } = this.#open;
+    const { end } = journal;
+    if (end !== this.#frames.length) throw new BodyViolation(`The journal ends at ${end}, not ${this.#frames.length}`);
+    void journal.whenSafe(end).then(() => {
+      this.#promised = Math.max(this.#promised, end);
+    });
+  }
+
+  async #read(): Promise<void> {
+    const written = [...this.#engine.bodies].filter(([, place]) => place !== undefined);
+    const [id, place] = written[this.#random.below(written.length)] ?? [];
+    if (id === undefined || place === undefined) return;
+    const expected = bodiesBehind(this.#frames).get(id);
+    try {
+      const body = await this.#open.read(place.segment, place.offset, place.bytes);
+      this.counts.reads += 1;
+      if (expected?.equals(body) !== true) throw new BodyViolation(`Body ${id} is not what was put`);
+    } catch (error) {
+      // It may have gone or moved while it was read.
+      if (!(error instanceof SegmentRemoved) || this.#engine.bodies.get(id) === place) throw error;
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { journal } = this.#open;
+    const place = this.#bug.durablePlace?.(journal) ?? journal.syncedPlace;
+    await this.#follower?.follow(place);
+    if (this.#historyPosition >= place.position) {
+      this.#historySegment = Math.max(this.#historySegment, place.segment);
+    }
+  }
+
+  async #removeUnneeded(): Promise<void> {
+    const before = this.#coveredCount;
+    await this.#open.removeUnneeded();
+    this.counts.removed += Math.max(0, before - this.#coveredCount);
+  }
+
+  get #coveredCount(): number {
+    return this.#open.segments.filter(({ isCovered }) => isCovered).length;
+  }
+
+  async #makeSnapshot(): Promise<void> {
+    const area = this.#open;
+    const options = { disk: this.#disk, directory: DIRECTORY, area: AREA, random: this.#random };
+    await area.closeSegment();
+    if ((await writeSnapshot({ ...options, engine: new BodyEngine() })) !== undefined) await area.adoptSnapshot();
+  }
+
+  async #backUp(): Promise<void> {
+    const directory = `/backup-${this.#random.below(2 ** 32)}`;
+    await this.#disk.mkdir(directory);
+    await this.#disk.syncDirectory("/");
+    const position = this.#open.journal.end;
+    await this.#open.backUp(directory);
+    this.#backups = [...this.#backups, { directory, position }];
+  }
+
+  #fillOrFreeDisk(): void {
+    const becomesFull = this.#random.below(4) === 0;
+    this.#disk.freeBytes = becomesFull ? this.#random.below(3_000) : Number.POSITIVE_INFINITY;
+  }
+
+  // Disk and time.
+
+  #begin(kind: string, work: () => Promise<unknown>): void {
+    if (this.#busy.has(kind)) return;
+    this.#busy.add(kind);
+    work()
+      .catch((error: unknown) => {
+        const isStop = error instanceof AreaClosing || error instanceof SegmentRemoved;
+        if (codeOf(error) !== "ENOSPC" && !isStop) this.#violate(error);
+      })
+      .finally(() => this.#busy.delete(kind));
+  }
+
+  #step(): void {
+    this.#capture("under way");
+    this.#disk.step(this.#random);
+  }
+
+  #tick(): void {
+    const ms = this.#random.below(TICK_MS_MAX);
+    this.#disk.passTime(ms);
+    this.#clock.advance(ms);
+  }
+
+  async #until(what: string, isDone: () => boolean): Promise<void> {
+    for (let round = 0; !isDone(); round += 1) {
+      if (round === ROUND_COUNT_MAX) throw new BodyViolation(`${what} never came`);
+      if (this.#disk.underwayCount > 0 && this.#random.below(8) > 0) this.#step();
+      else this.#tick();
+      await this.#settle();
+    }
+  }
+
+  async #settle(): Promise<void> {
+    await nextTurn();
+    await nextTurn();
+    if (this.#violation !== undefined) throw this.#violation;
+  }
+
+  readonly #violate = (error: unknown): void => {
+    this.#violation ??= error instanceof Error ? error : new BodyViolation(String(error));
+  };
+
+  #capture(when: string): void {
+    const random = this.#crashRandom;
+    if (random.below(CAPTURE_ONE_IN) > 0 && when !== "at the end") return;
+    const disk = random.below(KILL_ONE_IN) === 0 ? this.#disk.afterKill(random) : this.#disk.afterPowerCut(random);
+    this.crashes.push({
+      ...{ disk, when, promised: this.#promised, historyPosition: this.#historyPosition },
+      frames: [...this.#frames],
+      backups: this.#backups,
+    });
+  }
+}

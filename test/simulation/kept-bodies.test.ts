@@ -1,0 +1,47 @@
+/**
+ * Bodies that lie in the journal only, segments kept for them, and a history
+ * that follows: all of it through power cuts and kills, simulated.
+ *
+ * Run again:  LARDER_BODIES_SEED=… node --test test/simulation/kept-bodies.test.ts
+ * A failure names the seed of its run; with that one its run is the first.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../src/kernel/random.ts";
+import { allowanceOf } from "../budget.ts";
+import type { BodyBug } from "./body-life.ts";
+import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
+
+const seed = Number(process.env["LARDER_BODIES_SEED"] ?? systemRandom.below(2 ** 31));
+
+test("after any crash every body that lives is read back, and the history is told exactly what was durable", async (context) => {
+  const summary = await runKeptBodies({ seed, allowance: allowanceOf("kept-bodies") });
+  context.diagnostic(describeBodies(summary, seed));
+  if (summary.violation !== undefined) {
+    const again = `LARDER_BODIES_SEED=${summary.violation.seed} node --test test/simulation/kept-bodies.test.ts`;
+    throw new Error(`Again: ${again}`, { cause: summary.violation.error });
+  }
+  const { reads, followed, kept, removed, backups } = summary;
+  for (const [name, count] of Object.entries({ reads, followed, kept, removed, backups })) {
+    assert.ok(count > 0, `no ${name}`);
+  }
+});
+
+const bugs: Readonly<Record<string, BodyBug>> = {
+  "a segment is given up although bodies in it live": { mayRemove: () => true },
+  "the history is told what is written and not synced": {
+    durablePlace: ({ segmentNumber, segmentBytes, written }) => ({
+      segment: segmentNumber,
+      offset: segmentBytes,
+      position: written,
+    }),
+  },
+};
+
+for (const [name, bug] of Object.entries(bugs)) {
+  test(`planted bug: ${name}`, async (context) => {
+    const summary = await runKeptBodies({ seed: 1, allowance: { count: 8_000 }, bug });
+    context.diagnostic(`found at crash ${summary.states}`);
+    assert.ok(summary.violation !== undefined);
+  });
+}
