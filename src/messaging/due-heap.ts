@@ -27,9 +27,9 @@ export class DueHeap {
     return this.#size;
   }
 
-  /** The due time of the first entry, or infinity if there is none. */
-  peekDueMs(): number {
-    return this.#size === 0 ? Number.POSITIVE_INFINITY : (this.#due[0] as number);
+  /** The due time of the first entry, or undefined if there is none. */
+  peekDueMs(): number | undefined {
+    return this.#size === 0 ? undefined : this.#due[0];
   }
 
   /** The sequence of the first entry, or undefined if there is none. */
@@ -45,10 +45,10 @@ export class DueHeap {
     this.#siftUp(this.#size - 1, dueMs, sequence);
   }
 
-  /** Takes the first entry out and answers its sequence, or undefined if there is none. */
-  pop(): number | undefined {
-    if (this.#size === 0) return undefined;
-    const first = this.#sequence[0];
+  /** Takes the first entry out and answers its sequence. There must be one. */
+  pop(): number {
+    assert(this.#size > 0, "only an entry that is there can come out");
+    const first = this.#sequence[0] as number;
     this.#size -= 1;
     const last = this.#size;
     if (last > 0) this.#siftDown(0, this.#due[last] as number, this.#sequence[last] as number);

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { InvalidRedaction, parseRedactFields, redactedText } from "./redaction.ts";
+
+test("body, all headers, some headers", () => {
+  const table: [string, object][] = [
+    ["body", { body: true }],
+    ["headers", { headers: true }],
+    ["header", { headers: true }],
+    ["header[Authorization]", { headers: ["authorization"] }],
+    ["headers[Authorization]", { headers: ["authorization"] }],
+    ["body,header[X-Secret],header[x-token]", { body: true, headers: ["x-secret", "x-token"] }],
+    [" body , header[ X-Secret ] ", { body: true, headers: ["x-secret"] }],
+    ["header[A],header[a]", { headers: ["a"] }],
+    ["header[A],header", { headers: true }],
+    ["body,body", { body: true }],
+    ["header[__proto__]", { headers: ["__proto__"] }],
+    ["", {}],
+    ["  ", {}],
+  ];
+  for (const [text, fields] of table) assert.deepEqual(parseRedactFields(text), fields, text);
+});
+
+test("what is refused, and why", () => {
+  const names = "there are body, headers and header[<name>]";
+  const table: [string, string][] = [
+    ["url", `Unknown field "url"; ${names}`],
+    ["Body", `Unknown field "Body"; ${names}`],
+    ["body,", `Unknown field ""; ${names}`],
+    ["header[]", `Unknown field "header[]"; ${names}`],
+    ["header[A", `Unknown field "header[A"; ${names}`],
+    ["header[A]]", `Unknown field "header[A]]"; ${names}`],
+    ["header[A B]", `Unknown field "header[A B]"; ${names}`],
+    ["header[é]", `Unknown field "header[é]"; ${names}`],
+    ["header(A)", `Unknown field "header(A)"; ${names}`],
+    ["body;header", `Unknown field "body;header"; ${names}`],
+    ["body,".repeat(2_000), "Longer than 8192 characters"],
+  ];
+  for (const [text, message] of table)
+    assert.throws(
+      () => parseRedactFields(text),
+      (failure) => failure instanceof InvalidRedaction && failure.message === message,
+      text,
+    );
+});
+
+test("a redacted part is shown as its SHA-256 in hexadecimal", () => {
+  const ofHello = "REDACTED:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+  const ofNothing = "REDACTED:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+  assert.equal(redactedText("hello"), ofHello);
+  assert.equal(redactedText(Buffer.from("hello")), ofHello);
+  assert.equal(redactedText(""), ofNothing);
+  assert.equal(redactedText("ü"), redactedText(Buffer.from([0xc3, 0xbc])));
+});
+
+test("junk is refused with InvalidRedaction or names parts, whatever its length", () => {
+  const words = ["body", "header", "headers", "[", "]", "X-A", ",", " "];
+  const junk = fc.oneof(
+    fc.string({ maxLength: 10_000 }),
+    fc.array(fc.constantFrom(...words), { maxLength: 20 }).map((parts) => parts.join("")),
+  );
+  fc.assert(
+    fc.property(junk, (text) => {
+      try {
+        const { headers } = parseRedactFields(text);
+        assert.ok(headers === undefined || headers === true || headers.length > 0);
+      } catch (failure) {
+        assert.ok(failure instanceof InvalidRedaction, String(failure));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

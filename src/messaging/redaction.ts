@@ -1,0 +1,54 @@
+/**
+ * Redaction: what of a message is never shown (service.md C1 `Redact-Fields`; spec: messaging 1.5, threats C-21).
+ *
+ *     Redact-Fields: body, header[Authorization]
+ *
+ * The parts are kept and delivered as they are, and shown as `REDACTED:` and their SHA-256. The hash has no salt, as the
+ * interface wants it, so short or common secrets can be guessed from it.
+ */
+import { hash } from "node:crypto";
+import type { Redaction } from "./envelope.ts";
+
+/** The message names the item. */
+export class InvalidRedaction extends Error {
+  override name = "InvalidRedaction";
+}
+
+/** In characters: as much as anybody needs to list each header of a request. */
+const TEXT_LENGTH_MAX = 8_192;
+
+/**
+ * The parts that a comma-separated list of `body`, `header` or `headers` (all of them) and `header[Name]` or
+ * `headers[Name]` names. Blanks around items and in an empty text do not count. Throws `InvalidRedaction`: a slip must
+ * never show a secret.
+ */
+export function parseRedactFields(text: string): Redaction {
+  if (text.length > TEXT_LENGTH_MAX) throw new InvalidRedaction(`Longer than ${TEXT_LENGTH_MAX} characters`);
+  if (text.trim() === "") return {};
+  let body = false;
+  let allHeaders = false;
+  const names = new Set<string>();
+  for (const item of text.split(",").map((part) => part.trim())) {
+    const name = headerNameOf(item);
+    if (item === "body") body = true;
+    else if (item === "header" || item === "headers") allHeaders = true;
+    else if (name !== undefined) names.add(name);
+    else
+      throw new InvalidRedaction(`Unknown field ${JSON.stringify(item)}; there are body, headers and header[<name>]`);
+  }
+  return {
+    ...(body && { body }),
+    ...(allHeaders ? { headers: true } : names.size > 0 && { headers: [...names] }),
+  };
+}
+
+/** What is shown instead of `content`. A text counts as its UTF-8 bytes. */
+export function redactedText(content: Uint8Array | string): string {
+  return `REDACTED:${hash("sha256", content, "hex")}`;
+}
+
+/** The name in `header[Name]` in lower case, or undefined if the item has another form or the name is none (RFC 9110 §5.6.2). */
+function headerNameOf(item: string): string | undefined {
+  const [, name] = /^headers?\[\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)\s*\]$/.exec(item) ?? [];
+  return name?.toLowerCase();
+}
