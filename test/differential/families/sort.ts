@@ -133,6 +133,15 @@ function numericOptions(draw: Draw): Bytes[] {
   );
 }
 
+/** Where STORE was cut off, BY without a star answers the members of a set in the order in which they lie. */
+const asStored: Comparison = (exchange) => {
+  const { command, ours, theirs } = exchange;
+  if (isSame(ours, theirs)) return true;
+  if (!isList(ours) || !isList(theirs) || ours.length !== theirs.length) return false;
+  const words = command.map((word) => word.toUpperCase());
+  return words.includes("BY") && (words.includes("LIMIT") || asMultiset(exchange));
+};
+
 /** Alone, since a number that is out of range makes Redis refuse others as well; what it then does not store would differ. */
 export const numericSortFamily: Family = {
   name: "sort by number into store",
@@ -151,4 +160,5 @@ export const numericSortFamily: Family = {
     ]),
     (draw) => ["LRANGE", draw.key(), "0", "-1"],
   ],
+  comparisons: new Map([["SORT", asStored]]),
 };
