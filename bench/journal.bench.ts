@@ -8,7 +8,8 @@
  * through the pool, or through the pool and synced; the first two are synced
  * once a second, as `everysec` is. All write to one directory in one run. Then
  * checksums alone, bytes of JavaScript heap for each frame, and the recovery of
- * a million frames of 60 bytes by an engine that does nothing.
+ * a million frames of 60 bytes by an engine that does nothing, and following
+ * the same frames as a history does.
  *
  * Read: thousands of frames a second; compare `everysec` with `this thread`,
  * `always` with `pool, synced`. With `always` the disk should be what counts:
@@ -32,6 +33,8 @@ import { systemRandom } from "../src/kernel/random.ts";
 import { type Area, openArea } from "../src/persistence/area.ts";
 import { crc32 } from "../src/persistence/checksum.ts";
 import { fileDisk } from "../src/persistence/file-disk.ts";
+import type { SyncedPlace } from "../src/persistence/file-format.ts";
+import { FrameFollower } from "../src/persistence/frame-follower.ts";
 import type { FsyncMode } from "../src/persistence/journal.ts";
 
 const FRAME_BYTES = 100;
@@ -204,11 +207,22 @@ async function measureRecovery(): Promise<void> {
     bytes += found.length;
   });
   const tookMs = performance.now() - startMs;
+  const followedMs = await measureFollowing(path, again.journal.syncedPlace);
   await again.close();
   const sizeMb = fs.readdirSync(path).reduce((sum, name) => sum + fs.statSync(join(path, name)).size, 0) / 2 ** 20;
   console.log(
     `Recovery of 1,000,000 frames of 60 bytes (${sizeMb.toFixed(0)} MB): ${tookMs.toFixed(0)} ms, ${bytes} bytes applied`,
   );
+  console.log(`Following them: ${followedMs.toFixed(0)} ms`);
+}
+
+async function measureFollowing(path: string, place: SyncedPlace): Promise<number> {
+  const options = { disk: fileDisk, directory: path, area: "bench", position: 0, frame: () => {} };
+  const follower = new FrameFollower(options);
+  const startMs = performance.now();
+  await follower.follow(place);
+  await follower.close();
+  return performance.now() - startMs;
 }
 
 try {
