@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { AREA, appendSafely, DIRECTORY, emptyDisk, type OpenedArea, openOn } from "../../test/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { DamagedData, MissingData, WrongFile } from "./errors.ts";
+import { fileDisk } from "./file-disk.ts";
 import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES, type SyncedPlace } from "./file-format.ts";
 import { FrameFollower, type FrameFollowerOptions } from "./frame-follower.ts";
 
@@ -254,4 +258,34 @@ test("long journals are told in parts, which are waited for; a follower that is 
   assert.equal(stopped.position, told.length);
   await stopped.follow(opened.area.journal.syncedPlace);
   assert.ok(told.length < 50);
+});
+
+test("a follower keeps up with a journal on the real disk, and ends where it ends", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-follower-"));
+  try {
+    let next: Promise<void> = Promise.resolve();
+    const onSyncedPlace = (place: SyncedPlace): void => {
+      next = next.then(() => following.follow(place));
+    };
+    const { area, clock } = await openOn(await emptyDisk(), {
+      ...{ disk: fileDisk, directory, segmentBytesMax: 5_000, onSyncedPlace },
+    });
+    const { follower: following, told } = follower(await emptyDisk(), { disk: fileDisk, directory });
+    const expected: string[] = [];
+    for (let turn = 0; turn < 40; turn += 1) {
+      for (let i = 0; i < 10; i += 1) {
+        const text = `${turn}.${i} `.repeat(1 + ((turn * i) % 60));
+        expected.push(`${area.journal.append(Buffer.from(text))}:${text}`);
+      }
+      await area.journal.whenSafe(area.journal.end);
+      clock.advance(10);
+    }
+    await area.close();
+    await next;
+    assert.deepEqual(told, expected);
+    assert.ok(area.segments.length > 3);
+    await following.close();
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });
