@@ -21,6 +21,7 @@ import { seededRandom } from "../src/kernel/random.ts";
 import type { Caller, Database } from "../src/store/database.ts";
 import { CommandError } from "../src/store/errors.ts";
 import { NullJournal, type StoreJournal } from "../src/store/journal.ts";
+import type { RedisCompat } from "../src/store/redis-compat.ts";
 import { errorReply, type Reply } from "../src/store/reply.ts";
 import { Store } from "../src/store/store.ts";
 
@@ -48,17 +49,25 @@ export interface Session {
   expect(rows: readonly Row[]): void;
 }
 
-export function startSession(options?: { journal?: StoreJournal; clock?: VirtualClock }): Session {
+/** With `compat` the lines come over TCP, where alone it shows. */
+export function startSession(options?: {
+  journal?: StoreJournal;
+  clock?: VirtualClock;
+  compat?: RedisCompat;
+}): Session {
   const clock = options?.clock ?? new VirtualClock();
+  const compat = options?.compat;
+  const caller: Caller = { ...testCaller, transport: compat === undefined ? "http" : "tcp" };
   const store = new Store({
     journal: options?.journal ?? new NullJournal(),
     clock,
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
+    ...(compat === undefined ? {} : { compat }),
   });
   const database = store.database("main");
   const call = (...words: readonly Bytes[]): Reply => {
-    const reply = database.command(testCaller, words);
+    const reply = database.command(caller, words);
     assert.ok(!(reply instanceof Promise), "a journal that is always safe answers at once");
     return plainReply(reply);
   };

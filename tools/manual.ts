@@ -131,7 +131,9 @@ function commandsChapter(): readonly string[] {
   const lines = [
     "## The commands of the store",
     "",
-    "As Redis 7 runs them, but for what ARCHITECTURE.md lists. Every other name is refused with `ERR Command is not available`. A read-only token may run those marked `r`.",
+    "As Redis 7 runs them, but for what ARCHITECTURE.md lists. Every other name is refused with `ERR Command is not available`. A read-only token may run those marked `r`. Those of the family debug exist over RESP and with `--redis-compat on` only.",
+    "",
+    "INFO tells the times of commands as estimates: the first 16 runs of a command are timed, then one in 256, since a look at the clock costs almost half of a GET.",
   ];
   for (const [family, rows] of Map.groupBy(commands, (command) => command.family)) {
     lines.push("", `### ${family}`, "", "| command | token | what it does |", "|---|---|---|");
@@ -140,10 +142,6 @@ function commandsChapter(): readonly string[] {
       lines.push(`| \`${name}\` | ${row.isForReadOnlyToken ? "r" : ""} | ${row.summary.replaceAll("|", "\\|")} |`);
     }
   }
-  lines.push(
-    "",
-    "INFO tells the times of commands as estimates: the first 16 runs of a command are timed, then one in 256, since a look at the clock costs almost half of a GET.",
-  );
   return lines;
 }
 

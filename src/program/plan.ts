@@ -46,6 +46,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
     log: { level: settings.logLevel, format: logFormat },
     version,
   };
+      redisCompat: settings.redisCompat,
 }
 
 /** Where a port is listened on: the host of the areas and the port of this setting. */

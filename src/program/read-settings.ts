@@ -234,6 +234,9 @@ function combine(run: RunSettings): RunSettings | string {
   if (settings.respPort !== undefined) {
     return `${origins.respPort.place}: this version does not speak RESP over TCP yet; leave it off`;
   }
+  if (settings.redisCompat && settings.respPort === undefined) {
+    return `${origins.redisCompat.place} has an effect over RESP alone: set --resp-port as well, or leave it off`;
+  }
   const settled = settleOnePort(run);
   if (typeof settled === "string") return settled;
   const onePort = settled.settings.port !== undefined;

@@ -179,6 +179,17 @@ export const settingRows = {
   },
   adminHost: {
     group: "Addresses",
+  redisCompat: {
+    group: "Addresses",
+    flag: "--redis-compat",
+    environment: ["LARDER_REDIS_COMPAT"],
+    fileKey: "redisCompat",
+    argument: "on|off",
+    meaning:
+      "Over RESP, also DEBUG and CONFIG SET of any name, for the tests of Redis; with them anybody who has the token can stop the store for seconds",
+    default: "off",
+    parse: parseSwitch,
+  },
     flag: "--admin-host",
     environment: ["LARDER_ADMIN_HOST"],
     fileKey: "adminHost",

@@ -7,9 +7,10 @@ import { RateLimiter } from "../edge/rate-limit.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../edge/store-routes.ts";
 import { SyncTokens } from "../edge/sync-token.ts";
 import { systemClock } from "../kernel/clock.ts";
+import { pauseThread } from "../kernel/pause.ts";
 import { secretBytes, systemRandom } from "../kernel/random.ts";
 import type { Area as KeptArea } from "../persistence/area.ts";
-import { type ProcessFigures, Store } from "../store/mod.ts";
+import { type ProcessFigures, RedisCompat, Store } from "../store/mod.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import type { AreaEngine } from "./listening-area.ts";
@@ -47,6 +48,7 @@ export class StoreEngine implements AreaEngine {
     const { limits, version } = context.plan;
     const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
+      ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
     this.#store = new Store({
       journal: this.#journal,
       clock: context.clock,

@@ -19,6 +19,7 @@ import { parseInteger } from "./structures/number-text.ts";
  * - `powerful`: a read that a read-only token may not run (spec: store 1.12)
  * - `public`: not flagged `readonly`, yet a read-only token may run it
  * - `tcp-only`: not available over HTTP
+ * - `compat-only`: exists only where the store was started for the tests of Redis (redis-compat.ts)
  */
 export type Flag =
   | "readonly"
@@ -35,7 +36,8 @@ export type Flag =
   // ours
   | "powerful"
   | "public"
-  | "tcp-only";
+  | "tcp-only"
+  | "compat-only";
 
 /** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
 export interface KeyPositions {
@@ -87,6 +89,7 @@ export interface Command extends Row {
   /** False for what is still run when memory is short and nothing may be evicted. */
   readonly mayGrow: boolean;
   readonly isAvailableOverHttp: boolean;
+  readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
 }
@@ -110,6 +113,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isWrite: has("write"),
     mayGrow: has("denyoom"),
     isAvailableOverHttp: !has("tcp-only"),
+    isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };

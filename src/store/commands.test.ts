@@ -15,7 +15,7 @@ const everyRow: readonly Command[] = commands.flatMap((command) => [
 test("every row makes sense", () => {
   for (const row of everyRow) {
     const { name, fullName, summary, arity, flags, keys } = row;
-    assert.match(name, /^[A-Z][A-Z_.]*$/, fullName);
+    assert.match(name, /^[A-Z][A-Z_.-]*$/, fullName);
     assert.match(summary, /^[A-Z].*[^.\s]$/s, `${fullName}: a summary is a sentence without a full stop`);
     assert.notEqual(arity, 0, fullName);
     assert.ok(!(flags.includes("readonly") && flags.includes("write")), `${fullName} reads or writes`);
@@ -62,7 +62,7 @@ test("A-03: a read-only token may run the reads that are not powerful, and a few
 });
 
 /** Calls in tables of tests: `"SET k v"`, `["COMMAND GETKEYS …", …]`, `call("HSET", …)`. */
-const CALL = /["'`]([A-Za-z_.]+)(?:(?: |", ")([A-Za-z_.]+))?/g;
+const CALL = /["'`]([A-Za-z_.-]+)(?:(?: |", ")([A-Za-z_.-]+))?/g;
 
 function testedNames(): ReadonlySet<string> {
   const names = new Set<string>();

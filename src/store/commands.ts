@@ -3,6 +3,7 @@ import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Command } from "./command.ts";
 import { bitmapCommands } from "./commands/bitmap.ts";
 import { connectionCommands } from "./commands/connection.ts";
+import { debugCommands } from "./commands/debug.ts";
 import { genericCommands } from "./commands/generic.ts";
 import { geoCommands } from "./commands/geo.ts";
 import { hashCommands } from "./commands/hash.ts";
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...hyperLogLogCommands,
   ...serverCommands,
   ...pubsubCommands,
+  ...debugCommands,
 ];
 
 /** Places of the table of names: some times as many as there are names, so that few of them meet. */

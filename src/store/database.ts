@@ -10,7 +10,9 @@
  * (3) A refused command has changed nothing. Checks come before the first
  *     mutation, in the row and here.
  */
+import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
+import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { nextTurn } from "../kernel/turn.ts";
 import { Call, type Command } from "./command.ts";
 import { CommandCounts, ErrorCounts } from "./command-counts.ts";
@@ -29,7 +31,10 @@ import {
 import { Eviction } from "./eviction.ts";
 import { sweepExpired } from "./expiry-sweep.ts";
 import { Keyspace } from "./keyspace.ts";
+import { framesOfKeys } from "./keyspace-frames.ts";
 import type { MemorySettings } from "./memory-settings.ts";
+import { describeClear } from "./mutations/generic.ts";
+import { replayRecords } from "./mutations.ts";
 import { Quota } from "./quota.ts";
 import { errorReply, type Reply } from "./reply.ts";
 import type { StoreContext } from "./store.ts";
@@ -62,14 +67,15 @@ const PIPELINE_MS_MAX = 5;
 /** How often a pipeline looks at the clock: a look costs as much as a third of a GET. */
 const PIPELINE_COMMANDS_PER_LOOK = 64;
 
+const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
+
 export class Database {
   readonly name: string;
   readonly number: number;
   readonly keyspace: Keyspace;
   readonly context: StoreContext;
   /** The table of commands, for the commands that tell of it. */
-  readonly commands = commands;
-  readonly findCommand = findCommand;
+  readonly commands: readonly Command[];
   /** The errors that were answered since the start. */
   readonly errorCounts = new ErrorCounts();
   readonly #call: Call;
@@ -83,6 +89,7 @@ export class Database {
     this.name = name;
     this.number = number;
     this.context = context;
+    this.commands = context.compat === undefined ? ordinaryCommands : commands;
     const { clock, frame, hashSeed, memory, random, startedAtMs } = context;
     this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
     this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
@@ -137,7 +144,8 @@ export class Database {
   sweepExpired(): number {
     if (this.context.journal.refusal !== undefined) return 0;
     this.#begin();
-    const count = sweepExpired(this.keyspace, this.context.clock);
+    const isSweeping = this.context.compat?.isSweeping !== false;
+    const count = isSweeping ? sweepExpired(this.keyspace, this.context.clock) : 0;
     this.#eviction.makeRoom();
     this.#commit();
     return count;
@@ -165,6 +173,27 @@ export class Database {
   /** Refuses whatever still comes in, such as the rest of a long pipeline: the database is gone from the journal. */
   drop(): void {
     this.#isDropped = true;
+  }
+
+  /** The command of this name in any case, or undefined. */
+  findCommand(name: Bytes): Command | undefined {
+    const command = findCommand(name);
+    return command !== undefined && this.#exists(command) ? command : undefined;
+  }
+
+  /**
+   * Rebuilds all keys from the frames of a snapshot, as a restart would, within the running unit: for DEBUG RELOAD. The
+   * journal has nothing to say of it, since nothing changes.
+   */
+  reload(): void {
+    const writer = new FrameWriter();
+    describeClear((code) => writer.record(this.number, code));
+    const frames = Array.from(framesOfKeys(this, writer), (frame) => Buffer.from(frame));
+    for (const frame of frames) {
+      const reader = new FrameReader(frame);
+      assert(reader.number() === this.number, "the frames of a database name it");
+      replayRecords(this.keyspace, reader);
+    }
   }
 
   /** Counters of a command since the start; for INFO and the metrics. */
@@ -251,7 +280,7 @@ export class Database {
     const name = request[0];
     if (name === undefined) return emptyCommand;
     let command = findCommand(name);
-    if (command === undefined || (caller.transport === "http" && !command.isAvailableOverHttp))
+    if (command === undefined || !(caller.transport === "http" ? command.isAvailableOverHttp : this.#exists(command)))
       return notAvailable(name);
     if (command.subcommandByName !== undefined && request.length > 1) {
       const subcommand = request[1] as Bytes;
@@ -269,6 +298,11 @@ export class Database {
       return noPermission(command.fullName);
     }
     return command;
+  }
+
+  /** False for what is only there for the tests of Redis. */
+  #exists(command: Command): boolean {
+    return !command.isCompatOnly || this.context.compat !== undefined;
   }
 
   /** Why this command may not start now although it is well formed. Makes room first, for every command, as Redis does. */

@@ -177,6 +177,19 @@ export function parameterRefused(name: string, reason: string): CommandError {
   return new CommandError(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`);
 }
 
+export const noReloadOptions = new CommandError("ERR DEBUG RELOAD takes no options here");
+export const thresholdInvalid = new CommandError(
+  "ERR argument must be a memory value bigger than 1 and smaller than 4gb",
+);
+
+export function pauseTooLong(secondsMax: number): CommandError {
+  return new CommandError(`ERR DEBUG SLEEP takes at most ${secondsMax} seconds: everybody waits meanwhile`);
+}
+
+export function tooManyToPopulate(countMax: number): CommandError {
+  return new CommandError(`ERR DEBUG POPULATE makes at most ${countMax} keys`);
+}
+
 export function unsupportedOption(option: string): CommandError {
   return new CommandError(`ERR Unsupported option ${option}`);
 }

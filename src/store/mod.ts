@@ -7,5 +7,6 @@ export type { Caller, CommandRequest } from "./database.ts";
 export { Database, TransactionDiscarded } from "./database.ts";
 export { CommandError } from "./errors.ts";
 export type { StoreJournal } from "./journal.ts";
+export { RedisCompat } from "./redis-compat.ts";
 export type { Reply } from "./reply.ts";
 export { type ProcessFigures, Store, type StoreOptions } from "./store.ts";

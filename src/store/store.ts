@@ -10,10 +10,11 @@ import type { Random } from "../kernel/random.ts";
 import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
 import type { StoreJournal } from "./journal.ts";
+import { framesOfKeys } from "./keyspace-frames.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory-settings.ts";
-import { clearKeyspace, describeExpiry } from "./mutations/generic.ts";
+import { clearKeyspace } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";
-import { typeOf } from "./values.ts";
+import type { RedisCompat } from "./redis-compat.ts";
 
 export interface StoreOptions {
   readonly journal: StoreJournal;
@@ -25,6 +26,8 @@ export interface StoreOptions {
   readonly dailyRequestsMax?: number;
   /** How much memory each database may take, and what goes when it takes more; what is absent is as in Redis. */
   readonly memory?: Partial<MemorySettings>;
+  /** What the tests of Redis need besides; absent: none of it exists. */
+  readonly compat?: RedisCompat;
   /** Version of the program, for INFO. */
   readonly version?: string;
   /** What INFO tells of the process around the store; absent: those lines are left out. */
@@ -50,6 +53,7 @@ export interface StoreContext {
   readonly dailyRequestsMax: number;
   /** Where each database begins. */
   readonly memory: MemorySettings;
+  readonly compat: RedisCompat | undefined;
   readonly version: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
   readonly startedAtMs: number;
@@ -68,9 +72,6 @@ const DROP_DATABASE = 2;
 /** How often the cycle comes while there is more to evict: half of the time is for that, half for commands. */
 const EVICT_EVERY_MS = 10;
 
-/** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
-const SNAPSHOT_FRAME_BYTES = 256 * 1024;
-
 export class Store {
   readonly #context: StoreContext;
   readonly #byName = new Map<string, Database>();
@@ -87,6 +88,7 @@ export class Store {
       hashSeed: options.hashSeed,
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
       memory: { ...defaultMemorySettings, ...options.memory },
+      compat: options.compat,
       version: options.version ?? "0.0.0",
       readFigures: options.readFigures,
       startedAtMs: options.clock.nowMs(),
@@ -166,7 +168,7 @@ export class Store {
     for (const database of this.#byName.values()) {
       frame.record(STORE_ITSELF, CREATE_DATABASE).number(database.number).bytes(bytesFromText(database.name));
       yield frame.take();
-      yield* dumpKeys(database, frame);
+      yield* framesOfKeys(database, frame);
     }
     if (this.#byNumber.has(this.#numberMax) || this.#numberMax === STORE_ITSELF) return;
     // The highest number was of a database that is gone: it must not be given away again while old frames name it.
@@ -206,23 +208,4 @@ export class Store {
     this.#byNumber.delete(number);
     this.#byName.delete(database.name);
   }
-}
-
-function* dumpKeys(database: Database, frame: FrameWriter): Generator<Uint8Array> {
-  const { entries, expiries } = database.keyspace;
-  const full: Uint8Array[] = [];
-  const record = (code: number): FrameWriter => {
-    if (frame.byteCount >= SNAPSHOT_FRAME_BYTES) full.push(Uint8Array.from(frame.take()));
-    return frame.record(database.number, code);
-  };
-  for (let slot = 0; slot < entries.size; slot += 1) {
-    const key = entries.keyAt(slot);
-    const value = entries.valueAt(slot);
-    typeOf(value).describe({ key, value: value as never, record });
-    const atMs = expiries.get(key);
-    if (atMs !== undefined) describeExpiry(record, key, atMs);
-    for (const done of full) yield done;
-    full.length = 0;
-  }
-  if (!frame.isEmpty) yield frame.take();
 }

@@ -115,7 +115,7 @@ const helpLines: readonly string[] = [
 ];
 
 /** Flags of our own, of which Redis' clients know nothing. */
-const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>(["powerful", "public", "tcp-only"]);
+const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>(["powerful", "public", "tcp-only", "compat-only"]);
 
 /** Name, arity, flags, first key, last key, step, ACL categories, tips, key positions, subcommands. */
 function factsOf(command: Command): Reply {

@@ -107,6 +107,11 @@ export const genericMutations: readonly Mutation[] = [
   { code: EVICT_KEY, name: "evict-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
 ];
 
+/** The record that empties a keyspace. */
+export function describeClear(record: (code: number) => FrameWriter): void {
+  record(CLEAR_KEYSPACE);
+}
+
 /** The record that gives a key its expiry, for a snapshot. */
 export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes, atMs: number): void {
   record(SET_EXPIRY).bytes(key).time(atMs);

@@ -1,9 +1,9 @@
 /**
- * A double as the Redis that we compare with prints it: 7.0 has up to 17 digits,
- * so 3.1 is `3.1000000000000001`, where we and Redis since 7.2 print the
- * shortest text. What is compared is the number, to the last bit.
+ * A double as Redis 7.0 prints it, and as every Redis puts it into the digest of
+ * its data: up to 17 digits, so 3.1 is `3.1000000000000001`, where we and Redis
+ * since 7.2 answer the shortest text.
  */
-import type { Bytes } from "../../src/kernel/bytes.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
 
 /** Significant digits of `%.17g`. */
 const DOUBLE_DIGITS = 17;

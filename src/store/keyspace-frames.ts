@@ -1,0 +1,31 @@
+/** The keys of a database as frames that rebuild them. */
+import type { FrameWriter } from "../kernel/frame.ts";
+import type { Keyspace } from "./keyspace.ts";
+import { describeExpiry } from "./mutations/generic.ts";
+import { typeOf } from "./values.ts";
+
+/** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
+const SNAPSHOT_FRAME_BYTES = 256 * 1024;
+
+/** Behind what the frame holds already. A frame is valid until the next one is asked for. */
+export function* framesOfKeys(
+  database: { readonly number: number; readonly keyspace: Keyspace },
+  frame: FrameWriter,
+): Generator<Uint8Array> {
+  const { entries, expiries } = database.keyspace;
+  const full: Uint8Array[] = [];
+  const record = (code: number): FrameWriter => {
+    if (frame.byteCount >= SNAPSHOT_FRAME_BYTES) full.push(Uint8Array.from(frame.take()));
+    return frame.record(database.number, code);
+  };
+  for (let slot = 0; slot < entries.size; slot += 1) {
+    const key = entries.keyAt(slot);
+    const value = entries.valueAt(slot);
+    typeOf(value).describe({ key, value: value as never, record });
+    const atMs = expiries.get(key);
+    if (atMs !== undefined) describeExpiry(record, key, atMs);
+    for (const done of full) yield done;
+    full.length = 0;
+  }
+  if (!frame.isEmpty) yield frame.take();
+}
