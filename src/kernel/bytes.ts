@@ -59,8 +59,17 @@ export function copyOf(bytes: Bytes, start: number, end: number): Bytes {
 
 /** The bytes with ASCII letters in upper case and all others as they are, as Redis compares names. */
 export function upperCase(bytes: Bytes): Bytes {
-  return isAscii(bytes) ? bytes.toUpperCase() : bytes.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+  // Names and options mostly come in capitals, and most of what comes here is short.
+  for (let i = 0; i < bytes.length; i += 1) {
+    const code = bytes.charCodeAt(i);
+    if (code >= SMALL_A && code <= SMALL_Z)
+      return isAscii(bytes) ? bytes.toUpperCase() : bytes.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+  }
+  return bytes;
 }
+
+const SMALL_A = 0x61;
+const SMALL_Z = 0x7a;
 
 /** V8's header of a sequential one-byte string. */
 const STRING_HEADER_BYTES = 16;

@@ -14,8 +14,13 @@ export function readBitOffset(text: Bytes, unitBits?: number): number {
   const isInUnits = unitBits !== undefined && text.startsWith("#");
   const value = parseInteger(isInUnits ? text.slice(1) : text);
   if (value === undefined) throw bitOffsetOutOfRange;
-  // The product wraps around in 64 bits, as in Redis.
-  const offset = isInUnits ? BigInt.asIntN(64, BigInt(value) * BigInt(unitBits)) : value;
+  const offset = isInUnits ? product(value, unitBits) : value;
   if (offset < 0 || offset >= OFFSET_BITS_END) throw bitOffsetOutOfRange;
   return Number(offset);
+}
+
+/** As in Redis, it wraps around in 64 bits. */
+function product(value: number | bigint, unitBits: number): number | bigint {
+  const exact = Number(value) * unitBits;
+  return Number.isSafeInteger(exact) ? exact : BigInt.asIntN(64, BigInt(value) * BigInt(unitBits));
 }

@@ -2,7 +2,8 @@
  * BITFIELD: integers of 1 to 64 bits at any bit of a string, read, set and
  * added to. The whole command is read before anything is done.
  *
- * Values are bigints here: 64 bits, and the arithmetic of Redis in them.
+ * Values are bigints here: 64 bits, and the arithmetic of Redis in them. Fields
+ * of up to 32 bits, the usual ones, go the short way of `bitfield-narrow.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -13,13 +14,9 @@ import { nil, type Reply } from "../reply.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { byteAt, isString, type StringValue } from "../values/string.ts";
 import { readBitOffset } from "./bit-offset.ts";
+import { type FieldType, isNarrow, readNarrow, sumNarrow, writtenNarrow } from "./bitfield-narrow.ts";
 
 type Overflow = "WRAP" | "SAT" | "FAIL";
-
-interface FieldType {
-  readonly isSigned: boolean;
-  readonly bits: number;
-}
 
 type Step =
   | { readonly kind: "get"; readonly type: FieldType; readonly offset: number }
@@ -27,7 +24,7 @@ type Step =
       readonly kind: "set" | "add";
       readonly type: FieldType;
       readonly offset: number;
-      readonly operand: bigint;
+      readonly operand: number | bigint;
       readonly overflow: Overflow;
     };
 
@@ -50,7 +47,7 @@ export function bitfieldReadOnly(call: Call): Reply {
   if (steps.some((step) => step.kind !== "get")) throw bitfieldOnlyGets;
   const { keyspace, arg } = call;
   const value = keyspace.readString(arg(1));
-  return steps.map(({ type, offset }) => numberOf(readField(value, type, offset)));
+  return steps.map(({ type, offset }) => readAny(value, type, offset));
 }
 
 function readSteps(call: Call): Step[] {
@@ -70,7 +67,7 @@ function readSteps(call: Call): Step[] {
     } else if ((name === "SET" || name === "INCRBY") && left >= 3) {
       const type = readType(arg(i + 1));
       const offset = readBitOffset(arg(i + 2), type.bits);
-      const operand = BigInt(call.integer(i + 3));
+      const operand = call.integer(i + 3);
       steps.push({ kind: name === "SET" ? "set" : "add", type, offset, operand, overflow });
       i += 4;
     } else {
@@ -89,8 +86,8 @@ function readOverflow(word: string): Overflow {
 function readType(text: Bytes): FieldType {
   const isSigned = text.startsWith("i");
   // A C string ends at its first zero byte.
-  const [digits = ""] = text.slice(1).split("\x00", 1);
-  const bits = parseInteger(digits);
+  const end = text.indexOf("\x00");
+  const bits = parseInteger(text.slice(1, end < 0 ? text.length : end));
   if ((!isSigned && !text.startsWith("u")) || typeof bits !== "number" || bits < 1 || bits > (isSigned ? 64 : 63))
     throw bitfieldTypeInvalid;
   return { isSigned, bits };
@@ -100,8 +97,33 @@ function runStep(keyspace: Keyspace, key: Bytes, step: Step): Reply {
   const { type, offset } = step;
   const value = keyspace.peek(key);
   const string = isString(value) ? value : undefined;
+  if (step.kind === "get") return readAny(string, type, offset);
+  const { kind, operand } = step;
+  if (typeof operand === "number" && isNarrow(type, operand, kind === "set")) {
+    const old = readNarrow(string, type, offset);
+    const { wrapped: sum, bound } = sumNarrow(type, kind === "set" ? operand : old + operand);
+    if (bound !== undefined && step.overflow === "FAIL") return nil;
+    const field = bound !== undefined && step.overflow === "SAT" ? bound : sum;
+    if (field !== old) {
+      const bytes = writtenNarrow(string, { type, offset, field });
+      setStringRange(keyspace, key, { offset: Math.floor(offset / 8), bytes });
+    }
+    return kind === "set" ? old : field;
+  }
+  return runWideStep(keyspace, key, { ...step, string, operand: BigInt(operand) });
+}
+
+function readAny(value: StringValue | undefined, type: FieldType, offset: number): number | bigint {
+  return isNarrow(type, 0, false) ? readNarrow(value, type, offset) : numberOf(readField(value, type, offset));
+}
+
+function runWideStep(
+  keyspace: Keyspace,
+  key: Bytes,
+  step: Exclude<Step, { kind: "get" }> & { readonly string: StringValue | undefined; readonly operand: bigint },
+): Reply {
+  const { type, offset, string } = step;
   const old = readField(string, type, offset);
-  if (step.kind === "get") return numberOf(old);
   // An unsigned field takes what is set as 64 bits without a sign.
   const operand = step.kind === "set" && !type.isSigned ? BigInt.asUintN(64, step.operand) : step.operand;
   const [start, increment] = step.kind === "set" ? [operand, 0n] : [old, operand];

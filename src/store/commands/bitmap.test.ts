@@ -278,3 +278,27 @@ test("a bitmap of a few MB is counted and searched in place", () => {
     ["BITCOUNT k 0 -2", 0],
   ]);
 });
+
+test("BITOP puts its result in the place of a long string whole, and the journal knows", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  session.expect([
+    ["SETRANGE a 9999 x", 10_000],
+    ["SETRANGE to 9999 y", 10_000],
+    ["EXPIRE to 100", 1],
+    ["BITOP OR to a to", 10_000],
+    ["TTL to", -1],
+    ["GETRANGE to 9998 9999", "\x00y"],
+    ["BITOP NOT to to", 10_000],
+    ["GETRANGE to 9998 9999", "\xff\x86"],
+    ["SETRANGE b 5999 z", 6_000],
+    ["BITOP XOR to b", 6_000],
+    ["STRLEN to", 6_000],
+    ["SETRANGE to 6001 !", 6_002],
+    ["GETRANGE to 5998 -1", "\x00z\x00!"],
+    ["BITOP AND to a b", 10_000],
+    ["BITCOUNT to", 0],
+    ["BITCOUNT a", 4],
+  ]);
+  assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
+});

@@ -8,11 +8,11 @@
 import type { Call } from "../command.ts";
 import { bitopNeedsOneKey, bitopNeedsTwoKeys, syntaxError } from "../errors.ts";
 import { removeKey } from "../mutations/generic.ts";
-import { putString } from "../mutations/string.ts";
+import { putContent } from "../mutations/string.ts";
 import { type Reply, zero } from "../reply.ts";
 import { and, andNot, type Combine, invert, or, xor } from "../structures/bits.ts";
-import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
-import { type StringValue, stringFromBuffer, viewOf } from "../values/string.ts";
+import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
+import { type StringValue, viewOf } from "../values/string.ts";
 
 type Sources = readonly (StringValue | undefined)[];
 
@@ -110,10 +110,23 @@ export function bitop({ keyspace, arg, word, argCount }: Call): Reply {
     if (keyspace.has(target)) removeKey(keyspace, target);
     return zero;
   }
-  const result = Buffer.from(new ArrayBuffer(length));
+  const result = length <= SCRATCH_BYTES_MAX ? scratchOf(length) : Buffer.alloc(length);
   operation.run(result, sources);
-  putString(keyspace, target, length < LARGE_BYTES_MIN ? stringFromBuffer(result) : LargeString.owning(result));
+  putContent(keyspace, target, result);
   return length;
+}
+
+/**
+ * Where results up to a size are made: fresh memory costs more than to combine two strings there and to copy what comes
+ * out.
+ */
+const SCRATCH_BYTES_MAX = 1024 * 1024;
+let scratch = Buffer.alloc(LARGE_BYTES_MIN);
+
+/** So many zeros, good until the next call. */
+function scratchOf(length: number): Buffer {
+  if (scratch.length < length) scratch = Buffer.alloc(Math.min(SCRATCH_BYTES_MAX, length * 2));
+  return scratch.subarray(0, length).fill(0);
 }
 
 /** The first source, then each other one combined with it. An absent one is all zeros. */

@@ -21,6 +21,18 @@ export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): v
   applyPutString(keyspace, key, value);
 }
 
+/** As `putString` with a copy of the content of a buffer. A long string that is there already takes it into its own room. */
+export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): void {
+  keyspace.record(PUT_STRING).bytes(key).buffer(content);
+  const old = keyspace.entries.get(key);
+  if (!(old instanceof LargeString && old.replaceBy(content))) {
+    applyPutString(keyspace, key, stringFromBuffer(content));
+    return;
+  }
+  keyspace.touchSlot(keyspace.entries.find(key));
+  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
+}
+
 /** As `putString`, and lets the key live until `atMs`. */
 export function putStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
   keyspace.useReplaced(key);

@@ -37,11 +37,17 @@ test("a gap is zero even where old content was", () => {
   assert.equal(copy.toBytes(), `${"x".repeat(100)}${"y".repeat(100)}${"\x00".repeat(50)}z`);
 });
 
-test("padTo adds zero bytes and never cuts", () => {
-  const string = LargeString.from("ab");
-  assert.equal(string.padTo(4), 4);
-  assert.equal(string.padTo(1), 4);
-  assert.equal(string.toBytes(), "ab\x00\x00");
+test("replaceBy takes what fits the room and fills most of it", () => {
+  const string = LargeString.from("0123456789");
+  assert.equal(string.replaceBy(Buffer.from("abcdefgh")), true);
+  assert.equal(string.toBytes(), "abcdefgh");
+  assert.equal(string.length, 8);
+  for (const other of ["01234567890", "0123"]) {
+    assert.equal(string.replaceBy(Buffer.from(other)), false);
+    assert.equal(string.toBytes(), "abcdefgh");
+  }
+  assert.equal(string.setRange(9, "x"), 10);
+  assert.equal(string.toBytes(), "abcdefgh\x00x");
 });
 
 test("slice takes a part", () => {

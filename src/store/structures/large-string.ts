@@ -16,6 +16,8 @@ export const LARGE_BYTES_MIN = 4_096;
 const DOUBLING_BYTES_MAX = 1_048_576;
 
 const CAPACITY_BYTES_MIN = 64;
+/** Below this length a loop over char codes beats the call into the runtime, as in `kernel/frame.ts`. */
+const LOOP_LENGTH_MAX = 24;
 
 /** The object and its Buffer, without what is in it, as measured. */
 const FIXED_BYTES = 256;
@@ -40,11 +42,6 @@ export class LargeString {
     const copy = Buffer.allocUnsafeSlow(buffer.length);
     copy.set(buffer);
     return new LargeString(copy);
-  }
-
-  /** A string of this very buffer, which nobody else may use from here on. */
-  static owning(buffer: Buffer): LargeString {
-    return new LargeString(buffer);
   }
 
   get length(): number {
@@ -84,17 +81,19 @@ export class LargeString {
     const end = offset + bytes.length;
     if (end > oldLength) this.#extend(end);
     if (offset > oldLength) this.#buffer.fill(0, oldLength, offset);
-    this.#buffer.write(bytes, offset, "latin1");
+    if (bytes.length <= LOOP_LENGTH_MAX)
+      for (let i = 0; i < bytes.length; i += 1) this.#buffer[offset + i] = bytes.charCodeAt(i);
+    else this.#buffer.write(bytes, offset, "latin1");
     return this.#length;
   }
 
-  /** Adds zero bytes until the content has `length` bytes; never cuts. For bit commands. Returns the new length. */
-  padTo(length: number): number {
-    const oldLength = this.#length;
-    if (length <= oldLength) return oldLength;
-    this.#extend(length);
-    this.#buffer.fill(0, oldLength, length);
-    return length;
+  /** Makes these bytes the content. True if they fit the room and most of it is used; false: nothing was done. */
+  replaceBy(bytes: Uint8Array): boolean {
+    const capacity = this.#buffer.length;
+    if (bytes.length > capacity || bytes.length < capacity / 2) return false;
+    this.#buffer.set(bytes);
+    this.#length = bytes.length;
+    return true;
   }
 
   /** The bytes from `start` up to, not including, `end`; both within 0 .. length. */
