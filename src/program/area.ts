@@ -53,6 +53,8 @@ export interface AreaLimits {
   readonly requestsPerSecondMax: number | undefined;
   readonly cors: boolean;
   readonly queryToken: boolean;
+  /** Whether the store has what the tests of Redis need (`store/redis-compat.ts`). */
+  readonly redisCompat: boolean;
 }
 
 export type AreaState = "opening" | "serving" | "draining" | "closed";
@@ -71,8 +73,6 @@ export interface AreaEvents {
 /** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
 export interface AreaDoor {
   /**
-  /** Whether the store has what the tests of Redis need (`store/redis-compat.ts`). */
-  readonly redisCompat: boolean;
    * Binds the port, answers 503 there, recovers what is kept, then serves. Returns the real port. Rejects with a
    * `StartRefusal` for what the operator has to put right.
    */

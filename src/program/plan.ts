@@ -42,11 +42,11 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
       requestsPerSecondMax: settings.requestsPerSecondMax,
       cors: settings.cors,
       queryToken: settings.queryToken,
+      redisCompat: settings.redisCompat,
     },
     log: { level: settings.logLevel, format: logFormat },
     version,
   };
-      redisCompat: settings.redisCompat,
 }
 
 /** Where a port is listened on: the host of the areas and the port of this setting. */

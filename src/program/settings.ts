@@ -177,8 +177,6 @@ export const settingRows = {
     default: "off",
     parse: orOff(parsePort),
   },
-  adminHost: {
-    group: "Addresses",
   redisCompat: {
     group: "Addresses",
     flag: "--redis-compat",
@@ -190,6 +188,8 @@ export const settingRows = {
     default: "off",
     parse: parseSwitch,
   },
+  adminHost: {
+    group: "Addresses",
     flag: "--admin-host",
     environment: ["LARDER_ADMIN_HOST"],
     fileKey: "adminHost",

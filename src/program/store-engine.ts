@@ -48,7 +48,6 @@ export class StoreEngine implements AreaEngine {
     const { limits, version } = context.plan;
     const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
-      ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
     this.#store = new Store({
       journal: this.#journal,
       clock: context.clock,
@@ -56,6 +55,7 @@ export class StoreEngine implements AreaEngine {
       hashSeed: secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
       memory: limits.memory,
+      ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
       version,
       readFigures,
     });
