@@ -20,10 +20,11 @@ export interface Budget {
 
 export const budgets: readonly Budget[] = [
   { suite: "differential", unit: "commands for each family", testMs: 3_000, proofCount: 1_000_000 },
+  { suite: "hit-rate", unit: "reads of a cache for each policy", testMs: 1_500, proofCount: 2_000_000 },
   { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
   { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },
   { suite: "kill-rounds", unit: "kill -9 rounds of the real program", testMs: 15_000, proofCount: 100 },
-  { suite: "hostile-destinations", unit: "calls of hostile destinations", testMs: 3_000, proofCount: 40_000 },
+  { suite: "hostile-destinations", unit: "calls of hostile destinations", testMs: 2_000, proofCount: 40_000 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */

@@ -75,6 +75,9 @@ export function parseDestinations(profile: DestinationProfile, allowList: readon
   return new DestinationPolicy(profile, parseAllowedDestinations(allowList.join(",")));
 }
 
+/** What the outbound client asks a policy. */
+export type DestinationGuard = Pick<DestinationPolicy, "refusalOf" | "refusalOfAddress">;
+
 export class DestinationPolicy {
   readonly #profile: DestinationProfile;
   readonly #networks: readonly (readonly [IpAddress, number])[];

@@ -1,0 +1,279 @@
+/**
+ * One connection to one origin: looked up, checked, connected, used for one
+ * call at a time, and destroyed at the first doubt.
+ *
+ * (1) The name is resolved when the connection is opened, and the policy
+ *     checks what comes out (C-04, C-05). From then on the connection stays on
+ *     that address; after `AGE_MS_MAX` it is given up, so that a name which
+ *     moved is followed.
+ * (2) The address that the system says it is connected to is checked again
+ *     before a byte is sent.
+ * (3) An HTTP client of its own, never one that reconnects: when its socket is
+ *     gone the connection is.
+ * (4) A call that was handed to a kept connection which turned out to be gone
+ *     before a byte was sent goes to another connection; every other call that
+ *     breaks off has failed.
+ */
+import { isIP, connect as netConnect, type Socket } from "node:net";
+import { type SecureContext, connect as tlsConnect } from "node:tls";
+import { type buildConnector, Client } from "undici";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Address } from "../resolver.ts";
+import type { Attempt, Carrier } from "./attempt.ts";
+import type { DestinationGuard } from "./destination-policy.ts";
+import { ConnectTimeout, DestinationRefused, failureText } from "./failure-text.ts";
+import type { Target } from "./target.ts";
+
+/** What all connections share. */
+export interface ConnectionServices {
+  readonly resolver: { resolve(name: string): Promise<readonly Address[]> };
+  readonly clock: Clock;
+  readonly policy: DestinationGuard;
+  /** Sockets that are open or opening. */
+  readonly sockets: Set<Socket>;
+  readonly secureContext: () => SecureContext;
+}
+
+export interface ConnectionOwner {
+  /** It can take another call. */
+  freed(connection: Connection): void;
+  /** It is no more; `unsent` is its call if that goes to another connection (4). */
+  gone(connection: Connection, unsent: Attempt | undefined): void;
+}
+
+/** For look-up, connection and TLS together; without it a destination that swallows packets holds a call for minutes. */
+const CONNECT_MS_MAX = 10_000;
+/** How long one address is tried before the next one of the same name. */
+const ADDRESS_MS_MAX = 1_000;
+/** A name may have hundreds of addresses; so many are tried. */
+const ADDRESSES_MAX = 8;
+/** See (1). */
+const AGE_MS_MAX = 60_000;
+const HEADER_BYTES_MAX = 32 * 1_024;
+
+const CLIENT_OPTIONS = {
+  pipelining: 1,
+  // The attempt has one deadline for everything.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  keepAliveTimeout: 4_000,
+  keepAliveMaxTimeout: AGE_MS_MAX,
+  maxHeaderSize: HEADER_BYTES_MAX,
+  allowH2: false,
+} as const;
+
+const GONE = new Error("The connection is given up");
+
+export class Connection implements Carrier {
+  readonly #services: ConnectionServices;
+  readonly #owner: ConnectionOwner;
+  readonly #target: Target;
+  #client: Client | undefined;
+  #socket: Socket | undefined;
+  #attempt: Attempt | undefined;
+  #cancelLimit = (): void => {};
+  #connectedAtMs = 0;
+  #isReused = false;
+  #unsent: Attempt | undefined;
+  #isDestroyed = false;
+
+  constructor(target: Target, services: ConnectionServices, owner: ConnectionOwner) {
+    this.#target = target;
+    this.#services = services;
+    this.#owner = owner;
+  }
+
+  /** Connects for `attempt` and sends it. */
+  open(attempt: Attempt): void {
+    this.#take(attempt);
+    const { host, label, mapping, isLiteral } = this.#target;
+    this.#cancelLimit = this.#services.clock.after(CONNECT_MS_MAX, () => {
+      this.#fail(new ConnectTimeout(`No connection within ${CONNECT_MS_MAX / 1_000} s: ${label}`));
+    });
+    if (mapping !== undefined) this.#start([mapping.address]);
+    else if (isLiteral) this.#start([host]);
+    else this.#resolve(attempt, host);
+  }
+
+  /** Sends `attempt` over the connection, which was free. */
+  send(attempt: Attempt): void {
+    this.#take(attempt);
+    this.#isReused = true;
+    this.#dispatch(attempt);
+  }
+
+  /** Ends it, and the call that it carries with a failure. */
+  close(text: string): void {
+    if (this.#attempt === undefined) this.destroy();
+    else this.#attempt.end(text);
+  }
+
+  /** Ends it when it carries no call, or none that was sent. */
+  destroy(): void {
+    if (this.#isDestroyed) return;
+    this.#isDestroyed = true;
+    this.#cancelLimit();
+    // A call that the client has not sent yet comes back through `failed` here.
+    this.#client?.destroy(GONE, () => {});
+    this.#socket?.destroy();
+    this.#owner.gone(this, this.#unsent);
+  }
+
+  letGo(): void {
+    this.#attempt = undefined;
+    this.destroy();
+  }
+
+  answered(): void {
+    this.#attempt = undefined;
+    if (this.#isDestroyed) return;
+    const ageMs = this.#services.clock.monotonicMs() - this.#connectedAtMs;
+    if (this.#socket?.destroyed !== false || ageMs > AGE_MS_MAX) this.destroy();
+    else this.#owner.freed(this);
+  }
+
+  failed(attempt: Attempt, error: unknown): void {
+    this.#attempt = undefined;
+    attempt.holder = undefined;
+    // keeps (4)
+    const canMove = this.#isReused && !attempt.isStarted && this.#socket?.destroyed === true;
+    if (canMove) this.#unsent = attempt;
+    else attempt.end(failureText(error, this.#target.label));
+    this.destroy();
+  }
+
+  #take(attempt: Attempt): void {
+    this.#attempt = attempt;
+    attempt.holder = this;
+    attempt.carrier = this;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#attempt === undefined) this.destroy();
+    else this.failed(this.#attempt, error);
+  }
+
+  #resolve(attempt: Attempt, host: string): void {
+    attempt.stage = "resolving";
+    this.#services.resolver.resolve(host).then(
+      (found) => {
+        if (this.#isDestroyed) return;
+        const { policy } = this.#services;
+        const allowed = found.filter(({ address }) => policy.refusalOfAddress(address, host) === undefined);
+        const [first] = found;
+        if (allowed.length > 0) this.#start(allowed.slice(0, ADDRESSES_MAX).map(({ address }) => address));
+        else if (first === undefined) this.#fail(Object.assign(new Error("no address"), { code: "ENODATA" }));
+        else this.#fail(new DestinationRefused(policy.refusalOfAddress(first.address, host)));
+      },
+      (error: unknown) => {
+        if (!this.#isDestroyed) this.#fail(error);
+      },
+    );
+  }
+
+  #start(addresses: readonly string[]): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    attempt.stage = "connecting";
+    this.#client = new Client(this.#target.clientOrigin, {
+      ...CLIENT_OPTIONS,
+      connect: (_options, callback) => this.#connect(addresses, callback),
+    });
+    this.#client.on("disconnect", () => this.destroy()); // keeps (3)
+    this.#dispatch(attempt);
+  }
+
+  #dispatch(attempt: Attempt): void {
+    const { method, headers, body } = attempt.call;
+    this.#client?.dispatch(
+      {
+        path: attempt.target.path,
+        method,
+        // The client only reads the list; its type asks for one that may be changed.
+        headers: headers as string[],
+        body: body.length === 0 ? null : body,
+      },
+      attempt,
+    );
+  }
+
+  #connect(addresses: readonly string[], callback: buildConnector.Callback): void {
+    if (this.#socket !== undefined || this.#isDestroyed) {
+      callback(GONE, null);
+      return;
+    }
+    const socket = this.#openSocket(addresses);
+    this.#socket = socket;
+    this.#services.sockets.add(socket);
+    let isReported = false;
+    const report = (error: Error | null, connected: Socket): void => {
+      if (isReported) return;
+      isReported = true;
+      this.#cancelLimit();
+      this.#connectedAtMs = this.#services.clock.monotonicMs();
+      if (error === null) callback(null, connected);
+      else callback(error, null);
+    };
+    socket.once("connect", () => {
+      const refusal = this.#refusalOfPeer(socket.remoteAddress);
+      if (refusal !== undefined) socket.destroy(new DestinationRefused(refusal));
+      else if (this.#target.isSecure) this.#secure(socket, report);
+      else report(null, socket);
+    });
+    socket.on("error", (error) => report(error, socket));
+    socket.once("close", () => {
+      this.#services.sockets.delete(socket);
+      report(Object.assign(new Error("closed"), { code: "ECONNRESET" }), socket);
+    });
+  }
+
+  #openSocket(addresses: readonly string[]): Socket {
+    const { host, port } = this.#target;
+    const [only] = addresses;
+    const options = { port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
+    if (addresses.length === 1 && only !== undefined) return netConnect({ ...options, host: only });
+    return netConnect({
+      ...options,
+      host,
+      lookup: lookupOf(addresses),
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: ADDRESS_MS_MAX,
+    });
+  }
+
+  /** TLS begins when the address was checked: keeps (2). */
+  #secure(socket: Socket, report: (error: Error | null, connected: Socket) => void): void {
+    const { host, isLiteral } = this.#target;
+    const secured = tlsConnect({
+      socket,
+      // The certificate is checked against the name, or against the address where that is the host.
+      host,
+      ...(!isLiteral && { servername: host }),
+      secureContext: this.#services.secureContext(),
+      ALPNProtocols: ["http/1.1"],
+    });
+    this.#socket = secured;
+    secured.once("secureConnect", () => report(null, secured));
+    secured.on("error", (error) => {
+      report(error, secured);
+      socket.destroy();
+    });
+    secured.once("close", () => socket.destroy());
+  }
+
+  /** keeps (2) */
+  #refusalOfPeer(address: string | undefined): string | undefined {
+    if (this.#target.mapping !== undefined) return undefined;
+    return this.#services.policy.refusalOfAddress(address ?? "no address", this.#target.host);
+  }
+}
+
+/** A look-up that knows its answer, for trying several addresses in turn. */
+function lookupOf(addresses: readonly string[]) {
+  const answer = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (
+    _host: string,
+    _options: unknown,
+    callback: (error: null, answer: { address: string; family: number }[]) => void,
+  ): void => callback(null, answer);
+}

@@ -1,0 +1,23 @@
+/** A certificate for `hostile.test`, signed by its own key, that ends in a hundred years: for tests of TLS. Nobody else trusts it. */
+
+export const HOSTILE_NAME = "hostile.test";
+
+export const hostileCertificate = `-----BEGIN CERTIFICATE-----
+MIIBnTCCAUSgAwIBAgIUY9nywKLdn2RdWUgRP93xtBU7YQwwCgYIKoZIzj0EAwIw
+FzEVMBMGA1UEAwwMaG9zdGlsZS50ZXN0MCAXDTI2MTEyMTA2MzExOVoYDzIxMjYx
+MDI4MDYzMTE5WjAXMRUwEwYDVQQDDAxob3N0aWxlLnRlc3QwWTATBgcqhkjOPQIB
+BggqhkjOPQMBBwNCAATA8GN6qzKrgsBF7H3EupG5vdbmsYQ6YyYd0AkOFd78XqXp
+OwSZJ8lSm81jVkjlIGAmS0FNbG1gUdttaN+m3++Bo2wwajAdBgNVHQ4EFgQUpr9R
+6CTjn9nCf5XEnb4lCKF4AvowHwYDVR0jBBgwFoAUpr9R6CTjn9nCf5XEnb4lCKF4
+AvowDwYDVR0TAQH/BAUwAwEB/zAXBgNVHREEEDAOggxob3N0aWxlLnRlc3QwCgYI
+KoZIzj0EAwIDRwAwRAIgDFRha0UKcFdY1TX9hiR+NjnnkdViYJOA3FDVVNW9fYsC
+IBwGUhxUr6T4SjL17yafUCo+d8G76Yf83GocPb1Fb475
+-----END CERTIFICATE-----
+`;
+
+export const hostileKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgW4SQH+iO4K1Jzb3H
+9TFQwDiYUp1YB3mXgHVV+apKNzqhRANCAATA8GN6qzKrgsBF7H3EupG5vdbmsYQ6
+YyYd0AkOFd78XqXpOwSZJ8lSm81jVkjlIGAmS0FNbG1gUdttaN+m3++B
+-----END PRIVATE KEY-----
+`;
