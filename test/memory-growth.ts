@@ -83,7 +83,7 @@ const contents: readonly Content[] = [
     count: 30_000,
     command: (i) => ["ZADD", "zset", `${(i * 7_919) % 30_000}.5`, `member:${pad(i)}`],
   },
-  { name: "HyperLogLogs", count: 10_000, command: (i) => ["PFADD", `sketch:${pad(i % 500)}`, pad(i)] },
+  { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 
 for (const content of contents) await measure(content);
