@@ -198,6 +198,33 @@ test("a key that is used after it came into the pool stays", () => {
   assert.ok(lost.length <= 1, `${lost}`);
 });
 
+test("LRU: drawing finds nearly as often what is asked for as a list of all keys in order of use", () => {
+  const HELD_COUNT = 500;
+  const session = startSession();
+  fill(session, HELD_COUNT);
+  limitTo(session, 1, "allkeys-lru");
+  const inOrder = new Map<string, true>();
+  for (let i = 0; i < HELD_COUNT; i += 1) inOrder.set(`key:${i}`, true);
+  const random = seededRandom(1);
+  let hits = 0;
+  let hitsInOrder = 0;
+  const READ_COUNT = 20_000;
+  for (let read = 0; read < READ_COUNT; read += 1) {
+    session.clock.advance(20);
+    // Few keys are asked for often, as by Zipf's law.
+    const key = `key:${Math.floor(5_000 ** random.unit())}`;
+    if (session.call("GET", key) === nil) session.call("SET", key, "x".repeat(100));
+    else hits += 1;
+    if (inOrder.delete(key)) hitsInOrder += 1;
+    inOrder.set(key, true);
+    for (const oldest of inOrder.keys()) {
+      if (inOrder.size <= HELD_COUNT) break;
+      inOrder.delete(oldest);
+    }
+  }
+  assert.ok(hits / READ_COUNT > hitsInOrder / READ_COUNT - 0.03, `${hits} and ${hitsInOrder} of ${READ_COUNT}`);
+});
+
 test("CONFIG SET of a lower limit evicts at once", () => {
   const session = startSession();
   fill(session);
