@@ -145,6 +145,7 @@ export class MessagingHarness {
       outbound,
       settings: { spelling: "both", region: "US-EAST-1" },
       log,
+      heartbeatMs: 60_000,
       logReader: { list: async () => ({ entries: [], cursor: undefined }) },
     });
   }

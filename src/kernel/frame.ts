@@ -158,6 +158,11 @@ export class FrameReader {
     return this.#offset === this.#buffer.length;
   }
 
+  /** Bytes of the frame that were read. */
+  get offset(): number {
+    return this.#offset;
+  }
+
   code(): number {
     assert(this.#offset < this.#buffer.length, "a record starts inside its frame");
     return this.#buffer[this.#offset++] as number;

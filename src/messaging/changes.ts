@@ -190,9 +190,9 @@ export class Changes {
     return this.#realm.putFlowKey(user, record);
   }
 
-  putSigningKeys(user: User, keys: SigningKeys): void {
-    writeJson(this.#frame.record(user.number, code.signingKeysPut), keys);
-    this.#realm.putSigningKeys(user, keys);
+  putSigningKeys(user: User, keys: SigningKeys, given: SigningKeys): void {
+    writeJson(this.#frame.record(user.number, code.signingKeysPut), { keys, given });
+    this.#realm.putSigningKeys(user, keys, given);
   }
 
   #record({ user, sequence }: Message, recordCode: number, atMs: number): FrameWriter {

@@ -4,6 +4,11 @@
  */
 import { MessageList } from "./message-list.ts";
 
+/** So many calls make up what "lately" means. */
+const MEAN_CALLS = 16;
+/** A destination that answers within this is quick. */
+const QUICK_CALL_MS = 100;
+
 export class Destination {
   readonly origin: string;
   readonly inFlight = new Set<number>();
@@ -11,6 +16,22 @@ export class Destination {
 
   constructor(origin: string) {
     this.origin = origin;
+  }
+
+  /** What a call takes lately, in ms. */
+  #meanCallMs = Number.POSITIVE_INFINITY;
+  #lastEndMs = Number.NEGATIVE_INFINITY;
+
+  /** A call has ended: it took so long, and it is this time (monotonic). */
+  observe(tookMs: number, elapsedMs: number): void {
+    this.#lastEndMs = elapsedMs;
+    const mean = this.#meanCallMs;
+    this.#meanCallMs = mean === Number.POSITIVE_INFINITY ? tookMs : mean + (tookMs - mean) / MEAN_CALLS;
+  }
+
+  /** True if calls end quickly, and one did just now. */
+  isQuick(elapsedMs: number): boolean {
+    return this.#meanCallMs < QUICK_CALL_MS && elapsedMs - this.#lastEndMs < QUICK_CALL_MS;
   }
 
   get isIdle(): boolean {

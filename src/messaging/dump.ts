@@ -20,10 +20,10 @@ const FRAME_BYTES = 256 * 1024;
 /** A frame is valid until the next one is asked for. */
 export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
   const frame = new FrameWriter();
-  for (const { number, name, signingKeys } of realm.users) {
+  for (const { number, name, givenKeys } of realm.users) {
     frame.record(AREA, code.userCreated).number(number);
     writeText(frame, name);
-    writeJson(frame, signingKeys);
+    writeJson(frame, givenKeys);
   }
   frame.record(AREA, code.numbersGiven).number(realm.userNumberMax).number(realm.sequenceMax);
   yield frame.take();
@@ -52,7 +52,8 @@ export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
 
 /** Yields behind each record. Messages come later: they name queues and keys. */
 function* writeResources(frame: FrameWriter, user: User): Generator<void> {
-  const { number } = user;
+  const { number, signingKeys: keys, givenKeys: given } = user;
+  yield writeJson(frame.record(number, code.signingKeysPut), { keys, given });
   for (const { record } of user.queues.values()) yield writeJson(frame.record(number, code.queuePut), record);
   for (const group of user.groups.values()) yield writeJson(frame.record(number, code.groupPut), group);
   for (const { record } of user.flowKeys.values()) yield writeJson(frame.record(number, code.flowKeyPut), record);

@@ -10,6 +10,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
+import { Brake } from "./brake.ts";
 import { callbackOf } from "./callbacks.ts";
 import { Changes } from "./changes.ts";
 import type { DeadLetter } from "./dead-letters.ts";
@@ -49,6 +50,8 @@ export interface EngineCounts {
   retried: number;
   failed: number;
   cancelled: number;
+  /** Calls made again because a crash hid how they ended. */
+  repeated: number;
 }
 
 const HEARTBEAT_MS = 1_000;
@@ -58,6 +61,7 @@ export class Engine {
   readonly changes: Changes;
   readonly scheduler: Scheduler;
   readonly schedules: ScheduleTimer;
+  readonly brake: Brake;
   readonly counts: EngineCounts = {
     accepted: 0,
     deduplicated: 0,
@@ -66,6 +70,7 @@ export class Engine {
     retried: 0,
     failed: 0,
     cancelled: 0,
+    repeated: 0,
   };
   readonly #options: EngineOptions;
   /** Accepted and not yet on the disk. */
@@ -90,6 +95,7 @@ export class Engine {
       start: (message) => this.#start(message),
     });
     this.schedules = new ScheduleTimer(this);
+    this.brake = new Brake(this.scheduler, options.clock);
   }
 
   get limits(): MessagingLimits {
@@ -98,6 +104,12 @@ export class Engine {
 
   get random(): Random {
     return this.#options.random;
+  }
+
+  /** How long calling lags behind, in ms. */
+  lagMs(): number {
+    const { clock } = this.#options;
+    return this.scheduler.lagMs(clock.nowMs(), clock.monotonicMs());
   }
 
   nowMs(): number {
@@ -111,7 +123,7 @@ export class Engine {
     this.#isRunning = true;
     const nowMs = this.nowMs();
     // Schedules that fire now publish messages of their own, which are not among those that were recovered.
-    this.scheduler.resume(nowMs);
+    this.counts.repeated += this.scheduler.resume(nowMs);
     this.schedules.resume(nowMs);
     this.#setTimer();
     this.#beat();
@@ -160,8 +172,12 @@ export class Engine {
     const nowMs = this.nowMs();
     const context = { realm: this.realm, limits: this.limits, user, nowMs, random: this.random };
     const plan = planPublish(context, requests, scheduleId);
-    this.counts.accepted += plan.requests.length;
-    return carryOut(this.changes, context, plan, (message) => this.addFresh(message));
+    const outcomes = carryOut(this.changes, context, plan, (message) => {
+      this.counts.accepted += 1;
+      this.addFresh(message);
+    });
+    this.counts.deduplicated += plan.duplicateCount;
+    return outcomes;
   }
 
   /** Appends the frame; its messages are called when it is on the disk. Returns the position behind it. */
@@ -228,7 +244,8 @@ export class Engine {
       this.#call(message, await loading);
     } catch (fault) {
       this.#options.log.error("the body of a message cannot be read", { message: message.id, fault: String(fault) });
-      this.#ended(message, NO_BYTES, { kind: "failure", text: "The body of the message cannot be read from the disk" });
+      const result = { kind: "failure", text: "The body of the message cannot be read from the disk" } as const;
+      this.#ended(message, { bytes: NO_BYTES, result, startMs: this.#options.clock.monotonicMs() });
     }
   }
 
@@ -238,22 +255,29 @@ export class Engine {
     const { timeoutMsMax } = this.limits;
     const timeoutMs = Math.min(message.envelope.fields.timeoutMs ?? timeoutMsMax, timeoutMsMax);
     const facts = { settings, nowMs: this.nowMs(), tokenId: drawId("jwt_", this.random), timeoutMs };
-    outbound.send(deliveryRequest(message, bytes, facts), (result) => this.#ended(message, bytes, result));
+    const startMs = this.#options.clock.monotonicMs();
+    outbound.send(deliveryRequest(message, bytes, facts), (result) => this.#ended(message, { bytes, result, startMs }));
   }
 
-  #ended(message: Message, bytes: Buffer, result: DeliveryResult): void {
+  /** `startMs` is monotonic. */
+  #ended(
+    message: Message,
+    { bytes, result, startMs }: { bytes: Buffer; result: DeliveryResult; startMs: number },
+  ): void {
     if (!this.#isRunning || message.user.isDropped) return;
     const nowMs = this.nowMs();
     const queue = this.realm.queueOf(message);
     const held = this.realm.heldQueueOf(message);
     this.#settle(message, bytes, result, nowMs);
     this.commitFresh();
-    this.scheduler.release(message, nowMs);
+    const elapsedMs = this.#options.clock.monotonicMs();
+    this.scheduler.release(message, nowMs, { elapsedMs, tookMs: elapsedMs - startMs });
     if (message.state === state.retry) this.scheduler.retryAt(message, nowMs);
     if (queue !== undefined) this.scheduler.advance(queue, nowMs);
     if (held !== undefined) this.scheduler.advance(held, nowMs);
     this.scheduler.dispatch(nowMs);
     this.#setTimer();
+    this.brake.release();
   }
 
   /** Records what came of an attempt, with the callbacks that tell of it. */

@@ -38,13 +38,16 @@ export class Messaging {
     return [...this.engine.realm.users].map(({ name }) => name);
   }
 
-  /** Makes sure that there is a user of this name. `keys` replace its signing keys; absent: it keeps or gets its own. */
-  async createUser(name: string, keys?: SigningKeys): Promise<void> {
+  /**
+   * Makes sure that there is a user of this name. `given` are its signing keys as the operator knows them: they replace
+   * its own if they are others than were given before, so that a restart takes no rotation back. Absent: it keeps or gets
+   * its own.
+   */
+  async createUser(name: string, given?: SigningKeys): Promise<void> {
     const { changes, realm } = this.engine;
     const known = realm.findUser(name);
-    if (known === undefined) changes.createUser(name, keys ?? newSigningKeys());
-    else if (keys !== undefined && (keys.current !== known.signingKeys.current || keys.next !== known.signingKeys.next))
-      changes.putSigningKeys(known, keys);
+    if (known === undefined) changes.createUser(name, given ?? newSigningKeys());
+    else if (given !== undefined && !areSame(given, known.givenKeys)) changes.putSigningKeys(known, given, given);
     await this.engine.finish();
   }
 
@@ -60,10 +63,12 @@ export class Messaging {
   /** Empties every user; their signing keys stay. */
   async reset(): Promise<void> {
     for (const user of [...this.engine.realm.users]) {
-      const { name, signingKeys } = user;
+      const { name, signingKeys, givenKeys } = user;
       this.engine.dropUser(user);
       this.engine.changes.commit();
-      this.engine.changes.createUser(name, signingKeys);
+      const fresh = this.engine.changes.createUser(name, givenKeys);
+      this.engine.changes.commit();
+      this.engine.changes.putSigningKeys(fresh, signingKeys, givenKeys);
       this.engine.changes.commit();
     }
     await this.engine.finish();
@@ -76,4 +81,8 @@ export class Messaging {
   dump(): Generator<Uint8Array> {
     return dumpRealm(this.engine.realm);
   }
+}
+
+function areSame(a: SigningKeys, b: SigningKeys): boolean {
+  return a.current === b.current && a.next === b.next;
 }

@@ -45,6 +45,8 @@ interface PlannedRequest {
 
 export interface PublishPlan {
   readonly requests: readonly PlannedRequest[];
+  /** Messages that are the same as one before. */
+  readonly duplicateCount: number;
   /** Queues that come into being. */
   readonly newQueues: readonly string[];
 }
@@ -89,7 +91,10 @@ export function planPublish(
   if (limits.messagesPerDayMax > 0 && dayCountOf(context) + count > limits.messagesPerDayMax) {
     throw quotaExceeded(`Maximum number of messages per day exceeded: ${limits.messagesPerDayMax}`);
   }
-  return { requests: planned, newQueues: [...newQueues] };
+  const duplicateCount = planned
+    .flatMap(({ drafts }) => drafts)
+    .filter(({ original }) => original !== undefined).length;
+  return { requests: planned, duplicateCount, newQueues: [...newQueues] };
 }
 
 /** Does what was planned. `created` is told each new message. */

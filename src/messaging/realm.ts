@@ -289,8 +289,10 @@ export class Realm {
     user.groups.delete(name);
   }
 
-  putSigningKeys(user: User, keys: SigningKeys): void {
+  /** `given` are the keys that the operator gave. */
+  putSigningKeys(user: User, keys: SigningKeys, given: SigningKeys): void {
     user.signingKeys = keys;
+    user.givenKeys = given;
   }
 
   #add(user: User, envelope: Envelope, body: Body, facts: MessageFacts): Message {

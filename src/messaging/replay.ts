@@ -150,7 +150,13 @@ const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
   [code.groupPut, ({ realm, user, reader }) => realm.putGroup(user, readJson<UrlGroup>(reader))],
   [code.groupRemoved, ({ realm, user, reader }) => realm.removeGroup(user, readText(reader))],
   [code.flowKeyPut, ({ realm, user, reader }) => realm.putFlowKey(user, readJson<FlowKeyRecord>(reader))],
-  [code.signingKeysPut, ({ realm, user, reader }) => realm.putSigningKeys(user, readJson<SigningKeys>(reader))],
+  [
+    code.signingKeysPut,
+    ({ realm, user, reader }) => {
+      const { keys, given } = readJson<{ keys: SigningKeys; given: SigningKeys }>(reader);
+      realm.putSigningKeys(user, keys, given);
+    },
+  ],
 ] satisfies [number, (context: Context) => void][]);
 
 function replayAccepted({ realm, user, reader, place }: Context): void {

@@ -38,6 +38,13 @@ export interface SchedulerOptions {
   readonly start: (message: Message) => void;
 }
 
+/** By a clock that never steps. */
+export interface CallTimes {
+  readonly tookMs: number;
+  /** When it ended. */
+  readonly elapsedMs: number;
+}
+
 export class Scheduler {
   readonly #realm: Realm;
   readonly #changes: Changes;
@@ -79,26 +86,41 @@ export class Scheduler {
     return window === undefined ? due : Math.min(due, window);
   }
 
-  /** How long the message that is due and finds a free slot has waited: how far calling lags behind. */
-  lagMs(nowMs: number): number {
+  /** How long the message has waited that nothing holds but us (brake.ts). `elapsedMs` is monotonic. */
+  lagMs(nowMs: number, elapsedMs: number): number {
     let sinceMs = nowMs;
-    for (const user of this.#turns) {
-      if (user.inFlight.size < this.#limits.userParallelism)
+    const { parallelism, userParallelism } = this.#limits;
+    const isFull = this.#inFlight.size >= parallelism;
+    for (const user of this.#realm.users) {
+      if (!isFull && user.inFlight.size < userParallelism) {
         sinceMs = Math.min(sinceMs, user.ready.first?.waitsSinceMs ?? nowMs);
+      }
+      for (const destination of user.destinations.values()) {
+        const first = destination.waiting.first;
+        if (first !== undefined && destination.isQuick(elapsedMs)) sinceMs = Math.min(sinceMs, first.waitsSinceMs);
+      }
     }
-    return this.#inFlight.size < this.#limits.parallelism ? nowMs - sinceMs : 0;
+    return nowMs - sinceMs;
   }
 
-  /** After a recovery: messages that were called wait again, and all others for what they waited for. */
-  resume(nowMs: number): void {
+  /**
+   * After a recovery: messages that were called wait again, and all others for what they waited for. Returns how many
+   * were called.
+   */
+  resume(nowMs: number): number {
+    let calledCount = 0;
     for (const message of this.#realm.messages) {
-      if (message.state === state.active) message.reopen();
+      if (message.state === state.active) {
+        message.reopen();
+        calledCount += 1;
+      }
       if (message.state === state.cancelRequested) {
         this.#changes.cancel(message, nowMs);
         this.#changes.commit();
       } else this.#arrive(message, nowMs);
     }
     this.#dispatch(nowMs);
+    return calledCount;
   }
 
   /** Messages whose acceptance is on the disk, in the order of their acceptance. */
@@ -135,8 +157,10 @@ export class Scheduler {
     this.#dispatch(nowMs);
   }
 
-  /** The call of a message has ended: its slots are free, but for the queue's. `dispatch` has to follow. */
-  release(message: Message, nowMs: number): void {
+  /**
+   * The call of a message has ended: its slots are free, but for the queue's. `dispatch` has to follow.
+   */
+  release(message: Message, nowMs: number, { tookMs, elapsedMs }: CallTimes): void {
     const { sequence, user, envelope } = message;
     this.#inFlight.delete(sequence); // keeps (1)
     user.inFlight.delete(sequence);
@@ -144,6 +168,7 @@ export class Scheduler {
     const destination = user.destinations.get(envelope.origin);
     if (destination !== undefined) {
       destination.inFlight.delete(sequence);
+      destination.observe(tookMs, elapsedMs);
       this.#wakeDestination(destination, nowMs);
       if (destination.isIdle) user.destinations.delete(envelope.origin);
     }

@@ -369,7 +369,7 @@ export class EngineUserDoor implements UserDoor {
   async rotateSigningKeys(): Promise<SigningKeys> {
     this.#engine.assertWritable();
     const keys = { current: this.#user.signingKeys.next, next: newSigningKey() };
-    this.#engine.changes.putSigningKeys(this.#user, keys);
+    this.#engine.changes.putSigningKeys(this.#user, keys, this.#user.givenKeys);
     await this.#engine.finish();
     return keys;
   }

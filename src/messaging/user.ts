@@ -28,6 +28,8 @@ export class User {
   /** It stands among those that are served in turn. */
   isInTurn = false;
   signingKeys: SigningKeys;
+  /** What the operator gave it; rotations go on from there. */
+  givenKeys: SigningKeys;
   /** Messages of the day of `countedDay` (days since the epoch, UTC). */
   dayCount = 0;
   countedDay = 0;
@@ -37,6 +39,7 @@ export class User {
     this.name = name;
     this.number = number;
     this.signingKeys = keys;
+    this.givenKeys = keys;
     this.deduplication = new Deduplication(windowMs);
   }
 }
