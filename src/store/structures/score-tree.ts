@@ -515,6 +515,10 @@ function insertSlot(parent: Node, slot: number, child: Node, count: number): voi
 }
 
 function removeItems<T>(items: T[], at: number, count: number): void {
+  if (at === 0 && count === 1) {
+    items.shift();
+    return;
+  }
   for (let i = at; i + count < items.length; i += 1) items[i] = items[i + count] as T;
   items.length -= count;
 }
