@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Session, startSession } from "../../test/store-harness.ts";
 import { HashValue } from "./values/hash.ts";
+import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 
@@ -314,5 +315,91 @@ for (const words of sortedSetCalls) {
     });
     assert.ok(many <= SORTED_WORK_MAX, `${many} with ${MANY} members`);
     assert.ok(many <= few + SORTED_GROWTH_MAX, `${few} with ${FEW} members, ${many} with ${MANY}`);
+  });
+}
+
+/** Nodes on the way down, and a block or two that are opened for a change and packed again. */
+const LIST_WORK_MAX = 3 * 128;
+const LIST_GROWTH_MAX = 40;
+/** More than one block, and enough for all that is taken. */
+const LIST_FEW = 4_000;
+
+function listWork(session: Session): number {
+  let work = 0;
+  for (const key of ["list", "other"]) {
+    const list = session.database.keyspace.entries.get(key);
+    if (list instanceof ListValue) work += list.work;
+  }
+  return work;
+}
+
+const listCalls: readonly ((i: number) => readonly string[])[] = [
+  (i) => ["RPUSH", "list", `new:${i}`],
+  (i) => ["LPUSH", "list", `new:${i}`, `next:${i}`],
+  () => ["LPOP", "list"],
+  () => ["RPOP", "list", "2"],
+  () => ["LMOVE", "list", "list", "RIGHT", "LEFT"],
+  () => ["RPOPLPUSH", "list", "other"],
+  () => ["LMPOP", "1", "list", "LEFT", "COUNT", "2"],
+  (i) => ["LINDEX", "list", `${i}`],
+  (i) => ["LINDEX", "list", `-${i}`],
+  (i) => ["LRANGE", "list", `${i}`, `${i + 9}`],
+  (i) => ["LSET", "list", `${(i * 7_919) % LIST_FEW}`, "other"],
+  () => ["LTRIM", "list", "1", "-2"],
+  () => ["LPOS", "list", "element:3"],
+  () => ["LPOS", "list", "nowhere", "RANK", "-1", "MAXLEN", "100"],
+  (i) => ["LINSERT", "list", "BEFORE", "element:9", `new:${i}`],
+];
+
+for (const words of listCalls) {
+  test(`the work of ${words(0).join(" ")} does not grow with the length of a list`, () => {
+    const [few = 0, many = 0] = [LIST_FEW, MANY].map((count) => {
+      const session = startSession();
+      for (let i = 0; i < count; i += 1) session.call("RPUSH", "list", `element:${i}`);
+      const before = listWork(session);
+      const elements = sample(count, (i) => session.call(...words(i)));
+      return (listWork(session) - before) / elements;
+    });
+    assert.ok(many <= LIST_WORK_MAX, `${many} with ${MANY} elements`);
+    assert.ok(many <= few + LIST_GROWTH_MAX, `${few} with ${LIST_FEW} elements, ${many} with ${MANY}`);
+  });
+}
+
+const placeOf = (i: number): readonly string[] => [
+  (((i * 7_919) % 360_000) / 1_000 - 180).toFixed(4),
+  (((i * 104_729) % 170_000) / 1_000 - 85).toFixed(4),
+];
+
+/** Of an area that holds about as many places whatever the number of all of them is. */
+const geoCalls: readonly ((i: number, count: number) => readonly string[])[] = [
+  (i) => ["GEOADD", "z", ...placeOf(i + 17), `new:${i}`],
+  (i) => ["GEOADD", "z", ...placeOf(i + 17), `member:${i}`],
+  (i) => ["GEOPOS", "z", `member:${i}`],
+  (i) => ["GEODIST", "z", `member:${i}`, "member:5"],
+  (i) => ["GEOHASH", "z", `member:${i}`],
+  (i, count) => [
+    ...["GEOSEARCH", "z", "FROMLONLAT", ...placeOf(i)],
+    ...["BYRADIUS", `${Math.round(10_000 / Math.sqrt(count))}`, "km", "ASC"],
+  ],
+  (i, count) => [
+    ...["GEOSEARCH", "z", "FROMMEMBER", `member:${i}`],
+    ...["BYBOX", `${Math.round(10_000 / Math.sqrt(count))}`, `${Math.round(10_000 / Math.sqrt(count))}`, "km"],
+  ],
+];
+
+/** Up to nine cells are looked through, each found by its two bounds. */
+const GEO_WORK_MAX = 400;
+
+for (const words of geoCalls) {
+  test(`the work of ${words(0, FEW).join(" ")} grows with the logarithm of the number of places at most`, () => {
+    const [few = 0, many = 0] = [FEW, MANY].map((count) => {
+      const session = startSession();
+      for (let i = 0; i < count; i += 1) session.call("GEOADD", "z", ...placeOf(i), `member:${i}`);
+      const before = sortedSetWork(session);
+      const elements = sample(count, (i) => session.call(...words(i, count)));
+      return (sortedSetWork(session) - before) / elements;
+    });
+    assert.ok(many <= GEO_WORK_MAX, `${many} with ${MANY} places`);
+    assert.ok(many <= few * 1.5 + SORTED_GROWTH_MAX, `${few} with ${FEW} places, ${many} with ${MANY}`);
   });
 }

@@ -6,7 +6,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bitmapFamily } from "../../test/differential/families/bitmap.ts";
 import { genericFamily } from "../../test/differential/families/generic.ts";
+import { geoFamily } from "../../test/differential/families/geo.ts";
 import { hashFamily } from "../../test/differential/families/hash.ts";
+import { listFamily } from "../../test/differential/families/list.ts";
 import { setFamily } from "../../test/differential/families/set.ts";
 import { stringFamily } from "../../test/differential/families/string.ts";
 import { type Command, drawProgram } from "../../test/differential/programs.ts";
@@ -31,12 +33,12 @@ function run(database: Database, command: Command): Reply {
   return plainReply(reply);
 }
 
+const mixed = [stringFamily, bitmapFamily, hashFamily, listFamily, setFamily, geoFamily, genericFamily];
+
 const family = {
-  name: "string, bitmap, hash, set and generic",
-  commands: [stringFamily, bitmapFamily, hashFamily, setFamily, genericFamily].flatMap(({ commands }) => commands),
-  extensions: [stringFamily, bitmapFamily, hashFamily, setFamily, genericFamily].flatMap(
-    ({ extensions }) => extensions ?? [],
-  ),
+  name: mixed.map(({ name }) => name).join(", "),
+  commands: mixed.flatMap(({ commands }) => commands),
+  extensions: mixed.flatMap(({ extensions }) => extensions ?? []),
 };
 
 test("A-06: two programs side by side on the same keys get the replies of two programs alone", () => {
