@@ -1,0 +1,71 @@
+/** The limit on memory from outside: refusals and evictions over HTTP, and what a restart finds. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type RunningProgram, startProgram } from "./program-process.ts";
+
+const timeout = 30_000;
+const VALUE = "x".repeat(1_000);
+const KEYS_PER_PIPELINE = 500;
+
+async function post(program: RunningProgram, path: string, body: unknown): Promise<{ status: number; body: unknown }> {
+  const reply = await fetch(program.storeUrl + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${program.storeToken}` },
+    body: JSON.stringify(body),
+  });
+  return { status: reply.status, body: await reply.json() };
+}
+
+/** SETs of so many keys in one pipeline; the answers. */
+async function fill(program: RunningProgram, from: number, count = KEYS_PER_PIPELINE): Promise<readonly unknown[]> {
+  const commands = Array.from({ length: count }, (_, i) => ["SET", `key:${from + i}`, VALUE]);
+  return (await post(program, "/pipeline", commands)).body as readonly unknown[];
+}
+
+function temporaryDirectory(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+const refusal = { error: "OOM command not allowed when used memory > 'maxmemory'." };
+
+test("A-16: filled to its limit, a database refuses writes, and everything else answers", { timeout }, async () => {
+  await using program = await startProgram("dev", { args: ["--maxmemory", "1mb"] });
+  let answers: readonly unknown[] = [];
+  let from = 0;
+  for (; !answers.some((answer) => JSON.stringify(answer) === JSON.stringify(refusal)); from += KEYS_PER_PIPELINE) {
+    assert.ok(from < 3_000, "1 MB holds fewer keys");
+    answers = await fill(program, from);
+  }
+  assert.deepEqual(await post(program, "", ["SET", "k", "v"]), { status: 400, body: refusal });
+  assert.deepEqual(await post(program, "/multi-exec", [["SET", "k", "v"]]), { status: 400, body: refusal });
+  assert.deepEqual(await post(program, "", ["GET", "key:0"]), { status: 200, body: { result: VALUE } });
+  assert.deepEqual(await post(program, "", ["PING"]), { status: 200, body: { result: "PONG" } });
+  assert.deepEqual(await post(program, "", ["DEL", "key:0", "key:1", "key:2"]), { status: 200, body: { result: 3 } });
+  assert.deepEqual(await post(program, "", ["SET", "k", "v"]), { status: 200, body: { result: "OK" } });
+  assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
+  const metrics = await (await fetch(`${program.adminUrl}/metrics`)).text();
+  assert.match(metrics, /larder_store_memory_bytes\{[^}]*database="main"\} 10\d{5}\n/);
+});
+
+test("what was evicted does not come back with a restart, and the limit holds again", { timeout }, async (context) => {
+  const args = ["--data-dir", join(temporaryDirectory(context), "data"), "--maxmemory", "1mb"];
+  const start = (): Promise<RunningProgram> =>
+    startProgram("serve", { args: [...args, "--maxmemory-policy", "allkeys-lru"] });
+  await using first = await start();
+  for (let from = 0; from < 4 * KEYS_PER_PIPELINE; from += KEYS_PER_PIPELINE) {
+    for (const answer of await fill(first, from)) assert.deepEqual(answer, { result: "OK" });
+  }
+  const { body: keys } = await post(first, "", ["DBSIZE"]);
+  assert.ok((keys as { result: number }).result < 1_000);
+  assert.deepEqual(await first.stop(), { code: 0, signal: null });
+
+  await using second = await start();
+  assert.deepEqual((await post(second, "", ["DBSIZE"])).body, keys);
+  for (const answer of await fill(second, 10_000)) assert.deepEqual(answer, { result: "OK" });
+  assert.ok(((await post(second, "", ["DBSIZE"])).body as { result: number }).result < 1_000);
+});
