@@ -10,6 +10,7 @@ import type { AclCategory } from "./acl-categories.ts";
 import type { Caller, Database } from "./database.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
+import type { RedisCompat } from "./redis-compat.ts";
 import type { Reply } from "./reply.ts";
 import { parseInteger } from "./structures/number-text.ts";
 
@@ -130,7 +131,7 @@ export class Call {
   /** The row that is running. */
   command!: Command;
   #words: readonly Bytes[] = [];
-  #isWriter = false;
+  #caller: Caller | undefined;
 
   constructor(options: { keyspace: Keyspace; database: Database; random: Random }) {
     this.keyspace = options.keyspace;
@@ -139,7 +140,7 @@ export class Call {
   }
 
   prepare(caller: Caller, command: Command, words: readonly Bytes[]): this {
-    this.#isWriter = caller.access === "standard";
+    this.#caller = caller;
     this.command = command;
     this.#words = words;
     return this;
@@ -156,7 +157,12 @@ export class Call {
 
   /** True where a read may keep what it has worked out: the caller may write, and so may the disk. */
   get mayWrite(): boolean {
-    return this.#isWriter && this.keyspace.mayRemoveExpired;
+    return this.#caller?.access === "standard" && this.keyspace.mayRemoveExpired;
+  }
+
+  /** What the tests of Redis may turn; undefined for everybody else. */
+  get compat(): RedisCompat | undefined {
+    return this.#caller?.transport === "tcp" ? this.database.context.compat : undefined;
   }
 
   // Bound, so that a row may take them apart: `run: ({ keyspace, arg }) => …`.

