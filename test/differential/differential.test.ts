@@ -4,34 +4,23 @@
  * are in two files of their own, so that they run side by side.
  */
 import assert from "node:assert/strict";
-import { after, before, suite, test } from "node:test";
+import { test } from "node:test";
 import { commands } from "../../src/store/commands.ts";
 import { splitLine } from "../store-harness.ts";
+import { besideRedis } from "./beside-redis.ts";
 import { families } from "./families.ts";
 import { namesOf } from "./programs.ts";
-import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
 import { runSteps } from "./run.ts";
 import { scripts } from "./scripts.ts";
 import { skipList } from "./skip-list.ts";
 
 const comparisons = new Map(families.flatMap((family) => [...(family.comparisons ?? [])]));
 
-suite("beside redis-server", { skip: redisMissing }, () => {
-  let redis: RedisProcess | undefined;
-
-  before(async () => {
-    redis = await startRedis();
-  });
-
-  after(async () => {
-    await redis?.stop();
-  });
-
+besideRedis((redis) => {
   for (const script of scripts) {
     test(`script: ${script.name}`, async () => {
-      assert.ok(redis !== undefined);
       const steps = script.lines.map((line) => [splitLine(line)]);
-      const failure = await runSteps({ steps, stateEvery: 1, redis, comparisons });
+      const failure = await runSteps({ steps, stateEvery: 1, redis: redis(), comparisons });
       if (failure !== undefined) assert.fail(failure.text);
     });
   }

@@ -6,12 +6,11 @@
  * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 node --test "test/differential/*.test.ts"
  * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
  */
-import assert from "node:assert/strict";
-import { after, before, suite, test } from "node:test";
+import { test } from "node:test";
 import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { besideRedis } from "./beside-redis.ts";
 import type { Family } from "./programs.ts";
-import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
 import { type Coverage, runFamily } from "./run.ts";
 
 const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
@@ -22,21 +21,10 @@ const JOURNAL_COMMANDS = 10_000;
 
 /** Two tests for each family. */
 export function testFamilies(families: readonly Family[]): void {
-  suite("beside redis-server", { skip: redisMissing }, () => {
-    let redis: RedisProcess | undefined;
-
-    before(async () => {
-      redis = await startRedis();
-    });
-
-    after(async () => {
-      await redis?.stop();
-    });
-
+  besideRedis((redis) => {
     for (const family of families) {
       test(`${family.name}: random programs are answered as Redis answers them`, async (context) => {
-        assert.ok(redis !== undefined);
-        const coverage = await runFamily({ family, seed, limit, redis });
+        const coverage = await runFamily({ family, seed, limit, redis: redis() });
         context.diagnostic(summary(family.name, coverage));
       });
     }
