@@ -1,6 +1,9 @@
 /** maxmemory: who is refused, what goes, in which order, and what the journal says of it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { families } from "../../test/differential/families.ts";
+import { drawProgram } from "../../test/differential/programs.ts";
+import { runSteps } from "../../test/differential/run.ts";
 import { memoryFault } from "../../test/memory-recount.ts";
 import { RecordingJournal } from "../../test/recording-journal.ts";
 import { error, nil, ok, type Session, startSession, testCaller } from "../../test/store-harness.ts";
@@ -253,6 +256,19 @@ test("evictions stand in front of what caused them, and replay without a limit r
   assert.equal(copy.keyspace.size, session.database.keyspace.size);
   assert.equal(copy.keyspace.evictedCount, 0);
   assert.equal(memoryFault(copy.keyspace), undefined);
+});
+
+test("random programs under a small limit leave what their journal and a snapshot rebuild, counted to the byte", async () => {
+  let seed = 0;
+  for (const { name: policy } of evictionPolicies) {
+    for (const family of families) {
+      seed += 1;
+      const { steps } = drawProgram(family, { seed, extensions: true });
+      const limit = ["CONFIG", "SET", "maxmemory-policy", policy, "maxmemory", "4000"];
+      const failure = await runSteps({ steps: [[limit], ...steps], stateEvery: 20 });
+      assert.equal(failure, undefined, `seed ${seed} of ${family.name} under ${policy}: ${failure?.text}`);
+    }
+  }
 });
 
 test("what is evicted by a transaction that is then refused stays evicted, and is journaled", () => {
