@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { Socket } from "node:net";
+import { createServer as createNetServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { HOSTILE_NAME, hostileCertificate, hostileKey } from "../../../test/hostile-certificate.ts";
 import { hostileKinds, startHostileServer } from "../../../test/hostile-server.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { nextTurn } from "../../kernel/turn.ts";
 import type { Address } from "../resolver.ts";
 import { parseDestinations } from "./destination-policy.ts";
 import { type OutboundCall, OutboundClient, type OutboundOptions, type OutboundResult } from "./outbound.ts";
@@ -224,31 +225,41 @@ test("a certificate is checked against the name, whatever address it resolves to
   }
 });
 
-test("C-13: a deadline ends a call in every stage and says in which", async (context) => {
-  const server = await listen(context, () => {});
-  const hostile = await startHostileServer();
-  context.after(() => hostile.stop());
+test("C-13: a deadline ends a call in every stage, says in which, and leaves nothing to be sent", async (context) => {
+  const server = await listen(context, (request, response) => {
+    if (request.url === "/next") response.end("ok");
+  });
+  const silent = await listenSilently(context);
   const { call, clock, client, names } = open(context, { socketsPerOrigin: 1 });
-  names.set("slow.test", new Promise<never>(() => {}));
+  const slow = Promise.withResolvers<readonly Address[]>();
+  names.set("slow.test", slow.promise);
   const sent = once(server.events, "request");
-  const texts = [
-    { url: "http://slow.test/", timeoutMs: 1_500 },
+  const connected = once(silent.server, "connection");
+  const results = [
+    { url: `http://slow.test:${server.port}/`, timeoutMs: 1_500 },
+    { url: `https://127.0.0.1:${silent.port}/`, timeoutMs: 1_750 },
     { url: server.url, timeoutMs: 2_000 },
-    { url: server.url, timeoutMs: 500 },
+    { url: `${server.url}never`, timeoutMs: 500 },
   ].map(call);
-  await sent;
+  await Promise.all([sent, connected]);
   clock.advance(2_000);
 
-  assert.deepEqual((await Promise.all(texts)).map(textOf), [
-    "Timeout after 1.5 s while resolving the name of slow.test",
+  assert.deepEqual((await Promise.all(results)).map(textOf), [
+    `Timeout after 1.5 s while resolving the name of slow.test:${server.port}`,
+    `Timeout after 1.75 s while connecting to 127.0.0.1:${silent.port}`,
     `Timeout after 2 s while waiting for the answer of 127.0.0.1:${server.port}`,
     `Timeout after 500 ms while waiting for a free connection to 127.0.0.1:${server.port}`,
   ]);
-  assert.equal(client.callCount, 0);
+  slow.resolve(loopback);
+  assert.equal(textOf(await call({ url: `${server.url}next` })), "ok");
+  assert.deepEqual(server.paths, ["/", "/next"]);
+  assert.equal(server.connectionCount, 2);
+  assert.equal(client.socketCount, 1);
+  assert.equal(client.originCount, 1);
 });
 
 test("C-14: a connection that does not come about is given up after ten seconds", async (context) => {
-  const silent = await listen(context, () => {});
+  const silent = await listenSilently(context);
   const { call, clock, client } = open(context);
   const connected = once(silent.server, "connection");
   const result = call({ url: `https://127.0.0.1:${silent.port}/` });
@@ -256,6 +267,7 @@ test("C-14: a connection that does not come about is given up after ten seconds"
   clock.advance(10_000);
 
   assert.equal(textOf(await result), `No connection within 10 s: 127.0.0.1:${silent.port}`);
+  assert.equal(client.originCount, 0);
   await client.close();
 });
 
@@ -282,7 +294,58 @@ test("C-15: a kept connection that receives bytes is destroyed, and no call gets
     assert.equal(textOf(await call({ url: server.urlOf(kind) })), "ok");
     await server.quiet();
     assert.equal(client.socketCount, 0, name);
+    assert.equal(client.originCount, 0, name);
   }
+});
+
+test("C-15: bytes or an end on a connection that waits end it at once", async (context) => {
+  const sockets: Socket[] = [];
+  const server = await listen(context, (request, response) => {
+    sockets.push(request.socket);
+    response.end("ok");
+  });
+  const { call, client } = open(context);
+  const acts: readonly ((socket: Socket) => void)[] = [
+    (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"),
+    (socket) => socket.write("x"),
+    (socket) => socket.end(),
+    (socket) => socket.resetAndDestroy(),
+  ];
+  for (const act of acts) {
+    assert.equal(textOf(await call({ url: server.url })), "ok");
+    await nextTurn();
+    const closed = once(server.events, "close");
+    const socket = sockets.pop();
+    assert.ok(socket !== undefined);
+    act(socket);
+    await closed;
+    while (client.socketCount > 0) await nextTurn();
+    assert.equal(client.originCount, 0);
+  }
+});
+
+test("a call that has ended leaves no timer behind", async (context) => {
+  const server = await listen(context, (_request, response) => response.end("ok"));
+  const clock = new VirtualClock();
+  let timerCount = 0;
+  const { call } = open(context, {
+    clock: {
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      at: (atMs, task) => clock.at(atMs, task),
+      after(delayMs, task) {
+        timerCount += 1;
+        const cancel = clock.after(delayMs, task);
+        return () => {
+          timerCount -= 1;
+          cancel();
+        };
+      },
+    },
+  });
+  for (const url of [server.url, server.url, "http://no.test/"]) await call({ url });
+
+  assert.equal(timerCount, 0);
 });
 
 test("a call on a kept connection that is gone before the call was sent goes over a new one", async (context) => {
@@ -362,6 +425,7 @@ test("a user's origin used longest ago is closed for a new one, but not under a 
   hold.resolve();
   assert.equal(textOf(await held), "a");
   assert.equal(textOf(await other), "c");
+  assert.equal(client.originCount, 2);
 });
 
 test("dropUser ends the calls of that user alone", async (context) => {
@@ -411,7 +475,7 @@ test("proxies of the environment are not looked at", async (context) => {
 });
 
 /** Answers of the names that a test knows. */
-type Names = Map<string, readonly Address[] | Promise<never>>;
+type Names = Map<string, readonly Address[] | Promise<readonly Address[]>>;
 
 function open(context: TestContext, options: Partial<OutboundOptions> = {}, names: Names = new Map()) {
   const clock = new VirtualClock();
@@ -457,8 +521,10 @@ function textOf(result: OutboundResult): string {
 /** An HTTP server that reads each request to its end before it answers. */
 async function listen(context: TestContext, answer: RequestListener) {
   const bodies: Buffer[] = [];
+  const paths: (string | undefined)[] = [];
   const server = createServer(async (request, response) => {
     bodies.push(await bodyOf(request));
+    paths.push(request.url);
     answer(request, response);
     events.emit("request");
   });
@@ -473,6 +539,7 @@ async function listen(context: TestContext, answer: RequestListener) {
     server,
     events,
     bodies,
+    paths,
     port,
     url: `http://127.0.0.1:${port}/`,
     get connectionCount() {
@@ -480,6 +547,19 @@ async function listen(context: TestContext, answer: RequestListener) {
     },
     close: () => new Promise((resolve) => server.close(resolve)),
   };
+}
+
+/** A server that accepts connections and says nothing. */
+async function listenSilently(context: TestContext) {
+  const server = createNetServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    context.after(() => socket.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => server.close());
+  const address = server.address();
+  return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
 }
 
 async function bind(context: TestContext, server: ReturnType<typeof createServer>): Promise<number> {

@@ -86,6 +86,11 @@ export class OutboundClient {
     return this.#sockets.size;
   }
 
+  /** Origins with a call or a connection, each user's counted apart. */
+  get originCount(): number {
+    return this.#origins.size;
+  }
+
   /** Why `url` would be refused before its name is looked up, as one sentence, or undefined: for publish. */
   refusalOf(url: URL): string | undefined {
     return this.#targets.refusalOf(url);
