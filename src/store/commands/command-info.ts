@@ -12,6 +12,25 @@ import {
 } from "../errors.ts";
 import { emptyArray, map, nil, type Reply, set, simple } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
+import { helpRow } from "./help.ts";
+
+const helpLines: readonly string[] = [
+  "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "(no subcommand)",
+  "    Facts of all commands.",
+  "COUNT",
+  "    How many commands there are.",
+  "DOCS [<command-name> ...]",
+  "    What these commands do, or all of them.",
+  "GETKEYS <full-command>",
+  "    The keys among the words of a command.",
+  "GETKEYSANDFLAGS <full-command>",
+  "    The keys among the words of a command, and how it uses them.",
+  "INFO [<command-name> ...]",
+  "    Facts of these commands, or of all of them.",
+  "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
+  "    The names of all commands, or of those that the filter lets through.",
+];
 
 export const commandRow: Row = {
   name: "COMMAND",
@@ -57,15 +76,7 @@ export const commandRow: Row = {
       keys: noKeys,
       run: (call) => keysOf(call).map(({ key, use }) => [key, set(use.map(simple))]),
     },
-    {
-      name: "HELP",
-      summary: "What the subcommands do",
-      arity: 2,
-      flags: ["loading", "stale"],
-      categories: ["connection"],
-      keys: noKeys,
-      run: () => helpLines.map(simple),
-    },
+    helpRow(helpLines, { categories: ["connection"] }),
     {
       name: "INFO",
       summary: "Facts of commands",
@@ -93,26 +104,6 @@ export const commandRow: Row = {
   ],
   run: ({ database }) => database.commands.map(factsOf),
 };
-
-const helpLines: readonly string[] = [
-  "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-  "(no subcommand)",
-  "    Facts of all commands.",
-  "COUNT",
-  "    How many commands there are.",
-  "DOCS [<command-name> ...]",
-  "    What these commands do, or all of them.",
-  "GETKEYS <full-command>",
-  "    The keys among the words of a command.",
-  "GETKEYSANDFLAGS <full-command>",
-  "    The keys among the words of a command, and how it uses them.",
-  "HELP",
-  "    Prints this help.",
-  "INFO [<command-name> ...]",
-  "    Facts of these commands, or of all of them.",
-  "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
-  "    The names of all commands, or of those that the filter lets through.",
-];
 
 /** Flags of our own, of which Redis' clients know nothing. */
 const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>(["powerful", "public", "tcp-only", "compat-only"]);

@@ -12,7 +12,7 @@ import { type Call, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
 import { parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
 import { evictionPolicies, findEvictionPolicy, type MemorySettings, parseMemorySize } from "../memory-settings.ts";
-import { map, nil, ok, type Reply, simple } from "../reply.ts";
+import { map, nil, ok, type Reply } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
 import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
@@ -21,6 +21,7 @@ import { COMPACT_BYTES_MAX, LISTPACK_FIELDS_MAX } from "../values/hash.ts";
 import { INTSET_COUNT_MAX } from "../values/set.ts";
 import * as sortedSet from "../values/sorted-set.ts";
 import { STRING_BYTES_MAX } from "../values/string.ts";
+import { helpRow } from "./help.ts";
 import { LATENCY_PERCENTILES } from "./info.ts";
 
 interface Parameter {
@@ -106,6 +107,17 @@ const named: readonly (readonly [name: string, parameter: Parameter])[] = parame
   [parameter.name, parameter.oldName].filter((name) => name !== undefined).map((name) => [name, parameter] as const),
 );
 
+const helpLines: readonly string[] = [
+  "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "GET <pattern> [<pattern> ...]",
+  "    The parameters whose names match, with their values.",
+  "RESETSTAT",
+  "    Lets the counters of INFO start anew.",
+  "SET <name> <value> [<name> <value> ...]",
+  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor or lfu-decay-time of this database until the",
+  "    next start. Refused for every other parameter.",
+];
+
 export const configRow: Row = {
   name: "CONFIG",
   summary: "Commands that tell how the store is set up",
@@ -122,14 +134,7 @@ export const configRow: Row = {
       keys: noKeys,
       run: get,
     },
-    {
-      name: "HELP",
-      summary: "What the subcommands do",
-      arity: 2,
-      flags: ["loading", "stale"],
-      keys: noKeys,
-      run: () => helpLines.map(simple),
-    },
+    helpRow(helpLines),
     {
       name: "RESETSTAT",
       summary: "Lets the counters of INFO start anew",
@@ -152,19 +157,6 @@ export const configRow: Row = {
   ],
   run: () => nil,
 };
-
-const helpLines: readonly string[] = [
-  "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-  "GET <pattern> [<pattern> ...]",
-  "    The parameters whose names match, with their values.",
-  "RESETSTAT",
-  "    Lets the counters of INFO start anew.",
-  "SET <name> <value> [<name> <value> ...]",
-  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor or lfu-decay-time of this database until the",
-  "    next start. Refused for every other parameter.",
-  "HELP",
-  "    Prints this help.",
-];
 
 const GLOB = /[*?[]/;
 

@@ -26,6 +26,7 @@ import { digestOfKeys, digestOfValue } from "../state-digest.ts";
 import { parseFloat64 } from "../structures/number-text.ts";
 import { writePayload } from "../structures/rdb/payload.ts";
 import { typeOf } from "../values.ts";
+import { helpRow } from "./help.ts";
 
 /** Below the time after which a silent thread makes the server not ready. */
 const PAUSE_SECONDS_MAX = 3;
@@ -40,6 +41,28 @@ const facts: Pick<Row, "flags" | "keys"> = {
   flags: ["admin", "noscript", "loading", "stale", "tcp-only", "compat-only"],
   keys: noKeys,
 };
+
+const helpLines: readonly string[] = [
+  "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "DIGEST",
+  "    A digest of all keys, equal where the data are equal.",
+  "DIGEST-VALUE <key> [<key> ...]",
+  "    Digests of the values at keys.",
+  "ERROR <text>",
+  "    Answers the text as an error.",
+  "OBJECT <key>",
+  "    How the value at a key is kept.",
+  "POPULATE <count> [<prefix>] [<size>]",
+  "    Makes so many string keys, named key:<number> or by the prefix, of so many bytes.",
+  "QUICKLIST-PACKED-THRESHOLD <size>",
+  "    Changes nothing: lists choose their form by themselves.",
+  "RELOAD",
+  "    Rebuilds all keys as a restart would.",
+  "SET-ACTIVE-EXPIRE <0|1>",
+  "    Stops the active expiry cycle with 0, starts it again with 1.",
+  "SLEEP <seconds>",
+  `    Stops the store, and so everybody, for some seconds, ${PAUSE_SECONDS_MAX} at the most.`,
+];
 
 export const debugCommands = family("debug", [
   {
@@ -75,13 +98,7 @@ export const debugCommands = family("debug", [
           throw new CommandError(arg(2));
         },
       },
-      {
-        ...facts,
-        name: "HELP",
-        summary: "What the subcommands do",
-        arity: 2,
-        run: () => helpLines.map(simple),
-      },
+      helpRow(helpLines, facts),
       {
         ...facts,
         name: "OBJECT",
@@ -146,30 +163,6 @@ export const debugCommands = family("debug", [
     run: () => nil,
   },
 ]);
-
-const helpLines: readonly string[] = [
-  "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-  "DIGEST",
-  "    A digest of all keys, equal where the data are equal.",
-  "DIGEST-VALUE <key> [<key> ...]",
-  "    Digests of the values at keys.",
-  "ERROR <text>",
-  "    Answers the text as an error.",
-  "OBJECT <key>",
-  "    How the value at a key is kept.",
-  "POPULATE <count> [<prefix>] [<size>]",
-  "    Makes so many string keys, named key:<number> or by the prefix, of so many bytes.",
-  "QUICKLIST-PACKED-THRESHOLD <size>",
-  "    Changes nothing: lists choose their form by themselves.",
-  "RELOAD",
-  "    Rebuilds all keys as a restart would.",
-  "SET-ACTIVE-EXPIRE <0|1>",
-  "    Stops the active expiry cycle with 0, starts it again with 1.",
-  "SLEEP <seconds>",
-  `    Stops the store, and so everybody, for some seconds, ${PAUSE_SECONDS_MAX} at the most.`,
-  "HELP",
-  "    Prints this help.",
-];
 
 function compatOf({ compat }: Call): RedisCompat {
   assert(compat !== undefined, "DEBUG runs only in a store that has what it turns");

@@ -4,7 +4,14 @@
  */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { syntaxError } from "../errors.ts";
-import { integer, nil, type Reply, simple } from "../reply.ts";
+import { integer, nil, type Reply } from "../reply.ts";
+import { helpRow } from "./help.ts";
+
+const helpLines: readonly string[] = [
+  "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "USAGE <key> [SAMPLES <count>]",
+  "    About how many bytes the key and its value take. All elements are always counted, so SAMPLES changes nothing.",
+];
 
 export const memoryRow: Row = {
   name: "MEMORY",
@@ -14,14 +21,7 @@ export const memoryRow: Row = {
   categories: [],
   keys: noKeys,
   subcommands: [
-    {
-      name: "HELP",
-      summary: "What the subcommands do",
-      arity: 2,
-      flags: ["loading", "stale"],
-      keys: noKeys,
-      run: () => helpLines.map(simple),
-    },
+    helpRow(helpLines),
     {
       name: "USAGE",
       summary: "About how many bytes a key and its value take",
@@ -34,14 +34,6 @@ export const memoryRow: Row = {
   ],
   run: () => nil,
 };
-
-const helpLines: readonly string[] = [
-  "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-  "USAGE <key> [SAMPLES <count>]",
-  "    About how many bytes the key and its value take. All elements are always counted, so SAMPLES changes nothing.",
-  "HELP",
-  "    Prints this help.",
-];
 
 function usage({ keyspace, arg, word, integer: integerAt, argCount }: Call): Reply {
   for (let i = 3; i < argCount; i += 2) {

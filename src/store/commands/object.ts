@@ -1,8 +1,21 @@
 /** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { frequencyNotKept, idleTimeNotKept } from "../errors.ts";
-import { integer, nil, one, type Reply, simple } from "../reply.ts";
+import { integer, nil, one, type Reply } from "../reply.ts";
 import { typeOf, type Value } from "../values.ts";
+import { helpRow } from "./help.ts";
+
+const helpLines: readonly string[] = [
+  "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "ENCODING <key>",
+  "    The encoding that Redis would keep the value of the key in.",
+  "FREQ <key>",
+  "    How often the key is used. Kept while a policy is selected that evicts by it.",
+  "IDLETIME <key>",
+  "    Seconds since the key was last used. Not kept while it is counted how often.",
+  "REFCOUNT <key>",
+  "    References to the value of the key: always 1.",
+];
 
 export const objectRow: Row = {
   name: "OBJECT",
@@ -32,14 +45,7 @@ export const objectRow: Row = {
           return integer(call.keyspace.frequencyOf(call.arg(2)));
         }),
     },
-    {
-      name: "HELP",
-      summary: "What the subcommands do",
-      arity: 2,
-      flags: ["loading", "stale"],
-      keys: noKeys,
-      run: () => helpLines.map(simple),
-    },
+    helpRow(helpLines),
     {
       name: "IDLETIME",
       summary: "Seconds since a key was last used, unless the policy counts uses",
@@ -63,20 +69,6 @@ export const objectRow: Row = {
   ],
   run: () => nil,
 };
-
-const helpLines: readonly string[] = [
-  "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-  "ENCODING <key>",
-  "    The encoding that Redis would keep the value of the key in.",
-  "FREQ <key>",
-  "    How often the key is used. Kept while a policy is selected that evicts by it.",
-  "IDLETIME <key>",
-  "    Seconds since the key was last used. Not kept while it is counted how often.",
-  "REFCOUNT <key>",
-  "    References to the value of the key: always 1.",
-  "HELP",
-  "    Prints this help.",
-];
 
 function tell({ keyspace, arg }: Call, answer: (value: Value) => Reply): Reply {
   const value = keyspace.peek(arg(2));

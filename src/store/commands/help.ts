@@ -1,0 +1,16 @@
+/** HELP, which every container of subcommands has. */
+import { noKeys, type Row } from "../command.ts";
+import { simple } from "../reply.ts";
+
+/** A subcommand that answers these lines, and those about itself. */
+export function helpRow(lines: readonly string[], facts: Partial<Row> = {}): Row {
+  return {
+    name: "HELP",
+    summary: "What the subcommands do",
+    arity: 2,
+    flags: ["loading", "stale"],
+    keys: noKeys,
+    ...facts,
+    run: () => [...lines, "HELP", "    Prints this help."].map(simple),
+  };
+}
