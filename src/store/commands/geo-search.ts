@@ -133,16 +133,11 @@ function storedBehind(words: readonly Bytes[], optionsAt: number): readonly numb
 
 function search(call: Call, form: Form): Reply {
   const wish = readSearch(call, form);
-  const { source, center, outline, count, isAny, storeKey } = wish;
+  const { source, center, outline, storeKey } = wish;
   const found =
     source === undefined || center === undefined || outline === undefined
       ? []
-      : findWithin(source, { ...outline, center }, isAny ? count : 0);
-  // The nearest ones are meant when there is a count, except by ANY.
-  const order = wish.order === "none" && count > 0 && !isAny ? "nearest" : wish.order;
-  if (order === "nearest") found.sort((one, other) => one.distance - other.distance);
-  else if (order === "farthest") found.sort((one, other) => other.distance - one.distance);
-  if (count > 0 && count < found.length) found.length = count;
+      : findWithin(source, { ...outline, center }, wish);
   return storeKey === undefined ? answer(found, wish) : store(call, found, { ...wish, storeKey });
 }
 
@@ -276,21 +271,47 @@ function readLength({ arg }: Call, index: number, refusal: CommandError): number
   return length;
 }
 
-/** The members inside a shape, in the order of the ranges they are in; with a limit, the first ones met. */
-function findWithin(source: SortedSetValue, shape: Shape, limit: number): Found[] {
+/**
+ * The members inside a shape: in the order of the ranges they are in, or by their distance; with a count the first so
+ * many. What is too much for an answer is refused before it is all found.
+ */
+function findWithin(source: SortedSetValue, shape: Shape, { order, count, isAny, storeKey }: Search): Found[] {
+  const budget = storeKey === undefined && count === 0 ? new ReplyBudget() : undefined;
+  // The nearest ones are meant when there is a count, except by ANY.
+  const compare =
+    order === "farthest" ? byFarthest : order === "nearest" || (count > 0 && !isAny) ? byNearest : undefined;
+  const mostAny = isAny && count > 0 ? count : Number.POSITIVE_INFINITY;
+  const mostKept = count > 0 ? 2 * count + SPARE_COUNT : Number.POSITIVE_INFINITY;
   const found: Found[] = [];
   for (const { min, max } of rangesAround(shape)) {
-    if (limit > 0 && found.length >= limit) break;
+    if (found.length >= mostAny) break;
     const from = source.countBelow(min, { orEqual: false });
-    const count = source.countBelow(max, { orEqual: false }) - from;
-    source.visit({ from, count }, (member, score) => {
-      if (limit > 0 && found.length >= limit) return;
+    const total = source.countBelow(max, { orEqual: false }) - from;
+    source.visit({ from, count: total }, (member, score) => {
+      if (found.length >= mostAny) return;
       const place = placeOfScore(score);
       const distance = distanceWithin(shape, place);
-      if (distance !== undefined) found.push({ member, score, place, distance });
+      if (distance === undefined) return;
+      budget?.take(member.length);
+      found.push({ member, score, place, distance });
+      // Sorting is stable: of those at one distance the first one found stays, as if all had been sorted at the end.
+      if (compare !== undefined && found.length > mostKept) found.sort(compare).length = count;
     });
   }
+  if (compare !== undefined) found.sort(compare);
+  if (count > 0 && count < found.length) found.length = count;
   return found;
+}
+
+/** Found beyond twice the count before those that are not wanted are dropped. */
+const SPARE_COUNT = 1_000;
+
+function byNearest(one: Found, other: Found): number {
+  return one.distance - other.distance;
+}
+
+function byFarthest(one: Found, other: Found): number {
+  return other.distance - one.distance;
 }
 
 function answer(found: readonly Found[], wish: Search): Reply {

@@ -1,4 +1,5 @@
 /** The geo commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Session, startSession } from "../../../test/store-harness.ts";
 import { double, type Reply } from "../reply.ts";
@@ -158,5 +159,35 @@ test("GEORADIUS and GEORADIUSBYMEMBER answer or store, their _RO forms only answ
     ["GEORADIUS s 15 37 200 km", wrongType],
     ["GEORADIUS sicily 15 37 200", arity("georadius")],
     ["GEORADIUSBYMEMBER sicily Palermo 100", arity("georadiusbymember")],
+  ]);
+});
+
+test("COUNT answers the nearest or farthest ones however many are found, ties in the order in which they are met", () => {
+  const session = startSession();
+  const east = (i: number): number => (i * 7_919) % 5_000;
+  for (let i = 0; i < 5_000; i += 1) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `m${i}`);
+  // Twins of some, at the very same places.
+  for (let i = 0; i < 5_000; i += 100) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `twin${i}`);
+  const all = (order: string): unknown[] =>
+    session.run(`GEOSEARCH k FROMLONLAT 2 0 BYRADIUS 1000 km ${order}`) as unknown[];
+
+  for (const order of ["ASC", "DESC"]) {
+    assert.equal(all(order).length, 5_050);
+    for (const count of [1, 7, 400, 5_000])
+      assert.deepEqual(
+        session.run(`GEOSEARCH k FROMLONLAT 2 0 BYRADIUS 1000 km ${order} COUNT ${count}`),
+        all(order).slice(0, count),
+      );
+  }
+});
+
+test("A-15: a search that finds too much is refused, with COUNT or STORE it is not", () => {
+  const session = startSession();
+  for (let i = 0; i < 130; i += 1) session.call("GEOADD", "k", "1", "1", `${i}`.padStart(1024 * 1024, "x"));
+
+  session.expect([
+    ["GEOSEARCH k FROMLONLAT 1 1 BYRADIUS 1 km", error("ERR reply exceeds the maximum allowed size")],
+    ["GEOSEARCHSTORE to k FROMLONLAT 1 1 BYRADIUS 1 km", 130],
+    ["DEL k to", 2],
   ]);
 });

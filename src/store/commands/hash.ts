@@ -311,14 +311,19 @@ function hscan(call: Call): Reply {
   // As Redis: where there is no hash, the options are not looked at.
   if (hash === undefined) return ["0", emptyArray];
   const { count, matches, withValues } = readScanOptions(call, 3, ["NOVALUES"]);
+  const budget = new ReplyBudget();
   const elements: Bytes[] = [];
+  const add = (element: Bytes): void => {
+    budget.take(element.length);
+    elements.push(element);
+  };
   const next = scanSome(cursor, count, {
     step: (at, visit) => hash.scan(at, visit),
     visit: (place) => {
       const field = hash.fieldAt(place);
       if (!matches(field)) return;
-      elements.push(field);
-      if (withValues) elements.push(hash.valueAt(place));
+      add(field);
+      if (withValues) add(hash.valueAt(place));
     },
   });
   return [String(next), elements];

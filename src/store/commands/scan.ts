@@ -10,6 +10,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { invalidCursor, syntaxError } from "../errors.ts";
 import type { Reply } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { typeOf } from "../values.ts";
 
@@ -53,6 +54,7 @@ function scan(call: Call): Reply {
     step: (at, visit) => entries.scan(at, visit),
     visit: (slot) => found.push(entries.keyAt(slot)),
   });
+  const budget = new ReplyBudget();
   const elements: Reply[] = [];
   for (const key of found) {
     if (!options.matches(key)) continue;
@@ -61,6 +63,7 @@ function scan(call: Call): Reply {
     if (value === undefined) continue;
     const { name } = typeOf(value);
     if (options.typeName !== undefined && options.typeName !== name) continue;
+    budget.take(key.length);
     elements.push(key);
     if (options.withTypes) elements.push(name);
   }

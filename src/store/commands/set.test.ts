@@ -261,6 +261,7 @@ test("A-15: replies that would not fit are refused, and nothing is removed", () 
     ["SRANDMEMBER k 129", tooLarge],
     ["SRANDMEMBER k -129", tooLarge],
     ["SRANDMEMBER k -9223372036854775807", tooLarge],
+    ["SSCAN k 0 COUNT 1000", tooLarge],
     ["SCARD k", 130],
     ["SUNIONSTORE other k", 130],
     ["SINTERCARD 2 k other", 130],

@@ -195,12 +195,15 @@ function sscan(call: Call): Reply {
   // As Redis: where there is no set, the options are not looked at.
   if (value === undefined) return ["0", emptyArray];
   const { count, matches } = readScanOptions(call, 3, []);
+  const budget = new ReplyBudget();
   const members: Bytes[] = [];
   const next = scanSome(cursor, count, {
     step: (at, visit) => value.scan(at, visit),
     visit: (place) => {
       const member = value.memberAt(place);
-      if (matches(member)) members.push(member);
+      if (!matches(member)) return;
+      budget.take(member.length);
+      members.push(member);
     },
   });
   return [String(next), members];

@@ -90,3 +90,12 @@ test("A-15: an answer beyond its bound is refused", () => {
   assert.deepEqual(session.run("SORT k ALPHA GET * STORE to"), error("ERR reply exceeds the maximum allowed size"));
   assert.equal(session.run("EXISTS to"), 0);
 });
+
+test("A-15: the values that an order is made by are bounded too, short ones are not counted", () => {
+  const session = startSession();
+  session.call("SET", "weight_x", "1".repeat(1024 * 1024));
+  session.call("RPUSH", "k", ...Array.from({ length: 130 }, () => "x"));
+
+  assert.deepEqual(session.run("SORT k ALPHA BY weight_*"), error("ERR reply exceeds the maximum allowed size"));
+  assert.deepEqual(session.run("SORT k ALPHA BY other_* LIMIT 0 1"), ["x"]);
+});

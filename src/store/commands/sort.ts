@@ -14,6 +14,7 @@ import { removeKey } from "../mutations/generic.ts";
 import { putList } from "../mutations/list.ts";
 import type { Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
+import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { parseFloat64 } from "../structures/number-text.ts";
 import { HashValue } from "../values/hash.ts";
 import { ListValue } from "../values/list.ts";
@@ -154,11 +155,22 @@ function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValu
     alphabetic = true;
   }
   const elements = elementsOf(value, { from: 0, to: length, descending: false });
-  const weights = by === undefined ? elements : elements.map((element) => findByPattern(keyspace, by, element));
+  const weights = by === undefined ? elements : weightsOf(keyspace, elements, by);
   const compare = alphabetic ? byText(weights) : byNumber(elements, weights);
   const order = elements.map((_, place) => place);
   order.sort(wish.descending ? (one, other) => compare(other, one) : compare);
   return order.slice(from, to).map((place) => elements[place] as Bytes);
+}
+
+/** What the keys of a pattern hold for each element. Throws `replyTooLarge`. */
+function weightsOf(keyspace: Keyspace, elements: readonly Bytes[], by: Bytes): (Bytes | undefined)[] {
+  // A long value is copied for each element that leads to it, and may be the same one for all.
+  const budget = new ReplyBudget();
+  return elements.map((element) => {
+    const weight = findByPattern(keyspace, by, element);
+    if (weight !== undefined && weight.length >= LARGE_BYTES_MIN) budget.take(weight.length);
+    return weight;
+  });
 }
 
 /** What LIMIT leaves of so many elements. */

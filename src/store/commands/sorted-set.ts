@@ -368,12 +368,15 @@ function zscan(call: Call): Reply {
   // As Redis: where there is no sorted set, the options are not looked at.
   if (sortedSet === undefined) return ["0", emptyArray];
   const { count, matches } = readScanOptions(call, 3, []);
+  const budget = new ReplyBudget();
   const elements: Bytes[] = [];
   const next = scanSome(cursor, count, {
     step: (at, visit) => sortedSet.scan(at, visit),
     visit: (place) => {
       const member = sortedSet.memberAt(place);
-      if (matches(member)) elements.push(member, scannedScore(sortedSet, place));
+      if (!matches(member)) return;
+      budget.take(member.length + SCORE_BYTES);
+      elements.push(member, scannedScore(sortedSet, place));
     },
   });
   return [String(next), elements];
