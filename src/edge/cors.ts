@@ -28,8 +28,8 @@ export function isPreflight(request: RequestHead): boolean {
   );
 }
 
-/** Allows the headers that were asked for and that mean something to us. */
-export function preflightReply(request: RequestHead): HttpReply {
+/** Allows the headers that were asked for and that mean something to us. `methods` are those of the area. */
+export function preflightReply(request: RequestHead, methods = "GET, HEAD, POST, PUT"): HttpReply {
   const asked = (request.header("access-control-request-headers") ?? "").split(",");
   const allowed = asked.map((name) => name.trim().toLowerCase()).filter(isAllowedHeader);
   return {
@@ -38,7 +38,7 @@ export function preflightReply(request: RequestHead): HttpReply {
       "Access-Control-Allow-Origin",
       "*",
       "Access-Control-Allow-Methods",
-      "GET, HEAD, POST, PUT",
+      methods,
       "Access-Control-Allow-Headers",
       (allowed.length > 0 ? allowed : plainHeaders).join(", "),
       "Access-Control-Max-Age",

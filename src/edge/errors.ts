@@ -10,8 +10,10 @@
 export type FailureKind =
   | "bad request"
   | "unauthorized"
+  | "forbidden"
   | "not found"
   | "conflict"
+  | "quota exceeded"
   | "method not allowed"
   | "request timeout"
   | "too large"
@@ -147,35 +149,91 @@ export function internalFailure(id: string): RequestFailure {
   return new RequestFailure("internal", `ERR internal error. The log has it under request ${id}`);
 }
 
-export function databaseNameMalformed(rule: string): RequestFailure {
+export function tenantNameMalformed(rule: string): RequestFailure {
   return new RequestFailure("bad request", `Invalid value for name: a name has ${rule}`);
 }
 
-export function databaseMissing(name: string): RequestFailure {
-  return new RequestFailure("not found", `There is no database ${name}`);
+/** `kind` is what it is a tenant of, in one word: `database`, `user`. */
+export function tenantMissing(kind: string, name: string): RequestFailure {
+  return new RequestFailure("not found", `There is no ${kind} ${name}`);
 }
 
-export function databaseExists(name: string): RequestFailure {
-  return new RequestFailure("conflict", `There is a database ${name} already`);
+export function tenantExists(kind: string, name: string): RequestFailure {
+  return new RequestFailure("conflict", `There is a ${kind} ${name} already`);
 }
 
-export function databaseHasOldData(name: string): RequestFailure {
+export function tenantHasOldData(kind: string, name: string): RequestFailure {
   return new RequestFailure(
     "conflict",
-    `The data directory still has data of a database ${name}: delete it first, or list it in the configuration file to use it`,
+    `The data directory still has data of a ${kind} ${name}: delete it first, or list it in the configuration file to use it`,
   );
 }
 
 /** `place` is what decides, such as `store.databases[0] in larder.json` or `LARDER_STORE_TOKEN`. */
-export function databaseNotOurs(name: string, place: string): RequestFailure {
-  return new RequestFailure("conflict", `The database ${name} is set by ${place}: change it there and start again`);
+export function tenantNotOurs(kind: string, name: string, place: string): RequestFailure {
+  return new RequestFailure("conflict", `The ${kind} ${name} is set by ${place}: change it there and start again`);
 }
 
-export function tooManyDatabases(countMax: number): RequestFailure {
-  return new RequestFailure("conflict", `There are ${countMax} databases already, which is the most`);
+export function tooManyTenants(kind: string, countMax: number): RequestFailure {
+  return new RequestFailure("conflict", `There are ${countMax} ${kind}s already, which is the most`);
 }
 
 /** It starts or stops. */
 export function areaNotServing(area: string): RequestFailure {
   return new RequestFailure("unavailable", `ERR ${area} does not serve now; try again`, ["Retry-After", "1"]);
+}
+
+export const messagingUnauthorized = new RequestFailure(
+  "unauthorized",
+  "Missing or invalid token: send it as Authorization: Bearer <token>",
+);
+export const readOnlyTokenRefused = new RequestFailure("forbidden", "A read-only token may only read");
+export const workflowsNotAvailable = new RequestFailure(
+  "not implemented",
+  "Workflows are not available in this version",
+);
+export const chatNotAvailable = new RequestFailure(
+  "not implemented",
+  "There is no chat completion here: publish to the URL of the service itself",
+);
+
+export function noSuchMessagingPath(method: string): RequestFailure {
+  return new RequestFailure("not found", `There is no such path for ${method}; paths start with /v2`);
+}
+
+export function messagingMethodNotAllowed(method: string, allowed: readonly string[]): RequestFailure {
+  return new RequestFailure(
+    "method not allowed",
+    `HTTP method ${method} is not allowed here; use ${allowed.join(" or ")}`,
+    ["Allow", allowed.join(", ")],
+  );
+}
+
+/** `name` is what the path has no text for, such as `flowControlKey`. */
+export function pathNameMissing(name: string): RequestFailure {
+  return new RequestFailure("bad request", `${name} is missing in the path`);
+}
+
+export function bodyMalformed(wanted: string): RequestFailure {
+  return new RequestFailure("bad request", `Invalid body: send ${wanted}`);
+}
+
+/** With the headers from which the messaging clients make their error (spec: messaging 1.1). */
+export function burstExceeded(perSecond: number, { resetAtMs, retryAfterMs }: BurstReset): RequestFailure {
+  return new RequestFailure("too many requests", `Too many requests: at most ${perSecond} per second`, [
+    "Retry-After",
+    String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
+    "Burst-RateLimit-Limit",
+    String(perSecond),
+    "Burst-RateLimit-Remaining",
+    "0",
+    "Burst-RateLimit-Reset",
+    String(Math.ceil(resetAtMs / 1_000)),
+  ]);
+}
+
+interface BurstReset {
+  /** Wall clock. */
+  readonly resetAtMs: number;
+  readonly retryAfterMs: number;
 }

@@ -29,8 +29,18 @@ export class RateLimiter {
     this.#rate = rate;
   }
 
+  get perSecond(): number {
+    return this.#rate.perSecond;
+  }
+
   /** Counts one request of this token, or says why it is refused. */
   take(grant: Grant): RequestFailure | undefined {
+    const waitMs = this.count(grant);
+    return waitMs > 0 ? tooManyRequests(this.perSecond, waitMs) : undefined;
+  }
+
+  /** Counts one request of this token and returns 0, or returns after how many ms one more is let in. */
+  count(grant: Grant): number {
     const { perSecond, burst } = this.#rate;
     const nowMs = this.#clock.monotonicMs();
     let bucket = this.#buckets.get(grant);
@@ -40,8 +50,8 @@ export class RateLimiter {
     }
     bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.filledAtMs) * perSecond) / 1_000);
     bucket.filledAtMs = nowMs;
-    if (bucket.tokens < 1) return tooManyRequests(perSecond, ((1 - bucket.tokens) * 1_000) / perSecond);
+    if (bucket.tokens < 1) return ((1 - bucket.tokens) * 1_000) / perSecond;
     bucket.tokens -= 1;
-    return undefined;
+    return 0;
   }
 }

@@ -10,10 +10,12 @@ import { jsonError, utf8Of } from "./reply-json.ts";
 const statusByKind: Record<FailureKind, number> = {
   "bad request": 400,
   unauthorized: 401,
+  forbidden: 403,
   "not found": 404,
   conflict: 409,
   "method not allowed": 405,
   "request timeout": 408,
+  "quota exceeded": 412,
   // The original answers 400, and its clients know nothing else (spec: store 1.12).
   "too large": 400,
   "unsupported encoding": 415,
@@ -39,5 +41,21 @@ export function failureReply(failure: RequestFailure, extraHeaders: readonly str
     headers: [...extraHeaders, "Content-Type", "application/json", ...failure.headers],
     body: utf8Of(jsonError(failure)),
     bodyIsBytes: true,
+  };
+}
+
+/** What any engine refuses, as a reply: its text is text, not bytes. `extraHeaders` come first: name, value, … */
+export function refusalReply(
+  {
+    kind,
+    text,
+    headers = [],
+  }: { readonly kind: FailureKind; readonly text: string; readonly headers?: readonly string[] },
+  extraHeaders: readonly string[] = [],
+): HttpReply {
+  return {
+    status: statusOf(kind),
+    headers: [...extraHeaders, "Content-Type", "application/json", ...headers],
+    body: JSON.stringify({ error: text }),
   };
 }

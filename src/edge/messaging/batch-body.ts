@@ -1,0 +1,83 @@
+/**
+ * A batch: a JSON array of messages (spec: messaging 1.2 "Publish family").
+ * What is said of a message in the headers of the request itself is the default
+ * for each. One bad element refuses the whole batch.
+ */
+import { badRequest, MessagingFailure } from "../../messaging/failure.ts";
+import { type GivenHeaders, readPublishOptions } from "../../messaging/headers.ts";
+import type { PublishRequest } from "../../messaging/publish-request.ts";
+import { bodyMalformed } from "../errors.ts";
+import { headerPrefixes, unprefixedHeader } from "../names.ts";
+import { callerIp } from "./caller-ip.ts";
+import { checkDestination } from "./destination-target.ts";
+import { checkIdentifier } from "./identifier-field.ts";
+import { fieldOf, isJsonObject, type JsonObject, optionalText, parseJsonBody, wrongType } from "./json-body.ts";
+import { otherHeaders, withDefaults } from "./messaging-head.ts";
+import type { MessagingCall } from "./messaging-route.ts";
+
+const WANTED = "a JSON array of objects with destination, headers, body and queue";
+const NO_BYTES = Buffer.alloc(0);
+
+/** The messages of a batch, checked. Throws a `MessagingFailure` or a RequestFailure that names the element. */
+export function readBatch(call: MessagingCall): readonly PublishRequest[] {
+  const { request, limits } = call;
+  const elements = parseJsonBody(request.body, WANTED);
+  if (!Array.isArray(elements)) throw bodyMalformed(WANTED);
+  if (elements.length > limits.batchCountMax) {
+    throw badRequest(`The batch has ${elements.length} messages, and the most is ${limits.batchCountMax}`);
+  }
+  const from = callerIp(request.remoteAddress);
+  return elements.map((element: unknown, index) => {
+    try {
+      if (!isJsonObject(element)) throw badRequest("it must be an object");
+      return readElement(call, element, from);
+    } catch (thrown) {
+      if (!(thrown instanceof MessagingFailure)) throw thrown;
+      throw new MessagingFailure(thrown.kind, `Message ${index} of the batch: ${thrown.text}`);
+    }
+  });
+}
+
+function readElement(call: MessagingCall, element: JsonObject, from: string): PublishRequest {
+  const destination = checkDestination(optionalText(element, "destination") ?? "", call.refusalOf);
+  const queueName = optionalText(element, "queue");
+  if (queueName !== undefined) checkIdentifier("queue", queueName);
+  const options = readPublishOptions(elementHeaders(call, element), call);
+  const body = optionalText(element, "body");
+  return {
+    destination,
+    body: body === undefined ? NO_BYTES : Buffer.from(body),
+    options: queueName === undefined ? options : { ...options, queueName },
+    callerIp: from,
+  };
+}
+
+function elementHeaders({ head, request, isAuthorizationOurs }: MessagingCall, element: JsonObject): GivenHeaders {
+  const headers = fieldOf(element, "headers") ?? {};
+  if (!isJsonObject(headers)) throw wrongType("headers", "an object");
+  const service: string[] = [];
+  const upstash: string[] = [];
+  const rest: string[] = [];
+  let contentType: string | undefined;
+  for (const [written, value] of Object.entries(headers)) {
+    const name = written.trim().toLowerCase();
+    for (const text of textsOf(written, value)) {
+      const own = unprefixedHeader(name);
+      if (own !== undefined) (name.startsWith(headerPrefixes[0]) ? service : upstash).push(own, text);
+      else if (name === "content-type") contentType ??= text;
+      else rest.push(name, text);
+    }
+  }
+  return {
+    own: withDefaults(withDefaults(service, upstash), head.own),
+    contentType,
+    others: () => withDefaults(rest, otherHeaders(request.rawHeaders, isAuthorizationOurs)),
+  };
+}
+
+function textsOf(name: string, value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (value === null) return [];
+  if (Array.isArray(value) && value.every((item): item is string => typeof item === "string")) return value;
+  throw wrongType(`headers.${name}`, "a string or a list of strings");
+}

@@ -1,0 +1,12 @@
+/** Names and ids of the caller: schedules, queues, URL groups, flow-control keys (service.md Limits). */
+import { badRequest } from "../../messaging/failure.ts";
+import { identifierRule, isIdentifier } from "../../messaging/identifiers.ts";
+
+const SHOWN_LENGTH_MAX = 100;
+
+/** Throws a `MessagingFailure` that names the field. */
+export function checkIdentifier(field: string, value: string): void {
+  if (isIdentifier(value)) return;
+  const shown = value.length > SHOWN_LENGTH_MAX ? `${value.slice(0, SHOWN_LENGTH_MAX)}…` : value;
+  throw badRequest(`Invalid value for ${field}: ${JSON.stringify(shown)}: ${identifierRule}`);
+}

@@ -1,0 +1,114 @@
+/**
+ * Messages as clients see them (spec: messaging 1.5). The fields that messages,
+ * dead letters and log entries share are made here, and what the publisher
+ * wants hidden is hidden here, in all of them (threats C-21).
+ *
+ * A field without a value is absent.
+ */
+import { isUtf8 } from "node:buffer";
+import type { CallbackPlan, EnvelopeFields, Redaction } from "../../messaging/envelope.ts";
+import { PERIOD_MS_DEFAULT } from "../../messaging/flow-key.ts";
+import { callbackOptions } from "../../messaging/headers.ts";
+import { redactedText } from "../../messaging/redaction.ts";
+
+/** `{ name: [value, …] }`. No name can touch the object's prototype. */
+export type HeaderLists = Record<string, string[]>;
+
+export function headerLists(headers: readonly string[]): HeaderLists {
+  const lists: HeaderLists = Object.create(null);
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    lists[name] ??= [];
+    lists[name].push(headers[i + 1] as string);
+  }
+  return lists;
+}
+
+/** The headers of a message, or what is said of them in a listing. */
+export function headerView({ headers, redact }: Pick<EnvelopeFields, "headers" | "redact">): HeaderLists {
+  return headerLists(redact === undefined ? headers : redactHeaders(redact, headers));
+}
+
+/** Each value by itself; the names stay, and compare without regard to case. */
+function redactHeaders({ headers: hidden }: Redaction, headers: readonly string[]): readonly string[] {
+  if (hidden === undefined) return headers;
+  return headers.map((text, index) => {
+    const isHidden = index % 2 === 1 && (hidden === true || hidden.includes((headers[index - 1] ?? "").toLowerCase()));
+    return isHidden ? redactedText(text) : text;
+  });
+}
+
+/** The headers that a callback is sent with. */
+export function callbackHeaderView(
+  plan: CallbackPlan | undefined,
+  { retriesMax, redact }: Pick<EnvelopeFields, "retriesMax" | "redact">,
+): HeaderLists | undefined {
+  return plan === undefined ? undefined : headerView({ headers: callbackOptions(plan, retriesMax).headers, redact });
+}
+
+/** `body` as text, or `bodyBase64` if it is no UTF-8. `prefix` is put before the names. */
+export function bodyView(bytes: Buffer): { readonly body?: string; readonly bodyBase64?: string } {
+  return isUtf8(bytes) ? { body: bytes.utf8Slice() } : { bodyBase64: bytes.toString("base64") };
+}
+
+/** The body of a message, or what stands for it in a listing. */
+export function messageBodyView(
+  { redact }: Pick<EnvelopeFields, "redact">,
+  bytes: Buffer,
+): { readonly body?: string; readonly bodyBase64?: string } {
+  return redact?.body === true ? { body: redactedText(bytes) } : bodyView(bytes);
+}
+
+/** Flow control as it is shown of messages, schedules and log entries; the period in seconds. */
+export function flowControlView({ flowControl }: Pick<EnvelopeFields, "flowControl">): object {
+  if (flowControl === undefined) return {};
+  const { key, parallelism, rate, periodMs = PERIOD_MS_DEFAULT } = flowControl;
+  return { flowControlKey: key, parallelism, rate, period: secondsOf(periodMs) };
+}
+
+/** `label` is the old name of the first one. */
+export function labelsView({ labels }: Pick<EnvelopeFields, "labels">): object {
+  return labels === undefined || labels.length === 0 ? {} : { label: labels[0], labels };
+}
+
+export function secondsOf(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
+
+export interface MessageMoments {
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+}
+
+/** What a message and a dead letter have alike. */
+export function messageView(
+  fields: EnvelopeFields,
+  { id, createdAtMs, notBeforeMs }: MessageMoments,
+  body: Buffer,
+): object {
+  return {
+    messageId: id,
+    url: fields.url,
+    topicName: fields.topicName,
+    endpointName: fields.endpointName,
+    method: fields.method,
+    header: headerView(fields),
+    ...messageBodyView(fields, body),
+    maxRetries: fields.retriesMax,
+    notBefore: notBeforeMs,
+    createdAt: createdAtMs,
+    callback: fields.callback?.url,
+    callbackHeader: callbackHeaderView(fields.callback, fields),
+    failureCallback: fields.failureCallback?.url,
+    failureCallbackHeader: callbackHeaderView(fields.failureCallback, fields),
+    scheduleId: fields.scheduleId,
+    queueName: fields.queueName,
+    callerIP: fields.callerIp,
+    callerIp: fields.callerIp,
+    ...labelsView(fields),
+    ...flowControlView(fields),
+    timeout: fields.timeoutMs,
+    retryDelayExpression: fields.retryDelay,
+  };
+}

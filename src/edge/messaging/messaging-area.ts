@@ -1,0 +1,193 @@
+/**
+ * Area C, messaging, over HTTP.
+ *
+ * In order: token, path and method, what a read-only token may do, rate, route.
+ * A route turns a request into one call on the user's door; what the door
+ * refuses becomes a status in `respond.ts`. Every failure is `{"error": text}`
+ * and names the field at fault.
+ */
+import { bytesFromText } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { UserDoor } from "../../messaging/door.ts";
+import { MessagingFailure } from "../../messaging/failure.ts";
+import type { MessagingLimits } from "../../messaging/limits.ts";
+import type { Grant, TokenTable } from "../auth.ts";
+import { corsHeaders, isPreflight, preflightReply } from "../cors.ts";
+import { burstExceeded, messagingUnauthorized, RequestFailure, readOnlyTokenRefused } from "../errors.ts";
+import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import type { RateLimiter } from "../rate-limit.ts";
+import { refusalReply } from "../respond.ts";
+import { type OwnQuery, splitQuery } from "./destination-target.ts";
+import { type MessagingHead, readMessagingHead } from "./messaging-head.ts";
+import { type FoundRoute, type MessagingAnswer, MessagingRoutes } from "./messaging-route.ts";
+import { messagingRoutes } from "./messaging-routes.ts";
+
+/** A batch is whole messages in JSON, where every byte of a body may take several. */
+export const BATCH_BYTES_MAX = 64 * 1024 * 1024;
+/** Names, filters, endpoints. */
+const FIELDS_BYTES_MAX = 1024 * 1024;
+
+export interface MessagingAreaOptions {
+  readonly messaging: { user(name: string): UserDoor | undefined };
+  readonly tokens: TokenTable;
+  /** Absent: requests per second are not limited. */
+  readonly limiter?: RateLimiter;
+  /** Whether pages of other origins may ask. */
+  readonly cors: boolean;
+  /** Whether a token in the query of a publish counts. URLs end up in other people's logs, so it can be turned off. */
+  readonly queryToken: boolean;
+  readonly limits: MessagingLimits;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Why a URL may not be called, as far as its text tells, or undefined. */
+  readonly destinations: (url: URL) => string | undefined;
+  /** Awaited before a message is accepted. Returns undefined when nothing is to be waited for. */
+  readonly acceptBrake?: () => Promise<void> | undefined;
+}
+
+interface Admission {
+  readonly grant: Grant;
+  readonly isAuthorizationOurs: boolean;
+}
+
+const REFUSED = "C refused";
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
+
+const routes = new MessagingRoutes(messagingRoutes);
+
+export class MessagingArea implements Area {
+  readonly #options: MessagingAreaOptions;
+
+  constructor(options: MessagingAreaOptions) {
+    this.#options = options;
+  }
+
+  bodyBytesMax(target: string): number {
+    switch (routes.bodyKindOf(splitAtQuery(target).path)) {
+      case "message":
+        return this.#options.limits.bodyBytesMax;
+      case "batch":
+        return Math.max(BATCH_BYTES_MAX, this.#options.limits.bodyBytesMax);
+      default:
+        return FIELDS_BYTES_MAX;
+    }
+  }
+
+  refuseEarly(request: RequestHead): HttpReply | undefined {
+    const head = readMessagingHead(request.rawHeaders);
+    const { path, query } = splitAtQuery(request.target);
+    try {
+      this.#admit(request, head, path, splitQuery(query));
+      return undefined;
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  }
+
+  readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
+    const head = readMessagingHead(request.rawHeaders);
+    try {
+      if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request, METHODS);
+      const { path, query } = splitAtQuery(request.target);
+      const ownQuery = splitQuery(query);
+      const { found, admission } = this.#admit(request, head, path, ownQuery);
+      if (found.route.isRateLimited) this.#count(admission.grant);
+      const answer = this.#run(request, head, { found, admission, query, ownQuery });
+      if (!(answer instanceof Promise)) return this.#reply(answer, head, found.name);
+      return answer.then(
+        (late) => this.#reply(late, head, found.name),
+        (thrown: unknown) => this.#refusal(thrown, head, found.name),
+      );
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  };
+
+  #run(
+    request: HttpRequest,
+    head: MessagingHead,
+    {
+      found,
+      admission,
+      query,
+      ownQuery,
+    }: {
+      readonly found: FoundRoute;
+      readonly admission: Admission;
+      readonly query: string;
+      readonly ownQuery: OwnQuery;
+    },
+  ): MessagingAnswer | Promise<MessagingAnswer> {
+    const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
+    const door = messaging.user(admission.grant.tenant);
+    // The token outlives its user by a moment when a user is deleted.
+    if (door === undefined) throw messagingUnauthorized;
+    return found.route.run({
+      request,
+      head,
+      door,
+      limits,
+      nowMs: clock.nowMs(),
+      isAuthorizationOurs: admission.isAuthorizationOurs,
+      refusalOf: destinations,
+      acceptBrake,
+      names: found.names,
+      rest: found.rest,
+      query,
+      ownQuery,
+    });
+  }
+
+  /** Who asks, and for what: refused unless this token may ask it. Throws a RequestFailure. */
+  #admit(
+    request: RequestHead,
+    head: MessagingHead,
+    path: string,
+    { token }: OwnQuery,
+  ): { readonly found: FoundRoute; readonly admission: Admission } {
+    const admission = this.#authenticate(head, routes.takesQueryToken(path) ? token : undefined);
+    const found = routes.find(request.method, path);
+    const { grant } = admission;
+    if (grant.access === "read-only" && !found.route.isForReadOnlyToken) throw readOnlyTokenRefused;
+    return { found, admission };
+  }
+
+  /** A token in the query counts where the Authorization header opens nothing: it may be meant for the destination. */
+  #authenticate({ authorization }: MessagingHead, queryToken: string | undefined): Admission {
+    const { tokens, queryToken: isQueryTokenAllowed } = this.#options;
+    const byHeader = authorization === undefined ? undefined : tokens.findByHeader(authorization);
+    if (byHeader !== undefined) return { grant: byHeader, isAuthorizationOurs: true };
+    const byQuery =
+      queryToken === undefined || !isQueryTokenAllowed ? undefined : tokens.find(bytesFromText(queryToken));
+    if (byQuery === undefined) throw messagingUnauthorized;
+    return { grant: byQuery, isAuthorizationOurs: false };
+  }
+
+  #count(grant: Grant): void {
+    const { limiter, clock } = this.#options;
+    const retryAfterMs = limiter?.count(grant) ?? 0;
+    if (limiter === undefined || retryAfterMs === 0) return;
+    throw burstExceeded(limiter.perSecond, { resetAtMs: clock.nowMs() + retryAfterMs, retryAfterMs });
+  }
+
+  #reply({ status, value }: MessagingAnswer, head: MessagingHead, route: string): HttpReply {
+    const headers = ["Content-Type", "application/json", ...this.#corsHeaders(head)];
+    return { status, headers, body: JSON.stringify(value), route };
+  }
+
+  /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
+  #refusal(thrown: unknown, head: MessagingHead, route = REFUSED): HttpReply {
+    if (!(thrown instanceof RequestFailure) && !(thrown instanceof MessagingFailure)) throw thrown;
+    return { ...refusalReply(thrown, this.#corsHeaders(head)), route };
+  }
+
+  #corsHeaders({ hasOrigin }: MessagingHead): readonly string[] {
+    return hasOrigin && this.#options.cors ? corsHeaders : NO_HEADERS;
+  }
+}
+
+const NO_HEADERS: readonly string[] = [];
+
+function splitAtQuery(target: string): { readonly path: string; readonly query: string } {
+  const mark = target.indexOf("?");
+  return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}

@@ -1,0 +1,114 @@
+/**
+ * What the head of a request to messaging says: who asks, and what is said of
+ * the message. Read in one pass over the headers, because this runs for every
+ * publish.
+ *
+ * Of the two spellings of a header `Service-` wins, and a header wins over a
+ * query parameter of the same name (spec: messaging 1.3).
+ */
+import { isUtf8 } from "node:buffer";
+import { isAscii } from "../../kernel/bytes.ts";
+import type { GivenHeaders } from "../../messaging/headers.ts";
+import { headerPrefixes } from "../names.ts";
+
+export interface MessagingHead {
+  readonly authorization: string | undefined;
+  readonly hasOrigin: boolean;
+  readonly contentType: string | undefined;
+  /** Ours, without prefix, names in lower case: name, value, name, value, … */
+  readonly own: readonly string[];
+}
+
+const [SERVICE, UPSTASH] = headerPrefixes;
+
+/** The first of each plain header counts. */
+export function readMessagingHead(rawHeaders: readonly string[]): MessagingHead {
+  let authorization: string | undefined;
+  let hasOrigin = false;
+  let contentType: string | undefined;
+  const service: string[] = [];
+  const upstash: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    if (name.startsWith(UPSTASH)) addOwn(upstash, name.slice(UPSTASH.length), value);
+    else if (name.startsWith(SERVICE)) addOwn(service, name.slice(SERVICE.length), value);
+    else if (name === "authorization") authorization ??= value;
+    else if (name === "content-type") contentType ??= value;
+    else if (name === "origin") hasOrigin = true;
+  }
+  return { authorization, hasOrigin, contentType, own: withDefaults(service, upstash) };
+}
+
+/** `own`, and those of `defaults` whose name is not among them. Both are name, value, name, value, … */
+export function withDefaults(own: readonly string[], defaults: readonly string[]): readonly string[] {
+  if (defaults.length === 0) return own;
+  if (own.length === 0) return defaults;
+  const names = new Set<string>();
+  for (let i = 0; i < own.length; i += 2) names.add(own[i] as string);
+  const all = [...own];
+  for (let i = 0; i < defaults.length; i += 2) {
+    const name = defaults[i] as string;
+    if (!names.has(name)) all.push(name, defaults[i + 1] as string);
+  }
+  return all;
+}
+
+function addOwn(own: string[], name: string, value: string): void {
+  if (name !== "") own.push(name, isSentOn(name) ? value : textOf(value));
+}
+
+/** Headers that go to a destination stay the bytes that they are. */
+function isSentOn(name: string): boolean {
+  return name.startsWith("forward-") || name.includes("callback-");
+}
+
+/** Header values arrive as bytes: those that are UTF-8 are read so. */
+function textOf(value: string): string {
+  if (isAscii(value)) return value;
+  const bytes = Buffer.from(value, "latin1");
+  return isUtf8(bytes) ? bytes.utf8Slice() : value;
+}
+
+/** The headers of one request, with what its query said in place of headers. */
+export class RequestHeaders implements GivenHeaders {
+  readonly own: readonly string[];
+  readonly contentType: string | undefined;
+  readonly #rawHeaders: readonly string[];
+  readonly #isAuthorizationOurs: boolean;
+
+  constructor(
+    { own, contentType }: Pick<MessagingHead, "own" | "contentType">,
+    rawHeaders: readonly string[],
+    { isAuthorizationOurs }: { readonly isAuthorizationOurs: boolean },
+  ) {
+    this.own = own;
+    this.contentType = contentType;
+    this.#rawHeaders = rawHeaders;
+    this.#isAuthorizationOurs = isAuthorizationOurs;
+  }
+
+  others(): readonly string[] {
+    return otherHeaders(this.#rawHeaders, this.#isAuthorizationOurs);
+  }
+}
+
+/**
+ * The headers of a request that may be sent on as they are (threats C-11, C-12): not ours, not Content-Type, not what the
+ * Connection header names, and not the Authorization that let the request in. What no message may carry is left out later.
+ */
+export function otherHeaders(rawHeaders: readonly string[], isAuthorizationOurs: boolean): readonly string[] {
+  const connection = new Set<string>();
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if ((rawHeaders[i] as string).toLowerCase() !== "connection") continue;
+    for (const name of (rawHeaders[i + 1] as string).split(",")) connection.add(name.trim().toLowerCase());
+  }
+  const others: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    if (headerPrefixes.some((prefix) => name.startsWith(prefix)) || name === "content-type") continue;
+    if (connection.has(name) || (name === "authorization" && isAuthorizationOurs)) continue;
+    others.push(name, rawHeaders[i + 1] as string);
+  }
+  return others;
+}
