@@ -120,6 +120,7 @@ function adminChapter(): readonly string[] {
     '| `POST /v1/databases` with `{"name":"…"}` | 201 with its tokens |',
     "| `DELETE /v1/databases/<name>` | the database, its data and its tokens are gone |",
     "| `POST /v1/databases/<name>/reset-password` | new tokens; the old ones are refused from then on |",
+    "| the same below `/v1/users` | the users of messaging; a new one also gets signing keys, which it keeps when its password is reset |",
     "| `POST /reset` (dev) | everything is emptied |",
     "",
     "The last five need the admin token: `Authorization: Bearer <token>`. A database that comes from the configuration file or the environment is changed there.",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Administration, adminArea } from "./admin-routes.ts";
 import { TokenTable } from "./auth.ts";
-import { databaseMissing } from "./errors.ts";
+import { tenantMissing } from "./errors.ts";
 import type { HttpReply, HttpRequest } from "./handler.ts";
 
 interface Sent {
@@ -24,10 +24,10 @@ async function send(
       readiness: () => ({ isReady: true, areas: { store: "serving" }, reasons: [] }),
       version: { version: "1.2.3", node: "26.0.0", formats: { data: 1 } },
       metrics: async () => "larder_x 1\n",
-      listDatabases: async () => [{ name: "main", source: "configuration" }],
-      createDatabase: async (name) => ({ name, token: "t", readOnlyToken: "r" }),
-      deleteDatabase: async () => {},
-      resetPassword: async (name) => ({ name, token: "t2", readOnlyToken: "r2" }),
+      listTenants: async () => [{ name: "main", source: "configuration" }],
+      createTenant: async (_kind, name) => ({ name, token: "t", readOnlyToken: "r" }),
+      deleteTenant: async () => {},
+      resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
       ...(isDev && { reset: async () => {} }),
       onFault: () => {},
       ...administration,
@@ -116,7 +116,7 @@ test("outside dev there is no reset", async () => {
 });
 
 test("a refusal of the program keeps its kind", async () => {
-  const administration = { deleteDatabase: () => Promise.reject(databaseMissing("x")) };
+  const administration = { deleteTenant: () => Promise.reject(tenantMissing("database", "x")) };
   const reply = await send("DELETE /v1/databases/x", { token: "secret", administration });
   assert.equal(reply.status, 404);
   assert.equal(reply.body, '{"error":"There is no database x"}');
@@ -127,7 +127,7 @@ test("S-10: a fault of ours shows an id, neither its text nor a stack", async ()
   const fault = new Error("secret path /data");
   const reply = await send("GET /v1/databases", {
     token: "secret",
-    administration: { listDatabases: () => Promise.reject(fault), onFault: (thrown, id) => seen.push(thrown, id) },
+    administration: { listTenants: () => Promise.reject(fault), onFault: (thrown, id) => seen.push(thrown, id) },
   });
   assert.equal(reply.status, 500);
   assert.equal(reply.body, '{"error":"ERR internal error. The log has it under request a-1"}');

@@ -1,6 +1,6 @@
 /**
  * The admin port: health, version, metrics and the administration of
- * databases. It listens on an address of its own, loopback unless configured,
+ * databases and users. It listens on an address of its own, loopback unless configured,
  * and everything that tells or changes anything needs the admin token in a
  * header, so that a page in the operator's browser cannot use it (threats S-14).
  *
@@ -33,13 +33,18 @@ export interface VersionFacts {
   readonly formats: Readonly<Record<string, number>>;
 }
 
-export interface DatabaseFacts {
+/** What is administered at run time, as its paths call it. */
+export const tenantKinds = ["databases", "users"] as const;
+
+export type TenantKind = (typeof tenantKinds)[number];
+
+export interface TenantFacts {
   readonly name: string;
   /** Who decides that it exists: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted`: nobody does. */
   readonly source: string;
 }
 
-export interface DatabaseTokens {
+export interface TenantTokens {
   readonly name: string;
   readonly token: string;
   readonly readOnlyToken: string;
@@ -51,10 +56,10 @@ export interface Administration {
   readonly version: VersionFacts;
   /** Prometheus text. */
   metrics(): Promise<string>;
-  listDatabases(): Promise<readonly DatabaseFacts[]>;
-  createDatabase(name: string): Promise<DatabaseTokens>;
-  deleteDatabase(name: string): Promise<void>;
-  resetPassword(name: string): Promise<DatabaseTokens>;
+  listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
+  createTenant(kind: TenantKind, name: string): Promise<TenantTokens>;
+  deleteTenant(kind: TenantKind, name: string): Promise<void>;
+  resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
   /** Empties all areas. Absent outside dev. */
   reset?(): Promise<void>;
   /** A fault of ours while answering request `id`. */
@@ -104,33 +109,7 @@ const routes: readonly AdminRoute[] = [
     access: "open",
     handle: async ({ administration }) => ({ status: 200, type: TEXT_FORMAT, body: await administration.metrics() }),
   },
-  {
-    method: "GET",
-    path: "/v1/databases",
-    access: "admin",
-    handle: async ({ administration }) => json(200, { databases: await administration.listDatabases() }),
-  },
-  {
-    method: "POST",
-    path: "/v1/databases",
-    access: "admin",
-    handle: async ({ administration, body }) => json(201, await administration.createDatabase(readName(body))),
-  },
-  {
-    method: "DELETE",
-    path: "/v1/databases/<name>",
-    access: "admin",
-    async handle({ administration, name }) {
-      await administration.deleteDatabase(name);
-      return json(200, { name });
-    },
-  },
-  {
-    method: "POST",
-    path: "/v1/databases/<name>/reset-password",
-    access: "admin",
-    handle: async ({ administration, name }) => json(200, await administration.resetPassword(name)),
-  },
+  ...tenantKinds.flatMap(tenantRoutes),
   {
     method: "POST",
     path: "/reset",
@@ -142,6 +121,38 @@ const routes: readonly AdminRoute[] = [
     },
   },
 ];
+
+function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
+  return [
+    {
+      method: "GET",
+      path: `/v1/${kind}`,
+      access: "admin",
+      handle: async ({ administration }) => json(200, { [kind]: await administration.listTenants(kind) }),
+    },
+    {
+      method: "POST",
+      path: `/v1/${kind}`,
+      access: "admin",
+      handle: async ({ administration, body }) => json(201, await administration.createTenant(kind, readName(body))),
+    },
+    {
+      method: "DELETE",
+      path: `/v1/${kind}/<name>`,
+      access: "admin",
+      async handle({ administration, name }) {
+        await administration.deleteTenant(kind, name);
+        return json(200, { name });
+      },
+    },
+    {
+      method: "POST",
+      path: `/v1/${kind}/<name>/reset-password`,
+      access: "admin",
+      handle: async ({ administration, name }) => json(200, await administration.resetPassword(kind, name)),
+    },
+  ];
+}
 
 /** The admin port as an area of its own. `tokens` holds the admin token. */
 export function adminArea(administration: Administration, tokens: TokenTable): Area {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestFailure } from "../edge/errors.ts";
-import { Databases } from "./administration.ts";
+import { TenantAdministration } from "./administration.ts";
+import type { AreaTenant } from "./area.ts";
 import type { KeptTokens } from "./kept-tokens.ts";
 import type { Secret, Tenant } from "./tokens.ts";
 
@@ -13,7 +14,7 @@ function tenant(name: string, token = kept(`${name}-token`), listedAt?: string):
 }
 
 interface Setup {
-  databases: Databases;
+  calls: TenantAdministration;
   /** What happened, in order: `keep`, `tokens x`, `drop x`. */
   steps: string[];
   keptNow: () => KeptTokens;
@@ -25,28 +26,29 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
   let keptNow: KeptTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
   let isBroken = false;
   const names = new Set(data);
-  const databases = new Databases({
-    tenants,
+  const door = {
+    setTokens: async ({ name, tokens }: AreaTenant) => {
+      steps.push(`tokens ${name} ${tokens.map(({ access }) => access).join(" ")}`);
+      names.add(name);
+    },
+    dropTenant: async (name: string) => {
+      steps.push(`drop ${name}`);
+      names.delete(name);
+    },
+    tenantNames: async () => [...names],
+  };
+  const calls = new TenantAdministration({
+    tenants: { databases: tenants, users: [] },
     kept: keptNow,
     keep: async (changed) => {
       if (isBroken) throw new Error("no space left");
       steps.push("keep");
       keptNow = changed;
     },
-    store: {
-      setTokens: async ({ name, tokens }) => {
-        steps.push(`tokens ${name} ${tokens.map(({ access }) => access).join(" ")}`);
-        names.add(name);
-      },
-      dropTenant: async (name) => {
-        steps.push(`drop ${name}`);
-        names.delete(name);
-      },
-      tenantNames: async () => [...names],
-    },
+    doors: { databases: door, users: door },
   });
   return {
-    databases,
+    calls,
     steps,
     keptNow: () => keptNow,
     breakDisk: () => {
@@ -64,9 +66,9 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 test("a new database's tokens are durable before they open anything", async () => {
-  const { databases, steps, keptNow } = setUp();
+  const { calls, steps, keptNow } = setUp();
 
-  const made = await databases.createDatabase("x");
+  const made = await calls.createTenant("databases", "x");
 
   assert.deepEqual(steps, ["keep", "tokens x standard read-only"]);
   assert.deepEqual(keptNow(), {
@@ -77,48 +79,52 @@ test("a new database's tokens are durable before they open anything", async () =
     adminToken: "a",
   });
   assert.deepEqual(
-    (await databases.listDatabases()).map(({ name }) => name),
+    (await calls.listTenants("databases")).map(({ name }) => name),
     ["main", "x"],
   );
 });
 
 test("a database is emptied before its tokens are forgotten", async () => {
-  const { databases, steps, keptNow } = setUp();
+  const { calls, steps, keptNow } = setUp();
 
-  await databases.deleteDatabase("main");
+  await calls.deleteTenant("databases", "main");
 
   assert.deepEqual(steps, ["drop main", "keep"]);
   assert.deepEqual(keptNow().databases, []);
-  assert.equal(await refusal(databases.deleteDatabase("main")), "not found: There is no database main");
+  assert.equal(await refusal(calls.deleteTenant("databases", "main")), "not found: There is no database main");
 });
 
 test("a password reset gives two new tokens", async () => {
-  const { databases, steps } = setUp();
+  const { calls, steps } = setUp();
 
-  const first = await databases.resetPassword("main");
-  const second = await databases.resetPassword("main");
+  const first = await calls.resetPassword("databases", "main");
+  const second = await calls.resetPassword("databases", "main");
 
   assert.equal(new Set([first.token, first.readOnlyToken, second.token, second.readOnlyToken]).size, 4);
   assert.deepEqual(steps, ["keep", "tokens main standard read-only", "keep", "tokens main standard read-only"]);
 });
 
 test("what cannot be kept changes nothing, and the next call goes on", async () => {
-  const { databases, steps, breakDisk } = setUp();
+  const { calls, steps, breakDisk } = setUp();
   breakDisk();
 
-  await assert.rejects(databases.createDatabase("x"), /no space left/);
+  await assert.rejects(calls.createTenant("databases", "x"), /no space left/);
 
   assert.deepEqual(steps, []);
   assert.deepEqual(
-    (await databases.listDatabases()).map(({ name }) => name),
+    (await calls.listTenants("databases")).map(({ name }) => name),
     ["main"],
   );
 });
 
 test("calls run one behind the other", async () => {
-  const { databases, steps } = setUp();
+  const { calls, steps } = setUp();
 
-  await Promise.all([databases.createDatabase("x"), databases.deleteDatabase("x"), databases.createDatabase("x")]);
+  await Promise.all([
+    calls.createTenant("databases", "x"),
+    calls.deleteTenant("databases", "x"),
+    calls.createTenant("databases", "x"),
+  ]);
 
   const tokens = "tokens x standard read-only";
   assert.deepEqual(steps, ["keep", tokens, "drop x", "keep", "keep", tokens]);
@@ -127,37 +133,37 @@ test("calls run one behind the other", async () => {
 const refusals: readonly (readonly [name: string, call: (setup: Setup) => Promise<unknown>, text: string])[] = [
   [
     "a name that is taken",
-    ({ databases }) => databases.createDatabase("main"),
+    ({ calls }) => calls.createTenant("databases", "main"),
     "conflict: There is a database main already",
   ],
   [
     "a bad name",
-    ({ databases }) => databases.createDatabase("../x"),
+    ({ calls }) => calls.createTenant("databases", "../x"),
     "bad request: Invalid value for name: a name has 1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit",
   ],
   [
     "a name whose old data is still there",
-    ({ databases }) => databases.createDatabase("old"),
+    ({ calls }) => calls.createTenant("databases", "old"),
     "conflict: The data directory still has data of a database old: delete it first, or list it in the configuration file to use it",
   ],
   [
     "a database that is not there",
-    ({ databases }) => databases.resetPassword("y"),
+    ({ calls }) => calls.resetPassword("databases", "y"),
     "not found: There is no database y",
   ],
   [
     "a reset of a configured token",
-    ({ databases }) => databases.resetPassword("listed"),
+    ({ calls }) => calls.resetPassword("databases", "listed"),
     "conflict: The database listed is set by store.databases[0].token in l.json: change it there and start again",
   ],
   [
     "a deletion of a listed database",
-    ({ databases }) => databases.deleteDatabase("listed"),
+    ({ calls }) => calls.deleteTenant("databases", "listed"),
     "conflict: The database listed is set by store.databases[0] in l.json: change it there and start again",
   ],
   [
     "a deletion of what the environment names",
-    ({ databases }) => databases.deleteDatabase("env"),
+    ({ calls }) => calls.deleteTenant("databases", "env"),
     "conflict: The database env is set by LARDER_STORE_TOKEN: change it there and start again",
   ],
 ];
@@ -178,7 +184,7 @@ for (const [name, call, text] of refusals) {
 }
 
 test("the list says who decides; data that nobody names can be deleted", async () => {
-  const { databases, steps } = setUp({
+  const { calls, steps } = setUp({
     tenants: [
       tenant("main"),
       tenant("a", kept("t"), "store.databases[0] in l.json"),
@@ -188,13 +194,29 @@ test("the list says who decides; data that nobody names can be deleted", async (
     data: ["main", "old"],
   });
 
-  assert.deepEqual(await databases.listDatabases(), [
+  assert.deepEqual(await calls.listTenants("databases"), [
     { name: "main", source: "data directory" },
     { name: "a", source: "configuration" },
     { name: "b", source: "environment" },
     { name: "c", source: "larder dev" },
     { name: "old", source: "unlisted" },
   ]);
-  await databases.deleteDatabase("old");
+  await calls.deleteTenant("databases", "old");
   assert.deepEqual(steps, ["drop old", "keep"]);
+});
+
+test("a new user of messaging has signing keys, and keeps them when its password is reset", async () => {
+  const { calls, keptNow } = setUp({ data: [] });
+
+  const made = await calls.createTenant("users", "u");
+  const [before] = keptNow().users ?? [];
+  const reset = await calls.resetPassword("users", "u");
+  const [after] = keptNow().users ?? [];
+
+  assert.match(before?.currentSigningKey ?? "", /^sig_[A-Za-z0-9]{28}$/);
+  assert.equal(JSON.parse(Buffer.from(made.token, "base64").toString()).UserID, "u");
+  assert.notEqual(reset.token, made.token);
+  assert.equal(after?.currentSigningKey, before?.currentSigningKey);
+  assert.equal(after?.nextSigningKey, before?.nextSigningKey);
+  assert.equal(after?.token, reset.token);
 });

@@ -1,108 +1,126 @@
 /**
- * Databases at run time: what the admin API does. One change at a time.
+ * Databases and users at run time: what the admin API does. One change at a
+ * time.
  *
- * (1) An answer is sent when the change is durable and the store obeys it.
- * (2) A new token is durable before it opens anything; a database is emptied
- *     and closed before its tokens are forgotten. So a crash in between leaves
- *     either the old state or a database that nobody was told of.
+ * (1) An answer is sent when the change is durable and the area obeys it.
+ * (2) A new token is durable before it opens anything; a tenant is emptied and
+ *     closed before its tokens are forgotten. So a crash in between leaves
+ *     either the old state or a tenant that nobody was told of.
  * (3) What the configuration or the environment decides is changed there.
  */
 
 import { TENANT_NAME, TENANT_NAME_RULE, TENANTS_MAX } from "../config.ts";
-import type { Administration, DatabaseFacts, DatabaseTokens } from "../edge/admin-routes.ts";
+import type { Administration, TenantFacts, TenantKind, TenantTokens } from "../edge/admin-routes.ts";
 import {
-  databaseExists,
-  databaseHasOldData,
-  databaseMissing,
-  databaseNameMalformed,
-  databaseNotOurs,
-  tooManyDatabases,
+  tenantExists,
+  tenantHasOldData,
+  tenantMissing,
+  tenantNameMalformed,
+  tenantNotOurs,
+  tooManyTenants,
 } from "../edge/errors.ts";
 import type { AreaDoor, AreaTenant } from "./area.ts";
 import type { KeptTenant, KeptTokens } from "./kept-tokens.ts";
-import { generateToken, type Secret, type Tenant } from "./tokens.ts";
+import { type Secret, secretsOfNew, type Tenant, type UserTenant } from "./tokens.ts";
 
-export interface DatabasesOptions {
-  readonly tenants: readonly Tenant[];
+type TenantDoor = Pick<AreaDoor, "setTokens" | "dropTenant" | "tenantNames">;
+
+export interface TenantAdministrationOptions {
+  readonly tenants: Readonly<Record<TenantKind, readonly Tenant[]>>;
   readonly kept: KeptTokens;
   /** Replaces tokens.json durably. */
   readonly keep: (kept: KeptTokens) => Promise<void>;
-  readonly store: Pick<AreaDoor, "setTokens" | "dropTenant" | "tenantNames">;
+  /** The areas that the tenants are of. */
+  readonly doors: Readonly<Record<TenantKind, TenantDoor>>;
 }
 
-type DatabaseCalls = Pick<Administration, "listDatabases" | "createDatabase" | "deleteDatabase" | "resetPassword">;
+type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
 
-export class Databases implements DatabaseCalls {
-  readonly #options: DatabasesOptions;
-  readonly #tenants: Map<string, Tenant>;
+/** One of a kind, for texts. */
+const nouns: Readonly<Record<TenantKind, string>> = { databases: "database", users: "user" };
+
+export class TenantAdministration implements TenantCalls {
+  readonly #options: TenantAdministrationOptions;
+  readonly #tenants: Readonly<Record<TenantKind, Map<string, Tenant>>>;
   #kept: KeptTokens;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: DatabasesOptions) {
+  constructor(options: TenantAdministrationOptions) {
+    const byName = (kind: TenantKind): Map<string, Tenant> =>
+      new Map(options.tenants[kind].map((tenant) => [tenant.name, tenant]));
     this.#options = options;
-    this.#tenants = new Map(options.tenants.map((tenant) => [tenant.name, tenant]));
+    this.#tenants = { databases: byName("databases"), users: byName("users") };
     this.#kept = options.kept;
   }
 
-  listDatabases(): Promise<readonly DatabaseFacts[]> {
+  listTenants(kind: TenantKind): Promise<readonly TenantFacts[]> {
     return this.#inTurn(async () => {
-      const listed = [...this.#tenants.values()].map((tenant) => ({ name: tenant.name, source: sourceOf(tenant) }));
-      const unlisted = (await this.#options.store.tenantNames()).filter((name) => !this.#tenants.has(name));
+      const tenants = this.#tenants[kind];
+      const listed = [...tenants.values()].map((tenant) => ({ name: tenant.name, source: sourceOf(tenant) }));
+      const unlisted = (await this.#options.doors[kind].tenantNames()).filter((name) => !tenants.has(name));
       return [...listed, ...unlisted.map((name) => ({ name, source: "unlisted" }))];
     });
   }
 
-  createDatabase(name: string): Promise<DatabaseTokens> {
+  createTenant(kind: TenantKind, name: string): Promise<TenantTokens> {
     return this.#inTurn(async () => {
-      if (!TENANT_NAME.test(name)) throw databaseNameMalformed(TENANT_NAME_RULE);
-      if (this.#tenants.has(name)) throw databaseExists(name);
-      if (this.#tenants.size >= TENANTS_MAX) throw tooManyDatabases(TENANTS_MAX);
-      if ((await this.#options.store.tenantNames()).includes(name)) throw databaseHasOldData(name);
-      return this.#giveTokens(name, "admin");
+      const tenants = this.#tenants[kind];
+      if (!TENANT_NAME.test(name)) throw tenantNameMalformed(TENANT_NAME_RULE);
+      if (tenants.has(name)) throw tenantExists(nouns[kind], name);
+      if (tenants.size >= TENANTS_MAX) throw tooManyTenants(nouns[kind], TENANTS_MAX);
+      if ((await this.#options.doors[kind].tenantNames()).includes(name)) throw tenantHasOldData(nouns[kind], name);
+      return this.#giveTokens(kind, { name, madeBy: "admin" });
     });
   }
 
-  resetPassword(name: string): Promise<DatabaseTokens> {
+  resetPassword(kind: TenantKind, name: string): Promise<TenantTokens> {
     return this.#inTurn(async () => {
-      const tenant = this.#tenants.get(name);
-      if (tenant === undefined) throw databaseMissing(name);
+      const tenant = this.#tenants[kind].get(name);
+      if (tenant === undefined) throw tenantMissing(nouns[kind], name);
       const place = givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken);
-      if (place !== undefined) throw databaseNotOurs(name, place); // keeps (3)
-      const entry = this.#kept.databases?.find((each) => each.name === name);
-      return this.#giveTokens(name, entry?.madeBy ?? "admin", tenant.listedAt);
+      if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
+      const entry = this.#kept[kind]?.find((each) => each.name === name);
+      return this.#giveTokens(kind, { madeBy: "admin", ...entry, name }, tenant);
     });
   }
 
-  deleteDatabase(name: string): Promise<void> {
+  deleteTenant(kind: TenantKind, name: string): Promise<void> {
     return this.#inTurn(async () => {
-      const tenant = this.#tenants.get(name);
-      const hasData = (await this.#options.store.tenantNames()).includes(name);
-      if (tenant === undefined && !hasData) throw databaseMissing(name);
+      const tenant = this.#tenants[kind].get(name);
+      const hasData = (await this.#options.doors[kind].tenantNames()).includes(name);
+      if (tenant === undefined && !hasData) throw tenantMissing(nouns[kind], name);
       const place = tenant?.listedAt ?? (tenant && (givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken)));
-      if (place !== undefined) throw databaseNotOurs(name, place); // keeps (3)
-      await this.#options.store.dropTenant(name); // keeps (2)
-      this.#tenants.delete(name);
-      await this.#keep((this.#kept.databases ?? []).filter((entry) => entry.name !== name));
+      if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
+      await this.#options.doors[kind].dropTenant(name); // keeps (2)
+      this.#tenants[kind].delete(name);
+      await this.#keep(
+        kind,
+        (this.#kept[kind] ?? []).filter((entry) => entry.name !== name),
+      );
     });
   }
 
-  async #giveTokens(name: string, madeBy: KeptTenant["madeBy"], listedAt?: string): Promise<DatabaseTokens> {
-    const tokens = { token: generateToken(), readOnlyToken: generateToken() };
-    const others = (this.#kept.databases ?? []).filter((entry) => entry.name !== name);
-    await this.#keep([...others, { name, madeBy, ...tokens }]); // keeps (2)
-    const tenant: Tenant = {
+  /** `before`: the tenant whose tokens are replaced, if it is not a new one. */
+  async #giveTokens(kind: TenantKind, entry: KeptTenant, before?: Tenant): Promise<TenantTokens> {
+    const { name } = entry;
+    const { token, readOnlyToken, ...others } = secretsOfNew(kind, name);
+    // A user keeps the keys that its deliveries are signed with.
+    const kept = { ...entry, token, readOnlyToken, ...(before === undefined && others) };
+    await this.#keep(kind, [...(this.#kept[kind] ?? []).filter((each) => each.name !== name), kept]); // keeps (2)
+    const tenant: Tenant | UserTenant = {
+      ...(before ?? secretsOf(others)),
       name,
-      token: { value: tokens.token, from: { kind: "kept" } },
-      readOnlyToken: { value: tokens.readOnlyToken, from: { kind: "kept" } },
-      listedAt,
+      token: { value: token, from: { kind: "kept" } },
+      readOnlyToken: { value: readOnlyToken, from: { kind: "kept" } },
+      listedAt: before?.listedAt,
     };
-    await this.#options.store.setTokens(areaTenantOf(tenant));
-    this.#tenants.set(name, tenant);
-    return { name, ...tokens };
+    await this.#options.doors[kind].setTokens(areaTenantOf(tenant));
+    this.#tenants[kind].set(name, tenant);
+    return { name, token, readOnlyToken };
   }
 
-  async #keep(databases: readonly KeptTenant[]): Promise<void> {
-    const kept = { ...this.#kept, databases };
+  async #keep(kind: TenantKind, entries: readonly KeptTenant[]): Promise<void> {
+    const kept = { ...this.#kept, [kind]: entries };
     await this.#options.keep(kept);
     this.#kept = kept;
   }
@@ -115,10 +133,19 @@ export class Databases implements DatabaseCalls {
   }
 }
 
+/** Texts as secrets that tokens.json keeps. */
+function secretsOf(values: Readonly<Record<string, string>>): Readonly<Record<string, Secret>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value, from: { kind: "kept" } }]));
+}
+
 /** A tenant as its area needs it. */
-export function areaTenantOf({ name, token, readOnlyToken }: Tenant): AreaTenant {
+export function areaTenantOf(tenant: Tenant | UserTenant): AreaTenant {
+  const { name, token, readOnlyToken } = tenant;
   return {
     name,
+    ...("currentSigningKey" in tenant && {
+      signingKeys: { current: tenant.currentSigningKey.value, next: tenant.nextSigningKey.value },
+    }),
     tokens: [
       { token: token.value, access: "standard" },
       { token: readOnlyToken.value, access: "read-only" },

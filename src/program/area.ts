@@ -6,8 +6,12 @@
  *     opening --> serving --> draining --> closed
  */
 import type { TokenFor } from "../edge/auth.ts";
+import type { DestinationProfile } from "../edge/outbound/destination-policy.ts";
+import type { OutboundMap } from "../edge/outbound/outbound-map.ts";
 import type { LogFormat, LogLevel } from "../kernel/log.ts";
 import type { FamilySnapshot } from "../kernel/metrics.ts";
+import type { HeaderSpelling } from "../messaging/delivery.ts";
+import type { MessagingLimits } from "../messaging/limits.ts";
 import type { EvictionPolicyName } from "../store/memory-settings.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
@@ -20,6 +24,8 @@ export const CRASH_CLOSE_MS = 2_000;
 export interface AreaTenant {
   readonly name: string;
   readonly tokens: readonly TokenFor[];
+  /** Of a messaging user. */
+  readonly signingKeys?: { readonly current: string; readonly next: string };
 }
 
 /** All that an area needs to know to run. */
@@ -32,8 +38,20 @@ export interface AreaPlan {
   readonly fsync: "always" | "everysec" | "no";
   readonly tenants: readonly AreaTenant[];
   readonly limits: AreaLimits;
+  readonly messaging: MessagingPlan;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
   readonly version: string;
+}
+
+/** What only messaging goes by. */
+export interface MessagingPlan {
+  readonly destinations: DestinationProfile;
+  readonly allowedDestinations: readonly string[];
+  readonly outboundMap: OutboundMap;
+  readonly limits: MessagingLimits;
+  readonly logRetentionMs: number;
+  readonly headerNames: HeaderSpelling;
+  readonly region: string;
 }
 
 export interface ListenPlan {

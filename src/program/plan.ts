@@ -1,12 +1,13 @@
 /** From settings and tenants to the plan of each area. */
 import { resolve } from "node:path";
 import type { LogFormat } from "../kernel/log.ts";
+import { defaultLimits } from "../messaging/limits.ts";
 import { areaDirectory } from "../persistence/data-directory.ts";
 import { areaTenantOf } from "./administration.ts";
-import type { AreaName, AreaPlan, ListenPlan } from "./area.ts";
+import type { AreaName, AreaPlan, ListenPlan, MessagingPlan } from "./area.ts";
 import type { RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
-import type { Tenants } from "./tokens.ts";
+import type { Tenant, Tenants, UserTenant } from "./tokens.ts";
 
 export interface PlanOptions {
   readonly run: RunSettings;
@@ -14,6 +15,9 @@ export interface PlanOptions {
   readonly logFormat: LogFormat;
   readonly version: string;
 }
+
+/** Deliveries of all users together, unless one user may have more. */
+const PARALLELISM_MIN = 2_000;
 
 const portSettings = {
   store: "storePort",
@@ -44,8 +48,37 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
       queryToken: settings.queryToken,
       redisCompat: settings.redisCompat,
     },
+    messaging: messagingPlan(run),
     log: { level: settings.logLevel, format: logFormat },
     version,
+  };
+}
+
+function messagingPlan({ settings }: RunSettings): MessagingPlan {
+  return {
+    destinations: settings.destinations,
+    allowedDestinations: settings.allowedDestinations,
+    outboundMap: settings.outboundMap,
+    limits: {
+      ...defaultLimits,
+      bodyBytesMax: settings.requestBytesMax,
+      retriesMax: settings.retriesMax,
+      delayMsMax: settings.delayMsMax,
+      timeoutMsMax: settings.timeoutMsMax,
+      messagesPerDayMax: settings.messagesPerDayMax ?? 0,
+      schedulesMax: settings.schedulesMax,
+      queuesMax: settings.queuesMax,
+      queueParallelismMax: settings.queueParallelismMax,
+      groupsMax: settings.groupsMax,
+      endpointsPerGroupMax: settings.endpointsMax,
+      deadLetterRetentionMs: settings.deadLetterRetentionMs,
+      userParallelism: settings.userParallelism,
+      originParallelism: settings.destinationParallelism,
+      parallelism: Math.max(PARALLELISM_MIN, settings.userParallelism),
+    },
+    logRetentionMs: settings.logRetentionMs,
+    headerNames: settings.headerNames,
+    region: settings.region,
   };
 }
 
@@ -68,7 +101,7 @@ export function adminListenPlan({ settings, origins }: RunSettings): ListenPlan 
   };
 }
 
-function tenantsOf(area: AreaName, tenants: Tenants): Tenants["databases"] {
+function tenantsOf(area: AreaName, tenants: Tenants): readonly (Tenant | UserTenant)[] {
   if (area === "store") return tenants.databases;
   return area === "vector" ? tenants.indexes : tenants.users;
 }

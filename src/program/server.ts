@@ -19,7 +19,7 @@ import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
-import { Databases } from "./administration.ts";
+import { TenantAdministration } from "./administration.ts";
 import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
@@ -54,7 +54,7 @@ const FIGURES_MS_MAX = 2_000;
 interface Decided {
   readonly directory: DataDirectory;
   readonly tenants: Tenants;
-  readonly databases: Databases;
+  readonly administration: TenantAdministration;
 }
 
 export class Server implements SlotEvents {
@@ -167,20 +167,21 @@ export class Server implements SlotEvents {
     const { tenants, kept, problems } = resolveTenants(this.#options.run, before);
     if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
     if (kept !== before) await directory.keepTokens(kept);
-    const databases = new Databases({
-      tenants: tenants.databases,
+    const doorOf = (area: AreaName): Pick<AreaDoor, "setTokens" | "dropTenant" | "tenantNames"> => ({
+      setTokens: (tenant) => this.#servingDoor(area).setTokens(tenant),
+      dropTenant: (name) => this.#servingDoor(area).dropTenant(name),
+      tenantNames: () => this.#servingDoor(area).tenantNames(),
+    });
+    const administration = new TenantAdministration({
+      tenants,
       kept,
       keep: (changed) => directory.keepTokens(changed),
-      store: {
-        setTokens: (tenant) => this.#servingDoor("store").setTokens(tenant),
-        dropTenant: (name) => this.#servingDoor("store").dropTenant(name),
-        tenantNames: () => this.#servingDoor("store").tenantNames(),
-      },
+      doors: { databases: doorOf("store"), users: doorOf("messaging") },
     });
-    return { directory, tenants, databases };
+    return { directory, tenants, administration };
   }
 
-  async #openAdmin({ tenants, databases }: Decided): Promise<string> {
+  async #openAdmin({ tenants, administration: calls }: Decided): Promise<string> {
     const { run, version, log } = this.#options;
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     tokens.add(tenants.adminToken.value, { tenant: "admin", access: "standard" });
@@ -188,10 +189,10 @@ export class Server implements SlotEvents {
       readiness: () => this.#readiness(),
       version: { version, node: process.versions.node, formats: fileFormats },
       metrics: () => this.#printMetrics(),
-      listDatabases: () => databases.listDatabases(),
-      createDatabase: (name) => databases.createDatabase(name),
-      deleteDatabase: (name) => databases.deleteDatabase(name),
-      resetPassword: (name) => databases.resetPassword(name),
+      listTenants: (kind) => calls.listTenants(kind),
+      createTenant: (kind, name) => calls.createTenant(kind, name),
+      deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
+      resetPassword: (kind, name) => calls.resetPassword(kind, name),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
     };

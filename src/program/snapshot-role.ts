@@ -7,14 +7,25 @@
 import { constants, setPriority } from "node:os";
 import { systemClock } from "../kernel/clock.ts";
 import { systemRandom } from "../kernel/random.ts";
+import { dumpRealm } from "../messaging/dump.ts";
+import { defaultLimits } from "../messaging/limits.ts";
+import { Realm } from "../messaging/realm.ts";
+import { replayFrame } from "../messaging/replay.ts";
 import { areaDirectory } from "../persistence/data-directory.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../persistence/snapshot.ts";
 import { NullJournal } from "../store/journal.ts";
 import { Store } from "../store/mod.ts";
 
+/** The state of messaging, without anything that acts on it. */
+function messagingEngine(): SnapshotEngine {
+  const realm = new Realm(defaultLimits);
+  return { replay: (frame, place) => replayFrame(realm, frame, place), dump: () => dumpRealm(realm) };
+}
+
 /** An engine without a past for each kind of area that has snapshots. It is asked for its state and serves nobody. */
 const engines: Readonly<Record<string, () => SnapshotEngine>> = {
+  messaging: messagingEngine,
   store: () =>
     new Store({
       journal: new NullJournal(),

@@ -13,9 +13,9 @@ import type { Area as KeptArea } from "../persistence/area.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../store/mod.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
+import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
-import { directoryRefusal } from "./refusal.ts";
-import { LateJournal } from "./store-journal.ts";
+import { recoverArea, watchTrouble } from "./recover-area.ts";
 import { measureStore } from "./store-metrics.ts";
 
 /** Of this thread and of the process, for INFO. */
@@ -28,12 +28,6 @@ const HASH_SEED_BYTES = 8;
 const TOKEN_KEY_BYTES = 32;
 const BOOT_BYTES = 6;
 
-/** How often is looked whether the disk has become full or has space again. */
-const TROUBLE_CHECK_MS = 1_000;
-
-/** Progress of a replay is told at most this often. */
-const PROGRESS_MS = 250;
-
 export class StoreEngine implements AreaEngine {
   readonly edge: StoreArea;
   readonly #context: EngineContext;
@@ -41,7 +35,6 @@ export class StoreEngine implements AreaEngine {
   readonly #store: Store;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
   #kept: KeptArea | undefined;
-  #trouble: string | undefined;
   #stops: (() => void)[] = [];
 
   constructor(context: EngineContext) {
@@ -74,7 +67,11 @@ export class StoreEngine implements AreaEngine {
 
   async open(): Promise<void> {
     const { plan, events } = this.#context;
-    if (plan.directory !== undefined) await this.#recover(plan.directory);
+    if (plan.directory !== undefined) {
+      const hooks = { apply: (frame: Buffer): void => this.#store.replay(frame) };
+      this.#kept = await recoverArea(this.#context, { directory: plan.directory, journal: this.#journal, hooks });
+      this.#stops.push(watchTrouble(this.#context, this.#journal));
+    }
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#stops.push(this.#store.startExpiryCycle());
     if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
@@ -117,64 +114,5 @@ export class StoreEngine implements AreaEngine {
   async finishSnapshot(isWritten: boolean): Promise<boolean> {
     if (isWritten) await this.#kept?.adoptSnapshot();
     return this.#kept?.isSnapshotDue() ?? false;
-  }
-
-  async #recover(directory: string): Promise<void> {
-    const { plan, metrics, log, events, onFatal } = this.#context;
-    // Loaded here, because a store that keeps nothing needs none of it.
-    const { openArea } = await import("../persistence/area.ts");
-    const { fileDisk } = await import("../persistence/file-disk.ts");
-    const { measureJournal } = await import("../persistence/journal-metrics.ts");
-    const startMs = systemClock.monotonicMs();
-    let toldMs = startMs;
-    let frames = 0;
-    try {
-      this.#kept = await openArea({
-        disk: fileDisk,
-        directory,
-        area: plan.area,
-        mode: plan.fsync,
-        // Disks live by the real clock, also where engines travel in time.
-        clock: systemClock,
-        random: systemRandom,
-        log,
-        onFatal,
-        apply: (frame) => {
-          frames += 1;
-          this.#store.replay(frame);
-        },
-        onProgress: (doneBytes, totalBytes) => {
-          const nowMs = systemClock.monotonicMs();
-          if (nowMs - toldMs < PROGRESS_MS) return;
-          toldMs = nowMs;
-          events.replayed(doneBytes / totalBytes);
-        },
-        onSnapshotDue: () => events.snapshotDue(),
-      });
-    } catch (fault) {
-      throw directoryRefusal(fault, directory, "--data-dir");
-    }
-    const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
-    const { journal } = this.#kept;
-    this.#journal.open(journal);
-    measureJournal(metrics, journal);
-    metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(seconds);
-    log.info("recovered", { frames, position: journal.end, seconds });
-    this.#watchTrouble();
-  }
-
-  /** Tells main when writes are refused and when they are accepted again. */
-  #watchTrouble(): void {
-    let cancel = (): void => {};
-    const look = (): void => {
-      const { refusal } = this.#journal;
-      if (refusal !== this.#trouble) {
-        this.#trouble = refusal;
-        this.#context.events.trouble(refusal);
-      }
-      cancel = systemClock.after(TROUBLE_CHECK_MS, look);
-    };
-    look();
-    this.#stops.push(() => cancel());
   }
 }

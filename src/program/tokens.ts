@@ -103,6 +103,20 @@ function alphanumeric(count: number): string {
   return text;
 }
 
+/** Fresh secrets for a tenant that is made at run time. */
+export function secretsOfNew(
+  kind: "databases" | "users",
+  name: string,
+): { readonly token: string; readonly readOnlyToken: string } & Readonly<Record<string, string>> {
+  if (kind === "databases") return { token: generateToken(), readOnlyToken: generateToken() };
+  return {
+    token: generateMessagingToken(name),
+    readOnlyToken: generateMessagingToken(name),
+    currentSigningKey: generateSigningKey(),
+    nextSigningKey: generateSigningKey(),
+  };
+}
+
 function generateSigningKey(): string {
   return `sig_${alphanumeric(28)}`;
 }

@@ -80,12 +80,18 @@ export function printSize(bytes: number): string {
   return found === undefined ? String(bytes) : `${bytes / (SIZE_UNITS[found] ?? 1)}${found}`;
 }
 
-const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
-/** A length of time in milliseconds: digits and `ms`, `s` or `m`. */
+/** A length of time in milliseconds: digits and `ms`, `s`, `m`, `h` or `d`. */
 export function parseDurationMs(minMs: number, maxMs: number): (text: string) => number {
   return (text) => {
-    const [, digits, unit = ""] = /^(\d{1,12})(ms|s|m)$/.exec(text) ?? [];
+    const [, digits, unit = ""] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? [];
     const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? Number.NaN);
     if (digits === undefined || durationMs < minMs || durationMs > maxMs) {
       throw new BadValue(
@@ -97,7 +103,9 @@ export function parseDurationMs(minMs: number, maxMs: number): (text: string) =>
 }
 
 export function printDuration(durationMs: number): string {
-  const found = ["m", "s"].find((unit) => durationMs > 0 && durationMs % (DURATION_UNITS_MS[unit] ?? 1) === 0);
+  const found = ["d", "h", "m", "s"].find(
+    (unit) => durationMs > 0 && durationMs % (DURATION_UNITS_MS[unit] ?? 1) === 0,
+  );
   return found === undefined ? `${durationMs}ms` : `${durationMs / (DURATION_UNITS_MS[found] ?? 1)}${found}`;
 }
 
@@ -120,6 +128,13 @@ export function parseDestinations(text: string): readonly string[] {
 /** `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in brackets. */
 export function parseOutboundMap(text: string): OutboundMap {
   return orBadValue(() => parseMap(text));
+}
+
+/** The name of a region, as a header carries it. */
+export function parseRegion(text: string): string {
+  if (!/^[A-Za-z0-9-]{1,64}$/.test(text))
+    throw new BadValue(`${quote(text)} is not a name of letters, digits and hyphens`);
+  return text;
 }
 
 /** Parsers of other rooms throw an `Error` whose text is fit for the sentence of a `BadValue`. */

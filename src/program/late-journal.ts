@@ -1,5 +1,5 @@
 /**
- * The store's journal over its whole life. An engine is made before its journal
+ * An engine's journal over its whole life. An engine is made before its journal
  * can be: recovery replays the past into the engine, and only then is known
  * where the journal goes on.
  *
@@ -9,12 +9,17 @@
  * client is gone) is refused, and what it had begun goes nowhere: nobody is
  * told of it, and the process ends.
  */
+
+import type { MessagingJournal } from "../messaging/journal.ts";
 import type { Journal } from "../persistence/journal.ts";
 import type { StoreJournal } from "../store/journal.ts";
 
 const STOPPING = "The server is stopping";
 
-export class LateJournal implements StoreJournal {
+export class LateJournal implements StoreJournal, MessagingJournal {
+  /** Told each frame of an engine that keeps nothing, valid until it returns, and the position behind it. */
+  onFrame: (frame: Uint8Array, position: number) => void = () => {};
+
   #journal: Journal | undefined;
   #isClosed = false;
   /** Where an engine that keeps nothing is. */
@@ -32,7 +37,12 @@ export class LateJournal implements StoreJournal {
   append(frame: Uint8Array): number {
     if (this.#journal !== undefined && !this.#isClosed) return this.#journal.append(frame);
     this.#end += 1;
+    this.onFrame(frame, this.end);
     return this.end;
+  }
+
+  get appendedOffset(): number {
+    return this.#journal?.appendedOffset ?? 0;
   }
 
   get end(): number {

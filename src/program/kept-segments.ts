@@ -1,0 +1,27 @@
+/** Which segments of a journal the history has read to their end, so that nothing but bodies keeps them. */
+
+interface SyncedPlace {
+  readonly segment: number;
+  readonly position: number;
+}
+
+export class KeptSegments {
+  /** Behind the last frame that is known of each segment since the start. */
+  readonly #ends = new Map<number, number>();
+  #recoveredPosition = 0;
+
+  /** What was there at the start ends here, in whichever segment. */
+  recovered({ segment, position }: SyncedPlace): void {
+    this.#recoveredPosition = position;
+    this.#ends.set(segment, position);
+  }
+
+  synced({ segment, position }: SyncedPlace): void {
+    this.#ends.set(segment, position);
+  }
+
+  /** True if a reader at this position has passed the segment; asked of closed segments only. */
+  isRead(segment: number, position: number): boolean {
+    return position >= (this.#ends.get(segment) ?? this.#recoveredPosition);
+  }
+}

@@ -1,0 +1,82 @@
+/** What every area with a journal does at its start: recover its part of the data directory, and watch the disk after. */
+import { systemClock } from "../kernel/clock.ts";
+import { systemRandom } from "../kernel/random.ts";
+import type { Area, AreaOptions } from "../persistence/area.ts";
+import type { EngineContext } from "./area-thread.ts";
+import type { LateJournal } from "./late-journal.ts";
+import { directoryRefusal } from "./refusal.ts";
+
+/** How often is looked whether the disk has become full or has space again. */
+const TROUBLE_CHECK_MS = 1_000;
+
+/** Progress of a replay is told at most this often. */
+const PROGRESS_MS = 250;
+
+export type EngineHooks = Pick<AreaOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedPlace">;
+
+/**
+ * Replays what is kept in `directory` into the engine, and opens `journal` behind it. Rejects with a `StartRefusal` for
+ * what the operator has to put right.
+ */
+export async function recoverArea(
+  { plan, metrics, log, events, onFatal }: EngineContext,
+  { directory, journal, hooks }: { directory: string; journal: LateJournal; hooks: EngineHooks },
+): Promise<Area> {
+  // Loaded here, because an area that keeps nothing needs none of it.
+  const { openArea } = await import("../persistence/area.ts");
+  const { fileDisk } = await import("../persistence/file-disk.ts");
+  const { measureJournal } = await import("../persistence/journal-metrics.ts");
+  const startMs = systemClock.monotonicMs();
+  let toldMs = startMs;
+  let frames = 0;
+  let kept: Area;
+  try {
+    kept = await openArea({
+      disk: fileDisk,
+      directory,
+      area: plan.area,
+      mode: plan.fsync,
+      // Disks live by the real clock, also where engines travel in time.
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      onFatal,
+      ...hooks,
+      apply: (frame, place) => {
+        frames += 1;
+        hooks.apply(frame, place);
+      },
+      onProgress: (doneBytes, totalBytes) => {
+        const nowMs = systemClock.monotonicMs();
+        if (nowMs - toldMs < PROGRESS_MS) return;
+        toldMs = nowMs;
+        events.replayed(doneBytes / totalBytes);
+      },
+      onSnapshotDue: () => events.snapshotDue(),
+    });
+  } catch (fault) {
+    throw directoryRefusal(fault, directory, "--data-dir");
+  }
+  const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
+  journal.open(kept.journal);
+  measureJournal(metrics, kept.journal);
+  metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(seconds);
+  log.info("recovered", { frames, position: kept.journal.end, seconds });
+  return kept;
+}
+
+/** Tells main when writes are refused and when they are accepted again. The returned function ends that. */
+export function watchTrouble({ events }: EngineContext, journal: LateJournal): () => void {
+  let trouble: string | undefined;
+  let cancel = (): void => {};
+  const look = (): void => {
+    const { refusal } = journal;
+    if (refusal !== trouble) {
+      trouble = refusal;
+      events.trouble(refusal);
+    }
+    cancel = systemClock.after(TROUBLE_CHECK_MS, look);
+  };
+  look();
+  return () => cancel();
+}
