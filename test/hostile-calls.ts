@@ -6,7 +6,7 @@ import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import type { HostileKind, HostileOutcome, HostileServer } from "./hostile-server.ts";
 
 const TIMEOUT_MS = 30_000;
-const RESPONSE_BYTES_MAX = 100_000;
+const RESPONSE_BYTES_MAX = 20_000;
 
 /** So many calls of one run were of kinds that hang, over all runs on a server. */
 const hangCounts = new WeakMap<HostileServer, number>();
