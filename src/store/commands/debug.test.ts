@@ -1,6 +1,7 @@
 /** DEBUG: there over TCP in a store for the tests of Redis, not available elsewhere. Digests are those of redis-server. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { memoryFault } from "../../../test/memory-recount.ts";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
 import { error, ok, type Session, startSession } from "../../../test/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -93,6 +94,7 @@ test("DEBUG RELOAD rebuilds everything as it was, and journals nothing", () => {
     ["DEBUG RELOAD NOSAVE", error("ERR DEBUG RELOAD takes no options here")],
   ]);
   assert.equal(journal.end, end);
+  assert.equal(memoryFault(session.database.keyspace), undefined);
 });
 
 test("DEBUG OBJECT tells encoding, length of the dump and idle time", () => {
