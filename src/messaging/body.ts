@@ -143,6 +143,12 @@ export class Bodies {
     return this.#read(body);
   }
 
+  /** Nobody is likely to ask for it soon: it leaves memory when its place is known. */
+  setAside(body: Body): void {
+    body.isNeededSoon = false;
+    if (body.segment > 0) this.#dropBytes(body);
+  }
+
   /** Nobody wants it any more. */
   free(body: Body): void {
     if (!body.isWanted) return;

@@ -190,6 +190,12 @@ export class Changes {
     return this.#realm.putFlowKey(user, record);
   }
 
+  /** A key without messages is forgotten. */
+  removeFlowKey(user: User, key: FlowKey): void {
+    writeText(this.#frame.record(user.number, code.flowKeyRemoved), key.key);
+    this.#realm.removeFlowKey(user, key);
+  }
+
   putSigningKeys(user: User, keys: SigningKeys, given: SigningKeys): void {
     writeJson(this.#frame.record(user.number, code.signingKeysPut), { keys, given });
     this.#realm.putSigningKeys(user, keys, given);

@@ -389,7 +389,7 @@ export class Engine {
 
   #beat(): void {
     this.#cancelHeartbeat = this.#options.clock.after(this.#options.heartbeatMs ?? HEARTBEAT_MS, () => {
-      this.#expire();
+      if (this.#options.journal.refusal === undefined) this.#expire();
       this.tick();
       this.#beat();
     });
@@ -408,6 +408,7 @@ export class Engine {
       ) {
         this.changes.removeDeadLetter(user, letter);
       }
+      for (const key of user.flowKeys.values()) if (key.isForgettable(nowMs)) this.changes.removeFlowKey(user, key);
       this.changes.commit();
     }
   }

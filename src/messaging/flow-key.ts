@@ -14,6 +14,9 @@ import { MessageList } from "./message-list.ts";
 
 export const PERIOD_MS_DEFAULT = 1_000;
 
+/** A key that nobody has used for so long is not listed any more. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
 /** What is in the journal and in snapshots. */
 export interface FlowKeyRecord {
   readonly key: string;
@@ -51,6 +54,13 @@ export class FlowKey {
   constructor(key: string, number: number) {
     this.key = key;
     this.number = number;
+  }
+
+  /** True if nothing would change if it were forgotten and named again. */
+  isForgettable(nowMs: number): boolean {
+    const isConfigured = this.isPaused || this.isPinnedParallelism || this.isPinnedRate;
+    const isUsed = this.messageCount > 0 || this.inFlight.size > 0 || this.countAt(nowMs) > 0;
+    return !isConfigured && !isUsed && nowMs - this.lastUsedMs > FORGOTTEN_AFTER_MS;
   }
 
   /** A newer message's values replace those of the key, but for what is pinned. */

@@ -82,7 +82,7 @@ export function planPublish(
     const { queueName } = request.options;
     if (queueName !== undefined && !user.queues.has(queueName)) newQueues.add(queueName);
     const one = planRequest(context, request, { seen, scheduleId });
-    count += one.drafts.length;
+    count += one.drafts.filter(({ original }) => original === undefined).length;
     planned.push(one);
   }
   if (newQueues.size > 0 && user.queues.size + newQueues.size > limits.queuesMax) {

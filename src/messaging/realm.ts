@@ -159,7 +159,7 @@ export class Realm {
     const letter: DeadLetter = { id, envelope, body, ...facts, response, responseBody };
     // The letter takes over the body and one use of the envelope.
     envelope.useCount += 1;
-    body.isNeededSoon = false;
+    this.bodies.setAside(body);
     message.user.deadLetters.add(letter);
     this.#detach(message);
     this.envelopes.release(envelope);

@@ -50,6 +50,7 @@ export const code = {
   groupRemoved: 36,
   flowKeyPut: 37,
   signingKeysPut: 38,
+  flowKeyRemoved: 39,
 } as const;
 
 export function writeText(frame: FrameWriter, text: string): void {

@@ -150,6 +150,7 @@ const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
   [code.groupPut, ({ realm, user, reader }) => realm.putGroup(user, readJson<UrlGroup>(reader))],
   [code.groupRemoved, ({ realm, user, reader }) => realm.removeGroup(user, readText(reader))],
   [code.flowKeyPut, ({ realm, user, reader }) => realm.putFlowKey(user, readJson<FlowKeyRecord>(reader))],
+  [code.flowKeyRemoved, ({ realm, user, reader }) => realm.removeFlowKey(user, realm.flowKey(user, readText(reader)))],
   [
     code.signingKeysPut,
     ({ realm, user, reader }) => {
