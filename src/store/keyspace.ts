@@ -164,6 +164,13 @@ export class Keyspace {
     return this.#slotOf(key) >= 0;
   }
 
+  /** As `has`, and counts as a use of the key: for what is looked up in order to be changed. */
+  use(key: Bytes): boolean {
+    const slot = this.#slotOf(key);
+    if (slot >= 0) this.touchSlot(slot);
+    return slot >= 0;
+  }
+
   /** The string at a key, or undefined. Throws `wrongType` for any other value. */
   readString(key: Bytes): StringValue | undefined {
     const value = this.find(key);

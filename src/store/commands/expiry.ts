@@ -69,7 +69,7 @@ function expire(call: Call, form: TimeForm): Reply {
   const isWanted = readCondition(call, 3);
   const atMs = readMoment(call, 2, form);
   const key = arg(1);
-  if (!keyspace.has(key)) return zero;
+  if (!keyspace.use(key)) return zero;
   if (!isWanted(keyspace.expiryOf(key), atMs)) return zero;
   if (atMs <= call.nowMs) removeKey(keyspace, key);
   else setExpiry(keyspace, key, atMs);
@@ -119,7 +119,7 @@ function readMoment(call: Call, index: number, form: TimeForm): number {
 
 function persist({ keyspace, arg }: Call): Reply {
   const key = arg(1);
-  if (keyspace.expiryOf(key) === undefined) return zero;
+  if (!keyspace.use(key) || keyspace.expiryOf(key) === undefined) return zero;
   clearExpiry(keyspace, key);
   return one;
 }

@@ -83,7 +83,7 @@ export const genericCommands = family("generic", [
     run: ({ keyspace, arg }) => {
       const from = arg(1);
       const to = arg(2);
-      if (!keyspace.has(from)) throw noSuchKey;
+      if (!keyspace.use(from)) throw noSuchKey;
       if (from !== to) renameKey(keyspace, from, to);
       return ok;
     },
@@ -97,8 +97,8 @@ export const genericCommands = family("generic", [
     run: ({ keyspace, arg }) => {
       const from = arg(1);
       const to = arg(2);
-      if (!keyspace.has(from)) throw noSuchKey;
-      if (keyspace.has(to)) return zero;
+      if (!keyspace.use(from)) throw noSuchKey;
+      if (from === to || keyspace.use(to)) return zero;
       renameKey(keyspace, from, to);
       return one;
     },
@@ -179,8 +179,8 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
   const from = arg(1);
   const to = arg(2);
   // Redis calls a copy onto itself an error; the service answers that nothing was copied (spec: store part 2).
-  if (from === to || !keyspace.has(from)) return zero;
-  if (keyspace.has(to) && !replaces) return zero;
+  if (from === to || !keyspace.use(from)) return zero;
+  if (keyspace.use(to) && !replaces) return zero;
   copyKey(keyspace, from, to);
   return one;
 }

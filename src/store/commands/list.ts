@@ -323,7 +323,9 @@ function push({ keyspace, arg, argsFrom }: Call, end: End): Reply {
 }
 
 function pushToExisting(call: Call, end: End): Reply {
-  return call.keyspace.readList(call.arg(1)) === undefined ? zero : push(call, end);
+  const { keyspace, arg, argsFrom } = call;
+  if (keyspace.readList(arg(1)) === undefined) return zero;
+  return pushElements(keyspace, arg(1), { end, elements: argsFrom(2) });
 }
 
 function lrange(call: Call): Reply {

@@ -44,6 +44,8 @@ export function set(call: Call): Reply {
   const isThere = old !== undefined || (asksForKey && keyspace.has(key));
   const mayWrite = comparesValue ? isMet(only, old) : only === undefined || isThere === (only === "if present");
   const oldReply = returnsOld && old !== undefined ? bulkOf(old) : nil;
+  // Putting a value counts as a use of the key; keeping what it has is not putting.
+  if (asksForKey && (!mayWrite || expiry === "keep")) keyspace.use(key);
   if (!mayWrite) return oldReply;
 
   const value = stringFrom(call.arg(2));
@@ -105,7 +107,7 @@ function setUntil(call: Call, form: TimeForm): Reply {
 
 export function setNx({ keyspace, arg }: Call): Reply {
   const key = arg(1);
-  if (keyspace.has(key)) return zero;
+  if (keyspace.use(key)) return zero;
   putString(keyspace, key, stringFrom(arg(2)));
   return one;
 }

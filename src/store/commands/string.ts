@@ -278,7 +278,7 @@ function mset(call: Call): Reply {
 function msetNx(call: Call): Reply {
   checkPairs(call);
   const { keyspace, arg, argCount } = call;
-  for (let i = 1; i < argCount; i += 2) if (keyspace.has(arg(i))) return zero;
+  for (let i = 1; i < argCount; i += 2) if (keyspace.use(arg(i))) return zero;
   putPairs(call);
   return one;
 }

@@ -88,6 +88,7 @@ export function moveElement(keyspace: Keyspace, move: Move): Bytes {
 
 /** Puts a list at a key, in place of what it held, and lets it live for ever. There is at least one element. */
 export function putList(keyspace: Keyspace, key: Bytes, elements: readonly Bytes[]): void {
+  keyspace.useReplaced(key);
   writeElements(keyspace.record(PUT_LIST).bytes(key), elements);
   applyPutList(keyspace, key, elements);
 }

@@ -57,6 +57,7 @@ export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly 
 
 /** Puts a set that nobody else holds, and that is not empty, in place of what the key held; it lives for ever. */
 export function putSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
+  keyspace.useReplaced(key);
   const record = keyspace.record(PUT_SET).bytes(key);
   for (let place = 0; place < set.size; place += 1) record.number(ONE_MORE).bytes(set.memberAt(place));
   record.number(NO_MORE);

@@ -44,6 +44,7 @@ export function removeRanks(keyspace: Keyspace, key: Bytes, range: RankRange): v
 
 /** Puts a whole sorted set, which is not empty, at a key, in place of what was there and of its expiry. */
 export function storeSortedSet(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
+  keyspace.useReplaced(key);
   const record = keyspace
     .record(STORE_SORTED_SET)
     .bytes(key)
@@ -123,8 +124,8 @@ function applyRemoveRanks(keyspace: Keyspace, key: Bytes, range: RankRange): voi
 }
 
 function applyStore(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
-  applyRemove(keyspace, key);
   applyPut(keyspace, key, sortedSet);
+  if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
 }
 
 /** The sorted set at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */

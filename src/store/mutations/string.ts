@@ -23,13 +23,15 @@ export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): v
 
 /** As `putString` with a copy of the content of a buffer. A long string that is there already takes it into its own room. */
 export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): void {
+  keyspace.useReplaced(key);
   keyspace.record(PUT_STRING).bytes(key).buffer(content);
   const old = keyspace.entries.get(key);
   if (!(old instanceof LargeString && old.replaceBy(content))) {
     applyPutString(keyspace, key, stringFromBuffer(content));
     return;
   }
-  keyspace.touchSlot(keyspace.entries.find(key));
+  // The room is as large as it was, so the meter need not know.
+  keyspace.stampReplaced(keyspace.entries.find(key));
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
 }
 
