@@ -213,7 +213,8 @@ function planRequest(
   return { isGroup: group !== undefined, drafts };
 }
 
-function findGroup(user: User, name: string): UrlGroup {
+/** Throws a `MessagingFailure` if the user has no group of this name. */
+export function findGroup(user: User, name: string): UrlGroup {
   const group = user.groups.get(name);
   if (group === undefined) {
     throw badRequest(`Invalid destination: there is no URL group ${name}, and a URL starts with http:// or https://`);

@@ -21,7 +21,7 @@ import { type FlowKey, PERIOD_MS_DEFAULT } from "./flow-key.ts";
 import type { LogReader } from "./log-reader.ts";
 import type { Message } from "./message.ts";
 import { messageId, parseMessageId } from "./message-id.ts";
-import { newQueue } from "./publish.ts";
+import { findGroup, isUrl, newQueue } from "./publish.ts";
 import type { PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
 import type { Queue } from "./queue.ts";
 import type { Schedule } from "./schedule.ts";
@@ -167,6 +167,7 @@ export class EngineUserDoor implements UserDoor {
     if (known === undefined && this.#user.schedules.size >= schedulesMax) {
       throw quotaExceeded(`Maximum number of schedules exceeded: ${schedulesMax}`);
     }
+    if (!isUrl(destination)) findGroup(this.#user, destination);
     const nowMs = this.#engine.nowMs();
     const parsed = parseCron(cron);
     const schedule = this.#engine.changes.putSchedule(
