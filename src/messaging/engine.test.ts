@@ -387,6 +387,8 @@ test("calls that were under way at a kill are made again with the same id and th
   harness.destination = () => "later";
   const id = await harness.publish("https://a.test/");
   await harness.settle();
+  harness.restart();
+  await harness.settle();
   harness.destination = () => answered(200);
   harness.restart();
   await harness.settle();
@@ -394,6 +396,7 @@ test("calls that were under way at a kill are made again with the same id and th
   assert.deepEqual(
     harness.calls.map(({ headers }) => [headers.get("upstash-message-id"), headers.get("upstash-retried")]),
     [
+      [id, "0"],
       [id, "0"],
       [id, "0"],
     ],

@@ -21,7 +21,7 @@ import {
   readText,
 } from "./records.ts";
 import type { ScheduleRecord } from "./schedule.ts";
-import type { State } from "./states.ts";
+import { type State, state } from "./states.ts";
 import type { UrlGroup } from "./url-group.ts";
 import type { User } from "./user.ts";
 
@@ -75,7 +75,15 @@ function replayOfArea(realm: Realm, reader: FrameReader): void {
 const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
   [code.messageAccepted, replayAccepted],
   [code.messageKept, replayKept],
-  [code.attemptStarted, ({ realm, reader }) => realm.startAttempt(realm.messageOf(reader.number()), reader.time())],
+  [
+    code.attemptStarted,
+    ({ realm, reader }) => {
+      const message = realm.messageOf(reader.number());
+      // A crash hid how the attempt before ended, and the start after it made this one in its place.
+      if (message.state === state.active) message.reopen();
+      realm.startAttempt(message, reader.time());
+    },
+  ],
   [
     code.delivered,
     ({ realm, reader }) => {
