@@ -164,6 +164,15 @@ export const hostileKinds: readonly HostileKind[] = [
     outcome: { kind: "failure", text: /^The headers of the answer are too large: / },
   },
   {
+    name: "endless-tiny-headers",
+    at: "request",
+    act: (socket) => {
+      socket.write(OK_HEAD);
+      pour(socket, Buffer.from("a:b\r\n".repeat(3_000)));
+    },
+    outcome: { kind: "failure", text: /^The headers of the answer are too large: / },
+  },
+  {
     name: "endless-interim-answers",
     at: "request",
     act: (socket) => pour(socket, Buffer.from("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(100))),

@@ -22,6 +22,7 @@ import type { Address } from "../resolver.ts";
 import type { Attempt, Carrier } from "./attempt.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import { ConnectTimeout, DestinationRefused, failureText } from "./failure-text.ts";
+import { readInPieces } from "./read-in-pieces.ts";
 import type { Target } from "./target.ts";
 
 /** What all connections share. */
@@ -211,8 +212,12 @@ export class Connection implements Carrier {
       isReported = true;
       this.#cancelLimit();
       this.#connectedAtMs = this.#services.clock.monotonicMs();
-      if (error === null) callback(null, connected);
-      else callback(error, null);
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      readInPieces(connected, () => this.#attempt?.stage !== "reading");
+      callback(null, connected);
     };
     socket.once("connect", () => {
       const refusal = this.#refusalOfPeer(socket.remoteAddress);
