@@ -54,6 +54,23 @@ test("the first bit that is set, or clear, is found between any two places", () 
   }
 });
 
+test("a bit is found behind, in front of and between long runs of the other one", () => {
+  const random = seededRandom(4);
+  for (let round = 0; round < 300; round += 1) {
+    const byte = random.below(2) * 255;
+    const length = 1 + random.below(14_000);
+    const bytes = new Uint8Array(length + 8).subarray(random.below(8)).subarray(0, length).fill(byte);
+    const places = Array.from({ length: random.below(3) }, () => random.below(8 * length)).sort((a, b) => a - b);
+    for (const place of places) bytes[place >> 3] = byte ^ (0x80 >> (place & 7));
+    const start = random.below(8 * length);
+    const end = start + random.below(8 * length - start);
+    // Where two of them share a byte, the later one is what the byte holds.
+    const isThere = (place: number): boolean => bitAt(bytes, place) !== (byte & 1);
+    const expected = places.find((place) => isThere(place) && place >= start && place <= end) ?? -1;
+    assert.equal(findBit(bytes, byte === 0 ? 1 : 0, { start, end }), expected, `round ${round}`);
+  }
+});
+
 test("two runs of bytes are combined bit by bit, whatever their lengths and places", () => {
   const combinations: readonly [Combine, (one: number, other: number) => number][] = [
     [and, (one, other) => one & other],
@@ -64,8 +81,9 @@ test("two runs of bytes are combined bit by bit, whatever their lengths and plac
   const random = seededRandom(3);
   for (let round = 0; round < 400; round += 1) {
     for (const [combine, plain] of combinations) {
-      const target = drawBytes(random, 50);
-      const source = drawBytes(random, 50).subarray(0, random.below(target.length + 1));
+      const lengthMax = random.below(4) === 0 ? 300 : 50;
+      const target = drawBytes(random, lengthMax);
+      const source = drawBytes(random, lengthMax).subarray(0, random.below(target.length + 1));
       const expected = Array.from(target, (byte, i) => plain(byte, source[i] ?? 0));
       combine(target, source);
       assert.deepEqual([...target], expected, `round ${round}`);

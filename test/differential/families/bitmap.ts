@@ -28,8 +28,12 @@ function fieldStep(draw: Draw): Bytes[] {
   return draw.oneIn(2) ? steps : ["OVERFLOW", draw.pick(["WRAP", "SAT", "FAIL", "sat", "x"]), ...steps];
 }
 
+/** Long enough for several of the stretches in which bits are looked for. */
+const LONG_BITS = 100_000;
+
 /** Seldom with large numbers, so that places inside the string are met. */
 function place(draw: Draw): Bytes {
+  if (draw.oneIn(12)) return `${draw.below(2 * LONG_BITS) - LONG_BITS}`;
   return draw.oneIn(8) ? draw.integer() : `${draw.below(120) - 60}`;
 }
 
@@ -40,7 +44,8 @@ function range(draw: Draw): Bytes[] {
 
 /** Bytes in which long runs of the same bit are common. */
 function bits(draw: Draw): Bytes {
-  const run = draw.pick(["\x00", "\xff", "\x01", "\x80", "a"]).repeat(draw.below(40));
+  const length = draw.oneIn(12) ? draw.below(LONG_BITS / 8) : draw.below(40);
+  const run = draw.pick(["\x00", "\xff", "\x01", "\x80", "a"]).repeat(length);
   return draw.oneIn(10) ? draw.long() : `${run}${draw.binary()}`;
 }
 
