@@ -112,7 +112,9 @@ export class ListBlock {
 
   insert(index: number, element: Bytes): void {
     const items = this.#open;
-    if (index === this.count) items.push(element);
+    // An array with one element has room for one; one that was empty and grows has room for 17.
+    if (this.count === 0) this.#items = [element];
+    else if (index === this.count) items.push(element);
     else if (index === 0) items.unshift(element);
     else items.splice(index, 0, element);
     this.count += 1;

@@ -10,9 +10,9 @@
  * (1) All blocks are equally deep. No block and no branch is empty, except the
  *     one block of an empty list.
  * (2) The counts of a branch are the sums of those of its children.
- * (3) Blocks that are changed are open (see `list-block.ts`). `#open` has the
- *     ones that were used last, the latest first; a block that leaves it is
- *     packed. So all but a few blocks of a long list are packed.
+ * (3) Blocks that are changed are open (see `list-block.ts`). In a list of
+ *     several, `#open` has the ones that were used last, the latest first; a
+ *     block that leaves it is packed. So all but a few blocks are packed.
  * (4) What is pushed to and popped from an end goes to the block of that edge alone; the branches above it learn of it
  *     when somebody needs their counts. Until then (2) holds but for what the edges say.
  * (5) The block of an edge is the first or last one of a list that has branches. Whatever else may change which block
@@ -30,7 +30,7 @@ const MERGE_CHILDREN_MAX = CHILDREN_MAX / 2;
 const OPEN_BLOCKS_MAX = 4;
 
 /** What a list takes beside its elements, and an element beside its bytes in an open and in a packed block. */
-const LIST_BYTES = 580;
+const LIST_BYTES = 250;
 const OPEN_ELEMENT_BYTES = 28;
 const PACKED_ELEMENT_BYTES = 2;
 
@@ -66,8 +66,8 @@ interface Walk extends Required<Stretch> {
 export class ListValue {
   readonly typeName = "list";
   #root: Node = new ListBlock([]);
-  readonly #open: ListBlock[] = [];
-  /** Absent until there are branches: most lists are short. */
+  /** Absent until there are branches, as `#edges` is: most lists are short. */
+  #open: ListBlock[] | undefined;
   #edges: { readonly first: Edge; readonly last: Edge } | undefined;
   #work = 0;
 
@@ -217,7 +217,7 @@ export class ListValue {
     this.#releaseEdges();
     if (from >= to) {
       this.#root = new ListBlock([]);
-      this.#open.length = 0;
+      this.#open = undefined;
       return;
     }
     this.#keepBelow(this.#root, from, to);
@@ -256,8 +256,12 @@ export class ListValue {
   }
 
   #insert(index: number, element: Bytes): void {
-    const right = this.#insertBelow(this.#root, index, element);
-    if (right !== undefined) this.#root = branchOf([this.#root, right]);
+    const left = this.#root;
+    const right = this.#insertBelow(left, index, element);
+    if (right === undefined) return;
+    this.#root = branchOf([left, right]);
+    // keeps (3): the block that was the whole list is one of several from here on.
+    for (const node of [left, right]) if (node instanceof ListBlock && node.isOpen) this.#use(node);
   }
 
   #insertBelow(node: Node, index: number, element: Bytes): Node | undefined {
@@ -453,6 +457,7 @@ export class ListValue {
   #shrinkRoot(): void {
     while (!(this.#root instanceof ListBlock) && this.#root.children.length <= 1)
       this.#root = this.#root.children[0] ?? new ListBlock([]);
+    if (this.#root instanceof ListBlock) this.#open = undefined;
   }
 
   /** Tells the branches what the edges have kept from them: the end of (4). */
@@ -493,6 +498,11 @@ export class ListValue {
 
   /** Opens a block that is about to change: keeps (3). */
   #use(block: ListBlock): void {
+    if (block === this.#root) {
+      this.#work += block.open();
+      return;
+    }
+    this.#open ??= [];
     const open = this.#open;
     if (open[0] === block) return;
     const index = open.indexOf(block);
@@ -504,8 +514,8 @@ export class ListValue {
 
   /** Packs the open blocks, since some of them may have left the list and must not be kept alive. */
   #settle(): void {
-    for (const block of this.#open) this.#work += block.pack();
-    this.#open.length = 0;
+    for (const block of this.#open ?? []) this.#work += block.pack();
+    this.#open = undefined;
   }
 }
 
