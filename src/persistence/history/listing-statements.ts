@@ -1,0 +1,143 @@
+/**
+ * The SQL of listings. A statement's text depends on the order and on how many
+ * values its filters have; values are always bound, never part of the text.
+ */
+import { type Database, numberOf, type Parameters, type Row, type Statement } from "./database.ts";
+import type { HistoryQuery, Stretch } from "./query.ts";
+
+type Order = HistoryQuery["order"];
+
+/** One name of a query with the values that may stand behind it. */
+export interface ValueFilter {
+  readonly name: string;
+  readonly values: ReadonlySet<string>;
+  readonly hashes: readonly number[];
+}
+
+/** Which entries of one user, and at most how many. */
+interface EntryBounds {
+  readonly user: number;
+  readonly stretch: Stretch;
+  readonly wanted: number;
+}
+
+interface FilteredBounds extends EntryBounds {
+  /** Undefined: no filters. */
+  readonly span: number | undefined;
+  /** Messages up to here are left out. */
+  readonly droppedMessage: number;
+}
+
+/** Statements with other counts of values are forgotten beyond this many. */
+const STATEMENTS_MAX = 64;
+
+const DIRECTION: Readonly<Record<Order, string>> = { "latest first": "DESC", "earliest first": "ASC" };
+
+const IN_STRETCH =
+  "(e.time_ms, e.number) > ($afterMs, $afterNumber) AND (e.time_ms, e.number) < ($beforeMs, $beforeNumber)";
+const COLUMNS = "e.time_ms, e.number, e.state, e.message";
+
+export class ListingStatements {
+  readonly #database: Database;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The spans of a stretch that have a posting of every filter, in the order of the page. */
+  spans(order: Order, filters: readonly ValueFilter[], { after, before }: Stretch): NodeJS.Iterator<Row> {
+    const having = filters.map((filter, index) => `EXISTS (${postings(filter, index, "s.number")})`);
+    const sql = `SELECT s.number, s.start_ms, s.end_ms, s.entry_count FROM span s
+      WHERE s.end_ms > $afterMs AND s.start_ms <= $beforeMs AND ${having.join(" AND ")}
+      ORDER BY s.number ${DIRECTION[order]}`;
+    const bounds = { afterMs: after.timeMs, beforeMs: before.timeMs };
+    return this.#prepare(sql).iterate({ ...bounds, ...valuesOf(filters) });
+  }
+
+  /** How many messages of a span have a value, counted up to `countMax`. */
+  countPostings(span: number, filter: ValueFilter, countMax: number): number {
+    const sql = `SELECT count(*) AS count FROM (${postings(filter, 0, "$span")} LIMIT $countMax)`;
+    return numberOf(this.#prepare(sql).get({ span, countMax, ...valuesOf([filter]) })?.["count"]);
+  }
+
+  /** How many entries of one state a stretch has, counted up to `wanted`. */
+  countEntries({ state, ...bounds }: EntryBounds & { state: number }): number {
+    const sql = `SELECT count(*) AS count FROM (
+      SELECT 1 FROM entry e WHERE e.user = $user AND e.state = $state AND ${IN_STRETCH} LIMIT $wanted)`;
+    return numberOf(this.#prepare(sql).get({ state, ...boundsOf(bounds) })?.["count"]);
+  }
+
+  /** Reads the entries of one state in order, those of messages that have a posting of every filter. */
+  byState(order: Order, filters: readonly ValueFilter[]): (bounds: FilteredBounds & { state: number }) => Row[] {
+    const statement = this.#prepare(`SELECT ${COLUMNS} FROM entry e
+      WHERE e.user = $user AND e.state = $state AND ${IN_STRETCH} AND e.message > $droppedMessage ${having(filters, "e.message")}
+      ORDER BY e.time_ms ${DIRECTION[order]}, e.number ${DIRECTION[order]} LIMIT $wanted`);
+    const values = valuesOf(filters);
+    return ({ state, span, droppedMessage, ...bounds }) =>
+      statement.all({ state, droppedMessage, ...(span !== undefined && { span }), ...boundsOf(bounds), ...values });
+  }
+
+  /** The same of several states, beginning with the postings of the first filter. */
+  byPostings(
+    order: Order,
+    filters: readonly ValueFilter[],
+    { span, states, droppedMessage, ...bounds }: FilteredBounds & { span: number; states: readonly number[] },
+  ): Row[] {
+    const [first, ...others] = filters;
+    if (first === undefined) return [];
+    const sql = `SELECT ${COLUMNS}
+      FROM (SELECT DISTINCT f.message AS number FROM posting f
+        WHERE f.span = $span AND f.value IN ${list(first, 0)} ${having(others, "f.message", 1)}) m
+      CROSS JOIN entry e INDEXED BY entry_of_message ON e.message = m.number
+      WHERE e.user = $user AND (1 << e.state) & $states AND ${IN_STRETCH} AND e.message > $droppedMessage
+      ORDER BY e.time_ms ${DIRECTION[order]}, e.number ${DIRECTION[order]} LIMIT $wanted`;
+    const wantedStates = states.reduce((bits, state) => bits | (1 << state), 0);
+    const parameters = { span, droppedMessage, states: wantedStates, ...boundsOf(bounds), ...valuesOf(filters) };
+    return this.#prepare(sql).all(parameters);
+  }
+
+  #prepare(sql: string): Statement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear();
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/** Demands a posting of every filter for a message; the values of the first one are named by `firstIndex`. */
+function having(filters: readonly ValueFilter[], message: string, firstIndex = 0): string {
+  return filters
+    .map((filter, index) => `AND EXISTS (${postings(filter, firstIndex + index, "$span")} AND p.message = ${message})`)
+    .join(" ");
+}
+
+function postings(filter: ValueFilter, index: number, span: string): string {
+  return `SELECT 1 FROM posting p WHERE p.span = ${span} AND p.value IN ${list(filter, index)}`;
+}
+
+function list({ hashes }: ValueFilter, index: number): string {
+  return `(${hashes.map((_, value) => `$value${index}x${value}`).join(",")})`;
+}
+
+function valuesOf(filters: readonly ValueFilter[]): Parameters {
+  const values: Parameters = {};
+  for (const [index, { hashes }] of filters.entries()) {
+    for (const [value, hash] of hashes.entries()) values[`value${index}x${value}`] = hash;
+  }
+  return values;
+}
+
+function boundsOf({ user, stretch: { after, before }, wanted }: EntryBounds): Parameters {
+  return {
+    user,
+    wanted,
+    afterMs: after.timeMs,
+    afterNumber: after.number,
+    beforeMs: before.timeMs,
+    beforeNumber: before.number,
+  };
+}

@@ -1,0 +1,59 @@
+/** Turns entries that were found into a page: adds what they and their messages say, up to the bounds of a page. */
+import { bytesOf, type Database, numberOf, type Statement, textOf } from "./database.ts";
+import type { FoundEntry } from "./listing.ts";
+import { type HistoryPage, PAGE_BYTES_MAX, type Place, printCursor } from "./query.ts";
+import { type HistoryMessage, parseAttributes } from "./record.ts";
+
+export class PageBuilder {
+  readonly #findMessage: Statement;
+  readonly #findDetail: Statement;
+
+  constructor(database: Database) {
+    this.#findMessage = database.prepare("SELECT user, id, attributes, detail FROM message WHERE number = ?");
+    this.#findDetail = database.prepare("SELECT bytes FROM detail WHERE entry = ?");
+  }
+
+  /** `found` has one entry more than `count` if another page follows; so it does behind `end`, if there is one. */
+  build(found: readonly FoundEntry[], count: number, end: Place | undefined): HistoryPage {
+    const entries: HistoryPage["entries"][number][] = [];
+    const messages = new Map<number, HistoryMessage>();
+    let bytes = 0;
+    let last: FoundEntry | undefined;
+    for (const place of found) {
+      // The first entry may be longer than a page.
+      if (last !== undefined && (entries.length === count || bytes >= PAGE_BYTES_MAX)) {
+        return { entries, cursor: printCursor(last) };
+      }
+      last = place;
+      let message = messages.get(place.message);
+      if (message === undefined) {
+        message = this.#readMessage(place.message);
+        // It was removed while another entry of it came in.
+        if (message === undefined) continue;
+        messages.set(place.message, message);
+        bytes += message.detail.length;
+      }
+      const detail = this.#readDetail(place.number);
+      bytes += detail?.length ?? 0;
+      entries.push({ entry: { message: place.message, timeMs: place.timeMs, state: place.state, detail }, message });
+    }
+    return { entries, cursor: end === undefined ? undefined : printCursor(end) };
+  }
+
+  #readMessage(message: number): HistoryMessage | undefined {
+    const row = this.#findMessage.get(message);
+    if (row === undefined) return undefined;
+    return {
+      message,
+      user: numberOf(row["user"]),
+      id: textOf(row["id"]),
+      attributes: parseAttributes(textOf(row["attributes"])),
+      detail: bytesOf(row["detail"]),
+    };
+  }
+
+  #readDetail(entry: number): Uint8Array | undefined {
+    const row = this.#findDetail.get(entry);
+    return row === undefined ? undefined : bytesOf(row["bytes"]);
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * What is asked of the history, and where a page ends.
+ *
+ * An entry's place is (time, number); entries are numbered as they are written,
+ * so within a millisecond the order is that of writing, and no two entries
+ * have the same place. A cursor is the place of the last entry of a page, so
+ * paging repeats and skips nothing, whatever is written meanwhile.
+ */
+import { assert } from "../../kernel/assert.ts";
+import { TIME_MS_END } from "./layout.ts";
+import { type HistoryEntry, type HistoryMessage, STATE_MAX } from "./record.ts";
+
+/** Filters are ANDed, the values of one are ORed; an empty list of values matches nothing. */
+export interface HistoryQuery {
+  readonly user: number;
+  readonly messageIds?: readonly string[];
+  readonly states?: readonly number[];
+  readonly attributes: ReadonlyMap<string, readonly string[]>;
+  /** Inclusive. */
+  readonly fromMs?: number;
+  /** Inclusive. */
+  readonly toMs?: number;
+  readonly order: "latest first" | "earliest first";
+  /** 1 … PAGE_ENTRIES_MAX. */
+  readonly count: number;
+  /** Of the page before, or a moment in ms: the page begins with what that moment holds. */
+  readonly cursor?: string;
+}
+
+export interface HistoryPage {
+  readonly entries: readonly { readonly entry: HistoryEntry; readonly message: HistoryMessage }[];
+  /** Absent on the last page. */
+  readonly cursor: string | undefined;
+}
+
+export const PAGE_ENTRIES_MAX = 1_000;
+/** A page ends earlier when its details are longer than this together; it holds one entry at least. */
+export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** Longer lists of values are refused by whoever reads the request. */
+export const QUERY_VALUES_MAX = 10_000;
+
+export interface Place {
+  readonly timeMs: number;
+  readonly number: number;
+}
+
+/** All places between two, both of which are outside. */
+export interface Stretch {
+  readonly after: Place;
+  readonly before: Place;
+}
+
+/** A cursor that no page had. */
+export class MalformedCursor extends Error {
+  override name = "MalformedCursor";
+
+  constructor(cursor: string) {
+    super(`Invalid cursor: ${cursor}`);
+  }
+}
+
+/** Entries are numbered from 1, so this is in front of all of a millisecond. */
+export const BEFORE_FIRST = 0;
+
+/** Throws `MalformedCursor`; other faults of a query are the caller's bugs. */
+export function stretchOf(query: HistoryQuery): Stretch {
+  checkQuery(query);
+  const { fromMs = 0, toMs = TIME_MS_END - 1, order, cursor } = query;
+  let after: Place = { timeMs: Math.max(0, fromMs), number: BEFORE_FIRST };
+  let before: Place = { timeMs: Math.min(toMs, TIME_MS_END - 1) + 1, number: BEFORE_FIRST };
+  if (cursor !== undefined) {
+    const { timeMs, number } = parseCursor(cursor);
+    if (order === "latest first") {
+      const end = number === undefined ? { timeMs: timeMs + 1, number: BEFORE_FIRST } : { timeMs, number };
+      if (comparePlaces(end, before) < 0) before = end;
+    } else {
+      const start = { timeMs, number: number ?? BEFORE_FIRST };
+      if (comparePlaces(start, after) > 0) after = start;
+    }
+  }
+  return { after, before };
+}
+
+/** `<ms>-<number>`, or `<ms>` alone. */
+export function parseCursor(cursor: string): { timeMs: number; number: number | undefined } {
+  const [, time, number] = /^(\d{1,16})(?:-(\d{1,16}))?$/.exec(cursor) ?? [];
+  const timeMs = Number(time);
+  if (time === undefined || timeMs >= TIME_MS_END) throw new MalformedCursor(cursor);
+  if (number === undefined) return { timeMs, number: undefined };
+  if (!Number.isSafeInteger(Number(number))) throw new MalformedCursor(cursor);
+  return { timeMs, number: Number(number) };
+}
+
+export function printCursor({ timeMs, number }: Place): string {
+  return `${timeMs}-${number}`;
+}
+
+export function comparePlaces(a: Place, b: Place): number {
+  return a.timeMs - b.timeMs || a.number - b.number;
+}
+
+function checkQuery({ count, states, fromMs, toMs, attributes, messageIds }: HistoryQuery): void {
+  assert(Number.isInteger(count) && count >= 1 && count <= PAGE_ENTRIES_MAX, "a page holds 1 to 1,000 entries");
+  assert(states?.every(isState) ?? true, "states are numbers from 0 to 15");
+  assert(
+    [fromMs, toMs].every((ms) => ms === undefined || Number.isSafeInteger(ms)),
+    "times are whole milliseconds",
+  );
+  const valueCount = [...attributes.values()].reduce((sum, values) => sum + values.length, messageIds?.length ?? 0);
+  assert(valueCount <= QUERY_VALUES_MAX, "a query names at most 10,000 values");
+}
+
+function isState(state: number): boolean {
+  return Number.isInteger(state) && state >= 0 && state <= STATE_MAX;
+}

@@ -1,0 +1,46 @@
+/** What is written into the history. It knows nothing of messaging: states are numbers, details are bytes. */
+import { assert } from "../../kernel/assert.ts";
+
+/** One per message, when it is accepted. */
+export interface HistoryMessage {
+  /** 0 … 2^53 - 1; grows with the order of acceptance and is unique in the server. */
+  readonly message: number;
+  readonly user: number;
+  readonly id: string;
+  /** What listings can ask for; a name may occur several times. */
+  readonly attributes: readonly (readonly [name: string, value: string])[];
+  /** Returned with each of its entries. */
+  readonly detail: Uint8Array;
+}
+
+/** A message came into a state. */
+export interface HistoryEntry {
+  readonly message: number;
+  readonly timeMs: number;
+  /** 0 … STATE_MAX. */
+  readonly state: number;
+  readonly detail: Uint8Array | undefined;
+}
+
+export const STATE_MAX = 15;
+
+/** What some frames of the journal did, in their order. */
+export interface HistoryBatch {
+  readonly messages: readonly HistoryMessage[];
+  readonly entries: readonly HistoryEntry[];
+  /** Of the journal, behind the last of these frames; they begin where the batch before ended. */
+  readonly position: number;
+  /** Users that were deleted: nothing of what they have so far is listed any more. */
+  readonly droppedUsers?: readonly number[];
+}
+
+/** Attributes as `JSON.stringify` wrote them. */
+export function parseAttributes(text: string): HistoryMessage["attributes"] {
+  const pairs: unknown = JSON.parse(text);
+  assert(Array.isArray(pairs) && pairs.every(isPair), "attributes are pairs of name and value");
+  return pairs;
+}
+
+function isPair(pair: unknown): pair is readonly [string, string] {
+  return Array.isArray(pair) && pair.length === 2 && typeof pair[0] === "string" && typeof pair[1] === "string";
+}

@@ -1,0 +1,151 @@
+/**
+ * What leaves the history: entries that are too old, messages that ended so
+ * long ago, and everything of users that were deleted. All of it in steps of
+ * STEP_ROWS rows, so that writing goes on in between.
+ *
+ * (1) A message goes when its last state is too old, and takes all its entries
+ *     along. One that has not ended stays, because entries of it will come.
+ * (2) The postings of a span go when the span is over, all of them.
+ */
+import { type Database, numberOf, type Row, type Statement } from "./database.ts";
+import { TIME_MS_END } from "./layout.ts";
+
+/** Rows that one call looks at: some 10 ms. */
+const STEP_ROWS = 2_000;
+
+interface StateStretch {
+  readonly user: number;
+  readonly state: number;
+}
+
+export class Removal {
+  readonly #lastStates: ReadonlySet<number>;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  readonly #onRemoved: (message: number) => void;
+
+  /** `onRemoved` is told which messages are gone, before the transaction is. */
+  constructor(database: Database, lastStates: readonly number[], onRemoved: (message: number) => void) {
+    this.#lastStates = new Set(lastStates);
+    this.#onRemoved = onRemoved;
+    this.#statements = prepareStatements(database);
+  }
+
+  /** Removes at most some STEP_ROWS rows. True while there is more. */
+  removeSome(timeMs: number): boolean {
+    let rest = this.#sweepDropped(STEP_ROWS);
+    for (const stretch of this.#stretches()) {
+      if (rest <= 0) return true;
+      rest -= this.#removeEntries(stretch, timeMs, rest);
+    }
+    return rest <= 0 || this.#removeSpans(timeMs, rest);
+  }
+
+  /** The time of an entry with some entries in front of it that are older; undefined if there are none at all. */
+  findOldMs(): number | undefined {
+    let oldest: { stretch: StateStretch; timeMs: number } | undefined;
+    for (const stretch of this.#stretches()) {
+      const row = this.#statements.oldEntries.get(stretch.user, stretch.state, TIME_MS_END, 1);
+      const timeMs = numberOf(row?.["time_ms"]);
+      if (oldest === undefined || timeMs < oldest.timeMs) oldest = { stretch, timeMs };
+    }
+    if (oldest === undefined) return undefined;
+    const { user, state } = oldest.stretch;
+    return numberOf(this.#statements.oldEntries.all(user, state, TIME_MS_END, STEP_ROWS).at(-1)?.["time_ms"]);
+  }
+
+  /** Which users have entries of which states: found by jumping from one to the next. */
+  *#stretches(): Generator<StateStretch> {
+    let row: Row | undefined = this.#statements.nextStretch.get(-1, -1);
+    while (row !== undefined) {
+      const stretch = { user: numberOf(row["user"]), state: numberOf(row["state"]) };
+      yield stretch;
+      row = this.#statements.nextStretch.get(stretch.user, stretch.state);
+    }
+  }
+
+  /** Returns how many rows it looked at. */
+  #removeEntries({ user, state }: StateStretch, timeMs: number, countMax: number): number {
+    const { oldEntries, removeEntry, removeDetail } = this.#statements;
+    const rows = oldEntries.all(user, state, timeMs, countMax);
+    const isLast = this.#lastStates.has(state);
+    for (const row of rows) {
+      if (isLast)
+        this.#removeMessage(numberOf(row["message"])); // keeps (1)
+      else {
+        removeDetail.run(numberOf(row["number"]));
+        removeEntry.run(user, state, numberOf(row["time_ms"]), numberOf(row["number"]));
+      }
+    }
+    return rows.length;
+  }
+
+  #removeMessage(message: number): void {
+    const { removeDetails, removeEntriesOf, removeMessage } = this.#statements;
+    removeDetails.run(message);
+    removeEntriesOf.run(message);
+    removeMessage.run(message);
+    this.#onRemoved(message);
+  }
+
+  /** keeps (2). True while there is more. */
+  #removeSpans(timeMs: number, countMax: number): boolean {
+    const { endedSpans, lastPosting, removePostings, removeSpan, lengthenFirstSpan } = this.#statements;
+    let rest = countMax;
+    for (const row of endedSpans.all(timeMs)) {
+      const span = numberOf(row["number"]);
+      const place = lastPosting.get(span, rest - 1) ?? { value: TIME_MS_END, message: TIME_MS_END };
+      rest -= Number(removePostings.run(span, numberOf(place["value"]), numberOf(place["message"])).changes);
+      if (rest <= 0) return true;
+      if (span === 0) continue;
+      // What is written with a time from back then belongs to the first span now.
+      lengthenFirstSpan.run(numberOf(row["end_ms"]));
+      removeSpan.run(span);
+    }
+    return false;
+  }
+
+  /** Removes what deleted users have, walking through all messages. Returns how many rows it may go on with. */
+  #sweepDropped(countMax: number): number {
+    const { dropped, messagesAfter, sweptTo, sweepDone } = this.#statements;
+    let rest = countMax;
+    for (const row of dropped.all()) {
+      const user = numberOf(row["user"]);
+      const rows = messagesAfter.all(numberOf(row["swept_message"]), numberOf(row["last_message"]), rest);
+      rest -= rows.length;
+      for (const message of rows) if (message["user"] === user) this.#removeMessage(numberOf(message["number"]));
+      const last = rows.at(-1);
+      if (rest > 0) sweepDone.run(user);
+      else if (last !== undefined) sweptTo.run(numberOf(last["number"]), user);
+      if (rest <= 0) break;
+    }
+    return rest;
+  }
+}
+
+function prepareStatements(database: Database) {
+  const prepare = (sql: string): Statement => database.prepare(sql);
+  return {
+    nextStretch: prepare(
+      "SELECT user, state FROM entry WHERE (user, state) > (?, ?) ORDER BY user, state, time_ms, number LIMIT 1",
+    ),
+    oldEntries: prepare(
+      `SELECT time_ms, number, message FROM entry WHERE user = ? AND state = ? AND time_ms < ?
+       ORDER BY time_ms, number LIMIT ?`,
+    ),
+    removeEntry: prepare("DELETE FROM entry WHERE user = ? AND state = ? AND time_ms = ? AND number = ?"),
+    removeDetail: prepare("DELETE FROM detail WHERE entry = ?"),
+    removeDetails: prepare("DELETE FROM detail WHERE entry IN (SELECT number FROM entry WHERE message = ?)"),
+    removeEntriesOf: prepare("DELETE FROM entry WHERE message = ?"),
+    removeMessage: prepare("DELETE FROM message WHERE number = ?"),
+    endedSpans: prepare("SELECT number, end_ms FROM span WHERE end_ms <= ? ORDER BY number"),
+    lastPosting: prepare("SELECT value, message FROM posting WHERE span = ? ORDER BY value, message LIMIT 1 OFFSET ?"),
+    removePostings: prepare("DELETE FROM posting WHERE span = ? AND (value, message) <= (?, ?)"),
+    removeSpan: prepare("DELETE FROM span WHERE number = ?"),
+    lengthenFirstSpan: prepare("UPDATE span SET end_ms = max(end_ms, ?) WHERE number = 0"),
+    dropped: prepare("SELECT user, last_message, swept_message FROM dropped"),
+    messagesAfter: prepare("SELECT number, user FROM message WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"),
+    sweptTo: prepare("UPDATE dropped SET swept_message = ? WHERE user = ?"),
+    sweepDone: prepare("DELETE FROM dropped WHERE user = ?"),
+  };
+}
