@@ -6,6 +6,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { filterRows } from "../src/edge/messaging/filters.ts";
+import { messagingRoutes } from "../src/edge/messaging/messaging-routes.ts";
+import { canonicalName } from "../src/messaging/forwarded-headers.ts";
+import { headerFamilies, headerRows } from "../src/messaging/header-rows.ts";
 import { DEAD_MS, SILENT_MS } from "../src/program/heartbeat.ts";
 import { defaultMeaning, settingGroups, USAGE } from "../src/program/help.ts";
 import type { Setting } from "../src/program/settings.ts";
@@ -24,6 +28,8 @@ const chapters: readonly (() => readonly string[])[] = [
   adminChapter,
   commandsChapter,
   memoryChapter,
+  endpointsChapter,
+  deliveryHeadersChapter,
   libraryChapter,
 ];
 
@@ -168,6 +174,60 @@ function memoryChapter(): readonly string[] {
     "",
     "`CONFIG SET` changes `maxmemory`, `maxmemory-policy`, `maxmemory-samples`, `lfu-log-factor` and `lfu-decay-time` of the database that is asked, until the next start.",
   ];
+}
+
+function endpointsChapter(): readonly string[] {
+  const lines = [
+    "## The endpoints of messaging",
+    "",
+    'Every request carries `Authorization: Bearer <token>`; a publish may have it as `service_token` or `qstash_token` in its query. A failure is `{"error": "…"}` and names the field. A read-only token may use the endpoints marked `r`. The rule is the one of the interface.',
+    "",
+    "| endpoint | rule | token | what it does |",
+    "|---|---|---|---|",
+  ];
+  for (const { method, template, rule, isForReadOnlyToken, summary } of messagingRoutes) {
+    const line = `${method === "ANY" ? "any method" : method} ${template}`.replaceAll(/:(\w+)/g, "<$1>");
+    lines.push(
+      `| \`${line.replace(/\*$/, "…")}\` | ${rule === "C" ? "" : rule} | ${isForReadOnlyToken ? "r" : ""} | ${cellOf(summary)} |`,
+    );
+  }
+  lines.push(
+    "",
+    "Lists and changes of many take these filters, in the query or, for changes, in a JSON body. Several values of one filter are alternatives, with commas between them or the name repeated; different filters must all match; ids override all others. Lists also take `count`, `cursor` and `order` (`earliestFirst`, `latestFirst`), changes `count` and, of dead letters, `cursor`.",
+    "",
+    "| filter | of | meaning |",
+    "|---|---|---|",
+  );
+  for (const { name, meaning, for: targets } of filterRows) {
+    lines.push(`| \`${name}\` | ${targets.join(", ")} | ${cellOf(meaning)} |`);
+  }
+  return lines;
+}
+
+function deliveryHeadersChapter(): readonly string[] {
+  const lines = [
+    "## The headers of a message",
+    "",
+    "With the prefix `Service-` or `Upstash-`. Each may stand in the query of a publish instead, in lower case with its prefix (`service-retries=2`); a header wins. Those marked `c` may also be said of a callback, as `Callback-<name>` and `Failure-Callback-<name>`.",
+    "",
+    "| header | value | | meaning |",
+    "|---|---|---|---|",
+  ];
+  for (const { name, value, meaning, onCallbacks } of headerRows) {
+    lines.push(`| \`${canonicalName(name)}\` | ${cellOf(value)} | ${onCallbacks ? "c" : ""} | ${cellOf(meaning)} |`);
+  }
+  for (const { prefix, meaning } of headerFamilies) {
+    lines.push(`| \`${canonicalName(prefix)}…\` | | | ${cellOf(meaning)} |`);
+  }
+  lines.push(
+    "",
+    "Host, Content-Length, Connection and the other headers of a connection, Accept-Encoding, User-Agent, and the names that a delivery sets itself are not forwarded.",
+  );
+  return lines;
+}
+
+function cellOf(text: string): string {
+  return text.replaceAll("|", "\\|");
 }
 
 function libraryChapter(): readonly string[] {
