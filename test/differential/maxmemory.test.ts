@@ -9,10 +9,12 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
-import { splitLine, startSession } from "../store-harness.ts";
-import { isSame, showReply } from "./compare.ts";
+import { joinLine, splitLine, startSession } from "../store-harness.ts";
+import { isError, isSame, showReply } from "./compare.ts";
 import { Engine } from "./engine.ts";
+import { families } from "./families.ts";
 import { runOnEngine, runOnRedis, type TraceOptions } from "./hit-rate.ts";
+import { drawProgram, type Family } from "./programs.ts";
 import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
 
 const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
@@ -144,6 +146,19 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     await redis.call(["CONFIG", "SET", "maxmemory", "0"]);
   });
 
+  test("random programs leave the counts of use that they leave in Redis", async (context) => {
+    assert.ok(redis !== undefined);
+    let compared = 0;
+    // How often SORT looks up what a pattern names is left to each.
+    for (const [index, family] of families
+      .filter(({ name }) => !name.startsWith("sort ") && name !== "sort")
+      .entries()) {
+      for (let at = 0; at < USE_PROGRAMS; at += 1)
+        compared += await compareUses(redis, family, seed + index + at * 100);
+    }
+    context.diagnostic(`SEED=${seed}: ${compared} counts`);
+  });
+
   const trace = { seed, keyCount: 20_000, heldCount: 4_000, limit } as const;
 
   test("LRU: the hit rate is that of Redis, and better with our finer clock", async (context) => {
@@ -196,6 +211,42 @@ suite("maxmemory beside redis-server", { skip: redisMissing }, () => {
     assert.ok(ours >= theirs - RATE_DIFFERENCE_MAX, text);
   });
 });
+
+/** Programs for each family. */
+const USE_PROGRAMS = 2;
+/** Each use counts, nothing is forgotten; with a limit Redis does not share small integers between keys, nor their counts. */
+const COUNT_EACH_USE =
+  "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lfu lfu-log-factor 0 lfu-decay-time 0 maxmemory-samples 5";
+/** Where counters end. */
+const COUNTER_MAX = 255;
+
+/** Runs one program on both, and compares the counts of all keys after each command. Returns how many. */
+async function compareUses(redis: RedisProcess, family: Family, programSeed: number): Promise<number> {
+  const [, , time] = await redis.pipeline([["FLUSHALL"], splitLine(COUNT_EACH_USE), ["TIME"]]);
+  const engine = new Engine(Number((time as readonly string[])[0]) * 1_000);
+  engine.run(splitLine(COUNT_EACH_USE));
+  let compared = 0;
+  for (const command of drawProgram(family, { seed: programSeed, extensions: false }).steps.flat()) {
+    const reply = engine.run(command);
+    const looks = (engine.run(["KEYS", "*"]) as readonly string[]).map((key) => ["OBJECT", "FREQ", key]);
+    const [theirReply = null, ...theirs] = await redis.pipeline([command, ...looks]);
+    // What only one of the two takes, or refuses at another place, is used by that one alone.
+    if ((isError(reply) || isError(theirReply)) && !isSame(reply, theirReply)) break;
+    for (const [index, look] of looks.entries()) {
+      const count = theirs[index];
+      // A key may expire there while we talk.
+      if (typeof count !== "number" || count === COUNTER_MAX) continue;
+      compared += 1;
+      const ours = engine.run(look);
+      assert.equal(
+        ours,
+        count,
+        `SEED=${programSeed} ${family.name}: ${joinLine(look)} after ${joinLine(command).slice(0, 200)}`,
+      );
+    }
+  }
+  return compared;
+}
 
 const EXPIRING_COUNT = 4_000;
 const CONNECTION_COMMANDS = 50;

@@ -36,7 +36,7 @@ function restore(call: Call): Reply {
   const { keyspace, arg, integer } = call;
   const { replaces, isMoment, idleSeconds, frequency } = readOptions(call);
   const key = arg(1);
-  if (!replaces && keyspace.has(key)) throw busyKey;
+  if (!replaces && keyspace.use(key)) throw busyKey;
   const timeToLive = integer(2);
   if (timeToLive < 0) throw negativeTimeToLive;
   const value = valueFrom(readPayload(bufferFrom(arg(3))), keyspace.hashSeed);

@@ -3,13 +3,11 @@
  * bytes lie. The work grows with the product of the two lengths, so strings
  * beyond Redis' own bound are refused (threats A-15).
  */
-import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { lcsLengthAndIndexes, lcsNotString, lcsTooLong, syntaxError } from "../errors.ts";
-import type { Keyspace } from "../keyspace.ts";
 import { integer, map, type Reply } from "../reply.ts";
 import { commonSubsequence, isLcsAllowed, lcsLength, type MatchRange } from "../structures/lcs.ts";
-import { bytesOf, isString, type StringValue } from "../values/string.ts";
+import { bytesOf, isString } from "../values/string.ts";
 
 interface LcsOptions {
   readonly answer: "bytes" | "length" | "ranges";
@@ -20,8 +18,9 @@ interface LcsOptions {
 
 export function lcs(call: Call): Reply {
   const { keyspace, arg } = call;
-  const one = findText(keyspace, arg(1));
-  const other = findText(keyspace, arg(2));
+  const one = keyspace.find(arg(1)) ?? "";
+  const other = keyspace.find(arg(2)) ?? "";
+  if (!isString(one) || !isString(other)) throw lcsNotString;
   const options = readOptions(call);
   // Asked before a string of up to 512 MB is turned into bytes.
   if (!isLcsAllowed(one, other)) throw lcsTooLong;
@@ -35,13 +34,6 @@ export function lcs(call: Call): Reply {
     ["matches", shown],
     ["len", bytes.length],
   ]);
-}
-
-/** The string at a key, an absent one empty. Throws Redis' own text for another type. */
-function findText(keyspace: Keyspace, key: Bytes): StringValue {
-  const value = keyspace.find(key) ?? "";
-  if (!isString(value)) throw lcsNotString;
-  return value;
 }
 
 function readOptions({ word, integer: readInteger, argCount }: Call): LcsOptions {

@@ -44,8 +44,8 @@ export function set(call: Call): Reply {
   const isThere = old !== undefined || (asksForKey && keyspace.has(key));
   const mayWrite = comparesValue ? isMet(only, old) : only === undefined || isThere === (only === "if present");
   const oldReply = returnsOld && old !== undefined ? bulkOf(old) : nil;
-  // Putting a value counts as a use of the key; keeping what it has is not putting.
-  if (asksForKey && (!mayWrite || expiry === "keep")) keyspace.use(key);
+  // Redis looks the key up to write it, which counts as a use, and in ours only putting a value does.
+  if (!comparesValue && (!mayWrite || expiry === "keep")) keyspace.use(key);
   if (!mayWrite) return oldReply;
 
   const value = stringFrom(call.arg(2));
