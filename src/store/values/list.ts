@@ -26,6 +26,8 @@ const CHILDREN_MAX = 64;
 /** Neighbours that fill no more than half of a block or branch together become one. */
 const MERGE_ELEMENTS_MAX = BLOCK_ELEMENTS_MAX / 2;
 const MERGE_CHILDREN_MAX = CHILDREN_MAX / 2;
+/** So many elements are popped one by one rather than cut off. */
+const POPPED_MAX = 4;
 /** Both ends with a neighbour each, for a queue whose length goes to and fro at the border of two blocks. */
 const OPEN_BLOCKS_MAX = 4;
 
@@ -214,6 +216,13 @@ export class ListValue {
 
   /** Removes everything but the elements from one place up to, not including, another: whole blocks where it can. */
   keep(from: number, to: number): void {
+    const length = this.length;
+    // A list that is kept short loses one element each time that one comes.
+    if (from < to && from + length - to <= POPPED_MAX) {
+      for (let left = from; left > 0; left -= 1) this.popFirst();
+      for (let left = length - to; left > 0; left -= 1) this.popLast();
+      return;
+    }
     this.#releaseEdges();
     if (from >= to) {
       this.#root = new ListBlock([]);
