@@ -56,16 +56,22 @@ function scan(call: Call): Reply {
   });
   const budget = new ReplyBudget();
   const elements: Reply[] = [];
+  const { typeName, withTypes } = options;
+  // A key that cannot be past its time, and whose type nobody asks for, need not be looked up again.
+  const isLookedUp = keyspace.hasExpiries || typeName !== undefined || withTypes;
   for (const key of found) {
     if (!options.matches(key)) continue;
-    // Looked at only now: it may remove the key, and the table must not change while it is walked.
-    const value = keyspace.peek(key);
-    if (value === undefined) continue;
-    const { name } = typeOf(value);
-    if (options.typeName !== undefined && options.typeName !== name) continue;
+    let name: string | undefined;
+    if (isLookedUp) {
+      // Only now: it may remove the key, and the table must not change while it is walked.
+      const value = keyspace.peek(key);
+      if (value === undefined) continue;
+      name = typeOf(value).name;
+      if (typeName !== undefined && typeName !== name) continue;
+    }
     budget.take(key.length);
     elements.push(key);
-    if (options.withTypes) elements.push(name);
+    if (withTypes && name !== undefined) elements.push(name);
   }
   return [String(next), elements];
 }
