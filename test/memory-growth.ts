@@ -86,9 +86,11 @@ const contents: readonly Content[] = [
   { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 
-for (const content of contents) await measure(content);
+// The first one pays for what is made once, so it is measured again.
+for (const content of contents.slice(0, 1)) await measure(content);
+for (const content of contents) console.log(JSON.stringify(await measure(content)));
 
-async function measure(content: Content): Promise<void> {
+async function measure(content: Content): Promise<Growth> {
   const database = newDatabase();
   // What is compiled and cached on the way stays out of it.
   for (let i = 0; i < 1_000; i += 1) run(database, content.command(i));
@@ -96,12 +98,11 @@ async function measure(content: Content): Promise<void> {
   const emptyBytes = database.keyspace.usedBytes;
   const before = await processBytes();
   for (let i = 0; i < content.count; i += 1) run(database, content.command(i));
-  const growth: Growth = {
+  return {
     content: content.name,
     processBytes: (await processBytes()) - before,
     storeBytes: database.keyspace.usedBytes - emptyBytes,
   };
-  console.log(JSON.stringify(growth));
 }
 
 function newDatabase(): Database {

@@ -20,6 +20,8 @@ export const COMPACT_COUNT_MAX = 128;
 export const COMPACT_BYTES_MAX = 64;
 /** The object itself, roughly. */
 const FIXED_BYTES = 310;
+/** A score in the dictionary that is not a small integer is an object of 16 bytes; taken for half of them. */
+const SCORE_BYTES = 8;
 
 /** The ranks `from` … `from + count - 1`. */
 export interface RankRange {
@@ -58,7 +60,9 @@ export class SortedSetValue {
 
   /** What it takes in memory, roughly, in bytes. */
   get memoryBytes(): number {
-    return FIXED_BYTES + this.#tree.memoryBytes + (this.#table?.memoryBytes ?? this.#memberBytes);
+    const table = this.#table;
+    const members = table === undefined ? this.#memberBytes : table.memoryBytes + table.size * SCORE_BYTES;
+    return FIXED_BYTES + this.#tree.memoryBytes + members;
   }
 
   /** The score of a member, or undefined. */
