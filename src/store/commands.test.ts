@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { families } from "../../test/differential/families.ts";
 import { namesOf } from "../../test/differential/programs.ts";
 import type { Command } from "./command.ts";
-import { commands } from "./commands.ts";
+import { commands, findCommand } from "./commands.ts";
 
 const everyRow: readonly Command[] = commands.flatMap((command) => [
   command,
@@ -26,6 +26,18 @@ test("every row makes sense", () => {
     assert.ok(keys.last < 0 || keys.last >= keys.first, fullName);
   }
   assert.equal(new Set(everyRow.map(({ fullName }) => fullName)).size, everyRow.length, "a name belongs to one row");
+});
+
+test("a command is found by its name in any case, and by nothing else", () => {
+  for (const command of commands) {
+    const { name } = command;
+    const mixed = name.toLowerCase().replace(/[a-z]/, (letter) => letter.toUpperCase());
+    for (const spelling of [name, name.toLowerCase(), mixed]) assert.equal(findCommand(spelling), command, spelling);
+    for (const other of [`${name} `, `${name}\x00`, name.slice(1), `${name}${"X".repeat(40)}`, `\xc7${name}`])
+      assert.notEqual(findCommand(other), command, other);
+  }
+  for (const other of ["", "GET\x20", "G\x05T", "\xe7ET", "@ET", "x".repeat(100_000)])
+    assert.equal(findCommand(other), undefined, other.slice(0, 10));
 });
 
 /** What a read-only token may run (spec: store 1.12). A new read stands here, or it is `powerful`. */
