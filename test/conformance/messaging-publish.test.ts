@@ -1,0 +1,233 @@
+/** Publishing, seen from outside: what destinations get, and when (service.md C15; spec: messaging 1.3, 1.4). Time is virtual. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answered } from "../messaging-harness.ts";
+import { startMessagingServer } from "../messaging-server.ts";
+
+const MINUTE_MS = 60_000;
+
+test("C15: a 2xx answer means that the message is delivered, body bytes untouched and forwarded headers with it", async () => {
+  await using server = await startMessagingServer();
+  const reply = await server.send("POST /v2/publish/https://a.test/b?x=1&y=%20", {
+    headers: [
+      "Content-Type",
+      "text/plain",
+      "Upstash-Forward-X-Team",
+      "t",
+      "X-Not-Forwarded",
+      "1",
+      "Upstash-Method",
+      "PUT",
+    ],
+    body: "hello",
+  });
+  assert.equal(reply.status, 200);
+  await server.advance(0);
+
+  const [call] = server.calls;
+  assert.equal(call?.url, "https://a.test/b?x=1&y=%20");
+  assert.equal(call?.method, "PUT");
+  assert.equal(call?.body, "hello");
+  assert.equal(call?.headers.get("content-type"), "text/plain");
+  assert.equal(call?.headers.get("x-team"), "t");
+  assert.equal(call?.headers.has("x-not-forwarded"), false);
+  const { messageId } = reply.json as { messageId: string };
+  assert.equal(call?.headers.get("upstash-message-id"), messageId);
+  assert.equal(call?.headers.get("service-message-id"), messageId);
+  assert.equal(call?.headers.get("service-caller-ip"), "127.0.0.1");
+});
+
+test("C15.header-forward: all headers of the request are sent on, but not its token, and not those of the connection", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/publish/https://a.test?service-header-forward=true", {
+    headers: ["X-A", "1", "Cookie", "c=1", "Connection", "close", "Upstash-Label", "l"],
+  });
+  await server.advance(0);
+  const headers = server.calls[0]?.headers;
+  assert.equal(headers?.get("x-a"), "1");
+  assert.equal(headers?.get("cookie"), "c=1");
+  for (const name of ["authorization", "host", "connection", "upstash-label", "content-length"]) {
+    assert.equal(headers?.has(name), false, name);
+  }
+});
+
+test("C15.delay: nothing is delivered before its time", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/publish/https://a.test?service-delay=1m");
+  await server.advance(MINUTE_MS - 1);
+  assert.equal(server.calls.length, 0);
+  await server.advance(1);
+  assert.equal(server.calls.length, 1);
+});
+
+test("C15.not-before: seconds since the epoch, and it wins over a delay", async () => {
+  await using server = await startMessagingServer();
+  const seconds = Math.floor(server.harness.clock.nowMs() / 1_000) + 30;
+  await server.send("POST /v2/publish/https://a.test", {
+    headers: ["Upstash-Not-Before", String(seconds), "Upstash-Delay", "1h"],
+  });
+  await server.advance(29_999);
+  assert.equal(server.calls.length, 0);
+  await server.advance(1_000);
+  assert.equal(server.calls.length, 1);
+});
+
+test("C15.retries: a failing destination is called 1 + retries times, by the expression of Retry-Delay", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(500);
+  await server.send("POST /v2/publish/https://a.test?service-retries=2&service-retry-delay=1000*(1%2Bretried)");
+  await server.advance(10 * MINUTE_MS);
+  assert.deepEqual(
+    server.calls.map(({ atMs }) => atMs - (server.calls[0]?.atMs ?? 0)),
+    [0, 1_000, 3_000],
+  );
+  assert.deepEqual(
+    server.calls.map(({ headers }) => headers.get("upstash-retried")),
+    ["0", "1", "2"],
+  );
+});
+
+test("C15.callback: after every attempt, with its own method and headers; the failure callback once", async () => {
+  await using server = await startMessagingServer();
+  server.destination = ({ url }) => answered(url.includes("fails") ? 500 : 200, [], "answer");
+  await server.send("POST /v2/publish/https://fails.test", {
+    headers: [
+      ...["Upstash-Retries", "1", "Upstash-Retry-Delay", "1000"],
+      ...[
+        "Upstash-Callback",
+        "https://callback.test/",
+        "Upstash-Callback-Method",
+        "PUT",
+        "Upstash-Callback-Forward-X",
+        "1",
+      ],
+      ...["Upstash-Failure-Callback", "https://failure.test/", "Upstash-Failure-Callback-X-User", "2"],
+    ],
+    body: "payload",
+  });
+  await server.advance(MINUTE_MS);
+  const callbacks = server.calls.filter(({ url }) => url === "https://callback.test/");
+  assert.deepEqual(
+    callbacks.map(({ method, headers }) => [method, headers.get("x"), headers.get("content-type")]),
+    [
+      ["PUT", "1", "application/json"],
+      ["PUT", "1", "application/json"],
+    ],
+  );
+  const told = JSON.parse(callbacks[1]?.body ?? "") as Record<string, unknown>;
+  assert.equal(told["status"], 500);
+  assert.equal(told["retried"], 1);
+  assert.equal(told["maxRetries"], 1);
+  assert.equal(told["sourceBody"], Buffer.from("payload").toString("base64"));
+  assert.equal(told["body"], Buffer.from("answer").toString("base64"));
+  const failures = server.calls.filter(({ url }) => url === "https://failure.test/");
+  assert.equal(failures.length, 1);
+  assert.equal(failures[0]?.headers.get("x-user"), "2");
+});
+
+test("C15.deduplication: the same id within the window is 202 with the first id, and delivered once", async () => {
+  await using server = await startMessagingServer();
+  const headers = ["Upstash-Deduplication-Id", "once"];
+  const first = await server.send("POST /v2/publish/https://a.test", { headers });
+  const second = await server.send("POST /v2/publish/https://a.test", { headers });
+  const { messageId } = first.json as { messageId: string };
+  assert.equal(first.status, 200);
+  assert.equal(second.status, 202);
+  assert.deepEqual(second.json, { messageId, url: "https://a.test", deduplicated: true });
+  await server.advance(0);
+  assert.equal(server.calls.length, 1);
+});
+
+test("C15.content-based-deduplication: another body is another message", async () => {
+  await using server = await startMessagingServer();
+  const headers = ["Upstash-Content-Based-Deduplication", "true"];
+  for (const [body, status] of [
+    ["a", 200],
+    ["a", 202],
+    ["b", 200],
+  ] as const) {
+    assert.equal((await server.send("POST /v2/publish/https://a.test", { headers, body })).status, status);
+  }
+});
+
+test("C15.flow-control: the rate of a key holds for all that name it, and what waits says so", async () => {
+  await using server = await startMessagingServer();
+  const headers = ["Upstash-Flow-Control-Key", "k", "Upstash-Flow-Control-Value", "rate=1, period=1m"];
+  await server.publish("https://a.test", { headers });
+  const second = await server.publish("https://a.test", { headers });
+  await server.advance(1_000);
+  assert.equal(server.calls.length, 1);
+  const shown = (await server.send(`GET /v2/messages/${second}`)).json as Record<string, unknown>;
+  assert.match(String(shown["waitsFor"]), /^It waits for the rate of the flow-control key k/);
+  assert.equal(shown["rate"], 1);
+  assert.equal(shown["period"], 60);
+  await server.advance(MINUTE_MS);
+  assert.equal(server.calls.length, 2);
+});
+
+test("C15.group: one message for each endpoint, with the headers of the group that the publisher does not forward", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/topics/g/endpoints", {
+    body: { endpoints: [{ url: "https://a.test", name: "first" }, { url: "https://b.test" }] },
+  });
+  await server.send("PATCH /v2/topics/g", { body: { headers: { "X-Group": "g", "X-Own": ["g1", "g2"] } } });
+  const reply = await server.send("POST /v2/publish/g", { headers: ["Upstash-Forward-X-Own", "mine"] });
+  assert.equal((reply.json as unknown[]).length, 2);
+  await server.advance(0);
+  assert.deepEqual(
+    server.calls.map(({ url, headers }) => [
+      url,
+      headers.get("x-group"),
+      headers.get("x-own"),
+      headers.get("upstash-topic-name"),
+    ]),
+    [
+      ["https://a.test", "g", "mine", "g"],
+      ["https://b.test", "g", "mine", "g"],
+    ],
+  );
+});
+
+test("enqueue: messages of a queue go one after the other", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => "later";
+  await server.send("POST /v2/enqueue/q/https://a.test/1");
+  await server.send("POST /v2/enqueue/q/https://a.test/2");
+  await server.advance(0);
+  assert.deepEqual(
+    server.calls.map(({ url }) => url),
+    ["https://a.test/1"],
+  );
+  server.calls[0]?.answer(answered(200));
+  await server.advance(0);
+  assert.equal(server.calls[1]?.url, "https://a.test/2");
+});
+
+test("batch: all or nothing", async () => {
+  await using server = await startMessagingServer();
+  const good = { destination: "https://a.test", body: "b" };
+  const refused = await server.send("POST /v2/batch", {
+    body: [good, { ...good, headers: { "upstash-retries": "1000000" } }],
+  });
+  assert.equal(refused.status, 412);
+  const unknown = await server.send("POST /v2/batch", { body: [good, { destination: "no-group" }] });
+  assert.equal(unknown.status, 400);
+  await server.advance(0);
+  assert.equal(server.calls.length, 0);
+
+  const accepted = await server.send("POST /v2/batch", { body: [good, { ...good, queue: "q" }] });
+  assert.equal((accepted.json as unknown[]).length, 2);
+  await server.advance(0);
+  assert.equal(server.calls.length, 2);
+});
+
+test("C15: a body above the limit is refused with the limit", async () => {
+  await using server = await startMessagingServer({ bodyBytesMax: 1_000 });
+  assert.equal((await server.send("POST /v2/publish/https://a.test", { body: "x".repeat(1_000) })).status, 200);
+  assert.equal((await server.send("POST /v2/publish/https://a.test", { body: "x".repeat(1_001) })).status, 400);
+  const reply = await server.send("POST /v2/batch", {
+    body: [{ destination: "https://a.test", body: "x".repeat(1_001) }],
+  });
+  assert.equal(reply.status, 400);
+  assert.deepEqual(reply.json, { error: "The body has 1001 bytes, and the most is 1000" });
+});

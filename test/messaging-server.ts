@@ -1,0 +1,146 @@
+/**
+ * Messaging behind a real socket on a free port of loopback, inside this
+ * process. Time is virtual and destinations answer what the test says; only the
+ * sockets live in real time.
+ *
+ *     await using server = await startMessagingServer();
+ *     await server.send("POST /v2/publish/https://a.test", { body: "hello" });
+ *     await server.advance(0);
+ *     server.calls; // what destinations got
+ */
+import { request } from "node:http";
+import { TokenTable } from "../src/edge/auth.ts";
+import { ByteBudget } from "../src/edge/byte-budget.ts";
+import { MessagingArea } from "../src/edge/messaging/messaging-area.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../src/edge/node-http.ts";
+import { parseDestinations } from "../src/edge/outbound/destination-policy.ts";
+import { systemClock } from "../src/kernel/clock.ts";
+import { createLog } from "../src/kernel/log.ts";
+import { defaultLimits, type MessagingLimits } from "../src/messaging/limits.ts";
+import { type Call, type Destination, MessagingHarness } from "./messaging-harness.ts";
+
+export const MESSAGING_TOKEN = "messaging-token";
+export const MESSAGING_READ_ONLY_TOKEN = "messaging-read-only-token";
+
+export interface MessagingReply {
+  readonly status: number;
+  readonly text: string;
+  /** The body as JSON. */
+  readonly json: unknown;
+}
+
+export interface MessagingSend {
+  /** name, value, … */
+  readonly headers?: readonly string[];
+  /** A string or Buffer is sent as it is, anything else as JSON. */
+  readonly body?: unknown;
+  /** null sends none. */
+  readonly token?: string | null;
+}
+
+export class MessagingServer implements AsyncDisposable {
+  readonly harness: MessagingHarness;
+  /** Routes that answered, in order. */
+  readonly routes: string[] = [];
+  #listener: Listener | undefined;
+
+  constructor(harness: MessagingHarness) {
+    this.harness = harness;
+  }
+
+  async start(limits: MessagingLimits): Promise<void> {
+    const tokens = new TokenTable(Buffer.alloc(32, 5));
+    tokens.replaceTenant("main", [
+      { token: MESSAGING_TOKEN, access: "standard" },
+      { token: MESSAGING_READ_ONLY_TOKEN, access: "read-only" },
+    ]);
+    const policy = parseDestinations("any", []);
+    const { harness } = this;
+    this.#listener = await listen({
+      area: new MessagingArea({
+        messaging: { user: (name) => harness.messaging.user(name) },
+        tokens,
+        cors: true,
+        queryToken: true,
+        limits,
+        clock: harness.clock,
+        destinations: (url) => policy.refusalOf(url),
+      }),
+      host: "127.0.0.1",
+      port: 0,
+      clock: systemClock,
+      log: createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} }),
+      budget: new ByteBudget(IN_FLIGHT_BYTES_MAX),
+      idPrefix: "test",
+      observe: ({ route }) => this.routes.push(route),
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#listener?.port}`;
+  }
+
+  /** What destinations got. */
+  get calls(): readonly Call[] {
+    return this.harness.calls;
+  }
+
+  set destination(destination: Destination) {
+    this.harness.destination = destination;
+  }
+
+  /** Lets time pass, and all that follows from it happen. */
+  advance(ms: number): Promise<void> {
+    return this.harness.advance(ms);
+  }
+
+  /** `line` is method and target. */
+  send(line: string, { headers = [], body, token = MESSAGING_TOKEN }: MessagingSend = {}): Promise<MessagingReply> {
+    const space = line.indexOf(" ");
+    const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : (JSON.stringify(body) ?? "");
+    const sentHeaders = [
+      ...(token === null ? [] : ["Authorization", `Bearer ${token}`]),
+      ...["Host", "larder.test", "Content-Length", String(Buffer.byteLength(payload))],
+      ...headers,
+    ];
+    return new Promise((resolve, reject) => {
+      const url = new URL(this.url);
+      const options = { host: url.hostname, port: url.port, method: line.slice(0, space), path: line.slice(space + 1) };
+      const sent = request({ ...options, headers: sentHeaders, agent: false }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          const text = Buffer.concat(chunks).toString("utf8");
+          const { statusCode: status = 0 } = response;
+          resolve({
+            status,
+            text,
+            get json() {
+              return JSON.parse(text) as unknown;
+            },
+          });
+        });
+      });
+      sent.on("error", reject);
+      sent.end(payload);
+    });
+  }
+
+  /** Publishes and returns the id. */
+  async publish(destination: string, options: MessagingSend = {}): Promise<string> {
+    const { json } = await this.send(`POST /v2/publish/${destination}`, options);
+    return (json as { messageId: string }).messageId;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.harness.messaging.engine.stop();
+    await this.#listener?.close(0);
+  }
+}
+
+export async function startMessagingServer(limits: Partial<MessagingLimits> = {}): Promise<MessagingServer> {
+  const server = new MessagingServer(await MessagingHarness.start(limits));
+  await server.start({ ...defaultLimits, ...limits });
+  return server;
+}
