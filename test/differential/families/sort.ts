@@ -67,9 +67,11 @@ const asSorted: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   if (isSame(ours, theirs) || isSame(theirs, NOT_SORTABLE)) return true;
   const words = command.map((word) => word.toUpperCase());
-  // It compares texts up to their first zero byte, so there are ties without BY as well.
+  // It compares texts up to their first zero byte, so there are ties without BY as well; GET hides them, unless it is `#`.
+  const hidesElements = words.includes("ALPHA") && words.includes("GET") && !words.includes("#");
   const hasTies =
     words.includes("BY") ||
+    hidesElements ||
     [ours, theirs].some((reply) => isList(reply) && reply.some((text) => `${text}`.includes("\x00")));
   if (!hasTies || !isList(ours) || !isList(theirs) || ours.length !== theirs.length) return false;
   return words.includes("LIMIT") || asMultiset(exchange);
