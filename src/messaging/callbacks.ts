@@ -9,6 +9,7 @@ import { callbackOptions } from "./headers.ts";
 import type { Message } from "./message.ts";
 import { envelopeFields } from "./publish.ts";
 import type { PublishOptions } from "./publish-request.ts";
+import { redactedHeaders, redactedText } from "./redaction.ts";
 
 /** What a callback tells. */
 export interface AttemptReport {
@@ -31,8 +32,9 @@ export interface Callback {
 /** The message that tells of an attempt as the plan wants it. */
 export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
   const { message } = report;
-  const { retriesMax, retryDelay, callerIp } = message.envelope.fields;
-  const options = callbackOptions(plan, retriesMax, retryDelay);
+  const { retriesMax, retryDelay, callerIp, hops } = message.envelope.fields;
+  const own = callbackOptions(plan, retriesMax, retryDelay);
+  const options = hops === undefined ? own : { ...own, hops };
   const origin = { callerIp, callbackOf: message.id, holdsQueue };
   return {
     fields: envelopeFields(plan.url, options, origin),
@@ -56,8 +58,8 @@ function bodyOf({ message, bytes, response, responseBytes, retried, deadLetter }
     endpointName: fields.endpointName,
     url: fields.url,
     method: fields.method,
-    sourceHeader: headerLists(fields.headers),
-    sourceBody: bytes.toString("base64"),
+    sourceHeader: headerLists(redactedHeaders(fields.redact ?? {}, fields.headers)),
+    sourceBody: fields.redact?.body === true ? redactedText(bytes) : bytes.toString("base64"),
     notBefore: message.notBeforeMs,
     createdAt: message.createdAtMs,
     scheduleId: fields.scheduleId,

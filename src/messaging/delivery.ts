@@ -55,6 +55,7 @@ const ownHeaders: readonly (readonly [name: string, value: (facts: OwnFacts) => 
   ["Topic-Name", ({ message }) => message.envelope.fields.topicName],
   ["Schedule-Id", ({ message }) => message.envelope.fields.scheduleId],
   ["Region", ({ region }) => region],
+  ["Hops", ({ message }) => String((message.envelope.fields.hops ?? 0) + 1)],
 ];
 
 interface OwnFacts {

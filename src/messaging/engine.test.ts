@@ -55,6 +55,8 @@ test("a delivery carries the message, our headers in both spellings and a signat
     "service-caller-ip": "203.0.113.7",
     "upstash-region": "US-EAST-1",
     "service-region": "US-EAST-1",
+    "upstash-hops": "1",
+    "service-hops": "1",
   });
 });
 

@@ -56,6 +56,8 @@ export interface EnvelopeFields {
   readonly callbackOf?: string | undefined;
   /** The queue whose next message starts only when this callback is done. */
   readonly holdsQueue?: string | undefined;
+  /** How many deliveries of ours led to this message, one to the next; absent: none. */
+  readonly hops?: number | undefined;
 }
 
 /** An envelope that messages share. */

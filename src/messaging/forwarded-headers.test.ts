@@ -41,6 +41,7 @@ test("C-11: framing, hop-by-hop headers and our own names are not passed on", ()
     "service-retried",
     "upstash-topic-name",
     "service-schedule-id",
+    "upstash-hops",
   ]) {
     assert.equal(isForwarded(name), false, name);
   }

@@ -11,7 +11,7 @@
 import { badRequest } from "./failure.ts";
 
 /** What a delivery says about itself, in lower case without prefix. */
-const ownNames = ["message-id", "retried", "signature", "caller-ip", "topic-name", "schedule-id", "region"];
+const ownNames = ["message-id", "retried", "signature", "caller-ip", "topic-name", "schedule-id", "region", "hops"];
 
 /** Lower case. `proxy-…` besides. */
 const heldBack: ReadonlySet<string> = new Set([

@@ -44,6 +44,7 @@ export interface Draft {
   redact: Redaction | undefined;
   queueName: string | undefined;
   isForwardingAll: boolean;
+  hops: number | undefined;
   cron: string | undefined;
   scheduleId: string | undefined;
 }
@@ -73,6 +74,8 @@ interface Where {
 const methods: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 /** Retries of a message that says nothing of them. */
 export const RETRIES_DEFAULT = 3;
+/** A delivery to ourselves that publishes again may do so as often, one after the other (threats C-08). */
+const HOPS_MAX = 10;
 /** How much of a value an error shows. */
 const SHOWN_LENGTH_MAX = 100;
 
@@ -253,6 +256,18 @@ export const headerRows: readonly HeaderRow[] = [
     },
   },
   {
+    name: "hops",
+    value: "whole number",
+    meaning: `set by deliveries: how many of them led to this request; above ${HOPS_MAX} it is refused, so that no message goes round for ever`,
+    onCallbacks: false,
+    read(value, draft, { field }) {
+      if (!COUNT.test(value)) throw invalid(field, value, "a count is a whole number, 0 or more");
+      const hops = Number(value);
+      if (hops > HOPS_MAX) throw badRequest(`${field} is above ${HOPS_MAX}: the message goes round in circles`);
+      draft.hops = hops;
+    },
+  },
+  {
     name: "cron",
     value: "five fields, or `@daily` and the like; `CRON_TZ=Area/City` before them",
     meaning: "when a schedule fires",
@@ -301,6 +316,7 @@ export function emptyDraft(): Draft {
     redact: undefined,
     queueName: undefined,
     isForwardingAll: false,
+    hops: undefined,
     cron: undefined,
     scheduleId: undefined,
   };

@@ -75,6 +75,7 @@ test("each header of a message says what the table states", () => {
     ["redact-fields=body; redact-fields=headers", { redact: { body: true, headers: true } }],
     ["redact-fields=", {}],
     ["queue-name=q.1", { queueName: "q.1" }],
+    ["hops=10", { hops: 10 }],
     ["retries=1; retries=2", { retriesMax: 1 }],
     ["cron=nonsense; schedule-id=not an id", {}],
     ["telemetry-sdk=x@1; feature-set=a; unknown=1; retried=4; signature=x", {}],
@@ -139,6 +140,8 @@ test("what cannot be accepted is refused with the name of the header", () => {
     ["flow-control-key=k", "bad request", "Flow-Control-Value is missing: say parallelism=n or rate=n for the key"],
     ["flow-control-value=rate=1", "bad request", "Flow-Control-Key is missing: Flow-Control-Value is for a key"],
     ["queue-name=a/b", "bad request", `Invalid value for Queue-Name: "a/b": ${identifier}`],
+    ["hops=11", "bad request", "Hops is above 10: the message goes round in circles"],
+    ["hops=x", "bad request", 'Invalid value for Hops: "x": a count is a whole number, 0 or more'],
     ["forward-a b=1", "bad request", 'Invalid header name: "a b"'],
     [
       "forward-x-a=a\nb",

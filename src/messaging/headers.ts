@@ -233,6 +233,7 @@ function assignOptional(options: Mutable<Partial<PublishOptions>>, draft: Draft)
   if (draft.deduplicationId !== undefined) options.deduplicationId = draft.deduplicationId;
   if (draft.isDeduplicatedByContent) options.isDeduplicatedByContent = true;
   if (draft.queueName !== undefined) options.queueName = draft.queueName;
+  if (draft.hops !== undefined) options.hops = draft.hops;
   if (draft.flowControlKey !== undefined || draft.flowControlLimits !== undefined) {
     options.flowControl = flowControlOf(draft);
   }

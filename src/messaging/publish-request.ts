@@ -21,6 +21,8 @@ export interface PublishOptions {
   /** Messages with the same destination, body, content type and forwarded headers are the same. */
   readonly isDeduplicatedByContent?: true;
   readonly queueName?: string;
+  /** How many deliveries of ours led to this message, one to the next; absent: none. */
+  readonly hops?: number;
 }
 
 export interface PublishRequest {

@@ -179,6 +179,7 @@ export function envelopeFields(
     redact: options.redact,
     callbackOf: origin.callbackOf,
     holdsQueue: origin.holdsQueue,
+    hops: options.hops,
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { InvalidRedaction, parseRedactFields, redactedText } from "./redaction.ts";
+import { InvalidRedaction, parseRedactFields, redactedHeaders, redactedText } from "./redaction.ts";
 
 test("body, all headers, some headers", () => {
   const table: [string, object][] = [
@@ -71,4 +71,14 @@ test("junk is refused with InvalidRedaction or names parts, whatever its length"
     }),
     { numRuns: 500 },
   );
+});
+
+test("headers are hidden value by value, all of them or those that are named", () => {
+  const headers = ["X-A", "1", "x-a", "1", "X-B", "2"];
+  const one = "REDACTED:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b";
+  const two = "REDACTED:d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35";
+  assert.deepEqual(redactedHeaders({}, headers), headers);
+  assert.deepEqual(redactedHeaders({ body: true }, headers), headers);
+  assert.deepEqual(redactedHeaders({ headers: ["x-a"] }, headers), ["X-A", one, "x-a", one, "X-B", "2"]);
+  assert.deepEqual(redactedHeaders({ headers: true }, headers), ["X-A", one, "x-a", one, "X-B", two]);
 });

@@ -47,6 +47,18 @@ export function redactedText(content: Uint8Array | string): string {
   return `REDACTED:${hash("sha256", content, "hex")}`;
 }
 
+/**
+ * Headers (name, value, name, value, …) with the values that are hidden replaced, each by itself. Names stay, and compare
+ * without regard to case.
+ */
+export function redactedHeaders({ headers: hidden }: Redaction, headers: readonly string[]): readonly string[] {
+  if (hidden === undefined) return headers;
+  return headers.map((text, index) => {
+    const isHidden = index % 2 === 1 && (hidden === true || hidden.includes((headers[index - 1] ?? "").toLowerCase()));
+    return isHidden ? redactedText(text) : text;
+  });
+}
+
 /** The name in `header[Name]` in lower case, or undefined if the item has another form or the name is none (RFC 9110 §5.6.2). */
 function headerNameOf(item: string): string | undefined {
   const [, name] = /^headers?\[\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)\s*\]$/.exec(item) ?? [];

@@ -231,3 +231,47 @@ test("C15: a body above the limit is refused with the limit", async () => {
   assert.equal(reply.status, 400);
   assert.deepEqual(reply.json, { error: "The body has 1001 bytes, and the most is 1000" });
 });
+
+test("C-08: deliveries count how often one led to the next, callbacks too, and the eleventh is refused", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/publish/https://a.test", { headers: ["Upstash-Callback", "https://callback.test"] });
+  await server.send("POST /v2/publish/https://b.test", {
+    headers: ["Upstash-Hops", "3", "Upstash-Callback", "https://callback.test", "Upstash-Forward-Upstash-Hops", "0"],
+  });
+  await server.advance(0);
+  const hops = server.calls.map(
+    ({ url, headers }) => `${url} ${headers.get("upstash-hops")} ${headers.get("service-hops")}`,
+  );
+  assert.deepEqual(hops.toSorted(), [
+    "https://a.test 1 1",
+    "https://b.test 4 4",
+    "https://callback.test 1 1",
+    "https://callback.test 4 4",
+  ]);
+  const reply = await server.send("POST /v2/publish/https://a.test", { headers: ["Service-Hops", "11"] });
+  assert.equal(reply.status, 400);
+  assert.deepEqual(reply.json, { error: "Hops is above 10: the message goes round in circles" });
+});
+
+test("C-21: a callback does not tell what its message hides", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/publish/https://a.test", {
+    headers: [
+      "Upstash-Redact-Fields",
+      "body,header[X-Key]",
+      "Upstash-Forward-X-Key",
+      "1",
+      "Upstash-Callback",
+      "https://callback.test",
+    ],
+    body: "payload",
+  });
+  await server.advance(0);
+  assert.equal(server.calls[0]?.body, "payload");
+  assert.equal(server.calls[0]?.headers.get("x-key"), "1");
+  const told = JSON.parse(server.calls[1]?.body ?? "") as Record<string, unknown>;
+  assert.equal(told["sourceBody"], "REDACTED:239f59ed55e737c77147cf55ad0c1b030b6d7ee748a7426952f9b852d5a935e5");
+  assert.deepEqual(told["sourceHeader"], {
+    "X-Key": ["REDACTED:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"],
+  });
+});

@@ -6,10 +6,10 @@
  * A field without a value is absent.
  */
 import { isUtf8 } from "node:buffer";
-import type { CallbackPlan, EnvelopeFields, Redaction } from "../../messaging/envelope.ts";
+import type { CallbackPlan, EnvelopeFields } from "../../messaging/envelope.ts";
 import { PERIOD_MS_DEFAULT } from "../../messaging/flow-key.ts";
 import { callbackOptions } from "../../messaging/headers.ts";
-import { redactedText } from "../../messaging/redaction.ts";
+import { redactedHeaders, redactedText } from "../../messaging/redaction.ts";
 
 /** `{ name: [value, …] }`. No name can touch the object's prototype. */
 export type HeaderLists = Record<string, string[]>;
@@ -26,16 +26,7 @@ export function headerLists(headers: readonly string[]): HeaderLists {
 
 /** The headers of a message, or what is said of them in a listing. */
 export function headerView({ headers, redact }: Pick<EnvelopeFields, "headers" | "redact">): HeaderLists {
-  return headerLists(redact === undefined ? headers : redactHeaders(redact, headers));
-}
-
-/** Each value by itself; the names stay, and compare without regard to case. */
-function redactHeaders({ headers: hidden }: Redaction, headers: readonly string[]): readonly string[] {
-  if (hidden === undefined) return headers;
-  return headers.map((text, index) => {
-    const isHidden = index % 2 === 1 && (hidden === true || hidden.includes((headers[index - 1] ?? "").toLowerCase()));
-    return isHidden ? redactedText(text) : text;
-  });
+  return headerLists(redact === undefined ? headers : redactedHeaders(redact, headers));
 }
 
 /** The headers that a callback is sent with. */
