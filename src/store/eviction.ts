@@ -73,8 +73,8 @@ export class Eviction {
     const { bytesMax } = keyspace.memory;
     this.#isBehind = false;
     if (bytesMax === 0 || keyspace.usedBytes <= bytesMax) return true;
-    // What may not be recorded may not happen.
-    if (!keyspace.mayRemoveExpired) return false;
+    // What may not be recorded may not happen: nothing goes, and whatever would write is refused for that reason.
+    if (!keyspace.mayRemoveExpired) return true;
     const startMs = this.#clock.monotonicMs();
     for (let count = 1; ; count += 1) {
       const key = this.#pick();
