@@ -142,10 +142,11 @@ export class History {
     }
   }
 
-  /** Removes the oldest entries, some thousand at most: for a history that lives in memory and is full. */
-  removeOldest(): void {
+  /** Removes the oldest entries, some thousand at most: for a history that is full. False if there are none. */
+  removeOldest(): boolean {
     const timeMs = this.#removal.findOldMs();
     if (timeMs !== undefined) this.removeBefore(timeMs + 1);
+    return timeMs !== undefined;
   }
 
   close(): void {
