@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Session, startSession } from "../../test/store-harness.ts";
+import { evictionPolicies } from "./memory-settings.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
@@ -249,6 +250,27 @@ for (const { what, fill, run } of measured) {
     assert.ok(many <= few * GROWTH_MAX + 0.5, `${few} entries per element with ${FEW} of them, ${many} with ${MANY}`);
   });
 }
+
+/** Five keys drawn, each found in the other table, one removed from both, and the SET itself. */
+const EVICTION_WORK_MAX = 40;
+
+test("the work of a SET that evicts a key does not grow with the number of keys", () => {
+  for (const { name: policy, candidates } of evictionPolicies) {
+    if (candidates === "none") continue;
+    const [few = 0, many = 0] = [FEW, MANY].map((count) => {
+      const session = startSession();
+      for (let i = 0; i < count; i += 1) session.call("SET", `key:${i}`, "v", "EX", `${10_000 + i}`);
+      const { database } = session;
+      database.setMemory({ ...database.keyspace.memory, policy, bytesMax: database.keyspace.usedBytes });
+      const before = tableWork(session);
+      const elements = sample(count, (i) => session.call("SET", `new:${i}`, "v", "EX", "10000"));
+      assert.ok(database.keyspace.evictedCount > SAMPLES * 0.9, policy);
+      return (tableWork(session) - before) / elements;
+    });
+    assert.ok(many <= EVICTION_WORK_MAX, `${policy}: ${many} with ${MANY} keys`);
+    assert.ok(many <= few * GROWTH_MAX, `${policy}: ${few} with ${FEW} keys, ${many} with ${MANY}`);
+  }
+});
 
 test("no single command moves many entries while a keyspace or a hash grows and shrinks", () => {
   for (const [put, drop] of [
