@@ -113,7 +113,7 @@ async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswe
 }
 
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
-  const { filter, page } = readBulk(call);
+  const { filter, page } = readBulk(call, call.query);
   const { deleted, cursor } =
     filter === undefined ? { deleted: 0, cursor: undefined } : await call.door.deleteDeadLetters(filter, page);
   return { status: 200, value: { deleted, cursor } };
@@ -121,11 +121,14 @@ async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
 
 /** C8 */
 function retryMany(call: MessagingCall): Promise<MessagingAnswer> {
-  const { filter, page } = readBulk(call);
+  const { filter, page } = readBulk(call, call.ownQuery.rest);
   return retry(call, filter, page);
 }
 
-function readBulk({ query, request }: MessagingCall): { readonly filter: Filter | undefined; readonly page: BulkPage } {
+function readBulk(
+  { request }: MessagingCall,
+  query: string,
+): { readonly filter: Filter | undefined; readonly page: BulkPage } {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "dead letters", isChange: true, others: ["count", "cursor"] });
   return { filter, page: readBulkPage(parameters, BULK_COUNT_MAX) };

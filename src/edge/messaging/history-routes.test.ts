@@ -274,9 +274,11 @@ test("C8: dead letters are retried by ids or filters, and headers change their s
   assert.equal(many.status, 201);
   assert.deepEqual(many.json, { responses: [{ messageId: "msg_1" }, { messageId: "msg_0", deduplicated: true }] });
   assert.equal((await edge.send("POST /v2/dlq/retry/3-0")).status, 201);
+  assert.equal((await edge.send("POST /v2/dlq/retry?service-delay=1m&label=l")).status, 201);
   assert.deepEqual((await edge.send("POST /v2/dlq/retry?source=workflow")).json, { responses: [] });
   assert.deepEqual(edge.calls, [
     ["retryDeadLetters", { ids: ["1-0", "2-0"], attributes: new Map() }, {}, { retriesMax: 9 }],
     ["retryDeadLetters", { ids: ["3-0"], attributes: new Map() }, {}, {}],
+    ["retryDeadLetters", { attributes: new Map([["label", ["l"]]]) }, {}, { delayMs: 60_000 }],
   ]);
 });

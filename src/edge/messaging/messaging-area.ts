@@ -49,6 +49,15 @@ interface Admission {
   readonly isAuthorizationOurs: boolean;
 }
 
+interface Admitted {
+  readonly found: FoundRoute;
+  readonly admission: Admission;
+  /** As written, without the `?`. */
+  readonly query: string;
+  readonly ownQuery: OwnQuery;
+}
+
+/** In place of a route for what was refused before one was found. */
 const REFUSED = "C refused";
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
@@ -85,37 +94,29 @@ export class MessagingArea implements Area {
 
   readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
     const head = readMessagingHead(request.rawHeaders);
+    if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request, METHODS);
+    const { path, query } = splitAtQuery(request.target);
+    let route = REFUSED;
     try {
-      if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request, METHODS);
-      const { path, query } = splitAtQuery(request.target);
       const ownQuery = splitQuery(query);
       const { found, admission } = this.#admit(request, head, path, ownQuery);
+      route = found.name;
       if (found.route.isRateLimited) this.#count(admission.grant);
       const answer = this.#run(request, head, { found, admission, query, ownQuery });
-      if (!(answer instanceof Promise)) return this.#reply(answer, head, found.name);
+      if (!(answer instanceof Promise)) return this.#reply(answer, head, route);
       return answer.then(
         (late) => this.#reply(late, head, found.name),
         (thrown: unknown) => this.#refusal(thrown, head, found.name),
       );
     } catch (thrown) {
-      return this.#refusal(thrown, head);
+      return this.#refusal(thrown, head, route);
     }
   };
 
   #run(
     request: HttpRequest,
     head: MessagingHead,
-    {
-      found,
-      admission,
-      query,
-      ownQuery,
-    }: {
-      readonly found: FoundRoute;
-      readonly admission: Admission;
-      readonly query: string;
-      readonly ownQuery: OwnQuery;
-    },
+    { found, admission, query, ownQuery }: Admitted,
   ): MessagingAnswer | Promise<MessagingAnswer> {
     const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
     const door = messaging.user(admission.grant.tenant);
