@@ -1,0 +1,22 @@
+/** kill -9 against messaging: what was acknowledged is delivered or a dead letter (`kill-loop.ts`). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../../src/kernel/random.ts";
+import { allowanceOf } from "../../budget.ts";
+import { describeMessageKills, runMessageKills } from "./kill-loop.ts";
+
+test("messages acknowledged by a server that is killed at any moment are delivered or dead letters", async (context) => {
+  const seed = systemRandom.below(1_000_000);
+  context.diagnostic(`SEED=${seed}`);
+
+  const summary = await runMessageKills({
+    allowance: allowanceOf("message-kill-rounds"),
+    seed,
+    print: (line) => context.diagnostic(line),
+  });
+
+  const text = describeMessageKills(summary);
+  for (const line of text.split("\n")) context.diagnostic(line);
+  assert.deepEqual(summary.damages, []);
+  assert.ok(summary.delivered > 0, text);
+});
