@@ -42,6 +42,7 @@ test("C6, C8: every filter is read", () => {
       attributes(["topicName", ["t"]], ["scheduleId", ["s"]], ["queueName", ["q1", "q2"]]),
     ],
     ["logs", "label=a&label=b,c", attributes(["label", ["a", "b", "c"]])],
+    ["logs", "labels=a,b&urls=https://a.test", attributes(["label", ["a", "b"]], ["url", ["https://a.test"]])],
     ["logs", "flowControlKey=k&callerIp=10.0.0.1", attributes(["flowControlKey", ["k"]], ["callerIp", ["10.0.0.1"]])],
     ["messages", "callerIP=::1", attributes(["callerIp", ["::1"]])],
     ["logs", "fromDate=1&toDate=2", { ...attributes(), fromMs: 1, toMs: 2 }],

@@ -54,6 +54,7 @@ export const filterRows: readonly FilterRow[] = [
   { name: "messageId", meaning: "id of a message", for: everywhere, attribute: "messageId" },
   { name: "dlqIds", meaning: "ids of dead letters", for: deadLettersOnly, apply: addIds },
   { name: "url", meaning: "destination", for: everywhere, attribute: "url", separator: BEFORE_URL },
+  { name: "urls", meaning: "the same", for: logsOnly, attribute: "url", separator: BEFORE_URL },
   { name: "host", meaning: "host of the destination", for: notForDeadLetters, attribute: "host" },
   {
     name: "path",
@@ -66,6 +67,7 @@ export const filterRows: readonly FilterRow[] = [
   { name: "scheduleId", meaning: "schedule that published it", for: everywhere, attribute: "scheduleId" },
   { name: "queueName", meaning: "queue", for: everywhere, attribute: "queueName" },
   { name: "label", meaning: "one of its labels", for: everywhere, attribute: "label" },
+  { name: "labels", meaning: "the same", for: logsOnly, attribute: "label" },
   { name: "flowControlKey", meaning: "flow-control key", for: everywhere, attribute: "flowControlKey" },
   { name: "callerIp", meaning: "address of the publisher", for: everywhere, attribute: "callerIp" },
   { name: "callerIP", meaning: "the same", for: everywhere, attribute: "callerIp" },
