@@ -19,6 +19,8 @@ export type DatabaseFailure = "damaged" | "no space" | "other";
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
+/** The file that connections share has no room to grow: what a full disk says when a database is opened. */
+const SQLITE_IOERR_SHMSIZE = 4_874;
 /** Extended codes keep the primary one in their low byte. */
 const PRIMARY_CODE = 0xff;
 
@@ -80,7 +82,7 @@ export function failureOf(fault: unknown): DatabaseFailure | undefined {
   if (!(fault instanceof Error && "errcode" in fault && typeof fault.errcode === "number")) return undefined;
   const code = fault.errcode & PRIMARY_CODE;
   if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return "damaged";
-  return code === SQLITE_FULL ? "no space" : "other";
+  return code === SQLITE_FULL || fault.errcode === SQLITE_IOERR_SHMSIZE ? "no space" : "other";
 }
 
 /** A column that holds a number. */

@@ -56,11 +56,12 @@ export class Removal {
 
   /** Which users have entries of which states: found by jumping from one to the next. */
   *#stretches(): Generator<StateStretch> {
-    let row: Row | undefined = this.#statements.nextStretch.get(-1, -1);
+    const { nextState, nextUser } = this.#statements;
+    let row: Row | undefined = nextUser.get(-1);
     while (row !== undefined) {
       const stretch = { user: numberOf(row["user"]), state: numberOf(row["state"]) };
       yield stretch;
-      row = this.#statements.nextStretch.get(stretch.user, stretch.state);
+      row = nextState.get(stretch.user, stretch.state) ?? nextUser.get(stretch.user);
     }
   }
 
@@ -126,9 +127,9 @@ export class Removal {
 function prepareStatements(database: Database) {
   const prepare = (sql: string): Statement => database.prepare(sql);
   return {
-    nextStretch: prepare(
-      "SELECT user, state FROM entry WHERE (user, state) > (?, ?) ORDER BY user, state, time_ms, number LIMIT 1",
-    ),
+    // Together as one comparison of pairs they would read the user's stretch to its end.
+    nextState: prepare("SELECT user, state FROM entry WHERE user = ? AND state > ? ORDER BY state LIMIT 1"),
+    nextUser: prepare("SELECT user, state FROM entry WHERE user > ? ORDER BY user, state LIMIT 1"),
     oldEntries: prepare(
       `SELECT time_ms, number, message FROM entry WHERE user = ? AND state = ? AND time_ms < ?
        ORDER BY time_ms, number LIMIT ?`,
