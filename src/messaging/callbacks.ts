@@ -5,6 +5,7 @@
  */
 import { type DeadLetter, deadLetterIdText, type ResponseFacts } from "./dead-letters.ts";
 import type { CallbackPlan, EnvelopeFields } from "./envelope.ts";
+import { headerLists } from "./header-lists.ts";
 import { callbackOptions } from "./headers.ts";
 import type { Message } from "./message.ts";
 import { envelopeFields } from "./publish.ts";
@@ -66,15 +67,4 @@ function bodyOf({ message, bytes, response, responseBytes, retried, deadLetter }
     callerIP: fields.callerIp,
     dlqId: deadLetter === undefined ? undefined : deadLetterIdText(deadLetter.id),
   };
-}
-
-/** `{ name: [value, …] }`, as JSON has it: no name can touch the object's prototype. */
-export function headerLists(headers: readonly string[]): Record<string, string[]> {
-  const lists: Record<string, string[]> = Object.create(null);
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string;
-    lists[name] ??= [];
-    lists[name].push(headers[i + 1] as string);
-  }
-  return lists;
 }

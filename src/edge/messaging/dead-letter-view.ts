@@ -1,8 +1,10 @@
 /** Dead letters: the message as it was, and the last answer (service.md C8; spec: messaging 1.5). */
+
 import { type DeadLetter, deadLetterIdText } from "../../messaging/dead-letters.ts";
 import type { UserDoor } from "../../messaging/door.ts";
+import { headerLists } from "../../messaging/header-lists.ts";
 import { messageId } from "../../messaging/message-id.ts";
-import { bodyView, headerLists, messageView } from "./message-view.ts";
+import { bodyView, messageView } from "./message-view.ts";
 
 export async function deadLetterView(door: UserDoor, letter: DeadLetter): Promise<object> {
   const [body, responseBody] = await Promise.all([door.loadBody(letter.body), door.loadBody(letter.responseBody)]);

@@ -50,7 +50,7 @@ const common = {
   callerIP: "10.0.0.7",
 };
 
-const response = { status: 500, headers: ["X-R", "1", "X-R", "2"], error: "", body: Buffer.from("no") };
+const response = { status: 500, headers: ["x-r", "1", "X-R", "2"], error: "", body: Buffer.from("no") };
 const entries: LogEntry[] = [
   { message, timeMs: 5_000, state: state.cancelled },
   { message, timeMs: 5_000, state: state.retry, nextDeliveryMs: 9_000 },

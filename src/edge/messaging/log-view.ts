@@ -5,9 +5,10 @@
  */
 import type { LogEntry } from "../../messaging/door.ts";
 import type { EnvelopeFields } from "../../messaging/envelope.ts";
+import { headerLists } from "../../messaging/header-lists.ts";
 import { redactedText } from "../../messaging/redaction.ts";
 import { nameOf, state } from "../../messaging/states.ts";
-import { callbackHeaderView, flowControlView, headerLists, headerView, labelsView } from "./message-view.ts";
+import { callbackHeaderView, flowControlView, headerView, labelsView } from "./message-view.ts";
 
 /** How the list that is asked for spells the state CANCELLED. */
 export type CancelledSpelling = "CANCELLED" | "CANCELED";

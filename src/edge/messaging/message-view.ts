@@ -8,21 +8,9 @@
 import { isUtf8 } from "node:buffer";
 import type { CallbackPlan, EnvelopeFields } from "../../messaging/envelope.ts";
 import { PERIOD_MS_DEFAULT } from "../../messaging/flow-key.ts";
+import { type HeaderLists, headerLists } from "../../messaging/header-lists.ts";
 import { callbackOptions } from "../../messaging/headers.ts";
 import { redactedHeaders, redactedText } from "../../messaging/redaction.ts";
-
-/** `{ name: [value, …] }`. No name can touch the object's prototype. */
-export type HeaderLists = Record<string, string[]>;
-
-export function headerLists(headers: readonly string[]): HeaderLists {
-  const lists: HeaderLists = Object.create(null);
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string;
-    lists[name] ??= [];
-    lists[name].push(headers[i + 1] as string);
-  }
-  return lists;
-}
 
 /** The headers of a message, or what is said of them in a listing. */
 export function headerView({ headers, redact }: Pick<EnvelopeFields, "headers" | "redact">): HeaderLists {
