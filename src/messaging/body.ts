@@ -99,7 +99,8 @@ export class Bodies {
 
   /** A body was put into the frame that is being made, `offset` bytes behind its start. */
   note(body: Body, offset: number): void {
-    if (body.bytes !== undefined) this.#memoryBytes += body.length;
+    // One that is moved has a place, and was counted when it was new.
+    if (body.bytes !== undefined && body.segment === 0) this.#memoryBytes += body.length;
     this.#noted.push({ body, offset });
   }
 
