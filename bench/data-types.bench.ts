@@ -13,7 +13,8 @@
  *
  * Read: `rate` is redis-server's time divided by ours; 0.5 or more is the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below
- * 15 % a difference is noise.
+ * 15 % a difference is noise, and where the load is above the number of cores
+ * both took longer than they take.
  *
  * Run: npm run bench -- data-types [N] [row]     (1,000,000 elements by default)
  *      All rows with all elements go into results.md, in place of what it says of the data types.

@@ -1,7 +1,7 @@
 /** What a result has to be read with: machine, versions, commit. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { availableParallelism, cpus, release, totalmem, type } from "node:os";
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
 import { delimiter, join } from "node:path";
 
 /** One line for each fact, ready for a report. */
@@ -13,6 +13,7 @@ export function machineFacts(now: Date): readonly string[] {
     `processor: ${cpu?.model.trim() ?? "unknown"}, ${availableParallelism()} cores`,
     `memory: ${Math.round(totalmem() / 2 ** 30)} GiB`,
     `kernel: ${type()} ${release()}`,
+    `load: ${(loadavg()[0] ?? 0).toFixed(1)} processes, this one among them`,
     `node: ${process.versions.node}`,
     ...["redis-server", "webdis", "wrk"].map((program) => `${program}: ${versionOf(program)}`),
   ];

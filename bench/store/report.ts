@@ -117,7 +117,7 @@ export function withDataTypes(
     DATA_TYPES_HEADING,
     "How it was measured stands at the top of `bench/data-types.bench.ts`. This part is measured by itself:",
     facts
-      .filter((fact) => /^(?:date|commit|node|redis-server):/.test(fact))
+      .filter((fact) => /^(?:date|commit|node|redis-server|load):/.test(fact))
       .map((fact) => `- ${fact}`)
       .join("\n"),
     table(
