@@ -5,16 +5,17 @@
  * Method: in process, without HTTP and with a journal that keeps nothing, one
  * process for each row (`store/data-type-rows.ts`). A row fills a value with N
  * elements and then runs one command many times, after 0.4 s of each that are
- * not measured. Ours is the time from the door to the reply: finding and
- * checking the command and recording its outcome are in it. redis-server's is
- * its own count of time inside the command (`INFO commandstats`, usec), which
- * leaves all that out, and its network. Both get the same words. Bytes per
- * element: of the heap and buffers after a collection; `used_memory`.
+ * not measured. Ours is the time of the engine's thread on the processor from
+ * the door to the reply: finding and checking the command and recording its
+ * outcome are in it. redis-server's is its own count of time inside the command
+ * (`INFO commandstats`, usec), which leaves all that out, and its network. Both
+ * get the same words. Bytes per element: of the heap and buffers after a
+ * collection; `used_memory`.
  *
  * Read: `rate` is redis-server's time divided by ours; 0.5 or more is the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below
- * 15 % a difference is noise, and where the load is above the number of cores
- * both took longer than they take.
+ * 15 % a difference is noise, and where the load is above the number of cores,
+ * caches are cold and redis-server's times hold some waiting.
  *
  * Run: npm run bench -- data-types [N] [row]     (1,000,000 elements by default)
  *      All rows with all elements go into results.md, in place of what it says of the data types.
