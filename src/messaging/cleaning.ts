@@ -37,7 +37,11 @@ export async function moveBodies(engine: Engine, segments: readonly OldSegment[]
     looked += 1;
     if (looked % LOOK_COUNT === 0) await nextTurn();
     if (!isOld(message.body)) continue;
-    await mover.move(message.user, message.body, (bytes) => engine.changes.moveMessageBody(message, bytes));
+    await mover.move(message.user, message.body, (bytes) => {
+      // One that failed meanwhile is a dead letter now, which may come below.
+      if (engine.realm.messages.get(message.sequence) !== message) return;
+      engine.changes.moveMessageBody(message, bytes);
+    });
   }
   for (const user of [...engine.realm.users]) {
     for (const letter of [...user.deadLetters.values()]) {
