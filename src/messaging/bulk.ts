@@ -65,7 +65,7 @@ export function deleteDeadLetters(
   return { deleted: letters.length, cursor };
 }
 
-/** Publishes those that match again, all in one frame: `engine.commitFresh` has to follow. */
+/** Publishes those that match again, all in one frame, which is appended. `engine.finish` has to follow. */
 export async function retryDeadLetters(
   engine: Engine,
   user: User,
@@ -79,11 +79,13 @@ export async function retryDeadLetters(
     if (user.deadLetters.get(deadLetterIdText(letter.id)) !== letter)
       throw notFound(`dead letter ${deadLetterIdText(letter.id)} not found`);
   }
-  engine.assertWritable();
+  engine.assertWritable(user);
   const published = letters.map((letter, index) => {
     const message = retryLetter(engine, user, { letter, bytes: bodies[index] ?? Buffer.alloc(0), overrides });
     return { messageId: message.id, isDeduplicated: false };
   });
+  // At once: before whoever waits for this goes on, others may begin a frame.
+  engine.commitFresh();
   return { published, cursor };
 }
 

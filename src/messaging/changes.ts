@@ -75,6 +75,7 @@ export class Changes {
   // Messages.
 
   accept(user: User, facts: MessageFacts, { fields, bytes, isNeededSoon, deduplicationKey }: NewMessage): Message {
+    assert(!user.isDropped, "nothing is accepted from a dropped user");
     const envelope = this.#realm.envelopes.share(fields);
     const body = Body.of(bytes, isNeededSoon);
     const frame = this.#frame.record(user.number, code.messageAccepted);

@@ -371,6 +371,51 @@ test("retried dead letters are new messages with the old destination and body; w
   assert.equal(harness.user.deadLetter(id), undefined);
 });
 
+test("dead letters that are retried by two users at once are two frames", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => answered(500);
+  await harness.messaging.createUser("other");
+  const other = harness.messaging.user("other");
+  await harness.publish("https://a.test/", { retriesMax: 0 });
+  await other?.publish([request("https://b.test/", { retriesMax: 0 })]);
+  await harness.settle();
+  harness.destination = () => "later";
+  const all = { attributes: new Map() };
+
+  await Promise.all([harness.user.retryDeadLetters(all, {}, {}), other?.retryDeadLetters(all, {}, {})]);
+  harness.restart();
+
+  const { users, messages } = harness.messaging.engine.realm;
+  assert.deepEqual(
+    [...users].map(({ deadLetters }) => deadLetters.size),
+    [0, 0],
+  );
+  assert.deepEqual(
+    [...messages].map(({ user, envelope }) => [user.name, envelope.fields.url]),
+    [
+      ["main", "https://a.test/"],
+      ["other", "https://b.test/"],
+    ],
+  );
+});
+
+test("what a user asked for that is removed meanwhile leaves nothing behind", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => answered(500);
+  await harness.publish("https://a.test/", { retriesMax: 0 });
+  await harness.settle();
+  const { user } = harness;
+  const retried = user.retryDeadLetters({ attributes: new Map() }, {}, {});
+  const dropped = harness.messaging.dropUser("main");
+
+  await assert.rejects(retried, { kind: "not found", text: "user main not found" });
+  await assert.rejects(user.publish([request("https://a.test/")]), { kind: "not found" });
+  await dropped;
+  harness.restart();
+
+  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+});
+
 test("a slow destination holds its cap and no more; others go on", async () => {
   const harness = await MessagingHarness.start({ originParallelism: 2 });
   harness.destination = ({ url }) => (url.startsWith("https://slow.test/") ? "later" : answered(200));

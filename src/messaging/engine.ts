@@ -136,8 +136,9 @@ export class Engine {
     this.#cancelHeartbeat?.();
   }
 
-  /** Throws if nothing may be accepted now. */
-  assertWritable(): void {
+  /** Throws if nothing may be accepted now, or not from this user: it may have been removed while a request arrived. */
+  assertWritable(user: User): void {
+    if (user.isDropped) throw new MessagingFailure("not found", `user ${user.name} not found`);
     const { refusal } = this.#options.journal;
     if (refusal !== undefined) throw new MessagingFailure("unavailable", `Nothing can be accepted now: ${refusal}`);
   }
@@ -158,7 +159,7 @@ export class Engine {
     user: User,
     requests: readonly PublishRequest[],
   ): Promise<readonly PublishOutcome[]> | readonly PublishOutcome[] {
-    this.assertWritable();
+    this.assertWritable(user);
     const { journal } = this.#options;
     const outcomes = this.publishNow(user, requests);
     const position = this.changes.commit();
@@ -250,7 +251,8 @@ export class Engine {
   }
 
   #call(message: Message, bytes: Buffer): void {
-    if (!this.#isRunning) return;
+    // The body may have been read for so long that the user is gone.
+    if (!this.#isRunning || message.user.isDropped) return;
     const { outbound, settings } = this.#options;
     const { timeoutMsMax } = this.limits;
     const timeoutMs = Math.min(message.envelope.fields.timeoutMs ?? timeoutMsMax, timeoutMsMax);

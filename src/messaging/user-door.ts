@@ -79,7 +79,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async cancel(id: string): Promise<boolean> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const message = this.findMessage(id);
     if (message === undefined || !this.#engine.cancel(message)) return false;
     await this.#engine.finish();
@@ -87,7 +87,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async cancelMatching(filter: Filter, countMax?: number): Promise<number> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const count = cancelMatching(this.#engine, this.#user, filter, countMax);
     await this.#engine.finish();
     return count;
@@ -109,7 +109,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async putQueue(name: string, { parallelism, isPaused }: { parallelism?: number; isPaused?: boolean }): Promise<void> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const { queuesMax, queueParallelismMax } = this.#engine.limits;
     const { queues } = this.#user;
     if (parallelism !== undefined && parallelism > queueParallelismMax) {
@@ -130,7 +130,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async deleteQueue(name: string): Promise<void> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const queue = this.#user.queues.get(name);
     if (queue === undefined) return;
     // A queue that goes lets nobody through while its messages are cancelled one by one.
@@ -159,7 +159,7 @@ export class EngineUserDoor implements UserDoor {
     body,
     callerIp,
   }: Parameters<UserDoor["putSchedule"]>[0]): Promise<string> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const { schedulesMax, bodyBytesMax } = this.#engine.limits;
     const known = this.#user.schedules.get(id);
     if (body.length > bodyBytesMax)
@@ -193,7 +193,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async deleteSchedule(id: string): Promise<boolean> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     if (!this.#user.schedules.has(id)) return false;
     this.#engine.changes.removeSchedule(this.#user, id);
     await this.#engine.finish();
@@ -201,7 +201,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async pauseSchedule(id: string, isPaused: boolean): Promise<boolean> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const schedule = this.#user.schedules.get(id);
     if (schedule === undefined) return false;
     this.#engine.changes.changeSchedule(this.#user, id, { isPaused });
@@ -220,7 +220,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async addEndpoints(name: string, added: readonly Endpoint[]): Promise<void> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const { groupsMax, endpointsPerGroupMax } = this.#engine.limits;
     const known = this.#user.groups.get(name);
     if (known === undefined && this.#user.groups.size >= groupsMax) {
@@ -249,7 +249,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async removeEndpoints(name: string, removed: readonly { url?: string; name?: string }[]): Promise<void> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const known = this.#user.groups.get(name);
     if (known === undefined) return;
     const isRemoved = (endpoint: Endpoint): boolean =>
@@ -261,7 +261,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async setGroupHeaders(name: string, headers: NonNullable<UrlGroup["headers"]>): Promise<boolean> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const known = this.#user.groups.get(name);
     if (known === undefined) return false;
     this.#engine.changes.putGroup(this.#user, { ...known, headers, updatedAtMs: this.#engine.nowMs() });
@@ -270,7 +270,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async deleteGroup(name: string): Promise<void> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     if (!this.#user.groups.has(name)) return;
     this.#engine.changes.removeGroup(this.#user, name);
     await this.#engine.finish();
@@ -290,7 +290,7 @@ export class EngineUserDoor implements UserDoor {
     filter: Filter,
     page: { countMax?: number; cursor?: string },
   ): ReturnType<UserDoor["deleteDeadLetters"]> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const result = deleteDeadLetters(this.#engine, this.#user, filter, page);
     await this.#engine.finish();
     return result;
@@ -301,9 +301,8 @@ export class EngineUserDoor implements UserDoor {
     page: { countMax?: number; cursor?: string },
     overrides: Partial<PublishOptions>,
   ): ReturnType<UserDoor["retryDeadLetters"]> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const result = await retryDeadLetters(this.#engine, this.#user, { filter, page, overrides });
-    this.#engine.commitFresh();
     await this.#engine.finish();
     return result;
   }
@@ -368,7 +367,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async rotateSigningKeys(): Promise<SigningKeys> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const keys = { current: this.#user.signingKeys.next, next: newSigningKey() };
     this.#engine.changes.putSigningKeys(this.#user, keys, this.#user.givenKeys);
     await this.#engine.finish();
@@ -376,7 +375,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async #changeKey(name: string, change: (key: FlowKey) => FlowKey["record"]): Promise<void> {
-    this.#engine.assertWritable();
+    this.#engine.assertWritable(this.#user);
     const key = this.#engine.realm.flowKey(this.#user, name);
     const nowMs = this.#engine.nowMs();
     key.lastUsedMs = nowMs;
