@@ -161,7 +161,7 @@ function memoryChapter(): readonly string[] {
   return [
     "## Memory of the store",
     "",
-    "`--maxmemory` bounds what the keys and values of a database take, for each database on its own: the `used_memory` of INFO and the sum of MEMORY USAGE, an estimate that is within 20 % of what the process takes for them. The JavaScript heap (`--heap-limit`) has to hold all databases together, less their strings of 4 KB and more, which lie outside. When a database takes more than its limit, each command first makes room by the policy:",
+    "`--maxmemory` bounds what the keys and values of a database take, for each database on its own: the `used_memory` of INFO and the sum of MEMORY USAGE, an estimate that is within 20 % of what the process takes for them. The JavaScript heap (`--heap-limit`) has to hold all databases together, less their strings of 4 KB and more, which lie outside; the start logs a warning where that is not sure. When a database takes more than its limit, each command first makes room by the policy:",
     "",
     "| policy | which keys may go | which goes first |",
     "|---|---|---|",

@@ -2,6 +2,7 @@
  * The store behind its port: the engine, its tokens, and the part of the data
  * directory that it is recovered from and writes to. All in one thread.
  */
+import { getHeapStatistics } from "node:v8";
 import { TokenTable } from "../edge/auth.ts";
 import { RateLimiter } from "../edge/rate-limit.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../edge/store-routes.ts";
@@ -73,8 +74,24 @@ export class StoreEngine implements AreaEngine {
       this.#stops.push(watchTrouble(this.#context, this.#journal));
     }
     for (const tenant of plan.tenants) await this.setTokens(tenant);
+    this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());
     if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
+  }
+
+  /** Says so when the databases may take more than the heap has room for: then the thread would end before it refuses. */
+  #checkHeap(): void {
+    const { plan, log } = this.#context;
+    const databaseBytesMax = plan.limits.memory.bytesMax * this.#store.databaseNames.length;
+    const heapBytesMax = getHeapStatistics().heap_size_limit;
+    if (databaseBytesMax <= heapBytesMax) return;
+    log.warn(
+      "the databases may take more memory than the JavaScript heap holds: lower --maxmemory or raise --heap-limit",
+      {
+        databaseBytesMax,
+        heapBytesMax,
+      },
+    );
   }
 
   async close(): Promise<void> {

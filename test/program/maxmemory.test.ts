@@ -52,6 +52,12 @@ test("A-16: filled to its limit, a database refuses writes, and everything else 
   assert.match(metrics, /larder_store_memory_bytes\{[^}]*database="main"\} 10\d{5}\n/);
 });
 
+test("a limit beyond the heap is allowed, and said at the start", { timeout }, async () => {
+  await using program = await startProgram("dev", { args: ["--maxmemory", "1000gb"] });
+  await program.untilPrinted(/the databases may take more memory than the JavaScript heap holds/);
+  assert.deepEqual(await post(program, "", ["SET", "k", "v"]), { status: 200, body: { result: "OK" } });
+});
+
 test("what was evicted does not come back with a restart, and the limit holds again", { timeout }, async (context) => {
   const args = ["--data-dir", join(temporaryDirectory(context), "data"), "--maxmemory", "1mb"];
   const start = (): Promise<RunningProgram> =>
