@@ -232,6 +232,18 @@ export function burstExceeded(perSecond: number, { resetAtMs, retryAfterMs }: Bu
   ]);
 }
 
+/** The same for what a user may publish in a day. */
+export function dailyLimitExceeded(text: string, messagesMax: number, resetAtMs: number): RequestFailure {
+  return new RequestFailure("too many requests", text, [
+    "RateLimit-Limit",
+    String(messagesMax),
+    "RateLimit-Remaining",
+    "0",
+    "RateLimit-Reset",
+    String(Math.ceil(resetAtMs / 1_000)),
+  ]);
+}
+
 interface BurstReset {
   /** Wall clock. */
   readonly resetAtMs: number;

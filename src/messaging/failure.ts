@@ -3,7 +3,13 @@
  * text names the field that is at fault, and nothing has changed.
  */
 
-export type MessagingFailureKind = "bad request" | "not found" | "quota exceeded" | "not implemented" | "unavailable";
+export type MessagingFailureKind =
+  | "bad request"
+  | "not found"
+  | "quota exceeded"
+  | "too many requests"
+  | "not implemented"
+  | "unavailable";
 
 /** An answer, not a fault of ours: it carries no stack. */
 export class MessagingFailure {
@@ -26,4 +32,17 @@ export function notFound(text: string): MessagingFailure {
 
 export function quotaExceeded(text: string): MessagingFailure {
   return new MessagingFailure("quota exceeded", text);
+}
+
+/** A user has published as much as it may in a day. */
+export class DailyLimitExceeded extends MessagingFailure {
+  readonly messagesPerDayMax: number;
+  /** When the next day begins. */
+  readonly resetAtMs: number;
+
+  constructor(messagesPerDayMax: number, resetAtMs: number) {
+    super("too many requests", `Maximum number of messages per day exceeded: ${messagesPerDayMax}`);
+    this.messagesPerDayMax = messagesPerDayMax;
+    this.resetAtMs = resetAtMs;
+  }
 }

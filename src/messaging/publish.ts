@@ -10,7 +10,7 @@ import type { Changes } from "./changes.ts";
 import type { Accepted } from "./deduplication.ts";
 import { drawNonce } from "./drawn-ids.ts";
 import type { EnvelopeFields } from "./envelope.ts";
-import { badRequest, quotaExceeded } from "./failure.ts";
+import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { Message, MessageFacts } from "./message.ts";
 import { messageId } from "./message-id.ts";
@@ -89,7 +89,7 @@ export function planPublish(
     throw quotaExceeded(`Maximum number of queues exceeded: ${limits.queuesMax}`);
   }
   if (limits.messagesPerDayMax > 0 && dayCountOf(context) + count > limits.messagesPerDayMax) {
-    throw quotaExceeded(`Maximum number of messages per day exceeded: ${limits.messagesPerDayMax}`);
+    throw new DailyLimitExceeded(limits.messagesPerDayMax, (Math.floor(context.nowMs / DAY_MS) + 1) * DAY_MS);
   }
   const duplicateCount = planned
     .flatMap(({ drafts }) => drafts)

@@ -9,11 +9,17 @@
 import { bytesFromText } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { UserDoor } from "../../messaging/door.ts";
-import { MessagingFailure } from "../../messaging/failure.ts";
+import { DailyLimitExceeded, MessagingFailure } from "../../messaging/failure.ts";
 import type { MessagingLimits } from "../../messaging/limits.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import { corsHeaders, isPreflight, preflightReply } from "../cors.ts";
-import { burstExceeded, messagingUnauthorized, RequestFailure, readOnlyTokenRefused } from "../errors.ts";
+import {
+  burstExceeded,
+  dailyLimitExceeded,
+  messagingUnauthorized,
+  RequestFailure,
+  readOnlyTokenRefused,
+} from "../errors.ts";
 import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import { refusalReply } from "../respond.ts";
@@ -178,7 +184,11 @@ export class MessagingArea implements Area {
   /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
   #refusal(thrown: unknown, head: MessagingHead, route = REFUSED): HttpReply {
     if (!(thrown instanceof RequestFailure) && !(thrown instanceof MessagingFailure)) throw thrown;
-    return { ...refusalReply(thrown, this.#corsHeaders(head)), route };
+    const failure =
+      thrown instanceof DailyLimitExceeded
+        ? dailyLimitExceeded(thrown.text, thrown.messagesPerDayMax, thrown.resetAtMs)
+        : thrown;
+    return { ...refusalReply(failure, this.#corsHeaders(head)), route };
   }
 
   #corsHeaders({ hasOrigin }: MessagingHead): readonly string[] {
