@@ -2,7 +2,8 @@
  * A run of at most 128 elements of a list, in one of two forms:
  *
  *     open      an array of byte strings, changed in place
- *     packed    one byte string: | length u8 | bytes | length u8 | bytes | …
+ *     packed    one byte string: | length | bytes | length | bytes | …
+ *               length: u8 up to 254, else ff and u16, lowest byte first
  *
  * Packed, an element takes its bytes and one more, and the garbage collector
  * sees one object for the whole run. Open, it takes a pointer and a string of
@@ -14,10 +15,14 @@ import type { Bytes } from "../../kernel/bytes.ts";
 /** 128: bench/list.bench.ts. 64 halves the cost of changes in the middle and doubles the objects; 256 is slower in every row. */
 export const BLOCK_ELEMENTS_MAX = 128;
 
-const PACKED_ELEMENT_BYTES_MAX = 255;
+/** Bytes of all elements of a packed block. */
+const PACKED_CONTENT_BYTES_MAX = BLOCK_ELEMENTS_MAX * 256;
+/** In the place of a length: it follows in two bytes. */
+const LONG = 0xff;
+const LONG_LENGTH_BYTES = 3;
 
 /** Where blocks are packed and opened, one at a time. */
-const scratch = Buffer.allocUnsafe(BLOCK_ELEMENTS_MAX * (PACKED_ELEMENT_BYTES_MAX + 1));
+const scratch = Buffer.allocUnsafe(PACKED_CONTENT_BYTES_MAX + BLOCK_ELEMENTS_MAX * LONG_LENGTH_BYTES);
 
 /** V8 copies a part of a string that is shorter; a longer one would keep the whole packed string alive. */
 const PART_LENGTH_MIN = 13;
@@ -49,7 +54,8 @@ export class ListBlock {
     if (items !== undefined) return items[index] as Bytes;
     const packed = this.#packed;
     const offset = this.#offsetOf(index);
-    return packed.slice(offset + 1, offset + 1 + packed.charCodeAt(offset));
+    const start = startAt(packed, offset);
+    return packed.slice(start, start + lengthAt(packed, offset));
   }
 
   /** The elements from one place up to, not including, another, to be read at once and not kept; see `at`. */
@@ -60,8 +66,9 @@ export class ListBlock {
     const elements: Bytes[] = [];
     let offset = this.#offsetOf(from);
     for (let index = from; index < to; index += 1) {
-      const end = offset + 1 + packed.charCodeAt(offset);
-      elements.push(packed.slice(offset + 1, end));
+      const start = startAt(packed, offset);
+      const end = start + lengthAt(packed, offset);
+      elements.push(packed.slice(start, end));
       offset = end;
     }
     return elements;
@@ -74,9 +81,14 @@ export class ListBlock {
     scratch.latin1Write(packed, 0, packed.length);
     const items: Bytes[] = [];
     for (let offset = 0; offset < packed.length; ) {
-      const start = offset + 1;
-      const end = start + (scratch[offset] as number);
-      items.push(end - start < PART_LENGTH_MIN ? packed.slice(start, end) : scratch.latin1Slice(start, end));
+      let start = offset + 1;
+      let length = scratch[offset] as number;
+      if (length === LONG) {
+        length = (scratch[start] as number) | ((scratch[start + 1] as number) << 8);
+        start = offset + LONG_LENGTH_BYTES;
+      }
+      const end = start + length;
+      items.push(length < PART_LENGTH_MIN ? packed.slice(start, end) : scratch.latin1Slice(start, end));
       offset = end;
     }
     this.#items = items;
@@ -84,15 +96,20 @@ export class ListBlock {
     return this.count;
   }
 
-  /** Packs an open block, if no element is too long for that. Returns how many elements were copied for it. */
+  /** Packs an open block, if it is not too long for that. Returns how many elements were copied for it. */
   pack(): number {
     const items = this.#items;
-    if (items === undefined) return 0;
-    for (const item of items) if (item.length > PACKED_ELEMENT_BYTES_MAX) return 0;
+    if (items === undefined || this.contentBytes > PACKED_CONTENT_BYTES_MAX) return 0;
     let end = 0;
     for (const item of items) {
       const length = item.length;
-      scratch[end++] = length;
+      if (length < LONG) {
+        scratch[end++] = length;
+      } else {
+        scratch[end++] = LONG;
+        scratch[end++] = length & 0xff;
+        scratch[end++] = length >>> 8;
+      }
       if (length <= LOOP_LENGTH_MAX) for (let i = 0; i < length; i += 1) scratch[end + i] = item.charCodeAt(i);
       else scratch.latin1Write(item, end, length);
       end += length;
@@ -201,7 +218,18 @@ export class ListBlock {
   #offsetOf(index: number): number {
     const packed = this.#packed;
     let offset = 0;
-    for (let i = 0; i < index; i += 1) offset += 1 + packed.charCodeAt(offset);
+    for (let i = 0; i < index; i += 1) offset = startAt(packed, offset) + lengthAt(packed, offset);
     return offset;
   }
+}
+
+/** The length of the element whose length stands at an offset of a packed block. */
+function lengthAt(packed: Bytes, offset: number): number {
+  const length = packed.charCodeAt(offset);
+  return length === LONG ? packed.charCodeAt(offset + 1) | (packed.charCodeAt(offset + 2) << 8) : length;
+}
+
+/** Where the bytes of that element begin. */
+function startAt(packed: Bytes, offset: number): number {
+  return offset + (packed.charCodeAt(offset) === LONG ? LONG_LENGTH_BYTES : 1);
 }

@@ -13,8 +13,9 @@ function elementsOf(list: ListValue, options: { backwards: boolean } = { backwar
   return elements;
 }
 
-/** Words that meet often, and now and then one that is too long for a packed block. */
+/** Words that meet often, and now and then one with a long length, or one that hardly fits a packed block. */
 function word(random: Random): string {
+  if (random.below(2_000) === 0) return "very long".repeat(2_000 + random.below(3_000));
   if (random.below(400) === 0) return "long".repeat(64 + random.below(3));
   return random.below(3) === 0
     ? `${random.below(6)}`
