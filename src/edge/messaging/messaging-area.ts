@@ -187,7 +187,9 @@ export class MessagingArea implements Area {
     const failure =
       thrown instanceof DailyLimitExceeded
         ? dailyLimitExceeded(thrown.text, thrown.messagesPerDayMax, thrown.resetAtMs)
-        : thrown;
+        : thrown.kind === "unavailable"
+          ? new RequestFailure(thrown.kind, thrown.text, ["Retry-After", "1"])
+          : thrown;
     return { ...refusalReply(failure, this.#corsHeaders(head)), route };
   }
 
