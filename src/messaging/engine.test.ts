@@ -450,3 +450,41 @@ test("calls that were under way at a kill are made again with the same id and th
   );
   assert.equal(harness.messaging.engine.realm.messages.size, 0);
 });
+
+test("a drain calls nobody any more, and ends when the calls under way are recorded", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  await harness.publish("https://a.test/");
+  await harness.settle();
+  let isDrained = false;
+  const drained = harness.messaging.engine.drain(10_000).then(() => {
+    isDrained = true;
+  });
+  await harness.publish("https://b.test/");
+  await harness.advance(SECOND_MS);
+  assert.equal(harness.calls.length, 1);
+  assert.equal(isDrained, false);
+
+  harness.calls[0]?.answer(answered(200));
+  await harness.settle();
+  await drained;
+  harness.destination = () => answered(200);
+  harness.restart();
+  await harness.settle();
+
+  assert.deepEqual(
+    harness.calls.map(({ url }) => url),
+    ["https://a.test/", "https://b.test/"],
+  );
+});
+
+test("a drain waits for a call that does not end no longer than it may", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  await harness.publish("https://a.test/");
+  await harness.settle();
+  const drained = harness.messaging.engine.drain(10_000);
+  await harness.advance(10_000);
+
+  await drained;
+});

@@ -80,6 +80,8 @@ export class Engine {
   #cancelTimer: (() => void) | undefined;
   #timerMs: number | undefined;
   #cancelHeartbeat: (() => void) | undefined;
+  /** While it drains. */
+  #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: EngineOptions) {
     const { journal, limits } = options;
@@ -91,7 +93,7 @@ export class Engine {
       changes: this.changes,
       limits,
       // Where nothing can be recorded, nothing is called either.
-      mayStart: () => journal.refusal === undefined,
+      mayStart: () => journal.refusal === undefined && this.#drained === undefined,
       start: (message) => this.#start(message),
     });
     this.schedules = new ScheduleTimer(this);
@@ -127,6 +129,18 @@ export class Engine {
     this.schedules.resume(nowMs);
     this.#setTimer();
     this.#beat();
+  }
+
+  /**
+   * No call is made any more. Resolves when those under way have ended and are recorded, or after `graceMs`: what has not
+   * ended by then is called again by the next start.
+   */
+  async drain(graceMs: number): Promise<void> {
+    this.#drained = Promise.withResolvers();
+    if (this.scheduler.inFlightCount === 0) return;
+    const cancel = this.#options.clock.after(graceMs, () => this.#drained?.resolve());
+    await this.#drained.promise;
+    cancel();
   }
 
   /** No call is made any more. Those under way may still end, and are not recorded. */
@@ -280,6 +294,7 @@ export class Engine {
     this.scheduler.dispatch(nowMs);
     this.#setTimer();
     this.brake.release();
+    if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
   }
 
   /** Records what came of an attempt, with the callbacks that tell of it. */

@@ -22,8 +22,8 @@ export interface AreaEngine {
   readonly edge: EdgeArea;
   /** Recovers what is kept and starts what runs by itself. */
   open(): Promise<void>;
-  /** Writes and syncs the rest. No request comes any more. */
-  close(): Promise<void>;
+  /** Ends what it does by itself within `graceMs`, then writes and syncs the rest. No request comes any more. */
+  close(graceMs: number): Promise<void>;
   reset(): Promise<void>;
   tenantNames(): readonly string[];
   setTokens(tenant: AreaTenant): Promise<void>;
@@ -84,7 +84,7 @@ export class ListeningArea implements AreaDoor {
     const { engine, events } = this.#options;
     events.state("draining");
     await this.#listener?.close(graceMs);
-    await engine.close();
+    await engine.close(graceMs);
     events.state("closed");
   }
 

@@ -96,9 +96,10 @@ export class MessagingEngine implements AreaEngine {
     if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
   }
 
-  async close(): Promise<void> {
+  async close(graceMs: number): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#cleaning;
+    await this.#messaging.engine.drain(graceMs);
     this.#messaging.engine.stop();
     await this.#outbound.close();
     this.#journal.close();
