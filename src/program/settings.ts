@@ -354,7 +354,7 @@ export const settingRows = {
     environment: ["LARDER_SHUTDOWN_GRACE"],
     fileKey: "shutdownGrace",
     argument: "<time>",
-    meaning: "How long a stop waits for requests that are being answered",
+    meaning: "How long a stop waits for requests that are being answered, and then for deliveries under way",
     default: "10s",
     parse: parseDurationMs(0, 600_000),
   },
