@@ -17,7 +17,13 @@ test("a whole file: settings as text, tenants with their place", () => {
       cors: false,
       storePort: 0,
       allowDestination: ["10.0.0.0/8", "*.test"],
-      store: { databases: [{ name: "main", token: "aaa", readOnlyToken: "bbb" }, { name: "other" }] },
+      store: {
+        databases: [
+          { name: "main", token: "aaa", readOnlyToken: "bbb" },
+          { name: "other", maxmemory: "100mb", maxmemoryPolicy: "allkeys-lru" },
+          { name: "third", maxmemory: 0 },
+        ],
+      },
       vector: { indexes: [{ name: "docs", type: "HYBRID", dimension: 384, similarity: "DOT_PRODUCT", token: "ccc" }] },
       messaging: { users: [{ name: "main", token: USER_TOKEN, currentSigningKey: "sig_1" }] },
       admin: { token: "ddd" },
@@ -34,7 +40,8 @@ test("a whole file: settings as text, tenants with their place", () => {
   });
   assert.deepEqual(configuration.databases, [
     { name: "main", token: "aaa", readOnlyToken: "bbb", path: "store.databases[0]" },
-    { name: "other", path: "store.databases[1]" },
+    { name: "other", path: "store.databases[1]", memory: { bytesMax: 104_857_600, policy: "allkeys-lru" } },
+    { name: "third", path: "store.databases[2]", memory: { bytesMax: 0 } },
   ]);
   assert.deepEqual(configuration.indexes, [
     {
@@ -56,6 +63,14 @@ const refused: readonly (readonly [input: unknown, problem: string])[] = [
   ["[1]", "the file is not an object"],
   ['{\n  "host": "secret-canary\n}', "is not JSON: line 2, column 25"],
   [{ hots: "a" }, "hots is not a known key"],
+  [
+    { store: { databases: [{ name: "a", maxmemory: "lots" }] } },
+    'store.databases[0].maxmemory is refused: "lots" is not a size such as 100mb or 1gb, or 0 for no limit',
+  ],
+  [
+    { store: { databases: [{ name: "a", maxmemoryPolicy: "lru" }] } },
+    "store.databases[0].maxmemoryPolicy is not one of volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
+  ],
   ['{"__proto__": 1}', "__proto__ is not a known key"],
   [{ host: { a: 1 } }, "host is not a text, a number, true, false or a list of texts"],
   [{ store: [] }, "store is not an object"],

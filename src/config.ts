@@ -6,7 +6,8 @@
  * `store.databases[0].token`; nothing is skipped in silence. Values of tokens
  * never stand in an error.
  */
-import { BadValue, parseMessagingToken, parseSigningKey, parseToken } from "./program/values.ts";
+import { BadValue, parseMemory, parseMessagingToken, parseSigningKey, parseToken } from "./program/values.ts";
+import { evictionPolicies, type MemorySettings } from "./store/memory-settings.ts";
 
 /** Tokens that are left out are generated and kept in the data directory. */
 export interface ListedTenant {
@@ -17,7 +18,10 @@ export interface ListedTenant {
   readonly path: string;
 }
 
-export type ListedDatabase = ListedTenant;
+export interface ListedDatabase extends ListedTenant {
+  /** What is different from the settings for this one. */
+  readonly memory?: Partial<Pick<MemorySettings, "bytesMax" | "policy">>;
+}
 
 export const indexTypes = ["DENSE", "SPARSE", "HYBRID"] as const;
 export const similarities = ["COSINE", "EUCLIDEAN", "DOT_PRODUCT"] as const;
@@ -141,7 +145,14 @@ function readTenant(reader: Reader, fields: Fields, path: string, parse = parseT
 }
 
 function readDatabase(reader: Reader, value: unknown, path: string): ListedDatabase | undefined {
-  return readTenant(reader, reader.object(value, path, TENANT_KEYS), path);
+  const fields = reader.object(value, path, [...TENANT_KEYS, "maxmemory", "maxmemoryPolicy"]);
+  const tenant = readTenant(reader, fields, path);
+  if (tenant === undefined) return undefined;
+  const policyNames = evictionPolicies.map(({ name }) => name);
+  const policy = reader.choice(fields.get("maxmemoryPolicy"), `${path}.maxmemoryPolicy`, policyNames);
+  const bytesMax = reader.memory(fields.get("maxmemory"), `${path}.maxmemory`);
+  const memory = { ...(policy && { policy }), ...(bytesMax !== undefined && { bytesMax }) };
+  return Object.keys(memory).length === 0 ? tenant : { ...tenant, memory };
 }
 
 function readIndex(reader: Reader, value: unknown, path: string): ListedIndex | undefined {
@@ -235,6 +246,19 @@ class Reader {
     } catch (fault) {
       if (!(fault instanceof BadValue)) throw fault;
       this.problem(`${path}.${key}`, `is refused: ${fault.message}`);
+      return undefined;
+    }
+  }
+
+  /** A size as the setting of the same name has it. */
+  memory(value: unknown, path: string): number | undefined {
+    if (value === undefined) return undefined;
+    const text = this.settingText(value, path);
+    try {
+      return text === undefined ? undefined : parseMemory(text);
+    } catch (fault) {
+      if (!(fault instanceof BadValue)) throw fault;
+      this.problem(path, `is refused: ${fault.message}`);
       return undefined;
     }
   }

@@ -98,7 +98,7 @@ function configurationChapter(): readonly string[] {
     EXAMPLE_CONFIGURATION,
     "```",
     "",
-    "`type` is `DENSE`, `SPARSE` or `HYBRID`; `similarity` is `COSINE`, `EUCLIDEAN` or `DOT_PRODUCT`; a dimension that is left out is fixed by the first upsert. Users may also have a `currentSigningKey` and a `nextSigningKey`. A name has 1 to 64 letters, digits, hyphens, underscores or periods and starts with a letter or digit.",
+    "`type` is `DENSE`, `SPARSE` or `HYBRID`; `similarity` is `COSINE`, `EUCLIDEAN` or `DOT_PRODUCT`; a dimension that is left out is fixed by the first upsert. Databases may also have a `maxmemory` and a `maxmemoryPolicy` of their own. Users may also have a `currentSigningKey` and a `nextSigningKey`. A name has 1 to 64 letters, digits, hyphens, underscores or periods and starts with a letter or digit.",
     "",
     "`larder check` reads it, and the data directory, and says what is wrong.",
   ];

@@ -12,7 +12,7 @@ import type { LogFormat, LogLevel } from "../kernel/log.ts";
 import type { FamilySnapshot } from "../kernel/metrics.ts";
 import type { HeaderSpelling } from "../messaging/delivery.ts";
 import type { MessagingLimits } from "../messaging/limits.ts";
-import type { EvictionPolicyName } from "../store/memory-settings.ts";
+import type { MemorySettings } from "../store/memory-settings.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
 
@@ -62,11 +62,15 @@ export interface ListenPlan {
   readonly hostPlace: string;
 }
 
+export type DatabaseMemory = Pick<MemorySettings, "bytesMax" | "policy" | "samples">;
+
 export interface AreaLimits {
   readonly requestBytesMax: number;
   readonly headerBytesMax: number;
   /** For each database of the store. */
-  readonly memory: { readonly bytesMax: number; readonly policy: EvictionPolicyName; readonly samples: number };
+  readonly memory: DatabaseMemory;
+  /** What is different for some of them, by name. */
+  readonly memoryByDatabase: ReadonlyMap<string, Partial<DatabaseMemory>>;
   readonly requestsPerDayMax: number | undefined;
   readonly requestsPerSecondMax: number | undefined;
   readonly cors: boolean;

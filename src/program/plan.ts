@@ -42,6 +42,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
         policy: settings.evictionPolicy,
         samples: settings.evictionSamples,
       },
+      memoryByDatabase: new Map(run.configuration.databases.map(({ name, memory = {} }) => [name, memory])),
       requestsPerDayMax: settings.requestsPerDayMax,
       requestsPerSecondMax: settings.requestsPerSecondMax,
       cors: settings.cors,

@@ -49,6 +49,7 @@ export class StoreEngine implements AreaEngine {
       hashSeed: secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
       memory: limits.memory,
+      memoryOf: (name) => limits.memoryByDatabase.get(name),
       ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
       version,
       readFigures,
@@ -81,8 +82,8 @@ export class StoreEngine implements AreaEngine {
 
   /** Says so when the databases may take more than the heap has room for: then the thread would end before it refuses. */
   #checkHeap(): void {
-    const { plan, log } = this.#context;
-    const databaseBytesMax = plan.limits.memory.bytesMax * this.#store.databaseNames.length;
+    const { log } = this.#context;
+    const databaseBytesMax = this.#store.databases.reduce((sum, { keyspace }) => sum + keyspace.memory.bytesMax, 0);
     const heapBytesMax = getHeapStatistics().heap_size_limit;
     if (databaseBytesMax <= heapBytesMax) return;
     log.warn(

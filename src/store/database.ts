@@ -90,7 +90,8 @@ export class Database {
     this.number = number;
     this.context = context;
     this.commands = context.compat === undefined ? ordinaryCommands : commands;
-    const { clock, frame, hashSeed, memory, random, startedAtMs } = context;
+    const { clock, frame, hashSeed, random, startedAtMs } = context;
+    const memory = context.memoryOf(name);
     this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
     this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });

@@ -26,6 +26,8 @@ export interface StoreOptions {
   readonly dailyRequestsMax?: number;
   /** How much memory each database may take, and what goes when it takes more; what is absent is as in Redis. */
   readonly memory?: Partial<MemorySettings>;
+  /** What is different for the database of a name. */
+  readonly memoryOf?: (name: string) => Partial<MemorySettings> | undefined;
   /** What the tests of Redis need besides; absent: none of it exists. */
   readonly compat?: RedisCompat;
   /** Version of the program, for INFO. */
@@ -51,8 +53,8 @@ export interface StoreContext {
   readonly random: Random;
   readonly hashSeed: Uint8Array;
   readonly dailyRequestsMax: number;
-  /** Where each database begins. */
-  readonly memory: MemorySettings;
+  /** Where the database of a name begins. */
+  readonly memoryOf: (name: string) => MemorySettings;
   readonly compat: RedisCompat | undefined;
   readonly version: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
@@ -87,7 +89,7 @@ export class Store {
       random: options.random,
       hashSeed: options.hashSeed,
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
-      memory: { ...defaultMemorySettings, ...options.memory },
+      memoryOf: (name) => ({ ...defaultMemorySettings, ...options.memory, ...options.memoryOf?.(name) }),
       compat: options.compat,
       version: options.version ?? "0.0.0",
       readFigures: options.readFigures,

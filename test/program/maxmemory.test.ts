@@ -1,6 +1,6 @@
 /** The limit on memory from outside: refusals and evictions over HTTP, and what a restart finds. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -10,10 +10,15 @@ const timeout = 30_000;
 const VALUE = "x".repeat(1_000);
 const KEYS_PER_PIPELINE = 500;
 
-async function post(program: RunningProgram, path: string, body: unknown): Promise<{ status: number; body: unknown }> {
+async function post(
+  program: RunningProgram,
+  path: string,
+  body: unknown,
+  token = program.storeToken,
+): Promise<{ status: number; body: unknown }> {
   const reply = await fetch(program.storeUrl + path, {
     method: "POST",
-    headers: { authorization: `Bearer ${program.storeToken}` },
+    headers: { authorization: `Bearer ${token}` },
     body: JSON.stringify(body),
   });
   return { status: reply.status, body: await reply.json() };
@@ -56,6 +61,22 @@ test("a limit beyond the heap is allowed, and said at the start", { timeout }, a
   await using program = await startProgram("dev", { args: ["--maxmemory", "1000gb"] });
   await program.untilPrinted(/the databases may take more memory than the JavaScript heap holds/);
   assert.deepEqual(await post(program, "", ["SET", "k", "v"]), { status: 200, body: { result: "OK" } });
+});
+
+test("a database of the configuration file has a limit of its own", { timeout }, async (context) => {
+  const path = join(temporaryDirectory(context), "larder.json");
+  const small = { name: "small", token: "token-of-small", maxmemory: "20kb", maxmemoryPolicy: "allkeys-random" };
+  writeFileSync(path, JSON.stringify({ threads: "per-area", store: { databases: [{ name: "main" }, small] } }));
+  await using program = await startProgram("dev", { args: ["--config", path] });
+  const commands = Array.from({ length: 50 }, (_, i) => ["SET", `key:${i}`, VALUE]);
+  for (const [token, isLimited] of [
+    [small.token, true],
+    [program.storeToken, false],
+  ] as const) {
+    await post(program, "/pipeline", commands, token);
+    const { body } = await post(program, "", ["DBSIZE"], token);
+    assert.equal((body as { result: number }).result < 25, isLimited, token);
+  }
 });
 
 test("what was evicted does not come back with a restart, and the limit holds again", { timeout }, async (context) => {
