@@ -196,6 +196,21 @@ test("a key with rate 2 per 10 s starts two calls in each window, also after a r
   assert.deepEqual(offsets(harness.calls), [0, 0, 10_000, 10_000, 20_000]);
 });
 
+test("when the clock is set back behind the start of a window, the next one begins a period later", async () => {
+  const harness = await MessagingHarness.start();
+  const flowControl = { key: "k", rate: 1, periodMs: 10_000 };
+  await harness.publish("https://a.test/", { flowControl });
+  await harness.advance(SECOND_MS);
+  harness.clock.stepWallClock(-24 * HOUR_MS);
+  await harness.publish("https://a.test/", { flowControl });
+  await harness.advance(9_999);
+  assert.equal(harness.calls.length, 1);
+
+  await harness.advance(1);
+
+  assert.equal(harness.calls.length, 2);
+});
+
 test("resetRate opens a new window at once", async () => {
   const harness = await MessagingHarness.start();
   const flowControl = { key: "k", rate: 1, periodMs: HOUR_MS };

@@ -128,8 +128,9 @@ export class FlowKey {
     return this.parallelism !== undefined && this.inFlight.size >= this.parallelism;
   }
 
-  /** keeps (3) */
+  /** keeps (3): a start that lies ahead is moved, once, or the end of the window would move along with the clock. */
   #startAt(nowMs: number): number {
-    return Math.min(this.windowStartMs, nowMs);
+    this.windowStartMs = Math.min(this.windowStartMs, nowMs);
+    return this.windowStartMs;
   }
 }
