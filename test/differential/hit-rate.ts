@@ -43,6 +43,8 @@ export interface RedisRun {
 const STEP_READS = 50;
 /** Long enough that what else Redis needs memory for matters little. */
 const VALUE = "v".repeat(200);
+/** Fewer would leave too much to chance, however slow the machine is. */
+const READS_MIN = 60_000;
 /** How much keys that are asked for more often are preferred: 1 is Zipf's own. */
 const EXPONENT = 0.9;
 
@@ -65,7 +67,11 @@ export async function runOnRedis(redis: RedisProcess, options: TraceOptions): Pr
   let heldSum = 0;
   let heldLooks = 0;
   const beginMs = systemClock.monotonicMs();
-  while ("count" in limit ? count.readCount < limit.count : systemClock.monotonicMs() - beginMs < limit.budgetMs) {
+  const isDone = (): boolean =>
+    "count" in limit
+      ? count.readCount >= limit.count
+      : count.readCount >= READS_MIN && systemClock.monotonicMs() - beginMs >= limit.budgetMs;
+  while (!isDone()) {
     const waitMs = beginMs + startsMs.length * stepMs - systemClock.monotonicMs();
     if (waitMs > 1) await new Promise<void>((resolve) => systemClock.after(waitMs, resolve));
     startsMs.push(systemClock.nowMs());
