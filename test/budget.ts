@@ -24,6 +24,7 @@ export const budgets: readonly Budget[] = [
   { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
   { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },
   { suite: "kill-rounds", unit: "kill -9 rounds of the real program", testMs: 15_000, proofCount: 100 },
+  { suite: "messaging-simulation", unit: "simulated runs of messaging", testMs: 5_000, proofCount: 500 },
   { suite: "message-kill-rounds", unit: "kill -9 rounds of messaging", testMs: 6_000, proofCount: 100 },
   { suite: "messaging-requests", unit: "requests to messaging", testMs: 1_500, proofCount: 500_000 },
   { suite: "hostile-destinations", unit: "calls of hostile destinations", testMs: 2_000, proofCount: 40_000 },

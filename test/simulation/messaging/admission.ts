@@ -1,0 +1,200 @@
+/**
+ * Who may start an attempt, and when, seen from outside: caps, queues, rates,
+ * pauses, due times. Counts for itself what is under way and how many calls
+ * each window has had; only what users have set is read from the engine.
+ *
+ * (1) A window's calls are those whose records exist: a crash that takes the
+ *     record of a call back takes the call out of the window, and nothing else
+ *     opens a window early.
+ */
+import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import type { FlowKey } from "../../../src/messaging/flow-key.ts";
+import type { Realm } from "../../../src/messaging/realm.ts";
+import { state } from "../../../src/messaging/states.ts";
+import type { User } from "../../../src/messaging/user.ts";
+import type { Entry, Ledger, Tracked } from "./ledger.ts";
+import type { Swarm } from "./swarm.ts";
+import { check } from "./violation.ts";
+
+interface WindowEvent {
+  readonly what: "call" | "reset" | "clock set";
+  /** 0: no crash takes it back. */
+  readonly position: number;
+  readonly atMs: number;
+  readonly periodMs: number;
+}
+
+export class Admission {
+  readonly #ledger: Ledger;
+  readonly #swarm: Swarm;
+  readonly #windows = new Map<string, WindowEvent[]>();
+  /** The keys of this life: one that nobody used for long is forgotten, and begins anew. */
+  readonly #keys = new Map<string, FlowKey>();
+  /** The most that a queue ever had as its parallelism. */
+  readonly #widths = new Map<string, number>();
+  /** Calls that a reset of their key made it forget: positions by sequence number. */
+  #forgotten = new Map<number, number>();
+
+  constructor(ledger: Ledger, swarm: Swarm) {
+    this.#ledger = ledger;
+    this.#swarm = swarm;
+  }
+
+  /** A user has set the width of a queue. */
+  widened(user: number, queueName: string, parallelism: number): void {
+    const key = `${user}/${queueName}`;
+    this.#widths.set(key, Math.max(this.widthOf(user, queueName), parallelism));
+  }
+
+  widthOf(user: number, queueName: string): number {
+    return this.#widths.get(`${user}/${queueName}`) ?? 1;
+  }
+
+  /** A user has made a key forget its window, and with `isWhole` what is under way. */
+  reset(user: number, key: string, { position, isWhole }: { position: number; isWhole: boolean }): void {
+    this.#eventsOf(user, key).push({ what: "reset", position, atMs: 0, periodMs: 0 });
+    if (!isWhole) return;
+    for (const message of this.#ledger.inFlight.values()) {
+      if (message.user === user && message.fields.flowControl?.key === key)
+        this.#forgotten.set(message.sequence, position);
+    }
+  }
+
+  /** The clock was set: windows that begin later begin now. */
+  clockStepped(nowMs: number): void {
+    for (const events of this.#windows.values()) {
+      events.push({ what: "clock set", position: 0, atMs: nowMs, periodMs: 0 });
+    }
+  }
+
+  isForgotten(sequence: number): boolean {
+    return this.#forgotten.has(sequence);
+  }
+
+  /** keeps (1) */
+  recovered(position: number, realm: Realm): void {
+    this.#keys.clear();
+    for (const user of realm.users) {
+      for (const key of user.flowKeys.values()) this.#keys.set(`${user.number}/${key.key}`, key);
+    }
+    for (const [name, events] of this.#windows) {
+      const isKnown = this.#keys.has(name);
+      this.#windows.set(name, isKnown ? events.filter((event) => event.position <= position) : []);
+    }
+    this.#forgotten.clear();
+  }
+
+  started(message: Tracked, { position }: Entry, { realm, clock }: { realm: Realm; clock: VirtualClock }): void {
+    const { sequence, fields, user: number } = message;
+    const { inFlight } = this.#ledger;
+    const { limits } = this.#swarm;
+    const user = realm.userOf(number);
+    const nowMs = clock.nowMs();
+    const text = `Message ${sequence}`;
+    // What was due once stays due when the clock is set back.
+    const earlyMs = dueMsOf(message) - Math.max(nowMs, this.#ledger.wallMaxMs);
+    check(earlyMs <= 0, () => `${text} is called ${earlyMs} ms before its time`);
+    const others = [...inFlight.values()];
+    const ofUser = others.filter((other) => other.user === number);
+    const ofOrigin = ofUser.filter((other) => other.origin === message.origin);
+    check(others.length < limits.parallelism, () => `${text}: ${others.length} calls of all are under way`);
+    check(ofUser.length < limits.userParallelism, () => `${text}: ${ofUser.length} calls of the user are under way`);
+    check(ofOrigin.length < limits.originParallelism, () => `${text}: ${ofOrigin.length} calls of ${message.origin}`);
+    if (fields.queueName !== undefined) this.#checkQueue(message, user);
+    const key = fields.flowControl === undefined ? undefined : user.flowKeys.get(fields.flowControl.key);
+    if (key !== undefined) this.#checkKey(message, key, { nowMs, position });
+    this.#forgotten.delete(sequence);
+  }
+
+  #checkQueue(message: Tracked, user: User): void {
+    const { sequence, fields, user: number } = message;
+    const { queueName = "" } = fields;
+    const text = `Message ${sequence} of the queue ${queueName}`;
+    // What was deleted and made again is another queue.
+    check(message.detachedAt === undefined, () => `${text} starts, and the queue was deleted`);
+    check(user.queues.get(queueName)?.record.isPaused === false, () => `${text} starts while the queue is paused`);
+    const members = this.#ledger.unfinished.filter(
+      (other) => other !== message && other.user === number && other.detachedAt === undefined,
+    );
+    const inQueue = members.filter((other) => other.fields.queueName === queueName);
+    const withSlot = inQueue.filter(wasStarted);
+    const width = this.widthOf(number, queueName);
+    check(withSlot.length < width, () => `${text} starts, and ${sequencesOf(withSlot)} are not done`);
+    if (width > 1) return;
+    const holding = members.filter(
+      ({ fields: { holdsQueue, callbackOf }, isAgain }) =>
+        holdsQueue === queueName && callbackOf !== message.id && !isAgain,
+    );
+    check(holding.length === 0, () => `${text} starts, and callbacks ${sequencesOf(holding)} are not done`);
+    if (this.#swarm.features.has("clock steps") || wasDelayed(message)) return;
+    const before = inQueue.filter((other) => other.sequence < sequence && !wasDelayed(other));
+    check(before.length === 0, () => `${text} starts before ${sequencesOf(before)}`);
+  }
+
+  #checkKey(message: Tracked, key: FlowKey, { nowMs, position }: { nowMs: number; position: number }): void {
+    const text = `Message ${message.sequence} of the key ${key.key}`;
+    check(!key.isPaused, () => `${text} starts while the key is paused`);
+    const ofKey = [...this.#ledger.inFlight.values()].filter(
+      ({ user, fields, sequence }) =>
+        user === message.user && fields.flowControl?.key === key.key && !this.#forgotten.has(sequence),
+    );
+    const { parallelism = Number.POSITIVE_INFINITY, rate = Number.POSITIVE_INFINITY, periodMs } = key;
+    check(
+      ofKey.length < parallelism,
+      () => `${text} starts, and ${sequencesOf(ofKey)} are under way of ${parallelism}`,
+    );
+    const events = this.#eventsOf(message.user, key.key);
+    const name = `${message.user}/${key.key}`;
+    if (this.#keys.get(name) !== key) events.length = 0;
+    this.#keys.set(name, key);
+    const count = countAt(events, nowMs, periodMs);
+    check(count < rate, () => `${text} starts, and the window has had ${count} calls of ${rate}`);
+    events.push({ what: "call", position, atMs: nowMs, periodMs });
+  }
+
+  #eventsOf(user: number, key: string): WindowEvent[] {
+    const name = `${user}/${key}`;
+    let events = this.#windows.get(name);
+    if (events === undefined) {
+      events = [];
+      this.#windows.set(name, events);
+    }
+    return events;
+  }
+}
+
+/** Calls that the window of this moment has had. Windows begin with their first call; one that lies ahead begins now. */
+function countAt(events: readonly WindowEvent[], nowMs: number, periodMs: number): number {
+  let startMs = 0;
+  let count = 0;
+  for (const event of events) {
+    if (event.what === "reset") {
+      count = 0;
+      continue;
+    }
+    startMs = Math.min(startMs, event.atMs);
+    if (event.what === "clock set") continue;
+    if (count === 0 || event.atMs >= startMs + event.periodMs) {
+      startMs = event.atMs;
+      count = 1;
+    } else count += 1;
+  }
+  return nowMs >= Math.min(startMs, nowMs) + periodMs ? 0 : count;
+}
+
+/** When the next attempt is due. */
+export function dueMsOf({ entries, notBeforeMs }: Tracked): number {
+  return entries.findLast((entry) => entry.state === state.retry)?.nextMs ?? notBeforeMs;
+}
+
+function wasStarted({ entries }: Tracked): boolean {
+  return entries.some((entry) => entry.state === state.active);
+}
+
+function wasDelayed({ notBeforeMs, createdAtMs }: Tracked): boolean {
+  return notBeforeMs > createdAtMs;
+}
+
+function sequencesOf(messages: readonly Tracked[]): string {
+  return messages.map(({ sequence }) => sequence).join(", ");
+}

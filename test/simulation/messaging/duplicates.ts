@@ -1,0 +1,85 @@
+/**
+ * Which message is the same as which, as users are told: an id means the first
+ * message that was accepted with it, for ten minutes. A crash takes back what
+ * was not durable, and nothing else. Says nothing of runs in which clocks step.
+ */
+import type { PublishOutcome, PublishRequest } from "../../../src/messaging/publish-request.ts";
+import { check } from "./violation.ts";
+
+interface First {
+  messageId: string;
+  readonly atMs: number;
+  position: number;
+}
+
+/** One message that is asked for: the first with its id, the same as another, or without an id. */
+export interface Wanted {
+  readonly isNew: boolean;
+  readonly first: First | undefined;
+}
+
+export class Duplicates {
+  readonly #windowMs: number;
+  readonly #firsts = new Map<string, First[]>();
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  recovered(position: number): void {
+    for (const [key, firsts] of this.#firsts) {
+      this.#firsts.set(
+        key,
+        firsts.filter((first) => first.position <= position),
+      );
+    }
+  }
+
+  /** What publishing these in a frame at this position must come to. `urlsOf` has the endpoints of a group. */
+  expect(
+    user: number,
+    requests: readonly PublishRequest[],
+    { nowMs, position, urlsOf }: { nowMs: number; position: number; urlsOf: (group: string) => readonly string[] },
+  ): Wanted[] {
+    const wanted: Wanted[] = [];
+    for (const { destination, options } of requests) {
+      const { deduplicationId } = options;
+      const isToGroup = !destination.startsWith("https://");
+      for (const url of isToGroup ? urlsOf(destination) : [""]) {
+        if (deduplicationId === undefined) {
+          wanted.push({ isNew: true, first: undefined });
+          continue;
+        }
+        const key = `${user} ${deduplicationId} ${url}`;
+        const firsts = this.#firsts.get(key) ?? [];
+        this.#firsts.set(key, firsts);
+        const known = firsts.findLast(({ atMs }) => nowMs < atMs + this.#windowMs);
+        const first = known ?? { messageId: "", atMs: nowMs, position };
+        if (known === undefined) firsts.push(first);
+        wanted.push({ isNew: known === undefined, first });
+      }
+    }
+    return wanted;
+  }
+
+  /** The messages that were accepted. */
+  accepted(wanted: readonly Wanted[], ids: readonly string[]): void {
+    const fresh = wanted.filter(({ isNew }) => isNew);
+    check(ids.length === fresh.length, () => `${ids.length} messages are accepted, and ${fresh.length} are new`);
+    for (const [index, { first }] of fresh.entries()) if (first !== undefined) first.messageId = ids[index] ?? "";
+  }
+
+  answered(wanted: readonly Wanted[], outcomes: readonly PublishOutcome[]): void {
+    const all = outcomes.flatMap((outcome) => (outcome.kind === "url" ? [outcome.published] : outcome.published));
+    check(all.length === wanted.length, () => `${all.length} answers for ${wanted.length} messages`);
+    for (const [index, { messageId, isDeduplicated }] of all.entries()) {
+      const { isNew = true, first } = wanted[index] ?? {};
+      check(
+        isDeduplicated === !isNew,
+        () => `${messageId} is ${isDeduplicated ? "a duplicate" : "new"}, and should not be`,
+      );
+      if (first === undefined) continue;
+      check(first.messageId === messageId, () => `${messageId} is answered where ${first.messageId} was the first`);
+    }
+  }
+}

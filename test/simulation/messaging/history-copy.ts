@@ -1,0 +1,33 @@
+/**
+ * The log of messages as a history keeps it: it is told the frames that are
+ * durable, in order, lags behind as it likes, and outlives crashes with what it
+ * has. In the end each state that a message came to is in it, once.
+ */
+import { historyEventsOf } from "../../../src/messaging/history-events.ts";
+import { nameOf } from "../../../src/messaging/states.ts";
+import type { Ledger } from "./ledger.ts";
+import { check } from "./violation.ts";
+
+export class HistoryCopy {
+  /** Behind the last frame that was told. */
+  position = 0;
+  readonly #statesBySequence = new Map<number, string[]>();
+
+  follow(frames: readonly Buffer[], to: number): void {
+    for (; this.position < to; this.position += 1) {
+      const { messages, entries } = historyEventsOf(frames[this.position] as Buffer);
+      for (const { message } of messages) this.#statesBySequence.set(message, []);
+      for (const { message, state: to, timeMs } of entries)
+        this.#statesBySequence.get(message)?.push(`${nameOf(to)} ${timeMs}`);
+    }
+  }
+
+  checkComplete(ledger: Ledger): void {
+    for (const [sequence, { entries }] of ledger.messages) {
+      const expected = entries.map(({ state: to, atMs }) => `${nameOf(to)} ${atMs}`).join(", ");
+      const found = this.#statesBySequence.get(sequence)?.join(", ");
+      check(found === expected, () => `The history has ${found} of message ${sequence}, not ${expected}`);
+    }
+    check(this.#statesBySequence.size === ledger.messages.size, () => "The history has messages that never were");
+  }
+}

@@ -1,0 +1,375 @@
+/**
+ * What happened to every message, as the frames of the journal, the calls and
+ * the answers tell it, and what must hold of that. Knows nothing of how the
+ * engine comes to its decisions.
+ *
+ * A crash takes back the frames behind the position that is recovered, and the
+ * ledger with them. What was acknowledged or called must not be among them.
+ */
+import type { DeliveryResult } from "../../../src/messaging/delivery.ts";
+import type { EnvelopeFields } from "../../../src/messaging/envelope.ts";
+import { historyEventsOf, loggedMessage } from "../../../src/messaging/history-events.ts";
+import { nameOf, type State, state } from "../../../src/messaging/states.ts";
+import type { Call } from "./destinations.ts";
+import { expectedOutcome } from "./expected-outcome.ts";
+import { check } from "./violation.ts";
+
+export interface Entry {
+  readonly state: State;
+  readonly atMs: number;
+  readonly position: number;
+  /** RETRY: when the next attempt is due. */
+  readonly nextMs: number;
+  readonly life: number;
+}
+
+export interface Tracked {
+  readonly id: string;
+  readonly sequence: number;
+  readonly user: number;
+  readonly fields: EnvelopeFields;
+  readonly origin: string;
+  readonly body: Buffer;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+  readonly position: number;
+  entries: Entry[];
+  /** Acknowledged to its publisher. */
+  isAcked: boolean;
+  /** Calls that were made. */
+  callCount: number;
+  /** The call of the attempt that is under way was made. */
+  isCalled: boolean;
+  /** Its destination has answered its last call with 2xx. */
+  isAnswered: boolean;
+  /** A crash has hidden how its last call ended, if it ended at all. */
+  isInDoubt: boolean;
+  /** The position at which its queue was deleted. */
+  detachedAt: number | undefined;
+  /** A callback that failed, and was retried by a user: it holds nothing up any more. */
+  isAgain: boolean;
+}
+
+export interface LedgerCounts {
+  accepted: number;
+  calls: number;
+  delivered: number;
+  failed: number;
+  cancelled: number;
+  /** Calls made again because a crash hid how they ended. */
+  repeated: number;
+  crashes: number;
+}
+
+/** The moves of service.md, and what a crash adds: a call that was under way is made again, or cancelled. */
+const legal: ReadonlyMap<State | undefined, readonly State[]> = new Map<State | undefined, readonly State[]>([
+  [undefined, [state.created]],
+  [state.created, [state.active, state.cancelRequested]],
+  [state.active, [state.delivered, state.error, state.cancelRequested]],
+  [state.error, [state.retry, state.failed]],
+  [state.retry, [state.active, state.cancelRequested]],
+  [state.cancelRequested, [state.cancelled]],
+]);
+const finished: ReadonlySet<State> = new Set([state.delivered, state.failed, state.cancelled]);
+
+export class Ledger {
+  readonly messages = new Map<number, Tracked>();
+  readonly byId = new Map<string, Tracked>();
+  /** Attempts under way in this life, by sequence number. */
+  readonly inFlight = new Map<number, Tracked>();
+  readonly counts: LedgerCounts = {
+    ...{ accepted: 0, calls: 0, delivered: 0, failed: 0, cancelled: 0, repeated: 0, crashes: 0 },
+  };
+  /** Told of each message that is accepted. */
+  onAccepted: (message: Tracked) => void = () => {};
+  /** Told of each attempt that starts, before it counts as under way. */
+  onStart: (message: Tracked, entry: Entry) => void = () => {};
+  life = 0;
+  /** The latest wall time that was seen. */
+  wallMaxMs = 0;
+  readonly #retentionMs: number;
+  /** Messages whose dead letters somebody wanted gone. */
+  readonly #taken = new Set<number>();
+  readonly #frames: Buffer[] = [];
+  /** Positions at which users were dropped, by their numbers. */
+  readonly #droppedAt = new Map<number, number>();
+  #promised = 0;
+  /** The answer that is being told. */
+  #answer: { readonly message: Tracked; readonly result: DeliveryResult; isTaken: boolean } | undefined;
+
+  /** `retentionMs` is that of dead letters. */
+  constructor(retentionMs: number) {
+    this.#retentionMs = retentionMs;
+  }
+
+  /** All frames; the position of the first one is 1. */
+  get frames(): readonly Buffer[] {
+    return this.#frames;
+  }
+
+  /** Everything up to here was promised to somebody. */
+  get promised(): number {
+    return this.#promised;
+  }
+
+  // What happens.
+
+  appended(frame: Buffer, position: number): void {
+    this.#frames.push(frame);
+    check(position === this.#frames.length, () => `Frame ${this.#frames.length} has position ${position}`);
+    const { messages, entries, droppedUsers } = historyEventsOf(frame);
+    for (const event of messages) {
+      const { id, envelope, body, createdAtMs, notBeforeMs } = loggedMessage(event.detail);
+      check(!this.messages.has(event.message), () => `Message ${event.message} is accepted twice`);
+      const tracked: Tracked = {
+        ...{ id, sequence: event.message, user: event.user, fields: envelope, createdAtMs, notBeforeMs, position },
+        origin: new URL(envelope.url).origin,
+        body: Buffer.from(body),
+        entries: [],
+        ...{
+          isAcked: false,
+          callCount: 0,
+          isCalled: false,
+          isAnswered: false,
+          isInDoubt: false,
+          isAgain: false,
+          detachedAt: undefined,
+        },
+      };
+      this.messages.set(event.message, tracked);
+      this.byId.set(id, tracked);
+      this.counts.accepted += 1;
+    }
+    for (const { message, timeMs, state: to, detail } of entries) {
+      const nextMs = to === state.retry ? Number(Buffer.from(detail ?? []).toString("latin1")) : 0;
+      this.#enter(this.#get(message), { state: to, atMs: timeMs, position, nextMs, life: this.life });
+    }
+    for (const user of droppedUsers) this.#dropUser(user, position);
+    this.#checkCallbacks(frame, position);
+    for (const { message } of messages) this.onAccepted(this.#get(message));
+  }
+
+  called({ request, messageId, retried }: Call): void {
+    const message = this.byId.get(messageId);
+    check(message !== undefined, () => `${messageId} is called, and was never accepted`);
+    if (message === undefined) return;
+    const { body, fields, sequence } = message;
+    const text = `Message ${sequence} (${this.history(message)})`;
+    check(this.inFlight.get(sequence) === message, () => `${text} is called without an attempt`);
+    check(!message.isCalled, () => `${text} is called twice in one attempt`);
+    check(retried === errorCount(message), () => `${text} is called with retried ${retried}`);
+    check(body.equals(request.body), () => `${text} is called with another body`);
+    check(request.url === fields.url && request.method === fields.method, () => `${text} is called elsewhere`);
+    check(!message.isAnswered || message.isInDoubt, () => `${text} is called again after 2xx`);
+    if (message.isInDoubt && message.callCount > 0) this.counts.repeated += 1;
+    message.isAnswered = false;
+    message.isInDoubt = false;
+    message.isCalled = true;
+    message.callCount += 1;
+    this.counts.calls += 1;
+  }
+
+  ended({ messageId }: Call, result: DeliveryResult, tell: () => void): void {
+    const message = this.byId.get(messageId);
+    if (message === undefined) return;
+    if (result.kind === "answer" && result.status >= 200 && result.status < 300) message.isAnswered = true;
+    this.#answer = { message, result, isTaken: false };
+    tell();
+    const { isTaken } = this.#answer;
+    this.#answer = undefined;
+    check(isTaken || this.isDropped(message), () => `The answer for ${message.sequence} has changed nothing`);
+  }
+
+  /** Somebody was told that what he asked for is on the disk. */
+  acknowledge(position: number): void {
+    this.#promised = Math.max(this.#promised, position);
+  }
+
+  acknowledgeMessage(id: string): void {
+    const message = this.byId.get(id);
+    check(message !== undefined, () => `${id} was acknowledged, and is in no frame`);
+    if (message === undefined) return;
+    message.isAcked = true;
+    this.acknowledge(message.position);
+  }
+
+  detach(message: Tracked, position: number): void {
+    message.detachedAt ??= position;
+  }
+
+  /** Everything stopped, and this position was recovered. */
+  recovered(position: number, isCrash: boolean): void {
+    check(position <= this.#frames.length, () => `Position ${position} is recovered of ${this.#frames.length}`);
+    const lost = [...this.messages.values()].filter((message) => message.position > position);
+    for (const message of lost) {
+      check(!message.isAcked, () => `Message ${message.sequence} was acknowledged, and a crash took it back`);
+      check(message.callCount === 0, () => `Message ${message.sequence} was called, and a crash took it back`);
+      this.messages.delete(message.sequence);
+      this.byId.delete(message.id);
+    }
+    check(position >= this.#promised, () => `Position ${position} is recovered, and ${this.#promised} was promised`);
+    this.#frames.length = position;
+    for (const message of this.messages.values()) {
+      const { length } = message.entries;
+      message.entries = message.entries.filter((entry) => entry.position <= position);
+      if (message.entries.length < length || this.inFlight.has(message.sequence)) message.isInDoubt = true;
+      if ((message.detachedAt ?? 0) > position) message.detachedAt = undefined;
+      message.isCalled = false;
+    }
+    for (const [user, droppedAt] of this.#droppedAt) if (droppedAt > position) this.#droppedAt.delete(user);
+    this.inFlight.clear();
+    this.life += 1;
+    if (isCrash) this.counts.crashes += 1;
+  }
+
+  // What is known.
+
+  isFinished(message: Tracked): boolean {
+    const last = message.entries.at(-1)?.state;
+    return (last !== undefined && finished.has(last)) || this.isDropped(message);
+  }
+
+  /** Its user is gone, and everything of it. */
+  isDropped({ user }: Tracked): boolean {
+    return this.#droppedAt.has(user);
+  }
+
+  /** A user asks for the dead letter of this message to be retried or deleted. */
+  take(sequence: number): void {
+    this.#taken.add(sequence);
+  }
+
+  /** The dead letter of this message may be gone. */
+  isTaken({ sequence, entries }: Tracked): boolean {
+    return this.#taken.has(sequence) || (entries.at(-1)?.atMs ?? 0) < this.wallMaxMs - this.#retentionMs;
+  }
+
+  get unfinished(): Tracked[] {
+    return [...this.messages.values()].filter((message) => !this.isFinished(message));
+  }
+
+  history(message: Tracked): string {
+    return message.entries.map((entry) => `${nameOf(entry.state)}@${entry.position}`).join(" ");
+  }
+
+  // The rules.
+
+  #enter(message: Tracked, entry: Entry): void {
+    const last = message.entries.at(-1);
+    const isRepeated = entry.state === state.active && last?.state === state.active && last.life < this.life;
+    const isLegal = legal.get(last?.state)?.includes(entry.state) === true || isRepeated;
+    const text = (): string => `Message ${message.sequence}: ${this.history(message)}, then ${nameOf(entry.state)}`;
+    check(isLegal, text);
+    const isUnderWay = this.inFlight.has(message.sequence);
+    message.entries.push(entry);
+    switch (entry.state) {
+      case state.active:
+        this.onStart(message, entry);
+        message.isCalled = false;
+        this.inFlight.set(message.sequence, message);
+        return;
+      case state.delivered:
+      case state.error:
+        this.#checkOutcome(message, entry, text);
+        return;
+      case state.retry:
+        this.#checkRetry(message, entry, text);
+        return;
+      case state.failed:
+        check(expectedOutcome(message, this.#resultFor(message)).kind === "failed", text);
+        this.#end(message);
+        this.counts.failed += 1;
+        return;
+      case state.cancelled:
+        // A call under way goes on, and the message is cancelled when it ends.
+        check(!isUnderWay || this.#answer?.message === message, () => `${text()} while it is being called`);
+        this.#end(message);
+        this.counts.cancelled += 1;
+        return;
+    }
+  }
+
+  #checkOutcome(message: Tracked, { state: to }: Entry, text: () => string): void {
+    const result = this.#resultFor(message);
+    check(message.isCalled, () => `${text()} without a call`);
+    const isDelivered = expectedOutcome(message, result).kind === "delivered";
+    check(isDelivered === (to === state.delivered), text);
+    if (!isDelivered) return;
+    this.#end(message);
+    this.counts.delivered += 1;
+  }
+
+  #checkRetry(message: Tracked, { atMs, nextMs }: Entry, text: () => string): void {
+    const expected = expectedOutcome(message, this.#resultFor(message));
+    check(expected.kind === "retry", text);
+    if (expected.kind === "retry") {
+      check(nextMs === atMs + expected.delayMs, () => `${text()} in ${nextMs - atMs} ms, not ${expected.delayMs}`);
+    }
+    check(
+      errorCount(message) <= message.fields.retriesMax,
+      () => `${text()} beyond ${message.fields.retriesMax} retries`,
+    );
+    this.#end(message);
+  }
+
+  #resultFor(message: Tracked): DeliveryResult {
+    const answer = this.#answer;
+    check(answer?.message === message, () => `Message ${message.sequence} ends an attempt without an answer`);
+    return answer?.result ?? { kind: "failure", text: "" };
+  }
+
+  #end(message: Tracked): void {
+    this.inFlight.delete(message.sequence);
+    message.isCalled = false;
+    if (this.#answer?.message === message) this.#answer.isTaken = true;
+  }
+
+  /** Callbacks tell of every attempt that has an outcome, in the frame of the outcome, and of nothing else. */
+  #checkCallbacks(frame: Buffer, position: number): void {
+    const { messages, entries } = historyEventsOf(frame);
+    const due: string[] = [];
+    for (const { message, state: to } of entries) {
+      const { id, fields } = this.#get(message);
+      const isEnd = to === state.delivered || to === state.retry || to === state.failed;
+      if (isEnd && fields.callback !== undefined) due.push(id);
+      if (to === state.failed && fields.failureCallback !== undefined) due.push(id);
+    }
+    const told: string[] = [];
+    for (const { message } of messages) {
+      const tracked = this.#get(message);
+      const { callbackOf } = tracked.fields;
+      if (callbackOf === undefined) continue;
+      if (due.includes(callbackOf)) told.push(callbackOf);
+      else {
+        tracked.isAgain = this.#wasTaken(tracked);
+        check(tracked.isAgain, () => `Frame ${position} has a callback of ${callbackOf} out of turn`);
+      }
+    }
+    const isEqual = told.length === due.length && told.every((id, index) => id === due[index]);
+    check(isEqual, () => `Frame ${position} has callbacks of ${told.join()}, not ${due.join()}`);
+  }
+
+  #wasTaken({ fields, user }: Tracked): boolean {
+    return [...this.#taken].some((sequence) => {
+      const other = this.messages.get(sequence);
+      return other?.user === user && other.fields.callbackOf === fields.callbackOf && other.fields.url === fields.url;
+    });
+  }
+
+  #dropUser(user: number, position: number): void {
+    this.#droppedAt.set(user, position);
+    for (const message of this.messages.values()) {
+      if (message.user === user) this.inFlight.delete(message.sequence);
+    }
+  }
+
+  #get(sequence: number): Tracked {
+    const message = this.messages.get(sequence);
+    check(message !== undefined, () => `A record names message ${sequence}, which was never accepted`);
+    return message as Tracked;
+  }
+}
+
+export function errorCount(message: Tracked): number {
+  return message.entries.filter((entry) => entry.state === state.error).length;
+}

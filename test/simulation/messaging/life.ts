@@ -1,0 +1,304 @@
+/**
+ * One life of the messaging engine on the code of persistence and a simulated
+ * disk: from a recovery to a crash or a stop. Time and the disk move only when
+ * they are told to, so a life is the same each time.
+ */
+import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { silentLog } from "../../../src/kernel/log.ts";
+import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import { nextTurn } from "../../../src/kernel/turn.ts";
+import type { BodySource } from "../../../src/messaging/body.ts";
+import { moveBodies } from "../../../src/messaging/cleaning.ts";
+import { NullJournal } from "../../../src/messaging/journal.ts";
+import { Messaging } from "../../../src/messaging/messaging.ts";
+import { type Area, openArea } from "../../../src/persistence/area.ts";
+import { codeOf } from "../../../src/persistence/disk.ts";
+import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
+import type { SimulatedDisk } from "../simulated-disk.ts";
+import type { Admission } from "./admission.ts";
+import { SimulatedDestinations } from "./destinations.ts";
+import type { Duplicates } from "./duplicates.ts";
+import type { Firings } from "./firings.ts";
+import type { HistoryCopy } from "./history-copy.ts";
+import type { Ledger } from "./ledger.ts";
+import { checkBodies, checkRealm, checkSlots } from "./realm-rules.ts";
+import { realmLines } from "./realm-text.ts";
+import type { Swarm } from "./swarm.ts";
+import { check, Violation } from "./violation.ts";
+import { type JournalBug, WatchedJournal } from "./watched-journal.ts";
+
+export const AREA = "messaging";
+export const DIRECTORY = "/messaging";
+
+/** Mistakes to be found. */
+export interface MessagingBug {
+  readonly journal?: JournalBug;
+  readonly source?: (source: BodySource) => BodySource;
+  /** Breaks a part of the engine before it recovers. */
+  readonly beforeRecovery?: (messaging: Messaging) => void;
+  /** Breaks what was recovered. */
+  readonly beforeStart?: (messaging: Messaging) => void;
+  /** Where the history goes on: it has everything up to `told`, and `recovered` was found. */
+  readonly historyPosition?: (told: number, recovered: number) => number;
+}
+
+/** What outlives a life. */
+export interface World {
+  readonly swarm: Swarm;
+  readonly ledger: Ledger;
+  readonly admission: Admission;
+  readonly duplicates: Duplicates;
+  readonly firings: Firings;
+  readonly history: HistoryCopy;
+  readonly bug: MessagingBug;
+}
+
+const ROUND_COUNT_MAX = 20_000;
+const WAIT_MS_MAX = 50;
+const KEYS = { current: "sig_current", next: "sig_next" };
+
+export class Life {
+  readonly world: World;
+  readonly disk: SimulatedDisk;
+  readonly clock: VirtualClock;
+  readonly destinations: SimulatedDestinations;
+  readonly messaging: Messaging;
+  readonly #random: Random;
+  readonly #journal: WatchedJournal;
+  /** What is under way of each kind: one at a time. */
+  readonly #busy = new Set<string>();
+  #area: Area | undefined;
+  #isStarted = false;
+  #isDead = false;
+  #fault: unknown;
+
+  constructor(world: World, { disk, clock, seed }: { disk: SimulatedDisk; clock: VirtualClock; seed: number }) {
+    const { swarm, ledger, admission, bug } = world;
+    this.world = world;
+    this.disk = disk;
+    this.clock = clock;
+    this.#random = seededRandom(seed);
+    this.#journal = new WatchedJournal(bug.journal ?? {}, (frame, position) =>
+      this.guard(() => ledger.appended(frame, position)),
+    );
+    this.destinations = new SimulatedDestinations({
+      ...{ clock, swarm, random: seededRandom(seed + 1) },
+      watcher: {
+        called: (call) => this.guard(() => ledger.called(call)),
+        ended: (call, result, tell) => {
+          if (!this.#isDead) this.guard(() => ledger.ended(call, result, tell));
+        },
+      },
+    });
+    this.messaging = this.#make(this.#journal, seed + 2);
+    ledger.onStart = (message, entry) => {
+      admission.started(message, entry, { realm: this.messaging.engine.realm, clock });
+    };
+    ledger.onAccepted = (message) => {
+      if (message.fields.scheduleId !== undefined) world.firings.seen(this.messaging.engine.realm, message);
+    };
+    bug.beforeRecovery?.(this.messaging);
+  }
+
+  get area(): Area {
+    if (this.#area === undefined) throw new Error("The area is open");
+    return this.#area;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  get refusal(): string | undefined {
+    return this.#journal.refusal;
+  }
+
+  /** The position behind the next frame that is appended. */
+  get nextPosition(): number {
+    return this.#journal.end + 1;
+  }
+
+  get position(): number {
+    return this.#journal.end;
+  }
+
+  /** Everything is on the disk, and the disk has nothing to do. */
+  get isSynced(): boolean {
+    return this.disk.underwayCount === 0 && this.area.journal.synced === this.position;
+  }
+
+  // Its beginning.
+
+  async open(isCrash: boolean): Promise<void> {
+    const { swarm, ledger, admission, history, bug } = this.world;
+    const { messaging } = this;
+    const { bodies } = messaging.engine.realm;
+    openArea({
+      ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
+      ...{ clock: this.clock, random: this.#random, segmentBytesMax: swarm.segmentBytesMax },
+      apply: (frame, place) => messaging.replay(frame, place),
+      onBatchWritten: (batch) => bodies.written(batch),
+      onSyncedPlace: ({ position }) => {
+        if (this.#random.below(4) === 0) history.follow(ledger.frames, position);
+      },
+      mayRemove: (segment) =>
+        !bodies.liveBytes.has(segment) && this.#area !== undefined && segment < this.#area.journal.syncedPlace.segment,
+      onFatal: this.fail,
+    }).then((area) => {
+      this.#area = area;
+    }, this.fail);
+    await this.until("the recovery", () => this.#area !== undefined);
+    const { position } = this.area.recovered;
+    ledger.recovered(position, isCrash);
+    admission.recovered(position, messaging.engine.realm);
+    this.world.duplicates.recovered(position);
+    this.world.firings.recovered(position);
+    history.position = bug.historyPosition?.(history.position, position) ?? history.position;
+    check(history.position <= position, () => `The history is at ${history.position}, and ${position} is recovered`);
+    this.#compareWithReplay();
+    checkRealm(messaging.engine.realm, ledger);
+    bodies.open(bug.source?.(this.area) ?? this.area);
+    await this.checkBodies();
+    this.#journal.open(this.area.journal);
+    for (const name of swarm.userNames) await this.drive(messaging.createUser(name, KEYS));
+    bug.beforeStart?.(messaging);
+    messaging.engine.start();
+    this.#isStarted = true;
+    await this.settle();
+  }
+
+  /** The state must be what all frames together make, whatever snapshots lie between. */
+  #compareWithReplay(): void {
+    const { ledger, swarm } = this.world;
+    const plain = this.#make(new NullJournal(), 0);
+    for (const frame of ledger.frames) plain.replay(frame, { segment: 1, offset: 0 });
+    const { deduplicationWindowMs } = swarm.limits;
+    const expected = realmLines(plain.engine.realm, deduplicationWindowMs);
+    const found = realmLines(this.messaging.engine.realm, deduplicationWindowMs);
+    for (let line = 0; line < Math.max(expected.length, found.length); line += 1) {
+      const text = (): string => `Recovered is\n${found[line]}\nwhere the frames make\n${expected[line]}`;
+      check(expected[line] === found[line], text);
+    }
+  }
+
+  async checkBodies(): Promise<void> {
+    await this.drive(checkBodies(this.messaging.engine.realm, this.world.ledger));
+  }
+
+  #make(journal: WatchedJournal | NullJournal, seed: number): Messaging {
+    const { swarm } = this.world;
+    return new Messaging({
+      ...{ journal, clock: this.clock, random: seededRandom(seed), limits: swarm.limits, log: silentLog },
+      outbound: this.destinations,
+      settings: { spelling: "both", region: "" },
+      heartbeatMs: swarm.heartbeatMs,
+      logReader: { list: async () => ({ entries: [], cursor: undefined }) },
+    });
+  }
+
+  // Its end.
+
+  /** Nothing of it happens any more, and what is under way on the disk is left to chance. */
+  die(): void {
+    this.#isDead = true;
+    this.#journal.die();
+    this.messaging.engine.stop();
+  }
+
+  /** Ends as a server that is asked to. */
+  async stop(): Promise<void> {
+    this.disk.freeBytes = Number.POSITIVE_INFINITY;
+    await this.until("the end of what was begun", () => this.#busy.size === 0);
+    this.die();
+    await this.drive(this.area.close());
+    check(this.disk.openCount === 0, () => `${this.disk.openCount} files are left open`);
+  }
+
+  // What happens beside requests.
+
+  /** Work that takes a while: one of a kind at a time, and a full disk may end it. */
+  begin(kind: string, work: () => Promise<unknown>): void {
+    if (this.#busy.has(kind)) return;
+    this.#busy.add(kind);
+    work()
+      .catch((fault: unknown) => {
+        if (!this.#isDead && codeOf(fault) !== "ENOSPC") this.fail(fault);
+      })
+      .finally(() => this.#busy.delete(kind));
+  }
+
+  async takeSnapshot(): Promise<void> {
+    await this.area.closeSegment();
+    const engine = this.#make(new NullJournal(), 0);
+    const options = { disk: this.disk, directory: DIRECTORY, area: AREA, random: this.#random };
+    if ((await writeSnapshot({ ...options, engine })) !== undefined) await this.area.adoptSnapshot();
+  }
+
+  async clean(): Promise<void> {
+    const covered = this.area.segments.filter(({ isCovered }) => isCovered);
+    if (covered.length === 0 || this.refusal !== undefined) return;
+    await moveBodies(this.messaging.engine, covered);
+    await this.area.removeUnneeded();
+  }
+
+  // Disk and time.
+
+  stepDisk(): void {
+    this.disk.step(this.#random);
+  }
+
+  /** Lets time pass; the disk stands still. */
+  pass(ms: number): void {
+    this.guard(() => this.clock.advance(ms));
+  }
+
+  /** Lets the disk do all that was asked of it. */
+  async drain(): Promise<void> {
+    for (let round = 0; round < ROUND_COUNT_MAX; round += 1) {
+      if (this.disk.underwayCount > 0) this.stepDisk();
+      await this.settle();
+      if (this.isSynced || this.refusal !== undefined) return;
+    }
+    throw new Violation("The disk never came to rest");
+  }
+
+  /** Lets what was started go on, and says what went wrong. */
+  async settle(): Promise<void> {
+    await nextTurn();
+    await nextTurn();
+    const { ledger } = this.world;
+    ledger.wallMaxMs = Math.max(ledger.wallMaxMs, this.clock.nowMs());
+    if (this.#fault !== undefined) throw this.#fault;
+    if (!this.#isDead && this.#isStarted) checkSlots(this.messaging.engine, this.world);
+  }
+
+  /** Drives disk and time until a promise is settled. */
+  async drive(work: Promise<unknown>): Promise<void> {
+    let isDone = false;
+    work.then(() => {
+      isDone = true;
+    }, this.fail);
+    await this.until("an answer", () => isDone);
+  }
+
+  async until(what: string, isDone: () => boolean): Promise<void> {
+    for (let round = 0; !isDone(); round += 1) {
+      if (round === ROUND_COUNT_MAX) throw new Violation(`${what} never came`);
+      if (this.disk.underwayCount > 0 && this.#random.below(8) > 0) this.stepDisk();
+      else this.pass(this.#random.below(WAIT_MS_MAX));
+      await this.settle();
+    }
+  }
+
+  guard(work: () => void): void {
+    try {
+      work();
+    } catch (fault) {
+      this.fail(fault);
+    }
+  }
+
+  readonly fail = (fault: unknown): void => {
+    this.#fault ??= fault;
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * The whole of messaging in virtual time, with crashes on a simulated disk,
+ * destinations that fail, and clocks that are set.
+ *
+ * Run again:  LARDER_SIMULATION_SEED=… node --test test/simulation/messaging/messaging.test.ts
+ * A failure names the seed of its run; with that one its run is the first.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../../src/kernel/random.ts";
+import { allowanceOf } from "../../budget.ts";
+import { describeSimulation, runSimulation } from "./simulation.ts";
+
+const seed = Number(process.env["LARDER_SIMULATION_SEED"] ?? systemRandom.below(2 ** 31));
+
+test("whatever happens, messages are delivered or dead, in order, within limits, and logged", async (context) => {
+  const summary = await runSimulation({ seed, allowance: allowanceOf("messaging-simulation") });
+  context.diagnostic(describeSimulation(summary, seed));
+  if (summary.violation !== undefined) {
+    const again = `npm run simulate -- --seeds 1 --seed ${summary.violation.seed}`;
+    throw new Error(`Again: ${again}`, { cause: summary.violation.error });
+  }
+  const { delivered, failed, cancelled, crashes } = summary;
+  for (const [name, count] of Object.entries({ delivered, failed, cancelled, crashes })) {
+    assert.ok(count > 0, `none was ${name}`);
+  }
+});
+
+test("the same seed is the same run", async () => {
+  const options = { seed: 7, allowance: { count: 3 } };
+  assert.deepEqual(await runSimulation(options), await runSimulation(options));
+});

@@ -1,0 +1,124 @@
+/**
+ * Bugs that messaging could have, each planted between its parts: in the
+ * journal that it sees, in how it reads bodies, or in a method of one engine.
+ * The simulation must find every one of them, or it would not find it in the
+ * program either.
+ */
+import { parseCron } from "../../../src/messaging/cron/cron.ts";
+import type { Messaging } from "../../../src/messaging/messaging.ts";
+import type { MessagingBug } from "./life.ts";
+
+export interface PlantedBug {
+  readonly name: string;
+  readonly bug: MessagingBug;
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  { name: "a publish is acknowledged before its fsync", bug: { journal: { isHasty: true } } },
+  { name: "duplicates are forgotten at a restart", bug: { beforeStart: forgetDuplicates } },
+  { name: "a slot is released twice", bug: { beforeRecovery: releaseTwice } },
+  { name: "a slot is never released", bug: { beforeRecovery: releaseNever } },
+  { name: "a retry lets the next message of its queue go first", bug: { beforeRecovery: leaveQueueForRetry } },
+  { name: "a schedule fires twice when the clock is set back", bug: { beforeRecovery: followClockBack } },
+  { name: "a message that was cancelled stays in its list", bug: { beforeRecovery: stayInList } },
+  { name: "a restart begins a new rate window", bug: { beforeStart: resetWindows } },
+  { name: "a delivered message becomes a dead letter too", bug: { beforeRecovery: buryDelivered } },
+  {
+    name: "bodies are read from the wrong place",
+    bug: {
+      source: (source) => ({
+        read: (segment, offset, length) => source.read(segment, Math.max(0, offset - 1), length),
+      }),
+    },
+  },
+  {
+    name: "the history goes on where a crash was recovered",
+    bug: { historyPosition: (_told, recovered) => recovered },
+  },
+  { name: "a retry is due too early", bug: { beforeRecovery: retryEarly } },
+];
+
+function forgetDuplicates({ engine }: Messaging): void {
+  for (const { deduplication } of engine.realm.users) deduplication.forget(Number.MAX_SAFE_INTEGER);
+}
+
+/** As a counter would that goes down for one call too many. */
+function releaseTwice({ engine }: Messaging): void {
+  const { scheduler } = engine;
+  const release = scheduler.release.bind(scheduler);
+  scheduler.release = (message, nowMs, times) => {
+    release(message, nowMs, times);
+    const key = engine.realm.flowKeyOf(message);
+    for (const sequence of key?.inFlight ?? []) {
+      key?.inFlight.delete(sequence);
+      return;
+    }
+  };
+}
+
+function releaseNever({ engine }: Messaging): void {
+  const { scheduler } = engine;
+  const release = scheduler.release.bind(scheduler);
+  scheduler.release = (message, nowMs, times) => {
+    const key = engine.realm.flowKeyOf(message);
+    release(message, nowMs, times);
+    if (message.retried > 0) key?.inFlight.add(message.sequence);
+  };
+}
+
+function leaveQueueForRetry({ engine }: Messaging): void {
+  const { realm } = engine;
+  const retry = realm.retry.bind(realm);
+  realm.retry = (message, dueMs) => {
+    retry(message, dueMs);
+    realm.queueOf(message)?.releaseSlot(message.sequence, message.sequence);
+  };
+}
+
+/** Works the next moments out anew, as the clock now says. */
+function followClockBack({ engine }: Messaging): void {
+  const { schedules, realm, changes } = engine;
+  const tick = schedules.tick.bind(schedules);
+  let lastMs = 0;
+  schedules.tick = (nowMs) => {
+    if (nowMs < lastMs) {
+      for (const { user, schedule } of realm.schedulesByNumber.values()) {
+        const nextFireMs = parseCron(schedule.record.cron).nextAfterMs(nowMs) ?? 0;
+        changes.changeSchedule(user, schedule.record.id, { nextFireMs });
+        changes.commit();
+        schedules.watch(schedule);
+      }
+    }
+    lastMs = nowMs;
+    tick(nowMs);
+  };
+}
+
+function stayInList({ engine }: Messaging): void {
+  engine.scheduler.leave = () => {};
+}
+
+function resetWindows({ engine }: Messaging): void {
+  for (const key of engine.realm.flowKeysByNumber.values()) key.resetRate();
+}
+
+function buryDelivered({ engine }: Messaging): void {
+  const { realm } = engine;
+  const deliver = realm.deliver.bind(realm);
+  realm.deliver = (message) => {
+    const { user, envelope, body, sequence, nonce, createdAtMs, notBeforeMs, retried } = message;
+    if (retried > 0) {
+      const id = user.deadLetters.nextId(createdAtMs);
+      const facts = { id, envelope, body, sequence, nonce, createdAtMs, notBeforeMs, retried };
+      envelope.useCount += 1;
+      user.deadLetters.add({ ...facts, response: { status: 200, headers: [], error: "" }, responseBody: body });
+    }
+    deliver(message);
+  };
+}
+
+function retryEarly({ engine }: Messaging): void {
+  const { realm } = engine;
+  const retry = realm.retry.bind(realm);
+  realm.retry = (message, dueMs) => retry(message, Math.max(0, dueMs - 1));
+}

@@ -1,0 +1,112 @@
+/** What must hold of the engine's state at any moment, compared with what the ledger knows. */
+import type { Body } from "../../../src/messaging/body.ts";
+import type { DeadLetter } from "../../../src/messaging/dead-letters.ts";
+import type { Engine } from "../../../src/messaging/engine.ts";
+import type { Realm } from "../../../src/messaging/realm.ts";
+import { nameOf, type State, state } from "../../../src/messaging/states.ts";
+import type { User } from "../../../src/messaging/user.ts";
+import type { Admission } from "./admission.ts";
+import type { Ledger, Tracked } from "./ledger.ts";
+import { check } from "./violation.ts";
+
+/** Slots are what is under way, for each that counts them. */
+export function checkSlots(engine: Engine, { ledger, admission }: { ledger: Ledger; admission: Admission }): void {
+  const { realm, scheduler } = engine;
+  scheduler.assertConsistent();
+  const { inFlight } = ledger;
+  check(scheduler.inFlightCount === inFlight.size, () => `${scheduler.inFlightCount} slots for ${inFlight.size} calls`);
+  for (const user of realm.users) {
+    const ofUser = [...inFlight.values()].filter((message) => message.user === user.number);
+    checkSet(user.inFlight, ofUser, () => `the user ${user.name}`);
+    for (const { origin, inFlight: slots } of user.destinations.values()) {
+      const ofOrigin = ofUser.filter((message) => message.origin === origin);
+      checkSet(slots, ofOrigin, () => origin);
+    }
+    for (const { key, inFlight: slots } of user.flowKeys.values()) {
+      const ofKey = ofUser.filter(
+        ({ fields, sequence }) => fields.flowControl?.key === key && !admission.isForgotten(sequence),
+      );
+      checkSet(slots, ofKey, () => `the key ${key}`);
+    }
+    checkQueueSlots(user, realm, admission);
+  }
+}
+
+function checkSet(slots: ReadonlySet<number>, calls: readonly Tracked[], whose: () => string): void {
+  const isEqual = slots.size === calls.length && calls.every(({ sequence }) => slots.has(sequence));
+  check(isEqual, () => `Slots of ${whose()}: ${[...slots]} for calls ${calls.map(({ sequence }) => sequence)}`);
+}
+
+function checkQueueSlots(user: User, realm: Realm, admission: Admission): void {
+  for (const queue of user.queues.values()) {
+    const { name } = queue.record;
+    const owners = queue.slotOwners;
+    if (owners.length === 0) continue;
+    const width = admission.widthOf(user.number, name);
+    check(owners.length <= width, () => `The queue ${name} has slots of ${owners}, and ${width} are the most`);
+    const keepers = new Set<number>();
+    for (const message of realm.messages) {
+      if (message.user === user) keepers.add(message.slotOwner).add(message.sequence);
+    }
+    for (const owner of owners)
+      check(keepers.has(owner), () => `The queue ${name} keeps the slot of ${owner}, who is gone`);
+  }
+}
+
+/** The messages and dead letters that are there are those that should be. */
+export function checkRealm(realm: Realm, ledger: Ledger): void {
+  const { unfinished } = ledger;
+  check(realm.messages.size === unfinished.length, () => {
+    const missing = unfinished.filter(({ sequence }) => realm.messages.get(sequence) === undefined);
+    return `${realm.messages.size} messages wait, not ${unfinished.length}; missing ${missing.map((one) => one.sequence)}`;
+  });
+  for (const message of unfinished) {
+    const found = realm.messages.get(message.sequence);
+    check(found !== undefined, () => `Message ${message.sequence} (${ledger.history(message)}) is lost`);
+    const last = message.entries.at(-1) as { state: State; life: number };
+    // A call of a life before has been opened again.
+    const isSame = found?.state === last.state || (last.state === state.active && last.life < ledger.life);
+    check(isSame, () => `Message ${message.sequence} is ${nameOf(found?.state ?? 0)}: ${ledger.history(message)}`);
+  }
+  for (const user of realm.users) checkLetters(user, ledger);
+}
+
+/** A dead letter for each message that failed, until somebody takes it away, and for no other. */
+export function checkLetters(user: User, ledger: Ledger): void {
+  const letters = new Map<number, DeadLetter>();
+  for (const letter of user.deadLetters.values()) {
+    const last = ledger.messages.get(letter.sequence)?.entries.at(-1)?.state;
+    check(last === state.failed, () => `A dead letter of message ${letter.sequence}, which did not fail`);
+    check(!letters.has(letter.sequence), () => `Two dead letters of message ${letter.sequence}`);
+    letters.set(letter.sequence, letter);
+  }
+  for (const message of ledger.messages.values()) {
+    if (message.user !== user.number || message.entries.at(-1)?.state !== state.failed) continue;
+    const isThere = letters.has(message.sequence) || ledger.isTaken(message);
+    check(isThere, () => `Message ${message.sequence} failed, and there is no dead letter`);
+  }
+}
+
+/** Everything that is kept can be read, and is what was published. */
+export async function checkBodies(realm: Realm, ledger: Ledger): Promise<void> {
+  const { bodies } = realm;
+  let memoryBytes = 0;
+  const read = async (body: Body, expected: Buffer | undefined, whose: string): Promise<void> => {
+    memoryBytes += body.bytes?.length ?? 0;
+    const bytes = await bodies.load(body);
+    check(expected?.equals(bytes) !== false, () => `The body of ${whose} is not what was published`);
+  };
+  const reads: Promise<void>[] = [];
+  for (const { sequence, body } of realm.messages) {
+    reads.push(read(body, ledger.messages.get(sequence)?.body, `message ${sequence}`));
+  }
+  for (const user of realm.users) {
+    for (const { sequence, body, responseBody } of user.deadLetters.values()) {
+      reads.push(read(body, ledger.messages.get(sequence)?.body, `dead letter ${sequence}`));
+      reads.push(read(responseBody, undefined, `the response of dead letter ${sequence}`));
+    }
+  }
+  const countedBytes = bodies.memoryBytes;
+  check(memoryBytes === countedBytes, () => `${memoryBytes} bytes are in memory, and ${countedBytes} are counted`);
+  await Promise.all(reads);
+}

@@ -1,0 +1,60 @@
+/**
+ * The whole state of messaging as lines of text, without what depends on where
+ * bodies lie: two realms with equal lines go on in the same way.
+ */
+import type { Body } from "../../../src/messaging/body.ts";
+import { deadLetterIdText } from "../../../src/messaging/dead-letters.ts";
+import type { Realm } from "../../../src/messaging/realm.ts";
+import type { User } from "../../../src/messaging/user.ts";
+
+export function realmLines(realm: Realm, windowMs: number): string[] {
+  const lines = [`numbers ${realm.userNumberMax} ${realm.sequenceMax}`];
+  for (const user of [...realm.users].sort((a, b) => a.number - b.number)) lines.push(...userLines(user, windowMs));
+  for (const message of realm.messages) {
+    const { sequence, nonce, user, state, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, envelope } = message;
+    const hasSlot = realm.queueOf(message)?.hasSlot(sequence) === true;
+    const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, hasSlot };
+    lines.push(`message ${sequence} ${JSON.stringify(facts)} ${bodyText(message.body)} ${envelope.text}`);
+  }
+  return lines;
+}
+
+function userLines(user: User, windowMs: number): string[] {
+  const { number, name, signingKeys, givenKeys, dayCount, countedDay, deadLetters } = user;
+  const lines = [JSON.stringify({ number, name, signingKeys, givenKeys, dayCount, countedDay })];
+  const add = (what: string, values: Iterable<unknown>): void => {
+    lines.push(...[...values].map((value) => `${what} ${name} ${JSON.stringify(value)}`).sort());
+  };
+  add(
+    "queue",
+    [...user.queues.values()].map(({ record }) => record),
+  );
+  add(
+    "key",
+    [...user.flowKeys.values()].map(({ record }) => record),
+  );
+  add(
+    "schedule",
+    [...user.schedules.values()].map(({ record, body }) => [record, body.toString("latin1")]),
+  );
+  add("group", user.groups.values());
+  const entries = [...user.deduplication.entries()];
+  const newestMs = Math.max(0, ...entries.map(([, { atMs }]) => atMs));
+  // When those past their time are forgotten is nobody's business.
+  add(
+    "same",
+    entries.filter(([, { atMs }]) => atMs + windowMs > newestMs),
+  );
+  for (const letter of deadLetters.values()) {
+    const { sequence, nonce, createdAtMs, notBeforeMs, retried, response, envelope } = letter;
+    const facts = { sequence, nonce, createdAtMs, notBeforeMs, retried, response };
+    const bodies = `${bodyText(letter.body)} ${bodyText(letter.responseBody)}`;
+    lines.push(`letter ${deadLetterIdText(letter.id)} ${JSON.stringify(facts)} ${bodies} ${envelope.text}`);
+  }
+  lines.push(`last ${deadLetterIdText(deadLetters.lastId)}`);
+  return lines;
+}
+
+function bodyText({ length, checksum }: Body): string {
+  return `${length}:${checksum}`;
+}

@@ -1,0 +1,103 @@
+/**
+ * The end of a run: nothing goes wrong any more, and within bounded virtual
+ * time nothing waits but what is paused or not due yet. Then nothing is paused
+ * and all is due, and nothing waits at all.
+ */
+import type { Message } from "../../../src/messaging/message.ts";
+import { dueMsOf } from "./admission.ts";
+import type { Life } from "./life.ts";
+import { checkRealm } from "./realm-rules.ts";
+import { check } from "./violation.ts";
+
+const HOUR_MS = 3_600_000;
+/** While calls are under way, time passes in steps of a typical call. */
+const CALL_MS = 100;
+/** Each lets a call through, or brings what is next in time. */
+const ROUND_COUNT_MAX = 5_000;
+
+export async function comeToRest(life: Life): Promise<void> {
+  const { disk, destinations, messaging, world } = life;
+  const { realm } = messaging.engine;
+  disk.freeBytes = Number.POSITIVE_INFINITY;
+  destinations.isKind = true;
+  // A refusal ends a second after there is space again.
+  await life.until("the end of the refusal", () => life.refusal === undefined && life.isSynced);
+  checkSchedules(life);
+  for (const { name } of realm.users) {
+    const door = messaging.user(name);
+    for (const { id } of door?.schedules ?? []) await life.drive(door?.deleteSchedule(id) ?? Promise.resolve());
+  }
+  await untilAllWait(life, (message) => isHeldUp(life, message));
+  for (const { name } of realm.users) {
+    const door = messaging.user(name);
+    for (const queue of door?.queues ?? []) {
+      await life.drive(door?.putQueue(queue.name, { isPaused: false }) ?? Promise.resolve());
+    }
+    for (const { key } of door?.flowKeys() ?? []) await life.drive(door?.pauseFlowKey(key, false) ?? Promise.resolve());
+  }
+  const lastDueMs = Math.max(life.clock.nowMs(), ...world.ledger.unfinished.map(dueMsOf));
+  life.clock.stepWallClock(lastDueMs - life.clock.nowMs());
+  // The next beat sees that the clock was set.
+  life.pass(world.swarm.heartbeatMs + 1);
+  await untilAllWait(life, () => false);
+  checkRealm(realm, world.ledger);
+  await life.checkBodies();
+  world.history.follow(world.ledger.frames, life.area.journal.synced);
+  world.history.checkComplete(world.ledger);
+}
+
+/** Whatever was missed is made up for by the next beat. */
+function checkSchedules(life: Life): void {
+  const { realm } = life.messaging.engine;
+  life.pass(life.world.swarm.heartbeatMs + 1);
+  const nowMs = life.clock.nowMs();
+  for (const { schedule } of realm.schedulesByNumber.values()) {
+    const { id, nextFireMs } = schedule.record;
+    check(
+      nextFireMs === 0 || nextFireMs > nowMs,
+      () => `The schedule ${id} is ${nowMs - nextFireMs} ms late ${JSON.stringify(schedule.record)}`,
+    );
+  }
+}
+
+async function untilAllWait(life: Life, mayWait: (message: Message) => boolean): Promise<void> {
+  const waiting = (): Message[] => [...life.messaging.engine.realm.messages].filter((message) => !mayWait(message));
+  const { scheduler } = life.messaging.engine;
+  for (let round = 0; round < ROUND_COUNT_MAX; round += 1) {
+    await life.drain();
+    if (waiting().length === 0) return;
+    const nextMs = (scheduler.nextDueMs ?? Number.POSITIVE_INFINITY) - life.clock.nowMs();
+    const isCalling = scheduler.inFlightCount > 0;
+    if (!isCalling && nextMs === Number.POSITIVE_INFINITY) break;
+    const beatMs = life.world.swarm.heartbeatMs;
+    life.pass(isCalling ? CALL_MS : nextMs <= 0 ? beatMs : Math.min(nextMs, HOUR_MS));
+  }
+  const left = waiting();
+  const why = (message: Message): string => {
+    const door = life.messaging.user(message.user.name);
+    const tracked = life.world.ledger.messages.get(message.sequence);
+    const past = tracked === undefined ? "" : life.world.ledger.history(tracked);
+    return `${message.sequence} (${past}): ${door?.waitsFor(message)}`;
+  };
+  check(
+    left.length === 0,
+    () => `Nothing holds up ${left.length} messages, and they wait; ${left.slice(0, 3).map(why)}`,
+  );
+  check(scheduler.inFlightCount === 0, () => "Calls are under way for ever");
+}
+
+/** Paused, not due yet, or in a queue behind one that is. */
+function isHeldUp(life: Life, message: Message): boolean {
+  const { realm } = life.messaging.engine;
+  const isStuck = (other: Message): boolean =>
+    other.dueMs > life.clock.nowMs() ||
+    realm.queueOf(other)?.record.isPaused === true ||
+    realm.flowKeyOf(other)?.isPaused === true;
+  if (isStuck(message)) return true;
+  const queue = realm.queueOf(message);
+  if (queue === undefined) return false;
+  return [...realm.messages].some((other) => {
+    const isOfQueue = realm.queueOf(other) === queue || realm.heldQueueOf(other) === queue;
+    return isOfQueue && isStuck(other);
+  });
+}

@@ -1,0 +1,191 @@
+/**
+ * The whole of messaging in virtual time, run after run, each from a seed:
+ *
+ *     life -> crash or stop -> life on what it left -> … -> nothing goes wrong any more -> all is done
+ *
+ * What must hold is in ledger.ts (messages, calls, answers), admission.ts (caps,
+ * queues, rates), realm-rules.ts (the engine's own books), duplicates.ts,
+ * firings.ts and history-copy.ts.
+ */
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import type { Allowance } from "../../budget.ts";
+import { SimulatedDisk } from "../simulated-disk.ts";
+import { Admission } from "./admission.ts";
+import { Duplicates } from "./duplicates.ts";
+import { Firings } from "./firings.ts";
+import { HistoryCopy } from "./history-copy.ts";
+import { Ledger, type LedgerCounts } from "./ledger.ts";
+import { DIRECTORY, Life, type MessagingBug, type World } from "./life.ts";
+import { Requests } from "./requests.ts";
+import { comeToRest } from "./rest.ts";
+import { drawSwarm, type Swarm } from "./swarm.ts";
+import { Workload } from "./workload.ts";
+
+export interface SimulationOptions {
+  /** Of the first run; the next ones count on from it. */
+  readonly seed: number;
+  /** How many runs, or how long. */
+  readonly allowance: Allowance;
+  readonly bug?: MessagingBug;
+}
+
+export interface SimulationSummary extends LedgerCounts {
+  runs: number;
+  virtualMs: number;
+  violation: { readonly seed: number; readonly error: Error } | undefined;
+}
+
+/** So that everything that can happen has happened, however slow the machine is. */
+const RUNS_MIN = 20;
+const LIVES_MAX = 4;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+export async function runSimulation({ seed, allowance, bug = {} }: SimulationOptions): Promise<SimulationSummary> {
+  const counts = { accepted: 0, calls: 0, delivered: 0, failed: 0, cancelled: 0, repeated: 0, crashes: 0 };
+  const summary: SimulationSummary = { ...counts, runs: 0, virtualMs: 0, violation: undefined };
+  const startMs = systemClock.monotonicMs();
+  const isUsedUp = (): boolean =>
+    "count" in allowance
+      ? summary.runs >= allowance.count
+      : summary.runs >= RUNS_MIN && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
+  while (!isUsedUp()) {
+    const runSeed = seed + summary.runs;
+    try {
+      await runOnce(runSeed, bug, summary);
+    } catch (error) {
+      summary.violation = { seed: runSeed, error: error instanceof Error ? error : new Error(String(error)) };
+      break;
+    }
+    summary.runs += 1;
+  }
+  return summary;
+}
+
+async function runOnce(seed: number, bug: MessagingBug, summary: SimulationSummary): Promise<void> {
+  const random = seededRandom(seed);
+  const swarm = drawSwarm(random);
+  const ledger = new Ledger(swarm.limits.deadLetterRetentionMs);
+  const duplicates = new Duplicates(swarm.limits.deduplicationWindowMs);
+  const admission = new Admission(ledger, swarm);
+  const history = new HistoryCopy();
+  const world: World = { swarm, ledger, admission, duplicates, history, firings: new Firings(), bug };
+  const requests = new Requests(random, swarm);
+  const hasEnds = swarm.features.has("crashes") || swarm.features.has("stops");
+  const lifeCount = hasEnds ? 1 + random.below(LIVES_MAX) : 1;
+  let disk = new SimulatedDisk({ seed: 0 });
+  await disk.mkdir(DIRECTORY);
+  await disk.syncDirectory("/");
+  let wallMs = new VirtualClock().nowMs();
+  let isCrash = false;
+  const unhandled = new UnhandledRejections();
+  try {
+    for (let number = 1; ; number += 1) {
+      const life = new Life(world, {
+        disk: disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
+        clock: new VirtualClock(wallMs),
+        seed: random.below(2 ** 32),
+      });
+      unhandled.told = life.fail;
+      await life.open(isCrash);
+      await live(life, { random, requests, stepCount: Math.ceil(swarm.stepCount / lifeCount) });
+      if (number === lifeCount) await comeToRest(life);
+      summary.virtualMs += life.clock.monotonicMs();
+      if (number === lifeCount) break;
+      isCrash = swarm.features.has("crashes");
+      if (swarm.features.has("stops") && (!isCrash || random.below(3) === 0)) {
+        isCrash = false;
+        await life.stop();
+        disk = life.disk;
+      } else {
+        life.die();
+        disk = random.below(3) === 0 ? life.disk.afterKill(random) : life.disk.afterPowerCut(random);
+      }
+      wallMs = life.clock.nowMs() + (random.below(3) === 0 ? random.below(2 * HOUR_MS) : random.below(SECOND_MS));
+    }
+  } finally {
+    unhandled.end();
+  }
+  for (const name of Object.keys(ledger.counts) as (keyof LedgerCounts)[]) summary[name] += ledger.counts[name];
+}
+
+async function live(
+  life: Life,
+  { random, requests, stepCount }: { random: Random; requests: Requests; stepCount: number },
+): Promise<void> {
+  const { swarm } = life.world;
+  const { features } = swarm;
+  const workload = new Workload(life, random, requests);
+  for (let step = 0; step < stepCount; step += 1) {
+    const chance = random.below(100);
+    if (chance < 40) life.guard(() => workload.act());
+    else if (chance < 60) life.stepDisk();
+    else if (chance < 90) life.pass(drawSpanMs(random));
+    else disturb(life, random, swarm);
+    await life.settle();
+    const isSlow = features.has("slow disk") && Math.floor(step / 32) % 2 === 0;
+    if (!isSlow && random.below(2) === 0) await life.drain();
+  }
+}
+
+function drawSpanMs(random: Random): number {
+  const chance = random.below(100);
+  if (chance < 50) return random.below(50);
+  if (chance < 75) return random.below(SECOND_MS);
+  if (chance < 92) return random.below(MINUTE_MS);
+  return random.below(chance < 98 ? 10 * MINUTE_MS : 3 * HOUR_MS);
+}
+
+/** What operators, clocks and disks do. */
+function disturb(life: Life, random: Random, { features }: Swarm): void {
+  const { disk, clock } = life;
+  switch (random.below(4)) {
+    case 0:
+      if (!features.has("clock steps")) return;
+      clock.stepWallClock(drawStepMs(random));
+      life.world.admission.clockStepped(clock.nowMs());
+      return;
+    case 1:
+      if (!features.has("full disk")) return;
+      disk.freeBytes = random.below(3) === 0 ? random.below(2_000) : Number.POSITIVE_INFINITY;
+      return;
+    case 2:
+      if (features.has("snapshots")) life.begin("snapshot", () => life.takeSnapshot());
+      return;
+    default:
+      if (features.has("snapshots")) life.begin("cleaning", () => life.clean());
+  }
+}
+
+function drawStepMs(random: Random): number {
+  const sizeMs = [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS][random.below(4)] ?? 0;
+  return random.below(2) === 0 ? random.below(sizeMs) : -random.below(sizeMs);
+}
+
+/** A promise of the engine that nobody waits for: what it rejects with is a fault like any other. */
+class UnhandledRejections {
+  told: (fault: unknown) => void = () => {};
+  readonly #listener = (fault: unknown): void => this.told(fault);
+
+  constructor() {
+    process.on("unhandledRejection", this.#listener);
+  }
+
+  end(): void {
+    process.off("unhandledRejection", this.#listener);
+  }
+}
+
+/** One line for a person. */
+export function describeSimulation(summary: SimulationSummary, seed: number): string {
+  const { runs, virtualMs, accepted, calls, delivered, failed, cancelled, repeated, crashes } = summary;
+  return [
+    `SEED=${seed}: ${runs} runs, ${(virtualMs / DAY_MS).toFixed(1)} days of virtual time, ${accepted} messages, `,
+    `${calls} calls, ${delivered} delivered, ${failed} failed, ${cancelled} cancelled, `,
+    `${crashes} crashes, ${repeated} calls made again`,
+  ].join("");
+}

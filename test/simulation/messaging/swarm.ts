@@ -1,0 +1,88 @@
+/**
+ * What one run of the simulation does and suffers, drawn from its seed. Each
+ * run leaves out a random part of everything that could happen ("swarm"): a run
+ * without cancels goes deeper into retries than one that does all at once.
+ */
+import type { Random } from "../../../src/kernel/random.ts";
+import { defaultLimits, type MessagingLimits } from "../../../src/messaging/limits.ts";
+
+export const features = [
+  // What users do.
+  "several users",
+  "batches",
+  "delays",
+  "retry expressions",
+  "timeouts",
+  "large bodies",
+  "URL groups",
+  "schedules",
+  "queues",
+  "wide queues",
+  "paused queues",
+  "deleted queues",
+  "flow keys",
+  "rates",
+  "paused keys",
+  "pinned keys",
+  "reset keys",
+  "callbacks",
+  "failure callbacks",
+  "dead-letter retries",
+  "dead-letter deletes",
+  "cancels",
+  "bulk cancels",
+  "deduplication",
+  "key rotation",
+  "dropped users",
+  "snapshots",
+  // What goes wrong.
+  "failing destinations",
+  "slow destinations",
+  "Retry-After",
+  "crashes",
+  "stops",
+  "clock steps",
+  "full disk",
+  "slow disk",
+  "few slots",
+] as const;
+
+export type Feature = (typeof features)[number];
+
+export interface Swarm {
+  readonly features: ReadonlySet<Feature>;
+  readonly limits: MessagingLimits;
+  readonly userNames: readonly string[];
+  readonly heartbeatMs: number;
+  readonly segmentBytesMax: number;
+  readonly stepCount: number;
+}
+
+const STEPS_MIN = 150;
+const STEPS_MAX = 500;
+
+export function drawSwarm(random: Random): Swarm {
+  const chosen = new Set(features.filter(() => random.below(5) < 3));
+  const has = (feature: Feature): boolean => chosen.has(feature);
+  const few = has("few slots");
+  const limits: MessagingLimits = {
+    ...defaultLimits,
+    timeoutMsMax: 60_000,
+    userParallelism: few ? oneOf(random, [1, 2, 3]) : defaultLimits.userParallelism,
+    originParallelism: few ? oneOf(random, [1, 2, 50]) : defaultLimits.originParallelism,
+    parallelism: few ? oneOf(random, [2, 3, 2_000]) : defaultLimits.parallelism,
+    deadLetterRetentionMs: oneOf(random, [3_600_000, defaultLimits.deadLetterRetentionMs]),
+  };
+  return {
+    features: chosen,
+    limits,
+    userNames: has("several users") ? ["ada", "ben", "cleo"].slice(0, 2 + random.below(2)) : ["ada"],
+    heartbeatMs: oneOf(random, [1_000, 10_000, 60_000]),
+    segmentBytesMax: oneOf(random, [4_000, 20_000, 200_000]),
+    stepCount: STEPS_MIN + random.below(STEPS_MAX - STEPS_MIN),
+  };
+}
+
+export function oneOf<Value>(random: Random, values: readonly Value[]): Value {
+  return values[random.below(values.length)] as Value;
+}

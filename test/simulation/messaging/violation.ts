@@ -1,0 +1,8 @@
+/** Something that must never happen has happened. */
+export class Violation extends Error {
+  override name = "Violation";
+}
+
+export function check(condition: boolean, what: () => string): void {
+  if (!condition) throw new Violation(what());
+}

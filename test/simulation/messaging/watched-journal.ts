@@ -1,0 +1,66 @@
+/**
+ * The journal as an engine sees it, and what the simulation sees of it: each
+ * frame at the moment it is appended, which is when the engine's state has just
+ * changed. Planted bugs lie between the two.
+ */
+import type { MessagingJournal } from "../../../src/messaging/journal.ts";
+import type { Journal } from "../../../src/persistence/journal.ts";
+
+export interface JournalBug {
+  /** Says that everything is on the disk. */
+  readonly isHasty?: boolean;
+}
+
+export class WatchedJournal implements MessagingJournal {
+  readonly #bug: JournalBug;
+  readonly #onFrame: (frame: Buffer, position: number) => void;
+  #journal: Journal | undefined;
+  #isDead = false;
+
+  constructor(bug: JournalBug, onFrame: (frame: Buffer, position: number) => void) {
+    this.#bug = bug;
+    this.#onFrame = onFrame;
+  }
+
+  open(journal: Journal): void {
+    this.#journal = journal;
+  }
+
+  /** The process is gone: nothing that still runs leaves a trace. */
+  die(): void {
+    this.#isDead = true;
+  }
+
+  append(frame: Uint8Array): number {
+    if (this.#isDead) return this.end;
+    const copy = Buffer.from(frame);
+    const position = this.#open.append(frame);
+    this.#onFrame(copy, position);
+    return position;
+  }
+
+  get appendedOffset(): number {
+    return this.#open.appendedOffset;
+  }
+
+  get end(): number {
+    return this.#journal?.end ?? 0;
+  }
+
+  get safe(): number {
+    return this.#bug.isHasty === true ? this.end : this.#open.safe;
+  }
+
+  whenSafe(position: number): Promise<void> {
+    return this.#bug.isHasty === true ? Promise.resolve() : this.#open.whenSafe(position);
+  }
+
+  get refusal(): string | undefined {
+    return this.#isDead ? "The process is gone" : this.#open.refusal;
+  }
+
+  get #open(): Journal {
+    if (this.#journal === undefined) throw new Error("The journal is open");
+    return this.#journal;
+  }
+}

@@ -1,0 +1,291 @@
+/** What users and operators do to one life, and what they are told: one action at a time, drawn at random. */
+import type { Random } from "../../../src/kernel/random.ts";
+import { deadLetterIdText } from "../../../src/messaging/dead-letters.ts";
+import type { Filter, UserDoor } from "../../../src/messaging/door.ts";
+import { MessagingFailure } from "../../../src/messaging/failure.ts";
+import { state } from "../../../src/messaging/states.ts";
+import type { User } from "../../../src/messaging/user.ts";
+import type { Tracked } from "./ledger.ts";
+import type { Life } from "./life.ts";
+import { groupNames, keyNames, labelNames, queueNames, type Requests } from "./requests.ts";
+import { type Feature, oneOf } from "./swarm.ts";
+import { check, Violation } from "./violation.ts";
+
+interface Action {
+  /** Absent: always done. */
+  readonly feature?: Feature;
+  readonly weight: number;
+  readonly run: (workload: Workload, door: UserDoor, user: User) => void;
+}
+
+const CRONS = ["* * * * *", "*/5 * * * *", "@hourly", "CRON_TZ=Europe/Berlin 30 2 * * *", "@every 90s"] as const;
+const NOTHING: Filter = { attributes: new Map() };
+
+const actions: readonly Action[] = [
+  { weight: 14, run: (workload, door, user) => workload.publish(door, user, 1) },
+  { feature: "batches", weight: 4, run: (workload, door, user) => workload.publish(door, user, 5) },
+  { feature: "URL groups", weight: 1, run: (workload, door) => workload.changeGroup(door) },
+  { feature: "schedules", weight: 1, run: (workload, door, user) => workload.changeSchedule(door, user) },
+  { feature: "wide queues", weight: 1, run: (workload, door, user) => workload.widen(door, user) },
+  { feature: "paused queues", weight: 2, run: (workload, door) => workload.pauseQueue(door) },
+  { feature: "deleted queues", weight: 1, run: (workload, door, user) => workload.deleteQueue(door, user) },
+  { feature: "paused keys", weight: 2, run: (workload, door) => workload.pauseKey(door) },
+  { feature: "pinned keys", weight: 1, run: (workload, door, user) => workload.pinKey(door, user) },
+  { feature: "reset keys", weight: 1, run: (workload, door, user) => workload.resetKey(door, user) },
+  { feature: "cancels", weight: 4, run: (workload, door, user) => workload.cancel(door, user) },
+  { feature: "bulk cancels", weight: 1, run: (workload, door, user) => workload.cancelMany(door, user) },
+  { feature: "dead-letter retries", weight: 3, run: (workload, door, user) => workload.retryLetters(door, user) },
+  { feature: "dead-letter deletes", weight: 1, run: (workload, door, user) => workload.deleteLetters(door, user) },
+  { feature: "key rotation", weight: 1, run: (workload, door) => workload.ask(() => door.rotateSigningKeys()) },
+  { feature: "dropped users", weight: 0.2, run: (workload, _door, user) => workload.dropUser(user) },
+];
+
+export class Workload {
+  readonly #life: Life;
+  readonly #random: Random;
+  readonly #requests: Requests;
+
+  constructor(life: Life, random: Random, requests: Requests) {
+    this.#life = life;
+    this.#random = random;
+    this.#requests = requests;
+  }
+
+  act(): void {
+    const { features, userNames } = this.#life.world.swarm;
+    const name = oneOf(this.#random, userNames);
+    const door = this.#life.messaging.user(name);
+    const user = this.#life.messaging.engine.realm.findUser(name);
+    if (door === undefined || user === undefined) {
+      this.ask(() => this.#life.messaging.createUser(name));
+      return;
+    }
+    const possible = actions.filter(({ feature }) => feature === undefined || features.has(feature));
+    let left = this.#random.unit() * possible.reduce((sum, { weight }) => sum + weight, 0);
+    const action = possible.find(({ weight }) => {
+      left -= weight;
+      return left < 0;
+    });
+    action?.run(this, door, user);
+  }
+
+  /** Asks for something that leaves one frame, or none; when the answer comes it is durable. */
+  ask<Result>(work: () => Promise<Result>, told: (result: Result) => void = () => {}): void {
+    const life = this.#life;
+    const { refusal, nextPosition } = life;
+    const answer = work();
+    const hasChanged = life.position >= nextPosition;
+    answer.then(
+      (result) => {
+        if (life.isDead) return;
+        life.guard(() => {
+          if (hasChanged) life.world.ledger.acknowledge(nextPosition);
+          told(result);
+        });
+      },
+      (fault: unknown) => {
+        if (fault instanceof MessagingFailure) {
+          if (fault.kind === "not found" || (fault.kind === "unavailable" && (refusal ?? life.refusal))) return;
+          life.fail(new Violation(`${fault.kind}: ${fault.text}`));
+        } else life.fail(fault);
+      },
+    );
+  }
+
+  publish(door: UserDoor, user: User, countMax: number): void {
+    const { world, clock, nextPosition: position, refusal } = this.#life;
+    const { ledger, duplicates, swarm } = world;
+    const groups = door.groups.map(({ name }) => name);
+    const count = 1 + this.#random.below(countMax);
+    const requests = Array.from({ length: count }, () => this.#requests.draw(groups));
+    if (refusal !== undefined) {
+      this.ask(() => door.publish(requests));
+      return;
+    }
+    const urlsOf = (name: string): readonly string[] => door.group(name)?.endpoints.map(({ url }) => url) ?? [];
+    const isCompared = !swarm.features.has("clock steps");
+    const wanted = isCompared
+      ? duplicates.expect(user.number, requests, { nowMs: clock.nowMs(), position, urlsOf })
+      : [];
+    this.ask(
+      () => {
+        const answer = door.publish(requests);
+        if (isCompared) {
+          const accepted = [...ledger.messages.values()].filter((message) => message.position === position);
+          this.#life.guard(() =>
+            duplicates.accepted(
+              wanted,
+              accepted.map(({ id }) => id),
+            ),
+          );
+        }
+        return answer;
+      },
+      (outcomes) => {
+        if (isCompared) duplicates.answered(wanted, outcomes);
+        for (const outcome of outcomes) {
+          const all = outcome.kind === "url" ? [outcome.published] : outcome.published;
+          for (const { messageId } of all) ledger.acknowledgeMessage(messageId);
+        }
+      },
+    );
+  }
+
+  changeGroup(door: UserDoor): void {
+    const name = oneOf(this.#random, groupNames);
+    const endpoint = { url: this.#requests.url(), ...(this.#random.below(2) === 0 && { name: "named" }) };
+    if (this.#random.below(4) > 0) this.ask(() => door.addEndpoints(name, [endpoint]));
+    else if (this.#random.below(2) === 0) this.ask(() => door.removeEndpoints(name, [endpoint]));
+    else this.ask(() => door.setGroupHeaders(name, [["X-Group", ["1", "2"]]]));
+  }
+
+  changeSchedule(door: UserDoor, user: User): void {
+    const id = oneOf(this.#random, ["early", "late"]);
+    const chance = this.#random.below(8);
+    if (chance === 0) this.ask(() => door.deleteSchedule(id));
+    else if (chance < 3) this.ask(() => door.pauseSchedule(id, chance === 1));
+    else {
+      const { deduplicationId: _none, ...options } = this.#requests.options();
+      const [group] = door.groups;
+      const isToGroup = group !== undefined && this.#random.below(3) === 0;
+      const destination = isToGroup ? group.name : this.#requests.url();
+      const facts = { destination, options, body: this.#requests.body(), callerIp: "" };
+      this.#life.world.firings.put(user.number, id);
+      this.ask(() => door.putSchedule({ id, cron: oneOf(this.#random, CRONS), ...facts }));
+    }
+  }
+
+  widen(door: UserDoor, user: User): void {
+    const parallelism = 1 + this.#random.below(4);
+    // Before it happens, because messages may start within the call.
+    this.#life.world.admission.widened(user.number, "wide", parallelism);
+    this.ask(() => door.putQueue("wide", { parallelism }));
+  }
+
+  pauseQueue(door: UserDoor): void {
+    const isPaused = this.#random.below(2) === 0;
+    this.ask(() => door.putQueue(oneOf(this.#random, queueNames), { isPaused }));
+  }
+
+  deleteQueue(door: UserDoor, user: User): void {
+    const name = oneOf(this.#random, queueNames);
+    const { refusal, world } = this.#life;
+    this.ask(() => door.deleteQueue(name));
+    if (refusal !== undefined) return;
+    for (const message of world.ledger.unfinished) {
+      const { queueName, holdsQueue } = message.fields;
+      const isOfQueue = queueName === name || holdsQueue === name;
+      if (message.user === user.number && isOfQueue) world.ledger.detach(message, this.#life.position);
+    }
+  }
+
+  pauseKey(door: UserDoor): void {
+    const isPaused = this.#random.below(2) === 0;
+    this.ask(() => door.pauseFlowKey(oneOf(this.#random, keyNames), isPaused));
+  }
+
+  pinKey(door: UserDoor, user: User): void {
+    const key = oneOf(this.#random, keyNames);
+    const random = this.#random;
+    if (random.below(3) === 0) {
+      this.ask(() => door.unpinFlowKey(key, { parallelism: random.below(2) === 0, rate: true }));
+      return;
+    }
+    const withRate = random.below(2) === 0;
+    if (withRate) this.#noteReset(user, key, false);
+    const pin = { parallelism: 1 + random.below(3), ...(withRate && { rate: 1 + random.below(3), periodMs: 5_000 }) };
+    this.ask(() => door.pinFlowKey(key, pin));
+  }
+
+  resetKey(door: UserDoor, user: User): void {
+    const key = oneOf(this.#random, keyNames);
+    const isWhole = this.#random.below(2) === 0;
+    if (user.flowKeys.has(key)) this.#noteReset(user, key, isWhole);
+    this.ask(() => door.resetFlowKey(key, isWhole));
+  }
+
+  /** Before it happens, because messages may start within the call. */
+  #noteReset(user: User, key: string, isWhole: boolean): void {
+    const { refusal, nextPosition: position, world } = this.#life;
+    if (refusal === undefined) world.admission.reset(user.number, key, { position, isWhole });
+  }
+
+  cancel(door: UserDoor, user: User): void {
+    const { ledger } = this.#life.world;
+    const ofUser = [...ledger.messages.values()].filter((message) => message.user === user.number);
+    if (ofUser.length === 0) return;
+    const unfinished = ofUser.filter((message) => !ledger.isFinished(message));
+    const message = oneOf(this.#random, unfinished.length > 0 && this.#random.below(8) > 0 ? unfinished : ofUser);
+    const isCancellable = isToBeCancelled(message) && !ledger.isFinished(message);
+    this.ask(
+      () => door.cancel(message.id),
+      (isCancelled) => {
+        check(isCancelled === isCancellable, () => `Cancel of ${message.sequence}: ${ledger.history(message)}`);
+      },
+    );
+  }
+
+  cancelMany(door: UserDoor, user: User): void {
+    const { ledger } = this.#life.world;
+    const attributes = this.#random.below(3) === 0 ? NOTHING.attributes : this.#drawFilter().attributes;
+    const countMax = this.#random.below(3) === 0 ? 2 : undefined;
+    const before = ledger.unfinished.filter((message) => message.user === user.number && isToBeCancelled(message));
+    this.ask(
+      () => {
+        const answer = door.cancelMatching({ attributes }, countMax);
+        const count = before.filter((message) => !isToBeCancelled(message)).length;
+        return answer.then((told) => ({ told, count }));
+      },
+      ({ told, count }) => check(told === count, () => `${count} messages are cancelled, and ${told} are told`),
+    );
+  }
+
+  #drawFilter(): Filter {
+    const random = this.#random;
+    return random.below(2) === 0
+      ? { attributes: new Map([["label", [oneOf(random, labelNames)]]]) }
+      : { attributes: new Map([["queueName", [oneOf(random, queueNames)]]]) };
+  }
+
+  retryLetters(door: UserDoor, user: User): void {
+    const filter = this.#drawLetters(user);
+    if (filter === undefined) return;
+    const { ledger } = this.#life.world;
+    const overrides = this.#random.below(3) === 0 ? { retriesMax: 1 } : {};
+    this.ask(
+      () => door.retryDeadLetters(filter, {}, overrides),
+      ({ published }) => {
+        for (const { messageId } of published) ledger.acknowledgeMessage(messageId);
+      },
+    );
+  }
+
+  deleteLetters(door: UserDoor, user: User): void {
+    const filter = this.#drawLetters(user);
+    if (filter !== undefined) this.ask(() => door.deleteDeadLetters(filter, {}));
+  }
+
+  /** One dead letter, or all with a label. */
+  #drawLetters(user: User): Filter | undefined {
+    const letters = [...user.deadLetters.values()];
+    if (letters.length === 0) return undefined;
+    const isOne = this.#random.below(2) === 0;
+    const label = oneOf(this.#random, labelNames);
+    const letter = oneOf(this.#random, letters);
+    const taken = isOne ? [letter] : letters.filter(({ envelope }) => envelope.fields.labels?.includes(label));
+    for (const { sequence } of taken) this.#life.world.ledger.take(sequence);
+    return isOne
+      ? { ids: [deadLetterIdText(letter.id)], attributes: new Map() }
+      : { attributes: new Map([["label", [label]]]) };
+  }
+
+  dropUser({ name }: User): void {
+    if (this.#life.refusal !== undefined) return;
+    this.ask(() => this.#life.messaging.dropUser(name));
+  }
+}
+
+function isToBeCancelled({ entries }: Tracked): boolean {
+  const last = entries.at(-1)?.state;
+  return last === state.created || last === state.active || last === state.retry;
+}
