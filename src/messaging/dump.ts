@@ -37,7 +37,10 @@ export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
     const { user, envelope, body, state, retried, dueMs } = message;
     if (!frame.isEmpty && (user.number !== userNumber || frame.byteCount >= FRAME_BYTES)) yield frame.take();
     userNumber = user.number;
-    writeMessageFacts(frame.record(userNumber, code.messageKept), message);
+    // A callback of a queue that was deleted holds up nothing, least of all a new queue of that name.
+    const isHolding = realm.heldQueueOf(message)?.hasSlot(message.slotOwner) === true;
+    const facts = isHolding || message.slotOwner === 0 ? message : { ...message, slotOwner: 0 };
+    writeMessageFacts(frame.record(userNumber, code.messageKept), facts);
     const hasSlot = realm.queueOf(message)?.hasSlot(message.sequence) === true;
     frame
       .number(state)
