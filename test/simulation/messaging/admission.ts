@@ -22,6 +22,7 @@ interface WindowEvent {
   readonly position: number;
   readonly atMs: number;
   readonly periodMs: number;
+  readonly rate: number;
 }
 
 export class Admission {
@@ -52,7 +53,7 @@ export class Admission {
 
   /** A user has made a key forget its window, and with `isWhole` what is under way. */
   reset(user: number, key: string, { position, isWhole }: { position: number; isWhole: boolean }): void {
-    this.#eventsOf(user, key).push({ what: "reset", position, atMs: 0, periodMs: 0 });
+    this.#eventsOf(user, key).push({ what: "reset", position, atMs: 0, periodMs: 0, rate: 0 });
     if (!isWhole) return;
     for (const message of this.#ledger.inFlight.values()) {
       if (message.user === user && message.fields.flowControl?.key === key)
@@ -60,10 +61,10 @@ export class Admission {
     }
   }
 
-  /** The clock was set: windows that begin later begin now. */
+  /** The clock was set. */
   clockStepped(nowMs: number): void {
     for (const events of this.#windows.values()) {
-      events.push({ what: "clock set", position: 0, atMs: nowMs, periodMs: 0 });
+      events.push({ what: "clock set", position: 0, atMs: nowMs, periodMs: 0, rate: 0 });
     }
   }
 
@@ -147,9 +148,15 @@ export class Admission {
     const name = `${message.user}/${key.key}`;
     if (this.#keys.get(name) !== key) events.length = 0;
     this.#keys.set(name, key);
-    const count = countAt(events, nowMs, periodMs);
-    check(count < rate, () => `${text} starts, and the window has had ${count} calls of ${rate}`);
-    events.push({ what: "call", position, atMs: nowMs, periodMs });
+    const event: WindowEvent = { what: "call", position, atMs: nowMs, periodMs, rate };
+    if (this.#swarm.features.has("clock steps")) {
+      const count = nearbyCalls(events, event);
+      check(count < 2 * rate, () => `${text} starts, and ${count} calls of ${rate} were lately`);
+    } else {
+      const count = countAt(events, nowMs, periodMs);
+      check(count < rate, () => `${text} starts, and the window has had ${count} calls of ${rate}`);
+    }
+    events.push(event);
   }
 
   #eventsOf(user: number, key: string): WindowEvent[] {
@@ -163,7 +170,7 @@ export class Admission {
   }
 }
 
-/** Calls that the window of this moment has had. Windows begin with their first call; one that lies ahead begins now. */
+/** Calls that the window of this moment has had. Windows begin with their first call. */
 function countAt(events: readonly WindowEvent[], nowMs: number, periodMs: number): number {
   let startMs = 0;
   let count = 0;
@@ -172,14 +179,26 @@ function countAt(events: readonly WindowEvent[], nowMs: number, periodMs: number
       count = 0;
       continue;
     }
-    startMs = Math.min(startMs, event.atMs);
-    if (event.what === "clock set") continue;
     if (count === 0 || event.atMs >= startMs + event.periodMs) {
       startMs = event.atMs;
       count = 1;
     } else count += 1;
   }
-  return nowMs >= Math.min(startMs, nowMs) + periodMs ? 0 : count;
+  return nowMs >= startMs + periodMs ? 0 : count;
+}
+
+/**
+ * Calls within one period before this one, as far as the clock and the limits were the same. Where a window begins after
+ * the clock was set depends on who asked when, but two neighbouring ones have no more than twice the rate.
+ */
+function nearbyCalls(events: readonly WindowEvent[], { atMs, periodMs, rate }: WindowEvent): number {
+  let count = 0;
+  for (const event of [...events].reverse()) {
+    const isSame = event.what === "call" && event.periodMs === periodMs && event.rate === rate;
+    if (!isSame || event.atMs <= atMs - periodMs) break;
+    count += 1;
+  }
+  return count;
 }
 
 /** When the next attempt is due. */

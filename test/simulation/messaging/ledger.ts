@@ -212,7 +212,9 @@ export class Ledger {
     for (const message of this.messages.values()) {
       const { length } = message.entries;
       message.entries = message.entries.filter((entry) => entry.position <= position);
-      if (message.entries.length < length || this.inFlight.has(message.sequence)) message.isInDoubt = true;
+      const isUndropped = (this.#droppedAt.get(message.user) ?? 0) > position;
+      if (message.entries.length < length || this.inFlight.has(message.sequence) || isUndropped)
+        message.isInDoubt = true;
       if ((message.detachedAt ?? 0) > position) message.detachedAt = undefined;
       message.isCalled = false;
     }

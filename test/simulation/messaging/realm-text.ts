@@ -13,7 +13,8 @@ export function realmLines(realm: Realm, windowMs: number): string[] {
   for (const message of realm.messages) {
     const { sequence, nonce, user, state, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, envelope } = message;
     const hasSlot = realm.queueOf(message)?.hasSlot(sequence) === true;
-    const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, hasSlot };
+    const held = realm.heldQueueOf(message)?.hasSlot(slotOwner) === true ? slotOwner : 0;
+    const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, held, hasSlot };
     lines.push(`message ${sequence} ${JSON.stringify(facts)} ${bodyText(message.body)} ${envelope.text}`);
   }
   return lines;
