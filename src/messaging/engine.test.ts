@@ -431,6 +431,32 @@ test("what a user asked for that is removed meanwhile leaves nothing behind", as
   assert.equal(harness.messaging.engine.realm.messages.size, 0);
 });
 
+test("a message that is cancelled in its turn leaves it to the next one of its key and of its destination", async () => {
+  for (const limits of [{ userParallelism: 2 }, { userParallelism: 2, originParallelism: 1 }]) {
+    const harness = await MessagingHarness.start(limits);
+    harness.destination = () => "later";
+    const flowControl = limits.originParallelism === undefined ? { flowControl: { key: "k", parallelism: 1 } } : {};
+    await harness.publish("https://a.test/1", flowControl);
+    const second = await harness.publish("https://a.test/2", flowControl);
+    await harness.publish("https://a.test/3", flowControl);
+    await harness.publish("https://b.test/");
+    await harness.publish("https://c.test/");
+    await harness.settle();
+    // The call to c.test takes the slot that this one leaves, and the second message is next.
+    harness.calls[0]?.answer(answered(200));
+    await harness.settle();
+
+    await harness.user.cancel(second);
+    harness.calls[1]?.answer(answered(200));
+    await harness.settle();
+
+    assert.deepEqual(
+      harness.calls.map(({ url }) => url),
+      ["https://a.test/1", "https://b.test/", "https://c.test/", "https://a.test/3"],
+    );
+  }
+});
+
 test("a slow destination holds its cap and no more; others go on", async () => {
   const harness = await MessagingHarness.start({ originParallelism: 2 });
   harness.destination = ({ url }) => (url.startsWith("https://slow.test/") ? "later" : answered(200));

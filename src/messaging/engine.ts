@@ -211,7 +211,7 @@ export class Engine {
     if (this.#isCalled(message)) return true;
     const queue = this.realm.queueOf(message);
     const held = this.realm.heldQueueOf(message);
-    this.scheduler.leave(message);
+    this.scheduler.leave(message, nowMs);
     this.changes.cancel(message, nowMs);
     this.counts.cancelled += 1;
     if (queue !== undefined) this.scheduler.advance(queue, nowMs);

@@ -178,16 +178,27 @@ export class Scheduler {
   }
 
   /** A message that was not called is gone: out of whatever it waited in. `dispatch` has to follow. */
-  leave(message: Message): void {
-    message.list?.remove(message);
+  leave(message: Message, nowMs: number): void {
+    const { user, list, envelope } = message;
     message.isTimed = false;
-    const destination = message.user.destinations.get(message.envelope.origin);
-    if (destination?.isIdle === true) message.user.destinations.delete(destination.origin);
+    list?.remove(message);
+    const destination = user.destinations.get(envelope.origin);
+    if (list === user.ready) {
+      // It may have been woken, and nobody else was: keeps (2).
+      const key = this.#realm.flowKeyOf(message);
+      if (key !== undefined) this.wakeKey(key, nowMs);
+      if (destination !== undefined) this.#wakeDestination(destination, nowMs);
+    }
+    if (destination?.isIdle === true) user.destinations.delete(destination.origin);
   }
 
   /** Nothing of a user waits or is called any more. */
   dropUser(user: User): void {
-    for (const message of this.#realm.messages) if (message.user === user) this.leave(message);
+    for (const message of this.#realm.messages) {
+      if (message.user !== user) continue;
+      message.list?.remove(message);
+      message.isTimed = false;
+    }
     for (const sequence of user.inFlight) this.#inFlight.delete(sequence);
     user.inFlight.clear();
     this.#turns = this.#turns.filter((other) => other !== user);
