@@ -20,20 +20,16 @@
  * Run: npm run bench -- data-types [N] [row]     (1,000,000 elements by default)
  *      All rows with all elements go into results.md, in place of what it says of the data types.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { machineFacts } from "./harness/machine.ts";
+import { readPart, writePart } from "./harness/results-page.ts";
 import { dataTypeTable, measureDataTypes } from "./store/data-types.ts";
-import { withDataTypes } from "./store/report.ts";
+import { STORE_HEADING, withDataTypes } from "./store/report.ts";
 
-const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const ELEMENT_COUNT = 1_000_000;
 
 const [countText = `${ELEMENT_COUNT}`, only = ""] = process.argv.slice(2);
 const elementCount = Number(countText);
 const results = await measureDataTypes({ elementCount, only, log: (line) => console.error(line) });
 console.log(dataTypeTable(results));
-if (elementCount === ELEMENT_COUNT && only === "" && existsSync(RESULTS)) {
-  const page = readFileSync(RESULTS, "utf8");
-  writeFileSync(RESULTS, withDataTypes(page, { facts: machineFacts(new Date()), results }));
-}
+const page = elementCount === ELEMENT_COUNT && only === "" ? readPart(STORE_HEADING) : undefined;
+if (page !== undefined) writePart(withDataTypes(page, { facts: machineFacts(new Date()), results }));

@@ -21,7 +21,7 @@
  * Run: npm run build && npm run bench -- store [--quick] [--only <text in "subject: workload">]
  *      --quick: runs of 1 s, one round, 200,000 keys; writes no results
  */
-import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,6 +29,7 @@ import { parseArgs } from "node:util";
 import { generator } from "./harness/http-load.ts";
 import { machineFacts } from "./harness/machine.ts";
 import { isPinning } from "./harness/pinned-process.ts";
+import { writePart } from "./harness/results-page.ts";
 import { measureDataTypes } from "./store/data-types.ts";
 import { measureKeyspace } from "./store/keyspace.ts";
 import type { KeyspaceResult } from "./store/keyspace-process.ts";
@@ -37,7 +38,6 @@ import { report, withDataTypes } from "./store/report.ts";
 import { type Place, publishedProgram } from "./store/subjects.ts";
 import { measureThroughput } from "./store/throughput.ts";
 
-const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const TMPFS = 0x0102_1994;
 
 const full = {
@@ -88,7 +88,7 @@ const rest = report({ facts, throughput, starts, keyspaces, recovery });
 const page = dataTypes.length > 0 ? withDataTypes(rest, { facts, results: dataTypes }) : rest;
 console.log(page);
 // Part of a run, or a short one, is not a result.
-if (values.quick !== true && only === "") writeFileSync(RESULTS, page);
+if (values.quick !== true && only === "") writePart(page);
 
 function isWanted(name: string): boolean {
   return name.includes(only);

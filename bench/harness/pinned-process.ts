@@ -116,7 +116,10 @@ function untilPrinted(child: ChildProcess, what: { output: () => string; pattern
 const TICK_MS = 10;
 
 function cpuMsOf(pid: number): number | undefined {
-  const path = `/proc/${pid}/stat`;
+  return cpuMsIn(`/proc/${pid}/stat`);
+}
+
+function cpuMsIn(path: string): number | undefined {
   if (!existsSync(path)) return undefined;
   // The name in parentheses may hold spaces; utime and stime are fields 14 and 15.
   const fields = readFileSync(path, "latin1")
@@ -135,6 +138,17 @@ export function childCpuMsOf(pid: number): number {
     for (const child of children === "" ? [] : children.split(" ")) sumMs += cpuMsOf(Number(child)) ?? 0;
   }
   return sumMs;
+}
+
+/** Threads of a process whose names match; the system cuts names off behind 15 characters. */
+export function threadsOf(pid: number, name: RegExp): readonly string[] {
+  return readdirSync(`/proc/${pid}/task`).filter((thread) =>
+    name.test(readFileSync(`/proc/${pid}/task/${thread}/comm`, "latin1")),
+  );
+}
+
+export function cpuMsOfThreads(pid: number, name: RegExp): number {
+  return threadsOf(pid, name).reduce((sum, thread) => sum + (cpuMsIn(`/proc/${pid}/task/${thread}/stat`) ?? 0), 0);
 }
 
 function residentBytesOf(pid: number): number | undefined {

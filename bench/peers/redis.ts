@@ -1,6 +1,7 @@
 /**
- * redis-server with the same promise as the store makes: an append-only file
- * that is synced once a second. Everything else is its default.
+ * redis-server with an append-only file that is synced once a second, which is
+ * the promise of the store, or at each write, which is that of messaging.
+ * Everything else is its default.
  */
 
 import { spawnSync } from "node:child_process";
@@ -19,12 +20,12 @@ export interface RedisPeer {
 }
 
 /** @param parent where its own directory is made */
-export async function startRedis(parent: string): Promise<RedisPeer> {
+export async function startRedis(parent: string, fsync: "everysec" | "always" = "everysec"): Promise<RedisPeer> {
   const directory = mkdtempSync(join(parent, "redis-"));
   const port = await freePort();
   const settings = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", directory, "--save", ""];
   const server = await startPinned({
-    command: ["redis-server", ...settings, "--appendonly", "yes", "--appendfsync", "everysec"],
+    command: ["redis-server", ...settings, "--appendonly", "yes", "--appendfsync", fsync],
     until: /Ready to accept connections/,
   });
   return {

@@ -8,6 +8,8 @@ import type { KeyspaceResult } from "./keyspace-process.ts";
 import type { RecoveryResult, StartResult } from "./recovery.ts";
 import type { ThroughputRow } from "./throughput.ts";
 
+export const STORE_HEADING = "# Results of the store bench";
+
 export interface Results {
   /** Machine, versions, commit, and how it was measured; one line each. */
   readonly facts: readonly string[];
@@ -80,7 +82,7 @@ const goals: readonly Goal[] = [
 export function report(results: Results): string {
   const { facts, throughput, starts, keyspaces, recovery } = results;
   const parts = [
-    "# Results of the store bench",
+    STORE_HEADING,
     "How it was measured stands at the top of `bench/store.bench.ts`. Made by `npm run bench -- store`.",
     facts.map((fact) => `- ${fact}`).join("\n"),
     "## Goals",

@@ -1,0 +1,27 @@
+/** `results.md`: one part for each bench that keeps its results, each under a heading of the first level. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const RESULTS = fileURLToPath(new URL("../results.md", import.meta.url));
+
+/** The part under `# …`, undefined if there is none. */
+export function readPart(heading: string): string | undefined {
+  return parts().find((part) => part.startsWith(`${heading}\n`));
+}
+
+/** Puts a part, which begins with its heading, in the place of the last one, or at the end. */
+export function writePart(text: string): void {
+  const [heading = ""] = text.split("\n", 1);
+  const all = parts();
+  const index = all.findIndex((part) => part.startsWith(`${heading}\n`));
+  if (index < 0) all.push(text);
+  else all[index] = text;
+  writeFileSync(RESULTS, `${all.map((part) => part.trim()).join("\n\n")}\n`);
+}
+
+function parts(): string[] {
+  if (!existsSync(RESULTS)) return [];
+  return readFileSync(RESULTS, "utf8")
+    .split(/^(?=# )/m)
+    .filter((part) => part.trim() !== "");
+}

@@ -1,0 +1,148 @@
+/**
+ * larder as it is published, on the servers' core, with its history where the
+ * measurement wants it: on the same core, on the load's core (its threads are
+ * moved there), or absent (without-history.ts).
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import {
+  childCpuMsOf,
+  cpuMsOfThreads,
+  isPinning,
+  LOAD_CORE,
+  type PinnedProcess,
+  startPinned,
+  threadsOf,
+} from "../harness/pinned-process.ts";
+import type { Place, RunningSubject, Subject } from "./subjects.ts";
+
+export const SIGNING_KEY = "sig_bench-key-that-nobody-else-knows";
+const TOKEN = Buffer.from('{"UserID":"bench","Password":"that-nobody-else-knows"}').toString("base64");
+const ADMIN_TOKEN = "bench-admin-token-that-nobody-else-knows";
+
+export type HistoryPlace = "second core" | "same core" | "off";
+
+/** What the publisher sends, as the official client does through fetch. */
+export const publishHeaders: readonly (readonly [string, string])[] = [
+  ["authorization", `Bearer ${TOKEN}`],
+  ["content-type", "application/json"],
+  ["accept", "*/*"],
+  ["accept-language", "*"],
+  ["sec-fetch-mode", "cors"],
+  ["user-agent", "node"],
+  ["accept-encoding", "gzip, deflate"],
+];
+
+export interface LarderServer {
+  readonly process: PinnedProcess;
+  readonly port: number;
+  /** A figure of the messaging area by its name in the metrics. */
+  metric(name: string): Promise<number>;
+  call(method: string, path: string, body?: string): Promise<string>;
+}
+
+const WITHOUT_HISTORY = pathToFileURL(fileURLToPath(new URL("without-history.ts", import.meta.url))).href;
+/** How the system names the threads of the history: names are cut off behind 15 characters. */
+const HISTORY_THREAD = /^history /;
+
+/** Options of Node for the program that is measured: `BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…"` for a profile. */
+const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter((option) => option !== "");
+
+/** Starts the program on free ports with this data directory. */
+export async function startMessaging(
+  program: string,
+  directory: string,
+  { history, flags = [] }: { history: HistoryPlace; flags?: readonly string[] },
+): Promise<LarderServer> {
+  const options = [...nodeOptions, ...(history === "off" ? ["--import", WITHOUT_HISTORY] : [])];
+  const process_ = await startPinned({
+    command: [
+      process.execPath,
+      ...options,
+      program,
+      "serve",
+      "--data-dir",
+      directory,
+      "--destinations",
+      "any",
+      ...flags,
+    ],
+    env: {
+      LARDER_MESSAGING_TOKEN: TOKEN,
+      LARDER_ADMIN_TOKEN: ADMIN_TOKEN,
+      LARDER_CURRENT_SIGNING_KEY: SIGNING_KEY,
+      LARDER_NEXT_SIGNING_KEY: `${SIGNING_KEY}-next`,
+      LARDER_STORE_PORT: "0",
+      LARDER_VECTOR_PORT: "0",
+      LARDER_MESSAGING_PORT: "0",
+      LARDER_ADMIN_PORT: "0",
+    },
+    until: /running at[\s\S]*# admin: /,
+  });
+  if (history === "second core") moveHistory(process_.pid);
+  const port = Number(/QSTASH_URL="http:\/\/[^"]*:(\d+)"/.exec(process_.output())?.[1]);
+  const adminAddress = /# admin: (\S+)/.exec(process_.output())?.[1] ?? "";
+  return {
+    process: process_,
+    port,
+    metric: async (name) => {
+      const page = await answerOf(`${adminAddress}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+      const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(page)?.[1];
+      if (value === undefined) throw new Error(`there is no figure ${name}`);
+      return Number(value);
+    },
+    call: (method, path, body) =>
+      answerOf(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+        ...(body !== undefined && { body }),
+      }),
+  };
+}
+
+export function larder(history: HistoryPlace): Subject {
+  return {
+    name: `larder, history ${history === "off" ? "off" : `on the ${history}`}`,
+    missing: undefined,
+    publishPath: "/v2/publish/",
+    headers: publishHeaders,
+    delayHeaders: (seconds) => [["service-delay", `${seconds}s`]],
+    start: (place) => start(place, history),
+  };
+}
+
+async function start({ parent, program }: Place, history: HistoryPlace): Promise<RunningSubject> {
+  const directory = mkdtempSync(join(parent, "larder-"));
+  const server = await startMessaging(program, directory, { history });
+  return {
+    port: server.port,
+    signingKey: SIGNING_KEY,
+    // What runs on the other core is not the servers' core's.
+    cpuMs: () =>
+      (server.process.cpuMs() ?? Number.NaN) +
+      childCpuMsOf(server.process.pid) -
+      (history === "second core" && isPinning ? cpuMsOfThreads(server.process.pid, HISTORY_THREAD) : 0),
+    residentBytes: () => server.process.residentBytes(),
+    stop: async () => {
+      await server.process.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Moves the threads of the history to the load's core. */
+function moveHistory(pid: number): void {
+  if (!isPinning) return;
+  const threads = threadsOf(pid, HISTORY_THREAD);
+  if (threads.length === 0) throw new Error("the threads of the history have other names now");
+  for (const thread of threads) spawnSync("taskset", ["-p", "-c", `${LOAD_CORE}`, thread]);
+}
+
+async function answerOf(url: string, init: RequestInit): Promise<string> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`);
+  return text;
+}
