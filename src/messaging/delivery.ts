@@ -80,10 +80,13 @@ const ownNames: ReadonlySet<string> = new Set([
 /** Spelled as service.md does, where that is another way than `Caller-Ip`. */
 const spellings: ReadonlyMap<string, string> = new Map([["Service-Caller-Ip", "Service-Caller-IP"]]);
 
-const namesByHeader = new Map(
-  ownHeaders.map(([name]) => [
-    name,
-    new Map(prefixesBySpelling.both.map((prefix) => [prefix, spellings.get(`${prefix}${name}`) ?? `${prefix}${name}`])),
+/** The names to send in each spelling, one list for each header of ours, in their order. */
+const namesBySpelling = new Map(
+  (Object.keys(prefixesBySpelling) as HeaderSpelling[]).map((spelling) => [
+    spelling,
+    ownHeaders.map(([name]) =>
+      prefixesBySpelling[spelling].map((prefix) => spellings.get(`${prefix}${name}`) ?? `${prefix}${name}`),
+    ),
   ]),
 );
 
@@ -102,12 +105,11 @@ export function deliveryRequest(message: Message, body: Buffer, facts: DeliveryF
   const signature = signDelivery({ key: user.signingKeys.current, url, body, nowMs, tokenId });
   const headers = [...forwardedHeaders(envelope), "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
   const own = { message, signature, region: settings.region };
-  for (const [name, read] of ownHeaders) {
-    const value = read(own);
+  const names = namesBySpelling.get(settings.spelling) ?? [];
+  for (let index = 0; index < names.length; index += 1) {
+    const value = ownHeaders[index]?.[1](own);
     if (value === undefined) continue;
-    for (const prefix of prefixesBySpelling[settings.spelling]) {
-      headers.push(namesByHeader.get(name)?.get(prefix) ?? "", value);
-    }
+    for (const name of names[index] ?? []) headers.push(name, value);
   }
   return { user: user.name, url, method, headers, body, timeoutMs };
 }

@@ -95,8 +95,34 @@ export function destinationOf(path: string, query: string, refusalOf: (url: URL)
   return checkDestination(query === "" ? decoded : decoded + mark + query, refusalOf);
 }
 
+/** Destinations that were found valid, as given and as they are called; the same one comes with thousands of messages. */
+type Checked = Map<string, string>;
+
+/** What a policy says of a URL never changes, so each has its own: reading a URL anew takes as long as signing a message. */
+const checkedBy = new WeakMap<(url: URL) => string | undefined, Checked>();
+const CHECKED_MAX = 1_024;
+/** Long ones are not worth their memory. */
+const CHECKED_LENGTH_MAX = 512;
+
 /** A destination as it is written in a batch, or as it was taken from a path. Throws a `MessagingFailure`. keeps (2) */
 export function checkDestination(given: string, refusalOf: (url: URL) => string | undefined): string {
+  let checked = checkedBy.get(refusalOf);
+  if (checked === undefined) {
+    checked = new Map();
+    checkedBy.set(refusalOf, checked);
+  }
+  const known = checked.get(given);
+  if (known !== undefined) return known;
+  if (given.length > CHECKED_LENGTH_MAX) return readDestination(given, refusalOf);
+  // A copy: what was cut from a long target would keep all of it.
+  const text = Buffer.from(given).utf8Slice();
+  const destination = readDestination(text, refusalOf);
+  if (checked.size >= CHECKED_MAX) checked.clear();
+  checked.set(text, destination);
+  return destination;
+}
+
+function readDestination(given: string, refusalOf: (url: URL) => string | undefined): string {
   const text = given.trim();
   if (text === "") throw badRequest("destination is missing: give a URL or the name of a URL group");
   const scheme = SCHEME.exec(text);
