@@ -211,6 +211,21 @@ test("when the clock is set back behind the start of a window, the next one begi
   assert.equal(harness.calls.length, 2);
 });
 
+test("what a newer message says of its key holds at once for those that wait, though it is delayed itself", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  const key = { key: "k", rate: 1, periodMs: 7 * 24 * HOUR_MS };
+  await harness.publish("https://a.test/1", { flowControl: key });
+  await harness.publish("https://a.test/2", { flowControl: key });
+  await harness.settle();
+  assert.equal(harness.calls.length, 1);
+
+  await harness.publish("https://a.test/3", { flowControl: { ...key, rate: 2 }, delayMs: HOUR_MS });
+  await harness.settle();
+
+  assert.equal(harness.calls.length, 2);
+});
+
 test("resetRate opens a new window at once", async () => {
   const harness = await MessagingHarness.start();
   const flowControl = { key: "k", rate: 1, periodMs: HOUR_MS };

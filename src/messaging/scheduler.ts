@@ -125,7 +125,12 @@ export class Scheduler {
 
   /** Messages whose acceptance is on the disk, in the order of their acceptance. */
   arrived(messages: readonly Message[], nowMs: number): void {
-    for (const message of messages) if (isWaiting(message)) this.#arrive(message, nowMs);
+    for (const message of messages) {
+      // It has brought its values to the key, and those that wait go by them.
+      const key = this.#realm.flowKeyOf(message);
+      if (key !== undefined) this.wakeKey(key, nowMs);
+      if (isWaiting(message)) this.#arrive(message, nowMs);
+    }
     this.#dispatch(nowMs);
   }
 
