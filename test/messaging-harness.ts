@@ -9,6 +9,7 @@ import type { DeliveryRequest, DeliveryResult, Outbound } from "../src/messaging
 import type { UserDoor } from "../src/messaging/door.ts";
 import type { MessagingJournal } from "../src/messaging/journal.ts";
 import { defaultLimits, type MessagingLimits } from "../src/messaging/limits.ts";
+import type { LogReader } from "../src/messaging/log-reader.ts";
 import { Messaging } from "../src/messaging/messaging.ts";
 import type { PublishOptions, PublishRequest } from "../src/messaging/publish-request.ts";
 
@@ -81,6 +82,8 @@ export class MessagingHarness {
   readonly calls: Call[] = [];
   readonly journal = new MemoryJournal();
   destination: Destination = () => answered(200);
+  /** An empty log, unless a test has one. */
+  logReader: LogReader = { list: async () => ({ entries: [], cursor: undefined }) };
   messaging: Messaging;
   readonly #limits: MessagingLimits;
 
@@ -146,7 +149,7 @@ export class MessagingHarness {
       settings: { spelling: "both", region: "US-EAST-1" },
       log,
       heartbeatMs: 60_000,
-      logReader: { list: async () => ({ entries: [], cursor: undefined }) },
+      logReader: { list: (...asked) => this.logReader.list(...asked) },
     });
   }
 

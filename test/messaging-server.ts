@@ -8,15 +8,18 @@
  *     await server.advance(0);
  *     server.calls; // what destinations got
  */
-import { request } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 import { TokenTable } from "../src/edge/auth.ts";
 import { ByteBudget } from "../src/edge/byte-budget.ts";
 import { MessagingArea } from "../src/edge/messaging/messaging-area.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../src/edge/node-http.ts";
 import { parseDestinations } from "../src/edge/outbound/destination-policy.ts";
+import { type Rate, RateLimiter } from "../src/edge/rate-limit.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import { createLog } from "../src/kernel/log.ts";
 import { defaultLimits, type MessagingLimits } from "../src/messaging/limits.ts";
+import { MemoryHistory } from "../src/program/memory-history.ts";
+import { messageLog } from "../src/program/message-log.ts";
 import { type Call, type Destination, MessagingHarness } from "./messaging-harness.ts";
 
 export const MESSAGING_TOKEN = "messaging-token";
@@ -24,6 +27,7 @@ export const MESSAGING_READ_ONLY_TOKEN = "messaging-read-only-token";
 
 export interface MessagingReply {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The body as JSON. */
   readonly json: unknown;
@@ -38,17 +42,26 @@ export interface MessagingSend {
   readonly token?: string | null;
 }
 
+export interface MessagingServerOptions {
+  readonly limits?: Partial<MessagingLimits>;
+  /** Of requests; absent: not limited. */
+  readonly rate?: Rate;
+}
+
 export class MessagingServer implements AsyncDisposable {
   readonly harness: MessagingHarness;
   /** Routes that answered, in order. */
   readonly routes: string[] = [];
   #listener: Listener | undefined;
+  #history: MemoryHistory | undefined;
+  /** Frames that it was given. */
+  #historyPosition = 0;
 
   constructor(harness: MessagingHarness) {
     this.harness = harness;
   }
 
-  async start(limits: MessagingLimits): Promise<void> {
+  async start({ limits, rate }: MessagingServerOptions): Promise<void> {
     const tokens = new TokenTable(Buffer.alloc(32, 5));
     tokens.replaceTenant("main", [
       { token: MESSAGING_TOKEN, access: "standard" },
@@ -56,13 +69,18 @@ export class MessagingServer implements AsyncDisposable {
     ]);
     const policy = parseDestinations("any", []);
     const { harness } = this;
+    harness.logReader = messageLog(
+      async (query) => (await this.#openHistory()).list(query),
+      () => harness.journal.end,
+    );
     this.#listener = await listen({
       area: new MessagingArea({
         messaging: { user: (name) => harness.messaging.user(name) },
         tokens,
         cors: true,
         queryToken: true,
-        limits,
+        ...(rate === undefined ? {} : { limiter: new RateLimiter(harness.clock, rate) }),
+        limits: { ...defaultLimits, ...limits },
         clock: harness.clock,
         destinations: (url) => policy.refusalOf(url),
       }),
@@ -112,9 +130,10 @@ export class MessagingServer implements AsyncDisposable {
         response.on("error", reject);
         response.on("end", () => {
           const text = Buffer.concat(chunks).toString("utf8");
-          const { statusCode: status = 0 } = response;
+          const { statusCode: status = 0, headers: answered } = response;
           resolve({
             status,
+            headers: answered,
             text,
             get json() {
               return JSON.parse(text) as unknown;
@@ -136,11 +155,29 @@ export class MessagingServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.harness.messaging.engine.stop();
     await this.#listener?.close(0);
+    await this.#history?.close();
+  }
+
+  /** The history, up to the last frame. Most tests never ask for it. */
+  async #openHistory(): Promise<MemoryHistory> {
+    const { clock, journal } = this.harness;
+    const log = createLog({ level: "error", format: "json", clock, sink: () => {} });
+    this.#history ??= await MemoryHistory.open({ retentionMs: LOG_RETENTION_MS, log, clock });
+    for (let position = this.#historyPosition; position < journal.end; position += 1) {
+      this.#history.append(journal.frames[position] ?? Buffer.alloc(0), position + 1);
+    }
+    this.#historyPosition = journal.end;
+    return this.#history;
   }
 }
 
-export async function startMessagingServer(limits: Partial<MessagingLimits> = {}): Promise<MessagingServer> {
+const LOG_RETENTION_MS = 14 * 86_400_000;
+
+export async function startMessagingServer(
+  limits: Partial<MessagingLimits> = {},
+  options: Omit<MessagingServerOptions, "limits"> = {},
+): Promise<MessagingServer> {
   const server = new MessagingServer(await MessagingHarness.start(limits));
-  await server.start({ ...defaultLimits, ...limits });
+  await server.start({ ...options, limits });
   return server;
 }
