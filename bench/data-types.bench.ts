@@ -8,10 +8,11 @@
  * not measured. Ours is the time of the engine's thread on the processor from
  * the door to the reply: finding and checking the command and recording its
  * outcome are in it. redis-server's is its own count of time inside the command
- * (`INFO commandstats`, usec), which leaves all that out, and its network: of
- * filling the mean, of other commands the lower quartile of twenty parts, since
- * it counts waiting for the processor too. Both get the same words. Bytes per
- * element: of the heap and buffers after a collection; `used_memory`.
+ * (`INFO commandstats`, usec), which leaves all that out, and its network. It
+ * counts waiting for the processor too; so for both the lower quartile of twenty
+ * parts is taken, and the mean where filling is what is timed. Both get the same
+ * words. Bytes per element: of the heap and buffers after a collection;
+ * `used_memory`.
  *
  * Read: `rate` is redis-server's time divided by ours; 0.5 or more is the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below

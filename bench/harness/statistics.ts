@@ -15,3 +15,8 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
 }
+
+/** The value that a quarter of them do not exceed: what is taken where waiting for others adds to some of them. */
+export function lowerQuartile(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[values.length >> 2] ?? Number.NaN;
+}

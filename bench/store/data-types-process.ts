@@ -10,7 +10,8 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
 import { NullJournal } from "../../src/store/journal.ts";
 import { type Caller, type Database, Store } from "../../src/store/mod.ts";
-import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
+import { lowerQuartile } from "../harness/statistics.ts";
+import { type DataTypeRow, dataTypeRows, PARTS, partOf, type Words } from "./data-type-rows.ts";
 
 export interface OwnResult {
   /** From the door to the reply, per command. */
@@ -37,11 +38,14 @@ function measure(row: DataTypeRow, elementCount: number): OwnResult {
 
   const database = openDatabase();
   const beforeBytes = memory();
-  const fillMs = run(database, count, (i) => row.fill(i, count));
+  const fillMs = run(database, { from: 0, to: count }, (i) => row.fill(i, count));
   const bytesPerElement = row.weighs === true ? (memory() - beforeBytes) / count : null;
   if (command === undefined) return { microseconds: (fillMs / count) * 1_000, bytesPerElement };
-  const tookMs = run(database, times, (i) => command(i, count));
-  return { microseconds: (tookMs / times) * 1_000, bytesPerElement };
+  const parts = Array.from({ length: PARTS }, (_, part) => {
+    const { from, to } = partOf(times, part);
+    return (run(database, { from, to }, (i) => command(i, count)) / (to - from)) * 1_000;
+  });
+  return { microseconds: lowerQuartile(parts), bytesPerElement };
 }
 
 function warmUp({ fill, command }: DataTypeRow): void {
@@ -49,7 +53,7 @@ function warmUp({ fill, command }: DataTypeRow): void {
   for (const words of command === undefined ? [fill] : [fill, command]) {
     const endMs = performance.now() + WARM_UP_MS;
     for (let start = 0; performance.now() < endMs; start += GROUP)
-      run(database, GROUP, (i) => words((start + i) % WARM_UP_ELEMENTS, WARM_UP_ELEMENTS));
+      run(database, { from: start, to: start + GROUP }, (i) => words(i % WARM_UP_ELEMENTS, WARM_UP_ELEMENTS));
   }
   database.command(caller, ["FLUSHALL"]);
 }
@@ -60,10 +64,10 @@ function openDatabase(): Database {
 }
 
 /** What commands took of the processor, in ms: what others take of it meanwhile is not in it. */
-function run(database: Database, times: number, command: (i: number) => Words): number {
+function run(database: Database, { from, to }: { from: number; to: number }, command: (i: number) => Words): number {
   let tookMs = 0;
-  for (let start = 0; start < times; start += GROUP) {
-    const group = Array.from({ length: Math.min(GROUP, times - start) }, (_, i) => fresh(command(start + i)));
+  for (let start = from; start < to; start += GROUP) {
+    const group = Array.from({ length: Math.min(GROUP, to - start) }, (_, i) => fresh(command(start + i)));
     const startMs = processorMs();
     for (const words of group) database.command(caller, words);
     tookMs += processorMs() - startMs;

@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type RedisProcess, redisMissing, startRedis } from "../../test/differential/redis-process.ts";
 import { pinned, SERVER_CORE } from "../harness/pinned-process.ts";
+import { lowerQuartile } from "../harness/statistics.ts";
 import { figure, table } from "../harness/table.ts";
-import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
+import { type DataTypeRow, dataTypeRows, PARTS, partOf, type Words } from "./data-type-rows.ts";
 import type { OwnResult } from "./data-types-process.ts";
 
 export interface DataTypeResult {
@@ -27,8 +28,6 @@ const PROCESS = fileURLToPath(new URL("data-types-process.ts", import.meta.url))
 const HEAP_MB = 4_096;
 /** Commands that redis-server is sent at a time. */
 const GROUP = 10_000;
-/** redis-server counts the time for which it waits for the processor too, so the lower quartile of so many parts is taken. */
-const PARTS = 20;
 
 /** @param only rows whose name contains this */
 export async function measureDataTypes(options: {
@@ -100,11 +99,8 @@ async function measureRedis(row: DataTypeRow, elementCount: number): Promise<The
 
 async function quartileOf(redis: RedisProcess, times: number, command: (i: number) => Words): Promise<number> {
   const parts: number[] = [];
-  for (let part = 0; part < PARTS; part += 1) {
-    const [from = 0, to = 0] = [part, part + 1].map((border) => Math.round((border * times) / PARTS));
-    parts.push(await timeOf(redis, { from, to }, command));
-  }
-  return parts.sort((one, other) => one - other)[PARTS >> 2] ?? Number.NaN;
+  for (let part = 0; part < PARTS; part += 1) parts.push(await timeOf(redis, partOf(times, part), command));
+  return lowerQuartile(parts);
 }
 
 /** What the commands took inside redis-server, in µs each. */
