@@ -226,6 +226,16 @@ test("what a newer message says of its key holds at once for those that wait, th
   assert.equal(harness.calls.length, 2);
 });
 
+test("each window starts its calls though those of the window before have not ended", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  const flowControl = { key: "k", rate: 1, periodMs: 10_000 };
+  for (let n = 0; n < 4; n += 1) await harness.publish("https://a.test/", { flowControl });
+  await harness.advance(60_000);
+
+  assert.deepEqual(offsets(harness.calls), [0, 10_000, 20_000, 30_000]);
+});
+
 test("resetRate opens a new window at once", async () => {
   const harness = await MessagingHarness.start();
   const flowControl = { key: "k", rate: 1, periodMs: HOUR_MS };

@@ -315,7 +315,11 @@ export class Scheduler {
     this.#inFlight.add(sequence);
     user.inFlight.add(sequence);
     destination.inFlight.add(sequence);
-    key?.inFlight.add(sequence);
+    if (key !== undefined) {
+      key.inFlight.add(sequence);
+      // It may have used up the window while others wait.
+      this.#setWindowTimer(key, nowMs);
+    }
     this.#start(message);
   }
 
