@@ -9,10 +9,9 @@
  * the door to the reply: finding and checking the command and recording its
  * outcome are in it. redis-server's is its own count of time inside the command
  * (`INFO commandstats`, usec), which leaves all that out, and its network. It
- * counts waiting for the processor too; so for both the lower quartile of twenty
- * parts is taken, and the mean where filling is what is timed. Both get the same
- * words. Bytes per element: of the heap and buffers after a collection;
- * `used_memory`.
+ * counts waiting for the processor too; so the lower quartile of twenty parts is
+ * taken, but where filling is what is timed. Both get the same words. Bytes per
+ * element: of the heap and buffers after a collection; `used_memory`.
  *
  * Read: `rate` is redis-server's time divided by ours; 0.5 or more is the goal.
  * `weight` is our bytes divided by redis-server's; 3 or less is the goal. Below

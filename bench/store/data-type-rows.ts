@@ -19,7 +19,7 @@ export interface DataTypeRow {
   readonly times?: number;
 }
 
-/** The commands that are timed are timed in so many parts, of which the lower quartile is taken. */
+/** redis-server's commands are timed in so many parts. */
 export const PARTS = 20;
 
 /** Where a part of `times` commands begins and ends. */
@@ -58,7 +58,7 @@ export const dataTypeRows: readonly DataTypeRow[] = [
     name: "SCAN, COUNT 1000",
     fill: (i) => ["SET", `key:${pad(i)}`, "value"],
     command: (i) => ["SCAN", `${i * 4_096}`, "COUNT", "1000"],
-    times: 500,
+    times: 1_000,
   },
   { name: "HSET, new fields", fill: hset, weighs: true },
   { name: "HGET", fill: hset, command: (_, n) => ["HGET", "hash", `field:${pad(any(n))}`], times: 200_000 },
@@ -66,8 +66,8 @@ export const dataTypeRows: readonly DataTypeRow[] = [
   { name: "LPUSH", fill: (i) => ["LPUSH", "list", `element:${pad(i)}`] },
   { name: "LPOP", fill: rpush, command: () => ["LPOP", "list"], times: 200_000 },
   { name: "LRANGE of 100, front", fill: rpush, command: () => range("LRANGE", "list", 0), times: 20_000 },
-  { name: "LRANGE of 100, middle", fill: rpush, command: (_, n) => range("LRANGE", "list", n >> 1), times: 5_000 },
-  { name: "LINDEX, anywhere", fill: rpush, command: (_, n) => ["LINDEX", "list", `${any(n)}`], times: 5_000 },
+  { name: "LRANGE of 100, middle", fill: rpush, command: (_, n) => range("LRANGE", "list", n >> 1), times: 20_000 },
+  { name: "LINDEX, anywhere", fill: rpush, command: (_, n) => ["LINDEX", "list", `${any(n)}`], times: 50_000 },
   { name: "SADD, new members", fill: sadd, weighs: true },
   { name: "SISMEMBER", fill: sadd, command: (_, n) => ["SISMEMBER", "set", `member:${pad(any(n))}`], times: 200_000 },
   {
@@ -102,9 +102,9 @@ export const dataTypeRows: readonly DataTypeRow[] = [
     share: 0.1,
     fill: (_, n) => ["SETBIT", "bits", `${n * 10 - 1}`, "1"],
     command: () => ["BITPOS", "bits", "1"],
-    times: 2_000,
+    times: 20_000,
   },
-  { name: "BITOP AND", share: 0.1, fill: setbit, command: () => ["BITOP", "AND", "to", "bits", "more"], times: 1_000 },
+  { name: "BITOP AND", share: 0.1, fill: setbit, command: () => ["BITOP", "AND", "to", "bits", "more"], times: 5_000 },
   {
     name: "BITFIELD, one read",
     share: 0.1,

@@ -10,8 +10,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
 import { NullJournal } from "../../src/store/journal.ts";
 import { type Caller, type Database, Store } from "../../src/store/mod.ts";
-import { lowerQuartile } from "../harness/statistics.ts";
-import { type DataTypeRow, dataTypeRows, PARTS, partOf, type Words } from "./data-type-rows.ts";
+import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
 
 export interface OwnResult {
   /** From the door to the reply, per command. */
@@ -41,11 +40,8 @@ function measure(row: DataTypeRow, elementCount: number): OwnResult {
   const fillMs = run(database, { from: 0, to: count }, (i) => row.fill(i, count));
   const bytesPerElement = row.weighs === true ? (memory() - beforeBytes) / count : null;
   if (command === undefined) return { microseconds: (fillMs / count) * 1_000, bytesPerElement };
-  const parts = Array.from({ length: PARTS }, (_, part) => {
-    const { from, to } = partOf(times, part);
-    return (run(database, { from, to }, (i) => command(i, count)) / (to - from)) * 1_000;
-  });
-  return { microseconds: lowerQuartile(parts), bytesPerElement };
+  const tookMs = run(database, { from: 0, to: times }, (i) => command(i, count));
+  return { microseconds: (tookMs / times) * 1_000, bytesPerElement };
 }
 
 function warmUp({ fill, command }: DataTypeRow): void {
@@ -63,7 +59,10 @@ function openDatabase(): Database {
   return new Store({ journal: new NullJournal(), clock: systemClock, random: systemRandom, hashSeed }).database("main");
 }
 
-/** What commands took of the processor, in ms: what others take of it meanwhile is not in it. */
+/**
+ * What commands took of the processor, in ms: what others take of it meanwhile is not in it. The system counts it in
+ * ticks of some ms, so it is right on average over some hundred ms, not for a few commands.
+ */
 function run(database: Database, { from, to }: { from: number; to: number }, command: (i: number) => Words): number {
   let tookMs = 0;
   for (let start = from; start < to; start += GROUP) {
