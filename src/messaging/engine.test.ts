@@ -482,6 +482,23 @@ test("a message that is cancelled in its turn leaves it to the next one of its k
   }
 });
 
+test("a restart that ends a cancel lets the queue go on", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  await harness.publish("https://a.test/delayed", { queueName: "q", delayMs: SECOND_MS });
+  const called = await harness.publish("https://a.test/called", { queueName: "q" });
+  await harness.advance(SECOND_MS);
+  await harness.user.cancel(called);
+
+  harness.restart();
+  await harness.settle();
+
+  assert.deepEqual(
+    harness.calls.map(({ url }) => url),
+    ["https://a.test/called", "https://a.test/delayed"],
+  );
+});
+
 test("a slow destination holds its cap and no more; others go on", async () => {
   const harness = await MessagingHarness.start({ originParallelism: 2 });
   harness.destination = ({ url }) => (url.startsWith("https://slow.test/") ? "later" : answered(200));

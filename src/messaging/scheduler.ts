@@ -108,16 +108,19 @@ export class Scheduler {
    * were called.
    */
   resume(nowMs: number): number {
+    // First, because their slots are free then.
+    for (const message of this.#realm.messages) {
+      if (message.state !== state.cancelRequested) continue;
+      this.#changes.cancel(message, nowMs);
+      this.#changes.commit();
+    }
     let calledCount = 0;
     for (const message of this.#realm.messages) {
       if (message.state === state.active) {
         message.reopen();
         calledCount += 1;
       }
-      if (message.state === state.cancelRequested) {
-        this.#changes.cancel(message, nowMs);
-        this.#changes.commit();
-      } else this.#arrive(message, nowMs);
+      this.#arrive(message, nowMs);
     }
     this.#dispatch(nowMs);
     return calledCount;
