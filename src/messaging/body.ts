@@ -15,7 +15,8 @@ import { assert } from "../kernel/assert.ts";
 export class Body {
   bytes: Buffer | undefined;
   readonly length: number;
-  readonly checksum: number;
+  /** As a signed number, which takes no object of its own on the heap: there are millions of bodies. */
+  readonly #checksum: number;
   /** Of the journal; 0: not known. */
   segment = 0;
   /** In the segment's file. */
@@ -32,8 +33,13 @@ export class Body {
   ) {
     this.bytes = bytes;
     this.length = length;
-    this.checksum = checksum;
+    this.#checksum = checksum | 0;
     this.isNeededSoon = isNeededSoon;
+  }
+
+  /** CRC-32 of the bytes. */
+  get checksum(): number {
+    return this.#checksum >>> 0;
   }
 
   static of(bytes: Buffer, isNeededSoon: boolean): Body {

@@ -38,8 +38,8 @@ export class Message {
   state: State = state.created;
   /** Attempts that have ended. */
   retried = 0;
-  /** The next attempt starts no sooner. */
-  dueMs: number;
+  /** When it is to be retried; undefined: it has not failed, and is due when it may be delivered. */
+  #retryAtMs: number | undefined = undefined;
 
   /** The list in which it waits. In none: it waits for its time, or for the disk, or is called. */
   list: MessageList | undefined = undefined;
@@ -59,7 +59,16 @@ export class Message {
     this.createdAtMs = facts.createdAtMs;
     this.notBeforeMs = facts.notBeforeMs;
     this.slotOwner = facts.slotOwner;
-    this.dueMs = facts.notBeforeMs;
+  }
+
+  /** The next attempt starts no sooner. */
+  get dueMs(): number {
+    return this.#retryAtMs ?? this.notBeforeMs;
+  }
+
+  set dueMs(dueMs: number) {
+    // Each number of its own takes 16 bytes, and there are millions of messages.
+    this.#retryAtMs = dueMs === this.notBeforeMs ? undefined : dueMs;
   }
 
   get id(): string {
