@@ -46,6 +46,7 @@ export interface MessagingServerOptions {
   readonly limits?: Partial<MessagingLimits>;
   /** Of requests; absent: not limited. */
   readonly rate?: Rate;
+  readonly logRetentionMs?: number;
 }
 
 export class MessagingServer implements AsyncDisposable {
@@ -56,12 +57,14 @@ export class MessagingServer implements AsyncDisposable {
   #history: MemoryHistory | undefined;
   /** Frames that it was given. */
   #historyPosition = 0;
+  #logRetentionMs = LOG_RETENTION_MS;
 
   constructor(harness: MessagingHarness) {
     this.harness = harness;
   }
 
-  async start({ limits, rate }: MessagingServerOptions): Promise<void> {
+  async start({ limits, rate, logRetentionMs = LOG_RETENTION_MS }: MessagingServerOptions): Promise<void> {
+    this.#logRetentionMs = logRetentionMs;
     const tokens = new TokenTable(Buffer.alloc(32, 5));
     tokens.replaceTenant("main", [
       { token: MESSAGING_TOKEN, access: "standard" },
@@ -162,7 +165,7 @@ export class MessagingServer implements AsyncDisposable {
   async #openHistory(): Promise<MemoryHistory> {
     const { clock, journal } = this.harness;
     const log = createLog({ level: "error", format: "json", clock, sink: () => {} });
-    this.#history ??= await MemoryHistory.open({ retentionMs: LOG_RETENTION_MS, log, clock });
+    this.#history ??= await MemoryHistory.open({ retentionMs: this.#logRetentionMs, log, clock });
     for (let position = this.#historyPosition; position < journal.end; position += 1) {
       this.#history.append(journal.frames[position] ?? Buffer.alloc(0), position + 1);
     }

@@ -1,0 +1,215 @@
+/**
+ * Who may do what, and what is never shown: tokens, a token that only reads, redaction (service.md Authentication Area C,
+ * C1 `Redact-Fields`; threats C-12, C-20, C-21).
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { messagingRoutes } from "../../src/edge/messaging/messaging-routes.ts";
+import { answered } from "../messaging-harness.ts";
+import {
+  MESSAGING_READ_ONLY_TOKEN,
+  MESSAGING_TOKEN,
+  type MessagingServer,
+  startMessagingServer,
+} from "../messaging-server.ts";
+
+type Json = Record<string, unknown>;
+
+/** A request that the route takes, whatever comes of it. */
+function lineFor(method: string, template: string): string {
+  const path = template.replace(/:\w+/g, "x").replace("*", "https://a.test");
+  return `${method === "ANY" ? "POST" : method} ${path}`;
+}
+
+test("C authentication: without a token, or with a wrong one, every route is 401", async () => {
+  await using server = await startMessagingServer();
+  for (const { method, template } of messagingRoutes) {
+    const line = lineFor(method, template);
+    for (const token of [null, "wrong", ""]) assert.equal((await server.send(line, { token })).status, 401, line);
+  }
+});
+
+test("C-20: a read-only token may send GET and nothing else, and sees no signing keys", async () => {
+  await using server = await startMessagingServer();
+  const refused = { error: "A read-only token may only read" };
+  for (const { method, template } of messagingRoutes) {
+    const line = lineFor(method, template);
+    const { status, json } = await server.send(line, { token: MESSAGING_READ_ONLY_TOKEN });
+    if (method !== "GET" || template === "/v2/keys") assert.deepEqual([status, json], [403, refused], line);
+    else assert.ok([200, 400, 404, 501].includes(status), `${line}: ${status}`);
+  }
+  assert.deepEqual((await server.send("GET /v2/logs")).json, { logs: [] });
+  assert.deepEqual((await server.send("GET /v2/queues")).json, []);
+});
+
+test("C15, C-12: a token in the query lets a publish in, in each spelling, and nobody ever sees it", async () => {
+  await using server = await startMessagingServer();
+  const url = "https://a.test/b?x=1&token=theirs&y=%20";
+  for (const name of ["service_token", "qstash_token", "upstash_token"]) {
+    const reply = await server.send(
+      `POST /v2/publish/https://a.test/b?x=1&${name}=${MESSAGING_TOKEN}&token=theirs&y=%20`,
+      {
+        token: null,
+        headers: ["Authorization", "of the destination", "Service-Header-Forward", "true"],
+      },
+    );
+    assert.equal(reply.status, 200, `${name}: ${reply.text}`);
+    assert.equal((reply.json as Json)["url"], url);
+  }
+  const wrong = await server.send("POST /v2/publish/https://a.test?service_token=wrong", { token: null });
+  assert.equal(wrong.status, 401);
+  for (const line of [
+    `GET /v2/logs?service_token=${MESSAGING_TOKEN}`,
+    `POST /v2/batch?service_token=${MESSAGING_TOKEN}`,
+  ]) {
+    assert.equal((await server.send(line, { token: null })).status, 401, line);
+  }
+  await server.advance(0);
+
+  assert.deepEqual(
+    server.calls.map(({ url: called, headers }) => [called, headers.get("authorization")]),
+    Array.from({ length: 3 }, () => [url, "of the destination"]),
+  );
+  const everything = JSON.stringify([
+    server.calls.map(({ headers }) => [...headers]),
+    (await server.send("GET /v2/logs")).json,
+  ]);
+  assert.equal(everything.includes(MESSAGING_TOKEN), false);
+});
+
+test("C-12: the token of a request is not sent on, whatever is forwarded", async () => {
+  await using server = await startMessagingServer();
+  await server.publish("https://a.test/", { headers: ["Service-Header-Forward", "true", "X-Team", "blue"] });
+  await server.publish("https://a.test/", { headers: ["Service-Forward-Authorization", "of the destination"] });
+  await server.advance(0);
+  assert.deepEqual(
+    server.calls.map(({ headers }) => [headers.get("x-team"), headers.get("authorization")]),
+    [
+      ["blue", undefined],
+      [undefined, "of the destination"],
+    ],
+  );
+});
+
+test("C-11: what belongs to the connection, or is ours, is not passed on however it is forwarded", async () => {
+  await using server = await startMessagingServer();
+  const names = [
+    ...[
+      "Host",
+      "Content-Length",
+      "Transfer-Encoding",
+      "Connection",
+      "Keep-Alive",
+      "TE",
+      "Trailer",
+      "Upgrade",
+      "Expect",
+    ],
+    ...["Proxy-Authorization", "Accept-Encoding", "Upstash-Signature", "Upstash-Message-Id", "Upstash-Retried"],
+    ...["Upstash-Region", "Service-Signature", "Service-Caller-IP", "User-Agent"],
+  ];
+  const id = await server.publish("https://a.test/", {
+    headers: [...names.flatMap((name) => [`Upstash-Forward-${name}`, "forged"]), "Service-Forward-X-Good", "1"],
+  });
+  await server.advance(0);
+  const headers = server.calls[0]?.headers;
+  assert.deepEqual(
+    [...(headers ?? [])].filter(([, value]) => value === "forged"),
+    [],
+  );
+  assert.equal(headers?.get("x-good"), "1");
+  assert.equal(headers?.get("upstash-message-id"), id);
+});
+
+test("C-10: a header that could forge others is refused when it is published", async () => {
+  await using server = await startMessagingServer();
+  for (const [headers, text] of [
+    [{ "service-forward-x": "a\r\nb: c" }, "Invalid value for the header X: "],
+    [{ "service-forward-x": "a\u0000" }, "Invalid value for the header X: "],
+    [{ "service-forward-x": "日本" }, "Invalid value for the header X: "],
+    [{ "service-forward-a b": "c" }, 'Invalid header name: "a b"'],
+    [{ "content-type": "a\nb" }, "Invalid value for the header Content-Type: "],
+  ] as const) {
+    const { status, json } = await server.send("POST /v2/batch", {
+      body: [{ destination: "https://a.test", headers }],
+    });
+    const { error } = json as { error: string };
+    assert.equal(status, 400, error);
+    assert.equal(error.slice(0, 24 + text.length), `Message 0 of the batch: ${text}`);
+  }
+});
+
+/** SHA-256 of what is hidden. */
+const hidden = {
+  "secret body": "REDACTED:007eb37ae2002291ecada25cbc5b8b342bd0ce84623487a168c5824d0d945107",
+  "secret value": "REDACTED:c3a57afaa51d985ac0b4117f509e2ce6dd94d520e441778736a945b4cb941755",
+  "other value": "REDACTED:eba4458e0b538c50ed05a6c3249072a3a8b4a3643f67f18fe7ce0adb251779d7",
+  "text/plain": "REDACTED:dc23933049d8b06808e15916d9cc735bd5c82fc87e5f3a970442f6fc04f5a275",
+} as const;
+
+async function publishSecret(server: MessagingServer, fields: string): Promise<string> {
+  return server.publish("https://a.test/", {
+    headers: [
+      ...[
+        "Content-Type",
+        "text/plain",
+        "Service-Forward-X-Secret",
+        "secret value",
+        "Service-Forward-X-Open",
+        "other value",
+      ],
+      ...["Service-Redact-Fields", fields, "Service-Retries", "0", "Service-Failure-Callback", "https://failure.test/"],
+    ],
+    body: "secret body",
+  });
+}
+
+test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules and callbacks, and are delivered", async () => {
+  const open = { "Content-Type": ["text/plain"], "X-Secret": ["secret value"], "X-Open": ["other value"] };
+  for (const [fields, header, body] of [
+    ["body", open, hidden["secret body"]],
+    ["header[x-secret]", { ...open, "X-Secret": [hidden["secret value"]] }, "secret body"],
+    [
+      "body, headers",
+      {
+        "Content-Type": [hidden["text/plain"]],
+        "X-Secret": [hidden["secret value"]],
+        "X-Open": [hidden["other value"]],
+      },
+      hidden["secret body"],
+    ],
+  ] as const) {
+    await using server = await startMessagingServer();
+    server.destination = ({ url }) => (url === "https://failure.test/" ? answered(200) : answered(500));
+    const id = await publishSecret(server, fields);
+    const waiting = (await server.send(`GET /v2/messages/${id}`)).json as Json;
+    await server.advance(0);
+    const { logs } = (await server.send(`GET /v2/logs?messageId=${id}`)).json as { logs: Json[] };
+    const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
+    const [letter] = messages;
+    await server.send("POST /v2/schedules/https://a.test/", {
+      headers: [
+        ...["Service-Cron", "@daily", "Service-Schedule-Id", "s", "Content-Type", "text/plain"],
+        ...["Service-Forward-X-Secret", "secret value", "Service-Forward-X-Open", "other value"],
+        ...["Service-Redact-Fields", fields],
+      ],
+      body: "secret body",
+    });
+    const schedule = (await server.send("GET /v2/schedules/s")).json as Json;
+    const one = (await server.send(`GET /v2/dlq/${letter?.["dlqId"]}`)).json as Json;
+    for (const record of [waiting, letter, one, schedule])
+      assert.deepEqual([record?.["header"], record?.["body"]], [header, body]);
+    const inLog = body === "secret body" ? Buffer.from(body).toString("base64") : body;
+    for (const entry of logs) assert.deepEqual([entry["header"], entry["body"]], [header, inLog]);
+    const [delivery, failure] = server.calls;
+    assert.deepEqual([delivery?.body, delivery?.headers.get("x-secret")], ["secret body", "secret value"]);
+    const told = JSON.parse(failure?.body ?? "") as Json;
+    assert.deepEqual([told["sourceHeader"], told["sourceBody"]], [header, inLog]);
+
+    server.destination = () => answered(200);
+    await server.send(`POST /v2/dlq/retry/${letter?.["dlqId"]}`);
+    await server.advance(0);
+    const again = server.calls.at(-1);
+    assert.deepEqual([again?.body, again?.headers.get("x-secret")], ["secret body", "secret value"]);
+  }
+});
