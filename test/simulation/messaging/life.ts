@@ -269,7 +269,7 @@ export class Life {
     const { ledger } = this.world;
     ledger.wallMaxMs = Math.max(ledger.wallMaxMs, this.clock.nowMs());
     if (this.#fault !== undefined) throw this.#fault;
-    if (!this.#isDead && this.#isStarted) checkSlots(this.messaging.engine, this.world);
+    if (!this.#isDead && this.#isStarted) checkSlots(this.messaging.engine, this.world, this.isSynced);
   }
 
   /** Drives disk and time until a promise is settled. */

@@ -2,20 +2,33 @@
 import type { Body } from "../../../src/messaging/body.ts";
 import type { DeadLetter } from "../../../src/messaging/dead-letters.ts";
 import type { Engine } from "../../../src/messaging/engine.ts";
+import type { FlowKey } from "../../../src/messaging/flow-key.ts";
 import type { Realm } from "../../../src/messaging/realm.ts";
 import { nameOf, type State, state } from "../../../src/messaging/states.ts";
 import type { User } from "../../../src/messaging/user.ts";
 import type { Admission } from "./admission.ts";
 import type { Ledger, Tracked } from "./ledger.ts";
+import type { Swarm } from "./swarm.ts";
 import { check } from "./violation.ts";
 
-/** Slots are what is under way, for each that counts them. */
-export function checkSlots(engine: Engine, { ledger, admission }: { ledger: Ledger; admission: Admission }): void {
+/** Slots are what is under way, for each that counts them, and who waits for one is not forgotten. */
+export function checkSlots(
+  engine: Engine,
+  { ledger, admission, swarm }: { ledger: Ledger; admission: Admission; swarm: Swarm },
+  isSynced: boolean,
+): void {
   const { realm, scheduler } = engine;
   scheduler.assertConsistent();
   const { inFlight } = ledger;
   check(scheduler.inFlightCount === inFlight.size, () => `${scheduler.inFlightCount} slots for ${inFlight.size} calls`);
+  if (!swarm.features.has("clock steps")) {
+    const lateMs = engine.nowMs() - (scheduler.nextDueMs ?? Number.POSITIVE_INFINITY);
+    check(lateMs < 0, () => `Something was due ${lateMs} ms ago`);
+  }
+  const hasSlots = scheduler.inFlightCount < engine.limits.parallelism && !swarm.features.has("full disk");
   for (const user of realm.users) {
+    const isServed = user.ready.size === 0 || user.inFlight.size >= engine.limits.userParallelism || !hasSlots;
+    check(isServed, () => `${user.ready.size} messages of ${user.name} are ready, and slots are free`);
     const ofUser = [...inFlight.values()].filter((message) => message.user === user.number);
     checkSet(user.inFlight, ofUser, () => `the user ${user.name}`);
     for (const { origin, inFlight: slots } of user.destinations.values()) {
@@ -29,6 +42,31 @@ export function checkSlots(engine: Engine, { ledger, admission }: { ledger: Ledg
       checkSet(slots, ofKey, () => `the key ${key}`);
     }
     checkQueueSlots(user, realm, admission);
+    // What is not on the disk yet has brought its limits to its key, and wakes others when it is.
+    if (isSynced) checkWaking(user, engine);
+  }
+}
+
+/** Where there is room, and messages wait for it, one of them has been woken, or a timer will do it. */
+function checkWaking(user: User, engine: Engine): void {
+  const { realm, limits } = engine;
+  const keys = new Set<FlowKey>();
+  const origins = new Set<string>();
+  for (let message = user.ready.first; message !== undefined; message = message.next) {
+    const key = realm.flowKeyOf(message);
+    if (key !== undefined) keys.add(key);
+    origins.add(message.envelope.origin);
+  }
+  for (const key of user.flowKeys.values()) {
+    const isAwaited = key.waiting.size > 0 && key.timerMs === undefined && key.hasRoom(engine.nowMs());
+    check(
+      !isAwaited || keys.has(key),
+      () => `The key ${key.key} has room, and ${key.waiting.size} messages wait for it`,
+    );
+  }
+  for (const { origin, waiting, inFlight } of user.destinations.values()) {
+    const isAwaited = waiting.size > 0 && inFlight.size < limits.originParallelism;
+    check(!isAwaited || origins.has(origin), () => `${origin} has room, and ${waiting.size} messages wait for it`);
   }
 }
 
