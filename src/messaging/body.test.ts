@@ -1,23 +1,99 @@
-/** Bodies in memory and in the journal. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Bodies, Body } from "./body.ts";
+import { Bodies, Body, type BodySource } from "./body.ts";
 
-test("a body that is moved counts once, and not at all when nobody wants it any more", () => {
-  const bodies = new Bodies();
-  bodies.open({ read: async () => Buffer.alloc(0) });
-  const body = Body.of(Buffer.from("hello"), true);
-  bodies.note(body, 3);
-  bodies.appended(1, 0);
-  bodies.written({ start: 0, end: 1, segment: 1, offset: 100 });
-  assert.equal(bodies.memoryBytes, 5);
+const HELLO = Buffer.from("hello");
+const BATCH = { start: 0, end: 1, segment: 3, offset: 1_000 };
 
+/** A source that holds `bytes` at one place and has nothing elsewhere. */
+function sourceWith(segment: number, offset: number, bytes: Buffer): BodySource {
+  return {
+    read: async (wantedSegment, wantedOffset, length) => {
+      if (wantedSegment !== segment || wantedOffset !== offset) throw new Error(`nothing in segment ${wantedSegment}`);
+      return bytes.subarray(0, length);
+    },
+  };
+}
+
+/** A body whose frame was appended with its payload at 50 of its batch, the body at 7 of the frame. */
+function appended(bodies: Bodies, isNeededSoon: boolean): Body {
+  const body = Body.of(HELLO, isNeededSoon);
   bodies.note(body, 7);
-  bodies.appended(2, 0);
-  assert.equal(bodies.memoryBytes, 5);
-  bodies.written({ start: 1, end: 2, segment: 2, offset: 200 });
-  assert.deepEqual([body.segment, body.offset], [2, 207]);
+  bodies.appended(1, 50);
+  return body;
+}
 
-  bodies.free(body);
+test("a body that is not needed soon leaves memory when its batch is written, and is read from its place", async () => {
+  const bodies = new Bodies();
+  bodies.open(sourceWith(3, 1_057, HELLO));
+  const body = appended(bodies, false);
+  assert.equal(bodies.load(body), body.bytes);
+  bodies.written(BATCH);
+
+  assert.equal(body.bytes, undefined);
   assert.equal(bodies.memoryBytes, 0);
+  assert.deepEqual([...bodies.liveBytes], [[3, 5]]);
+  assert.equal((await bodies.load(body)).toString(), "hello");
+});
+
+test("a body that is needed soon stays in memory until it is set aside", () => {
+  const bodies = new Bodies();
+  bodies.open(sourceWith(3, 1_057, HELLO));
+  const body = appended(bodies, true);
+  bodies.written(BATCH);
+  assert.equal(bodies.memoryBytes, 5);
+
+  bodies.setAside(body);
+
+  assert.equal(bodies.memoryBytes, 0);
+  assert.equal(body.bytes, undefined);
+});
+
+test("without a source bodies stay in memory, because nothing else has them", () => {
+  const bodies = new Bodies();
+  const body = appended(bodies, false);
+  bodies.written(BATCH);
+  assert.equal(bodies.load(body), body.bytes);
+});
+
+test("a segment is free when its last body is freed or moved", () => {
+  const bodies = new Bodies();
+  bodies.open(sourceWith(3, 1_057, HELLO));
+  const freed = appended(bodies, false);
+  const moved = appended(bodies, false);
+  bodies.written(BATCH);
+  bodies.free(freed);
+  bodies.free(freed);
+  assert.deepEqual([...bodies.liveBytes], [[3, 5]]);
+
+  bodies.place(moved, 4, 20);
+
+  assert.deepEqual([...bodies.liveBytes], [[4, 5]]);
+});
+
+test("a body that nobody wants when its batch is written keeps no segment", () => {
+  const bodies = new Bodies();
+  bodies.open(sourceWith(3, 1_057, HELLO));
+  const body = appended(bodies, false);
+  bodies.free(body);
+  bodies.written(BATCH);
+  assert.deepEqual([...bodies.liveBytes], []);
+});
+
+test("other bytes at the place are refused", async () => {
+  const bodies = new Bodies();
+  bodies.open(sourceWith(3, 1_057, Buffer.from("jello")));
+  const body = appended(bodies, false);
+  bodies.written(BATCH);
+  await assert.rejects(Promise.resolve(bodies.load(body)), { name: "BodyDamaged" });
+});
+
+test("a body that is moved while it is read is read at its new place", async () => {
+  const bodies = new Bodies();
+  bodies.open(sourceWith(4, 20, HELLO));
+  const body = appended(bodies, false);
+  bodies.written(BATCH);
+  const loading = bodies.load(body);
+  bodies.place(body, 4, 20);
+  assert.equal((await loading).toString(), "hello");
 });

@@ -164,7 +164,18 @@ export class Bodies {
     this.#dropBytes(body);
   }
 
+  /** A body that is moved while it is read is read again at its new place. */
   async #read(body: Body): Promise<Buffer> {
+    const { segment } = body;
+    try {
+      return await this.#readPlace(body);
+    } catch (fault) {
+      if (body.segment === segment) throw fault;
+      return this.load(body);
+    }
+  }
+
+  async #readPlace(body: Body): Promise<Buffer> {
     assert(this.#source !== undefined && body.segment > 0, "a body that is not in memory has a place");
     const bytes = await this.#source.read(body.segment, body.offset, body.length);
     if (bytes.length !== body.length || crc32(bytes) !== body.checksum) {

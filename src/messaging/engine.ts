@@ -73,6 +73,8 @@ export class Engine {
     repeated: 0,
   };
   readonly #options: EngineOptions;
+  /** Accepted in the frame that is being made. */
+  #unpositioned: Message[] = [];
   /** Accepted and not yet on the disk. */
   #fresh: { readonly message: Message; readonly position: number }[] = [];
   #isWatching = false;
@@ -348,8 +350,6 @@ export class Engine {
   }
 
   // Waiting for the disk.
-
-  #unpositioned: Message[] = [];
 
   /** A message of the frame that is being made is called when the frame is on the disk. */
   addFresh(message: Message): void {

@@ -122,7 +122,7 @@ export class Scheduler {
       }
       this.#arrive(message, nowMs);
     }
-    this.#dispatch(nowMs);
+    this.dispatch(nowMs);
     return calledCount;
   }
 
@@ -134,7 +134,7 @@ export class Scheduler {
       if (key !== undefined) this.wakeKey(key, nowMs);
       if (isWaiting(message)) this.#arrive(message, nowMs);
     }
-    this.#dispatch(nowMs);
+    this.dispatch(nowMs);
   }
 
   /** A message that failed waits for its next attempt. */
@@ -162,7 +162,7 @@ export class Scheduler {
       message.isTimed = false;
       this.#comeDue(message, nowMs);
     }
-    this.#dispatch(nowMs);
+    this.dispatch(nowMs);
   }
 
   /**
@@ -239,11 +239,6 @@ export class Scheduler {
     this.#setWindowTimer(key, nowMs);
   }
 
-  /** Starts everything that may start. */
-  dispatch(nowMs: number): void {
-    this.#dispatch(nowMs);
-  }
-
   #arrive(message: Message, nowMs: number): void {
     if (message.dueMs > nowMs) {
       message.isTimed = true;
@@ -272,8 +267,8 @@ export class Scheduler {
     this.#turns.push(user);
   }
 
-  /** keeps (3) */
-  #dispatch(nowMs: number): void {
+  /** Starts everything that may start: keeps (3). */
+  dispatch(nowMs: number): void {
     while (this.#inFlight.size < this.#limits.parallelism && this.#mayStart()) {
       const user = this.#turns.shift();
       if (user === undefined) return;
