@@ -15,6 +15,12 @@ interface FileHistoryOptions extends HistoryDoorOptions {
   readonly area: string;
 }
 
+/**
+ * Without limits V8 lets the garbage of a thread grow to several times what the thread needs: 100 MB after 300,000
+ * messages, and half of it with these. What the threads really need is far below them.
+ */
+const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
+
 /** The journal is synced some thousand times a second; the history's thread is told less often. */
 const TELL_EVERY_MS = 20;
 
@@ -106,7 +112,7 @@ export class FileHistory implements HistoryDoor {
       lastStates,
       eventsModule: this.#options.eventsModule ?? eventsModule,
     };
-    const worker = new Worker(workerFile, { name: `history ${role}`, workerData: plan });
+    const worker = new Worker(workerFile, { name: `history ${role}`, workerData: plan, resourceLimits });
     // The threads send nothing else.
     worker.on("message", (message) => onMessage(message as never));
     worker.on("error", (fault) => this.#ended(fault));
