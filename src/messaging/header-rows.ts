@@ -59,6 +59,8 @@ export interface HeaderRow {
   readonly onCallbacks: boolean;
   /** Only schedules know it; a message passes it over. */
   readonly onlyOnSchedules?: true;
+  /** Messages know it; a schedule passes it over, because it says how one message differs from another. */
+  readonly notOnSchedules?: true;
   /** Several headers of this name make one list. */
   readonly isList?: true;
   /** Throws a `MessagingFailure`. `field` is what the header is called in it. */
@@ -178,8 +180,9 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "deduplication-id",
     value: "text",
-    meaning: "a second message with the same one, within the window, is not accepted again",
+    meaning: "a second message with the same one, within the window, is not accepted again; schedules pass it over",
     onCallbacks: false,
+    notOnSchedules: true,
     read(value, draft, { field }) {
       if (value === "") throw invalid(field, value, "it is empty");
       draft.deduplicationId = value;
@@ -188,8 +191,10 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "content-based-deduplication",
     value: "`true` or `false`",
-    meaning: "messages with the same destination, body, content type and forwarded headers are the same",
+    meaning:
+      "messages with the same destination, body, content type and forwarded headers are the same; schedules pass it over",
     onCallbacks: false,
+    notOnSchedules: true,
     read(value, draft, { field }) {
       draft.isDeduplicatedByContent = readBoolean(field, value);
     },

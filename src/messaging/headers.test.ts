@@ -306,6 +306,14 @@ test("C1: a schedule has a cron text, and may have an id", () => {
   assert.equal(readScheduleOptions(given("cron=@daily"), context).scheduleId, undefined);
 });
 
+test("C1: a schedule passes over what tells messages apart: each firing is one of its own", () => {
+  const { options } = readScheduleOptions(
+    given("cron=@daily; deduplication-id=once; content-based-deduplication=true"),
+    context,
+  );
+  assert.deepEqual([options.deduplicationId, options.isDeduplicatedByContent], [undefined, undefined]);
+});
+
 test("C1: what is no schedule is refused with the name of the header", () => {
   const rows: [string, RegExp][] = [
     ["", /^Cron is missing: say when the schedule fires$/],

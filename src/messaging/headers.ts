@@ -171,7 +171,7 @@ function readDraft({ own }: GivenHeaders, reading: Reading): { readonly draft: D
     const value = texts[index];
     if (value === undefined) continue;
     const row = headerRows[index] as HeaderRow;
-    if (row.onlyOnSchedules && role !== "schedule") continue;
+    if (role === "schedule" ? row.notOnSchedules : row.onlyOnSchedules) continue;
     row.read(value, draft, { field: canonicalName(prefix + row.name), context, role });
   }
   return { draft, sorted };

@@ -361,6 +361,18 @@ test("C1.delay: it is added at each firing", async () => {
   );
 });
 
+test("C1: each firing is a message of its own, whatever is said of duplicates", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/schedules/https://a.test", {
+    headers: [
+      ...["Service-Cron", "* * * * *", "Service-Deduplication-Id", "once"],
+      ...["Service-Content-Based-Deduplication", "true"],
+    ],
+  });
+  await server.advance(3 * MINUTE_MS);
+  assert.equal(server.calls.length, 3);
+});
+
 test("C1.destination: a URL group gets one message for each endpoint, and an unknown one is 400", async () => {
   await using server = await startMessagingServer();
   const headers = ["Service-Cron", "* * * * *"];
