@@ -78,11 +78,15 @@ export function planPublish(
   const newQueues = new Set<string>();
   const planned: PlannedRequest[] = [];
   let count = 0;
+  let duplicateCount = 0;
   for (const request of requests) {
     const { queueName } = request.options;
     if (queueName !== undefined && !user.queues.has(queueName)) newQueues.add(queueName);
     const one = planRequest(context, request, { seen, scheduleId });
-    count += one.drafts.filter(({ original }) => original === undefined).length;
+    for (const { original } of one.drafts) {
+      if (original === undefined) count += 1;
+      else duplicateCount += 1;
+    }
     planned.push(one);
   }
   if (newQueues.size > 0 && user.queues.size + newQueues.size > limits.queuesMax) {
@@ -91,9 +95,6 @@ export function planPublish(
   if (limits.messagesPerDayMax > 0 && dayCountOf(context) + count > limits.messagesPerDayMax) {
     throw new DailyLimitExceeded(limits.messagesPerDayMax, (Math.floor(context.nowMs / DAY_MS) + 1) * DAY_MS);
   }
-  const duplicateCount = planned
-    .flatMap(({ drafts }) => drafts)
-    .filter(({ original }) => original !== undefined).length;
   return { requests: planned, duplicateCount, newQueues: [...newQueues] };
 }
 
