@@ -31,7 +31,7 @@
  * per CPU s` is what compares. Lateness holds what the publish took.
  * Differences below 15 % are noise. A goal that is not reached says NO.
  *
- * Run: npm run build && npm run bench -- messaging [--quick] [--only <text in "subject: load">] [--program <bin/larder.cjs>]
+ * Run: npm run build && npm run bench -- messaging [--quick] [--only <text in "subject: load">] [--rounds <n>] [--program <bin/larder.cjs>]
  *      --quick: runs of 2 s, one round, 100,000 pending messages, 1,000 schedules; writes no results
  *      --only also takes "schedules" and "pending"; a part of a run writes no results
  *      --program: another build to be measured in place of this one
@@ -73,9 +73,10 @@ const { values } = parseArgs({
     quick: { type: "boolean" },
     only: { type: "string", default: "" },
     program: { type: "string" },
+    rounds: { type: "string" },
   },
 });
-const size = values.quick === true ? quick : full;
+const size = values.quick === true ? quick : { ...full, rounds: Number(values.rounds ?? full.rounds) };
 const { only } = values;
 const log = (line: string): void => console.error(line);
 

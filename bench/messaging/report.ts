@@ -130,7 +130,8 @@ function goalTable(results: Results): string {
 function throughputTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => {
     const reference = find(rows, names.secondCore, row.workload.name);
-    const ratio = reference === undefined ? undefined : row.delivered.median / reference.delivered.median;
+    const isDelivering = reference !== undefined && reference.delivered.median > 0;
+    const ratio = isDelivering ? row.delivered.median / reference.delivered.median : undefined;
     return [
       `${row.subject}: ${row.workload.name}`,
       spreadText(row.accepted),
@@ -148,10 +149,12 @@ function throughputTable(rows: readonly Row[]): string {
 }
 
 function timeTable(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
-    `${row.subject}: ${row.workload.name}`,
-    ...[row.arrivalP50, row.arrivalP99, row.answerP50, row.answerP99].map(({ median }) => median.toFixed(1)),
-  ]);
+  const cells = rows
+    .filter(({ workload }) => workload.publishers > 0)
+    .map((row) => [
+      `${row.subject}: ${row.workload.name}`,
+      ...[row.arrivalP50, row.arrivalP99, row.answerP50, row.answerP99].map(({ median }) => median.toFixed(1)),
+    ]);
   return table(["subject: load, ms", "arrival p50", "arrival p99", "answer p50", "answer p99"], cells);
 }
 
