@@ -501,3 +501,61 @@ test("a message says what it waits for", async () => {
     "It waits for a free delivery slot",
   ]);
 });
+
+test("a message that waits for a flow-control key says for which limit of it", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => "later";
+  for (const [value, waitsFor] of [
+    ["parallelism=1", "It waits for the parallelism of the flow-control key k"],
+    ["rate=1, period=1h", "It waits for the rate of the flow-control key k, until 2026-01-01T01:00:00.000Z"],
+  ] as const) {
+    const headers = ["Service-Flow-Control-Key", "k", "Service-Flow-Control-Value", value];
+    await server.publish("https://a.test/", { headers });
+    const second = await server.publish("https://a.test/", { headers });
+    await server.advance(0);
+    assert.equal(((await server.send(`GET /v2/messages/${second}`)).json as Json)["waitsFor"], waitsFor);
+    await server.send("DELETE /v2/messages");
+    for (const { answer } of server.calls) answer(answered(200));
+    await server.advance(0);
+  }
+});
+
+test("S-04: while the disk is full nothing is accepted or changed, with 503 and Retry-After, and reads go on", async () => {
+  await using server = await startMessagingServer();
+  const id = await server.publish("https://a.test/?service-delay=1h");
+  const { journal } = server.harness;
+  journal.refusal = "no space is left on the device";
+  const frameCount = journal.frames.length;
+  const body = { endpoints: [{ url: "https://a.test" }] };
+
+  for (const [line, options] of [
+    ["POST /v2/publish/https://a.test", {}],
+    ["POST /v2/enqueue/q/https://a.test", {}],
+    ["POST /v2/batch", { body: [{ destination: "https://a.test" }] }],
+    ["POST /v2/schedules/https://a.test", { headers: ["Service-Cron", "@daily"] }],
+    ["POST /v2/topics/g/endpoints", { body }],
+    ["POST /v2/queues/q/pause", {}],
+    ["POST /v2/flowControl/k/pause", {}],
+    ["POST /v2/keys/rotate", {}],
+    ["POST /v2/dlq/retry", {}],
+    ["DELETE /v2/dlq", {}],
+    [`DELETE /v2/messages/${id}`, {}],
+    ["DELETE /v2/messages", {}],
+  ] as const) {
+    const { status, headers, json } = await server.send(line, options);
+    assert.deepEqual(
+      [status, headers["retry-after"], json],
+      [503, "1", refusal("Nothing can be accepted now: no space is left on the device")],
+      line,
+    );
+  }
+  assert.equal(journal.frames.length, frameCount);
+  assert.equal((await server.send(`GET /v2/messages/${id}`)).status, 200);
+  await server.advance(2 * 60 * MINUTE_MS);
+  assert.equal(server.calls.length, 0, "what cannot be recorded is not called");
+
+  journal.refusal = undefined;
+  assert.equal((await server.send("POST /v2/publish/https://b.test/")).status, 200);
+  await server.advance(1_000 * MINUTE_MS);
+  assert.deepEqual(server.calls.map(({ url }) => url).toSorted(), ["https://a.test/", "https://b.test/"]);
+});
