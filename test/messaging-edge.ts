@@ -107,7 +107,7 @@ function bytesOf(body: unknown): Buffer {
 }
 
 function recordingDoor(answers: Partial<UserDoor>, calls: unknown[][]): UserDoor {
-  const recorded: Record<string, unknown> = { name: "main" };
+  const recorded: Record<string, unknown> = { name: "main", whenSafe: () => undefined };
   for (const [name, answer] of Object.entries(answers)) {
     if (typeof answer !== "function") recorded[name] = answer;
     else {

@@ -27,7 +27,10 @@ export class Deduplication {
 
   find(key: string, nowMs: number): Accepted | undefined {
     const found = this.#byKey.get(key);
-    return found !== undefined && nowMs < found.atMs + this.#windowMs ? found : undefined;
+    if (found === undefined) return undefined;
+    // What a clock that was far ahead put into the future suppresses nothing until then.
+    const isNear = Math.abs(nowMs - found.atMs) < this.#windowMs;
+    return isNear ? found : undefined;
   }
 
   /** Also forgets what is past its time at this moment. */

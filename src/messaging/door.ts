@@ -106,6 +106,9 @@ export interface SigningKeys {
 export interface UserDoor {
   readonly name: string;
 
+  /** Undefined if everything that happened so far is on the disk, otherwise when it is: no reply may tell of it before. */
+  whenSafe(): Promise<void> | undefined;
+
   publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]>;
 
   /** A message that is not finished. */

@@ -571,3 +571,24 @@ test("a drain waits for a call that does not end no longer than it may", async (
 
   await drained;
 });
+
+test("cancelled delays leave the heap of due times when they are the larger part of it", async () => {
+  const harness = await MessagingHarness.start();
+  const requests = Array.from({ length: 3_000 }, (_, n) => request("https://a.test/", { delayMs: 60_000 + n }));
+  await harness.user.publish(requests);
+  await harness.settle();
+  const last = await harness.publish("https://a.test/last", { delayMs: 60_000 });
+  await harness.user.cancelMatching({ attributes: new Map([["url", ["https://a.test/"]]]) });
+
+  assert.ok(harness.messaging.engine.scheduler.timedCount < 1_200);
+  await harness.advance(60_000);
+  assert.equal(harness.calls.length, 1);
+  assert.equal(harness.calls[0]?.headers.get("upstash-message-id"), last);
+});
+
+test("what a clock that was far ahead accepted suppresses no duplicate after it was set right", async () => {
+  const harness = await MessagingHarness.start({}, START_MS + 24 * HOUR_MS);
+  const ahead = await harness.publish("https://a.test/", { deduplicationId: "d" });
+  harness.clock.stepWallClock(-24 * HOUR_MS);
+  assert.notEqual(await harness.publish("https://a.test/", { deduplicationId: "d" }), ahead);
+});

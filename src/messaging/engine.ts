@@ -159,6 +159,12 @@ export class Engine {
     if (refusal !== undefined) throw new MessagingFailure("unavailable", `Nothing can be accepted now: ${refusal}`);
   }
 
+  /** Undefined if everything that happened so far is on the disk, otherwise when it is. */
+  whenSafe(): Promise<void> | undefined {
+    const { journal } = this.#options;
+    return journal.safe >= journal.end ? undefined : journal.whenSafe(journal.end);
+  }
+
   /** Appends what was changed, lets go on what can, and resolves when it is on the disk. */
   finish(): Promise<void> {
     const { journal } = this.#options;

@@ -38,6 +38,9 @@ export interface SchedulerOptions {
   readonly start: (message: Message) => void;
 }
 
+/** Fewer entries of due times that mean nothing are left where they are. */
+const UNTIMED_COUNT_MIN = 1_024;
+
 /** By a clock that never steps. */
 export interface CallTimes {
   readonly tookMs: number;
@@ -54,6 +57,8 @@ export class Scheduler {
   readonly #inFlight = new Set<number>();
   /** Due times of messages by sequence number. */
   readonly #due = new DueHeap();
+  /** Entries of them that mean nothing any more, about. */
+  #untimedCount = 0;
   /** Ends of windows of flow-control keys, by number. */
   readonly #windows = new DueHeap();
   /** Users with ready messages, in turn. */
@@ -188,7 +193,7 @@ export class Scheduler {
   /** A message that was not called is gone: out of whatever it waited in. `dispatch` has to follow. */
   leave(message: Message, nowMs: number): void {
     const { user, list, envelope } = message;
-    message.isTimed = false;
+    if (message.isTimed) this.#untime(message);
     list?.remove(message);
     const destination = user.destinations.get(envelope.origin);
     if (list === user.ready) {
@@ -200,12 +205,21 @@ export class Scheduler {
     if (destination?.isIdle === true) user.destinations.delete(destination.origin);
   }
 
+  /** It stays in the heap until there are more such entries than others. */
+  #untime(message: Message): void {
+    message.isTimed = false;
+    this.#untimedCount += 1;
+    if (this.#untimedCount < UNTIMED_COUNT_MIN || this.#untimedCount < this.#due.size / 2) return;
+    this.#due.retain((sequence) => this.#realm.messages.get(sequence)?.isTimed === true);
+    this.#untimedCount = 0;
+  }
+
   /** Nothing of a user waits or is called any more. */
   dropUser(user: User): void {
     for (const message of this.#realm.messages) {
       if (message.user !== user) continue;
       message.list?.remove(message);
-      message.isTimed = false;
+      if (message.isTimed) this.#untime(message);
     }
     for (const sequence of user.inFlight) this.#inFlight.delete(sequence);
     user.inFlight.clear();

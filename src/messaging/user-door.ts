@@ -49,6 +49,10 @@ export class EngineUserDoor implements UserDoor {
     return this.#user.name;
   }
 
+  whenSafe(): Promise<void> | undefined {
+    return this.#engine.whenSafe();
+  }
+
   async publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
     return this.#engine.publish(this.#user, requests);
   }

@@ -299,3 +299,19 @@ test("the token of a user that is gone opens nothing", async () => {
   const edge = messagingEdge({}, { messaging: { user: () => undefined } });
   assert.equal((await edge.send("GET /v2/queues")).status, 401);
 });
+
+test("no answer leaves before what it may have seen is on the disk", async () => {
+  const safe = Promise.withResolvers<void>();
+  const edge = messagingEdge({ queues: [], whenSafe: () => safe.promise });
+  let isAnswered = false;
+  const answer = edge.send("GET /v2/queues").then((reply) => {
+    isAnswered = true;
+    return reply;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isAnswered, false);
+
+  safe.resolve();
+
+  assert.equal((await answer).status, 200);
+});

@@ -128,7 +128,7 @@ export class MessagingArea implements Area {
     const door = messaging.user(admission.grant.tenant);
     // The token outlives its user by a moment when a user is deleted.
     if (door === undefined) throw messagingUnauthorized;
-    return found.route.run({
+    const answer = found.route.run({
       request,
       head,
       door,
@@ -142,6 +142,8 @@ export class MessagingArea implements Area {
       query,
       ownQuery,
     });
+    // What publishes waits for its own messages alone.
+    return found.route.body === undefined ? whenTold(answer, door) : answer;
   }
 
   /** Who asks, and for what: refused unless this token may ask it. Throws a RequestFailure. */
@@ -199,6 +201,15 @@ export class MessagingArea implements Area {
 }
 
 const NO_HEADERS: readonly string[] = [];
+
+/** An answer leaves when all that it may have seen is on the disk: a crash must not take back what somebody was told. */
+function whenTold(
+  answer: MessagingAnswer | Promise<MessagingAnswer>,
+  door: UserDoor,
+): MessagingAnswer | Promise<MessagingAnswer> {
+  if (answer instanceof Promise) return answer.then((late) => whenTold(late, door));
+  return door.whenSafe()?.then(() => answer) ?? answer;
+}
 
 function splitAtQuery(target: string): { readonly path: string; readonly query: string } {
   const mark = target.indexOf("?");
