@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { headerRows } from "../../src/messaging/header-rows.ts";
 import { answered } from "../messaging-harness.ts";
 import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
 
@@ -83,6 +84,18 @@ function assertHas(record: Json, expected: Json, context: string): void {
 async function get(server: MessagingServer, path: string): Promise<Json> {
   return (await server.send(`GET ${path}`)).json as Json;
 }
+
+/** Headers with tests of their own, here or in `messaging-publish.test.ts`: two belong together, or a record does not show them. */
+const elsewhere = [
+  ...["not-before", "deduplication-id", "content-based-deduplication", "flow-control-key", "flow-control-value"],
+  ...["header-forward", "hops", "cron", "schedule-id"],
+];
+
+test("C1, C15: every header of the table has a row here, or a test of its own", () => {
+  const own = rows.map(([name]) => name.toLowerCase());
+  const missing = headerRows.filter(({ name }) => !own.includes(name) && !elsewhere.includes(name));
+  assert.deepEqual(missing, []);
+});
 
 test("C1, C15: every parameter is taken in both spellings, as header and in the query", async () => {
   await using server = await startMessagingServer();
