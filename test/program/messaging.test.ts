@@ -114,6 +114,7 @@ test("what was accepted, set up and rotated before a stop is there after it, and
   });
   assert.deepEqual(await again.logged(delivered.json["messageId"], "DELIVERED"), ["CREATED", "ACTIVE", "DELIVERED"]);
   await again.send("POST /v2/queues/orders/resume");
+  await destination.arrived(4);
   assert.deepEqual(await again.logged(queued.json["messageId"], "DELIVERED"), ["CREATED", "ACTIVE", "DELIVERED"]);
   assert.deepEqual(await again.logged(delayed.json["messageId"], "DELIVERED"), ["CREATED", "ACTIVE", "DELIVERED"]);
   const addresses = destination.deliveries.map(({ address }) => address).toSorted();
