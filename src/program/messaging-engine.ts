@@ -99,7 +99,8 @@ export class MessagingEngine implements AreaEngine {
   async close(graceMs: number): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#cleaning;
-    await this.#messaging.engine.drain(graceMs);
+    // Where nothing is kept, nothing is gained by waiting for how calls end.
+    await this.#messaging.engine.drain(this.#kept === undefined ? 0 : graceMs);
     this.#messaging.engine.stop();
     await this.#outbound.close();
     this.#journal.close();
