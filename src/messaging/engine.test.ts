@@ -592,3 +592,22 @@ test("what a clock that was far ahead accepted suppresses no duplicate after it 
   harness.clock.stepWallClock(-24 * HOUR_MS);
   assert.notEqual(await harness.publish("https://a.test/", { deduplicationId: "d" }), ahead);
 });
+
+test("messages that wait are counted by what they wait for", async () => {
+  const harness = await MessagingHarness.start({ originParallelism: 1 });
+  harness.destination = () => "later";
+  await harness.user.putQueue("q", { isPaused: true });
+  await harness.publish("https://a.test/");
+  await harness.publish("https://a.test/");
+  await harness.publish("https://b.test/", { queueName: "q" });
+  await harness.publish("https://c.test/", { flowControl: { key: "k", parallelism: 1 } });
+  await harness.publish("https://d.test/", { flowControl: { key: "k", parallelism: 1 } });
+  await harness.settle();
+
+  const counts = [...harness.messaging.engine.scheduler.waitingCounts].filter(([, count]) => count > 0);
+  assert.deepEqual(Object.fromEntries(counts), {
+    "the destination's parallelism": 1,
+    "the queue": 1,
+    "the flow-control key": 1,
+  });
+});

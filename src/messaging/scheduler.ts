@@ -23,6 +23,7 @@ import { DueHeap } from "./due-heap.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { Message } from "./message.ts";
+import type { MessageList, WaitReason } from "./message-list.ts";
 import type { Queue } from "./queue.ts";
 import type { Realm } from "./realm.ts";
 import { state } from "./states.ts";
@@ -81,6 +82,22 @@ export class Scheduler {
   /** Messages that wait for their time. */
   get timedCount(): number {
     return this.#due.size;
+  }
+
+  /** Messages that wait, by what they wait for. Looks at all lists: for figures. */
+  get waitingCounts(): ReadonlyMap<WaitReason, number> {
+    const counts = new Map<WaitReason, number>();
+    const add = ({ reason, size }: MessageList): void => void counts.set(reason, (counts.get(reason) ?? 0) + size);
+    for (const user of this.#realm.users) {
+      add(user.ready);
+      for (const { waiting } of user.destinations.values()) add(waiting);
+      for (const { waiting } of user.flowKeys.values()) add(waiting);
+      for (const { waiting, held } of user.queues.values()) {
+        add(waiting);
+        add(held);
+      }
+    }
+    return counts;
   }
 
   /** When `tick` has something to do, undefined if nothing waits for a moment. */

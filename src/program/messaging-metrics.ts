@@ -26,6 +26,15 @@ export function measureMessaging(metrics: Metrics, engine: Engine): void {
     for (const user of realm.users) count += user.deadLetters.size;
     return count;
   });
+  metrics.readings(
+    {
+      name: "larder_messaging_waiting_messages",
+      help: "Messages that are due and wait, by what they wait for",
+      kind: "gauge",
+      labelNames: ["reason"],
+    },
+    () => [...scheduler.waitingCounts].map(([reason, count]) => ({ labelValues: [reason], values: [count] })),
+  );
   now("waiting_publishers", "Publishers that wait because calling lags behind", () => brake.waitingCount);
   now("body_bytes", "Memory of bodies", () => realm.bodies.memoryBytes);
   now("lag_seconds", "How long the oldest message that could be called has waited", () => engine.lagMs() / 1_000);
