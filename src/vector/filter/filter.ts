@@ -1,0 +1,74 @@
+/**
+ * A metadata filter: its text is read once, and what comes out decides any
+ * number of records. Each condition becomes a function that knows its field and
+ * its operands, and AND and OR become functions over those, so that deciding a
+ * record parses nothing and allocates nothing.
+ *
+ * A field that the record does not have gives `whenMissing` of the operator's
+ * row; a record without metadata has no fields. An empty filter is no filter:
+ * every record matches it, also one without metadata.
+ */
+import { fieldReader } from "./field-path.ts";
+import type { Json } from "./json.ts";
+import { type Condition, type Expression, parseFilter } from "./parser.ts";
+
+export interface Filter {
+  readonly text: string;
+  /** What the text says, for whoever plans a search; undefined for an empty filter. */
+  readonly expression: Expression | undefined;
+  /** Whether a record with this metadata passes. Never throws; `filterWork` says what it cost. */
+  matches(metadata: Json | undefined): boolean;
+}
+
+type Predicate = (metadata: Json) => boolean;
+
+/** Fields of a record without metadata are read from here. */
+const NO_METADATA: Json = Object.freeze(Object.create(null));
+
+/** Reads a filter. Throws a `FilterFailure` that says what is wrong and where. */
+export function compileFilter(text: string): Filter {
+  const expression = parseFilter(text);
+  const passes = expression === undefined ? everything : predicateOf(expression);
+  return { text, expression, matches: (metadata) => passes(metadata === undefined ? NO_METADATA : metadata) };
+}
+
+const everything: Predicate = () => true;
+
+function predicateOf(expression: Expression): Predicate {
+  switch (expression.kind) {
+    case "condition":
+      return conditionPredicate(expression);
+    case "and":
+      return everyOf(expression.parts.map(predicateOf));
+    case "or":
+      return anyOf(expression.parts.map(predicateOf));
+    default: {
+      const never: never = expression;
+      return never;
+    }
+  }
+}
+
+function conditionPredicate({ path, operator, operands }: Condition): Predicate {
+  const read = fieldReader(path);
+  const test = operator.test(operands);
+  const { whenMissing } = operator;
+  return (metadata) => {
+    const field = read(metadata);
+    return field === undefined ? whenMissing : test(field);
+  };
+}
+
+function everyOf(parts: readonly Predicate[]): Predicate {
+  return (metadata) => {
+    for (let i = 0; i < parts.length; i += 1) if (!(parts[i] as Predicate)(metadata)) return false;
+    return true;
+  };
+}
+
+function anyOf(parts: readonly Predicate[]): Predicate {
+  return (metadata) => {
+    for (let i = 0; i < parts.length; i += 1) if ((parts[i] as Predicate)(metadata)) return true;
+    return false;
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * The words of a filter.
+ *
+ *     word      a letter or _, then letters, digits and _ . [ ] # -      a field, a keyword, true, false
+ *     number    [+-] digits [.digits] [e[+-]digits], or .digits          finite
+ *     string    '…' or "…"; \' \" \\ stand for ' " \, any other backslash for itself
+ *     symbol    ( ) , or a run of = ! < >
+ *
+ * A hyphen is part of a word, so `a-1` is a field. What is none of these ends
+ * the list with a `broken` token, whose problem the parser reports if it gets
+ * that far: of two mistakes the first one is told.
+ */
+
+export type Token =
+  | { readonly kind: "word" | "symbol" | "end"; readonly text: string; readonly start: number }
+  | { readonly kind: "string"; readonly text: string; readonly start: number; readonly value: string }
+  | { readonly kind: "number"; readonly text: string; readonly start: number; readonly value: number }
+  | { readonly kind: "broken"; readonly text: string; readonly start: number; readonly problem: string };
+
+/** Characters of a token that an error text shows. */
+const SHOWN_LENGTH_MAX = 40;
+
+/** At least one token, the last of kind `end` or `broken`. Takes time linear in the text. Never throws. */
+export function tokensOf(filter: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  for (;;) {
+    while (isSpace(filter.charCodeAt(at))) at += 1;
+    if (at === filter.length) return [...tokens, { kind: "end", text: "", start: at }];
+    const token = tokenAt(filter, at);
+    tokens.push(token);
+    if (token.kind === "broken") return tokens;
+    at += token.text.length;
+  }
+}
+
+/** How an error text names a token. */
+export function shown(token: Token): string {
+  if (token.kind === "end") return "the end";
+  return clipped(token.text);
+}
+
+function clipped(text: string): string {
+  const characters = Array.from(text.slice(0, 2 * SHOWN_LENGTH_MAX + 2));
+  if (characters.length <= SHOWN_LENGTH_MAX) return text;
+  return `${characters.slice(0, SHOWN_LENGTH_MAX).join("")}…`;
+}
+
+function tokenAt(filter: string, start: number): Token {
+  const code = filter.charCodeAt(start);
+  if (isWordStart(code)) {
+    const end = endOfWord(filter, start);
+    return { kind: "word", text: filter.slice(start, end), start };
+  }
+  if (code === SINGLE_QUOTE || code === DOUBLE_QUOTE) return stringAt(filter, start);
+  if (isDigit(code) || code === DOT || code === PLUS || code === MINUS) return numberAt(filter, start);
+  if (code === OPEN || code === CLOSE || code === COMMA) return { kind: "symbol", text: filter.charAt(start), start };
+  let end = start;
+  while (isOperatorSign(filter.charCodeAt(end))) end += 1;
+  if (end > start) return { kind: "symbol", text: filter.slice(start, end), start };
+  const text = String.fromCodePoint(filter.codePointAt(start) ?? 0);
+  return { kind: "broken", text, start, problem: `unexpected character ${text}` };
+}
+
+function stringAt(filter: string, start: number): Token {
+  const quote = filter.charCodeAt(start);
+  let value = "";
+  let copied = start + 1;
+  for (let at = start + 1; at < filter.length; at += 1) {
+    const code = filter.charCodeAt(at);
+    if (code === quote) {
+      value += filter.slice(copied, at);
+      return { kind: "string", text: filter.slice(start, at + 1), start, value };
+    }
+    if (code === BACKSLASH && isEscapable(filter.charCodeAt(at + 1))) {
+      value += filter.slice(copied, at);
+      at += 1;
+      copied = at;
+    }
+  }
+  const text = filter.slice(start);
+  return { kind: "broken", text, start, problem: `the string has no closing ${filter.charAt(start)}` };
+}
+
+function numberAt(filter: string, start: number): Token {
+  const end = endOfNumber(filter, start);
+  const behind = endOfWord(filter, Math.max(end, start + 1));
+  if (end < 0 || behind > end) {
+    const text = filter.slice(start, behind);
+    const problem = `${clipped(text)} is not a number, and a field name starts with a letter or _`;
+    return { kind: "broken", text, start, problem };
+  }
+  const text = filter.slice(start, end);
+  const value = Number(text);
+  if (!Number.isFinite(value))
+    return { kind: "broken", text, start, problem: `the number ${clipped(text)} is too large` };
+  return { kind: "number", text, start, value };
+}
+
+/** Where the longest number that starts here ends, or -1 if none does. */
+function endOfNumber(filter: string, start: number): number {
+  let at = start;
+  if (filter.charCodeAt(at) === PLUS || filter.charCodeAt(at) === MINUS) at += 1;
+  const whole = endOfDigits(filter, at);
+  let end = whole > at ? whole : -1;
+  if (filter.charCodeAt(whole) === DOT) {
+    const fraction = endOfDigits(filter, whole + 1);
+    if (fraction > whole + 1) end = fraction;
+  }
+  if (end < 0 || (filter.charCodeAt(end) | LOWER_CASE) !== LETTER_E) return end;
+  at = end + 1;
+  if (filter.charCodeAt(at) === PLUS || filter.charCodeAt(at) === MINUS) at += 1;
+  const exponent = endOfDigits(filter, at);
+  return exponent > at ? exponent : end;
+}
+
+function endOfDigits(filter: string, start: number): number {
+  let at = start;
+  while (isDigit(filter.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function endOfWord(filter: string, start: number): number {
+  let at = start;
+  while (isWordPart(filter.charCodeAt(at))) at += 1;
+  return at;
+}
+
+// Past its end a text has the code NaN, for which each of these is false.
+
+const SINGLE_QUOTE = 0x27;
+const DOUBLE_QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN = 0x28;
+const CLOSE = 0x29;
+const COMMA = 0x2c;
+const DOT = 0x2e;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const LETTER_E = 0x65;
+const LOWER_CASE = 0x20;
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+}
+
+export function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function isWordStart(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f;
+}
+
+function isWordPart(code: number): boolean {
+  if (isWordStart(code) || isDigit(code)) return true;
+  return code === DOT || code === MINUS || code === 0x5b || code === 0x5d || code === 0x23;
+}
+
+function isOperatorSign(code: number): boolean {
+  return code === 0x3d || code === 0x21 || code === 0x3c || code === 0x3e;
+}
+
+function isEscapable(code: number): boolean {
+  return code === SINGLE_QUOTE || code === DOUBLE_QUOTE || code === BACKSLASH;
+}
