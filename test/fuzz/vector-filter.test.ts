@@ -1,0 +1,289 @@
+/**
+ * Metadata filters in numbers: random ones decide random records as a plain
+ * reading of the same filter does, and whatever else is sent is refused by a
+ * `FilterFailure` in no time.
+ *
+ * Run again:  LARDER_VECTOR_FILTER_SEED=… node --test test/fuzz/vector-filter.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { FilterFailure } from "../../src/vector/filter/failure.ts";
+import { compileFilter, type Filter } from "../../src/vector/filter/filter.ts";
+import { allowanceOf } from "../budget.ts";
+
+const seed = Number(process.env["LARDER_VECTOR_FILTER_SEED"] ?? systemRandom.below(2 ** 31));
+
+type Scalar = string | number | boolean;
+type Value = Scalar | null | Value[] | Map<string, Value>;
+
+interface Condition {
+  readonly path: readonly (string | number)[];
+  readonly words: string;
+  readonly operands: readonly Scalar[];
+}
+type Node = Condition | { readonly and: readonly Node[] } | { readonly or: readonly Node[] };
+
+const names = ["a", "b", "c", "d-1", "in", "not", "has", "field", "and", "true", "__proto__", "constructor", "length"];
+const strings = ["", "a", "ab", "ba", "aab", "it's", 'say "a"', "a\\b", "\\", "😀", "é", "1", "true", "*", "[a]"];
+const patterns = ["*", "?", "a*", "*a*", "[ab]?", "[^a]*", "*😀", "\\*", "[", "a\\\\b", "[a-é]*b", "??", "", "*a*a*b"];
+const numbers = [0, 1, -1, 2, 2.5, 1000, -0.001, 1e21];
+const words = ["=", "!=", "<", "<=", ">", ">=", "GLOB", "NOT GLOB", "IN", "NOT IN", "CONTAINS", "NOT CONTAINS"];
+/** Three times in four one of the first few is drawn, so that filters and records have something in common. */
+const USUAL_COUNT = 3;
+
+test("B2.filter: a compiled filter decides as a plain reading of it", (context) => {
+  const random = seededRandom(seed);
+  let passed = 0;
+  const count = repeat(() => {
+    const node = drawNode(random, 3);
+    const text = spell(random, node);
+    const filter = compile(text);
+    for (let i = 0; i < 4; i += 1) {
+      const value = drawObject(random, 3);
+      const metadata = JSON.parse(jsonOf(value));
+      const where = `SEED=${seed} ${text} on ${jsonOf(value)}`;
+      assert.equal(filter.matches(metadata), holds(node, value), where);
+      if (filter.matches(metadata)) passed += 1;
+    }
+  });
+  assert.ok(count < 1_000 || (passed > count / 4 && passed < 3.75 * count), `${passed} of ${4 * count} records passed`);
+  context.diagnostic(`SEED=${seed}: ${count} filters, ${passed} of ${4 * count} records passed`);
+});
+
+test("B-04: no text does anything but compile or be refused, and none takes long", (context) => {
+  const random = seededRandom(seed);
+  let compiled = 0;
+  const metadata = JSON.parse(jsonOf(drawObject(random, 3)));
+  const count = repeat(() => {
+    const text = drawJunk(random);
+    const startMs = systemClock.monotonicMs();
+    const filter = compileOrRefuse(text);
+    filter?.matches(metadata);
+    // Thousands of times what it takes; a reading that is not linear is beyond it at once.
+    assert.ok(systemClock.monotonicMs() - startMs < 2_000, `SEED=${seed} ${JSON.stringify(text)}`);
+    if (filter !== undefined) compiled += 1;
+  });
+  context.diagnostic(`SEED=${seed}: ${count} texts, ${compiled} of them filters`);
+});
+
+/** Half of the suite's allowance for each of the two tests. Returns how often it ran. */
+function repeat(once: () => void): number {
+  const allowance = allowanceOf("vector-filter");
+  const endMs = "budgetMs" in allowance ? systemClock.monotonicMs() + allowance.budgetMs / 2 : Number.POSITIVE_INFINITY;
+  const countMax = "count" in allowance ? allowance.count / 2 : Number.POSITIVE_INFINITY;
+  let count = 0;
+  for (; count < countMax && systemClock.monotonicMs() < endMs; count += 1) once();
+  return count;
+}
+
+function compile(text: string): Filter {
+  try {
+    return compileFilter(text);
+  } catch (error) {
+    return assert.fail(`SEED=${seed} ${JSON.stringify(text)}: ${JSON.stringify(error)}`);
+  }
+}
+
+function compileOrRefuse(text: string): Filter | undefined {
+  try {
+    return compileFilter(text);
+  } catch (error) {
+    assert.ok(error instanceof FilterFailure, `SEED=${seed} ${JSON.stringify(text)}: ${String(error)}`);
+    assert.match(error.text, /^Invalid filter(?: at character \d+)?: /);
+    assert.ok(error.text.length < 300, error.text);
+    return undefined;
+  }
+}
+
+// The plain reading: no closures, no prototypes, every case spelled out.
+
+function holds(node: Node, metadata: Value): boolean {
+  if ("and" in node) return node.and.every((part) => holds(part, metadata));
+  if ("or" in node) return node.or.some((part) => holds(part, metadata));
+  const field = find(metadata, node.path);
+  if (node.words === "HAS FIELD") return field !== undefined;
+  if (node.words === "HAS NOT FIELD") return field === undefined;
+  if (field === undefined || field === null) return false;
+  const [first] = node.operands;
+  if (first === undefined) return assert.fail("an operator behind a field has an operand");
+  switch (node.words) {
+    case "=":
+      return equals(field, first);
+    case "!=":
+      return typeof field !== "object" && !equals(field, first);
+    case "IN":
+      return node.operands.some((operand) => equals(field, operand));
+    case "NOT IN":
+      return typeof field !== "object" && node.operands.every((operand) => !equals(field, operand));
+    case "CONTAINS":
+      return Array.isArray(field) && field.some((element) => equals(element, first));
+    case "NOT CONTAINS":
+      return Array.isArray(field) && field.every((element) => !equals(element, first));
+    case "GLOB":
+      return typeof field === "string" && globs([...String(first)], [...field]);
+    case "NOT GLOB":
+      return typeof field === "string" && !globs([...String(first)], [...field]);
+  }
+  if (typeof field !== "number" || typeof first !== "number") return false;
+  if (node.words === "<") return field < first;
+  if (node.words === "<=") return field <= first;
+  return node.words === ">" ? field > first : field >= first;
+}
+
+function find(metadata: Value, path: Condition["path"]): Value | undefined {
+  let value: Value | undefined = metadata;
+  for (const step of path) {
+    if (typeof step === "string") value = value instanceof Map ? value.get(step) : undefined;
+    else value = Array.isArray(value) ? value.at(step) : undefined;
+  }
+  return value;
+}
+
+function equals(value: Value, operand: Scalar): boolean {
+  if (typeof value === "object") return false;
+  const [one, other] = [value, operand].map((each) => (typeof each === "boolean" ? Number(each) : each));
+  return one === other;
+}
+
+/** One way out of each star after the other, which is fine for short texts. */
+function globs(pattern: readonly string[], text: readonly string[]): boolean {
+  const [sign, ...rest] = pattern;
+  if (sign === undefined) return text.length === 0;
+  if (sign === "*") return globs(rest, text) || (text.length > 0 && globs(pattern, text.slice(1)));
+  const [character, ...others] = text;
+  if (character === undefined) return false;
+  if (sign === "?") return globs(rest, others);
+  if (sign === "\\" && rest.length > 0) return rest[0] === character && globs(rest.slice(1), others);
+  if (sign !== "[") return sign === character && globs(rest, others);
+  const isNegated = rest[0] === "^";
+  const close = rest.indexOf("]");
+  const inside = rest.slice(isNegated ? 1 : 0, close < 0 ? rest.length : close);
+  let isInside = false;
+  for (let i = 0; i < inside.length; i += 1) {
+    const isRange = inside[i + 1] === "-" && inside[i + 2] !== undefined;
+    const first = inside[i]?.codePointAt(0) ?? 0;
+    const last = (isRange ? inside[i + 2] : inside[i])?.codePointAt(0) ?? 0;
+    const code = character.codePointAt(0) ?? 0;
+    if (code >= first && code <= last) isInside = true;
+    if (isRange) i += 2;
+  }
+  return isInside !== isNegated && globs(close < 0 ? [] : rest.slice(close + 1), others);
+}
+
+function drawNode(random: Random, depth: number): Node {
+  if (depth > 0 && random.below(2) === 0) {
+    const parts = Array.from({ length: 2 + random.below(2) }, () => drawNode(random, depth - 1));
+    return random.below(2) === 0 ? { and: parts } : { or: parts };
+  }
+  const path: (string | number)[] = [drawName(random)];
+  while (path.length < 4 && random.below(3) === 0)
+    path.push(random.below(2) === 0 ? drawName(random) : random.below(6) - 3);
+  if (random.below(6) === 0)
+    return { path, words: random.below(2) === 0 ? "HAS FIELD" : "HAS NOT FIELD", operands: [] };
+  const operator = pick(random, words);
+  if (operator.endsWith("GLOB")) return { path, words: operator, operands: [pick(random, patterns)] };
+  const operandCount = operator.endsWith("IN") ? 1 + random.below(4) : 1;
+  return { path, words: operator, operands: Array.from({ length: operandCount }, () => drawScalar(random)) };
+}
+
+function drawName(random: Random): string {
+  return pickUsual(random, names);
+}
+
+function drawScalar(random: Random): Scalar {
+  const kind = random.below(3);
+  return kind === 0 ? pickUsual(random, strings) : kind === 1 ? pickUsual(random, numbers) : random.below(2) === 0;
+}
+
+function drawValue(random: Random, depth: number): Value {
+  const kind = random.below(10);
+  if (kind === 0) return null;
+  if (depth > 0 && kind < 3) return drawObject(random, depth - 1);
+  if (depth > 0 && kind < 6) return Array.from({ length: random.below(4) }, () => drawValue(random, depth - 1));
+  return drawScalar(random);
+}
+
+function drawObject(random: Random, depth: number): Value {
+  return new Map(Array.from({ length: random.below(7) }, () => [drawName(random), drawValue(random, depth)]));
+}
+
+function jsonOf(value: Value): string {
+  if (Array.isArray(value)) return `[${value.map(jsonOf).join()}]`;
+  if (!(value instanceof Map)) return JSON.stringify(value);
+  return `{${[...value].map(([name, member]) => `${JSON.stringify(name)}:${jsonOf(member)}`).join()}}`;
+}
+
+/** One of the many texts that say the same. */
+function spell(random: Random, node: Node): string {
+  let text = "";
+  for (const token of tokensOf(random, node)) {
+    const needsSpace = /[\w.\][#-]$/.test(text) && /^[\w.[#+-]/.test(token);
+    text += (needsSpace ? " " : pick(random, ["", " ", "\n\t"])) + token;
+  }
+  return text;
+}
+
+function tokensOf(random: Random, node: Node): readonly string[] {
+  if ("and" in node || "or" in node) {
+    const [word, parts] = "and" in node ? ["and", node.and] : ["or", node.or];
+    const tokens = parts.flatMap((part, i) => {
+      const mustWrap = word === "and" && "or" in part;
+      const inner = tokensOf(random, part);
+      const wrapped = mustWrap || random.below(4) === 0 ? ["(", ...inner, ")"] : inner;
+      return i === 0 ? wrapped : [inAnyCase(random, word), ...wrapped];
+    });
+    return random.below(8) === 0 ? ["(", ...tokens, ")"] : tokens;
+  }
+  const path = node.path
+    .map((step) => (typeof step === "string" ? `.${step}` : step < 0 ? `[#${step}]` : `[${step}]`))
+    .join("")
+    .slice(1);
+  const operator = node.words.split(" ").map((word) => inAnyCase(random, word));
+  if (node.words.startsWith("HAS")) return [...operator, path];
+  const operands = node.operands.flatMap((operand, i) => (i === 0 ? [] : [","]).concat(literalOf(random, operand)));
+  return [path, ...operator, ...(node.words.endsWith("IN") ? ["(", ...operands, ")"] : operands)];
+}
+
+function literalOf(random: Random, operand: Scalar): string {
+  if (typeof operand === "boolean") return inAnyCase(random, String(operand));
+  if (typeof operand === "number") return random.below(2) === 0 ? String(operand) : operand.toExponential();
+  const quote = pick(random, ["'", '"']);
+  return quote + operand.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`) + quote;
+}
+
+function inAnyCase(random: Random, word: string): string {
+  return pick(random, [word, word.toUpperCase(), word.toLowerCase(), word.slice(0, 1) + word.slice(1).toLowerCase()]);
+}
+
+const junk = [
+  ...[...words, ...names, ...strings, ...patterns].map((piece) => ` ${piece} `),
+  ...["'a'", '"b"', "(", ")", ",", " AND ", " OR ", "HAS FIELD ", "HAS NOT FIELD ", "a[0]", "a[#-1]", "a.b", "[", "]"],
+  ...["1e999", "-", "+", ".", "#", "a = 1", "(((((", ")))))", "\\", "'", '"', "\0", "\ud800", "\u2028", "ö", " IN ("],
+];
+
+function drawJunk(random: Random): string {
+  if (random.below(4) === 0) {
+    // A filter with one place changed.
+    const text = spell(random, drawNode(random, 3));
+    const at = random.below(text.length + 1);
+    return text.slice(0, at) + (random.below(2) === 0 ? pick(random, junk) : "") + text.slice(at + random.below(3));
+  }
+  const lengthMax = random.below(16) === 0 ? 10_240 : random.below(60);
+  const isOnePiece = random.below(4) === 0;
+  const piece = pick(random, junk);
+  let text = "";
+  while (text.length < lengthMax) text += isOnePiece ? piece : pick(random, junk);
+  return text;
+}
+
+function pickUsual<Item>(random: Random, from: readonly Item[]): Item {
+  const usual = random.below(4) > 0 ? from.slice(0, USUAL_COUNT) : from;
+  return pick(random, usual);
+}
+
+function pick<Item>(random: Random, from: readonly Item[]): Item {
+  const item = from[random.below(from.length)];
+  return item ?? assert.fail("there is something to pick from");
+}
