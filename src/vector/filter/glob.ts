@@ -44,8 +44,12 @@ const DASH = code("-");
 /** A function that is true for strings which the pattern matches as a whole. It allocates nothing. */
 export function compileGlob(pattern: string): (subject: string) => boolean {
   const { elements, classes } = parse(pattern);
-  const count = elements.length;
+  const pieces = literalPieces(elements);
+  return pieces === undefined ? elementMatcher({ elements, classes }) : pieceMatcher(pieces);
+}
 
+function elementMatcher({ elements, classes }: Pattern): (subject: string) => boolean {
+  const count = elements.length;
   return (subject) => {
     const length = subject.length;
     let at = 0;
@@ -87,6 +91,42 @@ export function compileGlob(pattern: string): (subject: string) => boolean {
 function characterAt(subject: string, at: number): number {
   const unit = subject.charCodeAt(at);
   return unit >= 0xd800 && unit < 0xdc00 ? (subject.codePointAt(at) as number) : unit;
+}
+
+/**
+ * The texts between the stars of a pattern of nothing else, or undefined. Half
+ * a surrogate pair is left to the other matcher: it must not be found in a pair.
+ */
+function literalPieces(elements: readonly number[]): readonly string[] | undefined {
+  const pieces = [""];
+  for (const element of elements) {
+    if (element < 0 && element !== STAR) return undefined;
+    if (element === STAR) pieces.push("");
+    else pieces[pieces.length - 1] += String.fromCodePoint(element);
+  }
+  return pieces.every((piece) => piece.isWellFormed()) ? pieces : undefined;
+}
+
+/** The same answers as `elementMatcher` gives, by V8's own search, in a fraction of the time. */
+function pieceMatcher(pieces: readonly string[]): (subject: string) => boolean {
+  const [first = ""] = pieces;
+  const last = pieces.at(-1) ?? "";
+  const lastAt = pieces.length - 1;
+  if (lastAt === 0) return (subject) => subject === first;
+  return (subject) => {
+    filterWork.steps += subject.length;
+    const end = subject.length - last.length;
+    if (end < first.length || !subject.startsWith(first) || !subject.endsWith(last)) return false;
+    let at = first.length;
+    for (let i = 1; i < lastAt; i += 1) {
+      const piece = pieces[i] as string;
+      const found = subject.indexOf(piece, at);
+      if (found < 0) return false;
+      at = found + piece.length;
+      if (at > end) return false;
+    }
+    return true;
+  };
 }
 
 function takes(element: number, character: number, classes: readonly CharacterClass[]): boolean {
