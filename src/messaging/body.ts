@@ -12,17 +12,17 @@
 import { crc32 } from "node:zlib";
 import { assert } from "../kernel/assert.ts";
 
+const GONE = -1;
+
 export class Body {
   bytes: Buffer | undefined;
   readonly length: number;
   /** As a signed number, which takes no object of its own on the heap: there are millions of bodies. */
   readonly #checksum: number;
-  /** Of the journal; 0: not known. */
+  /** Of the journal; 0: not known, GONE: nobody wants the body any more. */
   segment = 0;
   /** In the segment's file. */
   offset = 0;
-  /** Somebody may still ask for it. */
-  isWanted = true;
   /** Whether it is needed soon, so that it is better kept in memory. */
   isNeededSoon: boolean;
 
@@ -35,6 +35,11 @@ export class Body {
     this.length = length;
     this.#checksum = checksum | 0;
     this.isNeededSoon = isNeededSoon;
+  }
+
+  /** Somebody may still ask for it. */
+  get isWanted(): boolean {
+    return this.segment !== GONE;
   }
 
   /** CRC-32 of the bytes. */
@@ -160,7 +165,7 @@ export class Bodies {
   free(body: Body): void {
     if (!body.isWanted) return;
     this.#countOut(body);
-    body.isWanted = false;
+    body.segment = GONE;
     this.#dropBytes(body);
   }
 
@@ -170,7 +175,7 @@ export class Bodies {
     try {
       return await this.#readPlace(body);
     } catch (fault) {
-      if (body.segment === segment) throw fault;
+      if (body.segment === segment || !body.isWanted) throw fault;
       return this.load(body);
     }
   }
@@ -191,7 +196,7 @@ export class Bodies {
   }
 
   #countOut(body: Body): void {
-    if (body.segment === 0 || body.length === 0) return;
+    if (body.segment <= 0 || body.length === 0) return;
     const rest = (this.#liveBytes.get(body.segment) ?? 0) - body.length;
     if (rest > 0) this.#liveBytes.set(body.segment, rest);
     else this.#liveBytes.delete(body.segment);

@@ -1,6 +1,7 @@
 /** The state of messaging as the frames of a snapshot, which `replay.ts` reads. Bodies are told by their places. */
 import { FrameWriter } from "../kernel/frame.ts";
 import type { Body } from "./body.ts";
+import type { Message, MessageFacts } from "./message.ts";
 import type { Realm } from "./realm.ts";
 import {
   AREA,
@@ -39,7 +40,7 @@ export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
     userNumber = user.number;
     // A callback of a queue that was deleted holds up nothing, least of all a new queue of that name.
     const isHolding = realm.heldQueueOf(message)?.hasSlot(message.slotOwner) === true;
-    const facts = isHolding || message.slotOwner === 0 ? message : { ...message, slotOwner: 0 };
+    const facts = isHolding || message.slotOwner === 0 ? message : { ...factsOf(message), slotOwner: 0 };
     writeMessageFacts(frame.record(userNumber, code.messageKept), facts);
     const hasSlot = realm.queueOf(message)?.hasSlot(message.sequence) === true;
     frame
@@ -92,4 +93,8 @@ function writeKeptBody(frame: FrameWriter, body: Body): void {
   }
   frame.number(0);
   writeBody(frame, body, bytes ?? Buffer.alloc(0));
+}
+
+function factsOf({ sequence, nonce, createdAtMs, notBeforeMs, slotOwner }: Message): MessageFacts {
+  return { sequence, nonce, createdAtMs, notBeforeMs, slotOwner };
 }

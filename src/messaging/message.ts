@@ -32,7 +32,8 @@ export class Message {
   readonly envelope: Envelope;
   readonly body: Body;
   readonly createdAtMs: number;
-  readonly notBeforeMs: number;
+  /** Between the two moments: mostly a small number, which takes no memory of its own. */
+  readonly #delayMs: number;
   readonly slotOwner: number;
 
   state: State = state.created;
@@ -57,8 +58,13 @@ export class Message {
     this.sequence = facts.sequence;
     this.nonce = facts.nonce;
     this.createdAtMs = facts.createdAtMs;
-    this.notBeforeMs = facts.notBeforeMs;
+    this.#delayMs = facts.notBeforeMs - facts.createdAtMs;
     this.slotOwner = facts.slotOwner;
+  }
+
+  /** Not delivered before this. */
+  get notBeforeMs(): number {
+    return this.createdAtMs + this.#delayMs;
   }
 
   /** The next attempt starts no sooner. */

@@ -19,7 +19,7 @@ interface FileHistoryOptions extends HistoryDoorOptions {
  * Without limits V8 lets the garbage of a thread grow to several times what the thread needs: 100 MB after 300,000
  * messages, and half of it with these. What the threads really need is far below them.
  */
-const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
+const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 8 };
 
 /** The journal is synced some thousand times a second; the history's thread is told less often. */
 const TELL_EVERY_MS = 20;
@@ -34,7 +34,7 @@ export class FileHistory implements HistoryDoor {
   readonly #options: FileHistoryOptions;
   readonly #clock: Clock;
   readonly #writer: Worker;
-  readonly #reader: Worker;
+  #reader: Worker | undefined;
   readonly #ready = Promise.withResolvers<void>();
   readonly #closed = { writer: Promise.withResolvers<void>(), reader: Promise.withResolvers<void>() };
   /** Listings that wait for the history to reach a position. */
@@ -61,7 +61,6 @@ export class FileHistory implements HistoryDoor {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
-    this.#reader = this.#start("reader", (message: FromReader) => this.#fromReader(message));
   }
 
   get position(): number {
@@ -83,7 +82,7 @@ export class FileHistory implements HistoryDoor {
     this.#askedCount += 1;
     const answer = Promise.withResolvers<HistoryPage>();
     this.#asked.set(this.#askedCount, answer);
-    this.#askReader({ kind: "list", id: this.#askedCount, query });
+    this.#startedReader().postMessage({ kind: "list", id: this.#askedCount, query } satisfies ToReader);
     return answer.promise;
   }
 
@@ -93,11 +92,13 @@ export class FileHistory implements HistoryDoor {
     this.#cancelTelling?.();
     for (const { goOn } of this.#waiting) goOn();
     // First, so that the writer is the last one and leaves a single file.
-    this.#askReader({ kind: "close" });
-    await this.#closed.reader.promise;
+    if (this.#reader !== undefined) {
+      this.#askReader({ kind: "close" });
+      await this.#closed.reader.promise;
+    }
     this.#askWriter({ kind: "close" });
     await this.#closed.writer.promise;
-    await Promise.all([this.#writer.terminate(), this.#reader.terminate()]);
+    await Promise.all([this.#writer.terminate(), this.#reader?.terminate()]);
     for (const { reject } of this.#asked.values()) reject(new Error("The history is closed"));
   }
 
@@ -201,8 +202,15 @@ export class FileHistory implements HistoryDoor {
     this.#writer.postMessage(message);
   }
 
+  /** A reader that was not started has nothing open. */
   #askReader(message: ToReader): void {
-    this.#reader.postMessage(message);
+    this.#reader?.postMessage(message);
+  }
+
+  /** The first listing starts it: a thread takes memory, and many servers are never asked. */
+  #startedReader(): Worker {
+    this.#reader ??= this.#start("reader", (message: FromReader) => this.#fromReader(message));
+    return this.#reader;
   }
 
   /** A thread that ends by itself is a fault of ours. */
@@ -213,7 +221,7 @@ export class FileHistory implements HistoryDoor {
     for (const { reject } of this.#asked.values()) reject(new Error("The history has ended"));
     for (const { goOn } of this.#waiting) goOn();
     void this.#writer.terminate();
-    void this.#reader.terminate();
+    void this.#reader?.terminate();
     const { onFatal } = this.#options;
     // Who opens it is told already.
     if (!this.#isOpen) return;

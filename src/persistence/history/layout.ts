@@ -35,8 +35,8 @@ const PAGE_BYTES = 4_096;
 /** What the log of changes may grow to before it is copied into the file, in pages. */
 const CHECKPOINT_PAGES = 4_096;
 const LOG_BYTES_KEPT = 64 * 1024 * 1024;
-const WRITER_CACHE_KIB = 32 * 1024;
-const READER_CACHE_KIB = 16 * 1024;
+const WRITER_CACHE_KIB = 16 * 1024;
+const READER_CACHE_KIB = 8 * 1024;
 
 const TABLES = `
   CREATE TABLE progress (
