@@ -24,6 +24,8 @@ export interface MessageKillSummary {
   cancelled: number;
   /** Deliveries after the first one. */
   duplicates: number;
+  /** Calls that were under way at a kill, by what the program says after its start. */
+  repeated: number;
   readonly damages: string[];
 }
 
@@ -56,6 +58,7 @@ export async function runMessageKills({
     deadLetters: 0,
     cancelled: 0,
     duplicates: 0,
+    repeated: 0,
     damages: [],
   };
   const isLeft = (): boolean =>
@@ -72,10 +75,10 @@ export async function runMessageKills({
 }
 
 export function describeMessageKills(summary: MessageKillSummary): string {
-  const { rounds, acknowledged, delivered, deadLetters, cancelled, duplicates, damages } = summary;
+  const { rounds, acknowledged, delivered, deadLetters, cancelled, duplicates, repeated, damages } = summary;
   return [
     ...damages.map((damage) => `WRONG ${damage}`),
-    `rounds ${rounds}, acknowledged ${acknowledged}: delivered ${delivered}, dead letters ${deadLetters}, cancelled ${cancelled}; delivered twice ${duplicates}`,
+    `rounds ${rounds}, acknowledged ${acknowledged}: delivered ${delivered}, dead letters ${deadLetters}, cancelled ${cancelled}; delivered twice ${duplicates}, of ${repeated} calls under way at the kills`,
   ].join("\n");
 }
 
@@ -86,6 +89,7 @@ async function liveOnce(
   const receiver = await Receiver.start();
   const publishers = new Publishers();
   const killsMs: number[] = [];
+  let repeated = 0;
   let server = await start(directory, random);
   try {
     for (let round = 0; round < ROUNDS_OF_A_LIFE && (round === 0 || isLeft()); round += 1) {
@@ -97,10 +101,11 @@ async function liveOnce(
       await publishing;
       summary.rounds += 1;
       server = await start(directory, random);
+      repeated += await readFigure(server, "repeated_attempts_total");
     }
     const target = targetOf(server, receiver);
     await drain(server);
-    await check({ target, receiver, publishers, killsMs, summary });
+    await check({ target, receiver, publishers, killsMs, repeated, summary });
   } finally {
     await server.killGroup();
     receiver.stop();
@@ -128,14 +133,15 @@ function moment(delayMs: number): Promise<void> {
 /** Waits until nothing but what can only be due later is left. */
 async function drain(server: RunningProgram): Promise<void> {
   const endMs = systemClock.monotonicMs() + DRAIN_MS_MAX;
-  while ((await unfinishedCount(server)) > 0 && systemClock.monotonicMs() < endMs) await moment(POLL_MS);
+  while ((await readFigure(server, "unfinished_messages")) > 0 && systemClock.monotonicMs() < endMs)
+    await moment(POLL_MS);
 }
 
-async function unfinishedCount(server: RunningProgram): Promise<number> {
+async function readFigure(server: RunningProgram, name: string): Promise<number> {
   const text = await (await fetch(`${server.adminUrl}/metrics`)).text();
-  const [, count] = /^larder_messaging_unfinished_messages\{[^}]*\} (\d+)$/m.exec(text) ?? [];
-  if (count === undefined) throw new Error("the figures say nothing of unfinished messages");
-  return Number(count);
+  const line = text.split("\n").find((each) => each.startsWith(`larder_messaging_${name}{`));
+  if (line === undefined) throw new Error(`the figures say nothing of ${name}`);
+  return Number(line.slice(line.lastIndexOf(" ")));
 }
 
 async function deadLetterIds(target: Target): Promise<ReadonlyMap<string, number>> {
@@ -156,12 +162,14 @@ async function check({
   receiver,
   publishers,
   killsMs,
+  repeated,
   summary,
 }: {
   target: Target;
   receiver: Receiver;
   publishers: Publishers;
   killsMs: readonly number[];
+  repeated: number;
   summary: MessageKillSummary;
 }): Promise<void> {
   const { damages } = summary;
@@ -183,8 +191,9 @@ async function check({
       if (dead.has(messageId)) damages.push(`message ${number} (${kind}) is a dead letter`);
     }
   }
+  let duplicates = 0;
   for (const [number, successes] of receiver.successes) {
-    summary.duplicates += successes.length - 1;
+    duplicates += successes.length - 1;
     for (const [index, { atMs, messageId }] of successes.entries()) {
       if (messageId !== successes[0]?.messageId) damages.push(`message ${number} has two ids`);
       const isLast = index === successes.length - 1;
@@ -193,4 +202,8 @@ async function check({
         damages.push(`message ${number} is delivered again, and no kill hid its first delivery`);
     }
   }
+  summary.duplicates += duplicates;
+  summary.repeated += repeated;
+  if (duplicates > repeated)
+    damages.push(`${duplicates} are delivered again, and ${repeated} calls were under way at kills`);
 }
