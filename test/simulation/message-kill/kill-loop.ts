@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import { defaultLimits } from "../../../src/messaging/limits.ts";
 import type { Allowance } from "../../budget.ts";
 import { type RunningProgram, startProgram } from "../../program/program-process.ts";
 import { Publishers, send, type Target } from "./publishers.ts";
@@ -78,7 +79,7 @@ export function describeMessageKills(summary: MessageKillSummary): string {
   const { rounds, acknowledged, delivered, deadLetters, cancelled, duplicates, repeated, damages } = summary;
   return [
     ...damages.map((damage) => `WRONG ${damage}`),
-    `rounds ${rounds}, acknowledged ${acknowledged}: delivered ${delivered}, dead letters ${deadLetters}, cancelled ${cancelled}; delivered twice ${duplicates}, of ${repeated} calls under way at the kills`,
+    `rounds ${rounds}, acknowledged ${acknowledged}: delivered ${delivered}, dead letters ${deadLetters}, cancelled ${cancelled}; delivered twice ${duplicates}; calls known to be under way at the kills ${repeated}`,
   ].join("\n");
 }
 
@@ -204,6 +205,7 @@ async function check({
   }
   summary.duplicates += duplicates;
   summary.repeated += repeated;
-  if (duplicates > repeated)
-    damages.push(`${duplicates} are delivered again, and ${repeated} calls were under way at kills`);
+  // The starts of the youngest calls were not written yet, so the program knows nothing of them.
+  const bound = repeated + killsMs.length * defaultLimits.originParallelism;
+  if (duplicates > bound) damages.push(`${duplicates} are delivered again, and at most ${bound} calls were under way`);
 }
