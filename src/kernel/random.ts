@@ -62,6 +62,20 @@ export function secretBytes(count: number): Buffer {
   return randomBytes(count);
 }
 
+const LETTERS_AND_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/** Letters and digits that nobody can guess, about 6 bits each: tokens, signing keys. */
+export function secretText(count: number): string {
+  let text = "";
+  while (text.length < count) {
+    for (const byte of secretBytes(count)) {
+      // 248 = 4 x 62: bytes beyond it would make the first letters more likely.
+      if (byte < 248 && text.length < count) text += LETTERS_AND_DIGITS.charAt(byte % LETTERS_AND_DIGITS.length);
+    }
+  }
+  return text;
+}
+
 function mix(value: number): number {
   let z = value | 0;
   z = Math.imul(z ^ (z >>> 16), 0x21f0_aaad);

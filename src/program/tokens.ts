@@ -15,7 +15,8 @@
  * (3) A well-known secret is refused where other machines can reach the port.
  */
 import type { ListedIndex, ListedTenant, ListedUser } from "../config.ts";
-import { secretBytes } from "../kernel/random.ts";
+import { secretText } from "../kernel/random.ts";
+import { newSigningKey } from "../messaging/signing-keys.ts";
 import type { KeptTenant, KeptTokens, KeptUser } from "./kept-tokens.ts";
 import type { Origin, RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
@@ -87,20 +88,7 @@ export function resolveTenants(run: RunSettings, kept: KeptTokens): ResolvedTena
 
 /** A token that nobody can guess: 43 letters and digits, 256 bits. */
 export function generateToken(): string {
-  return alphanumeric(43);
-}
-
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-
-function alphanumeric(count: number): string {
-  let text = "";
-  while (text.length < count) {
-    for (const byte of secretBytes(count)) {
-      // 248 = 4 x 62: bytes beyond it would make the first letters more likely.
-      if (byte < 248 && text.length < count) text += ALPHABET.charAt(byte % ALPHABET.length);
-    }
-  }
-  return text;
+  return secretText(43);
 }
 
 /** Fresh secrets for a tenant that is made at run time. */
@@ -112,17 +100,13 @@ export function secretsOfNew(
   return {
     token: generateMessagingToken(name),
     readOnlyToken: generateMessagingToken(name),
-    currentSigningKey: generateSigningKey(),
-    nextSigningKey: generateSigningKey(),
+    currentSigningKey: newSigningKey(),
+    nextSigningKey: newSigningKey(),
   };
 }
 
-function generateSigningKey(): string {
-  return `sig_${alphanumeric(28)}`;
-}
-
 function generateMessagingToken(user: string): string {
-  return messagingToken({ user, password: alphanumeric(32) });
+  return messagingToken({ user, password: secretText(32) });
 }
 
 function messagingToken({ user, password }: { user: string; password: string }): string {
@@ -194,7 +178,7 @@ class Resolver {
     const listed = find(this.#run.configuration.users, name);
     const pair = this.#pair("users", { name, listed, isBase, generate: () => generateMessagingToken(name) });
     const key = (which: "currentSigningKey" | "nextSigningKey"): Secret =>
-      this.#tenantSecret("users", which, { name, listed, isBase, generate: generateSigningKey });
+      this.#tenantSecret("users", which, { name, listed, isBase, generate: newSigningKey });
     return { ...pair, currentSigningKey: key("currentSigningKey"), nextSigningKey: key("nextSigningKey") };
   }
 
