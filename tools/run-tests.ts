@@ -19,7 +19,7 @@ const statics: readonly Step[] = [
   { name: "types", command: ["tsc", "-p", "."] },
 ];
 
-const UNIT = ["src/**/*.test.ts", "test/tidy.test.ts", "test/conformance/**/*.test.ts"];
+const UNIT = ["src/**/*.test.ts", "test/tidy.test.ts", "test/assembly.test.ts", "test/conformance/**/*.test.ts"];
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 

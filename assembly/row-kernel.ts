@@ -1,0 +1,4 @@
+/** Placeholder. */
+export function placeholder(): i32 {
+  return 1;
+}
