@@ -1,0 +1,31 @@
+/**
+ * What an index is (spec: vector 1.5). Decided when it is created; only a
+ * dimension that was left open is fixed later, by the first vector.
+ */
+
+export const indexTypes = ["DENSE", "SPARSE", "HYBRID"] as const;
+export const similarities = ["COSINE", "EUCLIDEAN", "DOT_PRODUCT"] as const;
+
+export type IndexType = (typeof indexTypes)[number];
+export type Similarity = (typeof similarities)[number];
+
+/** Most dimensions that an index may have. */
+export const DIMENSION_MAX = 65_536;
+
+export interface IndexDefinition {
+  readonly type: IndexType;
+  /** Undefined: the first dense vector fixes it. 0 for a SPARSE index. */
+  readonly dimension: number | undefined;
+  readonly similarity: Similarity;
+  /** Names of the models that turn text into vectors, as `/info` shows them; undefined: text is refused. */
+  readonly denseModel: string | undefined;
+  readonly sparseModel: string | undefined;
+}
+
+export function hasDense({ type }: Pick<IndexDefinition, "type">): boolean {
+  return type !== "SPARSE";
+}
+
+export function hasSparse({ type }: Pick<IndexDefinition, "type">): boolean {
+  return type !== "DENSE";
+}

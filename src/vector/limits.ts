@@ -1,0 +1,58 @@
+/** What one request and one index may have and ask for (spec: vector 1.4). Each is a setting of the vector area. */
+
+export interface VectorLimits {
+  /** Hits of one query; also the page of a range and of a fetch by prefix. */
+  readonly topKMax: number;
+  /** Queries in one request, ids in one fetch. */
+  readonly readsPerRequestMax: number;
+  /** Records in one upsert, ids in one delete. */
+  readonly writesPerRequestMax: number;
+  readonly dimensionMax: number;
+  /** Of one record's metadata as compact JSON, in UTF-8. */
+  readonly metadataBytesMax: number;
+  /** Of one record's data, in UTF-8. */
+  readonly dataBytesMax: number;
+  /** Values of one sparse vector. */
+  readonly sparseValuesMax: number;
+  /** In UTF-8. */
+  readonly idBytesMax: number;
+  readonly namespaceBytesMax: number;
+  readonly namespacesMax: number;
+  /** Alive at the same time, of one index. */
+  readonly resumableQueriesMax: number;
+  /** 0: no limit. Of one index and UTC day. */
+  readonly queriesPerDayMax: number;
+  readonly updatesPerDayMax: number;
+  /** Of one request. */
+  readonly requestBytesMax: number;
+}
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+export const defaultVectorLimits: VectorLimits = {
+  topKMax: 1_000,
+  readsPerRequestMax: 1_000,
+  writesPerRequestMax: 1_000,
+  dimensionMax: 5_376,
+  metadataBytesMax: 48 * KB,
+  dataBytesMax: MB,
+  sparseValuesMax: 1_000,
+  idBytesMax: 512,
+  namespaceBytesMax: 256,
+  namespacesMax: 100_000,
+  resumableQueriesMax: 1_000,
+  queriesPerDayMax: 0,
+  updatesPerDayMax: 0,
+  requestBytesMax: 64 * MB,
+};
+
+/** Seconds that a resumable query may be idle when its request names none, and at most. */
+export const RESUMABLE_IDLE_SECONDS = 3_600;
+export const RESUMABLE_IDLE_SECONDS_MAX = 86_400;
+
+/** Hits of a query that names no topK. */
+export const TOP_K = 10;
+
+/** Depth of nested objects and lists in metadata. */
+export const METADATA_DEPTH_MAX = 64;
