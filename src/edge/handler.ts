@@ -3,6 +3,7 @@
  * reply. `node-http.ts` binds it to `node:http`; a stricter, faster listener
  * can take its place because nothing else in `edge/` sees a `node:http` object.
  */
+import type { RequestFailure } from "./errors.ts";
 
 /** What is known of a request before its body has been read. */
 export interface RequestHead {
@@ -65,6 +66,8 @@ export interface Area {
    * without a token cannot make us hold its bytes.
    */
   refuseEarly?(head: RequestHead): HttpReply | undefined;
+  /** How the area words a failure that it did not answer itself. Absent: `{"error": text}`. */
+  refusal?(failure: RequestFailure, target: string): HttpReply;
 }
 
 /** What is told about each answered request. */

@@ -399,6 +399,20 @@ test("S-10: a fault is a 500 with an id that the log has too, and nothing else o
   }
 });
 
+test("a fault is worded by the area that says how", async (context) => {
+  const bench = await start(
+    context,
+    () => {
+      throw new Error("secret");
+    },
+    { area: { refusal: ({ kind }, target) => reply(`${kind} at ${target}`) } },
+  );
+
+  const answer = await bench.open().send(get("/here", "Connection: close\r\n")).untilClosed();
+
+  assert.match(answer, /\r\n\r\ninternal at \/here$/);
+});
+
 test("a broken assertion is answered and then stops the process", async (context) => {
   const bench = await start(context, () => {
     throw new AssertionFailure("something holds");

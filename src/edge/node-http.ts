@@ -488,7 +488,9 @@ class Exchange implements HttpRequest {
   /** Our own mistake: the caller learns an id, the log has the rest. A broken assertion stops the process. */
   #fail(fault: unknown): void {
     this.#listener.options.log.error("request failed", { requestId: this.id, ...faultFields(fault) });
-    this.#answer({ ...failureReply(internalFailure(this.id)), route: "failed" });
+    const failure = internalFailure(this.id);
+    const { area } = this.#listener.options;
+    this.#answer({ ...(area.refusal?.(failure, this.target) ?? failureReply(failure)), route: "failed" });
     if (!(fault instanceof AssertionFailure)) return;
     queueMicrotask(() => {
       throw fault;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { RequestFailure } from "./errors.ts";
 import type { Area, HttpReply, HttpRequest } from "./handler.ts";
 import { placeholderArea } from "./placeholder-routes.ts";
 import { areaByPrefix } from "./prefix.ts";
@@ -24,6 +25,7 @@ const echo: Area = {
     body: `${target} ${body} ${id} ${remotePort}`,
   }),
   bodyBytesMax: (target) => target.length,
+  refusal: ({ text }, target) => ({ status: 500, headers: [], body: `${text} ${target}` }),
 };
 const area = areaByPrefix({ "/store": echo, "/vector": placeholderArea("the vector index") });
 
@@ -52,6 +54,13 @@ test("a path outside the areas is not found, and no prefix is taken for another"
   for (const target of ["/", "/get/k", "/stores/get/k", "/STORE/get/k", "/__proto__/x", "/%73tore/get"])
     assert.equal(answer(target).status, 404, target);
   assert.equal(area.refuseEarly?.(request("/elsewhere"))?.status, 404);
+});
+
+test("a failure is worded by the area below whose prefix it happened", () => {
+  const failure = new RequestFailure("internal", "a fault");
+  assert.equal(area.refusal?.(failure, "/store/get/k").body, "a fault /get/k");
+  assert.equal(area.refusal?.(failure, "/vector/query").body, '{"error":"a fault"}');
+  assert.equal(area.refusal?.(failure, "/elsewhere").body, '{"error":"a fault"}');
 });
 
 test("an area that is not built answers 503 with a clear text", () => {

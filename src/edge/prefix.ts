@@ -30,6 +30,10 @@ export function areaByPrefix(areas: Readonly<Record<string, Area>>): Area {
       const found = find(head.target);
       return found === undefined ? unknown : found.area.refuseEarly?.(new PrefixedHead(head, found.rest));
     },
+    refusal(failure, target) {
+      const found = find(target);
+      return found?.area.refusal?.(failure, found.rest) ?? failureReply(failure);
+    },
   };
 }
 

@@ -56,6 +56,7 @@ export class ListeningArea implements AreaDoor {
     handle: (request) => this.#current.handle(request),
     bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
     refuseEarly: (head) => this.#current.refuseEarly?.(head),
+    refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
   };
 
   async open(): Promise<number | undefined> {
