@@ -12,21 +12,14 @@
  */
 import type { Similarity } from "../definition.ts";
 
-/** The engine's rows. The graph keeps codes only and reads a row when its turn comes. */
-export interface GraphRows {
-  /** Copies the row that a record has now to `target` from `offset`. Only asked for records inserted and not removed. */
-  read(record: number, target: Float32Array, offset: number): void;
-  /**
-   * A finite number that no other row ever written to this namespace has or had. It changes with the row, and is the
-   * same after a restart: it is how a saved graph finds its records again.
-   */
-  version(record: number): number;
-}
-
 export interface GraphOptions {
   readonly dimension: number;
   readonly similarity: Similarity;
-  readonly rows: GraphRows;
+  /**
+   * The row that a record has now. Only asked for records inserted and not removed, when their turn comes: the graph
+   * keeps codes only, and a backlog is not held twice. What it returns is copied at once.
+   */
+  read(record: number): Float32Array;
 }
 
 export interface GraphRequest {
@@ -61,8 +54,12 @@ export interface GraphHits {
 }
 
 export interface NamespaceGraph {
-  /** The record has a row that the graph does not know: a new record, or a row that changed. It is pending from now on. */
-  insert(record: number): void;
+  /**
+   * The record has a row that the graph does not know: a new record, or a row that changed. It is pending from now on.
+   * `version` is a finite number that no other vector ever written to this namespace has or had, and that is the same
+   * after a restart: it is how a saved graph finds its records again.
+   */
+  insert(record: number, version: number): void;
   /** The record is gone, at once, also when it is pending. Its number may be inserted again at once. */
   remove(record: number): void;
   /** In no order. */
@@ -83,6 +80,12 @@ export interface NamespaceGraph {
   close(): void;
 }
 
+/** A record and the version of its row. */
+export interface RecordVersion {
+  readonly record: number;
+  readonly version: number;
+}
+
 export type LoadedGraph =
   | {
       readonly kind: "loaded";
@@ -94,8 +97,11 @@ export type LoadedGraph =
 
 export interface GraphBuilder {
   open(options: GraphOptions): NamespaceGraph;
-  /** `records` are all that the namespace has. A file that is not whole is refused; then open a graph and insert them. */
-  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<number>): LoadedGraph;
+  /**
+   * `records` are all rows that the namespace has; `read` is asked for each. A file that is not whole is refused: then
+   * open a graph and insert them.
+   */
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph;
   /** Closes the graphs too. */
   close(): Promise<void>;
 }
