@@ -17,12 +17,14 @@ export type FailureKind =
   | "method not allowed"
   | "request timeout"
   | "too large"
+  | "unprocessable"
   | "unsupported encoding"
   | "expectation failed"
   | "too many requests"
   | "headers too large"
   | "internal"
   | "not implemented"
+  | "bad gateway"
   | "unavailable";
 
 /** An answer, not a fault of ours: it carries no stack. */
@@ -217,6 +219,43 @@ export function pathNameMissing(name: string): RequestFailure {
 export function bodyMalformed(wanted: string): RequestFailure {
   return new RequestFailure("bad request", `Invalid body: send ${wanted}`);
 }
+
+/** The text that clients of the vector index know (spec: vector 1.3). */
+export const vectorUnauthorized = new RequestFailure("unauthorized", "Unauthorized: Invalid auth token");
+export const noSuchVectorPath = new RequestFailure(
+  "not found",
+  "There is no such path; paths start with a command, such as /query, or with the name of the index and a command",
+);
+export const vectorMethodNotAllowed = new RequestFailure(
+  "method not allowed",
+  "This HTTP method is not allowed; use GET, HEAD, POST, PUT or DELETE",
+  ["Allow", "GET, HEAD, POST, PUT, DELETE"],
+);
+export const namespaceMalformed = new RequestFailure(
+  "bad request",
+  "Invalid namespace in the path: it must be percent-encoded UTF-8",
+);
+
+export function namespaceTooLong(actualBytes: number, limitBytes: number): RequestFailure {
+  return new RequestFailure(
+    "unprocessable",
+    `Invalid namespace in the path: it has ${actualBytes} bytes. Limit: ${limitBytes} bytes`,
+  );
+}
+
+/** `command` is the one that the path names, such as `info`. */
+export function namespaceNotTaken(command: string): RequestFailure {
+  return new RequestFailure("not found", `There is no such path; /${command} takes no namespace`);
+}
+
+export function resetAllMalformed(value: string): RequestFailure {
+  return new RequestFailure("unprocessable", `Invalid value for all: ${value}. Send ?all or ?all=true`);
+}
+
+export const resetOfAllAndOne = new RequestFailure(
+  "unprocessable",
+  "Send either a namespace in the path or ?all, which resets every namespace",
+);
 
 /** With the headers from which the messaging clients make their error (spec: messaging 1.1). */
 export function burstExceeded(perSecond: number, { resetAtMs, retryAfterMs }: BurstReset): RequestFailure {

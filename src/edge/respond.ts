@@ -20,10 +20,12 @@ const statusByKind: Record<FailureKind, number> = {
   "too large": 400,
   "unsupported encoding": 415,
   "expectation failed": 417,
+  unprocessable: 422,
   "too many requests": 429,
   "headers too large": 431,
   internal: 500,
   "not implemented": 501,
+  "bad gateway": 502,
   unavailable: 503,
 };
 
@@ -58,4 +60,13 @@ export function refusalReply(
     headers: [...extraHeaders, "Content-Type", "application/json", ...headers],
     body: JSON.stringify({ error: text }),
   };
+}
+
+/** The same with the status in the body too, as clients of the vector index know it (spec: vector 1.1). */
+export function numberedRefusalReply(
+  failure: { readonly kind: FailureKind; readonly text: string; readonly headers?: readonly string[] },
+  extraHeaders: readonly string[] = [],
+): HttpReply {
+  const reply = refusalReply(failure, extraHeaders);
+  return { ...reply, body: JSON.stringify({ error: failure.text, status: reply.status }) };
 }
