@@ -1,4 +1,240 @@
-/** Placeholder. */
-export function placeholder(): i32 {
-  return 1;
+/**
+ * Scores of dense rows. The memory is imported and shared; the kernel owns
+ * nothing in it and is told every address. A row and a query are float32
+ * values, padded with zeros to a multiple of 16 bytes (`rowBytes`) and aligned
+ * to 16. `lengths` is one float32 per row of a block: the row's squared length,
+ * negative where there is no row.
+ *
+ *     out    | row in its block u32 | rank f32 |   (repeated, in the order of the rows)
+ *     list   | row in its block u32 |              (repeated)
+ *
+ * (1) Every sum takes its terms in one order: four accumulators of four lanes
+ *     over 64 bytes at a time, what is left 16 bytes at a time into the first;
+ *     then (0 + 1) + (2 + 3) of the accumulators and of the lanes. So a dot
+ *     product of a vector with itself is its squared length, bit by bit.
+ * (2) Multiplication and addition round separately (no relaxed SIMD), so that
+ *     every machine finds the same bits.
+ * (3) A rank is a number: rows and queries have finite squared lengths.
+ */
+
+const COSINE: i32 = 0;
+const EUCLIDEAN: i32 = 1;
+const DOT_PRODUCT: i32 = 2;
+
+const STEP_BYTES: usize = 64;
+const LANE_BYTES: usize = 16;
+const HIT_BYTES: usize = 8;
+
+// @ts-ignore: decorator
+@inline
+function total(first: v128, second: v128, third: v128, fourth: v128): f32 {
+  const sum = f32x4.add(f32x4.add(first, second), f32x4.add(third, fourth));
+  return (
+    (f32x4.extract_lane(sum, 0) + f32x4.extract_lane(sum, 1)) +
+    (f32x4.extract_lane(sum, 2) + f32x4.extract_lane(sum, 3))
+  );
+}
+
+// @ts-ignore: decorator
+@inline
+function product(sum: v128, left: v128, right: v128): v128 {
+  return f32x4.add(sum, f32x4.mul(left, right));
+}
+
+// @ts-ignore: decorator
+@inline
+function squaredDifference(sum: v128, left: v128, right: v128): v128 {
+  const difference = f32x4.sub(left, right);
+  return f32x4.add(sum, f32x4.mul(difference, difference));
+}
+
+// @ts-ignore: decorator
+@inline
+function dotProduct(left: usize, right: usize, rowBytes: usize): f32 {
+  let first = f32x4.splat(0);
+  let second = f32x4.splat(0);
+  let third = f32x4.splat(0);
+  let fourth = f32x4.splat(0);
+  const end = left + rowBytes;
+  const stepsEnd = left + (rowBytes & ~(STEP_BYTES - 1));
+  while (left < stepsEnd) {
+    first = product(first, v128.load(left), v128.load(right));
+    second = product(second, v128.load(left, 16), v128.load(right, 16));
+    third = product(third, v128.load(left, 32), v128.load(right, 32));
+    fourth = product(fourth, v128.load(left, 48), v128.load(right, 48));
+    left += STEP_BYTES;
+    right += STEP_BYTES;
+  }
+  while (left < end) {
+    first = product(first, v128.load(left), v128.load(right));
+    left += LANE_BYTES;
+    right += LANE_BYTES;
+  }
+  return total(first, second, third, fourth);
+}
+
+// @ts-ignore: decorator
+@inline
+function squaredDistance(left: usize, right: usize, rowBytes: usize): f32 {
+  let first = f32x4.splat(0);
+  let second = f32x4.splat(0);
+  let third = f32x4.splat(0);
+  let fourth = f32x4.splat(0);
+  const end = left + rowBytes;
+  const stepsEnd = left + (rowBytes & ~(STEP_BYTES - 1));
+  while (left < stepsEnd) {
+    first = squaredDifference(first, v128.load(left), v128.load(right));
+    second = squaredDifference(second, v128.load(left, 16), v128.load(right, 16));
+    third = squaredDifference(third, v128.load(left, 32), v128.load(right, 32));
+    fourth = squaredDifference(fourth, v128.load(left, 48), v128.load(right, 48));
+    left += STEP_BYTES;
+    right += STEP_BYTES;
+  }
+  while (left < end) {
+    first = squaredDifference(first, v128.load(left), v128.load(right));
+    left += LANE_BYTES;
+    right += LANE_BYTES;
+  }
+  return total(first, second, third, fourth);
+}
+
+/** (1 + cos) / 2. A vector with itself is exactly 1; what has no direction is at a right angle to everything else. */
+// @ts-ignore: decorator
+@inline
+function cosineRank(dot: f32, queryLength: f32, length: f32): f32 {
+  if (dot == queryLength && dot == length) return 1;
+  const scale = sqrt<f32>(queryLength) * sqrt<f32>(length);
+  if (scale == 0) return 0.5;
+  return max<f32>(0, min<f32>(1, (1 + dot / scale) / 2));
+}
+
+/** `similarity` is a constant wherever this is inlined. */
+// @ts-ignore: decorator
+@inline
+function rankOf(similarity: i32, row: usize, length: f32, rowBytes: usize, query: usize, queryLength: f32): f32 {
+  if (similarity == EUCLIDEAN) return 1 / (1 + squaredDistance(row, query, rowBytes));
+  const dot = dotProduct(row, query, rowBytes);
+  return similarity == COSINE ? cosineRank(dot, queryLength, length) : dot;
+}
+
+// @ts-ignore: decorator
+@inline
+function scanAs(
+  similarity: i32,
+  rows: usize,
+  lengths: usize,
+  start: u32,
+  end: u32,
+  rowBytes: usize,
+  query: usize,
+  queryLength: f32,
+  threshold: f32,
+  out: usize,
+): i32 {
+  const outStart = out;
+  let row = rows + (start as usize) * rowBytes;
+  for (let i = start; i < end; i += 1) {
+    const length = load<f32>(lengths + (i << 2));
+    if (length >= 0) {
+      const rank = rankOf(similarity, row, length, rowBytes, query, queryLength);
+      if (rank >= threshold) {
+        store<u32>(out, i);
+        store<f32>(out, rank, 4);
+        out += HIT_BYTES;
+      }
+    }
+    row += rowBytes;
+  }
+  return ((out - outStart) / HIT_BYTES) as i32;
+}
+
+// @ts-ignore: decorator
+@inline
+function gatherAs(
+  similarity: i32,
+  rows: usize,
+  lengths: usize,
+  list: usize,
+  count: u32,
+  rowBytes: usize,
+  query: usize,
+  queryLength: f32,
+  threshold: f32,
+  out: usize,
+): i32 {
+  const outStart = out;
+  const listEnd = list + (count << 2);
+  while (list < listEnd) {
+    const i = load<u32>(list);
+    const length = load<f32>(lengths + (i << 2));
+    if (length >= 0) {
+      const rank = rankOf(similarity, rows + (i as usize) * rowBytes, length, rowBytes, query, queryLength);
+      if (rank >= threshold) {
+        store<u32>(out, i);
+        store<f32>(out, rank, 4);
+        out += HIT_BYTES;
+      }
+    }
+    list += 4;
+  }
+  return ((out - outStart) / HIT_BYTES) as i32;
+}
+
+/** Ranks the rows `start` to `end` of a block and writes those of at least `threshold`. Returns how many. */
+export function scan(
+  similarity: i32,
+  rows: usize,
+  lengths: usize,
+  start: u32,
+  end: u32,
+  rowBytes: usize,
+  query: usize,
+  queryLength: f32,
+  threshold: f32,
+  out: usize,
+): i32 {
+  if (similarity == COSINE)
+    return scanAs(COSINE, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out);
+  if (similarity == EUCLIDEAN)
+    return scanAs(EUCLIDEAN, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out);
+  return scanAs(DOT_PRODUCT, rows, lengths, start, end, rowBytes, query, queryLength, threshold, out);
+}
+
+/** As `scan`, for the `count` rows of a list. */
+export function gather(
+  similarity: i32,
+  rows: usize,
+  lengths: usize,
+  list: usize,
+  count: u32,
+  rowBytes: usize,
+  query: usize,
+  queryLength: f32,
+  threshold: f32,
+  out: usize,
+): i32 {
+  if (similarity == COSINE)
+    return gatherAs(COSINE, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out);
+  if (similarity == EUCLIDEAN)
+    return gatherAs(EUCLIDEAN, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out);
+  return gatherAs(DOT_PRODUCT, rows, lengths, list, count, rowBytes, query, queryLength, threshold, out);
+}
+
+/** The rank of the row at an address, whose squared length is `length`. */
+export function rank(
+  similarity: i32,
+  row: usize,
+  length: f32,
+  rowBytes: usize,
+  query: usize,
+  queryLength: f32,
+): f32 {
+  if (similarity == COSINE) return rankOf(COSINE, row, length, rowBytes, query, queryLength);
+  if (similarity == EUCLIDEAN) return rankOf(EUCLIDEAN, row, length, rowBytes, query, queryLength);
+  return rankOf(DOT_PRODUCT, row, length, rowBytes, query, queryLength);
+}
+
+/** The squared length of the row or query at an address. */
+export function squaredLength(row: usize, rowBytes: usize): f32 {
+  return dotProduct(row, row, rowBytes);
 }

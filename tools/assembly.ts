@@ -70,7 +70,7 @@ export async function compileAssembly({ source, memory }: AssemblyModule): Promi
   );
   if (error !== null || wasm === undefined) throw new Error(`${path}: ${stderr.toString()}`);
   return [
-    `// Made from assembly/${source}.ts by tools/assembly.ts. Do not change it here.`,
+    `/** Made from assembly/${source}.ts by tools/assembly.ts. Do not change it here. */`,
     `export const ${camelCase(source)}Wasm =`,
     `  "${Buffer.from(wasm).toString("base64")}";`,
     "",

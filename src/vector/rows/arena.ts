@@ -1,0 +1,73 @@
+/**
+ * One shared memory with the kernel of this thread over it. Its first chunk is
+ * the thread's scratch; blocks of rows lie behind it.
+ *
+ *     0          | nothing                                               |
+ *     64         | the query, padded: 256 KiB at most                    |
+ *     LIST       | rows in a block, u32 each: BATCH_ROWS at most         |
+ *     OUT        | row in a block u32, rank f32: BATCH_ROWS at most      |
+ *     1 MiB      | chunks of blocks (row-memory.ts)                      |
+ *
+ * Another thread that reads the rows of this memory needs a scratch of its own:
+ * the kernel is told every address.
+ */
+import { DIMENSION_MAX } from "../definition.ts";
+import { makeSharedMemory, PAGE_BYTES, type SharedMemory } from "../web-assembly.ts";
+import type { PreparedQuery } from "./prepared-query.ts";
+import { makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";
+
+/** Rows that the kernel is given in one call at most. */
+export const BATCH_ROWS = 4_096;
+
+export const CHUNK_BYTES = 1_048_576;
+
+export const QUERY_ADDRESS = 64;
+export const LIST_ADDRESS = QUERY_ADDRESS + rowBytesOf(DIMENSION_MAX);
+export const OUT_ADDRESS = LIST_ADDRESS + BATCH_ROWS * 4;
+
+export class Arena {
+  readonly memory: SharedMemory;
+  readonly kernel: RowKernel;
+  /** The whole memory as float32 and as u32; others after each growth. */
+  floats: Float32Array;
+  words: Uint32Array;
+  #query: PreparedQuery | undefined;
+
+  /** Throws a RangeError when the machine gives no memory. */
+  constructor(bytesMax: number) {
+    this.memory = makeSharedMemory({ initial: CHUNK_BYTES / PAGE_BYTES, maximum: bytesMax / PAGE_BYTES });
+    this.kernel = makeRowKernel(this.memory);
+    this.floats = new Float32Array(this.memory.buffer);
+    this.words = new Uint32Array(this.memory.buffer);
+  }
+
+  get bytes(): number {
+    return this.floats.byteLength;
+  }
+
+  /** The address of a new chunk of zeros. Throws a RangeError when there is no more memory. */
+  addChunk(): number {
+    const address = this.bytes;
+    this.memory.grow(CHUNK_BYTES / PAGE_BYTES);
+    this.floats = new Float32Array(this.memory.buffer);
+    this.words = new Uint32Array(this.memory.buffer);
+    return address;
+  }
+
+  /** Puts a query into the scratch, unless it is the one that is there. */
+  load(query: PreparedQuery): void {
+    if (this.#query === query) return;
+    this.floats.set(query.padded, QUERY_ADDRESS / 4);
+    this.#query = query;
+  }
+
+  /** Of a vector that is in no row, by the sums of the kernel. */
+  squaredLength(values: Float32Array): number {
+    const rowBytes = rowBytesOf(values.length);
+    const start = QUERY_ADDRESS / 4;
+    this.#query = undefined;
+    this.floats.set(values, start);
+    this.floats.fill(0, start + values.length, start + rowBytes / 4);
+    return this.kernel.squaredLength(QUERY_ADDRESS, rowBytes);
+  }
+}

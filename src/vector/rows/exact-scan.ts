@@ -1,0 +1,180 @@
+/**
+ * An exact search over the dense rows of a namespace, in slices. Rows may come,
+ * change and go between slices: the search sees each as it is when it comes by.
+ *
+ * Where few records match, they are scored alone (gather). Otherwise blocks are
+ * scored whole, and whether a row may be a hit is asked only when its rank is
+ * high enough. Both ways find the same bits.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { Similarity } from "../definition.ts";
+import { type Hit, TopHits } from "../top-hits.ts";
+import { type Arena, BATCH_ROWS, LIST_ADDRESS, OUT_ADDRESS, QUERY_ADDRESS } from "./arena.ts";
+import type { PreparedQuery } from "./prepared-query.ts";
+import type { RowBlock, RowStore } from "./row-store.ts";
+import { type SimilarityRow, similarityRows } from "./similarity.ts";
+
+/** Work of a row besides its multiplications. */
+const ROW_WORK = 16;
+/** Rows that are scored in the time in which one of them is found alone. */
+const GATHER_FACTOR = 2;
+
+export interface ExactScanOptions {
+  readonly query: Float32Array;
+  readonly similarity: Similarity;
+  /** How many hits are wanted. */
+  readonly count: number;
+  /** A record's place in insertion order. */
+  readonly order: (record: number) => number;
+  /** Bit r set: record r may be a hit. Records beyond its end may not. */
+  readonly matches?: Uint32Array | undefined;
+  /** How many bits of `matches` are set; counted when it is not told. */
+  readonly matchCount?: number | undefined;
+  /** Records that may not be hits. */
+  readonly excluded?: ReadonlySet<number> | undefined;
+}
+
+export class ExactScan {
+  readonly #store: RowStore;
+  readonly #query: PreparedQuery;
+  readonly #similarity: SimilarityRow;
+  readonly #hits: TopHits;
+  readonly #matches: Uint32Array | undefined;
+  readonly #excluded: ReadonlySet<number> | undefined;
+  readonly #gathers: boolean;
+  readonly #rowWork: number;
+  /** The first record that was not looked at. */
+  #next = 0;
+
+  constructor(store: RowStore, options: ExactScanOptions) {
+    const { query, similarity, count, order, matches, excluded } = options;
+    assert(query.length === store.dimension, "a query has the dimension of the rows");
+    this.#store = store;
+    this.#query = store.memory.prepare(query);
+    this.#similarity = similarityRows[similarity];
+    this.#hits = new TopHits(count, order);
+    this.#matches = matches;
+    this.#excluded = excluded;
+    this.#rowWork = store.rowBytes / Float32Array.BYTES_PER_ELEMENT + ROW_WORK;
+    this.#gathers =
+      matches !== undefined && (options.matchCount ?? countBits(matches)) * GATHER_FACTOR < store.capacity;
+  }
+
+  /**
+   * Goes on until the work is done, or about `macBudget` of it: a multiplication with its addition is one, and a row
+   * sixteen more. True when all rows were looked at.
+   */
+  step(macBudget: number): boolean {
+    let left = macBudget;
+    for (;;) {
+      const block = this.#store.findBlock(this.#next);
+      if (block === undefined) return true;
+      if (left <= 0) return false;
+      const rowsMax = Math.min(BATCH_ROWS, Math.max(1, Math.floor(left / this.#rowWork)));
+      left -=
+        this.#matches !== undefined && this.#gathers
+          ? this.#gather(block, this.#matches, rowsMax)
+          : this.#scan(block, rowsMax);
+    }
+  }
+
+  /** The best of what was looked at so far, best first. */
+  hits(): Hit[] {
+    return this.#hits.sorted();
+  }
+
+  /** Scores rows of a block from the next on; the work that it was. */
+  #scan(block: RowBlock, rowsMax: number): number {
+    const { arena, start } = block;
+    const first = this.#next;
+    const end = Math.min(block.end, first + rowsMax);
+    arena.load(this.#query);
+    const found = arena.kernel.scan(
+      this.#similarity.code,
+      block.rows,
+      block.lengths,
+      first - start,
+      end - start,
+      this.#store.rowBytes,
+      QUERY_ADDRESS,
+      this.#query.squaredLength,
+      this.#hits.threshold,
+      OUT_ADDRESS,
+    );
+    this.#next = end;
+    this.#offer(arena, start, found);
+    return (end - first) * this.#rowWork;
+  }
+
+  /** Scores the matching rows of a block from the next on; the work that it was. */
+  #gather(block: RowBlock, matches: Uint32Array, rowsMax: number): number {
+    const { arena, start } = block;
+    const first = this.#next;
+    const count = this.#listMatches(block, matches, rowsMax);
+    const wordWork = ((this.#next - first) >>> 5) + 1;
+    if (count === 0) return wordWork;
+    arena.load(this.#query);
+    const found = arena.kernel.gather(
+      this.#similarity.code,
+      block.rows,
+      block.lengths,
+      LIST_ADDRESS,
+      count,
+      this.#store.rowBytes,
+      QUERY_ADDRESS,
+      this.#query.squaredLength,
+      this.#hits.threshold,
+      OUT_ADDRESS,
+    );
+    this.#offer(arena, start, found);
+    return wordWork + count * this.#rowWork;
+  }
+
+  /** Lists up to `rowsMax` matching rows of a block for the kernel and moves on behind the last; how many. */
+  #listMatches({ arena, start, end }: RowBlock, matches: Uint32Array, rowsMax: number): number {
+    const { words } = arena;
+    let count = 0;
+    let record = this.#next;
+    while (record < end && count < rowsMax) {
+      const word = (matches[record >>> 5] ?? 0) >>> (record & 31);
+      if (word === 0) {
+        record = (record | 31) + 1;
+        continue;
+      }
+      record += 31 - Math.clz32(word & -word);
+      if (record >= end) break;
+      words[LIST_ADDRESS / 4 + count] = record - start;
+      count += 1;
+      record += 1;
+    }
+    this.#next = Math.min(record, end);
+    return count;
+  }
+
+  /** Offers what the kernel wrote. */
+  #offer({ words, floats }: Arena, start: number, found: number): void {
+    const hits = this.#hits;
+    for (let i = OUT_ADDRESS / 4; i < OUT_ADDRESS / 4 + 2 * found; i += 2) {
+      const rank = floats[i + 1] as number;
+      if (rank < hits.threshold) continue;
+      const record = start + (words[i] as number);
+      if (this.#passes(record)) hits.offer(record, rank, this.#similarity.score(rank));
+    }
+  }
+
+  #passes(record: number): boolean {
+    if (this.#matches !== undefined && ((this.#matches[record >>> 5] ?? 0) & (1 << (record & 31))) === 0) return false;
+    return this.#excluded?.has(record) !== true;
+  }
+}
+
+function countBits(bits: Uint32Array): number {
+  let count = 0;
+  for (let i = 0; i < bits.length; i += 1) {
+    let word = bits[i] as number;
+    word -= (word >>> 1) & 0x5555_5555;
+    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333);
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+  }
+  return count;
+}

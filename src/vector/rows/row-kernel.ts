@@ -1,0 +1,49 @@
+/**
+ * The kernel that scores rows (`assembly/row-kernel.ts`), one instance for each
+ * arena and thread. Addresses are bytes in the arena's memory.
+ */
+import { type CompiledModule, compileModule, instantiate, type SharedMemory } from "../web-assembly.ts";
+import { rowKernelWasm } from "./row-kernel.generated.ts";
+
+export interface RowKernel {
+  /** How many rows of at least `threshold` it wrote to `out`, of the rows `start` to `end` of a block. */
+  scan(
+    similarity: number,
+    rows: number,
+    lengths: number,
+    start: number,
+    end: number,
+    rowBytes: number,
+    query: number,
+    queryLength: number,
+    threshold: number,
+    out: number,
+  ): number;
+  /** As `scan`, of the `count` rows of a block whose numbers stand at `list`. */
+  gather(
+    similarity: number,
+    rows: number,
+    lengths: number,
+    list: number,
+    count: number,
+    rowBytes: number,
+    query: number,
+    queryLength: number,
+    threshold: number,
+    out: number,
+  ): number;
+  rank(similarity: number, row: number, length: number, rowBytes: number, query: number, queryLength: number): number;
+  squaredLength(row: number, rowBytes: number): number;
+}
+
+let compiled: CompiledModule | undefined;
+
+export function makeRowKernel(memory: SharedMemory): RowKernel {
+  compiled ??= compileModule(rowKernelWasm);
+  return instantiate<RowKernel>(compiled, memory);
+}
+
+/** Bytes of a row of `dimension` values, padded for the kernel. */
+export function rowBytesOf(dimension: number): number {
+  return (dimension * 4 + 15) & ~15;
+}

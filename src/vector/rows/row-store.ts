@@ -1,0 +1,231 @@
+/**
+ * The dense rows of one namespace, by record number. A block holds rows and
+ * behind them their squared lengths:
+ *
+ *     | row, padded with zeros to 16 bytes | … | squared length f32 | … |
+ *
+ * (1) Blocks double from the smallest that holds a row up to 1 MiB, and stay in
+ *     place: a row moves only when its namespace sets it anew.
+ * (2) The squared length of a row that is not there is ABSENT; of one that is
+ *     there it is the kernel's, by the same sums as a score.
+ */
+import { assert } from "../../kernel/assert.ts";
+import { DIMENSION_MAX, type Similarity } from "../definition.ts";
+import { type Arena, QUERY_ADDRESS } from "./arena.ts";
+import type { PreparedQuery } from "./prepared-query.ts";
+import { rowBytesOf } from "./row-kernel.ts";
+import { BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, type Block, type RowMemory } from "./row-memory.ts";
+import { similarityRows } from "./similarity.ts";
+
+const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
+const ABSENT = -1;
+
+/** A block and what it holds. Addresses are bytes in the arena. */
+export interface RowBlock {
+  readonly block: Block;
+  readonly arena: Arena;
+  /** Its first record, and the first behind it. */
+  readonly start: number;
+  readonly end: number;
+  readonly rows: number;
+  readonly lengths: number;
+  /** How many of its rows are there. */
+  count: number;
+}
+
+export class RowStore {
+  readonly dimension: number;
+  readonly rowBytes: number;
+  readonly memory: RowMemory;
+  /** First records of the blocks that double, and of the first one of full size. */
+  readonly #starts: readonly number[];
+  readonly #blockBytesFirst: number;
+  readonly #rowsOfFullBlock: number;
+  readonly #blocks: RowBlock[] = [];
+  #capacity = 0;
+  #count = 0;
+  #byteCount = 0;
+
+  constructor(memory: RowMemory, dimension: number) {
+    assert(dimension >= 1 && dimension <= DIMENSION_MAX, "a row has 1 to DIMENSION_MAX values");
+    this.memory = memory;
+    this.dimension = dimension;
+    this.rowBytes = rowBytesOf(dimension);
+    let bytes = BLOCK_BYTES_MIN;
+    while (this.#rowsIn(bytes) === 0) bytes *= 2;
+    this.#blockBytesFirst = bytes;
+    const starts = [0];
+    for (; bytes < BLOCK_BYTES_MAX; bytes *= 2) starts.push((starts.at(-1) ?? 0) + this.#rowsIn(bytes));
+    this.#starts = starts;
+    this.#rowsOfFullBlock = this.#rowsIn(BLOCK_BYTES_MAX);
+  }
+
+  /** Rows that are set. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Records below this number have space. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** Memory of all blocks. */
+  get byteCount(): number {
+    return this.#byteCount;
+  }
+
+  /** Makes space for the records 0 to `record`. Throws OutOfMemory, and nothing has changed then. */
+  ensure(record: number): void {
+    const blockCount = this.#blocks.length;
+    try {
+      while (record >= this.#capacity) this.#addBlock();
+    } catch (failure) {
+      this.#keepBlocks(blockCount);
+      throw failure;
+    }
+  }
+
+  /** There must be space for it. A row that is there is replaced. */
+  set(record: number, vector: Float32Array): void {
+    assert(vector.length === this.dimension, "a row has the dimension of its store");
+    const block = this.#blockOf(record);
+    const { floats, kernel } = block.arena;
+    const row = this.#rowAddress(block, record);
+    const start = row / FLOAT_BYTES;
+    floats.set(vector, start);
+    for (let i = start + this.dimension; i < start + this.rowBytes / FLOAT_BYTES; i += 1) floats[i] = 0;
+    const length = lengthIndex(block, record);
+    if (floats[length] === ABSENT) {
+      block.count += 1;
+      this.#count += 1;
+    }
+    floats[length] = kernel.squaredLength(row, this.rowBytes);
+  }
+
+  has(record: number): boolean {
+    if (record >= this.#capacity) return false;
+    const block = this.#blockOf(record);
+    return block.arena.floats[lengthIndex(block, record)] !== ABSENT;
+  }
+
+  /** Of a row that is there or not. */
+  remove(record: number): void {
+    if (!this.has(record)) return;
+    const block = this.#blockOf(record);
+    block.arena.floats[lengthIndex(block, record)] = ABSENT;
+    block.count -= 1;
+    this.#count -= 1;
+  }
+
+  /** A copy of a row that is there. */
+  read(record: number): Float32Array {
+    const vector = new Float32Array(this.dimension);
+    this.readInto(record, vector);
+    return vector;
+  }
+
+  /** Copies a row that is there to the start of `target`, which has at least its dimension. */
+  readInto(record: number, target: Float32Array): void {
+    assert(this.has(record), "the row that is read is there");
+    const block = this.#blockOf(record);
+    const start = this.#rowAddress(block, record) / FLOAT_BYTES;
+    target.set(block.arena.floats.subarray(start, start + this.dimension));
+  }
+
+  /** Of a row that is there: a float32. */
+  squaredLength(record: number): number {
+    assert(this.has(record), "the row whose length is asked is there");
+    const block = this.#blockOf(record);
+    return block.arena.floats[lengthIndex(block, record)] as number;
+  }
+
+  /** How like the query a row is that is there: a float32, which orders rows; see `similarity.ts`. */
+  rank(similarity: Similarity, query: PreparedQuery, record: number): number {
+    assert(query.dimension === this.dimension, "a query has the dimension of the rows");
+    const block = this.#blockOf(record);
+    const { arena } = block;
+    const length = arena.floats[lengthIndex(block, record)] as number;
+    assert(length !== ABSENT, "the row that is ranked is there");
+    arena.load(query);
+    return arena.kernel.rank(
+      similarityRows[similarity].code,
+      this.#rowAddress(block, record),
+      length,
+      this.rowBytes,
+      QUERY_ADDRESS,
+      query.squaredLength,
+    );
+  }
+
+  /** The printed score of a row that is there: a float32 from 0 to 1. */
+  score(similarity: Similarity, query: PreparedQuery, record: number): number {
+    return similarityRows[similarity].score(this.rank(similarity, query, record));
+  }
+
+  /** Forgets the records from `count` on and gives back what only they needed. */
+  truncate(count: number): void {
+    let kept = this.#blocks.length;
+    while (kept > 0 && (this.#blocks[kept - 1] as RowBlock).start >= count) kept -= 1;
+    this.#keepBlocks(kept);
+    for (let record = count; record < this.#capacity; record += 1) this.remove(record);
+  }
+
+  /** Forgets all records and gives back all memory. */
+  clear(): void {
+    this.#keepBlocks(0);
+  }
+
+  /** The block that has space for a record; undefined when there is none. For scans. */
+  findBlock(record: number): RowBlock | undefined {
+    return record < this.#capacity ? this.#blockOf(record) : undefined;
+  }
+
+  #rowsIn(blockBytes: number): number {
+    return Math.floor(blockBytes / (this.rowBytes + FLOAT_BYTES));
+  }
+
+  #blockOf(record: number): RowBlock {
+    const starts = this.#starts;
+    let index = starts.length - 1;
+    const fullStart = starts[index] as number;
+    if (record >= fullStart) index += Math.floor((record - fullStart) / this.#rowsOfFullBlock);
+    else while (record < (starts[index] as number)) index -= 1;
+    const block = this.#blocks[index];
+    assert(block !== undefined, "there is space for the record");
+    return block;
+  }
+
+  #rowAddress(block: RowBlock, record: number): number {
+    return block.rows + (record - block.start) * this.rowBytes;
+  }
+
+  #addBlock(): void {
+    const bytes = Math.min(this.#blockBytesFirst * 2 ** this.#blocks.length, BLOCK_BYTES_MAX);
+    const block = this.memory.allocate(bytes);
+    const { arena, address } = block;
+    const rowCount = this.#rowsIn(bytes);
+    const lengths = address + rowCount * this.rowBytes;
+    // keeps (2)
+    arena.floats.fill(ABSENT, lengths / FLOAT_BYTES, lengths / FLOAT_BYTES + rowCount);
+    const start = this.#capacity;
+    this.#blocks.push({ block, arena, start, end: start + rowCount, rows: address, lengths, count: 0 });
+    this.#capacity += rowCount;
+    this.#byteCount += bytes;
+  }
+
+  #keepBlocks(count: number): void {
+    while (this.#blocks.length > count) {
+      const last = this.#blocks.pop() as RowBlock;
+      this.#capacity = last.start;
+      this.#count -= last.count;
+      this.#byteCount -= last.block.bytes;
+      this.memory.release(last.block);
+    }
+  }
+}
+
+/** Where a record's squared length stands in its arena's floats. */
+function lengthIndex(block: RowBlock, record: number): number {
+  return block.lengths / FLOAT_BYTES + record - block.start;
+}

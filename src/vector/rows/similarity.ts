@@ -1,0 +1,31 @@
+/**
+ * How two dense vectors are compared, one row each (spec: vector 1.6). The
+ * kernel computes a rank, a float32 that grows with likeness; what is printed
+ * is the score. `assembly/row-kernel.ts` has the same three, by their code.
+ */
+import type { Similarity } from "../definition.ts";
+
+export interface SimilarityRow {
+  readonly name: Similarity;
+  /** What the kernel calls it. */
+  readonly code: number;
+  /** A vector of length zero has no direction. */
+  readonly refusesZeroVector: boolean;
+  /** The printed score of a rank: a float32 from 0 to 1. */
+  score(rank: number): number;
+}
+
+const identity = (rank: number): number => rank;
+
+export const similarityRows: Readonly<Record<Similarity, SimilarityRow>> = {
+  // rank = (1 + cos) / 2, and exactly 1 when dot product and both squared lengths are equal
+  COSINE: { name: "COSINE", code: 0, refusesZeroVector: true, score: identity },
+  // rank = 1 / (1 + d²)
+  EUCLIDEAN: { name: "EUCLIDEAN", code: 1, refusesZeroVector: false, score: identity },
+  // rank = dot, so that vectors longer than 1 keep their order although the score ends at 1
+  DOT_PRODUCT: { name: "DOT_PRODUCT", code: 2, refusesZeroVector: false, score: scoreOfDot },
+};
+
+function scoreOfDot(dot: number): number {
+  return Math.min(1, Math.max(0, Math.fround(Math.fround(1 + dot) / 2)));
+}
