@@ -7,7 +7,7 @@
  *     edge.calls; // [["publish", [{ destination: "https://a.test", … }]]]
  */
 import { TokenTable } from "../src/edge/auth.ts";
-import type { HttpRequest, RequestHead } from "../src/edge/handler.ts";
+import type { HttpReply, HttpRequest, RequestHead } from "../src/edge/handler.ts";
 import { MessagingArea, type MessagingAreaOptions } from "../src/edge/messaging/messaging-area.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import type { UserDoor } from "../src/messaging/door.ts";
@@ -70,16 +70,19 @@ export function messagingEdge(
     clock,
     calls,
     async send(line, sent = {}) {
-      const reply = await area.handle(edgeRequest(line, sent));
-      const headers: Record<string, string> = {};
-      for (let i = 0; i < reply.headers.length; i += 2) {
-        headers[(reply.headers[i] as string).toLowerCase()] = reply.headers[i + 1] as string;
-      }
-      const text = String(reply.body);
-      const json: unknown = text === "" ? undefined : JSON.parse(text);
-      return { status: reply.status, text, json, route: reply.route ?? "", headers };
+      return edgeReply(await area.handle(edgeRequest(line, sent)));
     },
   };
+}
+
+export function edgeReply(reply: HttpReply): EdgeReply {
+  const headers: Record<string, string> = {};
+  for (let i = 0; i < reply.headers.length; i += 2) {
+    headers[(reply.headers[i] as string).toLowerCase()] = reply.headers[i + 1] as string;
+  }
+  const text = String(reply.body);
+  const json: unknown = text === "" ? undefined : JSON.parse(text);
+  return { status: reply.status, text, json, route: reply.route ?? "", headers };
 }
 
 export function edgeRequest(line: string, { headers = [], body, token = EDGE_TOKEN }: EdgeSend = {}): HttpRequest {

@@ -133,10 +133,13 @@ export function areaNotBuilt(area: string): RequestFailure {
 }
 
 export const noSuchAdminPath = new RequestFailure("not found", "ERR no such path on the admin port");
-export const adminBodyMalformed = new RequestFailure(
-  "bad request",
-  'ERR failed to parse the body; send a JSON object with the one field "name"',
-);
+export const adminBodyNotJson = new RequestFailure("bad request", "ERR failed to parse the body; send a JSON object");
+
+/** `isDescribed`: more than a name may be sent. */
+export function adminBodyMalformed(isDescribed: boolean): RequestFailure {
+  const fields = isDescribed ? 'at least the field "name", a text' : 'the one field "name", a text';
+  return new RequestFailure("bad request", `ERR failed to parse the body; send a JSON object with ${fields}`);
+}
 
 export function adminMethodNotAllowed(method: string, allowed: readonly string[]): RequestFailure {
   return new RequestFailure(
@@ -151,24 +154,33 @@ export function internalFailure(id: string): RequestFailure {
   return new RequestFailure("internal", `ERR internal error. The log has it under request ${id}`);
 }
 
+/** `problems` name the fields. */
+export function tenantDescriptionRefused(kind: string, problems: readonly string[]): RequestFailure {
+  return new RequestFailure("bad request", `Invalid ${kind}: ${problems.join("; ")}`);
+}
+
 export function tenantNameMalformed(rule: string): RequestFailure {
   return new RequestFailure("bad request", `Invalid value for name: a name has ${rule}`);
 }
 
-/** `kind` is what it is a tenant of, in one word: `database`, `user`. */
+/** `kind` is what it is a tenant of, in one word: `database`, `index`, `user`. */
 export function tenantMissing(kind: string, name: string): RequestFailure {
   return new RequestFailure("not found", `There is no ${kind} ${name}`);
 }
 
 export function tenantExists(kind: string, name: string): RequestFailure {
-  return new RequestFailure("conflict", `There is a ${kind} ${name} already`);
+  return new RequestFailure("conflict", `There is ${withArticle(kind)} ${name} already`);
 }
 
 export function tenantHasOldData(kind: string, name: string): RequestFailure {
   return new RequestFailure(
     "conflict",
-    `The data directory still has data of a ${kind} ${name}: delete it first, or list it in the configuration file to use it`,
+    `The data directory still has data of ${withArticle(kind)} ${name}: delete it first, or list it in the configuration file to use it`,
   );
+}
+
+function withArticle(kind: string): string {
+  return /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
 }
 
 /** `place` is what decides, such as `store.databases[0] in larder.json` or `LARDER_STORE_TOKEN`. */
@@ -176,8 +188,9 @@ export function tenantNotOurs(kind: string, name: string, place: string): Reques
   return new RequestFailure("conflict", `The ${kind} ${name} is set by ${place}: change it there and start again`);
 }
 
-export function tooManyTenants(kind: string, countMax: number): RequestFailure {
-  return new RequestFailure("conflict", `There are ${countMax} ${kind}s already, which is the most`);
+/** `kinds` are what there are too many of: `databases`. */
+export function tooManyTenants(kinds: string, countMax: number): RequestFailure {
+  return new RequestFailure("conflict", `There are ${countMax} ${kinds} already, which is the most`);
 }
 
 /** It starts or stops. */
@@ -243,15 +256,14 @@ export function namespaceTooLong(actualBytes: number, limitBytes: number): Reque
   );
 }
 
+export const emptyQueryList = new RequestFailure("unprocessable", "The list of queries is empty");
+
 /** `command` is the one that the path names, such as `info`. */
 export function namespaceNotTaken(command: string): RequestFailure {
   return new RequestFailure("not found", `There is no such path; /${command} takes no namespace`);
 }
 
-export function resetAllMalformed(value: string): RequestFailure {
-  return new RequestFailure("unprocessable", `Invalid value for all: ${value}. Send ?all or ?all=true`);
-}
-
+export const resetAllMalformed = new RequestFailure("unprocessable", "Invalid value for all: send ?all or ?all=true");
 export const resetOfAllAndOne = new RequestFailure(
   "unprocessable",
   "Send either a namespace in the path or ?all, which resets every namespace",

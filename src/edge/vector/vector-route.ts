@@ -1,0 +1,39 @@
+/**
+ * A route of the vector index as a row: one call on the index, read from the
+ * request and printed at once. Records may change after the call returned, so
+ * nothing of an answer is looked at later than that.
+ */
+import type { Eventually, IndexDoor } from "../../vector/door.ts";
+import type { VectorLimits } from "../../vector/limits.ts";
+import type { Route } from "../route.ts";
+
+export interface VectorCall {
+  readonly index: IndexDoor;
+  /** Empty: the default namespace. */
+  readonly namespace: string;
+  /** As written, without the `?`. */
+  readonly query: string;
+  readonly body: Buffer;
+  readonly limits: VectorLimits;
+}
+
+/** The rule is that of service.md, or `B` for a path that only the clients and documents of the interface know. */
+export interface VectorRoute extends Route<VectorCall, Eventually<Buffer>> {
+  /** The segment of the path that leads here. */
+  readonly command: string;
+  readonly summary: string;
+  /** What stands behind the command is a namespace; otherwise nothing may stand there. */
+  readonly takesNamespace: boolean;
+  /** What writes is refused to a read-only token. */
+  readonly access: "read" | "write";
+}
+
+/** `run` returns the whole body of the answer. */
+export function vectorRoute(row: Omit<VectorRoute, "template">): VectorRoute {
+  return { ...row, template: row.takesNamespace ? `/${row.command}/*` : `/${row.command}` };
+}
+
+/** For metrics and the log: `B2 query`. */
+export function vectorRouteName({ rule, command }: VectorRoute): string {
+  return `${rule} ${command}`;
+}
