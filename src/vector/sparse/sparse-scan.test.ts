@@ -1,0 +1,341 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { SparseVector } from "../record.ts";
+import type { ScoredRecord } from "../scored.ts";
+import { SparseIndex } from "./sparse-index.ts";
+import { inverseFrequency, SparseScan, type SparseScanRequest } from "./sparse-scan.ts";
+
+type Entries = readonly (readonly [number, number])[];
+
+function vector(entries: Entries): SparseVector {
+  return {
+    indices: Int32Array.from(entries, ([index]) => index),
+    values: Float32Array.from(entries, ([, value]) => value),
+  };
+}
+
+function indexOf(vectors: readonly Entries[]): SparseIndex {
+  const index = new SparseIndex();
+  for (const [record, entries] of vectors.entries()) index.set(record, vector(entries));
+  return index;
+}
+
+function scanOf(index: SparseIndex, query: Entries, options: Partial<SparseScanRequest> = {}): SparseScan {
+  return new SparseScan(index, {
+    query: vector(query),
+    weighting: undefined,
+    count: 10,
+    order: (record) => record,
+    ...options,
+  });
+}
+
+function search(index: SparseIndex, query: Entries, options: Partial<SparseScanRequest> = {}): ScoredRecord[] {
+  const scan = scanOf(index, query, options);
+  assert.equal(scan.step(1_000_000), true);
+  return scan.hits();
+}
+
+/** The slow obvious way: vector.md 1.6 word by word. */
+function plainSearch(
+  vectors: ReadonlyMap<number, SparseVector>,
+  query: SparseVector,
+  weighting: "IDF" | undefined,
+): ScoredRecord[] {
+  const hits: ScoredRecord[] = [];
+  for (const [record, { indices, values }] of vectors) {
+    let score = 0;
+    let isShared = false;
+    for (const [i, dimension] of query.indices.entries()) {
+      const n = [...vectors.values()].filter((other) => other.indices.includes(dimension)).length;
+      const idf = Math.fround(Math.log((vectors.size - n + 0.5) / (n + 0.5) + 1));
+      const weight = Math.fround((query.values[i] ?? 0) * (weighting === "IDF" ? idf : 1));
+      for (const [j, own] of indices.entries()) {
+        if (own !== dimension) continue;
+        isShared = true;
+        score = Math.fround(score + Math.fround(weight * (values[j] ?? 0)));
+      }
+    }
+    if (isShared) hits.push({ record, score });
+  }
+  return hits.sort((a, b) => b.score - a.score || a.record - b.record);
+}
+
+test("only records that share an index with the query are found, whatever the sum", () => {
+  const index = indexOf([
+    [[1, 1]],
+    [[2, -1]],
+    [
+      [1, 1],
+      [2, 1],
+    ],
+    [[3, 5]],
+    [[2, 0]],
+  ]);
+  assert.deepEqual(
+    search(index, [
+      [1, 1],
+      [2, 2],
+    ]),
+    [
+      { record: 2, score: 3 },
+      { record: 0, score: 1 },
+      { record: 4, score: 0 },
+      { record: 1, score: -2 },
+    ],
+  );
+});
+
+test("IDF weights give the scores that official clients compare to the last digit", () => {
+  const first = indexOf([
+    [
+      [7, 0.2],
+      [9, 0.1],
+    ],
+    [[7, 0.2]],
+    [[8, 1]],
+  ]);
+  const query: Entries = [
+    [7, 0.2],
+    [9, 0.1],
+  ];
+  assert.deepEqual(search(first, query, { weighting: "IDF" }), [
+    { record: 0, score: Math.fround(0.028608438) },
+    { record: 1, score: Math.fround(0.018800145) },
+  ]);
+  const second = indexOf([
+    [
+      [7, 0.3],
+      [9, 0.4],
+    ],
+    [[7, 0.1]],
+    [[8, 1]],
+  ]);
+  const [best] = search(
+    second,
+    [
+      [7, 0.5],
+      [9, 0.5],
+    ],
+    { weighting: "IDF" },
+  );
+  assert.deepEqual(best, { record: 0, score: Math.fround(0.26666638) });
+});
+
+test("the inverse document frequency is a float32", () => {
+  assert.equal(inverseFrequency(3, 2), Math.fround(0.47000363));
+  assert.equal(inverseFrequency(3, 1), Math.fround(0.98082924));
+  assert.equal(inverseFrequency(1, 1), Math.fround(0.28768209));
+});
+
+test("N is the number of records with a sparse vector", () => {
+  const index = indexOf([[[7, 1]], [[8, 1]], [[8, 1]]]);
+  index.remove(2);
+  index.remove(1);
+  assert.deepEqual(search(index, [[7, 1]], { weighting: "IDF" }), [{ record: 0, score: Math.fround(0.28768209) }]);
+});
+
+test("an index that stands twice counts each entry with each entry", () => {
+  const index = indexOf([
+    [
+      [7, 1],
+      [8, 5],
+      [7, 10],
+    ],
+  ]);
+  const query: Entries = [
+    [7, 2],
+    [7, 3],
+  ];
+  assert.deepEqual(search(index, query), [{ record: 0, score: 55 }]);
+});
+
+test("products and sums are rounded in the order of the query, then of the record", () => {
+  // 2^24 + 1 is no float32: one after the other is lost, two at once are not.
+  const index = indexOf([
+    [
+      [1, 16_777_216],
+      [2, 1],
+      [2, 1],
+    ],
+  ]);
+  assert.equal(
+    search(index, [
+      [1, 1],
+      [2, 1],
+    ])[0]?.score,
+    16_777_216,
+  );
+  assert.equal(
+    search(index, [
+      [2, 1],
+      [1, 1],
+    ])[0]?.score,
+    16_777_218,
+  );
+});
+
+test("of equal scores the record earlier in insertion order comes first, also at the cut", () => {
+  const index = indexOf([[[1, 1]], [[1, 1]], [[1, 1]], [[1, 2]]]);
+  const order = (record: number): number => -record;
+  assert.deepEqual(search(index, [[1, 1]], { count: 3, order }), [
+    { record: 3, score: 2 },
+    { record: 2, score: 1 },
+    { record: 1, score: 1 },
+  ]);
+});
+
+test("records that do not pass or are excluded are not found", () => {
+  const index = indexOf([[[1, 4]], [[1, 3]], [[1, 2]], [[1, 1]]]);
+  const matches = Uint32Array.of(0b1011);
+  const excluded = new Set([1]);
+  assert.deepEqual(search(index, [[1, 1]], { matches, excluded }), [
+    { record: 0, score: 4 },
+    { record: 3, score: 1 },
+  ]);
+  assert.deepEqual(search(index, [[1, 1]], { matches: new Uint32Array(0) }), []);
+});
+
+test("nothing is found in an empty index, by an empty query, or when nothing is asked for", () => {
+  assert.deepEqual(search(new SparseIndex(), [[1, 1]], { weighting: "IDF" }), []);
+  assert.deepEqual(search(indexOf([[[1, 1]]]), []), []);
+  assert.deepEqual(search(indexOf([[[1, 1]]]), [[1, 1]], { count: 0 }), []);
+});
+
+test("a sum beyond float32 is the largest float32, and one without a value 0", () => {
+  const index = indexOf([
+    [[1, 1e38]],
+    [[1, -1e38]],
+    [
+      [1, 1e38],
+      [2, -1e38],
+    ],
+  ]);
+  assert.deepEqual(
+    search(index, [
+      [1, 100],
+      [2, 100],
+    ]),
+    [
+      { record: 0, score: 3.4028234663852886e38 },
+      { record: 2, score: 0 },
+      { record: 1, score: -3.4028234663852886e38 },
+    ],
+  );
+});
+
+const entriesMade = fc.array(fc.tuple(fc.integer({ min: -1, max: 8 }), fc.float({ min: -8, max: 8, noNaN: true })), {
+  maxLength: 12,
+});
+
+test("whole or in slices, a scan finds what the plain search finds, and scoreNow agrees", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.option(entriesMade, { freq: 4, nil: undefined }), { maxLength: 40 }),
+      entriesMade,
+      fc.constantFrom("IDF" as const, undefined),
+      fc.integer({ min: 1, max: 40 }),
+      (made, query, weighting, budget) => {
+        const index = new SparseIndex();
+        const plain = new Map<number, SparseVector>();
+        for (const [record, entries] of made.entries()) {
+          if (entries === undefined) continue;
+          index.set(record, vector(entries));
+          plain.set(record, vector(entries));
+        }
+        const wanted = plainSearch(plain, vector(query), weighting);
+        assert.deepEqual(search(index, query, { weighting, count: 100 }), wanted);
+        assert.deepEqual(search(index, query, { weighting, count: 3 }), wanted.slice(0, 3));
+        const scan = scanOf(index, query, { weighting, count: 100 });
+        for (let stepCount = 0; !scan.step(budget); stepCount += 1) assert.ok(stepCount < 10_000);
+        assert.deepEqual(scan.hits(), wanted);
+        for (const record of plain.keys())
+          assert.equal(scan.scoreNow(record), wanted.find((hit) => hit.record === record)?.score);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+test("lists of many chunks are found whole, in slices that end anywhere", () => {
+  const index = new SparseIndex();
+  const plain = new Map<number, SparseVector>();
+  // Scattered, so that chunks are split everywhere; every 50th has the index 700 times.
+  for (let i = 0; i < 1_500; i += 1) {
+    const record = (i * 677) % 1_500;
+    const count = record % 50 === 0 ? 700 : 1;
+    const made = {
+      indices: new Int32Array(count).fill(5),
+      values: Float32Array.from({ length: count }, (_, j) => ((record + j) % 97) / 8),
+    };
+    index.set(record, made);
+    plain.set(record, made);
+  }
+  const query: Entries = [
+    [5, 0.5],
+    [5, 0.25],
+  ];
+  const wanted = plainSearch(plain, vector(query), undefined);
+  for (const budget of [1, 100, 1_000, 100_000]) {
+    const scan = scanOf(index, query, { count: 2_000 });
+    while (!scan.step(budget));
+    assert.deepEqual(scan.hits(), wanted);
+  }
+});
+
+test("records that change between steps disturb no others", () => {
+  const change = fc.record({
+    record: fc.integer({ min: 0, max: 60 }),
+    entries: fc.option(entriesMade, { nil: undefined }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(entriesMade, { minLength: 20, maxLength: 50 }),
+      entriesMade,
+      fc.array(change, { maxLength: 30 }),
+      fc.integer({ min: 1, max: 30 }),
+      (made, query, changes, budget) => {
+        const index = indexOf(made);
+        const before = search(index, query, { count: 100 });
+        const scan = scanOf(index, query, { count: 100 });
+        const changed = new Set<number>();
+        const left = [...changes];
+        while (!scan.step(budget)) {
+          const next = left.shift();
+          if (next === undefined) continue;
+          changed.add(next.record);
+          if (next.entries === undefined) index.remove(next.record);
+          else index.set(next.record, vector(next.entries));
+        }
+        const isSame = ({ record }: ScoredRecord): boolean => !changed.has(record);
+        assert.deepEqual(scan.hits().filter(isSame), before.filter(isSame));
+        const after = new Map(search(index, query, { count: 100 }).map(({ record, score }) => [record, score]));
+        for (const record of changed) assert.equal(scan.scoreNow(record), after.get(record));
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+test("an index that is emptied under a scan ends it", () => {
+  const index = indexOf(Array.from({ length: 3_000 }, () => [[1, 1]] as const));
+  const scan = scanOf(index, [
+    [1, 1],
+    [2, 1],
+  ]);
+  assert.equal(scan.step(10), false);
+  index.clear();
+  while (!scan.step(10));
+  assert.equal(scan.scoreNow(0), undefined);
+});
+
+test("scans that take turns do not see each other's sums", () => {
+  const index = indexOf(Array.from({ length: 2_000 }, (_, record) => [[1, record]] as const));
+  const scans = [1, 2, 3].map((factor) => scanOf(index, [[1, factor]], { count: 1 }));
+  for (let round = 0; round < 1_000; round += 1) for (const scan of scans) scan.step(100);
+  assert.deepEqual(
+    scans.map((scan) => scan.hits()),
+    [[{ record: 1_999, score: 1_999 }], [{ record: 1_999, score: 3_998 }], [{ record: 1_999, score: 5_997 }]],
+  );
+});

@@ -1,0 +1,194 @@
+/**
+ * A search by sparse vector: the inner product with every record that shares an
+ * index with the query, in steps (spec: vector 1.6).
+ *
+ *     weigh     IDF: each entry of the query gets its weight
+ *     sum       the postings of one entry after the other are added up
+ *     collect   the best sums that pass are kept
+ *
+ * (1) All arithmetic is float32: a product is rounded, then a sum, entry by entry
+ *     of the query, and within one record in the order of its vector.
+ * (2) Records may change between steps. Then what this finds of them means
+ *     nothing, and the caller scores them with `scoreNow`; others are not
+ *     touched by it, because a step finds its place again by dimension and
+ *     record.
+ */
+import type { Weighting } from "../door.ts";
+import type { SparseVector } from "../record.ts";
+import type { ScoredRecord } from "../scored.ts";
+import { TopHits } from "../top-hits.ts";
+import { chunkOf, offsetOf } from "./postings.ts";
+import { giveBackSums, type RecordSums, takeSums } from "./record-sums.ts";
+import type { SparseIndex } from "./sparse-index.ts";
+
+export interface SparseScanRequest {
+  readonly query: SparseVector;
+  readonly weighting: Weighting;
+  /** Most hits. */
+  readonly count: number;
+  /** A record's place among equal scores: the smaller comes first. */
+  readonly order: (record: number) => number;
+  /** Bit r set: record r passes. Undefined: every record does. */
+  readonly matches?: Uint32Array;
+  /** Never found by `hits`. */
+  readonly excluded?: ReadonlySet<number>;
+}
+
+/** Sums overflow to infinity, which JSON cannot say. */
+const SCORE_MAX = Math.fround(3.402_823_466_385_288_6e38);
+/** What finding the frequency of an entry costs, in postings. */
+const WEIGH_WORK = 64;
+/** What looking up one entry costs, in postings. */
+const ENTRY_WORK = 16;
+
+export class SparseScan {
+  readonly #index: SparseIndex;
+  readonly #request: SparseScanRequest;
+  /** Of each entry of the query, as far as `#weighedCount`. */
+  readonly #weights: Float32Array;
+  readonly #recordCount: number;
+  readonly #top: TopHits;
+  #weighedCount = 0;
+  /** The entry being summed, and the first record that its sum still lacks. */
+  #entry = 0;
+  #nextRecord = 0;
+  #sums: RecordSums | undefined;
+  #collectedCount = 0;
+  #isDone = false;
+
+  /** The weights of IDF are those of the first steps; the number of records is that of now. */
+  constructor(index: SparseIndex, request: SparseScanRequest) {
+    this.#index = index;
+    this.#request = request;
+    this.#recordCount = index.count;
+    this.#weights = new Float32Array(request.query.values);
+    if (request.weighting === undefined) this.#weighedCount = this.#weights.length;
+    this.#top = new TopHits(request.count, request.order);
+  }
+
+  /** Works through about so many postings; true when all is found. */
+  step(postingsBudget: number): boolean {
+    let budget = postingsBudget;
+    while (!this.#isDone && budget > 0) {
+      if (this.#weighedCount < this.#weights.length) budget -= this.#weigh();
+      else if (this.#entry < this.#weights.length) budget -= this.#sum(budget);
+      else budget -= this.#collect(budget);
+    }
+    return this.#isDone;
+  }
+
+  /** Best first; only when `step` returned true. */
+  hits(): ScoredRecord[] {
+    return this.#top.sorted().map(({ record, score }) => ({ record, score }));
+  }
+
+  /**
+   * The score that a record has now by this scan's weights, whether it passes or not; undefined when it shares no index
+   * with the query. Only when `step` returned true.
+   */
+  scoreNow(record: number): number | undefined {
+    const { postings } = this.#index;
+    const { indices } = this.#request.query;
+    let sum = 0;
+    let isShared = false;
+    for (let entry = 0; entry < indices.length; entry += 1) {
+      const dimension = indices[entry] as number;
+      const position = postings.find(dimension, record);
+      let offset = offsetOf(position);
+      for (let number = chunkOf(position); number < postings.chunkCount; number += 1) {
+        const chunk = postings.chunk(number);
+        for (; chunk.isAt(offset, dimension, record); offset += 1) {
+          isShared = true;
+          const product = Math.fround((this.#weights[entry] as number) * (chunk.values[offset] as number));
+          sum = Math.fround(sum + product); // keeps (1)
+        }
+        if (offset < chunk.count) break;
+        offset = 0;
+      }
+    }
+    return isShared ? scoreOf(sum) : undefined;
+  }
+
+  /** Gives the next entry of the query its weight. Returns the work done. */
+  #weigh(): number {
+    const entry = this.#weighedCount;
+    const frequency = this.#index.postings.frequency(this.#request.query.indices[entry] as number);
+    this.#weights[entry] = (this.#weights[entry] as number) * inverseFrequency(this.#recordCount, frequency);
+    this.#weighedCount += 1;
+    return WEIGH_WORK + frequency / WEIGH_WORK;
+  }
+
+  /** Adds postings of the current entry. Returns the work done. */
+  #sum(budget: number): number {
+    const { postings } = this.#index;
+    this.#sums ??= takeSums(this.#index.recordEnd);
+    const dimension = this.#request.query.indices[this.#entry] as number;
+    const stretch = { start: 0, end: 0, weight: this.#weights[this.#entry] as number };
+    let work = ENTRY_WORK;
+    const position = postings.find(dimension, this.#nextRecord);
+    stretch.start = offsetOf(position);
+    for (let number = chunkOf(position); number < postings.chunkCount; number += 1) {
+      const chunk = postings.chunk(number);
+      stretch.end = chunk.endOf(dimension, stretch.start);
+      this.#sums.add(chunk, stretch);
+      work += stretch.end - stretch.start;
+      if (stretch.end < chunk.count) break;
+      const lastRecord = chunk.records[stretch.end - 1] as number;
+      const next = number + 1 < postings.chunkCount ? postings.chunk(number + 1) : undefined;
+      // A pause never parts the values that one record has in a dimension: the way back is by record.
+      if (work >= budget && next?.isAt(0, dimension, lastRecord) === false) {
+        this.#nextRecord = lastRecord + 1;
+        return work;
+      }
+      stretch.start = 0;
+    }
+    this.#entry += 1;
+    this.#nextRecord = 0;
+    return work;
+  }
+
+  /** Offers sums to the hits. Returns the work done. */
+  #collect(budget: number): number {
+    const sums = this.#sums;
+    if (sums === undefined) {
+      this.#isDone = true;
+      return 0;
+    }
+    const { matches, excluded } = this.#request;
+    const start = this.#collectedCount;
+    const end = Math.min(sums.recordCount, start + Math.ceil(budget));
+    const top = this.#top;
+    let { threshold } = top;
+    for (let i = start; i < end; i += 1) {
+      const record = sums.records[i] as number;
+      const score = scoreOf(sums.sums[record] as number);
+      if (score < threshold) continue;
+      if (matches !== undefined && !hasBit(matches, record)) continue;
+      if (excluded?.has(record) === true) continue;
+      top.offer(record, score);
+      threshold = top.threshold;
+    }
+    this.#collectedCount = end;
+    if (end === sums.recordCount) {
+      this.#isDone = true;
+      this.#sums = undefined;
+      giveBackSums(sums);
+    }
+    return end - start + 1;
+  }
+}
+
+/** ln((N − n + 0.5) / (n + 0.5) + 1), worked out in double and rounded once (spec: vector 1.6, IDF). */
+export function inverseFrequency(recordCount: number, frequency: number): number {
+  return Math.fround(Math.log((recordCount - frequency + 0.5) / (frequency + 0.5) + 1));
+}
+
+/** A sum that left the range of float32 is called the nearest number, and one that has no value 0. */
+function scoreOf(sum: number): number {
+  if (Number.isNaN(sum)) return 0;
+  return Math.max(-SCORE_MAX, Math.min(SCORE_MAX, sum));
+}
+
+function hasBit(bits: Uint32Array, place: number): boolean {
+  return (((bits[place >>> 5] ?? 0) >>> (place & 31)) & 1) === 1;
+}
