@@ -27,6 +27,8 @@ export interface Operator {
   readonly fields: readonly FieldType[];
   /** What it answers for a field that the record does not have. */
   readonly whenMissing: boolean;
+  /** True: exactly the fields that are equal to an operand pass. For whoever finds records by value. */
+  readonly equality?: true;
   /** True when the condition holds, for the manual. */
   readonly meaning: string;
   readonly example: string;
@@ -42,6 +44,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: scalars,
     whenMissing: false,
+    equality: true,
     meaning: "the field is equal to the value",
     example: "geography.continent = 'Asia'",
     test: ([wanted]) => equalTo(wanted),
@@ -128,6 +131,7 @@ export const operators: readonly Operator[] = [
     operand: "list",
     fields: scalars,
     whenMissing: false,
+    equality: true,
     meaning: "the field is equal to one of the values",
     example: "country IN ('Germany', 'Turkey', 'France')",
     test: (wanted) => oneOf(wanted),

@@ -4,6 +4,7 @@
  * decided anew.
  */
 import type { Filter } from "../filter/filter.ts";
+import { ColumnSet } from "./column-set.ts";
 import { MatchSet } from "./match-set.ts";
 import type { MetadataStore } from "./metadata-store.ts";
 
@@ -34,18 +35,19 @@ const RESULT_BYTES_MAX = 32 * 1024 * 1024;
 
 export class FilterMatcher {
   readonly #store: MetadataStore;
+  readonly #columns: ColumnSet;
   /** By filter text, in the order of last use. */
   readonly #results = new Map<string, MatchSet>();
 
   constructor(store: MetadataStore) {
     this.#store = store;
+    this.#columns = new ColumnSet(store);
   }
 
   /** Begins to match, or takes up what is known of the filter already. Costs nothing until it is stepped. */
   start(filter: Filter): FilterMatch {
-    this.#store.log.keep();
     const known = this.#results.get(filter.text);
-    const result = known ?? new MatchSet(this.#store, filter);
+    const result = known ?? new MatchSet(filter, this.#store, this.#columns);
     this.#results.delete(filter.text);
     this.#results.set(filter.text, result);
     this.#evict();

@@ -4,33 +4,40 @@
  *
  * (1) `#position` is where in the log the bits have followed: a record that has
  *     not changed behind it has the right bit.
- * (2) The bits are decided anew only when the log no longer reaches back to
- *     `#position`, into another array; until then the old ones stay.
+ * (2) A few changed records are decided one by one, and their bits set in place.
+ *     When there are many, or the log does not reach back to `#position`, all
+ *     records are decided anew into another array, which takes the place of the
+ *     old one when it is whole.
  */
 import type { Filter } from "../filter/filter.ts";
-import { filterWork } from "../filter/work.ts";
 import { clearBit, countBits, hasBit, setBit, widened, wordCountOf } from "./bits.ts";
+import type { ColumnSet } from "./column-set.ts";
+import { Evaluation } from "./evaluation.ts";
 import type { MetadataStore } from "./metadata-store.ts";
+import { Slice } from "./slice.ts";
 
-interface Evaluation {
-  readonly position: number;
-  readonly words: Uint32Array;
-  next: number;
-}
+/** Changed records are decided one by one up to this many, or up to one of so many records. */
+const CHANGES_FOLLOWED_MIN = 64;
+const RECORDS_PER_CHANGE = 512;
 
 export class MatchSet {
   readonly filter: Filter;
   readonly #store: MetadataStore;
+  readonly #columns: ColumnSet;
+  readonly #slice = new Slice();
   #matches: Uint32Array = new Uint32Array(0);
   #count = 0;
   #version = 0;
+  /** Before the first evaluation there is none, which is before the log's start. */
   #position = -1;
-  #seenEnd = 0;
+  /** Where the log ended at the last step. */
+  #seenEnd: number;
   #evaluation: Evaluation | undefined;
 
-  constructor(store: MetadataStore, filter: Filter) {
-    this.#store = store;
+  constructor(filter: Filter, store: MetadataStore, columns: ColumnSet) {
     this.filter = filter;
+    this.#store = store;
+    this.#columns = columns;
     this.#seenEnd = store.log.end;
   }
 
@@ -48,69 +55,58 @@ export class MatchSet {
 
   step(work: number): boolean {
     const { log } = this.#store;
-    const changed = log.end - this.#seenEnd;
+    if (this.#position === log.end && this.#evaluation === undefined) return true;
+    log.keep();
+    this.#slice.open(work, log.end - this.#seenEnd);
     this.#seenEnd = log.end;
-    let left = work;
-    if (this.#position < log.start) {
-      left = this.#evaluate(left);
-      if (left <= 0) return false;
+    if (this.#evaluation !== undefined || this.#isFarBehind()) {
+      if (this.#evaluation === undefined || this.#evaluation.position < log.start)
+        this.#evaluation = new Evaluation(this.filter, this.#store, this.#columns);
+      if (!this.#evaluation.step(this.#slice)) return false;
+      this.#adopt(this.#evaluation);
     }
-    return this.#follow(left, changed);
+    return this.#follow();
   }
 
-  #evaluate(work: number): number {
-    const { log, present } = this.#store;
-    if (this.#evaluation === undefined || this.#evaluation.position < log.start)
-      this.#evaluation = { position: log.end, words: new Uint32Array(present.length), next: 0 };
-    const evaluation = this.#evaluation;
-    let left = work;
-    const limit = Math.min(this.#store.limit, evaluation.words.length * 32);
-    for (; evaluation.next < limit; evaluation.next += 1) {
-      if (left <= 0) return 0;
-      left -= this.#decide(evaluation.words, evaluation.next);
-    }
-    this.#matches = evaluation.words;
-    this.#count = countBits(evaluation.words);
+  #isFarBehind(): boolean {
+    const { log, limit } = this.#store;
+    if (this.#position < log.start) return true;
+    const changeCount = log.end - this.#position;
+    return changeCount > CHANGES_FOLLOWED_MIN && changeCount * RECORDS_PER_CHANGE > limit;
+  }
+
+  #adopt({ words, position }: Evaluation): void {
+    this.#matches = words;
+    this.#count = countBits(words);
     this.#version += 1;
-    this.#position = evaluation.position;
+    this.#position = position;
     this.#evaluation = undefined;
-    return Math.max(1, left);
   }
 
-  #follow(work: number, changed: number): boolean {
-    const { log } = this.#store;
-    if (this.#position === log.end) return true;
-    const wordCount = wordCountOf(this.#store.limit);
-    if (this.#matches.length < wordCount) {
-      this.#matches = widened(this.#matches, this.#store.present.length);
+  /** Decides the records that changed since. True: the bits are right as of now. */
+  #follow(): boolean {
+    const { log, limit, present } = this.#store;
+    if (this.#matches.length < wordCountOf(limit)) {
+      this.#matches = widened(this.#matches, present.length);
       this.#version += 1;
     }
-    let left = work;
     for (let done = 0; this.#position < log.end; done += 1) {
-      if (left <= 0 && done >= changed) return false;
-      left -= this.#redecide(log.at(this.#position));
+      if (this.#slice.left <= 0 && done >= this.#slice.owedCount) return false;
+      this.#decide(log.at(this.#position));
       this.#position += 1;
     }
     return true;
   }
 
-  #redecide(record: number): number {
-    if (record >= this.#matches.length * 32) return 1;
+  #decide(record: number): void {
+    this.#slice.takeParsing(this.#store.text(record));
     const before = hasBit(this.#matches, record);
-    const cost = this.#decide(this.#matches, record);
-    const after = hasBit(this.#matches, record);
-    if (before !== after) {
-      this.#count += after ? 1 : -1;
-      this.#version += 1;
-    }
-    return cost;
-  }
-
-  #decide(words: Uint32Array, record: number): number {
-    const steps = filterWork.steps;
-    const text = this.#store.text(record);
-    if (this.#store.has(record) && this.filter.matches(this.#store.parsed(record))) setBit(words, record);
-    else clearBit(words, record);
-    return 100 + 10 * (text?.length ?? 0) + filterWork.steps - steps;
+    const after = this.#store.has(record) && this.filter.matches(this.#store.parsed(record));
+    this.#slice.takeFilterWork();
+    if (before === after) return;
+    if (after) setBit(this.#matches, record);
+    else clearBit(this.#matches, record);
+    this.#count += after ? 1 : -1;
+    this.#version += 1;
   }
 }

@@ -1,0 +1,376 @@
+/**
+ * Which records pass a filter, from columns where they are quicker than parsing.
+ *
+ * A condition is tested once for each distinct value of its field. Of an AND the
+ * condition that the fewest records seem to pass goes first, and the others only
+ * look at what is left; when that is little, and a field has no column yet, the
+ * few records are parsed instead of building one. An OR is the union of its parts.
+ *
+ * (1) The bits are right for every record that has not changed behind `position`
+ *     of the log. What changes while this runs may leave a wrong bit, and is in
+ *     the log: whoever uses the bits follows it.
+ * (2) No chain of a column is left half walked between two slices.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { FieldPath } from "../filter/field-path.ts";
+import type { Filter } from "../filter/filter.ts";
+import type { Scalar } from "../filter/json.ts";
+import type { FieldTest } from "../filter/operators.ts";
+import type { Condition, Expression } from "../filter/parser.ts";
+import { clearBit, countBits, wordCountOf } from "./bits.ts";
+import type { Column } from "./column.ts";
+import { COLUMNS_MAX, type ColumnSet } from "./column-set.ts";
+import type { MetadataStore } from "./metadata-store.ts";
+import { parsingCost, Slice } from "./slice.ts";
+import { ABSENT, MISSING, type ValueDictionary } from "./value-dictionary.ts";
+
+/** Work that may be interrupted at each `yield`. */
+type Steps<Result> = Generator<undefined, Result, undefined>;
+
+/** Values tested, and words of 32 records looked at, between two looks at the slice. */
+const VALUES_AT_ONCE = 1_024;
+const WORDS_AT_ONCE = 512;
+
+/** Records of which the chain is walked at most; beyond it all records are looked at, in slices. */
+const CHAIN_RECORDS_MAX = 65_536;
+/** A chain jumps about in memory: looking at so many records in order costs as much as one of its links. */
+const RECORDS_PER_LINK = 8;
+/** Of so many records one may be parsed for want of a column. */
+const RECORDS_PER_PARSED = 16;
+
+export class Evaluation {
+  readonly #filter: Filter;
+  readonly #store: MetadataStore;
+  readonly #columns: ColumnSet;
+  readonly #steps: Steps<void>;
+  #slice = new Slice();
+  #words: Uint32Array;
+  #position: number;
+  /** Words that can have a bit; those behind them are room to grow. */
+  #wordCount: number;
+
+  constructor(filter: Filter, store: MetadataStore, columns: ColumnSet) {
+    this.#filter = filter;
+    this.#store = store;
+    this.#columns = columns;
+    this.#words = new Uint32Array(0);
+    this.#wordCount = 0;
+    this.#position = store.log.end;
+    this.#steps = this.#evaluate();
+  }
+
+  /** Right as (1) says once `step` has returned true. */
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  /** True: done. */
+  step(slice: Slice): boolean {
+    this.#slice = slice;
+    return this.#steps.next().done === true;
+  }
+
+  *#evaluate(): Steps<void> {
+    const { expression } = this.#filter;
+    if (expression === undefined) {
+      this.#begin();
+      this.#words.set(this.#store.present.subarray(0, this.#wordCount));
+      return;
+    }
+    const paths = pathsOf(expression);
+    if (paths.length > COLUMNS_MAX) {
+      this.#begin();
+      this.#words.set(this.#store.present.subarray(0, this.#wordCount));
+      return yield* this.#restrictByParsing(this.#words);
+    }
+    if (expression.kind === "and" && (yield* this.#evaluateByPart(expression.parts, paths))) return;
+    const columns = yield* this.#prepare(paths);
+    this.#begin();
+    yield* this.#add(expression, columns, this.#words);
+  }
+
+  /** What has a column narrows the records down to so few that the rest is decided by parsing them. False: it does not. */
+  *#evaluateByPart(parts: readonly Expression[], paths: readonly FieldPath[]): Steps<boolean> {
+    const lacking = paths.filter((path) => !this.#columns.isReady(path));
+    const ready = parts.filter((part) => pathsOf(part).every((path) => this.#columns.isReady(path)));
+    const [only] = ready;
+    if (lacking.length === 0 || only === undefined) return false;
+    const known: Expression = ready.length === 1 ? only : { kind: "and", parts: ready };
+    const columns = yield* this.#prepare(pathsOf(known));
+    this.#begin();
+    yield* this.#add(known, columns, this.#words);
+    const count = countBits(this.#words);
+    if (count * RECORDS_PER_PARSED > this.#store.limit) return false;
+    const cost = (parsingCost(this.#store.limit, this.#store.byteCount) / this.#store.limit) * count;
+    if (!this.#columns.mayGoWithout(lacking, cost)) return false;
+    yield* this.#restrictByParsing(this.#words);
+    return true;
+  }
+
+  /** Complete columns as of now. */
+  *#prepare(paths: readonly FieldPath[]): Steps<ReadonlyMap<string, Column>> {
+    const columns = this.#columns.acquire(paths);
+    while (!this.#columns.build(columns, this.#slice)) yield;
+    while (!this.#columns.follow(columns, this.#slice)) yield;
+    return new Map(columns.map((column) => [column.path.text, column]));
+  }
+
+  /** From here on changes are found in the log. keeps (1) */
+  #begin(): void {
+    this.#position = this.#store.log.end;
+    this.#wordCount = wordCountOf(this.#store.limit);
+    this.#words = new Uint32Array(this.#store.present.length);
+  }
+
+  /** Sets the bits of the records that pass. */
+  *#add(expression: Expression, columns: ReadonlyMap<string, Column>, words: Uint32Array): Steps<void> {
+    switch (expression.kind) {
+      case "condition":
+        return yield* this.#addCondition(expression, columnOf(expression, columns), words);
+      case "or":
+        for (const part of expression.parts) yield* this.#add(part, columns, words);
+        return;
+      case "and": {
+        const [first, ...others] = ordered(expression.parts, columns);
+        if (first === undefined) return;
+        const passing = new Uint32Array(words.length);
+        yield* this.#add(first, columns, passing);
+        for (const part of others) yield* this.#restrict(part, columns, passing);
+        for (let at = 0; at < passing.length; at += 1) words[at] = (words[at] as number) | (passing[at] as number);
+        this.#slice.left -= passing.length;
+        return;
+      }
+      default: {
+        const never: never = expression;
+        return never;
+      }
+    }
+  }
+
+  /** Clears the bits of the records that do not pass. */
+  *#restrict(expression: Expression, columns: ReadonlyMap<string, Column>, words: Uint32Array): Steps<void> {
+    switch (expression.kind) {
+      case "condition":
+        return yield* this.#restrictCondition(expression, columnOf(expression, columns), words);
+      case "and":
+        for (const part of ordered(expression.parts, columns)) yield* this.#restrict(part, columns, words);
+        return;
+      case "or": {
+        const rest = words.slice();
+        words.fill(0);
+        for (const part of expression.parts) {
+          const passing = rest.slice();
+          yield* this.#restrict(part, columns, passing);
+          for (let at = 0; at < rest.length; at += 1) {
+            words[at] = (words[at] as number) | (passing[at] as number);
+            rest[at] = (rest[at] as number) & ~(passing[at] as number);
+          }
+          this.#slice.left -= 2 * rest.length;
+        }
+        return;
+      }
+      default: {
+        const never: never = expression;
+        return never;
+      }
+    }
+  }
+
+  *#addCondition(condition: Condition, column: Column, words: Uint32Array): Steps<void> {
+    const equal = equalIds(condition, column.dictionary);
+    if (equal !== undefined) {
+      const count = countOf(equal, column);
+      if (count <= CHAIN_RECORDS_MAX && count * RECORDS_PER_LINK <= this.#store.limit) {
+        // keeps (2)
+        for (const id of equal) column.addRecords(id, words);
+        this.#slice.left -= count * RECORDS_PER_LINK;
+        return;
+      }
+    }
+    const marks = yield* this.#marksOf(condition, column);
+    for (let start = 0; start < this.#wordCount; start += WORDS_AT_ONCE) {
+      if (this.#slice.left <= 0) yield;
+      const end = Math.min(this.#wordCount, start + WORDS_AT_ONCE);
+      column.reserve(end << 5);
+      addMarked(words, { ids: column.ids, marks, start, end });
+      this.#slice.left -= (end - start) << 5;
+    }
+  }
+
+  *#restrictCondition(condition: Condition, column: Column, words: Uint32Array): Steps<void> {
+    const count = countBits(words);
+    this.#slice.left -= words.length;
+    const { dictionary } = column;
+    const isEach = count < dictionary.limit && condition.operator.equality !== true;
+    const decide = isEach ? deciderOf(condition, dictionary) : undefined;
+    const marks = isEach ? undefined : yield* this.#marksOf(condition, column);
+    for (let start = 0; start < this.#wordCount; start += WORDS_AT_ONCE) {
+      if (this.#slice.left <= 0) yield;
+      const end = Math.min(this.#wordCount, start + WORDS_AT_ONCE);
+      column.reserve(end << 5);
+      if (marks !== undefined) this.#slice.left -= keepMarked(words, { ids: column.ids, marks, start, end });
+      if (decide === undefined) continue;
+      const { ids } = column;
+      for (let at = start; at < end; at += 1) {
+        for (let word = words[at] as number; word !== 0; word &= word - 1) {
+          const record = (at << 5) + lowestBit(word);
+          if (!decide(ids[record] as number)) clearBit(words, record);
+          this.#slice.left -= 20;
+        }
+        if (this.#slice.left > 0) continue;
+        this.#slice.takeFilterWork();
+        yield;
+      }
+      this.#slice.takeFilterWork();
+    }
+  }
+
+  /** 1 for each id whose value passes. Ids that are given out later are beyond its end, or belong to changed records. */
+  *#marksOf(condition: Condition, { dictionary }: Column): Steps<Uint8Array> {
+    const marks = new Uint8Array(dictionary.limit);
+    const equal = equalIds(condition, dictionary);
+    if (equal !== undefined) {
+      for (const id of equal) marks[id] = 1;
+      return marks;
+    }
+    const decide = deciderOf(condition, dictionary);
+    for (let start = 0; start < marks.length; start += VALUES_AT_ONCE) {
+      if (this.#slice.left <= 0) yield;
+      const end = Math.min(marks.length, start + VALUES_AT_ONCE);
+      for (let id = start; id < end; id += 1) marks[id] = decide(id) ? 1 : 0;
+      this.#slice.left -= 10 * (end - start);
+      this.#slice.takeFilterWork();
+    }
+    return marks;
+  }
+
+  /** Clears the bits of the records that do not pass the whole filter, as their texts are now. */
+  *#restrictByParsing(words: Uint32Array): Steps<void> {
+    for (let at = 0; at < this.#wordCount; at += 1) {
+      for (let word = words[at] as number; word !== 0; word &= word - 1) {
+        const record = (at << 5) + lowestBit(word);
+        this.#slice.takeParsing(this.#store.text(record));
+        if (!this.#filter.matches(this.#store.parsed(record))) clearBit(words, record);
+        this.#slice.takeFilterWork();
+        if (this.#slice.left <= 0) yield;
+      }
+    }
+  }
+}
+
+/** Whether the value of an id passes. False for an id that is not in use. */
+type Decider = (id: number) => boolean;
+
+function deciderOf({ operator, operands }: Condition, dictionary: ValueDictionary): Decider {
+  const test: FieldTest = operator.test(operands);
+  const { whenMissing } = operator;
+  return (id) => {
+    if (id === MISSING) return whenMissing;
+    if (id === ABSENT) return false;
+    const value = dictionary.value(id);
+    return value !== undefined && test(value);
+  };
+}
+
+/** The ids that pass a condition which only fields equal to its operands pass; undefined for another condition. */
+function equalIds({ operator, operands }: Condition, dictionary: ValueDictionary): readonly number[] | undefined {
+  if (operator.equality !== true) return undefined;
+  const ids = new Set(operands.flatMap((operand: Scalar) => dictionary.idsLike(operand)));
+  return [...ids];
+}
+
+function countOf(ids: readonly number[], { counts }: Column): number {
+  let count = 0;
+  for (const id of ids) count += counts[id] ?? 0;
+  return count;
+}
+
+/** The parts of an AND, the one that the fewest records seem to pass first. */
+function ordered(parts: readonly Expression[], columns: ReadonlyMap<string, Column>): readonly Expression[] {
+  return parts
+    .map((part) => ({ part, count: estimate(part, columns) }))
+    .sort((one, other) => one.count - other.count)
+    .map(({ part }) => part);
+}
+
+/** How many records pass: known for what asks for equality, and half of those that could for the rest. */
+function estimate(expression: Expression, columns: ReadonlyMap<string, Column>): number {
+  switch (expression.kind) {
+    case "and":
+      return Math.min(...expression.parts.map((part) => estimate(part, columns)));
+    case "or":
+      return expression.parts.reduce((sum, part) => sum + estimate(part, columns), 0);
+    case "condition": {
+      const column = columnOf(expression, columns);
+      const equal = equalIds(expression, column.dictionary);
+      if (equal !== undefined) return countOf(equal, column);
+      const missing = column.counts[MISSING] as number;
+      return expression.operator.whenMissing ? missing : (column.recordCount - missing) / 2;
+    }
+    default: {
+      const never: never = expression;
+      return never;
+    }
+  }
+}
+
+function columnOf({ path }: Condition, columns: ReadonlyMap<string, Column>): Column {
+  const column = columns.get(path.text);
+  assert(column !== undefined, "every field of the filter has a column");
+  return column;
+}
+
+/** Each field of a filter once. */
+function pathsOf(expression: Expression): readonly FieldPath[] {
+  const paths = new Map<string, FieldPath>();
+  collectPaths(expression, paths);
+  return [...paths.values()];
+}
+
+function collectPaths(expression: Expression, paths: Map<string, FieldPath>): void {
+  if (expression.kind === "condition") paths.set(expression.path.text, expression.path);
+  else for (const part of expression.parts) collectPaths(part, paths);
+}
+
+/** Words from `start` to before `end`, the values of their records, and which values pass. */
+interface Marked {
+  readonly ids: Uint32Array;
+  readonly marks: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Sets the bits of the records whose value is marked. */
+function addMarked(words: Uint32Array, { ids, marks, start, end }: Marked): void {
+  for (let at = start; at < end; at += 1) {
+    const first = at << 5;
+    let word = 0;
+    for (let bit = 0; bit < 32; bit += 1) word |= (marks[ids[first + bit] as number] as number) << bit;
+    words[at] = (words[at] as number) | word;
+  }
+}
+
+/** Clears the bits of the records whose value is not marked. Returns what that cost. */
+function keepMarked(words: Uint32Array, { ids, marks, start, end }: Marked): number {
+  let looked = 0;
+  for (let at = start; at < end; at += 1) {
+    const first = at << 5;
+    let kept = words[at] as number;
+    for (let word = kept; word !== 0; word &= word - 1) {
+      const bit = lowestBit(word);
+      if (marks[ids[first + bit] as number] !== 1) kept &= ~(1 << bit);
+      looked += 1;
+    }
+    words[at] = kept;
+  }
+  return end - start + 3 * looked;
+}
+
+/** The number of the lowest bit that is set. */
+function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
