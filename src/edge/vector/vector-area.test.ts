@@ -1,6 +1,7 @@
 /** Who may ask what of the vector index over HTTP, and what every answer has. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import {
   OTHER_TOKEN,
   VECTOR_READ_ONLY_TOKEN,
@@ -387,6 +388,55 @@ test("a refusal that tells what is in the index waits too; that it cannot write 
   safe.resolve();
 
   assert.equal((await missing).status, 404);
+});
+
+test("whatever the request line and the body are, the answer is a result or an error with its status", async () => {
+  const pieces = vectorRoutes.map(({ command }) => command);
+  const piece = fc.oneof(
+    fc.constantFrom(
+      ...pieces,
+      "main",
+      "other",
+      "",
+      "/",
+      "//",
+      "%",
+      "%2",
+      "%2F",
+      "%FF",
+      "%C3%A9",
+      "?all",
+      "?",
+      "&",
+      "__proto__",
+    ),
+    fc.string({ maxLength: 6 }),
+  );
+  const method = fc.constantFrom("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS");
+  const token = fc.constantFrom(VECTOR_TOKEN, VECTOR_TOKEN, VECTOR_READ_ONLY_TOKEN, OTHER_TOKEN, null);
+  const body = fc.oneof(fc.json({ maxDepth: 3 }), fc.constant(""), fc.constant('[{"vector":[1]}]'));
+  const refused = new VectorFailure("unprocessable", "asked");
+  const edge = vectorEdge(
+    {},
+    {
+      vector: {
+        index: () => {
+          throw refused;
+        },
+      },
+    },
+  );
+  // A run that fails prints its seed and path; give them to `fc.assert` to see it again.
+  await fc.assert(
+    fc.asyncProperty(method, fc.array(piece, { maxLength: 5 }), token, body, async (verb, parts, given, sent) => {
+      const reply = await edge.send(`${verb} /${parts.join("/")}`, { token: given, body: sent });
+      const { error, status } = reply.json as { error: string; status: number };
+      assert.equal(typeof error, "string");
+      assert.equal(status, reply.status);
+      assert.ok([400, 401, 403, 404, 405, 422].includes(status));
+    }),
+    { numRuns: 500 },
+  );
 });
 
 test("S-09: no answer holds the token", async () => {

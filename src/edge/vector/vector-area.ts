@@ -63,6 +63,7 @@ const methods: readonly string[] = ["POST", "GET", "PUT", "DELETE", "HEAD"];
 const PREFLIGHT_METHODS = "GET, HEAD, POST, PUT, DELETE";
 
 const routeByCommand = new Map(vectorRoutes.map((route) => [route.command, route]));
+const isCommand = (segment: string): boolean => routeByCommand.has(segment);
 const headers = new HeaderSet(["authorization", "origin"]);
 const NO_HEADERS: readonly string[] = [];
 
@@ -134,7 +135,7 @@ export class VectorArea implements Area {
     if (grant === undefined) throw vectorUnauthorized;
     if (!methods.includes(method)) throw vectorMethodNotAllowed;
     const mark = target.indexOf("?");
-    const path = splitVectorPath(mark < 0 ? target : target.slice(0, mark), (segment) => routeByCommand.has(segment));
+    const path = splitVectorPath(mark < 0 ? target : target.slice(0, mark), isCommand);
     const route = path === undefined ? undefined : routeByCommand.get(path.command);
     if (path === undefined || route === undefined) throw noSuchVectorPath;
     if (path.indexName !== undefined && path.indexName !== grant.tenant) throw vectorUnauthorized;
