@@ -22,6 +22,7 @@ export class TopHits {
   readonly #countMax: number;
   readonly #orderOf: (record: number) => number;
   #size = 0;
+  #threshold: number;
   #ranks: Float64Array;
   #orders: Float64Array;
   #records: Float64Array;
@@ -31,6 +32,7 @@ export class TopHits {
   constructor(count: number, order: (record: number) => number) {
     this.#countMax = count;
     this.#orderOf = order;
+    this.#threshold = count === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     const size = Math.min(count, FIRST_SIZE);
     this.#ranks = new Float64Array(size);
     this.#orders = new Float64Array(size);
@@ -44,20 +46,27 @@ export class TopHits {
 
   /** What ranks lower cannot get in any more. What ranks just so can, by its order. */
   get threshold(): number {
-    if (this.#size < this.#countMax) return Number.NEGATIVE_INFINITY;
-    return this.#countMax === 0 ? Number.POSITIVE_INFINITY : (this.#ranks[0] as number);
+    return this.#threshold;
   }
 
   /** Takes a hit if it is among the best so far. No record may be offered twice. */
   offer(record: number, rank: number, score = rank): void {
-    if (rank < this.threshold || this.#countMax === 0) return;
+    if (rank < this.#threshold || this.#countMax === 0) return;
     const order = this.#orderOf(record);
+    let place: number;
     if (this.#size < this.#countMax) {
       if (this.#size === this.#ranks.length) this.#grow();
-      const place = this.#riseFrom(this.#size, rank, order);
+      place = this.#riseFrom(this.#size, rank, order);
       this.#size += 1;
-      this.#put(place, { record, rank, score }, order);
-    } else if (this.#isWorse(0, rank, order)) this.#put(this.#sinkFromTop(rank, order), { record, rank, score }, order);
+    } else {
+      if (!this.#isWorse(0, rank, order)) return;
+      place = this.#sinkFromTop(rank, order);
+    }
+    this.#ranks[place] = rank;
+    this.#orders[place] = order;
+    this.#records[place] = record;
+    this.#scores[place] = score;
+    if (this.#size === this.#countMax) this.#threshold = this.#ranks[0] as number;
   }
 
   /** Best first. */
@@ -109,13 +118,6 @@ export class TopHits {
     this.#orders[to] = this.#orders[from] as number;
     this.#records[to] = this.#records[from] as number;
     this.#scores[to] = this.#scores[from] as number;
-  }
-
-  #put(place: number, { record, rank, score }: Hit, order: number): void {
-    this.#ranks[place] = rank;
-    this.#orders[place] = order;
-    this.#records[place] = record;
-    this.#scores[place] = score;
   }
 
   #grow(): void {

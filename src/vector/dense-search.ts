@@ -1,0 +1,141 @@
+/**
+ * Candidates by a dense vector, the cheapest way that misses nothing it should
+ * find:
+ *
+ *     exact     every row that passes is scored: small namespaces, few matches,
+ *               and a graph that is far behind
+ *     graph     the graph names candidates by its rough distances, and they are
+ *               scored exactly; so are all rows that are not in it yet
+ *
+ * If the graph names too few (a filter may cut all its paths to them), every row
+ * that passes is scored after all: a search never returns fewer than there are.
+ */
+import { assert } from "../kernel/assert.ts";
+import type { NamespaceGraph } from "./graph/graph.ts";
+import { hasBit } from "./metadata/bits.ts";
+import type { Namespace } from "./namespace.ts";
+import type { CandidateRequest } from "./namespace-search.ts";
+import { ExactScan } from "./rows/exact-scan.ts";
+import type { PreparedQuery } from "./rows/prepared-query.ts";
+import type { RowStore } from "./rows/row-store.ts";
+import { similarityRows } from "./rows/similarity.ts";
+import type { CandidateSearch, RankedRecord } from "./scored.ts";
+import { TopHits } from "./top-hits.ts";
+
+/** About a millisecond, in multiplications. bench/vector.bench.ts */
+const SCAN_WORK = 4_000_000;
+/** Rows outside the graph that one step scores. */
+const PENDING_STEP = 4_000;
+/** Candidates that a walk holds on to: at least so many, and so many for each that is wanted. bench/graph.bench.ts */
+const EFFORT_MIN = 96;
+const EFFORT_PER_HIT = 1.25;
+/** What a walk costs for each of them, in rows scored exactly. bench/graph.bench.ts */
+const ROWS_PER_EFFORT = 8;
+
+export class DenseSearch implements CandidateSearch {
+  readonly #namespace: Namespace;
+  readonly #rows: RowStore;
+  readonly #vector: Float32Array;
+  readonly #query: PreparedQuery;
+  readonly #request: CandidateRequest;
+  readonly #top: TopHits;
+  /** Rows that pass. */
+  readonly #passCount: number;
+  /** Undefined: the graph is asked. */
+  #scan: ExactScan | undefined;
+  /** Rows that were not in the graph when it was asked; undefined: it was not asked yet. */
+  #pending: readonly number[] | undefined;
+  #pendingDone = 0;
+
+  constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
+    const { rows, table } = namespace;
+    assert(rows !== undefined, "a dense search is for a namespace with rows");
+    this.#namespace = namespace;
+    this.#rows = rows;
+    this.#vector = vector;
+    this.#query = rows.memory.prepare(vector);
+    this.#request = request;
+    this.#top = new TopHits(request.count, (record) => table.order.placeOf(record));
+    this.#passCount = request.match?.count ?? rows.count;
+    if (namespace.graph === undefined || this.#isExactCheaper(namespace.graph)) this.#scan = this.#newScan();
+  }
+
+  step(): boolean {
+    if (this.#scan !== undefined) return this.#scan.step(SCAN_WORK);
+    const { graph } = this.#namespace;
+    // A graph goes when its namespace has become small.
+    if (graph === undefined) return this.#scanAll();
+    this.#pending ??= this.#askGraph(graph);
+    const end = Math.min(this.#pending.length, this.#pendingDone + PENDING_STEP);
+    for (; this.#pendingDone < end; this.#pendingDone += 1) this.#offer(this.#pending[this.#pendingDone] as number);
+    if (end < this.#pending.length) return false;
+    const wanted = Math.min(this.#request.count, this.#passCount - this.#request.excluded.size);
+    return this.#top.size >= wanted ? true : this.#scanAll();
+  }
+
+  hits(): readonly RankedRecord[] {
+    return this.#scan === undefined ? this.#top.sorted() : this.#scan.hits();
+  }
+
+  scoreNow(record: number): RankedRecord | undefined {
+    if (!this.#rows.has(record)) return undefined;
+    const rank = this.#rows.rank(this.#namespace.similarity, this.#query, record);
+    return { record, rank, score: similarityRows[this.#namespace.similarity].score(rank) };
+  }
+
+  #scanAll(): boolean {
+    this.#scan = this.#newScan();
+    return this.#scan.step(SCAN_WORK);
+  }
+
+  #newScan(): ExactScan {
+    const { similarity, table } = this.#namespace;
+    const { count, match, excluded } = this.#request;
+    return new ExactScan(this.#rows, {
+      query: this.#vector,
+      similarity,
+      count,
+      order: (record) => table.order.placeOf(record),
+      matches: match?.matches,
+      matchCount: match?.count,
+      excluded,
+    });
+  }
+
+  get #effort(): number {
+    return Math.max(EFFORT_MIN, Math.ceil(this.#request.count * EFFORT_PER_HIT));
+  }
+
+  #isExactCheaper(graph: NamespaceGraph): boolean {
+    const passShare = this.#passCount / this.#rows.count;
+    const walkRows = (this.#effort * ROWS_PER_EFFORT) / Math.max(passShare, 1e-9);
+    return this.#passCount <= walkRows + graph.pendingCount;
+  }
+
+  /** Offers what the graph names. Returns the rows that it does not know: both as of this moment. */
+  #askGraph(graph: NamespaceGraph): readonly number[] {
+    const { match } = this.#request;
+    const pending = [...graph.pending];
+    const { records, count } = graph.search({
+      query: this.#vector,
+      count: this.#effort,
+      effort: this.#effort,
+      ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
+    });
+    for (let i = 0; i < count; i += 1) {
+      const record = records[i] as number;
+      // It may be in the graph already while it still counts as pending.
+      if (!graph.isPending(record)) this.#offer(record);
+    }
+    return pending;
+  }
+
+  #offer(record: number): void {
+    const { match, excluded } = this.#request;
+    if (!this.#rows.has(record) || excluded.has(record)) return;
+    if (match !== undefined && !hasBit(match.matches, record)) return;
+    const { similarity } = this.#namespace;
+    const rank = this.#rows.rank(similarity, this.#query, record);
+    this.#top.offer(record, rank, similarityRows[similarity].score(rank));
+  }
+}

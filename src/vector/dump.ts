@@ -1,0 +1,55 @@
+/**
+ * The state of all indexes as frames that rebuild it: what a snapshot holds.
+ * Records come in insertion order, so that they get their order back.
+ */
+import { FrameWriter } from "../kernel/frame.ts";
+import { type Change, writeChange } from "./changes.ts";
+import { DEFAULT_NAMESPACE, type IndexState } from "./index-state.ts";
+import type { Namespace } from "./namespace.ts";
+
+/** A frame ends when it is this large, so that it is read back in bounded pieces. */
+const FRAME_BYTES = 256 * 1024;
+
+/** Each frame is valid until the next one is asked for. */
+export function* dumpIndexes(states: Iterable<IndexState>): Generator<Uint8Array> {
+  const writer = new FrameWriter();
+  for (const { number, name, definition, namespaces } of states) {
+    writeChange(writer, { kind: "create index", index: number, name, definition });
+    yield writer.take();
+    for (const namespace of namespaces) {
+      if (namespace.name !== DEFAULT_NAMESPACE)
+        writeChange(writer, {
+          kind: "create namespace",
+          index: number,
+          namespace: namespace.number,
+          name: namespace.name,
+        });
+      for (const change of putsOf(number, namespace)) {
+        writeChange(writer, change);
+        if (writer.byteCount >= FRAME_BYTES) yield writer.take();
+      }
+      if (!writer.isEmpty) yield writer.take();
+    }
+  }
+}
+
+function* putsOf(index: number, namespace: Namespace): Generator<Change> {
+  const { table, metadata, sparse } = namespace;
+  for (const { record } of table.order.from(0)) {
+    const vector = namespace.vectorOf(record);
+    yield {
+      kind: "put",
+      index,
+      namespace: namespace.number,
+      put: {
+        id: table.idOf(record) ?? "",
+        isWhole: true,
+        vector,
+        version: vector === undefined ? 0 : table.versionOf(record),
+        sparseVector: sparse.read(record),
+        metadata: metadata.text(record),
+        data: table.dataOf(record),
+      },
+    };
+  }
+}

@@ -1,0 +1,59 @@
+/** The models of one index, and what they make of texts. */
+import { hasDense, hasSparse, type IndexDefinition } from "../definition.ts";
+import type { QueryMode } from "../door.ts";
+import { unprocessable, VectorFailure } from "../failure.ts";
+import type { VectorPair } from "../vectors.ts";
+import type { DenseEmbedder, SparseEmbedder, TextRole } from "./embedder.ts";
+
+export interface Embedders {
+  /** Undefined: dense vectors cannot be made of texts. */
+  readonly dense: DenseEmbedder | undefined;
+  readonly sparse: SparseEmbedder | undefined;
+}
+
+/** The wording is that of the service (spec: vector 1.3). */
+const notAllowed = unprocessable(
+  "Embedding data for this index is not allowed. The index must be created with an embedding model to use it.",
+);
+
+/** Refuses texts for an index that has not a model for each of its vectors. */
+export function checkEmbeds(definition: IndexDefinition, { dense, sparse }: Embedders, mode: QueryMode): void {
+  if (!canEmbed(definition, { dense, sparse }, mode)) throw notAllowed;
+}
+
+export function canEmbed(definition: IndexDefinition, { dense, sparse }: Embedders, mode: QueryMode): boolean {
+  if (wantsDense(definition, mode) && dense === undefined) return false;
+  return !wantsSparse(definition, mode) || sparse !== undefined;
+}
+
+/**
+ * A pair of vectors for each text, of the kinds that the index has and `mode` wants. Rejects with a `VectorFailure` when
+ * the model cannot be asked.
+ */
+export async function embedTexts(
+  definition: IndexDefinition,
+  { dense, sparse }: Embedders,
+  { texts, role, mode }: { readonly texts: readonly string[]; readonly role: TextRole; readonly mode: QueryMode },
+): Promise<readonly VectorPair[]> {
+  const vectors = wantsDense(definition, mode) ? await dense?.embed(texts, role) : undefined;
+  const { dimension } = definition;
+  for (const vector of vectors ?? [])
+    if (dimension !== undefined && vector.length !== dimension)
+      throw new VectorFailure(
+        "bad gateway",
+        `The embedding model gave ${vector.length} dimensions, and the index has ${dimension}`,
+      );
+  return texts.map((text, index) => ({
+    vector: vectors?.[index],
+    sparseVector: wantsSparse(definition, mode) ? sparse?.embed(text, role) : undefined,
+  }));
+}
+
+/** A mode only means something where there are two kinds of vectors. */
+function wantsDense(definition: IndexDefinition, mode: QueryMode): boolean {
+  return hasDense(definition) && (mode !== "SPARSE" || !hasSparse(definition));
+}
+
+function wantsSparse(definition: IndexDefinition, mode: QueryMode): boolean {
+  return hasSparse(definition) && (mode !== "DENSE" || !hasDense(definition));
+}

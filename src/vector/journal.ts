@@ -1,0 +1,35 @@
+/** What the vector area needs of a journal, in its own words. Start-up gives it one. */
+
+export interface VectorJournal {
+  /** Appends one frame: all of it or none of it survives a crash. The bytes are copied. Returns the position behind it. */
+  append(frame: Uint8Array): number;
+  /** The position behind the last appended frame. */
+  readonly end: number;
+  /** Everything up to this position is as safe as the setting promises. */
+  readonly safe: number;
+  /** Resolves once `safe >= position`. */
+  whenSafe(position: number): Promise<void>;
+  /** Why nothing new may be accepted now, or undefined. */
+  readonly refusal: string | undefined;
+}
+
+/** A journal that keeps nothing: for tests, and for a process that only reads. */
+export class NullJournal implements VectorJournal {
+  #end = 0;
+  readonly refusal = undefined;
+
+  append(): number {
+    this.#end += 1;
+    return this.#end;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  get safe(): number {
+    return this.#end;
+  }
+
+  async whenSafe(): Promise<void> {}
+}

@@ -1,0 +1,201 @@
+/**
+ * All indexes of the area on one journal. An index exists from when it was
+ * defined until it is dropped, whatever the configuration says meanwhile.
+ *
+ * (1) What replay builds is what was served: both go through `IndexState.apply`.
+ * (2) Numbers of indexes are never used again.
+ * (3) Type, dimension and similarity of an index that holds something do not
+ *     change: it is refused at the start, and the operator decides.
+ */
+import { assert } from "../kernel/assert.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { FrameWriter } from "../kernel/frame.ts";
+import type { Random } from "../kernel/random.ts";
+import { type Change, readChanges, writeChange } from "./changes.ts";
+import type { IndexDefinition } from "./definition.ts";
+import type { VectorDoor } from "./door.ts";
+import { dumpIndexes } from "./dump.ts";
+import type { Embedders } from "./embedding/embedders.ts";
+import type { GraphBuilder } from "./graph/graph.ts";
+import { IndexJournal } from "./index-journal.ts";
+import { IndexState } from "./index-state.ts";
+import type { VectorJournal } from "./journal.ts";
+import type { VectorLimits } from "./limits.ts";
+import { RowMemory } from "./rows/row-memory.ts";
+import { SearchQueue } from "./search-queue.ts";
+import { VectorIndex } from "./vector-index.ts";
+
+export interface VectorEngineOptions {
+  readonly journal: VectorJournal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: VectorLimits;
+  /** Undefined: every search is exact. */
+  readonly graphs: GraphBuilder | undefined;
+  /** A text that nobody can guess, for the handle of a resumable query. */
+  readonly newHandle: () => string;
+}
+
+/** An index is defined as something that its data is not. */
+export class DefinitionMismatch extends Error {
+  override name = "DefinitionMismatch";
+}
+
+const NO_EMBEDDERS: Embedders = { dense: undefined, sparse: undefined };
+
+export class VectorEngine implements VectorDoor {
+  readonly #options: VectorEngineOptions;
+  readonly #journal: IndexJournal;
+  readonly #areaWriter = new FrameWriter();
+  readonly #queue: SearchQueue;
+  readonly #memory = new RowMemory();
+  readonly #byNumber = new Map<number, VectorIndex>();
+  readonly #byName = new Map<string, VectorIndex>();
+  #nextNumber = 1;
+
+  constructor(options: VectorEngineOptions) {
+    this.#options = options;
+    this.#journal = new IndexJournal(options.journal);
+    this.#queue = new SearchQueue(options.clock);
+  }
+
+  index(name: string): VectorIndex | undefined {
+    return this.#byName.get(name);
+  }
+
+  get indexes(): Iterable<VectorIndex> {
+    return this.#byNumber.values();
+  }
+
+  get indexNames(): readonly string[] {
+    return [...this.#byName.keys()];
+  }
+
+  /** Searches that wait for their next turn. */
+  get waitingCount(): number {
+    return this.#queue.waitingCount;
+  }
+
+  /** Of the rows of all indexes. */
+  get memory(): Pick<RowMemory, "usedBytes" | "reservedBytes"> {
+    return this.#memory;
+  }
+
+  /**
+   * Makes an index, or says with which models one that exists is run. Throws `DefinitionMismatch` when it exists as
+   * something else: keeps (3).
+   */
+  define(name: string, definition: IndexDefinition, embedders: Embedders): VectorIndex {
+    const known = this.#byName.get(name);
+    if (known === undefined) {
+      this.#commit({ kind: "create index", index: this.#nextNumber, name, definition });
+    } else {
+      checkSame(name, known.definition, definition);
+      known.state.models = definition;
+    }
+    const index = this.#byName.get(name);
+    assert(index !== undefined, "an index is there once it is defined");
+    index.embedders = embedders;
+    index.wanted = definition;
+    return index;
+  }
+
+  /** False: there is none of that name. */
+  drop(name: string): boolean {
+    const index = this.#byName.get(name);
+    if (index === undefined) return false;
+    this.#commit({ kind: "drop index", index: index.state.number });
+    return true;
+  }
+
+  /** Makes every index anew as it was defined: without records, and without a dimension that a record has fixed. */
+  reset(): void {
+    for (const index of [...this.#byNumber.values()]) {
+      const { name, definition, embedders, wanted } = index;
+      this.drop(name);
+      this.define(name, wanted ?? definition, embedders);
+    }
+  }
+
+  whenSafe(): Promise<void> | undefined {
+    return this.#journal.whenSafe();
+  }
+
+  /** Applies a frame of the past. */
+  replay(frame: Buffer): void {
+    for (const change of readChanges(frame)) this.#apply(change);
+  }
+
+  /** The whole state as frames that rebuild it; each is valid until the next one is asked for. */
+  dump(): Iterable<Uint8Array> {
+    return dumpIndexes([...this.#byNumber.values()].map(({ state }) => state));
+  }
+
+  /** Gives back what lies outside the heap. Not used after that. */
+  close(): void {
+    for (const { state } of this.#byNumber.values()) state.close();
+  }
+
+  #commit(change: Extract<Change, { readonly kind: "create index" | "drop index" }>): void {
+    this.#journal.checkOpen();
+    writeChange(this.#areaWriter, change);
+    this.#options.journal.append(this.#areaWriter.take());
+    this.#apply(change);
+  }
+
+  #apply(change: Change): void {
+    switch (change.kind) {
+      case "create index":
+        this.#create(change.index, change.name, change.definition);
+        return;
+      case "drop index":
+        this.#dropNumber(change.index);
+        return;
+      default: {
+        const index = this.#byNumber.get(change.index);
+        assert(index !== undefined, "a record names an index that exists");
+        index.state.apply(change);
+      }
+    }
+  }
+
+  #create(number: number, name: string, definition: IndexDefinition): void {
+    assert(!this.#byName.has(name), "no two indexes have one name");
+    const { clock, random, limits, graphs, newHandle } = this.#options;
+    const parts = { memory: this.#memory, graphs };
+    const state = new IndexState({ number, name, definition, parts });
+    const index = new VectorIndex({
+      state,
+      journal: this.#journal,
+      queue: this.#queue,
+      clock,
+      random,
+      limits,
+      embedders: NO_EMBEDDERS,
+      newHandle,
+    });
+    this.#byNumber.set(number, index);
+    this.#byName.set(name, index);
+    this.#nextNumber = Math.max(this.#nextNumber, number + 1); // keeps (2)
+  }
+
+  #dropNumber(number: number): void {
+    const index = this.#byNumber.get(number);
+    assert(index !== undefined, "a record names an index that exists");
+    index.state.close();
+    this.#byNumber.delete(number);
+    this.#byName.delete(index.name);
+  }
+}
+
+function checkSame(name: string, known: IndexDefinition, wanted: IndexDefinition): void {
+  const differ = (field: string, is: string | number, asked: string | number): never => {
+    throw new DefinitionMismatch(
+      `the index ${name} has ${field} ${is} and cannot become ${asked}: define another one, or delete it first`,
+    );
+  };
+  if (known.type !== wanted.type) differ("type", known.type, wanted.type);
+  if (known.similarity !== wanted.similarity) differ("similarity", known.similarity, wanted.similarity);
+  if (wanted.dimension !== undefined && known.dimension !== undefined && known.dimension !== wanted.dimension)
+    differ("dimension", known.dimension, wanted.dimension);
+}
