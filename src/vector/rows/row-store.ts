@@ -43,6 +43,8 @@ export class RowStore {
   readonly #rowsOfFullBlock: number;
   readonly #blocks: RowBlock[] = [];
   #capacity = 0;
+  /** No row is there from this record on. */
+  #end = 0;
   #count = 0;
   #byteCount = 0;
 
@@ -99,8 +101,11 @@ export class RowStore {
     if (floats[length] === ABSENT) {
       block.count += 1;
       this.#count += 1;
+      this.#end = Math.max(this.#end, record + 1);
     }
-    floats[length] = kernel.squaredLength(row, this.rowBytes);
+    const squaredLength = kernel.squaredLength(row, this.rowBytes);
+    assert(Number.isFinite(squaredLength), "only vectors of finite squared length get in");
+    floats[length] = squaredLength;
   }
 
   has(record: number): boolean {
@@ -168,7 +173,7 @@ export class RowStore {
     let kept = this.#blocks.length;
     while (kept > 0 && (this.#blocks[kept - 1] as RowBlock).start >= count) kept -= 1;
     this.#keepBlocks(kept);
-    for (let record = count; record < this.#capacity; record += 1) this.remove(record);
+    for (; this.#end > count; this.#end -= 1) this.remove(this.#end - 1);
   }
 
   /** Forgets all records and gives back all memory. */
@@ -218,6 +223,7 @@ export class RowStore {
     while (this.#blocks.length > count) {
       const last = this.#blocks.pop() as RowBlock;
       this.#capacity = last.start;
+      this.#end = Math.min(this.#end, last.start);
       this.#count -= last.count;
       this.#byteCount -= last.block.bytes;
       this.memory.release(last.block);
