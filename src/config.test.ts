@@ -48,9 +48,16 @@ test("a whole file: settings as text, tenants with their place", () => {
       name: "docs",
       token: "ccc",
       path: "vector.indexes[0]",
-      type: "HYBRID",
-      dimension: 384,
-      similarity: "DOT_PRODUCT",
+      plan: {
+        definition: {
+          type: "HYBRID",
+          dimension: 384,
+          similarity: "DOT_PRODUCT",
+          denseModel: undefined,
+          sparseModel: undefined,
+        },
+        embedding: undefined,
+      },
     },
   ]);
   assert.deepEqual(configuration.users, [
@@ -114,10 +121,15 @@ const refused: readonly (readonly [input: unknown, problem: string])[] = [
   ],
   [
     { vector: { indexes: [{ name: "a", dimension: 1.5 }] } },
-    "vector.indexes[0].dimension is not a whole number from 1 to 65536",
+    'vector.indexes[0].dimension is neither a whole number from 1 to 65536 nor "auto"',
   ],
   [{ vector: { indexes: [{ name: "a", embedding: "m" }] } }, "vector.indexes[0].embedding is not an object"],
-  [{ vector: { indexes: [{ name: "a", sparseEmbedding: 1 }] } }, "vector.indexes[0].sparseEmbedding is not a text"],
+  [
+    { vector: { indexes: [{ name: "a", type: "SPARSE", sparseEmbedding: 1 }] } },
+    "vector.indexes[0].sparseEmbedding is not BM25",
+  ],
+  [{ vector: { models: [] } }, "vector.models is not an object"],
+  [{ vector: { model: {} } }, "vector.model is not a known key"],
   [
     { messaging: { users: [{ name: "a", token: "secret-canary" }] } },
     'messaging.users[0].token is refused: the token is not base64 of {"UserID":"…","Password":"…"}',

@@ -6,8 +6,12 @@
  * `store.databases[0].token`; nothing is skipped in silence. Values of tokens
  * never stand in an error.
  */
+import { type Models, type ProviderSurroundings, readModels } from "./program/embedding-settings.ts";
+import { ENTRIES_MAX, FieldReader, type Fields, isPlainObject } from "./program/field-reader.ts";
+import { INDEX_KEYS, type IndexPlan, type IndexRules, readIndexPlan } from "./program/index-settings.ts";
 import { BadValue, parseMemory, parseMessagingToken, parseSigningKey, parseToken } from "./program/values.ts";
 import { evictionPolicies, type MemorySettings } from "./store/memory-settings.ts";
+import { DIMENSION_MAX } from "./vector/definition.ts";
 
 /** Tokens that are left out are generated and kept in the data directory. */
 export interface ListedTenant {
@@ -23,16 +27,8 @@ export interface ListedDatabase extends ListedTenant {
   readonly memory?: Partial<Pick<MemorySettings, "bytesMax" | "policy">>;
 }
 
-export const indexTypes = ["DENSE", "SPARSE", "HYBRID"] as const;
-export const similarities = ["COSINE", "EUCLIDEAN", "DOT_PRODUCT"] as const;
-
 export interface ListedIndex extends ListedTenant {
-  readonly type: (typeof indexTypes)[number];
-  /** Left out: fixed by the first upsert. */
-  readonly dimension?: number;
-  readonly similarity: (typeof similarities)[number];
-  readonly embedding?: Readonly<Record<string, unknown>>;
-  readonly sparseEmbedding?: string;
+  readonly plan: IndexPlan;
 }
 
 export interface ListedUser extends ListedTenant {
@@ -45,6 +41,8 @@ export interface Configuration {
   readonly settings: ReadonlyMap<string, string>;
   readonly databases: readonly ListedDatabase[];
   readonly indexes: readonly ListedIndex[];
+  /** Who runs the models that indexes may name. */
+  readonly models: Models;
   readonly users: readonly ListedUser[];
   readonly adminToken: string | undefined;
 }
@@ -53,20 +51,28 @@ export const emptyConfiguration: Configuration = {
   settings: new Map(),
   databases: [],
   indexes: [],
+  models: new Map(),
   users: [],
   adminToken: undefined,
 };
 
 /** Most databases, indexes or users that one file may list. */
-export const TENANTS_MAX = 1_000;
-
-const DIMENSION_MAX = 65_536;
+export const TENANTS_MAX: number = ENTRIES_MAX;
 
 /** What may name a database, an index or a user; also asked by the admin API. */
 export const TENANT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export const TENANT_NAME_RULE =
   "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
+
+/** Where nothing is to be found: for those who read a file without a machine around it. */
+const nowhere: ProviderSurroundings = {
+  readFile: (path) => {
+    throw new BadValue(`there is no file ${path}`);
+  },
+  findVariable: () => undefined,
+  hasPackage: () => false,
+};
 
 /**
  * Reads the text of a configuration file. `fileKeys` are the settings it may hold. Every fault is one sentence in
@@ -75,8 +81,9 @@ export const TENANT_NAME_RULE =
 export function parseConfiguration(
   text: string,
   fileKeys: ReadonlySet<string>,
+  surroundings: ProviderSurroundings = nowhere,
 ): { configuration: Configuration; problems: readonly string[] } {
-  const reader = new Reader();
+  const reader = new FieldReader();
   let root: unknown;
   try {
     root = JSON.parse(text);
@@ -90,12 +97,26 @@ export function parseConfiguration(
     const settingText = reader.settingText(value, key);
     if (settingText !== undefined) settings.set(key, settingText);
   }
+  const vector = reader.object(top.get("vector"), "vector", ["indexes", "models"]);
+  const models = readModels(reader, vector.get("models"), { path: "vector.models", surroundings });
+  // What the settings say of dimensions is known later.
+  const rules = { models, surroundings, dimensionMax: DIMENSION_MAX };
   const configuration: Configuration = {
     settings,
-    databases: readTenants(reader, top, { area: "store", list: "databases", read: readDatabase }),
-    indexes: readTenants(reader, top, { area: "vector", list: "indexes", read: readIndex }),
-    users: readTenants(reader, top, { area: "messaging", list: "users", read: readUser }),
-    adminToken: reader.secret(reader.object(top.get("admin"), "admin", ["token"]), "admin", {
+    databases: readTenants(reader, sectionOf(reader, top, "store", "databases"), {
+      path: "store.databases",
+      read: readDatabase,
+    }),
+    indexes: readTenants(reader, vector.get("indexes"), {
+      path: "vector.indexes",
+      read: (each, value, path) => readIndex(each, value, { path, rules }),
+    }),
+    models,
+    users: readTenants(reader, sectionOf(reader, top, "messaging", "users"), {
+      path: "messaging.users",
+      read: readUser,
+    }),
+    adminToken: reader.text(reader.object(top.get("admin"), "admin", ["token"]), "admin", {
       key: "token",
       parse: parseToken,
     }),
@@ -103,23 +124,25 @@ export function parseConfiguration(
   return { configuration, problems: reader.problems };
 }
 
+/** The one list that a section holds. */
+function sectionOf(reader: FieldReader, top: Fields, section: string, list: string): unknown {
+  return reader.object(top.get(section), section, [list]).get(list);
+}
+
 interface TenantList<Tenant> {
-  area: string;
-  list: string;
-  read: (reader: Reader, value: unknown, path: string) => Tenant | undefined;
+  path: string;
+  read: (reader: FieldReader, value: unknown, path: string) => Tenant | undefined;
 }
 
 function readTenants<Tenant extends ListedTenant>(
-  reader: Reader,
-  top: Fields,
-  { area, list, read }: TenantList<Tenant>,
+  reader: FieldReader,
+  list: unknown,
+  { path, read }: TenantList<Tenant>,
 ): readonly Tenant[] {
-  const section = reader.object(top.get(area), area, [list]);
-  const path = `${area}.${list}`;
   const tenants: Tenant[] = [];
   const names = new Map<string, string>();
   const tokens = new Map<string, string>();
-  for (const [index, value] of reader.array(section.get(list), path).entries()) {
+  for (const [index, value] of reader.array(list, path).entries()) {
     const tenant = isPlainObject(value) ? read(reader, value, `${path}[${index}]`) : undefined;
     if (!isPlainObject(value)) reader.problem(`${path}[${index}]`, "is not an object");
     if (tenant === undefined) continue;
@@ -133,61 +156,44 @@ function readTenants<Tenant extends ListedTenant>(
 
 const TENANT_KEYS = ["name", "token", "readOnlyToken"] as const;
 
-function readTenant(reader: Reader, fields: Fields, path: string, parse = parseToken): ListedTenant | undefined {
+function readTenant(reader: FieldReader, fields: Fields, path: string, parse = parseToken): ListedTenant | undefined {
   const name = fields.get("name");
   if (typeof name !== "string" || !TENANT_NAME.test(name)) {
     reader.problem(`${path}.name`, name === undefined ? "is missing" : `is not a name of ${TENANT_NAME_RULE}`);
     return undefined;
   }
-  const token = reader.secret(fields, path, { key: "token", parse });
-  const readOnlyToken = reader.secret(fields, path, { key: "readOnlyToken", parse });
+  const token = reader.text(fields, path, { key: "token", parse });
+  const readOnlyToken = reader.text(fields, path, { key: "readOnlyToken", parse });
   return { name, path, ...(token && { token }), ...(readOnlyToken && { readOnlyToken }) };
 }
 
-function readDatabase(reader: Reader, value: unknown, path: string): ListedDatabase | undefined {
+function readDatabase(reader: FieldReader, value: unknown, path: string): ListedDatabase | undefined {
   const fields = reader.object(value, path, [...TENANT_KEYS, "maxmemory", "maxmemoryPolicy"]);
   const tenant = readTenant(reader, fields, path);
   if (tenant === undefined) return undefined;
   const policyNames = evictionPolicies.map(({ name }) => name);
   const policy = reader.choice(fields.get("maxmemoryPolicy"), `${path}.maxmemoryPolicy`, policyNames);
-  const bytesMax = reader.memory(fields.get("maxmemory"), `${path}.maxmemory`);
+  const bytesMax = reader.setting(fields.get("maxmemory"), `${path}.maxmemory`, parseMemory);
   const memory = { ...(policy && { policy }), ...(bytesMax !== undefined && { bytesMax }) };
   return Object.keys(memory).length === 0 ? tenant : { ...tenant, memory };
 }
 
-function readIndex(reader: Reader, value: unknown, path: string): ListedIndex | undefined {
-  const own = ["type", "dimension", "similarity", "embedding", "sparseEmbedding"];
-  const fields = reader.object(value, path, [...TENANT_KEYS, ...own]);
+function readIndex(
+  reader: FieldReader,
+  value: unknown,
+  { path, rules }: { path: string; rules: IndexRules },
+): ListedIndex | undefined {
+  const fields = reader.object(value, path, [...TENANT_KEYS, ...INDEX_KEYS]);
   const tenant = readTenant(reader, fields, path);
-  if (tenant === undefined) return undefined;
-  const type = reader.choice(fields.get("type"), `${path}.type`, indexTypes) ?? "DENSE";
-  const similarity = reader.choice(fields.get("similarity"), `${path}.similarity`, similarities) ?? "COSINE";
-  const dimension = fields.get("dimension");
-  if (dimension !== undefined && !isDimension(dimension)) {
-    reader.problem(`${path}.dimension`, `is not a whole number from 1 to ${DIMENSION_MAX}`);
-  }
-  const embedding = fields.get("embedding");
-  if (embedding !== undefined && !isPlainObject(embedding)) reader.problem(`${path}.embedding`, "is not an object");
-  const sparseEmbedding = fields.get("sparseEmbedding");
-  if (sparseEmbedding !== undefined && typeof sparseEmbedding !== "string") {
-    reader.problem(`${path}.sparseEmbedding`, "is not a text");
-  }
-  return {
-    ...tenant,
-    type,
-    similarity,
-    ...(isDimension(dimension) && { dimension }),
-    ...(isPlainObject(embedding) && { embedding }),
-    ...(typeof sparseEmbedding === "string" && { sparseEmbedding }),
-  };
+  return tenant && { ...tenant, plan: readIndexPlan(reader, fields, { path, rules }) };
 }
 
-function readUser(reader: Reader, value: unknown, path: string): ListedUser | undefined {
+function readUser(reader: FieldReader, value: unknown, path: string): ListedUser | undefined {
   const fields = reader.object(value, path, [...TENANT_KEYS, "currentSigningKey", "nextSigningKey"]);
   const tenant = readTenant(reader, fields, path, parseMessagingToken);
   if (tenant === undefined) return undefined;
-  const currentSigningKey = reader.secret(fields, path, { key: "currentSigningKey", parse: parseSigningKey });
-  const nextSigningKey = reader.secret(fields, path, { key: "nextSigningKey", parse: parseSigningKey });
+  const currentSigningKey = reader.text(fields, path, { key: "currentSigningKey", parse: parseSigningKey });
+  const nextSigningKey = reader.text(fields, path, { key: "nextSigningKey", parse: parseSigningKey });
   return { ...tenant, ...(currentSigningKey && { currentSigningKey }), ...(nextSigningKey && { nextSigningKey }) };
 }
 
@@ -195,96 +201,4 @@ function readUser(reader: Reader, value: unknown, path: string): ListedUser | un
 function faultPlace(fault: unknown): string {
   const [, line, column] = /line (\d+) column (\d+)/.exec(fault instanceof Error ? fault.message : "") ?? [];
   return line === undefined ? "" : `: line ${line}, column ${column}`;
-}
-
-type Fields = ReadonlyMap<string, unknown>;
-
-/** Takes values apart and notes what is wrong with them, by path. */
-class Reader {
-  readonly problems: string[] = [];
-
-  problem(path: string, text: string): void {
-    this.problems.push(`${path} ${text}`);
-  }
-
-  /** The fields of an object; one that is not in `keys` is refused. A value that is missing has no fields. */
-  object(value: unknown, path: string, keys: readonly string[]): Fields {
-    if (value === undefined) return new Map();
-    if (!isPlainObject(value)) {
-      this.problem(path === "" ? "the file" : path, "is not an object");
-      return new Map();
-    }
-    const fields = new Map(Object.entries(value));
-    for (const key of fields.keys()) {
-      if (!keys.includes(key)) this.problem(path === "" ? key : `${path}.${key}`, "is not a known key");
-    }
-    return fields;
-  }
-
-  array(value: unknown, path: string): readonly unknown[] {
-    if (value === undefined) return [];
-    if (!Array.isArray(value)) {
-      this.problem(path, "is not a list");
-      return [];
-    }
-    if (value.length > TENANTS_MAX) this.problem(path, `has more than ${TENANTS_MAX} entries`);
-    return value.slice(0, TENANTS_MAX);
-  }
-
-  choice<Choice extends string>(value: unknown, path: string, choices: readonly Choice[]): Choice | undefined {
-    const found = choices.find((choice) => choice === value);
-    if (value !== undefined && found === undefined) this.problem(path, `is not one of ${choices.join(", ")}`);
-    return found;
-  }
-
-  secret(fields: Fields, path: string, { key, parse }: { key: string; parse: (text: string) => string }) {
-    const value = fields.get(key);
-    if (value === undefined) return undefined;
-    try {
-      if (typeof value !== "string") throw new BadValue("it is not a text");
-      return parse(value);
-    } catch (fault) {
-      if (!(fault instanceof BadValue)) throw fault;
-      this.problem(`${path}.${key}`, `is refused: ${fault.message}`);
-      return undefined;
-    }
-  }
-
-  /** A size as the setting of the same name has it. */
-  memory(value: unknown, path: string): number | undefined {
-    if (value === undefined) return undefined;
-    const text = this.settingText(value, path);
-    try {
-      return text === undefined ? undefined : parseMemory(text);
-    } catch (fault) {
-      if (!(fault instanceof BadValue)) throw fault;
-      this.problem(path, `is refused: ${fault.message}`);
-      return undefined;
-    }
-  }
-
-  unique(seen: Map<string, string>, value: string | undefined, path: string): void {
-    if (value === undefined) return;
-    const earlier = seen.get(value);
-    if (earlier !== undefined) this.problem(path, `is the same as ${earlier}`);
-    else seen.set(value, path);
-  }
-
-  /** A setting's value as the text that its row parses: `true` is `on`, a list is joined by commas. */
-  settingText(value: unknown, path: string): string | undefined {
-    if (typeof value === "string") return value;
-    if (typeof value === "number") return String(value);
-    if (typeof value === "boolean") return value ? "on" : "off";
-    if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(",");
-    this.problem(path, "is not a text, a number, true, false or a list of texts");
-    return undefined;
-  }
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isDimension(value: unknown): value is number {
-  return typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= DIMENSION_MAX;
 }

@@ -12,6 +12,7 @@
  * It is `larder dev` on free ports, in the caller's thread, unless told
  * otherwise. It reads no environment variables and handles no signals.
  */
+import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
 import { type EnvironmentBlock, environmentOf } from "./program/env-block.ts";
 import { readVersion } from "./program/facts.ts";
@@ -136,7 +137,8 @@ function runFor({ command = "dev", ...options }: StartOptions): RunSettings {
   const reading = readSettings({
     arguments: [command, "--config", OPTIONS],
     environment: {},
-    readFile: () => JSON.stringify(configuration),
+    // What the options name, such as the file of a key, is a file.
+    readFile: (path) => (path === OPTIONS ? JSON.stringify(configuration) : readFileSync(path, "utf8")),
   });
   if (reading.kind !== "run") {
     throw new StartRefusal(reading.kind === "refused" ? reading.problems.join("\n") : `Unknown command ${command}`, 2);

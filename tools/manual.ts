@@ -24,6 +24,7 @@ const chapters: readonly (() => readonly string[])[] = [
   startChapter,
   settingsChapter,
   configurationChapter,
+  indexesChapter,
   tokensChapter,
   adminChapter,
   commandsChapter,
@@ -83,7 +84,8 @@ export const EXAMPLE_CONFIGURATION = `{
   "dataDir": "/var/lib/larder",
   "fsync": "always",
   "store":     { "databases": [{ "name": "main", "token": "…", "readOnlyToken": "…" }, { "name": "sessions" }] },
-  "vector":    { "indexes":   [{ "name": "docs", "type": "DENSE", "dimension": 384, "similarity": "COSINE" }] },
+  "vector":    { "indexes":   [{ "name": "docs", "type": "DENSE", "dimension": 384, "similarity": "COSINE" }],
+                 "models":    { "BGE_M3": { "provider": "http", "url": "http://127.0.0.1:8000/v1/embeddings" } } },
   "messaging": { "users":     [{ "name": "main" }] },
   "admin":     { "token": "…" }
 }`;
@@ -98,9 +100,35 @@ function configurationChapter(): readonly string[] {
     EXAMPLE_CONFIGURATION,
     "```",
     "",
-    "`type` is `DENSE`, `SPARSE` or `HYBRID`; `similarity` is `COSINE`, `EUCLIDEAN` or `DOT_PRODUCT`; a dimension that is left out is fixed by the first upsert. Databases may also have a `maxmemory` and a `maxmemoryPolicy` of their own. Users may also have a `currentSigningKey` and a `nextSigningKey`. A name has 1 to 64 letters, digits, hyphens, underscores or periods and starts with a letter or digit.",
+    "Databases may also have a `maxmemory` and a `maxmemoryPolicy` of their own. Users may also have a `currentSigningKey` and a `nextSigningKey`. A name has 1 to 64 letters, digits, hyphens, underscores or periods and starts with a letter or digit.",
     "",
     "`larder check` reads it, and the data directory, and says what is wrong.",
+  ];
+}
+
+function indexesChapter(): readonly string[] {
+  return [
+    "## What an index is",
+    "",
+    "In the configuration file and in the body of `POST /v1/indexes`:",
+    "",
+    "| field | default | meaning |",
+    "|---|---|---|",
+    "| `type` | `DENSE` | `DENSE`, `SPARSE` or `HYBRID` |",
+    "| `dimension` | `auto` | of dense vectors; `auto` is what the model has, or else the first upsert |",
+    "| `similarity` | `COSINE` | `COSINE`, `EUCLIDEAN` or `DOT_PRODUCT`, of dense vectors |",
+    '| `embedding` | none | the model that makes dense vectors of texts: `{"model": "BGE_M3"}` |',
+    "| `sparseEmbedding` | none | `BM25`, which is built in, makes sparse vectors of texts; a HYBRID index has models for both of its parts or for none |",
+    "",
+    "Who runs a model stands below `vector.models`, or in the configuration file at the index itself beside `model`:",
+    "",
+    "| provider | fields | |",
+    "|---|---|---|",
+    '| `http` | `url`, `apiKeyFile` or `apiKeyVariable`, `modelName`, `timeout` (`30s`), `batchSize` (64 texts), `dimensions`, `queryPrefix`, `documentPrefix` | an endpoint of the OpenAI form, which is sent `{"model": …, "input": [texts]}` at the whole address `url` with the key as a bearer token; requests that fail for a reason that may pass are repeated for up to a minute |',
+    "| `local` | `directory`, `queryPrefix`, `documentPrefix` | a model in a directory of this machine, run by the package `@huggingface/transformers`, which has to be installed beside larder; nothing is downloaded |",
+    "| `hashing` | `dimension` | no model: vectors of the letters of a text, for tests and demonstrations without a network |",
+    "",
+    "`modelName` is what the endpoint calls the model; for `BGE_SMALL_EN_V1_5`, `BGE_BASE_EN_V1_5`, `BGE_LARGE_EN_V1_5` and `BGE_M3` it is the published name, such as `BAAI/bge-m3`, unless said otherwise. The key never stands in the file. Indexes that are made at run time name models of the configuration file, or `hashing`: neither an address nor a file.",
   ];
 }
 
@@ -126,10 +154,11 @@ function adminChapter(): readonly string[] {
     '| `POST /v1/databases` with `{"name":"…"}` | 201 with its tokens |',
     "| `DELETE /v1/databases/<name>` | the database, its data and its tokens are gone |",
     "| `POST /v1/databases/<name>/reset-password` | new tokens; the old ones are refused from then on |",
+    "| the same below `/v1/indexes` | the indexes; a new one may also be described (see What an index is), and the list shows what each is |",
     "| the same below `/v1/users` | the users of messaging; a new one also gets signing keys, which it keeps when its password is reset |",
     "| `POST /reset` (dev) | everything is emptied |",
     "",
-    "The last five need the admin token: `Authorization: Bearer <token>`. A database that comes from the configuration file or the environment is changed there.",
+    "The last six need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
   ];
 }
 

@@ -25,7 +25,7 @@ async function send(
       version: { version: "1.2.3", node: "26.0.0", formats: { data: 1 } },
       metrics: async () => "larder_x 1\n",
       listTenants: async () => [{ name: "main", source: "configuration" }],
-      createTenant: async (_kind, name) => ({ name, token: "t", readOnlyToken: "r" }),
+      createTenant: async (_kind, name, description) => ({ name, ...description, token: "t", readOnlyToken: "r" }),
       deleteTenant: async () => {},
       resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
       ...(isDev && { reset: async () => {} }),
@@ -68,6 +68,15 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
   ["POST /v1/databases", { body: '{"name":"x"}' }, 201, '{"name":"x","token":"t","readOnlyToken":"r"}'],
   ["DELETE /v1/databases/x", {}, 200, '{"name":"x"}'],
   ["POST /v1/databases/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
+  ["GET /v1/indexes", {}, 200, '{"indexes":[{"name":"main","source":"configuration"}]}'],
+  [
+    "POST /v1/indexes",
+    { body: '{"dimension":3,"name":"x","type":"DENSE"}' },
+    201,
+    '{"name":"x","dimension":3,"type":"DENSE","token":"t","readOnlyToken":"r"}',
+  ],
+  ["DELETE /v1/indexes/x", {}, 200, '{"name":"x"}'],
+  ["POST /v1/indexes/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
   ["POST /reset", {}, 200, '{"status":"reset"}'],
 ];
 
@@ -101,6 +110,9 @@ const refused: readonly (readonly [line: string, body: string, status: number])[
   ["POST /v1/databases", '["x"]', 400],
   ["POST /v1/databases", '{"name":7}', 400],
   ["POST /v1/databases", '{"name":"x","token":"mine"}', 400],
+  ["POST /v1/indexes", "", 400],
+  ["POST /v1/indexes", '{"type":"DENSE"}', 400],
+  ["POST /v1/indexes", "[]", 400],
 ];
 
 for (const [line, body, status] of refused) {

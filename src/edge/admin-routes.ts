@@ -1,14 +1,16 @@
 /**
  * The admin port: health, version, metrics and the administration of
- * databases and users. It listens on an address of its own, loopback unless configured,
- * and everything that tells or changes anything needs the admin token in a
- * header, so that a page in the operator's browser cannot use it (threats S-14).
+ * databases, indexes and users. It listens on an address of its own, loopback
+ * unless configured, and everything that tells or changes anything needs the
+ * admin token in a header, so that a page in the operator's browser cannot use
+ * it (threats S-14).
  *
  * A route reads what was sent and makes one call on `Administration`.
  */
 import type { TokenTable } from "./auth.ts";
 import {
   adminBodyMalformed,
+  adminBodyNotJson,
   adminMethodNotAllowed,
   internalFailure,
   noSuchAdminPath,
@@ -34,14 +36,19 @@ export interface VersionFacts {
 }
 
 /** What is administered at run time, as its paths call it. */
-export const tenantKinds = ["databases", "users"] as const;
+export const tenantKinds = ["databases", "indexes", "users"] as const;
 
 export type TenantKind = (typeof tenantKinds)[number];
+
+/** Whether more than a name may be said of a new one. */
+const isDescribed: Readonly<Record<TenantKind, boolean>> = { databases: false, indexes: true, users: false };
 
 export interface TenantFacts {
   readonly name: string;
   /** Who decides that it exists: `configuration`, `environment`, `larder dev`, `data directory`, or `unlisted`: nobody does. */
   readonly source: string;
+  /** What it is, where it was described. */
+  readonly [fact: string]: unknown;
 }
 
 export interface TenantTokens {
@@ -57,7 +64,8 @@ export interface Administration {
   /** Prometheus text. */
   metrics(): Promise<string>;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
-  createTenant(kind: TenantKind, name: string): Promise<TenantTokens>;
+  /** `description`: what was sent besides the name; nothing of it is checked yet. */
+  createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
   deleteTenant(kind: TenantKind, name: string): Promise<void>;
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
   /** Empties all areas. Absent outside dev. */
@@ -66,7 +74,7 @@ export interface Administration {
   onFault(fault: unknown, id: string): void;
 }
 
-/** Bodies are names; there is nothing large to send. */
+/** Bodies are names and descriptions; there is nothing large to send. */
 const ADMIN_BODY_BYTES_MAX = 16 * 1_024;
 
 const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
@@ -134,7 +142,10 @@ function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
       method: "POST",
       path: `/v1/${kind}`,
       access: "admin",
-      handle: async ({ administration, body }) => json(201, await administration.createTenant(kind, readName(body))),
+      async handle({ administration, body }) {
+        const { name, description } = readNew(body, kind);
+        return json(201, await administration.createTenant(kind, name, description));
+      },
     },
     {
       method: "DELETE",
@@ -230,17 +241,15 @@ function readBody(request: HttpRequest): unknown {
   try {
     return JSON.parse(request.body.toString("utf8"));
   } catch {
-    throw adminBodyMalformed;
+    throw adminBodyNotJson;
   }
 }
 
-function readName(body: unknown): string {
-  const isNameAlone =
-    typeof body === "object" &&
-    body !== null &&
-    "name" in body &&
-    Object.keys(body).length === 1 &&
-    typeof body.name === "string";
-  if (!isNameAlone) throw adminBodyMalformed;
-  return body.name as string;
+function readNew(body: unknown, kind: TenantKind): { name: string; description: Readonly<Record<string, unknown>> } {
+  const malformed = adminBodyMalformed(isDescribed[kind]);
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw malformed;
+  const { name, ...description }: { name?: unknown } = body;
+  if (typeof name !== "string") throw malformed;
+  if (!isDescribed[kind] && Object.keys(description).length > 0) throw malformed;
+  return { name, description };
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { RequestFailure } from "../edge/errors.ts";
 import { TenantAdministration } from "./administration.ts";
 import type { AreaTenant } from "./area.ts";
+import type { IndexPlan } from "./index-settings.ts";
 import type { KeptTokens } from "./kept-tokens.ts";
 import type { Secret, Tenant } from "./tokens.ts";
 
@@ -17,6 +18,8 @@ interface Setup {
   calls: TenantAdministration;
   /** What happened, in order: `keep`, `tokens x`, `drop x`. */
   steps: string[];
+  /** What the area was told of indexes. */
+  plans: Map<string, IndexPlan>;
   keptNow: () => KeptTokens;
   breakDisk: () => void;
 }
@@ -26,9 +29,11 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
   let keptNow: KeptTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
   let isBroken = false;
   const names = new Set(data);
+  const plans: Setup["plans"] = new Map();
   const door = {
-    setTokens: async ({ name, tokens }: AreaTenant) => {
+    setTokens: async ({ name, tokens, index }: AreaTenant) => {
       steps.push(`tokens ${name} ${tokens.map(({ access }) => access).join(" ")}`);
+      if (index !== undefined) plans.set(name, index);
       names.add(name);
     },
     dropTenant: async (name: string) => {
@@ -38,18 +43,24 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
     tenantNames: async () => [...names],
   };
   const calls = new TenantAdministration({
-    tenants: { databases: tenants, users: [] },
+    tenants: { databases: tenants, indexes: [], users: [] },
     kept: keptNow,
     keep: async (changed) => {
       if (isBroken) throw new Error("no space left");
       steps.push("keep");
       keptNow = changed;
     },
-    doors: { databases: door, users: door },
+    doors: { databases: door, indexes: door, users: door },
+    indexRules: {
+      models: new Map([["m", { provider: "hashing", dimension: 8 }]]),
+      surroundings: undefined,
+      dimensionMax: 16,
+    },
   });
   return {
     calls,
     steps,
+    plans,
     keptNow: () => keptNow,
     breakDisk: () => {
       isBroken = true;
@@ -219,4 +230,86 @@ test("a new user of messaging has signing keys, and keeps them when its password
   assert.equal(after?.currentSigningKey, before?.currentSigningKey);
   assert.equal(after?.nextSigningKey, before?.nextSigningKey);
   assert.equal(after?.token, reset.token);
+});
+
+test("a new index is kept with its definition, which the list shows and the area is told", async () => {
+  const { calls, keptNow, plans } = setUp({ data: [] });
+
+  const made = await calls.createTenant("indexes", "docs", { embedding: { model: "m" } });
+  const plain = await calls.createTenant("indexes", "plain");
+
+  assert.deepEqual(keptNow().indexes, [
+    {
+      name: "docs",
+      madeBy: "admin",
+      definition: { type: "DENSE", dimension: 8, similarity: "COSINE", embedding: { model: "m" } },
+      token: made.token,
+      readOnlyToken: made.readOnlyToken,
+    },
+    {
+      name: "plain",
+      madeBy: "admin",
+      definition: { type: "DENSE", dimension: "auto", similarity: "COSINE" },
+      token: plain.token,
+      readOnlyToken: plain.readOnlyToken,
+    },
+  ]);
+  assert.deepEqual(await calls.listTenants("indexes"), [
+    {
+      name: "docs",
+      source: "data directory",
+      type: "DENSE",
+      dimension: 8,
+      similarity: "COSINE",
+      embedding: { model: "m" },
+    },
+    { name: "plain", source: "data directory", type: "DENSE", dimension: "auto", similarity: "COSINE" },
+  ]);
+  assert.deepEqual(plans.get("docs"), {
+    definition: { type: "DENSE", dimension: 8, similarity: "COSINE", denseModel: "m", sparseModel: undefined },
+    embedding: { model: "m", by: { provider: "hashing", dimension: 8 }, isInline: false },
+  });
+});
+
+test("a password reset of an index leaves what it is as it is", async () => {
+  const { calls, keptNow, plans } = setUp({ data: [] });
+  const made = await calls.createTenant("indexes", "docs", { type: "SPARSE", sparseEmbedding: "BM25" });
+  const before = plans.get("docs");
+
+  const reset = await calls.resetPassword("indexes", "docs");
+
+  assert.notEqual(reset.token, made.token);
+  assert.deepEqual(keptNow().indexes?.[0]?.definition, { type: "SPARSE", sparseEmbedding: "BM25" });
+  assert.deepEqual(plans.get("docs"), before);
+});
+
+test("an index that contradicts itself is refused by field and leaves nothing", async () => {
+  const { calls, steps } = setUp({ data: [] });
+  assert.equal(
+    await refusal(calls.createTenant("indexes", "docs", { dimension: 17, similarity: "L2" })),
+    'bad request: Invalid index: similarity is not one of COSINE, EUCLIDEAN, DOT_PRODUCT; dimension is neither a whole number from 1 to 16 nor "auto"',
+  );
+  assert.equal(
+    await refusal(calls.createTenant("indexes", "docs", { colour: 1 })),
+    "bad request: Invalid index: colour is not a known key",
+  );
+  assert.deepEqual(steps, []);
+});
+
+test("at run time nobody names an address or a file of this machine", async () => {
+  const { calls } = setUp({ data: [] });
+  const embedding = { model: "x", provider: "http", url: "https://a.test/", apiKeyFile: "/etc/shadow" };
+  assert.equal(
+    await refusal(calls.createTenant("indexes", "docs", { embedding })),
+    "bad request: Invalid index: embedding.provider may be http in the configuration file only: list the model below vector.models there, and name it here",
+  );
+});
+
+test("an index is called an index", async () => {
+  const { calls } = setUp({ data: ["old"] });
+  await calls.createTenant("indexes", "docs");
+  assert.equal(await refusal(calls.createTenant("indexes", "docs")), "conflict: There is an index docs already");
+  assert.match(await refusal(calls.createTenant("indexes", "old")), /still has data of an index old: delete it first/);
+  await calls.deleteTenant("indexes", "docs");
+  assert.equal(await refusal(calls.deleteTenant("indexes", "docs")), "not found: There is no index docs");
 });

@@ -13,6 +13,8 @@ import type { FamilySnapshot } from "../kernel/metrics.ts";
 import type { HeaderSpelling } from "../messaging/delivery.ts";
 import type { MessagingLimits } from "../messaging/limits.ts";
 import type { MemorySettings } from "../store/memory-settings.ts";
+import type { VectorLimits } from "../vector/limits.ts";
+import type { IndexPlan } from "./index-settings.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
 
@@ -26,6 +28,8 @@ export interface AreaTenant {
   readonly tokens: readonly TokenFor[];
   /** Of a messaging user. */
   readonly signingKeys?: { readonly current: string; readonly next: string };
+  /** Of an index: what it is, and who embeds its texts. */
+  readonly index?: IndexPlan;
 }
 
 /** All that an area needs to know to run. */
@@ -39,6 +43,7 @@ export interface AreaPlan {
   readonly tenants: readonly AreaTenant[];
   readonly limits: AreaLimits;
   readonly messaging: MessagingPlan;
+  readonly vector: VectorPlan;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
   readonly version: string;
 }
@@ -52,6 +57,11 @@ export interface MessagingPlan {
   readonly logRetentionMs: number;
   readonly headerNames: HeaderSpelling;
   readonly region: string;
+}
+
+/** What only the vector area goes by. */
+export interface VectorPlan {
+  readonly limits: VectorLimits;
 }
 
 export interface ListenPlan {

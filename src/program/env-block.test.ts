@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type BlockOptions, environmentOf, printBlock } from "./env-block.ts";
+import { defaultIndex } from "./index-settings.ts";
 import type { Secret, Tenant, Tenants } from "./tokens.ts";
 
 const kept = (value: string): Secret => ({ value, from: { kind: "kept" } });
@@ -11,7 +12,7 @@ function tenant(name: string): Tenant {
 
 const tenants: Tenants = {
   databases: [tenant("d")],
-  indexes: [{ ...tenant("i"), shape: { type: "DENSE", similarity: "COSINE" } }],
+  indexes: [{ ...tenant("i"), index: defaultIndex }],
   users: [{ ...tenant("u"), currentSigningKey: kept("sig_1"), nextSigningKey: kept("sig_2") }],
   adminToken: kept("admin-t"),
 };

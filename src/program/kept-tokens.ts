@@ -5,18 +5,22 @@
  *
  *     { "format": 1, "adminToken": "…",
  *       "databases": [{ "name": "main", "madeBy": "start", "token": "…", "readOnlyToken": "…" }],
- *       "indexes":   [ … ], "users": [{ …, "currentSigningKey": "sig_…", "nextSigningKey": "sig_…" }] }
+ *       "indexes":   [{ …, "definition": { "type": "DENSE", "dimension": 384, … } }],
+ *       "users":     [{ …, "currentSigningKey": "sig_…", "nextSigningKey": "sig_…" }] }
  *
  * `madeBy` says what keeps an entry alive: a first start and the admin API make
  * tenants that exist because they stand here; for one that the configuration
- * lists, the entry only holds the secrets that the configuration leaves out.
+ * lists, the entry only holds the secrets that the configuration leaves out. A
+ * `definition` has the form that the admin API takes, and is taken apart where
+ * the models are known (`tokens.ts`).
  */
 import { TENANT_NAME } from "../config.ts";
 
 export const TOKENS_FILE = "tokens.json";
 
-/** Raised when a reader of the old form could misread the new one. */
-export const TOKENS_FORMAT = 1;
+/** The newest. Raised when a reader of the old form could misread the new one: 2 may have definitions. */
+export const TOKENS_FORMAT = 2;
+const FORMAT_WITHOUT_DEFINITIONS = 1;
 
 export interface KeptTenant {
   readonly name: string;
@@ -24,6 +28,11 @@ export interface KeptTenant {
   /** Absent: given in the environment or the configuration. */
   readonly token?: string;
   readonly readOnlyToken?: string;
+}
+
+export interface KeptIndex extends KeptTenant {
+  /** Of one that was made at run time. */
+  readonly definition?: object;
 }
 
 export interface KeptUser extends KeptTenant {
@@ -34,7 +43,7 @@ export interface KeptUser extends KeptTenant {
 /** A list that is absent was never made: the next start of `serve` makes its base tenant. */
 export interface KeptTokens {
   readonly databases?: readonly KeptTenant[];
-  readonly indexes?: readonly KeptTenant[];
+  readonly indexes?: readonly KeptIndex[];
   readonly users?: readonly KeptUser[];
   readonly adminToken?: string;
 }
@@ -58,7 +67,8 @@ export function parseKeptTokens(text: string): KeptTokens {
       `its format ${format} is newer than format ${TOKENS_FORMAT} of this version; use a newer larder`,
     );
   }
-  if (format !== TOKENS_FORMAT) throw new DamagedTokens("its format is not stated");
+  if (format !== FORMAT_WITHOUT_DEFINITIONS && format !== TOKENS_FORMAT)
+    throw new DamagedTokens("its format is not stated");
   return {
     ...readList(value, "databases"),
     ...readList(value, "indexes"),
@@ -68,19 +78,21 @@ export function parseKeptTokens(text: string): KeptTokens {
 }
 
 export function printKeptTokens(kept: KeptTokens): string {
-  return `${JSON.stringify({ format: TOKENS_FORMAT, ...kept }, null, 2)}\n`;
+  const hasDefinitions = kept.indexes?.some(({ definition }) => definition !== undefined) === true;
+  const format = hasDefinitions ? TOKENS_FORMAT : FORMAT_WITHOUT_DEFINITIONS;
+  return `${JSON.stringify({ format, ...kept }, null, 2)}\n`;
 }
 
 const SECRET_FIELDS = ["token", "readOnlyToken", "currentSigningKey", "nextSigningKey"] as const;
 
-function readList(value: Fields, list: string): Record<string, readonly KeptUser[]> {
+function readList(value: Fields, list: string): Record<string, readonly (KeptUser & KeptIndex)[]> {
   const entries = value[list];
   if (entries === undefined) return {};
   if (!Array.isArray(entries)) throw new DamagedTokens(`${list} is not a list`);
   return { [list]: entries.map((entry, index) => readEntry(entry, `${list}[${index}]`)) };
 }
 
-function readEntry(entry: unknown, path: string): KeptUser {
+function readEntry(entry: unknown, path: string): KeptUser & KeptIndex {
   if (!isObject(entry)) throw new DamagedTokens(`${path} is not an object`);
   const name = readText(entry, "name", path);
   const madeBy = entry["madeBy"];
@@ -92,7 +104,9 @@ function readEntry(entry: unknown, path: string): KeptUser {
     field,
     readText(entry, field, path),
   ]);
-  return { name, madeBy, ...Object.fromEntries(secrets) };
+  const { definition } = entry;
+  if (definition !== undefined && !isObject(definition)) throw new DamagedTokens(`${path}.definition is not an object`);
+  return { name, madeBy, ...Object.fromEntries(secrets), ...(definition && { definition }) };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

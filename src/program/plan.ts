@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import type { LogFormat } from "../kernel/log.ts";
 import { defaultLimits } from "../messaging/limits.ts";
 import { areaDirectory } from "../persistence/data-directory.ts";
+import { defaultVectorLimits } from "../vector/limits.ts";
 import { areaTenantOf } from "./administration.ts";
-import type { AreaName, AreaPlan, ListenPlan, MessagingPlan } from "./area.ts";
+import type { AreaName, AreaPlan, ListenPlan, MessagingPlan, VectorPlan } from "./area.ts";
 import type { RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
-import type { Tenant, Tenants, UserTenant } from "./tokens.ts";
+import type { IndexTenant, Tenant, Tenants, UserTenant } from "./tokens.ts";
 
 export interface PlanOptions {
   readonly run: RunSettings;
@@ -50,6 +51,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
       redisCompat: settings.redisCompat,
     },
     messaging: messagingPlan(run),
+    vector: vectorPlan(run),
     log: { level: settings.logLevel, format: logFormat },
     version,
   };
@@ -83,6 +85,26 @@ function messagingPlan({ settings }: RunSettings): MessagingPlan {
   };
 }
 
+function vectorPlan({ settings }: RunSettings): VectorPlan {
+  return {
+    limits: {
+      ...defaultVectorLimits,
+      topKMax: settings.topKMax,
+      readsPerRequestMax: settings.readsPerRequestMax,
+      writesPerRequestMax: settings.writesPerRequestMax,
+      requestBytesMax: settings.vectorRequestBytesMax,
+      dimensionMax: settings.dimensionMax,
+      sparseValuesMax: settings.sparseValuesMax,
+      metadataBytesMax: settings.metadataBytesMax,
+      dataBytesMax: settings.dataBytesMax,
+      namespacesMax: settings.namespacesMax,
+      resumableQueriesMax: settings.resumableQueriesMax,
+      queriesPerDayMax: settings.queriesPerDayMax ?? 0,
+      updatesPerDayMax: settings.updatesPerDayMax ?? 0,
+    },
+  };
+}
+
 /** Where a port is listened on: the host of the areas and the port of this setting. */
 export function listenPlan(run: RunSettings, port: "storePort" | "messagingPort" | "vectorPort" | "port"): ListenPlan {
   return {
@@ -102,7 +124,7 @@ export function adminListenPlan({ settings, origins }: RunSettings): ListenPlan 
   };
 }
 
-function tenantsOf(area: AreaName, tenants: Tenants): readonly (Tenant | UserTenant)[] {
+function tenantsOf(area: AreaName, tenants: Tenants): readonly (Tenant | IndexTenant | UserTenant)[] {
   if (area === "store") return tenants.databases;
   return area === "vector" ? tenants.indexes : tenants.users;
 }

@@ -6,6 +6,7 @@
  * that nobody has to start three times to find three mistakes.
  */
 import { type Configuration, emptyConfiguration, parseConfiguration } from "../config.ts";
+import type { ProviderSurroundings } from "./embedding-settings.ts";
 import { type Command, type Setting, type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
 import { BadValue } from "./values.ts";
 
@@ -15,6 +16,8 @@ export interface SettingsInput {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The whole text of a file; throws as `readFileSync` does. */
   readonly readFile: (path: string) => string;
+  /** Whether a package can be imported that larder only has when somebody installs it; left out: what is so. */
+  readonly hasPackage?: (name: string) => boolean;
 }
 
 export type Source = "flag" | "environment" | "file" | "default";
@@ -181,9 +184,33 @@ function readConfigurationFile(input: SettingsInput, path: string, problems: str
     return emptyConfiguration;
   }
   const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
-  const { configuration, problems: found } = parseConfiguration(text, fileKeys);
+  const { configuration, problems: found } = parseConfiguration(text, fileKeys, surroundingsOf(input));
   problems.push(...found.map((problem) => `${path}: ${problem}`));
   return configuration;
+}
+
+/** What the file may refer to: other files, variables, packages. */
+function surroundingsOf(input: SettingsInput): ProviderSurroundings {
+  return {
+    readFile: (path) => {
+      try {
+        return input.readFile(path);
+      } catch (fault) {
+        throw new BadValue(describeFileFault(fault, path), { cause: fault });
+      }
+    },
+    findVariable: (name) => findVariable(input, name),
+    hasPackage: input.hasPackage ?? isInstalled,
+  };
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function describeFileFault(fault: unknown, path: string): string {

@@ -32,7 +32,7 @@ import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Snapshots } from "./snapshots.ts";
 import { measureProcess, measureThread } from "./thread-metrics.ts";
-import { resolveTenants, type Tenants } from "./tokens.ts";
+import { indexRulesOf, resolveTenants, type Tenants } from "./tokens.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -176,7 +176,8 @@ export class Server implements SlotEvents {
       tenants,
       kept,
       keep: (changed) => directory.keepTokens(changed),
-      doors: { databases: doorOf("store"), users: doorOf("messaging") },
+      doors: { databases: doorOf("store"), indexes: doorOf("vector"), users: doorOf("messaging") },
+      indexRules: indexRulesOf(this.#options.run),
     });
     return { directory, tenants, administration };
   }
@@ -190,7 +191,7 @@ export class Server implements SlotEvents {
       version: { version, node: process.versions.node, formats: fileFormats },
       metrics: () => this.#printMetrics(),
       listTenants: (kind) => calls.listTenants(kind),
-      createTenant: (kind, name) => calls.createTenant(kind, name),
+      createTenant: (kind, name, description) => calls.createTenant(kind, name, description),
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
       ...(run.command === "dev" && { reset: () => this.reset() }),

@@ -9,6 +9,7 @@
  */
 import { destinationProfiles } from "../edge/outbound/destination-policy.ts";
 import { evictionPolicies } from "../store/memory-settings.ts";
+import { DIMENSION_MAX } from "../vector/definition.ts";
 import {
   orOff,
   parseChoice,
@@ -30,7 +31,15 @@ import {
 
 export type Command = "serve" | "dev" | "check";
 
-export type Group = "Data" | "Addresses" | "Destinations" | "Limits" | "Messaging" | "Logs" | "Tokens and keys";
+export type Group =
+  | "Data"
+  | "Addresses"
+  | "Destinations"
+  | "Limits"
+  | "Messaging"
+  | "Vector index"
+  | "Logs"
+  | "Tokens and keys";
 
 export interface Setting<Value> {
   readonly group: Group;
@@ -507,6 +516,126 @@ export const settingRows = {
     meaning: "Region that deliveries name, by which some receivers choose their keys",
     default: "US-EAST-1",
     parse: parseRegion,
+  },
+  topKMax: {
+    group: "Vector index",
+    flag: "--max-top-k",
+    environment: ["LARDER_MAX_TOP_K"],
+    fileKey: "maxTopK",
+    argument: "<count>",
+    meaning: "Most hits that a query may ask for, and records of one page of a range or of a fetch by prefix",
+    default: "1000",
+    parse: parseCount(1, 100_000),
+  },
+  readsPerRequestMax: {
+    group: "Vector index",
+    flag: "--max-reads-per-request",
+    environment: ["LARDER_MAX_READS_PER_REQUEST"],
+    fileKey: "maxReadsPerRequest",
+    argument: "<count>",
+    meaning: "Most queries in one request, and ids in one fetch",
+    default: "1000",
+    parse: parseCount(1, 100_000),
+  },
+  writesPerRequestMax: {
+    group: "Vector index",
+    flag: "--max-writes-per-request",
+    environment: ["LARDER_MAX_WRITES_PER_REQUEST"],
+    fileKey: "maxWritesPerRequest",
+    argument: "<count>",
+    meaning: "Most records in one upsert, and ids in one delete",
+    default: "1000",
+    parse: parseCount(1, 100_000),
+  },
+  vectorRequestBytesMax: {
+    group: "Vector index",
+    flag: "--max-vector-request-size",
+    environment: ["LARDER_MAX_VECTOR_REQUEST_SIZE"],
+    fileKey: "maxVectorRequestSize",
+    argument: "<size>",
+    meaning: "Largest body of a request to the vector index",
+    default: "64mb",
+    parse: parseSize(KB, REQUEST_BYTES_MAX),
+  },
+  dimensionMax: {
+    group: "Vector index",
+    flag: "--max-dimension",
+    environment: ["LARDER_MAX_DIMENSION"],
+    fileKey: "maxDimension",
+    argument: "<count>",
+    meaning: "Most dimensions that an index may have",
+    default: "5376",
+    parse: parseCount(1, DIMENSION_MAX),
+  },
+  sparseValuesMax: {
+    group: "Vector index",
+    flag: "--max-sparse-values",
+    environment: ["LARDER_MAX_SPARSE_VALUES"],
+    fileKey: "maxSparseValues",
+    argument: "<count>",
+    meaning: "Most values of one sparse vector",
+    default: "1000",
+    parse: parseCount(1, 100_000),
+  },
+  metadataBytesMax: {
+    group: "Vector index",
+    flag: "--max-metadata-size",
+    environment: ["LARDER_MAX_METADATA_SIZE"],
+    fileKey: "maxMetadataSize",
+    argument: "<size>",
+    meaning: "Largest metadata of one record, as compact JSON",
+    default: "48kb",
+    parse: parseSize(1, 16 * MB),
+  },
+  dataBytesMax: {
+    group: "Vector index",
+    flag: "--max-data-size",
+    environment: ["LARDER_MAX_DATA_SIZE"],
+    fileKey: "maxDataSize",
+    argument: "<size>",
+    meaning: "Largest data of one record",
+    default: "1mb",
+    parse: parseSize(1, 16 * MB),
+  },
+  namespacesMax: {
+    group: "Vector index",
+    flag: "--max-namespaces",
+    environment: ["LARDER_MAX_NAMESPACES"],
+    fileKey: "maxNamespaces",
+    argument: "<count>",
+    meaning: "Most namespaces of an index",
+    default: "100000",
+    parse: parseCount(1, 10_000_000),
+  },
+  resumableQueriesMax: {
+    group: "Vector index",
+    flag: "--max-resumable-queries",
+    environment: ["LARDER_MAX_RESUMABLE_QUERIES"],
+    fileKey: "maxResumableQueries",
+    argument: "<count>",
+    meaning: "Most resumable queries of an index that are alive at a time",
+    default: "1000",
+    parse: parseCount(0, 100_000),
+  },
+  queriesPerDayMax: {
+    group: "Vector index",
+    flag: "--daily-query-limit",
+    environment: ["LARDER_DAILY_QUERY_LIMIT"],
+    fileKey: "dailyQueryLimit",
+    argument: "<count>|off",
+    meaning: "Most queries per index and UTC day",
+    default: "off",
+    parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
+  },
+  updatesPerDayMax: {
+    group: "Vector index",
+    flag: "--daily-update-limit",
+    environment: ["LARDER_DAILY_UPDATE_LIMIT"],
+    fileKey: "dailyUpdateLimit",
+    argument: "<count>|off",
+    meaning: "Most records that are changed per index and UTC day",
+    default: "off",
+    parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
   },
   logLevel: {
     group: "Logs",

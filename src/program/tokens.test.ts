@@ -130,6 +130,75 @@ test("dev has the well-known secrets, an index dev, and keeps nothing", () => {
   assert.equal(tenants.adminToken.value, "dev");
 });
 
+test("an index is what the configuration says, or what it was made as at run time", () => {
+  const kept: KeptTokens = {
+    indexes: [
+      {
+        name: "made",
+        madeBy: "admin",
+        token: "tm",
+        readOnlyToken: "rm",
+        definition: { type: "HYBRID", dimension: 1_024, similarity: "EUCLIDEAN" },
+      },
+      { name: "main", madeBy: "start", token: "t", readOnlyToken: "r" },
+    ],
+  };
+  const file = { vector: { indexes: [{ name: "listed", type: "SPARSE", sparseEmbedding: "BM25" }] } };
+
+  const { tenants, problems } = resolve({ kept: parseKeptTokens(printKeptTokens(kept)), file });
+
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    tenants.indexes.map(({ name, index }) => [name, index.definition]),
+    [
+      ["listed", { type: "SPARSE", dimension: 0, similarity: "COSINE", denseModel: undefined, sparseModel: "BM25" }],
+      [
+        "made",
+        { type: "HYBRID", dimension: 1_024, similarity: "EUCLIDEAN", denseModel: undefined, sparseModel: undefined },
+      ],
+      [
+        "main",
+        { type: "DENSE", dimension: undefined, similarity: "COSINE", denseModel: undefined, sparseModel: undefined },
+      ],
+    ],
+  );
+});
+
+test("a definition in tokens.json that is wrong, or whose model is gone, forbids the start by name", () => {
+  const entry = { madeBy: "admin", token: "t", readOnlyToken: "r" } as const;
+  const { problems } = resolve({
+    kept: {
+      indexes: [
+        { ...entry, name: "a", definition: { type: "FLAT", colour: 1 } },
+        { ...entry, name: "b", token: "u", readOnlyToken: "v", definition: { embedding: { model: "BGE_M3" } } },
+      ],
+    },
+  });
+  assert.deepEqual(problems, [
+    "The index a in tokens.json: definition.colour is not a known key",
+    "The index a in tokens.json: definition.type is not one of DENSE, SPARSE, HYBRID",
+    "The index b in tokens.json: definition.embedding.model has no provider: list BGE_M3 below vector.models in the configuration file",
+  ]);
+});
+
+test("an index with more dimensions than the setting allows forbids the start", () => {
+  const { problems } = resolve({
+    file: { vector: { indexes: [{ name: "a", dimension: 6_000 }] } },
+    kept: {
+      indexes: [{ name: "b", madeBy: "admin", token: "t", readOnlyToken: "r", definition: { dimension: 6_000 } }],
+    },
+  });
+  assert.deepEqual(problems, [
+    "vector.indexes[0] in l.json has 6000 dimensions, and --max-dimension allows 5376",
+    'The index b in tokens.json: definition.dimension is neither a whole number from 1 to 5376 nor "auto"',
+  ]);
+});
+
+test("only a tokens.json with definitions needs a reader of them", () => {
+  assert.equal(JSON.parse(printKeptTokens({ indexes: [{ name: "a", madeBy: "start" }] })).format, 1);
+  assert.equal(JSON.parse(printKeptTokens({ indexes: [{ name: "a", madeBy: "admin", definition: {} }] })).format, 2);
+});
+
 test("A-01: a well-known secret is refused where other machines can reach the port", () => {
   const { problems } = resolve({ words: "dev --host 0.0.0.0 --admin-host ::" });
 
@@ -193,11 +262,12 @@ const damaged: readonly (readonly [text: string, problem: string])[] = [
   ["{", "it is not JSON"],
   ["[]", "it is not an object"],
   ["{}", "its format is not stated"],
-  ['{"format":2}', "its format 2 is newer than format 1 of this version; use a newer larder"],
+  ['{"format":3}', "its format 3 is newer than format 2 of this version; use a newer larder"],
   ['{"format":1,"databases":{}}', "databases is not a list"],
   ['{"format":1,"databases":[{"name":"a","madeBy":"me"}]}', "databases[0].madeBy is not start, admin or configuration"],
   ['{"format":1,"databases":[{"name":"../a","madeBy":"start"}]}', "databases[0].name is not a name"],
   ['{"format":1,"users":[{"name":"a","madeBy":"start","token":7}]}', "users[0].token is not a text"],
+  ['{"format":2,"indexes":[{"name":"a","madeBy":"admin","definition":7}]}', "indexes[0].definition is not an object"],
   ['{"format":1,"adminToken":""}', "adminToken is not a text"],
 ];
 

@@ -14,9 +14,11 @@
  * (2) No token names two tenants, or both accesses of one.
  * (3) A well-known secret is refused where other machines can reach the port.
  */
-import type { ListedIndex, ListedTenant, ListedUser } from "../config.ts";
+import type { ListedTenant, ListedUser } from "../config.ts";
 import { secretText } from "../kernel/random.ts";
 import { newSigningKey } from "../messaging/signing-keys.ts";
+import { FieldReader } from "./field-reader.ts";
+import { defaultIndex, INDEX_KEYS, type IndexPlan, type IndexRules, readIndexPlan } from "./index-settings.ts";
 import type { KeptTenant, KeptTokens, KeptUser } from "./kept-tokens.ts";
 import type { Origin, RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
@@ -38,7 +40,7 @@ export interface Tenant {
 }
 
 export interface IndexTenant extends Tenant {
-  readonly shape: Pick<ListedIndex, "type" | "dimension" | "similarity" | "embedding" | "sparseEmbedding">;
+  readonly index: IndexPlan;
 }
 
 export interface UserTenant extends Tenant {
@@ -83,7 +85,13 @@ type SecretName = keyof typeof wellKnown;
 export function resolveTenants(run: RunSettings, kept: KeptTokens): ResolvedTenants {
   const resolver = new Resolver(run, kept);
   const tenants = resolver.tenants();
-  return { tenants, kept: resolver.kept, problems: [...sameTokens(tenants), ...reachableWellKnown(run, tenants)] };
+  const problems = [...resolver.problems, ...sameTokens(tenants), ...reachableWellKnown(run, tenants)];
+  return { tenants, kept: resolver.kept, problems };
+}
+
+/** What an index may have that is made at run time, or was. */
+export function indexRulesOf({ configuration, settings }: RunSettings): IndexRules {
+  return { models: configuration.models, surroundings: undefined, dimensionMax: settings.dimensionMax };
 }
 
 /** A token that nobody can guess: 43 letters and digits, 256 bits. */
@@ -93,10 +101,10 @@ export function generateToken(): string {
 
 /** Fresh secrets for a tenant that is made at run time. */
 export function secretsOfNew(
-  kind: "databases" | "users",
+  kind: KeptList,
   name: string,
 ): { readonly token: string; readonly readOnlyToken: string } & Readonly<Record<string, string>> {
-  if (kind === "databases") return { token: generateToken(), readOnlyToken: generateToken() };
+  if (kind !== "users") return { token: generateToken(), readOnlyToken: generateToken() };
   return {
     token: generateMessagingToken(name),
     readOnlyToken: generateMessagingToken(name),
@@ -128,6 +136,7 @@ type KeptList = "databases" | "indexes" | "users";
 class Resolver {
   readonly #run: RunSettings;
   kept: KeptTokens;
+  readonly problems: string[] = [];
 
   constructor(run: RunSettings, kept: KeptTokens) {
     this.#run = run;
@@ -171,7 +180,28 @@ class Resolver {
 
   #index(name: string, isBase: boolean): IndexTenant {
     const listed = find(this.#run.configuration.indexes, name);
-    return { ...this.#pair("indexes", { name, listed, isBase, generate: generateToken }), shape: shapeOf(listed) };
+    const index = listed === undefined ? this.#keptIndex(name) : listed.plan;
+    const { dimension } = index.definition;
+    const { settings, origins } = this.#run;
+    if (listed !== undefined && dimension !== undefined && dimension > settings.dimensionMax) {
+      this.problems.push(
+        `${this.#listedAt(listed.path)} has ${dimension} dimensions, and ${origins.dimensionMax.place} allows ${settings.dimensionMax}`,
+      );
+    }
+    return { ...this.#pair("indexes", { name, listed, isBase, generate: generateToken }), index };
+  }
+
+  /** What an index of tokens.json is. */
+  #keptIndex(name: string): IndexPlan {
+    const { definition } = this.kept.indexes?.find((each) => each.name === name) ?? {};
+    if (definition === undefined) return defaultIndex;
+    const reader = new FieldReader();
+    const plan = readIndexPlan(reader, reader.object(definition, "definition", INDEX_KEYS), {
+      path: "definition",
+      rules: indexRulesOf(this.#run),
+    });
+    this.problems.push(...reader.problems.map((problem) => `The index ${name} in tokens.json: ${problem}`));
+    return plan;
   }
 
   #user(name: string, isBase: boolean): UserTenant {
@@ -277,12 +307,6 @@ const settingsOf: Readonly<Record<KeptList, readonly SecretName[]>> = {
 
 function find<Listed extends ListedTenant>(listed: readonly Listed[], name: string): Listed | undefined {
   return listed.find((tenant) => tenant.name === name);
-}
-
-function shapeOf(listed: ListedIndex | undefined): IndexTenant["shape"] {
-  if (listed === undefined) return { type: "DENSE", similarity: "COSINE" };
-  const { name: _, path: __, token: ___, readOnlyToken: ____, ...shape } = listed;
-  return shape;
 }
 
 /** A place for people: what to change to change this secret. */

@@ -1,0 +1,113 @@
+/**
+ * Takes JSON values apart and notes what is wrong with them, by path, such as
+ * `store.databases[0].token`. Whatever does not belong is refused; nothing is
+ * skipped in silence. Values of secrets never stand in a problem.
+ */
+import { BadValue } from "./values.ts";
+
+export type Fields = ReadonlyMap<string, unknown>;
+
+/** Most entries of one list. */
+export const ENTRIES_MAX = 1_000;
+
+export class FieldReader {
+  readonly problems: string[] = [];
+
+  problem(path: string, text: string): void {
+    this.problems.push(`${path} ${text}`);
+  }
+
+  /** The fields of an object; one that is not in `keys` is refused. A value that is missing has no fields. */
+  object(value: unknown, path: string, keys: readonly string[]): Fields {
+    if (value === undefined) return new Map();
+    if (!isPlainObject(value)) {
+      this.problem(path === "" ? "the file" : path, "is not an object");
+      return new Map();
+    }
+    const fields = new Map(Object.entries(value));
+    for (const key of fields.keys()) if (!keys.includes(key)) this.problem(at(path, key), "is not a known key");
+    return fields;
+  }
+
+  array(value: unknown, path: string): readonly unknown[] {
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.problem(path, "is not a list");
+      return [];
+    }
+    if (value.length > ENTRIES_MAX) this.problem(path, `has more than ${ENTRIES_MAX} entries`);
+    return value.slice(0, ENTRIES_MAX);
+  }
+
+  choice<Choice extends string>(value: unknown, path: string, choices: readonly Choice[]): Choice | undefined {
+    const found = choices.find((choice) => choice === value);
+    if (value !== undefined && found === undefined) this.problem(path, `is not one of ${choices.join(", ")}`);
+    return found;
+  }
+
+  /** A text that `parse` takes; what it throws as `BadValue` is a problem. */
+  text(fields: Fields, path: string, { key, parse }: TextField): string | undefined {
+    const value = fields.get(key);
+    if (value === undefined) return undefined;
+    return this.attempt(at(path, key), () => {
+      if (typeof value !== "string") throw new BadValue("it is not a text");
+      return parse(value);
+    });
+  }
+
+  /** A whole number from `min` to `max`. */
+  count(value: unknown, path: string, { min, max }: { min: number; max: number }): number | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
+    this.problem(path, `is not a whole number from ${min} to ${max}`);
+    return undefined;
+  }
+
+  /** A value as the setting of its kind has it, such as a size or a time. */
+  setting<Value>(value: unknown, path: string, parse: (text: string) => Value): Value | undefined {
+    const text = value === undefined ? undefined : this.settingText(value, path);
+    return text === undefined ? undefined : this.attempt(path, () => parse(text));
+  }
+
+  /** What `step` returns; a `BadValue` that it throws is a problem. */
+  attempt<Value>(path: string, step: () => Value): Value | undefined {
+    try {
+      return step();
+    } catch (fault) {
+      if (!(fault instanceof BadValue)) throw fault;
+      this.problem(path, `is refused: ${fault.message}`);
+      return undefined;
+    }
+  }
+
+  unique(seen: Map<string, string>, value: string | undefined, path: string): void {
+    if (value === undefined) return;
+    const earlier = seen.get(value);
+    if (earlier !== undefined) this.problem(path, `is the same as ${earlier}`);
+    else seen.set(value, path);
+  }
+
+  /** A setting's value as the text that its row parses: `true` is `on`, a list is joined by commas. */
+  settingText(value: unknown, path: string): string | undefined {
+    if (typeof value === "string") return value;
+    if (typeof value === "number") return String(value);
+    if (typeof value === "boolean") return value ? "on" : "off";
+    if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(",");
+    this.problem(path, "is not a text, a number, true, false or a list of texts");
+    return undefined;
+  }
+}
+
+interface TextField {
+  readonly key: string;
+  readonly parse: (text: string) => string;
+}
+
+/** The path of a field; the fields of a whole have their names alone. */
+export function at(path: string, key: string): string {
+  return path === "" ? key : `${path}.${key}`;
+}
+
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
