@@ -1,0 +1,74 @@
+/**
+ * One step of a random program. `call` steps go to the engine and to the plain
+ * index alike; the others are about the engine's life: its journal, its
+ * snapshots, its clock.
+ */
+import type { DeleteSelection, Selection, TextQuery, VectorQuery } from "../../src/vector/door.ts";
+import type { Include, NewRecord, NewText, RecordChange } from "../../src/vector/record.ts";
+
+/** What is asked of one index. */
+export type Call =
+  | { readonly kind: "upsert"; readonly namespace: string; readonly records: readonly NewRecord[] }
+  | { readonly kind: "upsert data"; readonly namespace: string; readonly records: readonly NewText[] }
+  | { readonly kind: "update"; readonly namespace: string; readonly change: RecordChange }
+  | { readonly kind: "fetch"; readonly namespace: string; readonly selection: Selection; readonly include: Include }
+  | { readonly kind: "delete"; readonly namespace: string; readonly selection: DeleteSelection }
+  | {
+      /** From the start to the end, page by page. */
+      readonly kind: "walk";
+      readonly namespace: string;
+      readonly limit: number;
+      readonly prefix: string;
+      readonly include: Include;
+    }
+  | { readonly kind: "random"; readonly namespace: string }
+  | { readonly kind: "query"; readonly namespace: string; readonly queries: readonly VectorQuery[] }
+  | { readonly kind: "query data"; readonly namespace: string; readonly queries: readonly TextQuery[] }
+  | { readonly kind: "hold"; readonly namespace: string; readonly query: VectorQuery; readonly maxIdleSeconds: number }
+  | {
+      readonly kind: "hold data";
+      readonly namespace: string;
+      readonly query: TextQuery;
+      readonly maxIdleSeconds: number;
+    }
+  /** `held`: the number of a query that was held, the last one being 0. */
+  | { readonly kind: "next"; readonly held: number; readonly additionalK: number }
+  | { readonly kind: "end"; readonly held: number }
+  | { readonly kind: "reset"; readonly namespace: string }
+  | { readonly kind: "reset all" }
+  | { readonly kind: "delete namespace"; readonly namespace: string }
+  | {
+      readonly kind: "rename namespace";
+      readonly namespace: string;
+      readonly newName: string;
+      readonly deletesExisting: boolean;
+    };
+
+export type CallKind = Call["kind"];
+
+export type Command =
+  | { readonly kind: "call"; readonly index: number; readonly call: Call }
+  /** Questions are put first and answered whenever; the writes follow at once. */
+  | {
+      readonly kind: "meanwhile";
+      readonly index: number;
+      readonly questions: readonly Call[];
+      readonly writes: readonly Call[];
+    }
+  | { readonly kind: "advance"; readonly ms: number }
+  /** A fresh engine from all frames. */
+  | { readonly kind: "restart" }
+  /** A fresh engine from a snapshot of this one. */
+  | { readonly kind: "snapshot" }
+  /** A fresh engine from the frames but those of the last `lostWrites` commands that wrote. */
+  | { readonly kind: "crash"; readonly lostWrites: number };
+
+/** As a person reads it: typed arrays as lists. */
+export function showCommand(command: Command): string {
+  return JSON.stringify(command, (_, value: unknown) => (ArrayBuffer.isView(value) ? plainList(value) : value));
+}
+
+function plainList(view: ArrayBufferView): readonly (number | string)[] {
+  if (!(view instanceof Float32Array) && !(view instanceof Int32Array)) return [];
+  return Array.from(view, (value) => (Object.is(value, -0) ? "-0" : value));
+}

@@ -1,0 +1,101 @@
+/**
+ * Whether the engine answers as the plain index does: to the last bit, or, where
+ * the two add in another order, as near as float32 allows.
+ */
+import type { IndexDoor } from "../../src/vector/door.ts";
+import type { RecordView, ScoredView } from "../../src/vector/record.ts";
+import { orderedJson } from "./plain-metadata.ts";
+
+/** Two sums of the same terms in another order differ by less than this, in relation to the score or absolutely. */
+const TOLERANCE = 1e-5;
+
+/** A view as text, the same for all that is the same. */
+export function showView(view: RecordView | undefined): string {
+  if (view === undefined) return "none";
+  const { id, vector, sparseVector, metadata, data } = view;
+  return [
+    JSON.stringify(id),
+    ...(vector === undefined ? [] : [`vector=${showNumbers(vector)}`]),
+    ...(sparseVector === undefined
+      ? []
+      : [`sparse=${showNumbers(sparseVector.indices)}:${showNumbers(sparseVector.values)}`]),
+    ...(metadata === undefined ? [] : [`metadata=${orderedJson(metadata)}`]),
+    ...(data === undefined ? [] : [`data=${JSON.stringify(data)}`]),
+  ].join(" ");
+}
+
+export function showScored(view: ScoredView): string {
+  return `${showNumbers([view.score])} ${showView(view)}`;
+}
+
+function showNumbers(numbers: ArrayLike<number>): string {
+  return Array.from(numbers, (number) => (Object.is(number, -0) ? "-0" : String(number))).join();
+}
+
+/** Everything that can be seen of an index but its size in bytes: one line for each namespace and record. */
+export function stateOf(door: IndexDoor): readonly string[] {
+  const { vectorCount, pendingVectorCount, definition, namespaces } = door.info();
+  const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount}, ${one.pendingVectorCount}`);
+  const [first, ...names] = door.namespaceNames();
+  return [
+    `${vectorCount} records, ${pendingVectorCount} pending, dimension ${definition.dimension}`,
+    `default ${JSON.stringify(first)}, others ${JSON.stringify(names.toSorted())}`,
+    ...counts.toSorted(),
+    ...["", ...names.toSorted()].flatMap((name) => contentOf(door, name)),
+  ];
+}
+
+const EVERYTHING = { metadata: true, vectors: true, data: true } as const;
+
+function contentOf(door: IndexDoor, namespace: string): readonly string[] {
+  const lines: string[] = [];
+  let cursor = "0";
+  while (cursor !== "") {
+    const page = door.range(namespace, { cursor: Number(cursor), limit: 1_000, prefix: "", include: EVERYTHING });
+    lines.push(...page.vectors.map((view) => `${JSON.stringify(namespace)} ${showView(view)}`));
+    cursor = page.nextCursor;
+  }
+  return lines;
+}
+
+/** The first line that differs, or undefined. */
+export function compareLines(ours: readonly string[], plain: readonly string[]): string | undefined {
+  const count = Math.max(ours.length, plain.length);
+  for (let i = 0; i < count; i += 1) {
+    if (ours[i] !== plain[i])
+      return `line ${i + 1}\n  engine: ${ours[i] ?? "nothing"}\n  plain:  ${plain[i] ?? "nothing"}`;
+  }
+  return undefined;
+}
+
+/**
+ * Whether `ours` are the best `count` of `all`, which the plain index has scored: as many as there can be, each scored
+ * nearly alike, none out of order, and none left out that is clearly better than one that is there.
+ */
+export function compareNearly(
+  ours: readonly ScoredView[],
+  { all, count }: { readonly all: readonly ScoredView[]; readonly count: number },
+): string | undefined {
+  const expectedCount = Math.min(count, all.length);
+  if (ours.length !== expectedCount) return `${ours.length} answers instead of ${expectedCount}`;
+  const plainById = new Map(all.map((view) => [view.id, view]));
+  for (const [i, view] of ours.entries()) {
+    const plain = plainById.get(view.id);
+    if (plain === undefined) return `answer ${i} should not be there, or not twice: ${showScored(view)}`;
+    plainById.delete(view.id);
+    if (!isNear(view.score, plain.score) || showView(view) !== showView(plain))
+      return `answer ${i}\n  engine: ${showScored(view)}\n  plain:  ${showScored(plain)}`;
+    const previous = ours[i - 1];
+    if (previous !== undefined && previous.score < view.score) return `answer ${i} is better than the one before`;
+  }
+  const worst = ours.at(-1);
+  for (const left of plainById.values()) {
+    if (worst !== undefined && left.score > worst.score && !isNear(left.score, worst.score))
+      return `left out: ${showScored(left)}, though ${showScored(worst)} is there`;
+  }
+  return undefined;
+}
+
+function isNear(one: number, other: number): boolean {
+  return Math.abs(one - other) <= TOLERANCE * Math.max(1, Math.abs(one), Math.abs(other));
+}

@@ -1,0 +1,100 @@
+/**
+ * Plain indexes in the place of the engine: a program that is run on them must
+ * agree with itself, and must not once a fault is planted in them. So what the
+ * programs would find is known before they find nothing.
+ */
+import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import type { IndexDoor } from "../../src/vector/door.ts";
+import type { Program } from "./draw-programs.ts";
+import { drawnModels } from "./drawn-models.ts";
+import { PlainIndex } from "./plain-index.ts";
+import { laneSums, type Sums } from "./plain-scores.ts";
+import type { Subject } from "./subject.ts";
+
+export interface PlantedFault {
+  /** Methods that do something else than those of the index. */
+  readonly methods?: (index: PlainIndex) => Partial<IndexDoor>;
+  readonly sums?: Sums;
+  /** Writes that a restart loses. */
+  readonly lostWrites?: number;
+}
+
+const WRITES: ReadonlySet<string> = new Set([
+  ...["upsert", "upsertData", "update", "delete", "reset", "resetAll", "deleteNamespace", "renameNamespace"],
+]);
+
+export class PlainSubject implements Subject {
+  readonly #fault: PlantedFault;
+  #indexes: readonly PlainIndex[];
+  #doors: readonly IndexDoor[] = [];
+  /** The indexes behind each write: what a journal would rebuild. */
+  #frames: (readonly PlainIndex[])[];
+
+  constructor(program: Program, clock: VirtualClock, fault: PlantedFault = {}) {
+    this.#fault = fault;
+    this.#indexes = program.indexes.map(({ definition }, index) => {
+      const hasModels = definition.denseModel !== undefined || definition.sparseModel !== undefined;
+      return new PlainIndex({
+        name: `index-${index}`,
+        definition,
+        clock,
+        sums: fault.sums ?? laneSums,
+        models: hasModels ? drawnModels(definition) : undefined,
+      });
+    });
+    this.#frames = [this.#copies()];
+    this.#begin(this.#copies());
+  }
+
+  get doors(): readonly IndexDoor[] {
+    return this.#doors;
+  }
+
+  get frameCount(): number {
+    return this.#frames.length - 1;
+  }
+
+  restart(): void {
+    this.#begin(this.#frames.at(-1 - (this.#fault.lostWrites ?? 0)) ?? []);
+  }
+
+  snapshot(): void {
+    this.restart();
+    this.#frames = [this.#copies()];
+  }
+
+  cut(frameCount: number): void {
+    this.#frames = this.#frames.slice(0, frameCount + 1);
+    this.#begin(this.#frames.at(-1) ?? []);
+  }
+
+  delay(): void {}
+
+  release(): void {}
+
+  #copies(): readonly PlainIndex[] {
+    return this.#indexes.map((index) => index.copy());
+  }
+
+  #begin(indexes: readonly PlainIndex[]): void {
+    this.#indexes = indexes.map((index) => index.copy());
+    for (const index of this.#indexes) index.forgetQueries();
+    this.#doors = this.#indexes.map((index) => this.#recorded(index));
+  }
+
+  /** An index whose writes are kept as frames. */
+  #recorded(index: PlainIndex): IndexDoor {
+    const methods: Partial<IndexDoor> = this.#fault.methods?.(index) ?? {};
+    return new Proxy<IndexDoor>(index, {
+      get: (_, name): unknown => {
+        const method: unknown = Reflect.get(methods, name) ?? Reflect.get(index, name, index);
+        if (typeof method !== "function") return method;
+        return (...args: unknown[]): unknown => {
+          const result: unknown = Reflect.apply(method, index, args);
+          if (WRITES.has(String(name))) this.#frames.push(this.#copies());
+          return result;
+        };
+      },
+    });
+  }
+}

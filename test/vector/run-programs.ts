@@ -1,0 +1,104 @@
+/**
+ * Random programs one after the other, each from a seed. One that fails is made
+ * as short as it can be and still fail, and is shown with its seed.
+ */
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { Allowance } from "../budget.ts";
+import { type Command, showCommand } from "./command.ts";
+import { drawProgram, type Program } from "./draw-programs.ts";
+import { type Coverage, describeIndexes, type Failure, newCoverage, runProgram } from "./run-program.ts";
+import type { OpenSubject } from "./subject.ts";
+
+/** Times that a failing program is run to find a shorter one. */
+const SHRINK_RUNS_MAX = 600;
+
+export interface ProgramsOptions {
+  /** Of the first program; the next one has the next number. */
+  readonly seed: number;
+  readonly allowance: Allowance;
+  readonly open: OpenSubject;
+}
+
+export interface ProgramsSummary extends Coverage {
+  programs: number;
+}
+
+/** Throws with the shortest failing program found, its seed and how to run it again. */
+export async function runPrograms({ seed, allowance, open }: ProgramsOptions): Promise<ProgramsSummary> {
+  const coverage = newCoverage();
+  let programs = 0;
+  const startMs = systemClock.monotonicMs();
+  const isDone = (): boolean =>
+    "count" in allowance
+      ? programs >= allowance.count
+      : programs > 0 && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
+  while (!isDone()) {
+    const program = drawProgram(seed + programs);
+    const failure = await runProgram(program, { open, coverage });
+    if (failure !== undefined) throw new Error(await describe(program, failure, open));
+    programs += 1;
+  }
+  return { ...coverage, programs };
+}
+
+export function describeSummary({ programs, commands, restarts, lateAnswers, outcomes }: ProgramsSummary): string {
+  const calls = [...outcomes]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([kind, count]) => `${kind} ${count}`);
+  return `${programs} programs, ${commands} commands, ${restarts} restarts, ${lateAnswers} late answers: ${calls.join(", ")}`;
+}
+
+async function describe(program: Program, failure: Failure, open: OpenSubject): Promise<string> {
+  const short = await shrink(program, failure, open);
+  return [
+    `SEED=${program.seed}: ${short.failure.text}`,
+    `after, on ${describeIndexes(program.indexes)}, ${program.sums} sums`,
+    ...short.commands.map((command) => `  ${showCommand(command)}`),
+    `Again: LARDER_VECTOR_PROGRAMS_SEED=${program.seed} node --test test/simulation/vector-programs.test.ts`,
+  ].join("\n");
+}
+
+/** Cuts what comes behind the failure, then takes away as much as can go, in smaller and smaller pieces. */
+async function shrink(
+  program: Program,
+  failure: Failure,
+  open: OpenSubject,
+): Promise<{ readonly commands: readonly Command[]; readonly failure: Failure }> {
+  let best = { commands: program.commands.slice(0, failure.at + 1), failure };
+  let runs = 0;
+  const attempt = async (commands: readonly Command[]): Promise<boolean> => {
+    if (commands.length === 0 || runs >= SHRINK_RUNS_MAX) return false;
+    runs += 1;
+    const found = await runProgram({ ...program, commands }, { open });
+    if (found === undefined) return false;
+    best = { commands: commands.slice(0, found.at + 1), failure: found };
+    return true;
+  };
+  for (let size = best.commands.length >> 1; size >= 1; size >>= 1) {
+    for (let start = 0; start < best.commands.length; ) {
+      const candidate = [...best.commands.slice(0, start), ...best.commands.slice(start + size)];
+      if (!(await attempt(candidate))) start += size;
+    }
+  }
+  for (let i = 0; i < best.commands.length; ) {
+    let isSmaller = false;
+    for (const smaller of smallerCommands(best.commands[i]))
+      isSmaller ||= await attempt([...best.commands.slice(0, i), smaller, ...best.commands.slice(i + 1)]);
+    if (!isSmaller) i += 1;
+  }
+  return best;
+}
+
+/** The same command with less in its list. */
+function smallerCommands(command: Command | undefined): readonly Command[] {
+  if (command?.kind !== "call") return [];
+  const { call } = command;
+  const halves = <Item>(list: readonly Item[]): readonly (readonly Item[])[] => {
+    const middle = list.length >> 1;
+    return middle === 0 ? [] : [list.slice(0, middle), list.slice(middle)];
+  };
+  if (call.kind === "upsert")
+    return halves(call.records).map((records) => ({ ...command, call: { ...call, records } }));
+  if (call.kind === "query") return halves(call.queries).map((queries) => ({ ...command, call: { ...call, queries } }));
+  return [];
+}
