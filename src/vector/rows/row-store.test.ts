@@ -46,6 +46,18 @@ test("a removed row is gone, and removing it again changes nothing", () => {
   assert.throws(() => store.read(2), { message: "the row that is read is there" });
 });
 
+test("a vector whose squared length is not finite is a mistake of ours", () => {
+  const store = new RowStore(new RowMemory(), 2);
+  store.ensure(0);
+
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1e30]) {
+    assert.throws(() => store.set(0, Float32Array.of(value, 1)), {
+      message: "only vectors of finite squared length get in",
+    });
+    assert.equal(store.has(0), false);
+  }
+});
+
 test("what is read is a copy", () => {
   const store = new RowStore(new RowMemory(), 2);
   store.ensure(0);

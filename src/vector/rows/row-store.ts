@@ -97,14 +97,14 @@ export class RowStore {
     const start = row / FLOAT_BYTES;
     floats.set(vector, start);
     for (let i = start + this.dimension; i < start + this.rowBytes / FLOAT_BYTES; i += 1) floats[i] = 0;
+    const squaredLength = kernel.squaredLength(row, this.rowBytes);
+    assert(Number.isFinite(squaredLength), "only vectors of finite squared length get in");
     const length = lengthIndex(block, record);
     if (floats[length] === ABSENT) {
       block.count += 1;
       this.#count += 1;
       this.#end = Math.max(this.#end, record + 1);
     }
-    const squaredLength = kernel.squaredLength(row, this.rowBytes);
-    assert(Number.isFinite(squaredLength), "only vectors of finite squared length get in");
     floats[length] = squaredLength;
   }
 
