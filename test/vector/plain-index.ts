@@ -68,6 +68,12 @@ export interface PlainOptions {
   readonly models?: PlainModels | undefined;
 }
 
+interface CheckOptions {
+  readonly dimension: number | undefined;
+  readonly mayLackPart?: boolean;
+  readonly isOfText?: boolean;
+}
+
 /** A query with its vectors as lists. */
 interface PlainQuery extends Omit<VectorQuery, "vector" | "sparseVector"> {
   readonly vector?: readonly number[] | undefined;
@@ -138,13 +144,13 @@ export class PlainIndex implements IndexDoor {
 
   upsertData(namespace: string, records: readonly NewText[]): void {
     const embedded = records.map(({ id, data, metadata }) => ({ id, data, metadata, ...this.#embedded(data) }));
-    this.#put(namespace, embedded);
+    this.#put(namespace, embedded, true);
   }
 
-  #put(namespace: string, records: readonly PlainRecord[]): void {
+  #put(namespace: string, records: readonly PlainRecord[], isOfText = false): void {
     let dimension = this.#dimension;
     for (const record of records) {
-      this.#check(record, { dimension, mayLackPart: false });
+      this.#check(record, { dimension, isOfText });
       dimension ??= record.vector?.length;
     }
     this.#dimension = dimension;
@@ -157,10 +163,13 @@ export class PlainIndex implements IndexDoor {
     this.#namespaces.set(namespace, list);
   }
 
-  /** Whether these vectors fit the index; `mayLackPart`: one of the two of a HYBRID index is enough. */
+  /**
+   * Whether these vectors fit the index. `mayLackPart`: one of the two of a HYBRID index is enough. `isOfText`: a text
+   * without words has an empty sparse vector.
+   */
   #check(
     { vector, sparse }: Pick<PlainRecord, "vector" | "sparse">,
-    { dimension, mayLackPart }: { readonly dimension: number | undefined; readonly mayLackPart: boolean },
+    { dimension, mayLackPart = false, isOfText = false }: CheckOptions,
   ): void {
     const { type, similarity } = this.#options.definition;
     const isEnough = type === "HYBRID" && mayLackPart && (vector !== undefined || sparse !== undefined);
@@ -170,7 +179,7 @@ export class PlainIndex implements IndexDoor {
       throw new Refusal("unprocessable", "This index requires sparse vectors");
     if (type === "SPARSE" && vector !== undefined) throw new Refusal("unprocessable", "");
     if (type === "DENSE" && sparse !== undefined) throw new Refusal("unprocessable", "");
-    if (sparse?.length === 0) throw new Refusal("unprocessable", "");
+    if (sparse?.length === 0 && !isOfText) throw new Refusal("unprocessable", "");
     if (vector === undefined) return;
     if (dimension !== undefined && vector.length !== dimension)
       throw new Refusal("unprocessable", `Invalid vector dimension: ${vector.length}, expected: ${dimension}`);
@@ -201,7 +210,7 @@ export class PlainIndex implements IndexDoor {
       ? this.#embedded(change.data ?? "")
       : { vector: numbersOf(change.vector), sparse: sparseOf(change.sparseVector) };
     if (given.vector !== undefined || given.sparse !== undefined)
-      this.#check(given, { dimension: this.#dimension, mayLackPart: false });
+      this.#check(given, { dimension: this.#dimension, isOfText: isReembedded });
     const list = [...this.recordsOf(namespace)];
     const place = list.findIndex(({ id }) => id === change.id);
     const record = list[place];

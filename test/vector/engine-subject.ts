@@ -1,0 +1,124 @@
+/** The engine as a subject of random programs: on a journal in memory, with models that make exact vectors. */
+import type { Clock } from "../../src/kernel/clock.ts";
+import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
+import type { IndexDoor } from "../../src/vector/door.ts";
+import { defaultVectorLimits } from "../../src/vector/limits.ts";
+import { VectorEngine } from "../../src/vector/vector-engine.ts";
+import { RecordingJournal } from "../recording-journal.ts";
+import type { Program } from "./draw-programs.ts";
+import { embeddersOf } from "./drawn-models.ts";
+import type { Subject } from "./subject.ts";
+
+/** While searches are delayed, each look at the clock takes so long: more than a turn has. */
+const LOOK_MS = 10;
+
+export class EngineSubject implements Subject {
+  readonly #program: Program;
+  readonly #clock: HurriedClock;
+  /** A snapshot's frames, then those of the journal. */
+  #snapshot: readonly Buffer[] = [];
+  #journal = new RecordingJournal();
+  #engine: VectorEngine;
+  #handleCount = 0;
+  #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
+  #doors: readonly IndexDoor[] = [];
+
+  constructor(program: Program, clock: VirtualClock) {
+    this.#program = program;
+    this.#clock = new HurriedClock(clock);
+    this.#engine = this.#begin([]);
+  }
+
+  get doors(): readonly IndexDoor[] {
+    return this.#doors;
+  }
+
+  get frameCount(): number {
+    return this.#journal.frames.length;
+  }
+
+  restart(): void {
+    this.cut(this.frameCount);
+  }
+
+  snapshot(): void {
+    this.#snapshot = Array.from(this.#engine.dump(), (frame) => Buffer.from(frame));
+    this.cut(0);
+  }
+
+  cut(frameCount: number): void {
+    this.#engine.close();
+    this.#engine = this.#begin(this.#journal.frames.slice(0, frameCount));
+  }
+
+  delay(): void {
+    this.#clock.isHurried = true;
+    let open = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    this.#gate = { opened, open };
+  }
+
+  release(): void {
+    this.#clock.isHurried = false;
+    this.#gate?.open();
+    this.#gate = undefined;
+  }
+
+  #begin(frames: readonly Buffer[]): VectorEngine {
+    this.#journal = new RecordingJournal();
+    this.#journal.frames.push(...frames);
+    const engine = new VectorEngine({
+      journal: this.#journal,
+      clock: this.#clock,
+      random: seededRandom(this.#program.seed),
+      limits: defaultVectorLimits,
+      graphs: undefined,
+      newHandle: () => {
+        this.#handleCount += 1;
+        return `handle-${this.#handleCount}`;
+      },
+    });
+    // Copies: what replay reads may not keep what a file's buffer is used for next.
+    for (const frame of [...this.#snapshot, ...frames]) {
+      const copy = Buffer.from(frame);
+      engine.replay(copy);
+      copy.fill(0xff);
+    }
+    const gate = async (): Promise<void> => this.#gate?.opened;
+    this.#doors = this.#program.indexes.map(({ definition }, index) =>
+      engine.define(`index-${index}`, definition, embeddersOf(definition, gate)),
+    );
+    return engine;
+  }
+}
+
+/** A clock whose time, when told so, runs while it is looked at. */
+class HurriedClock implements Clock {
+  readonly #clock: VirtualClock;
+  #passedMs = 0;
+  isHurried = false;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  monotonicMs(): number {
+    if (this.isHurried) this.#passedMs += LOOK_MS;
+    return this.#clock.monotonicMs() + this.#passedMs;
+  }
+
+  at(atMs: number, task: () => void): () => void {
+    return this.#clock.at(atMs, task);
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    return this.#clock.after(delayMs, task);
+  }
+}
