@@ -18,7 +18,8 @@ const DEFAULT_NUMBER = 0;
 
 export interface StateParts {
   readonly memory: RowMemory;
-  readonly graphs: GraphBuilder | undefined;
+  /** What builds graphs now; undefined: nothing does. */
+  graphs(): GraphBuilder | undefined;
 }
 
 /** A change inside one index. */

@@ -12,7 +12,7 @@ import { assert } from "../kernel/assert.ts";
 import { ChangeLog } from "./change-log.ts";
 import type { Put } from "./changes.ts";
 import type { IndexDefinition, Similarity } from "./definition.ts";
-import type { GraphBuilder, NamespaceGraph } from "./graph/graph.ts";
+import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "./graph/graph.ts";
 import { FilterMatcher } from "./metadata/filter-matcher.ts";
 import { MetadataStore } from "./metadata/metadata-store.ts";
 import type { Include, RecordView, SparseVector } from "./record.ts";
@@ -39,8 +39,8 @@ export interface NamespaceOptions {
   /** Of the index; its dimension is known when the first dense vector comes. */
   readonly index: { readonly definition: IndexDefinition };
   readonly memory: RowMemory;
-  /** Undefined: every search is exact. */
-  readonly graphs: GraphBuilder | undefined;
+  /** What builds graphs now; undefined: nothing does, and every search is exact. */
+  graphs(): GraphBuilder | undefined;
 }
 
 export class Namespace {
@@ -57,6 +57,7 @@ export class Namespace {
   /** Rows and metadata have room for this many numbers. */
   #keptEnd = 0;
   #graph: NamespaceGraph | undefined;
+  #graphInsertCount = 0;
 
   constructor(options: NamespaceOptions) {
     this.number = options.number;
@@ -75,6 +76,11 @@ export class Namespace {
   /** Not in the graph yet; searches find them all the same. */
   get pendingCount(): number {
     return this.#graph?.pendingCount ?? 0;
+  }
+
+  /** Rows that were given to the graph so far: it has changed since when this was less. */
+  get graphInsertCount(): number {
+    return this.#graphInsertCount;
   }
 
   /** Undefined: no dense vector was ever put. */
@@ -127,6 +133,27 @@ export class Namespace {
     return true;
   }
 
+  /**
+   * After a recovery, which builds no graphs: gives the namespace its graph if it is large enough, out of the bytes of its
+   * cache file as far as they are right. Returns why they are not.
+   */
+  startGraph(file: Uint8Array | undefined): string | undefined {
+    const graphs = this.#options.graphs();
+    if (graphs === undefined || !this.isGraphWanted) return undefined;
+    if (file === undefined) {
+      this.#openGraph();
+      return undefined;
+    }
+    const loaded = graphs.load(this.#graphOptions(), file, this.#versions());
+    if (loaded.kind === "loaded") this.#graph = loaded.graph;
+    else this.#openGraph();
+    return loaded.kind === "loaded" ? undefined : loaded.reason;
+  }
+
+  get isGraphWanted(): boolean {
+    return this.#searchWork >= GRAPH_WORK_MIN;
+  }
+
   clear(): void {
     const { table } = this;
     for (const { record } of table.order.from(0)) this.changes.note(record);
@@ -138,10 +165,9 @@ export class Namespace {
     this.#keptEnd = 0;
   }
 
-  /** Gives back what lies outside the heap. Not used after that. */
+  /** Gives back what lies outside the heap. A search that is under way finds nothing any more. */
   close(): void {
-    this.#dropGraph();
-    this.#rows?.clear();
+    this.clear();
   }
 
   /** Whether there is a record of that number. */
@@ -194,8 +220,9 @@ export class Namespace {
     rows.ensure(record);
     rows.set(record, vector);
     this.table.setVersion(record, version);
+    this.#graphInsertCount += 1;
     if (this.#graph !== undefined) this.#graph.insert(record, version);
-    else if (this.#searchWork >= GRAPH_WORK_MIN) this.#openGraph();
+    else if (this.isGraphWanted) this.#openGraph();
   }
 
   #removeRow(record: number): void {
@@ -205,16 +232,21 @@ export class Namespace {
   }
 
   #openGraph(): void {
-    const { graphs } = this.#options;
+    const graphs = this.#options.graphs();
     if (graphs === undefined) return;
+    this.#graph = graphs.open(this.#graphOptions());
+    for (const { record, version } of this.#versions()) this.#graph.insert(record, version);
+  }
+
+  #graphOptions(): GraphOptions {
     const rows = this.#denseRows();
-    this.#graph = graphs.open({
-      dimension: this.#dimension,
-      similarity: this.similarity,
-      read: (record) => rows.read(record),
-    });
+    return { dimension: this.#dimension, similarity: this.similarity, read: (record) => rows.read(record) };
+  }
+
+  *#versions(): Generator<RecordVersion> {
+    const rows = this.#denseRows();
     for (const { record } of this.table.order.from(0))
-      if (rows.has(record)) this.#graph.insert(record, this.table.versionOf(record));
+      if (rows.has(record)) yield { record, version: this.table.versionOf(record) };
   }
 
   #dropGraph(): void {

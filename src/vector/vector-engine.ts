@@ -17,6 +17,7 @@ import type { VectorDoor } from "./door.ts";
 import { dumpIndexes } from "./dump.ts";
 import type { Embedders } from "./embedding/embedders.ts";
 import type { GraphBuilder } from "./graph/graph.ts";
+import type { GraphCache, PlacedNamespace } from "./graph-cache.ts";
 import { IndexJournal } from "./index-journal.ts";
 import { IndexState } from "./index-state.ts";
 import type { VectorJournal } from "./journal.ts";
@@ -30,7 +31,7 @@ export interface VectorEngineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: VectorLimits;
-  /** Undefined: every search is exact. */
+  /** What builds graphs once `start` was called; undefined: every search is exact. */
   readonly graphs: GraphBuilder | undefined;
   /** A text that nobody can guess, for the handle of a resumable query. */
   readonly newHandle: () => string;
@@ -52,6 +53,8 @@ export class VectorEngine implements VectorDoor {
   readonly #byNumber = new Map<number, VectorIndex>();
   readonly #byName = new Map<string, VectorIndex>();
   #nextNumber = 1;
+  /** Undefined while the past is replayed: a graph is made of what is there at its end. */
+  #graphs: GraphBuilder | undefined;
 
   constructor(options: VectorEngineOptions) {
     this.#options = options;
@@ -126,6 +129,20 @@ export class VectorEngine implements VectorDoor {
     for (const change of readChanges(frame)) this.#apply(change);
   }
 
+  /** After the past was replayed: from now on large namespaces have graphs, those of the cache at once. */
+  async start(cache?: GraphCache): Promise<void> {
+    this.#graphs = this.#options.graphs;
+    if (cache !== undefined) await cache.start(this.namespaces);
+    else for (const { namespace } of this.namespaces) namespace.startGraph(undefined);
+  }
+
+  /** Of all indexes. */
+  get namespaces(): readonly PlacedNamespace[] {
+    return [...this.#byNumber.values()].flatMap(({ state }) =>
+      [...state.namespaces].map((namespace) => ({ index: state.number, namespace })),
+    );
+  }
+
   /** The whole state as frames that rebuild it; each is valid until the next one is asked for. */
   dump(): Iterable<Uint8Array> {
     return dumpIndexes([...this.#byNumber.values()].map(({ state }) => state));
@@ -161,8 +178,8 @@ export class VectorEngine implements VectorDoor {
 
   #create(number: number, name: string, definition: IndexDefinition): void {
     assert(!this.#byName.has(name), "no two indexes have one name");
-    const { clock, random, limits, graphs, newHandle } = this.#options;
-    const parts = { memory: this.#memory, graphs };
+    const { clock, random, limits, newHandle } = this.#options;
+    const parts = { memory: this.#memory, graphs: () => this.#graphs };
     const state = new IndexState({ number, name, definition, parts });
     const index = new VectorIndex({
       state,

@@ -59,7 +59,8 @@ export function checkDense(
   if (vector.length > limits.dimensionMax)
     throw unprocessable(`${place}vector has ${vector.length} dimensions. Limit: ${limits.dimensionMax}`);
   const squaredLength = squaredLengthOf(vector);
-  if (squaredLength > SQUARED_LENGTH_MAX)
+  // Also not when it is not a number.
+  if (!(squaredLength <= SQUARED_LENGTH_MAX))
     throw unprocessable(`${place}vector is too long: its squared length is above ${SQUARED_LENGTH_MAX}`);
   if (squaredLength === 0 && similarityRows[similarity].refusesZeroVector)
     throw unprocessable(`${place}vector must not be zero: it has no direction, which ${similarity} compares`);
