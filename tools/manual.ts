@@ -125,7 +125,7 @@ function indexesChapter(): readonly string[] {
     "| provider | fields | |",
     "|---|---|---|",
     '| `http` | `url`, `apiKeyFile` or `apiKeyVariable`, `modelName`, `timeout` (`30s`), `batchSize` (64 texts), `dimensions`, `queryPrefix`, `documentPrefix` | an endpoint of the OpenAI form, which is sent `{"model": …, "input": [texts]}` at the whole address `url` with the key as a bearer token; requests that fail for a reason that may pass are repeated for up to a minute |',
-    "| `local` | `directory`, `queryPrefix`, `documentPrefix` | a model in a directory of this machine, run by the package `@huggingface/transformers`, which has to be installed beside larder; nothing is downloaded |",
+    "| `local` | `directory`, `pooling` (`cls` or `mean`), `precision` (`fp32`, `fp16`, `q8`, `int8`, `uint8`, `q4`), `queryPrefix`, `documentPrefix` | a model in a directory of this machine, with the files that the package `@huggingface/transformers` wants, which runs it in a thread of its own and has to be installed beside larder; nothing is downloaded |",
     "| `hashing` | `dimension` | no model: vectors of the letters of a text, for tests and demonstrations without a network |",
     "",
     "`modelName` is what the endpoint calls the model; for `BGE_SMALL_EN_V1_5`, `BGE_BASE_EN_V1_5`, `BGE_LARGE_EN_V1_5` and `BGE_M3` it is the published name, such as `BAAI/bge-m3`, unless said otherwise. The key never stands in the file. Indexes that are made at run time name models of the configuration file, or `hashing`: neither an address nor a file.",

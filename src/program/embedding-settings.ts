@@ -15,6 +15,7 @@
 import { join } from "node:path";
 import type { HttpProvider } from "../edge/embedding/http-embedder.ts";
 import type { LocalProvider } from "../edge/embedding/local-embedder.ts";
+import { poolings, precisions } from "../edge/embedding/local-model.ts";
 import { DIMENSION_MAX } from "../vector/definition.ts";
 import { at, type FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
 import { BadValue, parseDurationMs } from "./values.ts";
@@ -96,7 +97,11 @@ const providerRows: Readonly<Record<ProviderName, ProviderRow>> = {
     isHarmless: false,
     read: readHttp,
   },
-  local: { keys: ["directory", "queryPrefix", "documentPrefix"], isHarmless: false, read: readLocal },
+  local: {
+    keys: ["directory", "pooling", "precision", "queryPrefix", "documentPrefix"],
+    isHarmless: false,
+    read: readLocal,
+  },
   hashing: { keys: ["dimension"], isHarmless: true, read: readHashing },
 };
 
@@ -246,7 +251,7 @@ function readKey({ reader, fields, path, surroundings }: ProviderReading): strin
 }
 
 function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
-  const { reader, fields, path, surroundings } = reading;
+  const { reader, fields, path, model, surroundings } = reading;
   if (!surroundings.hasPackage(LOCAL_PACKAGE)) {
     reader.problem(
       at(path, "provider"),
@@ -262,8 +267,18 @@ function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
       return name;
     },
   });
+  const pooling = reader.choice(fields.get("pooling"), at(path, "pooling"), poolings);
+  const precision = reader.choice(fields.get("precision"), at(path, "precision"), precisions);
   const prefixes = readPrefixes(reading);
-  return directory === undefined ? undefined : { provider: "local", directory, ...prefixes };
+  if (directory === undefined) return undefined;
+  return {
+    provider: "local",
+    directory,
+    // The documented models take the vector of the first token.
+    pooling: pooling ?? (documentedModels.has(model) ? "cls" : "mean"),
+    precision: precision ?? "fp32",
+    ...prefixes,
+  };
 }
 
 function readHashing({ reader, fields, path }: ProviderReading): EmbeddingProvider {

@@ -137,11 +137,24 @@ test("an HTTP provider has the published name of the model and defaults, and its
 });
 
 test("a local model needs its package and a directory with a model", () => {
-  const index = { embedding: { model: "m", provider: "local", directory: "/models/m" } };
-  const plan = planOf({ index, packages: ["@huggingface/transformers"], files: { "/models/m/config.json": "{}" } });
+  const machine = { packages: ["@huggingface/transformers"], files: { "/models/m/config.json": "{}" } };
+  const local = { provider: "local", directory: "/models/m" };
+  const plan = planOf({ index: { embedding: { model: "m", ...local } }, ...machine });
   assert.deepEqual(plan.embedding?.by, {
     provider: "local",
     directory: "/models/m",
+    pooling: "mean",
+    precision: "fp32",
+    queryPrefix: "",
+    documentPrefix: "",
+  });
+
+  const documented = planOf({ index: { embedding: { model: "BGE_M3", ...local, precision: "q8" } }, ...machine });
+  assert.deepEqual(documented.embedding?.by, {
+    provider: "local",
+    directory: "/models/m",
+    pooling: "cls",
+    precision: "q8",
     queryPrefix: "",
     documentPrefix: "",
   });

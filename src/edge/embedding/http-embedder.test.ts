@@ -324,6 +324,9 @@ test("closing ends what is under way, and nothing begins after it", async (conte
 
   await embedder.close();
 
-  assert.equal(await call, "unavailable: The server is stopping");
-  assert.equal(await failureOf(embedder.embed(["1"], "query")), "unavailable: The server is stopping");
+  assert.equal(await call, "unavailable: The embedding model is being closed; try again");
+  assert.equal(
+    await failureOf(embedder.embed(["1"], "query")),
+    "unavailable: The embedding model is being closed; try again",
+  );
 });

@@ -63,7 +63,7 @@ const BACKOFF_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 32 * 1_024;
 const REFUSAL_BYTES_MAX = 64 * 1_024;
 
-const stopping = new VectorFailure("unavailable", "The server is stopping");
+const closed = new VectorFailure("unavailable", "The embedding model is being closed; try again");
 
 /** What came of one attempt. `isPassing`: another one may fare better. */
 interface Failure {
@@ -95,7 +95,7 @@ export class HttpEmbedder implements DenseEmbedder {
   }
 
   async embed(texts: readonly string[], role: TextRole): Promise<readonly Float32Array[]> {
-    if (this.#isClosed) throw stopping;
+    if (this.#isClosed) throw closed;
     const batches = this.#batchesOf(texts, role);
     const call = new AbortController();
     this.#calls.add(call);
@@ -139,7 +139,7 @@ export class HttpEmbedder implements DenseEmbedder {
   async #embedBatch(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> {
     const turn = this.#turns.take(signal);
     if (turn === undefined) throw this.#failure("unavailable", "has too many texts waiting; try again");
-    if (!(await turn)) throw stopping;
+    if (!(await turn)) throw closed;
     try {
       return await this.#ask(texts, signal);
     } finally {
@@ -152,7 +152,7 @@ export class HttpEmbedder implements DenseEmbedder {
     const { clock, random } = this.#options;
     const lastStartMs = clock.monotonicMs() + REPEAT_MS_MAX;
     for (let attempt = 1; ; attempt += 1) {
-      if (signal.aborted) throw stopping;
+      if (signal.aborted) throw closed;
       const outcome = await this.#attempt(texts, signal);
       if (Array.isArray(outcome)) return outcome;
       const failure = outcome as Failure;
@@ -178,7 +178,7 @@ export class HttpEmbedder implements DenseEmbedder {
       return this.#refusal(answer);
     } catch (fault) {
       if (fault instanceof WrongAnswer) return { text: fault.text, isPassing: false };
-      if (signal.aborted) throw stopping;
+      if (signal.aborted) throw closed;
       if (limit.signal.aborted) return { text: `did not answer within ${timeoutMs / 1_000} s`, isPassing: true };
       return { text: `cannot be reached (${nameOf(fault)})`, isPassing: true };
     } finally {

@@ -1,9 +1,156 @@
-/** Dense embeddings by a model in a directory of this machine. */
+/**
+ * Dense embeddings by a model of this machine, in a thread of its own: running
+ * a model takes milliseconds to seconds, and everybody else would wait.
+ *
+ *     idle --embed--> starting --ready--> running --the thread ends--> idle
+ *
+ * (1) The thread has one call at a time; the others wait in the order they came.
+ * (2) When the thread ends by itself, its call fails and the next one starts
+ *     another thread.
+ * (3) A failure names the model. What the package said goes to the log, because
+ *     it may name files of this machine.
+ */
+import type { DenseEmbedder, TextRole } from "../../vector/embedding/embedder.ts";
+import { VectorFailure } from "../../vector/failure.ts";
+import type { LocalModelSettings } from "./local-model.ts";
+import { Turns } from "./turns.ts";
 
 /** Plain data: it is posted between threads. */
-export interface LocalProvider {
-  readonly directory: string;
+export interface LocalProvider extends LocalModelSettings {
   /** Put before texts that are asked, and texts that are kept. */
   readonly queryPrefix: string;
   readonly documentPrefix: string;
+}
+
+export type ToModelThread = { readonly texts: readonly string[] };
+
+export type FromModelThread =
+  | { readonly kind: "ready" }
+  | { readonly kind: "vectors"; readonly vectors: readonly Float32Array[] }
+  | { readonly kind: "failed"; readonly text: string };
+
+/** The thread that has the model. It says that it is ready, and then answers each message with one. */
+export interface ModelThread {
+  post(message: ToModelThread): void;
+  end(): Promise<void>;
+}
+
+export interface ModelThreadEvents {
+  message(message: FromModelThread): void;
+  /** It ended by itself; `reason` is a sentence for the log. */
+  ended(reason: string): void;
+}
+
+export interface LocalEmbedderOptions {
+  /** As the index calls it, for failures. */
+  readonly model: string;
+  readonly provider: LocalProvider;
+  /** Of the index; undefined: not known yet. */
+  readonly dimension: number | undefined;
+  readonly startThread: (events: ModelThreadEvents) => ModelThread;
+  /** Why the model failed: keeps (3). */
+  readonly onFailure: (reason: string) => void;
+}
+
+/** Calls that may wait. */
+const WAITING_MAX = 1_024;
+
+const closed = new VectorFailure("unavailable", "The embedding model is being closed; try again");
+
+export class LocalEmbedder implements DenseEmbedder {
+  readonly #options: LocalEmbedderOptions;
+  readonly #turns = new Turns(1, WAITING_MAX); // keeps (1)
+  readonly #closing = new AbortController();
+  #thread: ModelThread | undefined;
+  /** Of the call that waits for what the thread says. */
+  #waiting: PromiseWithResolvers<FromModelThread> | undefined;
+
+  constructor(options: LocalEmbedderOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the thread and loads the model. Rejects with a `VectorFailure`. Otherwise the first call does it. */
+  open(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#getThread();
+    });
+  }
+
+  embed(texts: readonly string[], role: TextRole): Promise<readonly Float32Array[]> {
+    return this.#inTurn(async () => {
+      const { queryPrefix, documentPrefix } = this.#options.provider;
+      const prefix = role === "query" ? queryPrefix : documentPrefix;
+      if (texts.length === 0) return [];
+      const thread = await this.#getThread();
+      const answered = this.#listen();
+      thread.post({ texts: texts.map((text) => prefix + text) });
+      const answer = await answered;
+      if (answer.kind !== "vectors") throw this.#failure("could not embed", answer);
+      return this.#check(answer.vectors, texts.length);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#waiting?.reject(closed);
+    await this.#thread?.end();
+  }
+
+  async #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turns.take(this.#closing.signal);
+    if (turn === undefined) throw this.#refusal("has too many texts waiting; try again");
+    if (!(await turn)) throw closed;
+    try {
+      if (this.#closing.signal.aborted) throw closed;
+      return await call();
+    } finally {
+      this.#turns.giveBack();
+    }
+  }
+
+  async #getThread(): Promise<ModelThread> {
+    if (this.#thread !== undefined) return this.#thread;
+    const answered = this.#listen();
+    const thread = this.#options.startThread({
+      message: (message) => this.#waiting?.resolve(message),
+      ended: (reason) => {
+        this.#thread = undefined; // keeps (2)
+        this.#waiting?.resolve({ kind: "failed", text: reason });
+      },
+    });
+    this.#thread = thread;
+    const answer = await answered;
+    if (answer.kind === "ready") return thread;
+    this.#thread = undefined;
+    await thread.end();
+    throw this.#failure("could not be loaded", answer);
+  }
+
+  /** The next thing that the thread says. */
+  async #listen(): Promise<FromModelThread> {
+    const waiting = Promise.withResolvers<FromModelThread>();
+    this.#waiting = waiting;
+    try {
+      return await waiting.promise;
+    } finally {
+      this.#waiting = undefined;
+    }
+  }
+
+  #check(vectors: readonly Float32Array[], count: number): readonly Float32Array[] {
+    const dimension = this.#options.dimension ?? vectors[0]?.length;
+    const wrong = vectors.find((vector) => vector.length !== dimension);
+    if (vectors.length !== count) throw this.#refusal(`gave ${vectors.length} vectors for ${count} texts`);
+    if (wrong !== undefined) throw this.#refusal(`gave ${wrong.length} dimensions, and the index has ${dimension}`);
+    return vectors;
+  }
+
+  #failure(what: string, answer: FromModelThread): VectorFailure {
+    this.#options.onFailure(answer.kind === "failed" ? answer.text : `The thread of the model said ${answer.kind}`);
+    return this.#refusal(`${what}; the log has the reason`);
+  }
+
+  #refusal(text: string): VectorFailure {
+    return new VectorFailure("unavailable", `The local model ${this.#options.model} ${text}`);
+  }
 }
