@@ -8,7 +8,6 @@
  *     await server.advance(0);
  *     server.calls; // what destinations got
  */
-import { type IncomingHttpHeaders, request } from "node:http";
 import { TokenTable } from "../src/edge/auth.ts";
 import { ByteBudget } from "../src/edge/byte-budget.ts";
 import { MessagingArea } from "../src/edge/messaging/messaging-area.ts";
@@ -21,26 +20,13 @@ import { defaultLimits, type MessagingLimits } from "../src/messaging/limits.ts"
 import { MemoryHistory } from "../src/program/memory-history.ts";
 import { messageLog } from "../src/program/message-log.ts";
 import { type Call, type Destination, MessagingHarness } from "./messaging-harness.ts";
+import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";
 
 export const MESSAGING_TOKEN = "messaging-token";
 export const MESSAGING_READ_ONLY_TOKEN = "messaging-read-only-token";
 
-export interface MessagingReply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  /** The body as JSON. */
-  readonly json: unknown;
-}
-
-export interface MessagingSend {
-  /** name, value, … */
-  readonly headers?: readonly string[];
-  /** A string or Buffer is sent as it is, anything else as JSON. */
-  readonly body?: unknown;
-  /** null sends none. */
-  readonly token?: string | null;
-}
+export type MessagingReply = LineReply;
+export type MessagingSend = Partial<LineOptions>;
 
 export interface MessagingServerOptions {
   readonly limits?: Partial<MessagingLimits>;
@@ -116,37 +102,8 @@ export class MessagingServer implements AsyncDisposable {
   }
 
   /** `line` is method and target. */
-  send(line: string, { headers = [], body, token = MESSAGING_TOKEN }: MessagingSend = {}): Promise<MessagingReply> {
-    const space = line.indexOf(" ");
-    const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : (JSON.stringify(body) ?? "");
-    const sentHeaders = [
-      ...(token === null ? [] : ["Authorization", `Bearer ${token}`]),
-      ...["Host", "larder.test", "Content-Length", String(Buffer.byteLength(payload))],
-      ...headers,
-    ];
-    return new Promise((resolve, reject) => {
-      const url = new URL(this.url);
-      const options = { host: url.hostname, port: url.port, method: line.slice(0, space), path: line.slice(space + 1) };
-      const sent = request({ ...options, headers: sentHeaders, agent: false }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("error", reject);
-        response.on("end", () => {
-          const text = Buffer.concat(chunks).toString("utf8");
-          const { statusCode: status = 0, headers: answered } = response;
-          resolve({
-            status,
-            headers: answered,
-            text,
-            get json() {
-              return JSON.parse(text) as unknown;
-            },
-          });
-        });
-      });
-      sent.on("error", reject);
-      sent.end(payload);
-    });
+  send(line: string, sent: MessagingSend = {}): Promise<MessagingReply> {
+    return sendLine(this.url, line, { token: MESSAGING_TOKEN, ...sent });
   }
 
   /** Publishes and returns the id. */

@@ -1,0 +1,93 @@
+/** Who may do what with an index, and by which path (service.md Authentication Area B; spec: vector 1.1; threats B-03). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { vectorRoutes } from "../../src/edge/vector/vector-routes.ts";
+import { OTHER_TOKEN, startVectorServer, VECTOR_READ_ONLY_TOKEN, VECTOR_TOKEN } from "../vector-server.ts";
+
+test("B authentication: without a token, or with a wrong one, every path is 401", async () => {
+  await using server = await startVectorServer();
+  for (const { command } of vectorRoutes) {
+    for (const token of [null, "wrong", ""]) {
+      const { status, json } = await server.send(`POST /${command}`, { token });
+      assert.deepEqual([status, json], [401, { error: "Unauthorized: Invalid auth token", status: 401 }], command);
+    }
+  }
+});
+
+test("B authentication: a read-only token reads everything and changes nothing", async () => {
+  await using server = await startVectorServer();
+  await server.post("/upsert/ns", { id: "a", vector: [1, 0] });
+  const frameCount = server.journal.frames.length;
+  const body = { id: "a", ids: ["a"], vector: [1, 1], cursor: "0", limit: 1, data: "text", uuid: "u", additionalK: 1 };
+  const refused = { error: "A read-only token may only read", status: 403 };
+  for (const { command, takesNamespace, access } of vectorRoutes) {
+    const path = takesNamespace ? `/${command}/ns` : `/${command}`;
+    for (const method of ["POST", "GET", "DELETE", "PUT"]) {
+      const { status, json } = await server.send(`${method} ${path}`, { token: VECTOR_READ_ONLY_TOKEN, body });
+      if (access === "write") assert.deepEqual([status, json], [403, refused], path);
+      else assert.ok([200, 404, 422].includes(status), `${path}: ${status}`);
+    }
+  }
+  assert.equal(server.journal.frames.length, frameCount);
+  const query = { token: VECTOR_READ_ONLY_TOKEN, body: { vector: [1, 0] } };
+  assert.deepEqual((await server.send("POST /query/ns", query)).json, { result: [{ id: "a", score: 1 }] });
+});
+
+test("B authentication: a token is of one index, with its name in the path or without", async () => {
+  await using server = await startVectorServer();
+  await server.post("/main/upsert/ns", { id: "of main", vector: [1, 0] });
+  assert.deepEqual(await server.post("/fetch/ns", { ids: ["of main"] }), [{ id: "of main" }]);
+  for (const [line, token] of [
+    ["POST /other/fetch/ns", VECTOR_TOKEN],
+    ["POST /main/fetch/ns", OTHER_TOKEN],
+    ["POST /nowhere/fetch/ns", VECTOR_TOKEN],
+  ] as const) {
+    assert.equal((await server.send(line, { token, body: { ids: ["of main"] } })).status, 401, line);
+  }
+  const other = await server.send("POST /fetch/ns", { token: OTHER_TOKEN, body: { ids: ["of main"] } });
+  assert.deepEqual(other.json, { result: [null] });
+});
+
+test("GET, POST, PUT and DELETE are the same, with a body or without; HEAD answers no body", async () => {
+  await using server = await startVectorServer();
+  await server.post("/upsert", { id: "a", vector: [1, 0] });
+  for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+    const { json } = await server.send(`${method} /range`, { body: { cursor: 0, limit: 1 } });
+    assert.deepEqual(json, { result: { nextCursor: "", vectors: [{ id: "a" }] } }, method);
+  }
+  const head = await server.send("HEAD /list-namespaces");
+  assert.deepEqual([head.status, head.text, head.headers["content-length"]], [200, "", "15"]);
+  const patch = await server.send("PATCH /range");
+  assert.deepEqual([patch.status, patch.headers["allow"]], [405, "GET, HEAD, POST, PUT, DELETE"]);
+});
+
+test("while nothing can be written, a write is 503 and a read is answered", async () => {
+  await using server = await startVectorServer();
+  await server.post("/upsert", { id: "a", vector: [1, 0] });
+  server.journal.refusal = "no space left on the device";
+  const { status, json, headers } = await server.send("POST /upsert", { body: { id: "b", vector: [1, 0] } });
+  assert.deepEqual(json, { error: "Writes are refused: no space left on the device", status });
+  assert.deepEqual([status, headers["retry-after"]], [503, "1"]);
+  assert.deepEqual(await server.post("/fetch", { ids: ["a", "b"] }), [{ id: "a" }, null]);
+  server.journal.refusal = undefined;
+  assert.equal(await server.post("/upsert", { id: "b", vector: [1, 0] }), "Success");
+});
+
+test("B-02: of a list of records with one that is refused, none is stored", async () => {
+  await using server = await startVectorServer();
+  for (const body of [
+    [{ id: "a", vector: [1, 0] }, { vector: [1, 0] }],
+    [
+      { id: "a", vector: [1, 0] },
+      { id: "b", data: "no vector" },
+    ],
+    [
+      { id: "a", vector: [1, 0] },
+      { id: "b", vector: [1] },
+    ],
+  ]) {
+    assert.equal((await server.refusal("/upsert/ns", body))[0], 422);
+  }
+  assert.deepEqual(await server.post("/fetch/ns", { ids: ["a"] }), [null]);
+  assert.deepEqual(await server.post("/list-namespaces"), [""]);
+});
