@@ -37,6 +37,10 @@ export const assemblyModules: readonly AssemblyModule[] = [
     target: "src/vector/rows/row-kernel.generated.ts",
     memory: { initialPages: 1, maximumPages: 16_384 },
   },
+  {
+    source: "float-text",
+    target: "src/kernel/float-text.generated.ts",
+  },
 ];
 
 /** The whole text of a module's generated file. Throws with the compiler's words when the source is wrong. */

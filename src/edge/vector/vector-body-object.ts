@@ -1,35 +1,44 @@
 /**
  * The members of one object of a body, each read as what it must be. A member
  * that is null is absent; an absent one is undefined, or false for a flag.
+ *
+ * Everything here throws a RequestFailure that names the field.
  */
-import type { VectorLimits } from "../../vector/limits.ts";
-import { METADATA_DEPTH_MAX } from "../../vector/limits.ts";
+import { METADATA_DEPTH_MAX, type VectorLimits } from "../../vector/limits.ts";
 import type { SparseVector } from "../../vector/record.ts";
+import { type Found, type FoundObject, type FoundText, scanBody } from "./vector-body-scanner.ts";
 import {
-  emptyBody,
   fieldMissing,
-  malformedJson,
+  listAtFault,
+  notEmpty,
+  sparseLengthsDiffer,
   tooManyBytes,
   tooManyElements,
-  unprocessableBody,
   wrongType,
 } from "./vector-failures.ts";
 
-/** Values that a list may have, whatever the index. */
-const VALUES_MAX = 65_536;
-const INT32_MAX = 2 ** 31 - 1;
-const INT32_MIN = -(2 ** 31);
+/** Compact metadata that takes so many times its bytes in the request is not worth the reading. */
+const METADATA_SPELLING_MAX = 8;
+
+/** A JSON value that has no members. */
+type Scalar = string | number | boolean | null;
+
+/** What an object of a body is read from. */
+interface Source {
+  readonly body: Buffer;
+  readonly limits: VectorLimits;
+}
 
 export class BodyObject {
-  readonly #members: Readonly<Record<string, unknown>>;
+  readonly #members: ReadonlyMap<string, Found>;
   readonly #where: string;
-  readonly #limits: VectorLimits;
+  readonly #source: Source;
 
   /** `where` is what stands in front of a member's name in a text: `vectors[3].`, or nothing. */
-  constructor(members: Readonly<Record<string, unknown>>, where: string, limits: VectorLimits) {
-    this.#members = members;
+  constructor(object: FoundObject, where: string, source: Source) {
+    this.#members = object.members;
     this.#where = where;
-    this.#limits = limits;
+    this.#source = source;
   }
 
   /** The member's name as texts call it. */
@@ -37,210 +46,235 @@ export class BodyObject {
     return `${this.#where}${member}`;
   }
 
-  text(name: string, bytesMax = Number.POSITIVE_INFINITY): string | undefined {
-    const value = this.#value(name);
+  text(member: string, bytesMax = Number.POSITIVE_INFINITY): string | undefined {
+    const value = this.#scalar(member);
     if (value === undefined) return undefined;
-    if (typeof value !== "string") throw wrongType(this.nameOf(name), "a string");
-    return this.#within(name, value.toWellFormed(), bytesMax);
+    if (typeof value !== "string") throw wrongType(this.nameOf(member), "a string");
+    return within(wellFormed(value), this.nameOf(member), bytesMax);
   }
 
-  textOrNumber(name: string): string | number | undefined {
-    const value = this.#value(name);
+  textOrNumber(member: string): string | number | undefined {
+    const value = this.#scalar(member);
     if (value === undefined || typeof value === "string" || typeof value === "number") return value;
-    throw wrongType(this.nameOf(name), "a string or a number");
+    throw wrongType(this.nameOf(member), "a string or a number");
   }
 
-  flag(name: string): boolean {
-    const value = this.#value(name) ?? false;
-    if (typeof value !== "boolean") throw wrongType(this.nameOf(name), "true or false");
+  flag(member: string): boolean {
+    const value = this.#scalar(member) ?? false;
+    if (typeof value !== "boolean") throw wrongType(this.nameOf(member), "true or false");
     return value;
   }
 
   /** A whole number from 1 to `countMax`. */
-  count(name: string, countMax: number): number | undefined {
-    const value = this.#value(name);
+  count(member: string, countMax: number): number | undefined {
+    const value = this.#scalar(member);
     if (value === undefined) return undefined;
     if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= countMax) return value;
-    throw wrongType(this.nameOf(name), `a whole number from 1 to ${countMax}`);
+    throw wrongType(this.nameOf(member), `a whole number from 1 to ${countMax}`);
   }
 
-  word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
-    const value = this.#value(name);
+  word<Word extends string>(member: string, words: readonly Word[]): Word | undefined {
+    const value = this.#scalar(member);
     if (value === undefined) return undefined;
     const word = words.find((candidate) => candidate === value);
-    if (word === undefined) throw wrongType(this.nameOf(name), words.map((candidate) => `"${candidate}"`).join(" or "));
+    if (word === undefined)
+      throw wrongType(this.nameOf(member), words.map((candidate) => `"${candidate}"`).join(" or "));
     return word;
   }
 
   /** The id, which every record has. */
   id(): string {
-    const value = this.#value("id");
-    if (value === undefined) throw fieldMissing(this.nameOf("id"));
-    return readId(value, this.nameOf("id"), this.#limits.idBytesMax);
+    const found = this.#found("id");
+    if (found === undefined) throw fieldMissing(this.nameOf("id"));
+    return readId(found, this.nameOf("id"), this.#source);
   }
 
   /** One id or a list of them. */
   ids(countMax: number): string[] | undefined {
-    const value = this.#value("ids");
-    if (value === undefined) return undefined;
-    return readIds(Array.isArray(value) ? value : [value], this.nameOf("ids"), {
-      countMax,
-      bytesMax: this.#limits.idBytesMax,
-    });
+    const found = this.#found("ids");
+    if (found === undefined) return undefined;
+    if (found.kind !== "list") return [readId(found, this.nameOf("ids"), this.#source)];
+    return readIds(found, { name: this.nameOf("ids"), countMax }, this.#source);
   }
 
   vector(): Float32Array | undefined {
-    const value = this.#value("vector");
-    return value === undefined ? undefined : readFloats(value, this.nameOf("vector"), VALUES_MAX);
+    return this.#floats("vector");
   }
 
   sparseVector(): SparseVector | undefined {
-    const value = this.#value("sparseVector");
-    if (value === undefined) return undefined;
+    const found = this.#found("sparseVector");
+    if (found === undefined) return undefined;
     const name = this.nameOf("sparseVector");
-    if (!isObject(value)) throw wrongType(name, "an object of indices and values");
-    const object = new BodyObject(value, `${name}.`, this.#limits);
-    const valuesMax = this.#limits.sparseValuesMax;
-    const indices = readIndices(object.#value("indices"), `${name}.indices`, valuesMax);
-    const values = readFloats(object.#value("values"), `${name}.values`, valuesMax);
-    if (indices.length !== values.length) {
-      throw unprocessableBody(
-        `${name} has ${indices.length} indices and ${values.length} values; each index needs a value`,
-      );
-    }
+    if (found.kind !== "object") throw wrongType(name, "an object of indices and values");
+    const object = new BodyObject(found, `${name}.`, this.#source);
+    const indices = object.#wholeNumbers("indices");
+    const values = object.#floats("values");
+    if (indices === undefined) throw fieldMissing(object.nameOf("indices"));
+    if (values === undefined) throw fieldMissing(object.nameOf("values"));
+    if (indices.length !== values.length) throw sparseLengthsDiffer(name, indices.length, values.length);
     return { indices, values };
   }
 
   /** Compact JSON of an object. */
   metadata(): string | undefined {
-    const value = this.#value("metadata");
-    if (value === undefined) return undefined;
-    const name = this.nameOf("metadata");
-    if (!isObject(value)) throw wrongType(name, "an object");
-    if (depthOf(value) > METADATA_DEPTH_MAX)
-      throw unprocessableBody(`${name} is nested deeper than ${METADATA_DEPTH_MAX} levels`);
-    return this.#within("metadata", JSON.stringify(value), this.#limits.metadataBytesMax);
+    const found = this.#found("metadata");
+    return found === undefined ? undefined : readMetadata(found, this.nameOf("metadata"), this.#source);
   }
 
   data(): string | undefined {
-    return this.text("data", this.#limits.dataBytesMax);
+    return this.text("data", this.#source.limits.dataBytesMax);
   }
 
-  #value(name: string): unknown {
-    const value = Object.hasOwn(this.#members, name) ? this.#members[name] : undefined;
-    return value === null ? undefined : value;
+  #floats(member: string): Float32Array | undefined {
+    const found = this.#found(member);
+    if (found === undefined) return undefined;
+    if (found.kind === "floats") return found.values;
+    if (found.kind !== "faulty list") throw wrongType(this.nameOf(member), "a list of numbers");
+    throw listAtFault(this.nameOf(member), found, "a number within the range of float32");
   }
 
-  #within(name: string, text: string, bytesMax: number): string {
-    const bytes = Buffer.byteLength(text);
-    if (bytes > bytesMax) throw tooManyBytes(this.nameOf(name), bytes, bytesMax);
-    return text;
+  #wholeNumbers(member: string): Int32Array | undefined {
+    const found = this.#found(member);
+    if (found === undefined) return undefined;
+    if (found.kind === "whole numbers") return found.values;
+    if (found.kind !== "faulty list") throw wrongType(this.nameOf(member), "a list of whole numbers");
+    throw listAtFault(this.nameOf(member), found, "a whole number of 32 bits with sign");
+  }
+
+  #scalar(member: string): Scalar | undefined {
+    const found = this.#found(member);
+    if (found === undefined) return undefined;
+    // What is no scalar is null here: none of those that ask take it.
+    return found.kind === "text" ? scalarOf(found, this.#source.body) : null;
+  }
+
+  #found(member: string): Found | undefined {
+    const found = this.#members.get(member);
+    if (found?.kind === "text" && this.#source.body[found.start] === SMALL_N) return undefined;
+    return found;
   }
 }
-
-type NamespaceRule = "without namespace" | "with namespace";
 
 /** A body that is one object. */
-export function readObject(body: Buffer, limits: VectorLimits, rule: NamespaceRule = "without namespace"): BodyObject {
-  const value = parse(body);
-  if (!isObject(value)) throw wrongType("The body", "an object");
-  return checked(value, "", limits, rule);
+export function readObject(body: Buffer, limits: VectorLimits): BodyObject {
+  const found = scan({ body, limits });
+  if (found.kind !== "object") throw wrongType(BODY, "an object");
+  return new BodyObject(found, "", { body, limits });
 }
 
-/** A body that is an object or a list of objects, of which a text calls one `listName[3]`. */
+export interface BodyObjects {
+  readonly objects: readonly BodyObject[];
+  /** Whether the body was a list. */
+  readonly isList: boolean;
+}
+
+/** A body that is an object or a list of them, of which a text calls one `listName[3]`. */
 export function readObjects(
   body: Buffer,
   limits: VectorLimits,
-  listName: string,
-  countMax: number,
-): { readonly objects: readonly BodyObject[]; readonly isList: boolean } {
-  const value = parse(body);
-  if (isObject(value)) return { objects: [checked(value, "", limits, "without namespace")], isList: false };
-  if (!Array.isArray(value)) throw wrongType("The body", "an object or a list of objects");
-  if (value.length > countMax) throw tooManyElements("The body", "elements", countMax);
-  const objects = value.map((element: unknown, index) => {
-    if (!isObject(element)) throw wrongType(`${listName}[${index}]`, "an object");
-    return checked(element, `${listName}[${index}].`, limits, "without namespace");
+  { listName, countMax }: { readonly listName: string; readonly countMax: number },
+): BodyObjects {
+  const source = { body, limits };
+  const found = scan(source);
+  if (found.kind === "object") return { objects: [new BodyObject(found, "", source)], isList: false };
+  if (found.kind !== "list") throw wrongType(BODY, "an object or a list of objects");
+  if (found.count > countMax) throw tooManyElements(BODY, "elements", countMax);
+  const objects = found.elements.map((element, index) => {
+    if (element.kind !== "object") throw wrongType(`${listName}[${index}]`, "an object");
+    return new BodyObject(element, `${listName}[${index}].`, source);
   });
   return { objects, isList: true };
 }
 
 /** A body that is an object or a list of ids. */
 export function readObjectOrIds(body: Buffer, limits: VectorLimits, countMax: number): BodyObject | string[] {
-  const value = parse(body);
-  if (Array.isArray(value)) return readIds(value, "ids", { countMax, bytesMax: limits.idBytesMax });
-  if (!isObject(value)) throw wrongType("The body", "an object or a list of ids");
-  return checked(value, "", limits, "without namespace");
+  const source = { body, limits };
+  const found = scan(source);
+  if (found.kind === "object") return new BodyObject(found, "", source);
+  if (found.kind !== "list") throw wrongType(BODY, "an object or a list of ids");
+  return readIds(found, { name: "ids", countMax }, source);
 }
 
-function parse(body: Buffer): unknown {
-  if (body.length === 0) throw emptyBody;
-  try {
-    return JSON.parse(body.utf8Slice());
-  } catch (error) {
-    if (error instanceof SyntaxError) throw malformedJson(0);
-    throw error;
-  }
-}
+/** How a text calls what is not a member. */
+const BODY = "The body";
 
-function checked(value: Record<string, unknown>, where: string, limits: VectorLimits, rule: NamespaceRule): BodyObject {
-  const object = new BodyObject(value, where, limits);
-  // The client's fetch of the default namespace sends an empty one.
-  if (rule === "without namespace" && (object.text("namespace") ?? "") !== "") {
-    throw unprocessableBody(
-      `${object.nameOf("namespace")} is not taken here: put it into the path, behind the command`,
-    );
-  }
-  return object;
-}
+const QUOTE = 0x22;
+const SMALL_F = 0x66;
+const SMALL_N = 0x6e;
+const SMALL_T = 0x74;
+const ARRAY_START = 0x5b;
+const OBJECT_START = 0x7b;
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function readId(value: unknown, name: string, bytesMax: number): string {
-  if (typeof value !== "string" && !(typeof value === "number" && Number.isFinite(value)))
-    throw wrongType(name, "a string or a number");
-  const id = String(value).toWellFormed();
-  if (id === "") throw unprocessableBody(`${name} is empty`);
-  const bytes = Buffer.byteLength(id);
-  if (bytes > bytesMax) throw tooManyBytes(name, bytes, bytesMax);
-  return id;
+function scan({ body, limits }: Source): Found {
+  return scanBody(body, {
+    elementsMax: Math.max(limits.readsPerRequestMax, limits.writesPerRequestMax),
+    sparseValuesMax: limits.sparseValuesMax,
+  });
 }
 
 function readIds(
-  values: readonly unknown[],
-  name: string,
-  { countMax, bytesMax }: { readonly countMax: number; readonly bytesMax: number },
+  { elements, count }: Extract<Found, { kind: "list" }>,
+  { name, countMax }: { readonly name: string; readonly countMax: number },
+  source: Source,
 ): string[] {
-  if (values.length > countMax) throw tooManyElements(name, "ids", countMax);
-  return values.map((value, index) => readId(value, `${name}[${index}]`, bytesMax));
+  if (count > countMax) throw tooManyElements(name, "ids", countMax);
+  return elements.map((element, index) => readId(element, `${name}[${index}]`, source));
 }
 
-function readFloats(value: unknown, name: string, countMax: number): Float32Array {
-  if (!Array.isArray(value)) throw wrongType(name, "a list of numbers");
-  if (value.length > countMax) throw tooManyElements(name, "values", countMax);
-  return Float32Array.from(value, (element: unknown, index) => {
-    if (typeof element !== "number") throw wrongType(`${name}[${index}]`, "a number");
-    if (!Number.isFinite(Math.fround(element)))
-      throw wrongType(`${name}[${index}]`, "a number within the range of float32");
-    return element;
-  });
+function readId(found: Found, name: string, { body, limits }: Source): string {
+  const value = found.kind === "text" ? scalarOf(found, body) : null;
+  if (typeof value !== "string" && !(typeof value === "number" && Number.isFinite(value)))
+    throw wrongType(name, "a string or a number");
+  if (value === "") throw notEmpty(name);
+  return within(wellFormed(String(value)), name, limits.idBytesMax);
 }
 
-function readIndices(value: unknown, name: string, countMax: number): Int32Array {
-  if (!Array.isArray(value)) throw wrongType(name, "a list of whole numbers");
-  if (value.length > countMax) throw tooManyElements(name, "indices", countMax);
-  return Int32Array.from(value, (element: unknown, index) => {
-    if (typeof element === "number" && Number.isInteger(element) && element >= INT32_MIN && element <= INT32_MAX)
-      return element;
-    throw wrongType(`${name}[${index}]`, "a whole number of 32 bits with sign");
-  });
+function readMetadata(found: Found, name: string, { body, limits }: Source): string {
+  if (found.kind !== "text" || body[found.start] !== OBJECT_START) throw wrongType(name, "an object");
+  const { start, end, facts } = found;
+  const bytesMax = limits.metadataBytesMax;
+  if (facts.depth > METADATA_DEPTH_MAX) throw wrongType(name, `nested ${METADATA_DEPTH_MAX} levels deep at most`);
+  const spelledBytes = end - start - facts.spaceBytes;
+  if (spelledBytes > METADATA_SPELLING_MAX * bytesMax) throw tooManyBytes(name, spelledBytes, bytesMax);
+  const value: unknown = JSON.parse(body.utf8Slice(start, end));
+  // It would become null.
+  if (facts.hasLargeNumber && hasInfinity(value)) throw wrongType(name, "made of numbers within the range of float64");
+  return within(JSON.stringify(value), name, bytesMax);
 }
 
-function depthOf(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  let depth = 0;
-  for (const member of Object.values(value)) depth = Math.max(depth, depthOf(member));
-  return depth + 1;
+/** Not called but for values of few levels. */
+function hasInfinity(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(hasInfinity);
+}
+
+/** The value, or null when it is null, an object or a list. */
+function scalarOf({ start, end, facts }: FoundText, body: Buffer): Scalar {
+  switch (body[start]) {
+    case QUOTE:
+      return facts.hasEscape ? JSON.parse(body.utf8Slice(start, end)) : body.utf8Slice(start + 1, end - 1);
+    case SMALL_T:
+      return true;
+    case SMALL_F:
+      return false;
+    case SMALL_N:
+    case ARRAY_START:
+    case OBJECT_START:
+      return null;
+    default:
+      return Number(body.latin1Slice(start, end));
+  }
+}
+
+/** Text is kept as UTF-8, where all lone surrogates are one character: two ids must not become one there. */
+function wellFormed(text: string): string {
+  return text.toWellFormed();
+}
+
+function within(text: string, name: string, bytesMax: number): string {
+  // No character has more than three bytes for each of its code units.
+  if (text.length * 3 <= bytesMax) return text;
+  const bytes = Buffer.byteLength(text);
+  if (bytes > bytesMax) throw tooManyBytes(name, bytes, bytesMax);
+  return text;
 }

@@ -12,12 +12,18 @@
 import type { DeleteSelection, RangeRequest, Selection, TextQuery, VectorQuery } from "../../vector/door.ts";
 import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K, type VectorLimits } from "../../vector/limits.ts";
 import type { Include, NewRecord, NewText, RecordChange } from "../../vector/record.ts";
-import { type BodyObject, readObject, readObjectOrIds, readObjects } from "./vector-body-object.ts";
-import { fieldMissing, idsOrPrefix, idsPrefixOrFilter, wrongType } from "./vector-failures.ts";
+import {
+  type BodyObject,
+  type BodyObjects,
+  readObject as readAnyObject,
+  readObjectOrIds,
+  readObjects,
+} from "./vector-body-object.ts";
+import { fieldMissing, idsOrPrefix, idsPrefixOrFilter, namespaceInBody, wrongType } from "./vector-failures.ts";
 
 /** An object or a list of them. A record with neither vector is for the engine to judge: it knows the type of the index. */
 export function readUpsert(body: Buffer, limits: VectorLimits): NewRecord[] {
-  return readObjects(body, limits, VECTORS, limits.writesPerRequestMax).objects.map((object) => ({
+  return readRecords(body, limits).map((object) => ({
     id: object.id(),
     vector: object.vector(),
     sparseVector: object.sparseVector(),
@@ -27,7 +33,7 @@ export function readUpsert(body: Buffer, limits: VectorLimits): NewRecord[] {
 }
 
 export function readUpsertData(body: Buffer, limits: VectorLimits): NewText[] {
-  return readObjects(body, limits, VECTORS, limits.writesPerRequestMax).objects.map((object) => ({
+  return readRecords(body, limits).map((object) => ({
     id: object.id(),
     data: required(object, "data", object.data()),
     metadata: object.metadata(),
@@ -66,6 +72,7 @@ export function readFetch(body: Buffer, limits: VectorLimits): FetchRequest {
 export function readDelete(body: Buffer, limits: VectorLimits): DeleteSelection {
   const object = readObjectOrIds(body, limits, limits.writesPerRequestMax);
   if (Array.isArray(object)) return { kind: "ids", ids: object };
+  checkNamespace(object);
   const ids = object.ids(limits.writesPerRequestMax);
   const prefix = object.text("prefix") ?? "";
   const filter = object.text("filter") ?? "";
@@ -91,12 +98,12 @@ export interface QueryBatch<Query> {
 }
 
 export function readQueries(body: Buffer, limits: VectorLimits): QueryBatch<VectorQuery> {
-  const { objects, isList } = readObjects(body, limits, QUERIES, limits.readsPerRequestMax);
+  const { objects, isList } = readQueryObjects(body, limits);
   return { queries: objects.map((object) => readQuery(object, limits)), isList };
 }
 
 export function readDataQueries(body: Buffer, limits: VectorLimits): QueryBatch<TextQuery> {
-  const { objects, isList } = readObjects(body, limits, QUERIES, limits.readsPerRequestMax);
+  const { objects, isList } = readQueryObjects(body, limits);
   return { queries: objects.map((object) => readTextQuery(object, limits)), isList };
 }
 
@@ -142,7 +149,7 @@ export interface Rename {
 
 /** Here the names of namespaces stand in the body. What an empty one means is for the engine to say. */
 export function readRename(body: Buffer, limits: VectorLimits): Rename {
-  const object = readObject(body, limits, "with namespace");
+  const object = readAnyObject(body, limits);
   return {
     namespace: required(object, "namespace", object.text("namespace", limits.namespaceBytesMax)),
     newNamespace: required(object, "newNamespace", object.text("newNamespace", limits.namespaceBytesMax)),
@@ -150,9 +157,25 @@ export function readRename(body: Buffer, limits: VectorLimits): Rename {
   };
 }
 
-/** How a text calls the elements of a list: `vectors[3].id`. */
-const VECTORS = "vectors";
-const QUERIES = "queries";
+function readRecords(body: Buffer, limits: VectorLimits): readonly BodyObject[] {
+  const bounds = { listName: "vectors", countMax: limits.writesPerRequestMax };
+  return readObjects(body, limits, bounds).objects.map(checkNamespace);
+}
+
+function readQueryObjects(body: Buffer, limits: VectorLimits): BodyObjects {
+  const { objects, isList } = readObjects(body, limits, { listName: "queries", countMax: limits.readsPerRequestMax });
+  return { objects: objects.map(checkNamespace), isList };
+}
+
+function readObject(body: Buffer, limits: VectorLimits): BodyObject {
+  return checkNamespace(readAnyObject(body, limits));
+}
+
+/** A namespace in the body would be ignored, and something done in the default one. Clients do send an empty one there. */
+function checkNamespace(object: BodyObject): BodyObject {
+  if ((object.text("namespace") ?? "") !== "") throw namespaceInBody(object.nameOf("namespace"));
+  return object;
+}
 
 function readQuery(object: BodyObject, limits: VectorLimits): VectorQuery {
   return { vector: object.vector(), sparseVector: object.sparseVector(), ...readQueryOptions(object, limits) };

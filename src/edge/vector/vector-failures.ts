@@ -3,6 +3,7 @@
  * request; JSON that does not say what the endpoint takes is unprocessable, and
  * the text names the field: `vectors[3].id must be a string or a number`.
  */
+import type { ListFault } from "../../kernel/float32-text-document.ts";
 import { RequestFailure } from "../errors.ts";
 
 export const emptyBody = new RequestFailure("bad request", "The body is empty; send JSON");
@@ -34,8 +35,43 @@ export function tooManyBytes(field: string, actualBytes: number, limitBytes: num
   return unprocessableBody(`${field} has ${actualBytes} bytes. Limit: ${limitBytes} bytes`);
 }
 
+/** `what` they are, in the plural. */
 export function tooManyElements(field: string, what: string, limit: number): RequestFailure {
   return unprocessableBody(`${field} has more than ${limit} ${what}`);
+}
+
+export function notEmpty(field: string): RequestFailure {
+  return unprocessableBody(`${field} must not be empty`);
+}
+
+/** `wanted` is what an element must be. */
+export function listAtFault(
+  field: string,
+  { fault, index }: { readonly fault: ListFault; readonly index: number },
+  wanted: string,
+): RequestFailure {
+  switch (fault) {
+    case "no list":
+      return wrongType(field, "a list of numbers");
+    case "no number":
+      return wrongType(`${field}[${index}]`, "a number");
+    case "out of range":
+      return wrongType(`${field}[${index}]`, wanted);
+    case "too many values":
+      return tooManyElements(field, "values", index);
+    default: {
+      const never: never = fault;
+      return never;
+    }
+  }
+}
+
+export function sparseLengthsDiffer(field: string, indexCount: number, valueCount: number): RequestFailure {
+  return unprocessableBody(`${field} has ${indexCount} indices and ${valueCount} values; each index needs one value`);
+}
+
+export function namespaceInBody(field: string): RequestFailure {
+  return unprocessableBody(`${field} is not taken here: put it into the path, behind the command`);
 }
 
 /** The two texts that clients of the interface know (spec: vector 1.2). */

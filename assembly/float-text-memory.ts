@@ -1,0 +1,67 @@
+/** Addresses that the parts of float-text share, and the bytes that JSON is made of. The drawing is in float-text.ts. */
+export const RESULTS: usize = 16;
+export const STACK: usize = 1_024;
+export const SCALES: usize = 2_048;
+export const POWERS: usize = 3_072;
+export const WHOLE_POWERS: usize = 3_648;
+export const VALUES: usize = 4_096;
+export const VALUES_MAX: u32 = 65_536;
+export const TEXT: usize = 266_240;
+export const PRINT_MAX: u32 = 4_096;
+/** TEXT has 24 bytes for each number; the longest text has 22 and a comma, and stores run over by 16. */
+export const DOCUMENT: usize = 393_216;
+export const DOCUMENT_SLACK: u32 = 64;
+
+/** Words at RESULTS: where the last call stopped, the element that was wrong, and what a check found out. */
+const STOPPED_AT: usize = RESULTS;
+const FAULT_INDEX: usize = RESULTS + 4;
+const DEPTH: usize = RESULTS + 8;
+const SPACE_BYTES: usize = RESULTS + 12;
+const FLAGS: usize = RESULTS + 16;
+
+/** Behind what was read, or at the byte that is wrong. */
+export function stopAt(at: usize): void {
+  store<u32>(STOPPED_AT, <u32>at);
+}
+
+export function setFaultIndex(index: u32): void {
+  store<u32>(FAULT_INDEX, index);
+}
+
+export function setFacts(depth: u32, spaceBytes: u32, flags: u32): void {
+  store<u32>(DEPTH, depth);
+  store<u32>(SPACE_BYTES, spaceBytes);
+  store<u32>(FLAGS, flags);
+}
+
+export const QUOTE: u32 = 0x22;
+export const PLUS: u32 = 0x2b;
+export const COMMA: u32 = 0x2c;
+export const MINUS: u32 = 0x2d;
+export const POINT: u32 = 0x2e;
+export const ZERO: u32 = 0x30;
+export const COLON: u32 = 0x3a;
+export const ARRAY_START: u32 = 0x5b;
+export const BACKSLASH: u32 = 0x5c;
+export const ARRAY_END: u32 = 0x5d;
+export const SMALL_E: u32 = 0x65;
+export const SMALL_U: u32 = 0x75;
+export const OBJECT_START: u32 = 0x7b;
+export const OBJECT_END: u32 = 0x7d;
+/** What comes before must be escaped in a string. */
+export const FIRST_PRINTABLE: u32 = 0x20;
+
+/** White space of RFC 8259 section 2. */
+// @ts-ignore: decorator
+@inline
+export function isSpace(byte: u32): bool {
+  return byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09;
+}
+
+/** Where the first byte that is no white space is. */
+// @ts-ignore: decorator
+@inline
+export function skipSpace(at: usize): usize {
+  while (isSpace(load<u8>(at))) at++;
+  return at;
+}

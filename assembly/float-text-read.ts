@@ -1,0 +1,269 @@
+/**
+ * Lists of JSON numbers into VALUES. A float32 is what rounding the float64 of
+ * the text gives, bit by bit: `Math.fround(Number(text))`.
+ *
+ * The first 19 significant digits are a whole number w. Up to 2^53, and times a
+ * power of ten up to 10^22, one operation gives the float64 exactly (Clinger,
+ * "How to read floating point numbers accurately", 1990). Otherwise w, the
+ * power and the operation are each off by half a unit at most, and digits that
+ * were cut weigh less: the float64 lies within MARGIN of the product. Rounding
+ * never reverses an order, so when both ends of that interval round to one
+ * float32, it is the answer. Else, once in millions, the host reads the text.
+ *
+ * Only lists of numbers are understood: at anything else a function returns
+ * what is wrong, and `checkValue` says whether it was JSON at all.
+ */
+import {
+  ARRAY_END,
+  ARRAY_START,
+  COMMA,
+  MINUS,
+  PLUS,
+  POINT,
+  POWERS,
+  SMALL_E,
+  VALUES,
+  WHOLE_POWERS,
+  ZERO,
+  setFaultIndex,
+  skipSpace,
+  stopAt,
+} from "./float-text-memory";
+
+/** `Number` of the document's text from `start` to `end`. */
+// @ts-ignore: decorator
+@external("host", "numberAt")
+declare function numberAt(start: usize, end: usize): f64;
+
+const NO_LIST: i32 = -1;
+const NO_NUMBER: i32 = -2;
+const OUT_OF_RANGE: i32 = -3;
+const TOO_MANY: i32 = -4;
+
+/** As many digits as fit into 64 bits, whatever they are. */
+const DIGITS_MAX: u32 = 19;
+const EXACT_MAX: u64 = 1 << 53;
+const EXACT_POWER_MAX: i64 = 22;
+/** 10^-65 times 19 digits rounds to 0, 10^39 times 1 is beyond float32. */
+const POWER_MIN: i64 = -64;
+const POWER_MAX: i64 = 38;
+/** 2^-50. */
+const MARGIN: f64 = 1.0 / 1_125_899_906_842_624.0;
+/** Beyond it an exponent is not read on; no document has as many digits. */
+const EXPONENT_MAX: i64 = 1_000_000_000_000;
+
+const EIGHT_ZEROS: u64 = 0x3030303030303030;
+const HIGH_BITS: u64 = 0x8080808080808080;
+/** Added to a digit's value it stays below the high bit; added to 10 it reaches it. */
+const ABOVE_NINE: u64 = 0x7676767676767676;
+
+/** Where the number read last ended, or 0. */
+let numberEnd: usize = 0;
+
+/** Reads a list at `start` into VALUES: how many values, at most `countMax`, or what is wrong. */
+export function readFloats(start: usize, countMax: u32): i32 {
+  if (load<u8>(start) != ARRAY_START) return fail(NO_LIST, start, 0);
+  let at = skipSpace(start + 1);
+  if (load<u8>(at) == ARRAY_END) {
+    stopAt(at + 1);
+    return 0;
+  }
+  let count: u32 = 0;
+  while (true) {
+    if (count == countMax) return fail(TOO_MANY, at, count);
+    const value = readFloat(at);
+    if (!numberEnd) return fail(NO_NUMBER, at, count);
+    // Infinity less itself is no number, and so is no number.
+    if (value - value != 0) return fail(OUT_OF_RANGE, at, count);
+    store<f32>(VALUES + (<usize>count << 2), value);
+    count++;
+    at = numberEnd;
+    let byte: u32 = load<u8>(at);
+    if (byte != COMMA) {
+      at = skipSpace(at);
+      byte = load<u8>(at);
+      if (byte == ARRAY_END) {
+        stopAt(at + 1);
+        return count;
+      }
+      if (byte != COMMA) return fail(NO_NUMBER, at, count);
+    }
+    at = skipSpace(at + 1);
+  }
+}
+
+/** The same for whole numbers of 32 bits with sign; `1.0` and `1e2` are whole. */
+export function readWholeNumbers(start: usize, countMax: u32): i32 {
+  if (load<u8>(start) != ARRAY_START) return fail(NO_LIST, start, 0);
+  let at = skipSpace(start + 1);
+  if (load<u8>(at) == ARRAY_END) {
+    stopAt(at + 1);
+    return 0;
+  }
+  let count: u32 = 0;
+  while (true) {
+    if (count == countMax) return fail(TOO_MANY, at, count);
+    readFloat(at);
+    if (!numberEnd) return fail(NO_NUMBER, at, count);
+    const value = wholeNumberAt(at, numberEnd);
+    if (value != nearest(value) || value < -2147483648 || value > 2147483647) return fail(OUT_OF_RANGE, at, count);
+    store<i32>(VALUES + (<usize>count << 2), <i32>value);
+    count++;
+    at = skipSpace(numberEnd);
+    const byte: u32 = load<u8>(at);
+    if (byte == ARRAY_END) {
+      stopAt(at + 1);
+      return count;
+    }
+    if (byte != COMMA) return fail(NO_NUMBER, at, count);
+    at = skipSpace(at + 1);
+  }
+}
+
+function fail(failure: i32, at: usize, index: u32): i32 {
+  stopAt(at);
+  setFaultIndex(index);
+  return failure;
+}
+
+/** The value of a number's text; most are a few digits and nothing else. */
+function wholeNumberAt(start: usize, end: usize): f64 {
+  const isNegative = load<u8>(start) == MINUS;
+  const first = start + usize(isNegative);
+  if (end - first > 15) return numberAt(start, end);
+  let value: i64 = 0;
+  for (let at = first; at < end; at++) {
+    const digit = <u32>load<u8>(at) - ZERO;
+    if (digit > 9) return numberAt(start, end);
+    value = value * 10 + digit;
+  }
+  return <f64>(isNegative ? -value : value);
+}
+
+/** The number at `start`, by RFC 8259 section 6; `numberEnd` is behind it, or 0 when there is none. */
+// @ts-ignore: decorator
+@inline
+function readFloat(start: usize): f32 {
+  let at = start;
+  const isNegative = load<u8>(at) == MINUS;
+  at += usize(isNegative);
+
+  // The whole part: 0, or digits of which the first is not 0.
+  let digits: u64 = 0;
+  let power: i64 = 0;
+  let digitCount: u32 = 0;
+  let digit: u32 = <u32>load<u8>(at) - ZERO;
+  if (digit > 9) {
+    numberEnd = 0;
+    return 0;
+  }
+  at++;
+  if (digit) {
+    digitCount = 1;
+    digits = digit;
+    for (; (digit = <u32>load<u8>(at) - ZERO) <= 9; at++) {
+      if (digitCount < DIGITS_MAX) {
+        digits = digits * 10 + digit;
+        digitCount++;
+      } else {
+        power++;
+        digitCount = DIGITS_MAX + 1;
+      }
+    }
+  }
+
+  let byte: u32 = load<u8>(at);
+  if (byte == POINT) {
+    at++;
+    const fraction = at;
+    if (!digits) while (load<u8>(at) == ZERO) at++;
+    // Where the last digit stands that is in `digits`.
+    let cut: usize = 0;
+    while (true) {
+      const block = load<u64>(at) ^ EIGHT_ZEROS;
+      const others = ((block + ABOVE_NINE) | block) & HIGH_BITS;
+      const count = others ? <u32>ctz(others) >> 3 : 8;
+      if (digitCount + count > DIGITS_MAX) {
+        // Fill up to DIGITS_MAX one by one; what follows is too small to matter.
+        while (digitCount < DIGITS_MAX) {
+          digits = digits * 10 + (<u32>load<u8>(at) - ZERO);
+          digitCount++;
+          at++;
+        }
+        cut = at;
+        digitCount = DIGITS_MAX + 1;
+        while (<u32>load<u8>(at) - ZERO <= 9) at++;
+        break;
+      }
+      if (count == 8) {
+        digits = digits * 100000000 + eightDigits(block);
+        digitCount += 8;
+        at += 8;
+        continue;
+      }
+      // Zeros go in front: the first digit is the lowest byte. In two steps, because a shift by 64 is one by 0.
+      const last = (block << ((7 - count) << 3)) << 8;
+      digits = digits * load<u64>(WHOLE_POWERS + (<usize>count << 3)) + eightDigits(last);
+      digitCount += count;
+      at += count;
+      break;
+    }
+    if (at == fraction) {
+      numberEnd = 0;
+      return 0;
+    }
+    power -= <i64>((cut ? cut : at) - fraction);
+    byte = load<u8>(at);
+  }
+
+  if ((byte | 0x20) == SMALL_E) {
+    at++;
+    byte = load<u8>(at);
+    const isExponentNegative = byte == MINUS;
+    if (isExponentNegative || byte == PLUS) at++;
+    digit = <u32>load<u8>(at) - ZERO;
+    if (digit > 9) {
+      numberEnd = 0;
+      return 0;
+    }
+    let exponent: i64 = 0;
+    for (; (digit = <u32>load<u8>(at) - ZERO) <= 9; at++) {
+      if (exponent < EXPONENT_MAX) exponent = exponent * 10 + digit;
+    }
+    power += isExponentNegative ? -exponent : exponent;
+  }
+  numberEnd = at;
+
+  if (!digits || power < POWER_MIN) return signed(0, isNegative);
+  if (power > POWER_MAX) return Infinity;
+  const value = scaledBy(<f64>digits, power);
+  const low = <f32>(value * (1 - MARGIN));
+  const high = <f32>(value * (1 + MARGIN));
+  if (low == high) return signed(low, isNegative);
+  const isExact =
+    digits <= EXACT_MAX && power >= -EXACT_POWER_MAX && power <= EXACT_POWER_MAX && digitCount <= DIGITS_MAX;
+  return isExact ? signed(<f32>value, isNegative) : <f32>numberAt(start, at);
+}
+
+/** By its bits: a branch would be wrong for half of all numbers. */
+// @ts-ignore: decorator
+@inline
+function signed(value: f32, isNegative: bool): f32 {
+  return reinterpret<f32>(reinterpret<u32>(value) | (u32(isNegative) << 31));
+}
+
+// @ts-ignore: decorator
+@inline
+function scaledBy(value: f64, power: i64): f64 {
+  return power < 0 ? value / load<f64>(POWERS - (<usize>power << 3)) : value * load<f64>(POWERS + (<usize>power << 3));
+}
+
+/** The number that eight digits spell, one in a byte, the first in the lowest. Pairs, then fours, then all. */
+// @ts-ignore: decorator
+@inline
+function eightDigits(block: u64): u64 {
+  const pairs = block * 10 + (block >> 8);
+  return (
+    ((pairs & 0x000000ff000000ff) * 0x000f424000000064 + ((pairs >> 16) & 0x000000ff000000ff) * 0x0000271000000001) >> 32
+  );
+}

@@ -1,0 +1,33 @@
+/**
+ * Numbers and their JSON text, in bytes of this module's own memory:
+ *
+ *     0          | nothing                                                        |
+ *     RESULTS    | five words that a call leaves beside what it returns          |
+ *     STACK      | what is open while a value is checked, a byte for each level   |
+ *     SCALES     | 10^-31 … 10^45 for printing, u64 each; the host writes them    |
+ *     POWERS     | 10^0 … 10^64 as float64; the host writes them                  |
+ *     WHOLE_POWERS  10^0 … 10^9, u64 each; the host writes them                    |
+ *     VALUES     | a list of float32 or int32, at most VALUES_MAX                 |
+ *     TEXT       | what was printed of at most PRINT_MAX float32                  |
+ *     DOCUMENT   | one JSON document, and DOCUMENT_SLACK zeros behind it          |
+ *
+ * (1) A zero byte is nowhere part of JSON's grammar, so the zeros behind the
+ *     document stop every loop; blocks may be loaded across its end.
+ * (2) Nothing is kept between two calls but what this drawing shows.
+ * (3) The document is UTF-8: the host has looked. Nothing here looks again.
+ */
+export { checkValue } from "./float-text-check";
+export {
+  DOCUMENT,
+  DOCUMENT_SLACK,
+  POWERS,
+  PRINT_MAX,
+  RESULTS,
+  SCALES,
+  TEXT,
+  VALUES,
+  VALUES_MAX,
+  WHOLE_POWERS,
+} from "./float-text-memory";
+export { printFloats } from "./float-text-print";
+export { readFloats, readWholeNumbers } from "./float-text-read";
