@@ -1,4 +1,4 @@
-/** The admin port of the real program: health, metrics, databases at run time, reset; and snapshots, which it shows. */
+/** The admin port of the real program: health, metrics, databases and indexes at run time, reset; and snapshots, which it shows. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -71,6 +71,34 @@ test("databases are made, reset and removed at run time, and stay so", { timeout
     databases: [
       { name: "main", source: "data directory" },
       { name: "second", source: "data directory" },
+    ],
+  });
+});
+
+test("indexes are described, made and removed at run time, and stay so", { timeout }, async (context) => {
+  const args = ["--data-dir", temporaryDirectory(context)];
+  await using first = await startProgram("serve", { args });
+
+  const docs = { type: "HYBRID", dimension: 384, similarity: "DOT_PRODUCT" };
+  const made = await admin(first, "POST /v1/indexes", { name: "docs", ...docs });
+  assert.equal(made.status, 201);
+  assert.deepEqual(Object.keys(made.json), ["name", "token", "readOnlyToken"]);
+  assert.equal((await admin(first, "POST /v1/indexes/docs/reset-password")).status, 200);
+  assert.equal((await admin(first, "POST /v1/indexes", { name: "gone" })).status, 201);
+  assert.equal((await admin(first, "DELETE /v1/indexes/gone")).status, 200);
+  assert.deepEqual(await admin(first, "POST /v1/indexes", { name: "wrong", type: "SPARSE", dimension: 3 }), {
+    status: 400,
+    json: { error: "Invalid index: dimension is for dense vectors: leave it out of a SPARSE index" },
+  });
+  assert.equal((await first.stop()).code, 0);
+
+  await using second = await startProgram("serve", { args });
+  const headers = { authorization: `Bearer ${adminTokenOf(first)}` };
+  const indexes = await fetch(`${second.adminUrl}/v1/indexes`, { headers });
+  assert.deepEqual(await indexes.json(), {
+    indexes: [
+      { name: "main", source: "data directory", type: "DENSE", dimension: "auto", similarity: "COSINE" },
+      { name: "docs", source: "data directory", ...docs },
     ],
   });
 });
