@@ -1,0 +1,45 @@
+/**
+ * The sparse model BM25 (spec: vector 1.7). A document's value for a token that
+ * stands f times in |D| tokens is
+ *
+ *     f · (k1 + 1) / (f + k1 · (1 − b + b · |D| / 32))
+ *
+ * with a fixed mean length of 32, so that a document's vector depends on nothing
+ * but its text. How rare a token is counts only in a query that asks for IDF. In
+ * a query each token has the value 1, however often it stands there.
+ *
+ * Stop words are neither tokens nor part of |D|.
+ */
+import type { SparseVector } from "../record.ts";
+import type { SparseEmbedder, TextRole } from "./embedder.ts";
+import { countTokens } from "./tokens.ts";
+
+const K1 = 1.2;
+const B = 0.75;
+const LENGTH_MEAN = 32;
+
+/**
+ * Values of one vector: as many as a client may send, so that a vector which is
+ * fetched can be stored again, and a text of a megabyte costs no more than such
+ * a vector. A text with more tokens keeps the heaviest, of equal ones those that
+ * come first; some 5,000 words of English have as many.
+ */
+export const BM25_VALUES_MAX = 1_000;
+
+export const bm25: SparseEmbedder = { embed };
+
+function embed(text: string, role: TextRole): SparseVector {
+  const { counts, length } = countTokens(text);
+  const norm = K1 * (1 - B + (B * length) / LENGTH_MEAN);
+  let entries = [...counts].map(([token, count]) => ({
+    token,
+    value: role === "query" ? 1 : (count * (K1 + 1)) / (count + norm),
+  }));
+  // Sorting is stable: of equal values the first in the text stay.
+  if (entries.length > BM25_VALUES_MAX) entries = entries.sort((a, b) => b.value - a.value).slice(0, BM25_VALUES_MAX);
+  entries.sort((a, b) => a.token - b.token);
+  return {
+    indices: Int32Array.from(entries, ({ token }) => token),
+    values: Float32Array.from(entries, ({ value }) => value),
+  };
+}

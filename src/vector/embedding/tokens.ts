@@ -1,0 +1,61 @@
+/**
+ * From a text to the words that count, and from a word to its number. Token ids
+ * are stored with every document for ever: none of this may change what it gives
+ * for a text, or old documents are no longer found.
+ */
+import { stemOf } from "./porter2.ts";
+import { stopWords } from "./stop-words.ts";
+
+/** Letters, marks and digits of any script; an apostrophe belongs to a word that goes on behind it. */
+const WORD = /[\p{L}\p{M}\p{N}]+(?:['’ʼ][\p{L}\p{M}\p{N}]+)*/gu;
+const APOSTROPHES = /[’ʼ]/g;
+
+const FNV_OFFSET = 0x811c_9dc5;
+const FNV_PRIME = 0x0100_0193;
+
+/** The words of a text as they stand there, in lower case and in Unicode's form NFKC, with `'` as the apostrophe. */
+export function wordsOf(text: string): readonly string[] {
+  const plain = text.normalize("NFKC").toLowerCase().replace(APOSTROPHES, "'");
+  return plain.match(WORD) ?? [];
+}
+
+export interface TokenCounts {
+  /** How often each token stands in the text, in the order of their first places. */
+  readonly counts: ReadonlyMap<number, number>;
+  /** Of all of them together. */
+  readonly length: number;
+}
+
+/** The tokens of an English text: the ids of the stems of its words, but for stop words. */
+export function countTokens(text: string): TokenCounts {
+  const words = new Map<string, number>();
+  let length = 0;
+  for (const word of wordsOf(text)) {
+    if (stopWords.has(word)) continue;
+    words.set(word, (words.get(word) ?? 0) + 1);
+    length += 1;
+  }
+  const counts = new Map<number, number>();
+  for (const [word, count] of words) {
+    const token = tokenOf(stemOf(word));
+    counts.set(token, (counts.get(token) ?? 0) + count);
+  }
+  return { counts, length };
+}
+
+/** The id of a stem: FNV-1a of its UTF-8 bytes in 32 bits, read as a signed integer. */
+export function tokenOf(stem: string): number {
+  let hash = FNV_OFFSET;
+  for (let i = 0; i < stem.length; i += 1) {
+    const unit = stem.charCodeAt(i);
+    if (unit > 0x7f) return hashBytes(Buffer.from(stem));
+    hash = Math.imul(hash ^ unit, FNV_PRIME);
+  }
+  return hash | 0;
+}
+
+function hashBytes(bytes: Uint8Array): number {
+  let hash = FNV_OFFSET;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, FNV_PRIME);
+  return hash | 0;
+}
