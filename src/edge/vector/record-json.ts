@@ -4,67 +4,131 @@
  * left out. A float32 is the shortest decimal that reads back as the same
  * float32, and the text of metadata is copied in as it is.
  */
+import { FLOAT32_TEXT_BYTES_MAX, float32Texts } from "../../kernel/float32-text.ts";
 import type { RangePage, ResumableStart } from "../../vector/door.ts";
 import type { RecordView, ScoredView } from "../../vector/record.ts";
+import { JsonWriter } from "./json-writer.ts";
 
 /** One list for each query; a single one stands alone (service.md B2). */
 export function printScores(lists: readonly (readonly ScoredView[])[]): Buffer {
-  const texts = lists.map((list) => `[${list.map((record) => recordText(record, record.score)).join(",")}]`);
-  return envelope(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`);
+  const [first] = lists;
+  if (lists.length === 1 && first !== undefined) {
+    const writer = writerFor(first);
+    writer.text('{"result":');
+    writeScored(writer, first);
+    return closed(writer, "}");
+  }
+  const writer = new JsonWriter(lists.reduce((bytes, list) => bytes + expectedBytes(list), 0));
+  writer.text('{"result":[');
+  for (const [index, list] of lists.entries()) {
+    if (index > 0) writer.text(",");
+    writeScored(writer, list);
+  }
+  return closed(writer, "]}");
 }
 
 /** A record that is not there is null. */
 export function printRecords(records: readonly (RecordView | undefined)[]): Buffer {
-  return envelope(`[${records.map((record) => (record === undefined ? "null" : recordText(record))).join(",")}]`);
+  const writer = writerFor(records);
+  writer.text('{"result":');
+  writeRecords(writer, records);
+  return closed(writer, "}");
 }
 
 /** One record, or null. */
 export function printRecord(record: RecordView | undefined): Buffer {
-  return envelope(record === undefined ? "null" : recordText(record));
+  const writer = writerFor([record]);
+  writer.text('{"result":');
+  writeRecord(writer, record, undefined);
+  return closed(writer, "}");
 }
 
 export function printRange({ nextCursor, vectors }: RangePage): Buffer {
-  return envelope(
-    `{"nextCursor":${JSON.stringify(nextCursor)},"vectors":[${vectors.map((record) => recordText(record)).join(",")}]}`,
-  );
+  const writer = writerFor(vectors);
+  writer.text(`{"result":{"nextCursor":${JSON.stringify(nextCursor)},"vectors":`);
+  writeRecords(writer, vectors);
+  return closed(writer, "}}");
 }
 
 export function printResumable({ uuid, scores }: ResumableStart): Buffer {
-  return envelope(
-    `{"uuid":${JSON.stringify(uuid)},"scores":[${scores.map((record) => recordText(record, record.score)).join(",")}]}`,
-  );
+  const writer = writerFor(scores);
+  writer.text(`{"result":{"uuid":${JSON.stringify(uuid)},"scores":`);
+  writeScored(writer, scores);
+  return closed(writer, "}}");
 }
 
 /** Whatever else an endpoint answers. */
 export function printResult(value: unknown): Buffer {
-  return envelope(JSON.stringify(value));
+  return Buffer.from(`{"result":${JSON.stringify(value)}}`);
 }
 
-function envelope(text: string): Buffer {
-  return Buffer.from(`{"result":${text}}`);
-}
-
-function recordText(record: RecordView, score?: number): string {
-  const members = [`"id":${JSON.stringify(record.id)}`];
-  if (score !== undefined) members.push(`"score":${floatText(score)}`);
-  if (record.vector !== undefined) members.push(`"vector":${listText(record.vector)}`);
-  if (record.sparseVector !== undefined) {
-    const { indices, values } = record.sparseVector;
-    members.push(`"sparseVector":{"indices":[${indices.join(",")}],"values":${listText(values)}}`);
+function writeScored(writer: JsonWriter, records: readonly ScoredView[]): void {
+  const scores = float32Texts(Float32Array.from(records, ({ score }) => score));
+  writer.text("[");
+  for (let index = 0; index < records.length; index += 1) {
+    if (index > 0) writer.text(",");
+    writeRecord(writer, records[index], scores[index]);
   }
-  if (record.metadata !== undefined) members.push(`"metadata":${record.metadata}`);
-  if (record.data !== undefined) members.push(`"data":${JSON.stringify(record.data)}`);
-  return `{${members.join(",")}}`;
+  writer.text("]");
 }
 
-function listText(values: Float32Array): string {
-  return `[${Array.from(values, floatText).join(",")}]`;
-}
-
-function floatText(value: number): string {
-  for (let digits = 1; digits < 9; digits += 1) {
-    const text = value.toPrecision(digits);
-    if (Math.fround(Number(text)) === value) return String(Number(text));
+function writeRecords(writer: JsonWriter, records: readonly (RecordView | undefined)[]): void {
+  writer.text("[");
+  for (let index = 0; index < records.length; index += 1) {
+    if (index > 0) writer.text(",");
+    writeRecord(writer, records[index], undefined);
   }
-  return String(Number(value.toPrecision(9)));
+  writer.text("]");
+}
+
+function writeRecord(writer: JsonWriter, record: RecordView | undefined, score: string | undefined): void {
+  if (record === undefined) {
+    writer.text("null");
+    return;
+  }
+  const { id, vector, sparseVector, metadata, data } = record;
+  let text = `{"id":${JSON.stringify(id)}`;
+  if (score !== undefined) text += `,"score":${score}`;
+  if (vector !== undefined) {
+    writer.text(`${text},"vector":[`);
+    writer.floats(vector);
+    text = "]";
+  }
+  if (sparseVector !== undefined) {
+    writer.text(`${text},"sparseVector":{"indices":[${sparseVector.indices.join(",")}],"values":[`);
+    writer.floats(sparseVector.values);
+    text = "]}";
+  }
+  if (metadata !== undefined) text += `,"metadata":${metadata}`;
+  if (data !== undefined) text += `,"data":${JSON.stringify(data)}`;
+  writer.text(`${text}}`);
+}
+
+function closed(writer: JsonWriter, text: string): Buffer {
+  writer.text(text);
+  return writer.take();
+}
+
+function writerFor(records: readonly (RecordView | undefined)[]): JsonWriter {
+  return new JsonWriter(expectedBytes(records));
+}
+
+/** Names, quotes, id and score of a record. */
+const RECORD_BYTES = 64;
+/** Digits of a component between -1 and 1, with sign, point and comma. */
+const FLOAT_BYTES = 13;
+const INDEX_BYTES = 11;
+
+/** Room for the answer, mostly a little more than it needs. */
+function expectedBytes(records: readonly (RecordView | undefined)[]): number {
+  let bytes = RECORD_BYTES;
+  for (const record of records) {
+    if (record === undefined) continue;
+    const { vector, sparseVector, metadata, data } = record;
+    bytes += RECORD_BYTES + (metadata?.length ?? 0) + (data?.length ?? 0);
+    if (vector !== undefined) bytes += vector.length * FLOAT_BYTES;
+    if (sparseVector !== undefined) bytes += sparseVector.values.length * (FLOAT_BYTES + INDEX_BYTES);
+  }
+  // A list is written where there is room for its longest text.
+  return bytes + (records.find((record) => record !== undefined)?.vector?.length ?? 0) * FLOAT32_TEXT_BYTES_MAX;
 }

@@ -1,0 +1,55 @@
+/**
+ * Puts a JSON answer together: text piece by piece, and lists of floats straight
+ * as bytes. Pieces of text are gathered in a string until a list comes, because
+ * a write costs more than what it writes. The caller keeps the JSON right.
+ */
+import { FLOAT32_TEXT_BYTES_MAX, writeFloat32List } from "../../kernel/float32-text.ts";
+
+/** Gathered text is written at this length, so that it is never as long as the answer. */
+const GATHERED_LENGTH_MAX = 65_536;
+/** UTF-8 bytes of one code unit at most. */
+const UNIT_BYTES_MAX = 3;
+
+export class JsonWriter {
+  #buffer: Buffer;
+  #length = 0;
+  #gathered = "";
+
+  /** `expectedBytes` is room that is taken at once; the answer may be longer. */
+  constructor(expectedBytes: number) {
+    this.#buffer = expectedBytes > GATHERED_LENGTH_MAX ? Buffer.allocUnsafeSlow(expectedBytes) : Buffer.alloc(0);
+  }
+
+  text(piece: string): void {
+    this.#gathered += piece;
+    if (this.#gathered.length >= GATHERED_LENGTH_MAX) this.#write();
+  }
+
+  /** The values with commas between them. */
+  floats(values: Float32Array): void {
+    this.#write();
+    this.#reserve(values.length * FLOAT32_TEXT_BYTES_MAX);
+    this.#length = writeFloat32List(values, this.#buffer, this.#length);
+  }
+
+  /** The whole answer, which is the caller's. */
+  take(): Buffer {
+    if (this.#length === 0) return Buffer.from(this.#gathered);
+    this.#write();
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  #write(): void {
+    this.#reserve(this.#gathered.length * UNIT_BYTES_MAX);
+    this.#length += this.#buffer.utf8Write(this.#gathered, this.#length);
+    this.#gathered = "";
+  }
+
+  #reserve(bytes: number): void {
+    const length = this.#length + bytes;
+    if (length <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(2 * length);
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
