@@ -5,6 +5,7 @@
  * A resumable query answers no id twice. Two calls for the same one take turns,
  * so that each knows what the other has answered.
  */
+import { AnswerBudget } from "./answer-budget.ts";
 import type { Eventually, ResumableStart, TextQuery, VectorQuery } from "./door.ts";
 import { checkEmbeds, type Embedders, embedTexts } from "./embedding/embedders.ts";
 import type { Filter } from "./filter/filter.ts";
@@ -16,7 +17,7 @@ import { NamespaceSearch, type SearchRequest } from "./namespace-search.ts";
 import type { Include, ScoredView } from "./record.ts";
 import type { ResumableQueries, ResumableQuery } from "./resumable-queries.ts";
 import type { SearchJob, SearchQueue } from "./search-queue.ts";
-import { checkDense, checkQuery, type VectorPair } from "./vectors.ts";
+import { checkDense, checkDimension, checkQuery, type VectorPair } from "./vectors.ts";
 
 /** Candidates of each list that a plain query fuses, when it wants fewer (spec: vector 1.6). */
 const FUSION_DEPTH_MIN = 100;
@@ -112,20 +113,18 @@ export class IndexQueries {
   #goOn(kept: ResumableQuery, count: number): Eventually<readonly ScoredView[]> {
     const { namespace: name, query, filter, answered } = kept;
     const remember = (views: readonly ScoredView[]): readonly ScoredView[] => {
-      kept.running = undefined;
       for (const { id } of views) answered.add(id);
       return views;
     };
-    const namespace = this.#state.find(name);
-    if (namespace === undefined) return [];
-    const request = { query, filter, count, fusionDepth: count, excludedIds: answered };
-    const views = this.#search(namespace, request);
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
+    const request = { query, filter, count, fusionDepth: count, excludedIds: answered, budget };
+    const views = this.#search(name, request);
     if (!(views instanceof Promise)) return remember(views);
+    const ended = (): void => {
+      kept.running = undefined;
+    };
     const later = views.then(remember);
-    kept.running = later.then(
-      () => undefined,
-      () => undefined,
-    );
+    kept.running = later.then(ended, ended);
     return later;
   }
 
@@ -135,16 +134,12 @@ export class IndexQueries {
     queries: readonly { readonly query: VectorQuery; readonly filter: Filter }[],
   ): Eventually<readonly (readonly ScoredView[])[]> {
     const lists: (readonly ScoredView[])[] = [];
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
     const goOn = (): Eventually<readonly (readonly ScoredView[])[]> => {
       for (const { query, filter } of queries.slice(lists.length)) {
         const { topK: count } = query;
-        // Looked up for each: a namespace may go while a batch is under way.
-        const namespace = this.#state.find(name);
         const fusionDepth = Math.max(count, FUSION_DEPTH_MIN);
-        const views =
-          namespace === undefined
-            ? []
-            : this.#search(namespace, { query, filter, count, fusionDepth, excludedIds: NO_IDS });
+        const views = this.#search(name, { query, filter, count, fusionDepth, excludedIds: NO_IDS, budget });
         if (views instanceof Promise)
           return views.then((late) => {
             lists.push(late);
@@ -157,9 +152,15 @@ export class IndexQueries {
     return goOn();
   }
 
-  #search(namespace: Namespace, { query, ...request }: Wanted): Eventually<readonly ScoredView[]> {
+  #search(name: string, { query, budget, ...request }: Wanted): Eventually<readonly ScoredView[]> {
     const { vector, sparseVector, weighting, fusion, include } = query;
-    const job = new QueryJob(namespace, { ...request, vector, sparseVector, weighting, fusion }, include);
+    const find = (): Namespace | undefined => {
+      // An index without a dimension took any; by now it may have another one.
+      if (vector !== undefined) checkDimension(this.#state.definition, vector);
+      return this.#state.find(name);
+    };
+    const wanted = { ...request, vector, sparseVector, weighting, fusion };
+    const job = new QueryJob(find, wanted, { include, budget });
     const done = this.#queue.run(job);
     return done instanceof Promise ? done.then(() => job.views) : job.views;
   }
@@ -187,27 +188,49 @@ export class IndexQueries {
 
 interface Wanted extends Pick<SearchRequest, "count" | "fusionDepth" | "filter" | "excludedIds"> {
   readonly query: VectorQuery;
+  /** Of the whole answer that its hits are part of. */
+  readonly budget: AnswerBudget;
 }
 
-/** A search with its answer, which is made in the step that ends it: after that records may change. */
+interface Shown {
+  readonly include: Include;
+  readonly budget: AnswerBudget;
+}
+
+/**
+ * A search with its answer, which is made in the step that ends it: after that records may change. What is searched is a
+ * name: when its namespace is dropped or replaced meanwhile, the search starts again with what has the name now.
+ */
 class QueryJob implements SearchJob {
-  readonly #namespace: Namespace;
-  readonly #search: NamespaceSearch;
-  readonly #include: Include;
+  readonly #find: () => Namespace | undefined;
+  readonly #request: SearchRequest;
+  readonly #shown: Shown;
+  #namespace: Namespace | undefined;
+  #search: NamespaceSearch | undefined;
   views: readonly ScoredView[] = [];
 
-  constructor(namespace: Namespace, request: SearchRequest, include: Include) {
-    this.#namespace = namespace;
-    this.#search = new NamespaceSearch(namespace, request);
-    this.#include = include;
+  constructor(find: () => Namespace | undefined, request: SearchRequest, shown: Shown) {
+    this.#find = find;
+    this.#request = request;
+    this.#shown = shown;
   }
 
   step(): boolean {
-    if (!this.#search.step()) return false;
-    this.views = this.#search.hits.map(({ record, score }) => ({
-      ...this.#namespace.view(record, this.#include),
-      score,
-    }));
+    const namespace = this.#find();
+    if (namespace !== this.#namespace) {
+      this.#search?.abandon();
+      this.#namespace = namespace;
+      this.#search = namespace === undefined ? undefined : new NamespaceSearch(namespace, this.#request);
+    }
+    const search = this.#search;
+    if (namespace === undefined || search === undefined) return true;
+    if (!search.step()) return false;
+    const { include, budget } = this.#shown;
+    this.views = search.hits.map(({ record, score }) => {
+      const view = { ...namespace.view(record, include), score };
+      budget.spend(view);
+      return view;
+    });
     return true;
   }
 }

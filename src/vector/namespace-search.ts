@@ -75,6 +75,11 @@ export class NamespaceSearch implements SearchJob {
     return this.#hits;
   }
 
+  /** Ends a search that is not wanted any more. Not stepped after that. */
+  abandon(): void {
+    if (this.#mark !== undefined) this.#namespace.changes.end();
+  }
+
   step(): boolean {
     let isDone = true;
     this.#mark ??= this.#namespace.changes.begin();

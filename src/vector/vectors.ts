@@ -1,6 +1,6 @@
 /** What makes a vector acceptable for an index (spec: vector 1.3, 1.6; threats B-01, B-02). */
 import { hasDense, hasSparse, type IndexDefinition } from "./definition.ts";
-import { unprocessable, type VectorFailure } from "./failure.ts";
+import { unprocessable } from "./failure.ts";
 import type { VectorLimits } from "./limits.ts";
 import type { SparseVector } from "./record.ts";
 import { similarityRows } from "./rows/similarity.ts";
@@ -54,7 +54,7 @@ export function checkDense(
   vector: Float32Array,
   { dimension, limits, place }: { dimension: number | undefined; limits: VectorLimits; place: string },
 ): void {
-  if (dimension !== undefined && vector.length !== dimension) throw wrongDimension(vector.length, dimension);
+  checkDimension({ dimension }, vector);
   if (vector.length === 0) throw unprocessable(`${place}vector must have at least one dimension`);
   if (vector.length > limits.dimensionMax)
     throw unprocessable(`${place}vector has ${vector.length} dimensions. Limit: ${limits.dimensionMax}`);
@@ -66,9 +66,10 @@ export function checkDense(
     throw unprocessable(`${place}vector must not be zero: it has no direction, which ${similarity} compares`);
 }
 
-/** The wording is matched on by clients (spec: vector 1.1). */
-function wrongDimension(given: number, expected: number): VectorFailure {
-  return unprocessable(`Invalid vector dimension: ${given}, expected: ${expected}`);
+/** Any vector is right as long as there is no dimension. The wording is matched on by clients (spec: vector 1.1). */
+export function checkDimension({ dimension }: Pick<IndexDefinition, "dimension">, { length }: Float32Array): void {
+  if (dimension !== undefined && length !== dimension)
+    throw unprocessable(`Invalid vector dimension: ${length}, expected: ${dimension}`);
 }
 
 /** Float32 at every step, as the kernel has it: what is nought there is nought here. */
