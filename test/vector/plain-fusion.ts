@@ -33,14 +33,18 @@ function byReciprocalRank(list: readonly Ranked<unknown>[]): readonly number[] {
 
 function byDistribution(list: readonly Ranked<unknown>[]): readonly number[] {
   const scores = list.map(({ score }) => score);
+  // Equal ones do not deviate, however their mean is rounded.
+  if (scores.every((score) => score === scores[0])) return scores.map(() => 0.5);
   const mean = round(sum(scores) / scores.length);
   const squares = scores.map((score) => round(round(score - mean) * round(score - mean)));
   // Of a sample, so by one less than there are.
-  const deviation = scores.length < 2 ? 0 : round(Math.sqrt(round(sum(squares) / (scores.length - 1))));
-  if (deviation === 0) return scores.map(() => 0.5);
+  const deviation = round(Math.sqrt(round(sum(squares) / (scores.length - 1))));
   const low = round(mean - round(3 * deviation));
   const high = round(mean + round(3 * deviation));
-  return scores.map((score) => round(round(score - low) / round(high - low)));
+  const width = round(high - low);
+  // No deviation that float32 can say.
+  if (width === 0 || !Number.isFinite(width)) return scores.map(() => 0.5);
+  return scores.map((score) => round(round(score - low) / width));
 }
 
 function sum(values: readonly number[]): number {

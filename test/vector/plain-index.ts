@@ -181,12 +181,16 @@ export class PlainIndex implements IndexDoor {
     if (type === "DENSE" && sparse !== undefined) throw new Refusal("unprocessable", "");
     if (sparse?.length === 0 && !isOfText) throw new Refusal("unprocessable", "");
     if (vector === undefined) return;
-    if (dimension !== undefined && vector.length !== dimension)
-      throw new Refusal("unprocessable", `Invalid vector dimension: ${vector.length}, expected: ${dimension}`);
+    this.#checkDimension(vector, dimension);
     const squaredLength = plainSums.dot(vector, vector);
     if (squaredLength > SQUARED_LENGTH_MAX) throw new Refusal("unprocessable", "");
     // It has no direction to be compared.
     if (squaredLength === 0 && similarity === "COSINE") throw new Refusal("unprocessable", "");
+  }
+
+  #checkDimension({ length }: readonly number[], dimension: number | undefined): void {
+    if (dimension !== undefined && length !== dimension)
+      throw new Refusal("unprocessable", `Invalid vector dimension: ${length}, expected: ${dimension}`);
   }
 
   #embedded(text: string): Pick<PlainRecord, "vector" | "sparse"> {
@@ -317,6 +321,8 @@ export class PlainIndex implements IndexDoor {
       without,
     }: { readonly count: number; readonly candidates: number; readonly without: ReadonlySet<string> },
   ): readonly Ranked<PlainRecord>[] {
+    // A query may have been held since before the index had a dimension.
+    if (query.vector !== undefined) this.#checkDimension(query.vector, this.#dimension);
     const list = this.recordsOf(namespace);
     const passes = readFilter(query.filter);
     const asked = list.filter((record) => !without.has(record.id) && passes(record));
