@@ -12,6 +12,7 @@ import type { IndexDefinition } from "./definition.ts";
 import type { GraphBuilder } from "./graph/graph.ts";
 import { Namespace } from "./namespace.ts";
 import type { RowMemory } from "./rows/row-memory.ts";
+import { RowStore } from "./rows/row-store.ts";
 
 export const DEFAULT_NAMESPACE = "";
 const DEFAULT_NUMBER = 0;
@@ -116,6 +117,14 @@ export class IndexState {
   put(namespace: number, put: Put): void {
     this.#nextVersion = Math.max(this.#nextVersion, put.version + 1);
     this.get(namespace).put(put);
+  }
+
+  /** Throws `OutOfMemory` when a new namespace could not have so many rows now. What is freed here is there for it next. */
+  checkMemory(rowCount: number, dimension: number): void {
+    if (rowCount === 0 || dimension === 0) return;
+    const rows = new RowStore(this.#parts.memory, dimension);
+    rows.ensure(rowCount - 1);
+    rows.clear();
   }
 
   /** Gives back what lies outside the heap. Not used after that. */

@@ -146,6 +146,7 @@ export class IndexWrites {
   /** Records whose kinds of vectors were checked. */
   #put(namespaceName: string, records: readonly NewRecord[]): void {
     this.#journal.checkOpen();
+    if (records.length === 0) return;
     this.#updateCount.add(records.length);
     const definition = this.#definition;
     const dimension = definition.dimension ?? records[0]?.vector?.length;
@@ -182,13 +183,13 @@ export class IndexWrites {
 
   /** Throws when there is no memory for the vectors of new records; nothing has changed then. */
   #reserve(namespaceName: string, records: readonly NewRecord[]): void {
+    if (!hasDense(this.#definition)) return;
     const namespace = this.#state.find(namespaceName);
-    // Without a dimension or a namespace there are no rows yet, and the first few always find room.
-    if (namespace === undefined || this.#definition.dimension === undefined || !hasDense(this.#definition)) return;
     let newCount = 0;
-    for (const { id } of records) if (namespace.table.find(id) === undefined) newCount += 1;
+    for (const { id } of records) if (namespace?.table.find(id) === undefined) newCount += 1;
     try {
-      namespace.reserve(newCount);
+      if (namespace !== undefined && this.#definition.dimension !== undefined) namespace.reserve(newCount);
+      else this.#state.checkMemory(newCount, records[0]?.vector?.length ?? 0);
     } catch (fault) {
       if (!(fault instanceof OutOfMemory)) throw fault;
       throw new VectorFailure("unavailable", "There is no memory left for more vectors: delete some first");

@@ -25,6 +25,8 @@ export interface VectorLimits {
   readonly updatesPerDayMax: number;
   /** Of one request. */
   readonly requestBytesMax: number;
+  /** Of the records of one answer. */
+  readonly answerBytesMax: number;
 }
 
 const KB = 1024;
@@ -45,6 +47,7 @@ export const defaultVectorLimits: VectorLimits = {
   queriesPerDayMax: 0,
   updatesPerDayMax: 0,
   requestBytesMax: 64 * MB,
+  answerBytesMax: 64 * MB,
 };
 
 /** Seconds that a resumable query may be idle when its request names none, and at most. */

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
+import { AnswerBudget } from "./answer-budget.ts";
 import { DailyCount } from "./daily-count.ts";
 import type { IndexDefinition } from "./definition.ts";
 import type {
@@ -116,32 +117,42 @@ export class VectorIndex implements IndexDoor {
 
   fetch(namespaceName: string, selection: Selection, include: Include): readonly (RecordView | undefined)[] {
     const namespace = this.#state.find(namespaceName);
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
     if (selection.kind === "prefix") {
       if (namespace === undefined) return [];
       const views: RecordView[] = [];
       for (const { record } of namespace.table.order.from(0)) {
         if (namespace.table.idOf(record)?.startsWith(selection.prefix) !== true) continue;
-        views.push(namespace.view(record, include));
+        const view = namespace.view(record, include);
+        budget.spend(view);
+        views.push(view);
         if (views.length === this.#limits.topKMax) break;
       }
       return views;
     }
     return selection.ids.map((id) => {
       const record = namespace?.table.find(id);
-      return record === undefined ? undefined : namespace?.view(record, include);
+      if (namespace === undefined || record === undefined) return undefined;
+      const view = namespace.view(record, include);
+      budget.spend(view);
+      return view;
     });
   }
 
   range(namespaceName: string, { cursor, limit, prefix, include }: RangeRequest): RangePage {
     const namespace = this.#state.find(namespaceName);
     const vectors: RecordView[] = [];
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
     if (namespace === undefined) return { nextCursor: "", vectors };
     let end = cursor;
     for (const { record, position } of namespace.table.order.from(cursor)) {
       if (prefix !== "" && namespace.table.idOf(record)?.startsWith(prefix) !== true) continue;
       // One more that belongs here: then there is a next page (spec: vector 1.9).
       if (vectors.length === limit) return { nextCursor: String(end), vectors };
-      vectors.push(namespace.view(record, include));
+      const view = namespace.view(record, include);
+      // A page that would become too large ends early.
+      if (!budget.take(view)) return { nextCursor: String(end), vectors };
+      vectors.push(view);
       end = position + 1;
     }
     return { nextCursor: "", vectors };
