@@ -126,7 +126,7 @@ const refused: readonly (readonly [input: unknown, problem: string])[] = [
   [{ vector: { indexes: [{ name: "a", embedding: "m" }] } }, "vector.indexes[0].embedding is not an object"],
   [
     { vector: { indexes: [{ name: "a", type: "SPARSE", sparseEmbedding: 1 }] } },
-    "vector.indexes[0].sparseEmbedding is not BM25",
+    "vector.indexes[0].sparseEmbedding is not one of BM25",
   ],
   [{ vector: { models: [] } }, "vector.models is not an object"],
   [{ vector: { model: {} } }, "vector.model is not a known key"],

@@ -17,6 +17,7 @@ import type { HttpProvider } from "../edge/embedding/http-embedder.ts";
 import type { LocalProvider } from "../edge/embedding/local-embedder.ts";
 import { poolings, precisions } from "../edge/embedding/local-model.ts";
 import { DIMENSION_MAX } from "../vector/definition.ts";
+import { findDenseModel } from "../vector/embedding/models.ts";
 import { at, type FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
 import { BadValue, parseDurationMs } from "./values.ts";
 
@@ -53,12 +54,12 @@ export interface EmbeddingRules {
 
 export const LOCAL_PACKAGE = "@huggingface/transformers";
 
-/** What the documented models have, and what they are called where models are published (spec: vector 1.5). */
-const documentedModels: ReadonlyMap<string, { readonly dimension: number; readonly published: string }> = new Map([
-  ["BGE_SMALL_EN_V1_5", { dimension: 384, published: "BAAI/bge-small-en-v1.5" }],
-  ["BGE_BASE_EN_V1_5", { dimension: 768, published: "BAAI/bge-base-en-v1.5" }],
-  ["BGE_LARGE_EN_V1_5", { dimension: 1_024, published: "BAAI/bge-large-en-v1.5" }],
-  ["BGE_M3", { dimension: 1_024, published: "BAAI/bge-m3" }],
+/** What the documented models are called where models are published. */
+const publishedNames: ReadonlyMap<string, string> = new Map([
+  ["BGE_SMALL_EN_V1_5", "BAAI/bge-small-en-v1.5"],
+  ["BGE_BASE_EN_V1_5", "BAAI/bge-base-en-v1.5"],
+  ["BGE_LARGE_EN_V1_5", "BAAI/bge-large-en-v1.5"],
+  ["BGE_M3", "BAAI/bge-m3"],
 ]);
 
 const MODELS_MAX = 100;
@@ -221,7 +222,7 @@ function readHttp(reading: ProviderReading): EmbeddingProvider | undefined {
   return {
     provider: "http",
     url,
-    modelName: modelName ?? documentedModels.get(model)?.published ?? model,
+    modelName: modelName ?? publishedNames.get(model) ?? model,
     timeoutMs: timeoutMs ?? TIMEOUT_MS,
     textsPerRequestMax: textsPerRequestMax ?? TEXTS_PER_REQUEST,
     ...(key !== undefined && { key }),
@@ -275,7 +276,7 @@ function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
     provider: "local",
     directory,
     // The documented models take the vector of the first token.
-    pooling: pooling ?? (documentedModels.has(model) ? "cls" : "mean"),
+    pooling: pooling ?? (findDenseModel(model) === undefined ? "mean" : "cls"),
     precision: precision ?? "fp32",
     ...prefixes,
   };
@@ -294,7 +295,7 @@ function readPrefixes({ reader, fields, path }: ProviderReading): { queryPrefix:
 /** What says how many dimensions vectors of this plan have; nothing: only the first vector tells. */
 export function dimensionsOf({ model, by }: EmbeddingPlan): readonly (readonly [dimension: number, place: string])[] {
   const places: (readonly [number, string])[] = [];
-  const documented = documentedModels.get(model);
+  const documented = findDenseModel(model);
   if (documented !== undefined) places.push([documented.dimension, model]);
   if (by.provider === "http" && by.dimensions !== undefined) places.push([by.dimensions, "its dimensions"]);
   if (by.provider === "hashing" && by.dimension !== undefined) places.push([by.dimension, "its hashing"]);

@@ -181,7 +181,7 @@ const refused: readonly (readonly [given: Given, problem: string])[] = [
   ],
   [
     { index: { type: "SPARSE", sparseEmbedding: "BGE_M3" } },
-    `${at}.sparseEmbedding is not BM25: BGE_M3 is not built in for sparse vectors`,
+    `${at}.sparseEmbedding BGE_M3 needs a neural network, and embedding endpoints of the OpenAI form have no sparse vectors; use BM25`,
   ],
   [
     { index: { type: "HYBRID", sparseEmbedding: "BM25" } },

@@ -10,6 +10,7 @@
  * (2) What `describeIndex` says is read back as the same index.
  */
 import { hasDense, hasSparse, type IndexDefinition, indexTypes, similarities } from "../vector/definition.ts";
+import { findSparseModel, sparseModels } from "../vector/embedding/models.ts";
 import { dimensionsOf, type EmbeddingPlan, type EmbeddingRules, readEmbedding } from "./embedding-settings.ts";
 import { at, type FieldReader, type Fields } from "./field-reader.ts";
 
@@ -35,10 +36,6 @@ export interface IndexRules extends EmbeddingRules {
 }
 
 export const INDEX_KEYS = ["type", "dimension", "similarity", "embedding", "sparseEmbedding"] as const;
-
-const SPARSE_MODEL = "BM25";
-/** Models of the original that we know and do not have. */
-const OTHER_SPARSE_MODELS: readonly unknown[] = ["BGE_M3"];
 
 export const defaultIndex: IndexPlan = {
   definition: {
@@ -99,9 +96,11 @@ export function describeIndex({ definition, embedding }: IndexPlan): IndexDescri
 }
 
 function readSparseModel(reader: FieldReader, value: unknown, path: string): string | undefined {
-  if (value === undefined || value === SPARSE_MODEL) return value;
-  const isOther = OTHER_SPARSE_MODELS.includes(value);
-  reader.problem(path, `is not ${SPARSE_MODEL}${isOther ? `: ${value} is not built in for sparse vectors` : ""}`);
+  if (value === undefined) return undefined;
+  const model = typeof value === "string" ? findSparseModel(value) : undefined;
+  if (model?.embedder !== undefined) return model.name;
+  const served = sparseModels.filter(({ embedder }) => embedder !== undefined).map(({ name }) => name);
+  reader.problem(path, model === undefined ? `is not one of ${served.join(", ")}` : `${model.name} ${model.summary}`);
   return undefined;
 }
 

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { silentLog } from "../kernel/log.ts";
+import { openEmbedders } from "./embedders.ts";
+import { defaultIndex, type IndexPlan } from "./index-settings.ts";
+
+function plan(change: Partial<IndexPlan["definition"]>, by?: NonNullable<IndexPlan["embedding"]>["by"]): IndexPlan {
+  return {
+    definition: { ...defaultIndex.definition, ...change },
+    embedding: by && { model: "m", by, isInline: true },
+  };
+}
+
+test("an index without models has no embedders", async () => {
+  const embedders = await openEmbedders(defaultIndex, silentLog);
+  assert.equal(embedders.dense, undefined);
+  assert.equal(embedders.sparse, undefined);
+  await embedders.close();
+});
+
+test("hashing and BM25 are built in", async () => {
+  const index = plan({ type: "HYBRID", dimension: 8, sparseModel: "BM25" }, { provider: "hashing" });
+  const embedders = await openEmbedders(index, silentLog);
+
+  const [vector] = (await embedders.dense?.embed(["a text"], "query")) ?? [];
+  assert.equal(vector?.length, 8);
+  assert.equal(embedders.sparse?.embed("a text", "query").indices.length, 1);
+  await embedders.close();
+});
+
+test("an endpoint is not asked before there is a text", async () => {
+  const index = plan(
+    { dimension: 8 },
+    {
+      provider: "http",
+      url: "http://127.0.0.1:1/",
+      modelName: "m",
+      timeoutMs: 1_000,
+      textsPerRequestMax: 64,
+      queryPrefix: "",
+      documentPrefix: "",
+    },
+  );
+  const embedders = await openEmbedders(index, silentLog);
+  assert.ok(embedders.dense);
+  await embedders.close();
+});
+
+test("a local model that cannot be loaded forbids the start, and names its directory", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  const by = {
+    provider: "local",
+    directory,
+    pooling: "cls",
+    precision: "fp32",
+    queryPrefix: "",
+    documentPrefix: "",
+  } as const;
+  await assert.rejects(openEmbedders(plan({}, by), silentLog), {
+    name: "StartRefusal",
+    message: `The local model m could not be loaded; the log has the reason: check what is in ${directory}`,
+  });
+});

@@ -1,0 +1,81 @@
+/** From the plan of an index to what makes vectors of its texts. */
+import { lookup } from "node:dns/promises";
+import { HttpEmbedder } from "../edge/embedding/http-embedder.ts";
+import { LocalEmbedder } from "../edge/embedding/local-embedder.ts";
+import { Resolver } from "../edge/resolver.ts";
+import { assert } from "../kernel/assert.ts";
+import { systemClock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import { systemRandom } from "../kernel/random.ts";
+import type { DenseEmbedder } from "../vector/embedding/embedder.ts";
+import type { Embedders } from "../vector/embedding/embedders.ts";
+import { HashingEmbedder } from "../vector/embedding/hashing-embedder.ts";
+import { findSparseModel } from "../vector/embedding/models.ts";
+import { VectorFailure } from "../vector/failure.ts";
+import type { EmbeddingPlan, EmbeddingProvider } from "./embedding-settings.ts";
+import type { IndexPlan } from "./index-settings.ts";
+import { startModelThread } from "./model-thread.ts";
+import { StartRefusal } from "./refusal.ts";
+
+export interface IndexEmbedders extends Embedders {
+  /** Ends what is under way with a failure. */
+  close(): Promise<void>;
+}
+
+/** One for all endpoints of this thread: what it bounds is shared. Sockets live by the real clock. */
+const resolver = new Resolver({ lookup: (name) => lookup(name, { all: true }), clock: systemClock });
+
+/**
+ * The embedders of an index. A local model is loaded before this resolves; rejects with a `StartRefusal` when it cannot
+ * be. An endpoint is not asked before there is a text.
+ */
+export async function openEmbedders({ definition, embedding }: IndexPlan, log: Log): Promise<IndexEmbedders> {
+  const dense = embedding && (await openDense(embedding, { dimension: definition.dimension, log }));
+  const { sparseModel } = definition;
+  return {
+    dense,
+    sparse: sparseModel === undefined ? undefined : findSparseModel(sparseModel)?.embedder,
+    close: async () => dense?.close(),
+  };
+}
+
+interface DenseOptions {
+  readonly dimension: number | undefined;
+  readonly log: Log;
+}
+
+type Opener<Name> = (
+  by: Extract<EmbeddingProvider, { provider: Name }>,
+  options: DenseOptions & { readonly model: string },
+) => DenseEmbedder | Promise<DenseEmbedder>;
+
+const openers: { readonly [Name in EmbeddingProvider["provider"]]: Opener<Name> } = {
+  http: (provider, { model, dimension }) =>
+    new HttpEmbedder({ model, provider, dimension, resolver, clock: systemClock, random: systemRandom }),
+  local: async (provider, { model, dimension, log }) => {
+    const onFailure = (reason: string): void => log.error("an embedding model failed", { model, reason });
+    const embedder = new LocalEmbedder({
+      model,
+      provider,
+      dimension,
+      startThread: (events) => startModelThread(provider, events),
+      onFailure,
+    });
+    try {
+      await embedder.open();
+    } catch (failure) {
+      if (!(failure instanceof VectorFailure)) throw failure;
+      throw new StartRefusal(`${failure.text}: check what is in ${provider.directory}`);
+    }
+    return embedder;
+  },
+  hashing: (_provider, { dimension }) => {
+    assert(dimension !== undefined, "an index that hashes has a dimension");
+    return new HashingEmbedder(dimension);
+  },
+};
+
+async function openDense({ model, by }: EmbeddingPlan, options: DenseOptions): Promise<DenseEmbedder> {
+  const opener = openers[by.provider] as Opener<EmbeddingProvider["provider"]>;
+  return opener(by, { ...options, model });
+}
