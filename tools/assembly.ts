@@ -38,6 +38,11 @@ export const assemblyModules: readonly AssemblyModule[] = [
     memory: { initialPages: 1, maximumPages: 16_384 },
   },
   {
+    source: "graph",
+    target: "src/vector/graph/graph.generated.ts",
+    memory: { initialPages: 1, maximumPages: 65_536 },
+  },
+  {
     source: "float-text",
     target: "src/kernel/float-text.generated.ts",
   },

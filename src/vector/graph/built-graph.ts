@@ -1,0 +1,183 @@
+/**
+ * The graph of a namespace over its generations. Nodes of records that went or
+ * changed stay in the memory as ways for the walk; when they are too many, the
+ * graph is built anew beside the old one, which answers until the new one has
+ * caught up.
+ */
+import { nextTurn } from "../../kernel/turn.ts";
+import type { BuildSite } from "./build-site.ts";
+import type { GraphHits, GraphOptions, GraphRequest, NamespaceGraph } from "./graph.ts";
+import { GraphFileWriter } from "./graph-file-writer.ts";
+import { GraphGeneration } from "./graph-generation.ts";
+import { GraphKernel } from "./graph-kernel.ts";
+import { grown } from "./record-set.ts";
+
+/** Dead nodes for each live one from which a graph is built anew. bench/graph.bench.ts */
+const DEAD_SHARE_MAX = 0.5;
+const DEAD_MIN = 1_024;
+/** The new generation takes over when it has at most so many more pending records than the old one. */
+const LAG_MAX = 1_024;
+/** Nodes that are written to a file in one turn. */
+const SAVE_NODES = 2_048;
+
+export interface BuiltGraphParts {
+  readonly site: BuildSite;
+  readonly options: GraphOptions;
+  readonly generation: GraphGeneration;
+  /** By record. */
+  readonly versions: Float64Array;
+  onClosed(graph: BuiltGraph): void;
+}
+
+export class BuiltGraph implements NamespaceGraph {
+  readonly #site: BuildSite;
+  readonly #options: GraphOptions;
+  readonly #onClosed: (graph: BuiltGraph) => void;
+  #current: GraphGeneration;
+  /** What is being built to replace it. */
+  #next: GraphGeneration | undefined;
+  #versions: Float64Array;
+  #waiting: (() => void)[] = [];
+  /** False: there was no memory for a second generation, or nobody to write it. */
+  #canReplace = true;
+  #isClosed = false;
+
+  constructor({ site, options, generation, versions, onClosed }: BuiltGraphParts) {
+    this.#site = site;
+    this.#options = options;
+    this.#onClosed = onClosed;
+    this.#current = generation;
+    this.#versions = versions;
+    this.#open(generation);
+  }
+
+  get pending(): Iterable<number> {
+    return this.#current.pending();
+  }
+
+  get pendingCount(): number {
+    return this.#current.pendingCount;
+  }
+
+  isPending(record: number): boolean {
+    return this.#current.isPending(record);
+  }
+
+  get count(): number {
+    return this.#current.liveCount;
+  }
+
+  get byteCount(): number {
+    return this.#current.byteCount + (this.#next?.byteCount ?? 0);
+  }
+
+  insert(record: number, version: number): void {
+    this.#versions = grown(this.#versions, record + 1);
+    this.#versions[record] = version;
+    this.#current.insert(record);
+    this.#next?.insert(record);
+    this.#replaceIfWorn();
+  }
+
+  remove(record: number): void {
+    this.#current.remove(record);
+    this.#next?.remove(record);
+    this.#replaceIfWorn();
+    this.#settle();
+  }
+
+  search(request: GraphRequest): GraphHits {
+    return this.#current.search(request);
+  }
+
+  whenBuilt(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#site.finish();
+      this.#settle();
+    });
+  }
+
+  async save(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    while (!this.#isClosed) {
+      const generation = this.#current;
+      const { kernel } = generation;
+      if (kernel === undefined || generation.liveCount === 0) return undefined;
+      const file = new GraphFileWriter(kernel, this.#options, (node) => this.#versionOfNode(generation, node));
+      while (!file.isDone && generation === this.#current && !this.#isClosed) {
+        file.writeNodes(SAVE_NODES);
+        await nextTurn();
+      }
+      if (file.isDone && generation === this.#current) return file.bytes();
+    }
+    return undefined;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#current.close();
+    this.#next?.close();
+    this.#next = undefined;
+    this.#settle();
+    this.#onClosed(this);
+  }
+
+  #versionOfNode(generation: GraphGeneration, node: number): number | undefined {
+    const record = generation.recordOfNode(node);
+    return record === undefined ? undefined : this.#versions[record];
+  }
+
+  #open(generation: GraphGeneration): void {
+    generation.open(this.#site, {
+      onChange: () => this.#settle(),
+      onLost: () => this.#replaceLost(generation),
+    });
+  }
+
+  #replaceIfWorn(): void {
+    const { liveCount, deadCount } = this.#current;
+    if (deadCount < DEAD_MIN || deadCount <= liveCount * DEAD_SHARE_MAX) return;
+    if (this.#next === undefined && this.#canReplace) this.#startNext();
+  }
+
+  /** A node that was half written is in nobody's way, but who knows what stopped the writer: nothing is added to it. */
+  #replaceLost(generation: GraphGeneration): void {
+    if (this.#isClosed || (generation !== this.#current && generation !== this.#next)) return;
+    this.#next?.close();
+    this.#startNext();
+    this.#settle();
+  }
+
+  #startNext(): void {
+    const { dimension, similarity } = this.#options;
+    const next = new GraphGeneration(GraphKernel.create(dimension, similarity), this.#options);
+    this.#next = next;
+    this.#open(next);
+    this.#current.copyTo(next);
+  }
+
+  /** Lets the new generation take over when it can, and tells those who wait. */
+  #settle(): void {
+    const next = this.#next;
+    if (next?.isStuck) {
+      // The old one goes on.
+      next.close();
+      this.#next = undefined;
+      this.#canReplace = false;
+    } else if (next !== undefined && next.pendingCount <= this.#current.pendingCount + LAG_MAX) {
+      this.#current.close();
+      this.#current = next;
+      this.#next = undefined;
+    }
+    if (this.#current.pendingCount > 0 && !this.#isClosed && !this.#isStuck) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const goOn of waiting) goOn();
+  }
+
+  /** Whether what is pending can only stay so. */
+  get #isStuck(): boolean {
+    return this.#current.isStuck && this.#next === undefined;
+  }
+}

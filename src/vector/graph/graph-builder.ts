@@ -1,0 +1,99 @@
+/**
+ * Builds graphs on a thread of its own (`graph-worker.ts`), which is started for
+ * the first graph. The caller's thread searches and makes nodes live.
+ *
+ * A thread that ends takes the batches with it that were under way. Its graphs
+ * are built anew by the next one while what they have is searched; after a few
+ * ends nothing is built any more, and what is pending is found by scanning.
+ */
+import type { BuildSeat, BuildSite, SiteEvents } from "./build-site.ts";
+import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
+import type { GraphKernel } from "./graph-kernel.ts";
+import { buffersOf, type FromGraphWorker, type ToGraphWorker } from "./graph-worker.ts";
+import type { RowBatch } from "./graph-writer.ts";
+import { SiteGraphs } from "./site-graphs.ts";
+
+/** A running thread, as whoever starts it gives it. */
+export interface GraphThread {
+  post(message: ToGraphWorker, transferred: readonly ArrayBuffer[]): void;
+  close(): Promise<void>;
+}
+
+export interface GraphThreadEvents {
+  heard(message: FromGraphWorker): void;
+  /** It ended although nobody closed it. At most once, and nothing is heard afterwards. */
+  ended(): void;
+}
+
+export interface ThreadGraphBuilderOptions {
+  start(events: GraphThreadEvents): GraphThread;
+}
+
+/** Threads that may end by themselves before no other is started. */
+const ENDS_MAX = 3;
+
+export class ThreadGraphBuilder implements GraphBuilder {
+  readonly #start: ThreadGraphBuilderOptions["start"];
+  readonly #graphs: SiteGraphs;
+  #thread: GraphThread | undefined;
+  /** By graph number, who hears of it. */
+  readonly #seats = new Map<number, SiteEvents>();
+  #seatCount = 0;
+  #endCount = 0;
+
+  constructor({ start }: ThreadGraphBuilderOptions) {
+    this.#start = start;
+    const site: BuildSite = {
+      seat: (kernel, dimension, events) => this.#seat(kernel, dimension, events),
+      finish: () => {},
+    };
+    this.#graphs = new SiteGraphs(site);
+  }
+
+  open(options: GraphOptions): NamespaceGraph {
+    return this.#graphs.open(options);
+  }
+
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
+    return this.#graphs.load(options, bytes, records);
+  }
+
+  async close(): Promise<void> {
+    this.#graphs.close();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.close();
+  }
+
+  #seat(kernel: GraphKernel, dimension: number, events: SiteEvents): BuildSeat | undefined {
+    if (this.#endCount === ENDS_MAX) return undefined;
+    this.#thread ??= this.#startThread();
+    const thread = this.#thread;
+    this.#seatCount += 1;
+    const graph = this.#seatCount;
+    this.#seats.set(graph, events);
+    thread.post({ kind: "open", graph, memory: kernel.memory, dimension }, []);
+    return {
+      build: (batch: RowBatch) => thread.post({ kind: "build", graph, batch }, buffersOf(batch)),
+      close: () => {
+        if (this.#seats.delete(graph)) thread.post({ kind: "close", graph }, []);
+      },
+    };
+  }
+
+  #startThread(): GraphThread {
+    return this.#start({
+      heard: ({ graph, batch }) => this.#seats.get(graph)?.built(batch),
+      ended: () => this.#ended(),
+    });
+  }
+
+  #ended(): void {
+    this.#thread = undefined;
+    this.#endCount += 1;
+    const lost = [...this.#seats.values()];
+    // Before anybody hears of it: whoever does takes a seat at the next thread.
+    this.#seats.clear();
+    for (const events of lost) events.lost();
+  }
+}

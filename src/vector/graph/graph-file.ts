@@ -1,0 +1,129 @@
+/**
+ * The file of a graph, which spares building it again. Words are u32, in the
+ * byte order of the machine that wrote it: another one refuses the first word.
+ *
+ *     header   | magic | format | dimension | similarity | node count | entry | centre f32 per dimension |
+ *     node     | version f64 (two words) | checksum of the row | level |
+ *              | links of level 0, then 1 ...: node + 1 each, up to a 0 or as many as fit |
+ *     trailer  | words in the file | CRC-32 of all before this word |
+ *
+ * (1) Nothing is believed before the length and the CRC are right.
+ * (2) Nothing is used before every link names a node of the file that has the
+ *     level of the list it is in: a walk cannot leave the graph.
+ * (3) Codes are not in it. They are made again from the rows that are there
+ *     now, so that a file that is old or somebody else's finds less at worst.
+ */
+import { crc32 } from "node:zlib";
+import type { GraphOptions } from "./graph.ts";
+import { GROUND_LINKS, LEVEL_MAX, UPPER_LINKS } from "./graph-kernel.ts";
+
+/** "lgr" and a byte that shows the byte order. */
+export const MAGIC = 0x6c67_7201;
+export const FORMAT = 1;
+export const HEADER_WORDS = 6;
+export const NODE_WORDS = 4;
+export const TRAILER_WORDS = 2;
+
+/** The word that stands for each similarity. */
+export const similarityWords: Readonly<Record<GraphOptions["similarity"], number>> = {
+  COSINE: 0,
+  EUCLIDEAN: 1,
+  DOT_PRODUCT: 2,
+};
+
+export interface GraphFile {
+  readonly words: Uint32Array;
+  readonly nodeCount: number;
+  /** Node + 1 where searches begin. */
+  readonly entry: number;
+  readonly centre: Float32Array;
+  /** By node, the index of its first word. */
+  readonly starts: Uint32Array;
+}
+
+/** Links of a list on a level at most. */
+export function capacityOf(level: number): number {
+  return level === 0 ? GROUND_LINKS : UPPER_LINKS;
+}
+
+/** The CRC-32 of more words after those of `seed`. */
+export function checksumOf(words: Uint32Array, seed: number): number {
+  return crc32(new Uint8Array(words.buffer, words.byteOffset, words.byteLength), seed);
+}
+
+/** What the file says, checked, or why it is refused. */
+export function readGraphFile(bytes: Uint8Array, { dimension, similarity }: GraphOptions): GraphFile | string {
+  const centreEnd = HEADER_WORDS + dimension;
+  if (bytes.length % 4 !== 0 || bytes.length / 4 < centreEnd + TRAILER_WORDS) return "its length is wrong";
+  const words = wordsOf(bytes);
+  if (words[0] !== MAGIC) return "it is not the file of a graph, or of another machine";
+  if (words[1] !== FORMAT) return `it has format ${words[1]}, and this version reads ${FORMAT}`;
+  // keeps (1)
+  if (words.at(-2) !== words.length) return "its length is wrong";
+  if (checksumOf(words.subarray(0, -1), 0) !== words.at(-1)) return "its checksum is wrong";
+  if (words[2] !== dimension || words[3] !== similarityWords[similarity]) {
+    return "it is of another dimension or similarity";
+  }
+  const centre = new Float32Array(words.slice(HEADER_WORDS, centreEnd).buffer);
+  if (!centre.every(Number.isFinite)) return "its centre is not finite";
+  const nodeCount = words[4] as number;
+  const entry = words[5] as number;
+  if (entry === 0 || entry > nodeCount) return "it begins at no node";
+  const starts = findNodes(words.subarray(0, -TRAILER_WORDS), centreEnd, nodeCount);
+  if (starts === undefined) return "its nodes do not end where it ends";
+  const file = { words, nodeCount, entry, centre, starts };
+  return areLinksRight(file) ? file : "a link leads nowhere";
+}
+
+/** The words of the file; copied when they do not lie where words may lie. */
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const whole = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Uint32Array(whole.buffer, whole.byteOffset, whole.length / 4);
+}
+
+/** Where each node begins; undefined if they are not exactly the words from `start` to the end. */
+function findNodes(words: Uint32Array, start: number, nodeCount: number): Uint32Array | undefined {
+  // A node has a list of a word or more.
+  if (nodeCount > (words.length - start) / (NODE_WORDS + 1)) return undefined;
+  const starts = new Uint32Array(nodeCount);
+  let at = start;
+  for (let node = 0; node < nodeCount; node += 1) {
+    starts[node] = at;
+    const level = words[at + NODE_WORDS - 1];
+    if (level === undefined || level > LEVEL_MAX) return undefined;
+    at += NODE_WORDS;
+    for (let list = 0; list <= level; list += 1) at = listEnd(words, at, list);
+    if (at > words.length) return undefined;
+  }
+  return at === words.length ? starts : undefined;
+}
+
+/** The index behind a list: it ends at a 0, or when it is full. */
+export function listEnd(words: Uint32Array, start: number, level: number): number {
+  const full = start + capacityOf(level);
+  let at = start;
+  while (at < full && at < words.length && words[at] !== 0) at += 1;
+  return at === full ? at : at + 1;
+}
+
+function areLinksRight(file: GraphFile): boolean {
+  const { words, nodeCount, starts } = file;
+  for (let node = 0; node < nodeCount; node += 1) {
+    const first = (starts[node] as number) + NODE_WORDS;
+    const ownLevel = levelOf(file, node);
+    let at = first;
+    for (let level = 0; level <= ownLevel; level += 1) {
+      const end = listEnd(words, at, level);
+      for (; at < end; at += 1) {
+        const link = words[at] as number;
+        // keeps (2)
+        if (link > nodeCount || (link > 0 && levelOf(file, link - 1) < level)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+export function levelOf({ words, starts }: GraphFile, node: number): number {
+  return words[(starts[node] as number) + NODE_WORDS - 1] as number;
+}

@@ -1,0 +1,207 @@
+/**
+ * One memory of a namespace's graph, and what its owner knows of it. When too
+ * many of its nodes are dead it is replaced by another generation
+ * (`built-graph.ts`).
+ *
+ * (1) A record is in at most one of: the queue, the batches that are under way,
+ *     the live nodes.
+ * (2) A node is live only while its record's row is the one it was made of: a
+ *     row that changes or goes on its way to becoming a node has another ticket
+ *     or none when the batch comes back.
+ */
+import type { BuildSeat, BuildSite } from "./build-site.ts";
+import type { GraphHits, GraphOptions, GraphRequest } from "./graph.ts";
+import type { GraphKernel } from "./graph-kernel.ts";
+import { GraphSearcher } from "./graph-searcher.ts";
+import { isNode, type RowBatch } from "./graph-writer.ts";
+import { grown, RecordSet } from "./record-set.ts";
+
+/** Rows that are copied for one batch at most, by number and by bytes. */
+const BATCH_ROWS = 256;
+const BATCH_BYTES = 1_048_576;
+/** Batches under way: one that is built, the others so that the builder need not wait for this thread. */
+const BATCHES_MAX = 4;
+
+const NO_HITS: GraphHits = {
+  records: new Uint32Array(0),
+  distances: new Float32Array(0),
+  count: 0,
+  visits: 0,
+  isComplete: false,
+};
+
+interface SentBatch {
+  /** Of its first row; the others follow. */
+  readonly ticket: number;
+}
+
+export class GraphGeneration {
+  /** Undefined: the machine had no memory for a graph, and everything stays pending. */
+  readonly kernel: GraphKernel | undefined;
+  readonly #options: GraphOptions;
+  readonly #searcher: GraphSearcher | undefined;
+  #seat: BuildSeat | undefined;
+  readonly #queue = new RecordSet();
+  /** Records under way, and their tickets. */
+  readonly #sent = new Map<number, number>();
+  readonly #batches: SentBatch[] = [];
+  #nextTicket = 1;
+  /** By record, its live node plus one; 0: none. */
+  #nodes = new Uint32Array(64);
+  #liveCount = 0;
+  #deadCount = 0;
+  #isFilling = false;
+
+  constructor(kernel: GraphKernel | undefined, options: GraphOptions) {
+    this.kernel = kernel;
+    this.#options = options;
+    this.#searcher = kernel && new GraphSearcher(kernel);
+  }
+
+  get liveCount(): number {
+    return this.#liveCount;
+  }
+
+  get deadCount(): number {
+    return this.#deadCount;
+  }
+
+  get pendingCount(): number {
+    return this.#queue.count + this.#sent.size;
+  }
+
+  /** What is pending stays pending: there is no memory or nobody who writes. */
+  get isStuck(): boolean {
+    return this.#seat === undefined;
+  }
+
+  get byteCount(): number {
+    return this.kernel?.code.usedBytes() ?? 0;
+  }
+
+  /** `onChange` is called after batches have come back, `onLost` when nobody writes this graph any more. */
+  open(site: BuildSite, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
+    if (this.kernel === undefined) return;
+    this.#seat = site.seat(this.kernel, this.#options.dimension, {
+      built: (batch) => {
+        this.#built(batch);
+        this.#fill();
+        onChange();
+      },
+      wanted: () => this.#fill(),
+      lost: () => {
+        this.#stop();
+        onLost();
+      },
+    });
+  }
+
+  close(): void {
+    this.#seat?.close();
+    this.#seat = undefined;
+  }
+
+  isPending(record: number): boolean {
+    return this.#queue.has(record) || this.#sent.has(record);
+  }
+
+  *pending(): Generator<number> {
+    yield* this.#queue;
+    yield* this.#sent.keys();
+  }
+
+  /** Inserts all that is here into another one. */
+  copyTo(other: GraphGeneration): void {
+    for (let record = 0; record < this.#nodes.length; record += 1) if (this.#nodes[record] !== 0) other.insert(record);
+    for (const record of this.pending()) other.insert(record);
+  }
+
+  insert(record: number): void {
+    this.remove(record);
+    this.#queue.add(record);
+    if (this.#isFilling || this.#seat === undefined) return;
+    // At the end of the turn, so that the rows of a request travel together.
+    this.#isFilling = true;
+    queueMicrotask(() => this.#fill());
+  }
+
+  remove(record: number): void {
+    // keeps (1) and (2)
+    if (this.#queue.delete(record) || this.#sent.delete(record)) return;
+    const node = this.#nodes[record] ?? 0;
+    if (node === 0) return;
+    this.kernel?.code.setLive(node - 1, 0);
+    this.#nodes[record] = 0;
+    this.#liveCount -= 1;
+    this.#deadCount += 1;
+  }
+
+  search(request: GraphRequest): GraphHits {
+    return this.#searcher?.search(request) ?? NO_HITS;
+  }
+
+  /** Makes a node live that lies in the memory already: of a graph that is loaded. */
+  adopt(record: number, node: number): void {
+    this.#nodes = grown(this.#nodes, record + 1);
+    this.#nodes[record] = node + 1;
+    this.#liveCount += 1;
+    this.kernel?.code.setLive(node, 1);
+  }
+
+  /** The record whose live node that is. */
+  recordOfNode(node: number): number | undefined {
+    if (this.kernel === undefined) return undefined;
+    const record = this.kernel.code.recordOf(node) >>> 0;
+    return this.#nodes[record] === node + 1 ? record : undefined;
+  }
+
+  /** Hands rows over while there are any and not too many are under way. */
+  #fill(): void {
+    this.#isFilling = false;
+    while (this.#seat !== undefined && this.#queue.count > 0 && this.#batches.length < BATCHES_MAX) {
+      this.#batches.push({ ticket: this.#nextTicket });
+      this.#seat.build(this.#takeBatch());
+    }
+  }
+
+  #takeBatch(): RowBatch {
+    const { dimension } = this.#options;
+    const rowsMax = Math.min(BATCH_ROWS, Math.max(1, Math.floor(BATCH_BYTES / (dimension * 4))));
+    const count = Math.min(rowsMax, this.#queue.count);
+    const records = new Uint32Array(count);
+    const rows = new Float32Array(count * dimension);
+    for (let i = 0; i < count; i += 1) {
+      const record = this.#queue.take() as number;
+      records[i] = record;
+      rows.set(this.#options.read(record), i * dimension);
+      this.#sent.set(record, this.#nextTicket);
+      this.#nextTicket += 1;
+    }
+    return { records, rows, nodes: new Uint32Array(count) };
+  }
+
+  #built({ records, nodes }: RowBatch): void {
+    const sent = this.#batches.shift();
+    if (sent === undefined) return;
+    for (let i = 0; i < records.length; i += 1) {
+      const record = records[i] as number;
+      const node = nodes[i] as number;
+      const isCurrent = this.#sent.get(record) === sent.ticket + i;
+      if (isCurrent) this.#sent.delete(record);
+      if (!isNode(node)) {
+        // The memory is full: what is not in it is found by scanning, as before.
+        if (isCurrent) this.#queue.add(record);
+        this.close();
+      } else if (isCurrent) this.adopt(record, node);
+      else this.#deadCount += 1;
+    }
+  }
+
+  /** Whatever was under way is in the queue again. */
+  #stop(): void {
+    this.#seat = undefined;
+    this.#batches.length = 0;
+    for (const record of this.#sent.keys()) this.#queue.add(record);
+    this.#sent.clear();
+  }
+}

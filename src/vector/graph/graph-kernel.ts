@@ -1,0 +1,129 @@
+/**
+ * The code of a graph (`assembly/graph.ts`) over its memory, one for each
+ * thread that works on it. What WebAssembly says as a signed number is unsigned
+ * here.
+ */
+import type { Similarity } from "../definition.ts";
+import {
+  type CompiledModule,
+  compileModule,
+  instantiate,
+  makeSharedMemory,
+  type SharedMemory,
+} from "../web-assembly.ts";
+import { graphWasm } from "./graph.generated.ts";
+
+interface GraphExports {
+  create(dimension: number, similarity: number): number;
+  attach(): number;
+  allocate(bytes: number): number;
+  rowAddress(): number;
+  usedBytes(): number;
+  nodeCount(): number;
+  entry(): number;
+  setEntry(node: number): void;
+  recordOf(node: number): number;
+  levelOf(node: number): number;
+  checksumOf(node: number): number;
+  linksOf(node: number, level: number): number;
+  setLive(node: number, isLive: number): void;
+  addToCentre(): void;
+  finishCentre(count: number): void;
+  centreAddress(): number;
+  rowChecksum(): number;
+  search(nodes: number, count: number, effort: number, accepts: number, recordEnd: number, visitsMax: number): number;
+  resultsAddress(): number;
+  visitCount(): number;
+  wasCut(): number;
+  append(record: number, level: number): number;
+  insert(record: number, level: number, effort: number): number;
+}
+
+/** Links of a node on its levels. */
+export const GROUND_LINKS = 32;
+export const UPPER_LINKS = 16;
+export const LEVEL_MAX = 24;
+
+/** No node: there was no memory for it. */
+export const NO_NODE = 0xffff_ffff;
+
+/** 4 GiB: what 32 bits address. Only what is written costs the machine anything. */
+const PAGES_MAX = 65_536;
+
+/** As in `assembly/graph.ts`. */
+const similarityCodes: Readonly<Record<Similarity, number>> = { COSINE: 0, EUCLIDEAN: 1, DOT_PRODUCT: 2 };
+
+let compiled: CompiledModule | undefined;
+
+function exportsOver(memory: SharedMemory): GraphExports {
+  compiled ??= compileModule(graphWasm);
+  return instantiate<GraphExports>(compiled, memory);
+}
+
+export class GraphKernel {
+  readonly memory: SharedMemory;
+  readonly code: GraphExports;
+  readonly #row: number;
+  #words: Uint32Array;
+  #floats: Float32Array;
+
+  /** A new, empty graph; undefined when the machine has no memory for it. */
+  static create(dimension: number, similarity: Similarity): GraphKernel | undefined {
+    let memory: SharedMemory;
+    try {
+      memory = makeSharedMemory({ initial: 1, maximum: PAGES_MAX });
+    } catch (fault) {
+      if (fault instanceof RangeError) return undefined;
+      throw fault;
+    }
+    const code = exportsOver(memory);
+    return code.create(dimension, similarityCodes[similarity]) === 0 ? undefined : new GraphKernel(memory, code);
+  }
+
+  /** A graph that another thread made; undefined when the machine has no memory for this one's scratch. */
+  static attach(memory: SharedMemory): GraphKernel | undefined {
+    const code = exportsOver(memory);
+    return code.attach() === 0 ? undefined : new GraphKernel(memory, code);
+  }
+
+  private constructor(memory: SharedMemory, code: GraphExports) {
+    this.memory = memory;
+    this.code = code;
+    this.#row = code.rowAddress() >>> 2;
+    this.#words = new Uint32Array(memory.buffer);
+    this.#floats = new Float32Array(memory.buffer);
+  }
+
+  /** The memory as u32. Another object after each growth. */
+  get words(): Uint32Array {
+    const { buffer } = this.memory;
+    if (this.#words.byteLength !== buffer.byteLength) this.#words = new Uint32Array(buffer);
+    return this.#words;
+  }
+
+  get floats(): Float32Array {
+    const { buffer } = this.memory;
+    if (this.#floats.byteLength !== buffer.byteLength) this.#floats = new Float32Array(buffer);
+    return this.#floats;
+  }
+
+  /** Makes `row` what the next call of the code works with. */
+  putRow(row: Float32Array): void {
+    // The scratch lies in the part of the memory that the first view shows.
+    this.#floats.set(row, this.#row);
+  }
+
+  get nodeCount(): number {
+    return this.code.nodeCount() >>> 0;
+  }
+
+  /** The index in `words` of a node's links on one of its levels. */
+  linksAt(node: number, level: number): number {
+    return this.code.linksOf(node, level) >>> 2;
+  }
+
+  /** The index in `floats`. */
+  get centreAt(): number {
+    return this.code.centreAddress() >>> 2;
+  }
+}

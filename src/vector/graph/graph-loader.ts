@@ -1,0 +1,159 @@
+/**
+ * Makes a graph of its file and of the rows that are there now.
+ *
+ * A node whose row is gone or another has no code and is left out; its links
+ * take its place in the lists that it was in, so that what it held together
+ * stays together.
+ */
+import type { GraphOptions, RecordVersion } from "./graph.ts";
+import { capacityOf, type GraphFile, levelOf, listEnd, NODE_WORDS, readGraphFile } from "./graph-file.ts";
+import { GraphGeneration } from "./graph-generation.ts";
+import { GraphKernel, NO_NODE } from "./graph-kernel.ts";
+import { grown } from "./record-set.ts";
+
+/** A file that has lost more of its nodes is not worth keeping. */
+const LOST_SHARE_MAX = 0.5;
+
+export interface LoadedParts {
+  readonly generation: GraphGeneration;
+  readonly versions: Float64Array;
+  readonly lostCount: number;
+  /** Records that the file does not have. */
+  readonly missing: readonly number[];
+}
+
+/** The graph, or why the file is refused. */
+export function loadGraph(
+  options: GraphOptions,
+  bytes: Uint8Array,
+  records: Iterable<RecordVersion>,
+): LoadedParts | string {
+  const file = readGraphFile(bytes, options);
+  if (typeof file === "string") return file;
+  const kernel = GraphKernel.create(options.dimension, options.similarity);
+  if (kernel === undefined) return "there is no memory for it";
+  return new GraphLoader(file, kernel, options).load(records);
+}
+
+const versionWords = new Uint32Array(2);
+const versionNumber = new Float64Array(versionWords.buffer);
+
+class GraphLoader {
+  readonly #file: GraphFile;
+  readonly #kernel: GraphKernel;
+  readonly #options: GraphOptions;
+  readonly #generation: GraphGeneration;
+  /** By node of the file, its node now plus one; 0: it is lost. */
+  readonly #nodes: Uint32Array;
+  #lostCount = 0;
+
+  constructor(file: GraphFile, kernel: GraphKernel, options: GraphOptions) {
+    this.#file = file;
+    this.#kernel = kernel;
+    this.#options = options;
+    this.#generation = new GraphGeneration(kernel, options);
+    this.#nodes = new Uint32Array(file.nodeCount);
+  }
+
+  load(records: Iterable<RecordVersion>): LoadedParts | string {
+    const recordByVersion = new Map<number, number>();
+    let versions: Float64Array = new Float64Array(64);
+    for (const { record, version } of records) {
+      versions = grown(versions, record + 1);
+      versions[record] = version;
+      recordByVersion.set(version, record);
+    }
+    this.#kernel.floats.set(this.#file.centre, this.#kernel.centreAt);
+    // Its square; the centre itself is whole already.
+    this.#kernel.code.finishCentre(1);
+    for (let node = 0; node < this.#file.nodeCount; node += 1) {
+      if (!this.#append(node, recordByVersion)) return "there is no memory for it";
+    }
+    if (this.#lostCount > this.#file.nodeCount * LOST_SHARE_MAX) return "too many of its rows have changed";
+    for (let node = 0; node < this.#file.nodeCount; node += 1) this.#link(node);
+    this.#kernel.code.setEntry(this.#findEntry());
+    return {
+      generation: this.#generation,
+      versions,
+      lostCount: this.#lostCount,
+      missing: [...recordByVersion.values()],
+    };
+  }
+
+  /** Makes a node of the row, if it still is the row. False: there is no memory. */
+  #append(node: number, recordByVersion: Map<number, number>): boolean {
+    const { words, starts } = this.#file;
+    const start = starts[node] as number;
+    versionWords[0] = words[start] as number;
+    versionWords[1] = words[start + 1] as number;
+    const version = versionNumber[0] as number;
+    const record = recordByVersion.get(version);
+    if (record === undefined) {
+      this.#lostCount += 1;
+      return true;
+    }
+    this.#kernel.putRow(this.#options.read(record));
+    if (this.#kernel.code.rowChecksum() >>> 0 !== words[start + 2]) {
+      this.#lostCount += 1;
+      return true;
+    }
+    const made = this.#kernel.code.append(record, levelOf(this.#file, node)) >>> 0;
+    if (made === NO_NODE) return false;
+    // A version that the file has twice is a record's once.
+    recordByVersion.delete(version);
+    this.#nodes[node] = made + 1;
+    this.#generation.adopt(record, made);
+    return true;
+  }
+
+  #link(node: number): void {
+    const made = this.#nodes[node] as number;
+    if (made === 0) return;
+    const { words, starts } = this.#file;
+    let at = (starts[node] as number) + NODE_WORDS;
+    for (let level = 0; level <= levelOf(this.#file, node); level += 1) {
+      const end = listEnd(words, at, level);
+      this.#writeList(made, level, words.subarray(at, end));
+      at = end;
+    }
+  }
+
+  #writeList(made: number, level: number, list: Uint32Array): void {
+    const { words } = this.#kernel;
+    const start = this.#kernel.linksAt(made - 1, level);
+    const end = start + capacityOf(level);
+    let to = start;
+    const add = (link: number): void => {
+      if (link === 0 || link === made || to === end || words.subarray(start, to).includes(link)) return;
+      words[to] = link;
+      to += 1;
+    };
+    for (const link of list) if (link > 0) add(this.#nodes[link - 1] as number);
+    for (const link of list) {
+      if (link === 0 || this.#nodes[link - 1] !== 0) continue;
+      for (const beyond of this.#listOf(link - 1, level)) if (beyond > 0) add(this.#nodes[beyond - 1] as number);
+    }
+  }
+
+  #listOf(node: number, level: number): Uint32Array {
+    const { words, starts } = this.#file;
+    let at = (starts[node] as number) + NODE_WORDS;
+    for (let below = 0; below < level; below += 1) at = listEnd(words, at, below);
+    return words.subarray(at, listEnd(words, at, level));
+  }
+
+  /** Node + 1: that of the file, or else one of the highest. */
+  #findEntry(): number {
+    const entry = this.#nodes[this.#file.entry - 1] as number;
+    if (entry !== 0) return entry;
+    let best = 0;
+    let bestLevel = -1;
+    for (let node = 0; node < this.#file.nodeCount; node += 1) {
+      const level = levelOf(this.#file, node);
+      if (this.#nodes[node] === 0 || level <= bestLevel) continue;
+      best = this.#nodes[node] as number;
+      bestLevel = level;
+    }
+    return best;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Searches in a graph, of one thread. Any number of threads may have one over
+ * the same memory while another thread writes.
+ */
+import type { GraphHits, GraphRequest } from "./graph.ts";
+import type { GraphKernel } from "./graph-kernel.ts";
+
+/** Filters that are kept in the graph's memory. */
+const KEPT_FILTERS = 4;
+const NO_LIMIT = 0xffff_ffff;
+
+interface KeptFilter {
+  accepts: Uint32Array | undefined;
+  stamp: number | undefined;
+  /** Bytes. */
+  address: number;
+  /** Words that fit at the address. */
+  capacity: number;
+}
+
+interface WritableHits extends GraphHits {
+  records: Uint32Array;
+  distances: Float32Array;
+  count: number;
+  visits: number;
+  isComplete: boolean;
+}
+
+export class GraphSearcher {
+  readonly #kernel: GraphKernel;
+  readonly #filters: KeptFilter[] = [];
+  #nextFilter = 0;
+  readonly #hits: WritableHits = {
+    records: new Uint32Array(64),
+    distances: new Float32Array(64),
+    count: 0,
+    visits: 0,
+    isComplete: true,
+  };
+
+  constructor(kernel: GraphKernel) {
+    this.#kernel = kernel;
+  }
+
+  /** The hits hold until the next search of this searcher. */
+  search({ query, count, effort, accepts, acceptsStamp, visitsMax = NO_LIMIT }: GraphRequest): GraphHits {
+    const { code } = this.#kernel;
+    const filter = accepts === undefined ? undefined : this.#keep(accepts, acceptsStamp);
+    const hits = this.#hits;
+    hits.count = 0;
+    hits.visits = 0;
+    hits.isComplete = false;
+    // There is no memory for the filter: whoever asks searches without the graph.
+    if (accepts !== undefined && filter === undefined) return hits;
+    this.#kernel.putRow(query);
+    const recordEnd = accepts === undefined ? 0 : accepts.length * 32;
+    const found = code.search(code.nodeCount(), count, effort, filter?.address ?? 0, recordEnd, visitsMax);
+    hits.visits = code.visitCount();
+    hits.isComplete = code.wasCut() === 0;
+    this.#read(found);
+    return hits;
+  }
+
+  #read(count: number): void {
+    const hits = this.#hits;
+    if (hits.records.length < count) {
+      hits.records = new Uint32Array(count * 2);
+      hits.distances = new Float32Array(count * 2);
+    }
+    const { words, floats } = this.#kernel;
+    let at = this.#kernel.code.resultsAddress() >>> 2;
+    for (let i = 0; i < count; i += 1, at += 2) {
+      hits.records[i] = words[at] as number;
+      hits.distances[i] = floats[at + 1] as number;
+    }
+    hits.count = count;
+  }
+
+  /** The filter in the graph's memory; undefined when there is no room for it. */
+  #keep(accepts: Uint32Array, stamp: number | undefined): KeptFilter | undefined {
+    const known = stamp === undefined ? undefined : this.#find(accepts, stamp);
+    if (known !== undefined) return known;
+    const filter = this.#slot();
+    if (filter.capacity < accepts.length) {
+      // Memory is never given back, so it grows by leaps.
+      const capacity = Math.max(accepts.length, filter.capacity * 2);
+      const address = this.#kernel.code.allocate(capacity * 4) >>> 0;
+      if (address === 0) return undefined;
+      filter.address = address;
+      filter.capacity = capacity;
+    }
+    this.#kernel.words.set(accepts, filter.address / 4);
+    filter.accepts = accepts;
+    filter.stamp = stamp;
+    return filter;
+  }
+
+  #find(accepts: Uint32Array, stamp: number): KeptFilter | undefined {
+    for (const filter of this.#filters) if (filter.accepts === accepts && filter.stamp === stamp) return filter;
+    return undefined;
+  }
+
+  #slot(): KeptFilter {
+    const slot = this.#nextFilter;
+    this.#nextFilter = (slot + 1) % KEPT_FILTERS;
+    const known = this.#filters[slot];
+    if (known !== undefined) return known;
+    const made = { accepts: undefined, stamp: undefined, address: 0, capacity: 0 };
+    this.#filters.push(made);
+    return made;
+  }
+}

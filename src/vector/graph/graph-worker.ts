@@ -1,0 +1,64 @@
+/**
+ * The thread that builds the graphs of an area: what it is told and what it
+ * says. It is given its messages and creates no thread itself.
+ *
+ * It builds one batch for each message and takes messages as they come. A graph
+ * has a few batches under way at most, so that no graph waits long for another.
+ */
+import { seededRandom } from "../../kernel/random.ts";
+import type { SharedMemory } from "../web-assembly.ts";
+import { GraphKernel, NO_NODE } from "./graph-kernel.ts";
+import { GraphWriter, type RowBatch } from "./graph-writer.ts";
+
+export type ToGraphWorker =
+  | { readonly kind: "open"; readonly graph: number; readonly memory: SharedMemory; readonly dimension: number }
+  | { readonly kind: "build"; readonly graph: number; readonly batch: RowBatch }
+  | { readonly kind: "close"; readonly graph: number };
+
+/** A batch of a graph with its nodes. Its arrays are handed over, and so are those that come. */
+export interface FromGraphWorker {
+  readonly graph: number;
+  readonly batch: RowBatch;
+}
+
+/** The buffers of a batch, which go with it from thread to thread. */
+export function buffersOf({ records, rows, nodes }: RowBatch): ArrayBuffer[] {
+  return [records.buffer, rows.buffer, nodes.buffer];
+}
+
+export class GraphWorker {
+  readonly #tell: (message: FromGraphWorker) => void;
+  /** By graph. */
+  readonly #writers = new Map<number, GraphWriter>();
+
+  constructor(tell: (message: FromGraphWorker) => void) {
+    this.#tell = tell;
+  }
+
+  hear(message: ToGraphWorker): void {
+    switch (message.kind) {
+      case "open": {
+        const kernel = GraphKernel.attach(message.memory);
+        if (kernel === undefined) break;
+        this.#writers.set(message.graph, new GraphWriter(kernel, message.dimension, seededRandom(message.graph)));
+        break;
+      }
+      case "build": {
+        const { graph, batch } = message;
+        const writer = this.#writers.get(graph);
+        // There was no memory for this thread's scratch.
+        if (writer === undefined) batch.nodes.fill(NO_NODE);
+        else writer.insert(batch, 0, batch.records.length);
+        this.#tell({ graph, batch });
+        break;
+      }
+      case "close":
+        this.#writers.delete(message.graph);
+        break;
+      default: {
+        const never: never = message;
+        throw new Error(`Unknown message: ${String(never)}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Writes nodes into a graph: the one thread that does. It never makes a node
+ * live; the graph's owner does, when it knows that the row is still the row.
+ */
+import type { Random } from "../../kernel/random.ts";
+import type { GraphKernel } from "./graph-kernel.ts";
+import { LEVEL_MAX, NO_NODE, UPPER_LINKS } from "./graph-kernel.ts";
+
+/** Candidates for the links of a new node (efConstruction). bench/graph.bench.ts */
+export const BUILD_EFFORT = 128;
+
+/** Fewer rows say too little about where the centre of all is. */
+const CENTRE_ROWS_MIN = 32;
+
+/** Each level has one in so many of the nodes of the level below. */
+const LEVEL_FACTOR = 1 / Math.log(UPPER_LINKS);
+
+export class GraphWriter {
+  readonly #kernel: GraphKernel;
+  readonly #dimension: number;
+  readonly #random: Random;
+
+  constructor(kernel: GraphKernel, dimension: number, random: Random) {
+    this.#kernel = kernel;
+    this.#dimension = dimension;
+    this.#random = random;
+  }
+
+  /**
+   * Inserts the rows `start` to `end` of a batch and writes their nodes, NO_NODE for those that there is no memory for.
+   * The first rows of a graph decide the centre that all codes are relative to.
+   */
+  insert(batch: RowBatch, start: number, end: number): void {
+    if (start === 0 && this.#kernel.nodeCount === 0) this.#findCentre(batch);
+    const { records, nodes } = batch;
+    for (let i = start; i < end; i += 1) {
+      this.#kernel.putRow(this.#rowOf(batch, i));
+      nodes[i] = this.#kernel.code.insert(records[i] as number, this.#drawLevel(), BUILD_EFFORT);
+    }
+  }
+
+  #findCentre(batch: RowBatch): void {
+    const count = batch.records.length;
+    if (count < CENTRE_ROWS_MIN) return;
+    for (let i = 0; i < count; i += 1) {
+      this.#kernel.putRow(this.#rowOf(batch, i));
+      this.#kernel.code.addToCentre();
+    }
+    this.#kernel.code.finishCentre(count);
+  }
+
+  #rowOf({ rows }: RowBatch, index: number): Float32Array {
+    return rows.subarray(index * this.#dimension, (index + 1) * this.#dimension);
+  }
+
+  #drawLevel(): number {
+    return Math.min(LEVEL_MAX, Math.floor(-Math.log(1 - this.#random.unit()) * LEVEL_FACTOR));
+  }
+}
+
+/** Rows on their way into a graph; `nodes` is filled by the writer. */
+export interface RowBatch {
+  readonly records: Uint32Array<ArrayBuffer>;
+  readonly rows: Float32Array<ArrayBuffer>;
+  readonly nodes: Uint32Array<ArrayBuffer>;
+}
+
+/** Whether the row of a batch became a node. */
+export function isNode(node: number): boolean {
+  return node !== NO_NODE;
+}

@@ -1,0 +1,102 @@
+/**
+ * Builds graphs on the caller's thread, when told: for tests and simulations,
+ * which must find the same graph again.
+ */
+import { type Random, seededRandom } from "../../kernel/random.ts";
+import type { BuildSeat, BuildSite, SiteEvents } from "./build-site.ts";
+import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
+import type { GraphKernel } from "./graph-kernel.ts";
+import { GraphWriter, type RowBatch } from "./graph-writer.ts";
+import { SiteGraphs } from "./site-graphs.ts";
+
+class InlineSeat implements BuildSeat {
+  readonly #writer: GraphWriter;
+  readonly #events: SiteEvents;
+  readonly #onClosed: (seat: InlineSeat) => void;
+  #batches: RowBatch[] = [];
+  /** Rows of the first batch that are done. */
+  #done = 0;
+
+  constructor(writer: GraphWriter, events: SiteEvents, onClosed: (seat: InlineSeat) => void) {
+    this.#writer = writer;
+    this.#events = events;
+    this.#onClosed = onClosed;
+  }
+
+  build(batch: RowBatch): void {
+    this.#batches.push(batch);
+  }
+
+  close(): void {
+    this.#batches = [];
+    this.#onClosed(this);
+  }
+
+  /** Inserts up to `count` rows: how many. */
+  run(count: number): number {
+    this.#events.wanted();
+    const [batch] = this.#batches;
+    if (batch === undefined) return 0;
+    const start = this.#done;
+    const end = Math.min(batch.records.length, start + count);
+    this.#writer.insert(batch, start, end);
+    this.#done = end;
+    if (end === batch.records.length) {
+      this.#batches.shift();
+      this.#done = 0;
+      this.#events.built(batch);
+    }
+    return end - start;
+  }
+}
+
+export class InlineGraphBuilder implements GraphBuilder {
+  readonly #random: Random;
+  readonly #seats = new Set<InlineSeat>();
+  readonly #graphs: SiteGraphs;
+
+  constructor({ random = seededRandom(1) }: { readonly random?: Random } = {}) {
+    this.#random = random;
+    const site: BuildSite = {
+      seat: (kernel, dimension, events) => this.#seat(kernel, dimension, events),
+      finish: () => {
+        while (this.runOnce(Number.MAX_SAFE_INTEGER) > 0);
+      },
+    };
+    this.#graphs = new SiteGraphs(site);
+  }
+
+  open(options: GraphOptions): NamespaceGraph {
+    return this.#graphs.open(options);
+  }
+
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
+    return this.#graphs.load(options, bytes, records);
+  }
+
+  /** Inserts up to `count` rows, of each graph in turn: how many. */
+  runOnce(count: number): number {
+    let left = count;
+    for (let isIdle = false; left > 0 && !isIdle; ) {
+      isIdle = true;
+      for (const seat of [...this.#seats]) {
+        const done = seat.run(left);
+        left -= done;
+        if (done > 0) isIdle = false;
+      }
+    }
+    return count - left;
+  }
+
+  close(): Promise<void> {
+    this.#graphs.close();
+    return Promise.resolve();
+  }
+
+  #seat(kernel: GraphKernel, dimension: number, events: SiteEvents): BuildSeat {
+    const writer = new GraphWriter(kernel, dimension, this.#random);
+    const seat = new InlineSeat(writer, events, (closed) => this.#seats.delete(closed));
+    this.#seats.add(seat);
+    return seat;
+  }
+}

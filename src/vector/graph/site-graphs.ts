@@ -1,0 +1,43 @@
+/** The graphs of one site: opening, loading, closing. Both builders are this and a site. */
+import type { BuildSite } from "./build-site.ts";
+import { BuiltGraph } from "./built-graph.ts";
+import type { GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
+import { GraphGeneration } from "./graph-generation.ts";
+import { GraphKernel } from "./graph-kernel.ts";
+import { loadGraph } from "./graph-loader.ts";
+
+export class SiteGraphs {
+  readonly #site: BuildSite;
+  readonly #graphs = new Set<BuiltGraph>();
+
+  constructor(site: BuildSite) {
+    this.#site = site;
+  }
+
+  open(options: GraphOptions): NamespaceGraph {
+    const kernel = GraphKernel.create(options.dimension, options.similarity);
+    return this.#add(options, new GraphGeneration(kernel, options), new Float64Array(64));
+  }
+
+  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
+    const loaded = loadGraph(options, bytes, records);
+    if (typeof loaded === "string") return { kind: "refused", reason: loaded };
+    const { generation, versions, lostCount, missing } = loaded;
+    const graph = this.#add(options, generation, versions);
+    for (const record of missing) graph.insert(record, versions[record] as number);
+    return { kind: "loaded", graph, lostCount };
+  }
+
+  close(): void {
+    for (const graph of this.#graphs) graph.close();
+  }
+
+  #add(options: GraphOptions, generation: GraphGeneration, versions: Float64Array): BuiltGraph {
+    const onClosed = (closed: BuiltGraph): void => {
+      this.#graphs.delete(closed);
+    };
+    const graph = new BuiltGraph({ site: this.#site, options, generation, versions, onClosed });
+    this.#graphs.add(graph);
+    return graph;
+  }
+}
