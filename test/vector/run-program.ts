@@ -142,9 +142,9 @@ class ProgramRun {
     return undefined;
   }
 
-  /** Floats that are added in another order, unless every sum is exact. */
+  /** Floats that are added in another order; not those of very different sizes, of which little may be left then. */
   #isNear(index: number): boolean {
-    return this.#program.sums === "plain" && this.#program.indexes[index]?.components !== "halves";
+    return this.#program.sums === "plain" && this.#program.indexes[index]?.components === "floats";
   }
 
   #now(): Moment {
