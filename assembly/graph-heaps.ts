@@ -1,0 +1,192 @@
+/**
+ * What a walk holds: the frontier, whose nodes it has seen and not left yet, the
+ * results, and which nodes it has visited. Scratch of this thread.
+ *
+ * A key is a distance and its node in one number that sorts by distance.
+ */
+import { allocate } from "./graph-memory";
+
+/** Visited nodes that are noted one by one; beyond that the whole set is cleared. */
+const UNDO_MAX: u32 = 32_768;
+const FRONTIER_MIN: u32 = 4_096;
+const FRONTIER_MAX: u32 = 1_048_576;
+
+export let frontier: usize = 0;
+export let frontierSize: u32 = 0;
+let frontierMax: u32 = 0;
+/** A key found no room in the frontier. */
+export let isFrontierCut: bool = false;
+export let results: usize = 0;
+export let resultsSize: u32 = 0;
+let resultsMax: u32 = 0;
+/** A bit for each node. */
+let visited: usize = 0;
+let visitedNodes: u32 = 0;
+let undo: usize = 0;
+let undoCount: u32 = 0;
+
+/** False: there is not enough memory. */
+export function openHeaps(): bool {
+  undo = allocate(UNDO_MAX * 4);
+  frontier = allocate(FRONTIER_MIN * 8);
+  frontierMax = FRONTIER_MIN;
+  return undo != 0 && frontier != 0;
+}
+
+/** Empties both heaps. */
+export function emptyHeaps(): void {
+  frontierSize = 0;
+  resultsSize = 0;
+  isFrontierCut = false;
+}
+
+@inline
+export function keyOf(distance: f32, node: u32): u64 {
+  const bits = reinterpret<i32>(distance);
+  return (u64(u32(bits ^ ((bits >> 31) | 0x8000_0000))) << 32) | node;
+}
+
+@inline
+export function distanceOf(key: u64): f32 {
+  const sortable = i32(key >> 32);
+  return reinterpret<f32>(sortable < 0 ? sortable ^ 0x8000_0000 : ~sortable);
+}
+
+// The frontier: a heap with the smallest key on top.
+
+export function pushFrontier(key: u64): void {
+  if (frontierSize == frontierMax && !growFrontier()) {
+    isFrontierCut = true;
+    return;
+  }
+  let hole = frontierSize++;
+  while (hole > 0) {
+    const parent = (hole - 1) >> 1;
+    const above = load<u64>(frontier + (usize(parent) << 3));
+    if (above <= key) break;
+    store<u64>(frontier + (usize(hole) << 3), above);
+    hole = parent;
+  }
+  store<u64>(frontier + (usize(hole) << 3), key);
+}
+
+function growFrontier(): bool {
+  if (frontierMax == FRONTIER_MAX) return false;
+  const larger = allocate(usize(frontierMax) * 16);
+  if (larger == 0) return false;
+  memory.copy(larger, frontier, usize(frontierMax) * 8);
+  frontier = larger;
+  frontierMax *= 2;
+  return true;
+}
+
+export function popFrontier(): u64 {
+  const top = load<u64>(frontier);
+  const size = --frontierSize;
+  const key = load<u64>(frontier + (usize(size) << 3));
+  let hole: u32 = 0;
+  for (let child: u32 = 1; child < size; child = 2 * hole + 1) {
+    let below = load<u64>(frontier + (usize(child) << 3));
+    if (child + 1 < size) {
+      const other = load<u64>(frontier + (usize(child) << 3), 8);
+      if (other < below) {
+        below = other;
+        child += 1;
+      }
+    }
+    if (key <= below) break;
+    store<u64>(frontier + (usize(hole) << 3), below);
+    hole = child;
+  }
+  store<u64>(frontier + (usize(hole) << 3), key);
+  return top;
+}
+
+// The results: a heap with the largest key on top.
+
+export function pushResult(key: u64): void {
+  let hole = resultsSize++;
+  while (hole > 0) {
+    const parent = (hole - 1) >> 1;
+    const above = load<u64>(results + (usize(parent) << 3));
+    if (above >= key) break;
+    store<u64>(results + (usize(hole) << 3), above);
+    hole = parent;
+  }
+  store<u64>(results + (usize(hole) << 3), key);
+}
+
+/** Puts a key in the place of the largest, `size` of them being there. */
+export function replaceResult(key: u64, size: u32): void {
+  let hole: u32 = 0;
+  for (let child: u32 = 1; child < size; child = 2 * hole + 1) {
+    let below = load<u64>(results + (usize(child) << 3));
+    if (child + 1 < size) {
+      const other = load<u64>(results + (usize(child) << 3), 8);
+      if (other > below) {
+        below = other;
+        child += 1;
+      }
+    }
+    if (key >= below) break;
+    store<u64>(results + (usize(hole) << 3), below);
+    hole = child;
+  }
+  store<u64>(results + (usize(hole) << 3), key);
+}
+
+/** Best first, in place. */
+export function sortResults(): void {
+  for (let size = resultsSize; size > 1; size -= 1) {
+    const last = results + (usize(size - 1) << 3);
+    const key = load<u64>(last);
+    store<u64>(last, load<u64>(results));
+    replaceResult(key, size - 1);
+  }
+}
+
+export function reserveResults(effort: u32): bool {
+  if (effort <= resultsMax) return true;
+  const most = max(effort, resultsMax * 2);
+  const larger = allocate(usize(most) * 8);
+  if (larger == 0) return false;
+  results = larger;
+  resultsMax = most;
+  return true;
+}
+
+// Visited nodes.
+
+/** Makes room for marks of so many nodes. False: there is not enough memory. */
+export function reserveVisited(nodes: u32): bool {
+  if (nodes <= visitedNodes) return true;
+  const most = (max(nodes, visitedNodes * 2) + 127) & ~127;
+  const larger = allocate(usize(most) >> 3);
+  if (larger == 0) return false;
+  visited = larger;
+  visitedNodes = most;
+  undoCount = 0;
+  return true;
+}
+
+/** Marks a node. False: it was marked. */
+@inline
+export function visit(node: u32): bool {
+  const at = visited + (usize(node >> 5) << 2);
+  const bit: u32 = 1 << (node & 31);
+  const word = load<u32>(at);
+  if (word & bit) return false;
+  store<u32>(at, word | bit);
+  if (undoCount < UNDO_MAX) store<u32>(undo + (usize(undoCount) << 2), node);
+  undoCount += 1;
+  return true;
+}
+
+export function clearVisited(): void {
+  if (undoCount > UNDO_MAX) memory.fill(visited, 0, usize(visitedNodes) >> 3);
+  else {
+    for (let i: u32 = 0; i < undoCount; i += 1)
+      store<u32>(visited + (usize(load<u32>(undo + (usize(i) << 2)) >> 5) << 2), 0);
+  }
+  undoCount = 0;
+}
