@@ -16,6 +16,7 @@ import type { Setting } from "../src/program/settings.ts";
 import type { Command } from "../src/store/command.ts";
 import { commands } from "../src/store/commands.ts";
 import { evictionPolicies } from "../src/store/memory-settings.ts";
+import { filterChapter, vectorEndpointsChapter } from "./manual-vector.ts";
 
 export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
 
@@ -31,6 +32,8 @@ const chapters: readonly (() => readonly string[])[] = [
   memoryChapter,
   endpointsChapter,
   deliveryHeadersChapter,
+  vectorEndpointsChapter,
+  filterChapter,
   libraryChapter,
 ];
 

@@ -128,10 +128,6 @@ export function noSuchArea(prefixes: readonly string[]): RequestFailure {
   return new RequestFailure("not found", `ERR no area at this path; paths start with ${prefixes.join(", ")}`);
 }
 
-export function areaNotBuilt(area: string): RequestFailure {
-  return new RequestFailure("unavailable", `ERR ${area} is not available in this version`);
-}
-
 export const noSuchAdminPath = new RequestFailure("not found", "ERR no such path on the admin port");
 export const adminBodyNotJson = new RequestFailure("bad request", "ERR failed to parse the body; send a JSON object");
 

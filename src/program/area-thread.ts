@@ -32,7 +32,7 @@ export interface EngineContext {
 const engineLoaders: Readonly<Record<AreaName, (context: EngineContext) => Promise<AreaEngine>>> = {
   store: async (context) => new (await import("./store-engine.ts")).StoreEngine(context),
   messaging: async (context) => new (await import("./messaging-engine.ts")).MessagingEngine(context),
-  vector: async () => (await import("./unbuilt-engine.ts")).unbuiltEngine("the vector index"),
+  vector: async (context) => new (await import("./vector-engine.ts")).VectorEngine(context),
 };
 
 export class AreaThread {

@@ -28,7 +28,7 @@ const DIRECTORY_MODE = 0o700;
 const TOKENS_MODE = 0o600;
 
 /** The areas that keep something in this version. */
-export const KEPT_AREAS: readonly AreaName[] = ["store", "messaging"];
+export const KEPT_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
 /** Makes and locks the data directory of this run. Rejects with a `StartRefusal` when that cannot be. */
 export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {

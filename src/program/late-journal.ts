@@ -13,10 +13,11 @@
 import type { MessagingJournal } from "../messaging/journal.ts";
 import type { Journal } from "../persistence/journal.ts";
 import type { StoreJournal } from "../store/journal.ts";
+import type { VectorJournal } from "../vector/journal.ts";
 
 const STOPPING = "The server is stopping";
 
-export class LateJournal implements StoreJournal, MessagingJournal {
+export class LateJournal implements StoreJournal, MessagingJournal, VectorJournal {
   /** Told each frame of an engine that keeps nothing, valid until it returns, and the position behind it. */
   onFrame: (frame: Uint8Array, position: number) => void = () => {};
 

@@ -16,6 +16,9 @@ import { fileDisk } from "../persistence/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../persistence/snapshot.ts";
 import { NullJournal } from "../store/journal.ts";
 import { Store } from "../store/mod.ts";
+import { NullJournal as NullVectorJournal } from "../vector/journal.ts";
+import { defaultVectorLimits } from "../vector/limits.ts";
+import { VectorEngine } from "../vector/vector-engine.ts";
 
 /** The state of messaging, without anything that acts on it. */
 function messagingEngine(): SnapshotEngine {
@@ -32,6 +35,15 @@ const engines: Readonly<Record<string, () => SnapshotEngine>> = {
       clock: systemClock,
       random: systemRandom,
       hashSeed: new Uint8Array(8),
+    }),
+  vector: () =>
+    new VectorEngine({
+      journal: new NullVectorJournal(),
+      clock: systemClock,
+      random: systemRandom,
+      limits: defaultVectorLimits,
+      graphs: undefined,
+      newHandle: () => "",
     }),
 };
 
