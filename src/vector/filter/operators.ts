@@ -29,6 +29,8 @@ export interface Operator {
   readonly whenMissing: boolean;
   /** True: exactly the fields that are equal to an operand pass. For whoever finds records by value. */
   readonly equality?: true;
+  /** Exactly the numbers on this side of the operand pass. For whoever has many numbers at once. */
+  readonly side?: "below" | "at most" | "above" | "at least";
   /** True when the condition holds, for the manual. */
   readonly meaning: string;
   readonly example: string;
@@ -65,6 +67,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: ["number"],
     whenMissing: false,
+    side: "below",
     meaning: "the field is a number below the given number",
     example: "population < 20000000",
     test: ([bound]) => ordered(bound, (least) => (field) => typeof field === "number" && field < least),
@@ -75,6 +78,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: ["number"],
     whenMissing: false,
+    side: "at most",
     meaning: "the field is a number, at most the given number",
     example: "population <= 20000000",
     test: ([bound]) => ordered(bound, (most) => (field) => typeof field === "number" && field <= most),
@@ -85,6 +89,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: ["number"],
     whenMissing: false,
+    side: "above",
     meaning: "the field is a number above the given number",
     example: "geography.coordinates.latitude > -23.5",
     test: ([bound]) => ordered(bound, (most) => (field) => typeof field === "number" && field > most),
@@ -95,6 +100,7 @@ export const operators: readonly Operator[] = [
     operand: "literal",
     fields: ["number"],
     whenMissing: false,
+    side: "at least",
     meaning: "the field is a number, at least the given number",
     example: "population >= 1e6",
     test: ([bound]) => ordered(bound, (least) => (field) => typeof field === "number" && field >= least),

@@ -35,6 +35,11 @@ export function countBits(words: Uint32Array): number {
   return count;
 }
 
+/** The number of the lowest bit that is set; some is. */
+export function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
+
 /** The same set with room for as many words, or `words` itself if it has the room. */
 export function widened(words: Uint32Array, wordCount: number): Uint32Array {
   if (words.length >= wordCount) return words;

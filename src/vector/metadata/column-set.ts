@@ -14,7 +14,7 @@ import type { FieldPath } from "../filter/field-path.ts";
 import type { Json } from "../filter/json.ts";
 import { Column } from "./column.ts";
 import type { MetadataStore } from "./metadata-store.ts";
-import { parsingCost, type Slice } from "./slice.ts";
+import type { Slice } from "./slice.ts";
 
 /** Columns of one namespace. */
 export const COLUMNS_MAX = 64;
@@ -24,13 +24,16 @@ const BYTES_PER_TEXT_BYTE = 2;
 /** Fields without a column of which is known what going without one has cost. */
 const DEBTS_MAX = 256;
 
+/** Reading one field of a parsed record into its column. */
+const COLUMN_COST = 60;
+
 const NO_METADATA: Json = Object.freeze(Object.create(null));
 
 export class ColumnSet {
   readonly #store: MetadataStore;
   /** By the text of the path, in the order of last use. */
   readonly #columns = new Map<string, Column>();
-  /** What was spent on parsing single records for want of a column, by the text of its path. */
+  /** How many records were parsed for want of a column, by the text of its path. */
   readonly #debts = new Map<string, number>();
 
   constructor(store: MetadataStore) {
@@ -63,25 +66,30 @@ export class ColumnSet {
     return columns;
   }
 
+  /** Whether the log has forgotten changes that one of these columns has not seen. They are acquired anew then. */
+  hasLost(columns: readonly Column[]): boolean {
+    return columns.some((column) => !this.#canFollow(column));
+  }
+
   /** Reads the records that these columns have not read yet. True: they are complete. */
   build(columns: readonly Column[], slice: Slice): boolean {
     const building = columns.filter(({ isComplete }) => !isComplete);
-    let record = Math.min(...building.map(({ readLimit }) => readLimit));
-    // keeps (2)
-    for (; record < this.#store.limit; record += 1) {
-      if (slice.left <= 0) return false;
-      this.#read(
-        record,
-        building.filter(({ readLimit }) => readLimit === record),
-        slice,
-      );
-      for (const column of building) if (column.readLimit === record) column.readLimit = record + 1;
+    if (building.length === 0) return true;
+    for (;;) {
+      // keeps (2)
+      const { from, to, last } = hindmost(building, "readLimit", this.#store.limit);
+      for (let record = from; record < to; record += 1) {
+        if (slice.left <= 0) return false;
+        this.#read(record, last, slice);
+        for (const column of last) column.readLimit = record + 1;
+      }
+      if (to < this.#store.limit) continue;
+      for (const column of building) {
+        column.readLimit = Number.POSITIVE_INFINITY;
+        this.#debts.delete(column.path.text);
+      }
+      return true;
     }
-    for (const column of building) {
-      column.readLimit = Number.POSITIVE_INFINITY;
-      this.#debts.delete(column.path.text);
-    }
-    return true;
   }
 
   /** Lets these complete columns, and all others here, follow the log to its end. True: they are there. */
@@ -92,31 +100,29 @@ export class ColumnSet {
       (column) => column.isComplete && this.#canFollow(column),
     );
     for (let done = 0; ; ) {
-      const from = Math.min(...followers.map(({ position }) => position));
-      if (from === log.end) return true;
       // keeps (2)
-      const last = followers.filter(({ position }) => position === from);
-      const to = Math.min(log.end, ...followers.map(({ position }) => position).filter((position) => position > from));
+      const { from, to, last } = hindmost(followers, "position", log.end);
       for (let position = from; position < to; position += 1) {
         if (slice.left <= 0 && done >= slice.owedCount) return false;
         this.#read(log.at(position), last, slice);
         for (const column of last) column.position = position + 1;
         done += 1;
       }
+      if (to === log.end) return true;
     }
   }
 
   /**
-   * Whether to parse single records at this cost instead of building these columns. Yes until that has cost as much as
-   * building them: so whatever is asked, it costs at most twice what the better of the two would have.
+   * Whether to parse so many records instead of building these columns. Yes until that has cost as much as building them:
+   * so whatever is asked, it costs at most twice what the better of the two would have.
    */
-  mayGoWithout(paths: readonly FieldPath[], cost: number): boolean {
-    const building = parsingCost(this.#store.limit, this.#store.byteCount);
-    if (paths.some(({ text }) => (this.#debts.get(text) ?? 0) + cost > building)) return false;
+  mayGoWithout(paths: readonly FieldPath[], recordCount: number): boolean {
+    const { limit } = this.#store;
+    if (paths.some(({ text }) => (this.#debts.get(text) ?? 0) + recordCount > limit)) return false;
     for (const { text } of paths) {
       const debt = this.#debts.get(text) ?? 0;
       this.#debts.delete(text);
-      this.#debts.set(text, debt + cost);
+      this.#debts.set(text, debt + recordCount);
     }
     for (const text of this.#debts.keys()) {
       if (this.#debts.size <= DEBTS_MAX) break;
@@ -160,5 +166,15 @@ export class ColumnSet {
   }
 }
 
-/** Reading one field of a parsed record into its column. */
-const COLUMN_COST = 60;
+/** Those columns that have come least far, and how far they may go before they meet the next. */
+function hindmost(columns: readonly Column[], progress: "readLimit" | "position", end: number): Hindmost {
+  const from = Math.min(end, ...columns.map((column) => column[progress]));
+  const others = columns.map((column) => column[progress]).filter((reached) => reached > from);
+  return { from, to: Math.min(end, ...others), last: columns.filter((column) => column[progress] === from) };
+}
+
+interface Hindmost {
+  readonly from: number;
+  readonly to: number;
+  readonly last: readonly Column[];
+}

@@ -14,15 +14,15 @@
 import { assert } from "../../kernel/assert.ts";
 import type { FieldPath } from "../filter/field-path.ts";
 import type { Filter } from "../filter/filter.ts";
-import type { Scalar } from "../filter/json.ts";
-import type { FieldTest } from "../filter/operators.ts";
 import type { Condition, Expression } from "../filter/parser.ts";
-import { clearBit, countBits, wordCountOf } from "./bits.ts";
+import { clearBit, countBits, lowestBit, wordCountOf } from "./bits.ts";
 import type { Column } from "./column.ts";
 import { COLUMNS_MAX, type ColumnSet } from "./column-set.ts";
+import { addMarked, keepMarked } from "./marked-records.ts";
 import type { MetadataStore } from "./metadata-store.ts";
-import { parsingCost, Slice } from "./slice.ts";
-import { ABSENT, MISSING, type ValueDictionary } from "./value-dictionary.ts";
+import { deciderOf, equalIds, markSide } from "./passing-values.ts";
+import { Slice } from "./slice.ts";
+import { MISSING } from "./value-dictionary.ts";
 
 /** Work that may be interrupted at each `yield`. */
 type Steps<Result> = Generator<undefined, Result, undefined>;
@@ -32,9 +32,11 @@ const VALUES_AT_ONCE = 1_024;
 const WORDS_AT_ONCE = 512;
 
 /** Records of which the chain is walked at most; beyond it all records are looked at, in slices. */
-const CHAIN_RECORDS_MAX = 65_536;
+const CHAIN_RECORDS_MAX = 32_768;
 /** A chain jumps about in memory: looking at so many records in order costs as much as one of its links. */
 const RECORDS_PER_LINK = 8;
+/** Testing a value, beside what the filter itself counts. */
+const TEST_COST = 10;
 /** Of so many records one may be parsed for want of a column. */
 const RECORDS_PER_PARSED = 16;
 
@@ -90,7 +92,7 @@ export class Evaluation {
     if (expression.kind === "and" && (yield* this.#evaluateByPart(expression.parts, paths))) return;
     const columns = yield* this.#prepare(paths);
     this.#begin();
-    yield* this.#add(expression, columns, this.#words);
+    yield* this.#produce(expression, columns, this.#words);
   }
 
   /** What has a column narrows the records down to so few that the rest is decided by parsing them. False: it does not. */
@@ -102,20 +104,21 @@ export class Evaluation {
     const known: Expression = ready.length === 1 ? only : { kind: "and", parts: ready };
     const columns = yield* this.#prepare(pathsOf(known));
     this.#begin();
-    yield* this.#add(known, columns, this.#words);
+    yield* this.#produce(known, columns, this.#words);
     const count = countBits(this.#words);
     if (count * RECORDS_PER_PARSED > this.#store.limit) return false;
-    const cost = (parsingCost(this.#store.limit, this.#store.byteCount) / this.#store.limit) * count;
-    if (!this.#columns.mayGoWithout(lacking, cost)) return false;
+    if (count > 0 && !this.#columns.mayGoWithout(lacking, count)) return false;
     yield* this.#restrictByParsing(this.#words);
     return true;
   }
 
   /** Complete columns as of now. */
   *#prepare(paths: readonly FieldPath[]): Steps<ReadonlyMap<string, Column>> {
-    const columns = this.#columns.acquire(paths);
-    while (!this.#columns.build(columns, this.#slice)) yield;
-    while (!this.#columns.follow(columns, this.#slice)) yield;
+    let columns = this.#columns.acquire(paths);
+    while (!(this.#columns.build(columns, this.#slice) && this.#columns.follow(columns, this.#slice))) {
+      yield;
+      if (this.#columns.hasLost(columns)) columns = this.#columns.acquire(paths);
+    }
     return new Map(columns.map((column) => [column.path.text, column]));
   }
 
@@ -123,10 +126,19 @@ export class Evaluation {
   #begin(): void {
     this.#position = this.#store.log.end;
     this.#wordCount = wordCountOf(this.#store.limit);
-    this.#words = new Uint32Array(this.#store.present.length);
+    this.#words = new Uint32Array(this.#wordCount + (this.#wordCount >>> 4));
   }
 
-  /** Sets the bits of the records that pass. */
+  /** Sets the bits of the records that pass, where none is set yet. */
+  *#produce(expression: Expression, columns: ReadonlyMap<string, Column>, words: Uint32Array): Steps<void> {
+    if (expression.kind !== "and") return yield* this.#add(expression, columns, words);
+    const [first, ...others] = ordered(expression.parts, columns);
+    if (first === undefined) return;
+    yield* this.#produce(first, columns, words);
+    for (const part of others) yield* this.#restrict(part, columns, words);
+  }
+
+  /** Sets the bits of the records that pass, beside those that are set. */
   *#add(expression: Expression, columns: ReadonlyMap<string, Column>, words: Uint32Array): Steps<void> {
     switch (expression.kind) {
       case "condition":
@@ -135,11 +147,8 @@ export class Evaluation {
         for (const part of expression.parts) yield* this.#add(part, columns, words);
         return;
       case "and": {
-        const [first, ...others] = ordered(expression.parts, columns);
-        if (first === undefined) return;
         const passing = new Uint32Array(words.length);
-        yield* this.#add(first, columns, passing);
-        for (const part of others) yield* this.#restrict(part, columns, passing);
+        yield* this.#produce(expression, columns, passing);
         for (let at = 0; at < passing.length; at += 1) words[at] = (words[at] as number) | (passing[at] as number);
         this.#slice.left -= passing.length;
         return;
@@ -181,6 +190,7 @@ export class Evaluation {
   }
 
   *#addCondition(condition: Condition, column: Column, words: Uint32Array): Steps<void> {
+    if (this.#slice.left <= 0) yield;
     const equal = equalIds(condition, column.dictionary);
     if (equal !== undefined) {
       const count = countOf(equal, column);
@@ -205,7 +215,7 @@ export class Evaluation {
     const count = countBits(words);
     this.#slice.left -= words.length;
     const { dictionary } = column;
-    const isEach = count < dictionary.limit && condition.operator.equality !== true;
+    const isEach = count < dictionary.limit;
     const decide = isEach ? deciderOf(condition, dictionary) : undefined;
     const marks = isEach ? undefined : yield* this.#marksOf(condition, column);
     for (let start = 0; start < this.#wordCount; start += WORDS_AT_ONCE) {
@@ -219,13 +229,11 @@ export class Evaluation {
         for (let word = words[at] as number; word !== 0; word &= word - 1) {
           const record = (at << 5) + lowestBit(word);
           if (!decide(ids[record] as number)) clearBit(words, record);
-          this.#slice.left -= 20;
+          this.#slice.left -= TEST_COST;
+          this.#slice.takeFilterWork();
+          if (this.#slice.left <= 0) yield;
         }
-        if (this.#slice.left > 0) continue;
-        this.#slice.takeFilterWork();
-        yield;
       }
-      this.#slice.takeFilterWork();
     }
   }
 
@@ -237,13 +245,31 @@ export class Evaluation {
       for (const id of equal) marks[id] = 1;
       return marks;
     }
+    const { operator, operands } = condition;
+    if (operator.operand === "none") {
+      // It asks for nothing of the field but that it is there.
+      const [passes, missing] = [operator.test([])(null), operator.whenMissing];
+      marks.fill(passes ? 1 : 0, MISSING + 1);
+      marks[MISSING] = missing ? 1 : 0;
+      return marks;
+    }
+    const [bound] = operands;
     const decide = deciderOf(condition, dictionary);
     for (let start = 0; start < marks.length; start += VALUES_AT_ONCE) {
       if (this.#slice.left <= 0) yield;
       const end = Math.min(marks.length, start + VALUES_AT_ONCE);
-      for (let id = start; id < end; id += 1) marks[id] = decide(id) ? 1 : 0;
-      this.#slice.left -= 10 * (end - start);
-      this.#slice.takeFilterWork();
+      if (operator.side !== undefined && typeof bound === "number") {
+        markSide(marks, { numbers: dictionary.numbers, side: operator.side, bound, start, end });
+        this.#slice.left -= end - start;
+        continue;
+      }
+      for (let id = start; id < end; id += 1) {
+        marks[id] = decide(id) ? 1 : 0;
+        this.#slice.left -= TEST_COST;
+        this.#slice.takeFilterWork();
+        // One long text alone can be a slice.
+        if (this.#slice.left <= 0) yield;
+      }
     }
     return marks;
   }
@@ -260,27 +286,6 @@ export class Evaluation {
       }
     }
   }
-}
-
-/** Whether the value of an id passes. False for an id that is not in use. */
-type Decider = (id: number) => boolean;
-
-function deciderOf({ operator, operands }: Condition, dictionary: ValueDictionary): Decider {
-  const test: FieldTest = operator.test(operands);
-  const { whenMissing } = operator;
-  return (id) => {
-    if (id === MISSING) return whenMissing;
-    if (id === ABSENT) return false;
-    const value = dictionary.value(id);
-    return value !== undefined && test(value);
-  };
-}
-
-/** The ids that pass a condition which only fields equal to its operands pass; undefined for another condition. */
-function equalIds({ operator, operands }: Condition, dictionary: ValueDictionary): readonly number[] | undefined {
-  if (operator.equality !== true) return undefined;
-  const ids = new Set(operands.flatMap((operand: Scalar) => dictionary.idsLike(operand)));
-  return [...ids];
 }
 
 function countOf(ids: readonly number[], { counts }: Column): number {
@@ -334,43 +339,4 @@ function pathsOf(expression: Expression): readonly FieldPath[] {
 function collectPaths(expression: Expression, paths: Map<string, FieldPath>): void {
   if (expression.kind === "condition") paths.set(expression.path.text, expression.path);
   else for (const part of expression.parts) collectPaths(part, paths);
-}
-
-/** Words from `start` to before `end`, the values of their records, and which values pass. */
-interface Marked {
-  readonly ids: Uint32Array;
-  readonly marks: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Sets the bits of the records whose value is marked. */
-function addMarked(words: Uint32Array, { ids, marks, start, end }: Marked): void {
-  for (let at = start; at < end; at += 1) {
-    const first = at << 5;
-    let word = 0;
-    for (let bit = 0; bit < 32; bit += 1) word |= (marks[ids[first + bit] as number] as number) << bit;
-    words[at] = (words[at] as number) | word;
-  }
-}
-
-/** Clears the bits of the records whose value is not marked. Returns what that cost. */
-function keepMarked(words: Uint32Array, { ids, marks, start, end }: Marked): number {
-  let looked = 0;
-  for (let at = start; at < end; at += 1) {
-    const first = at << 5;
-    let kept = words[at] as number;
-    for (let word = kept; word !== 0; word &= word - 1) {
-      const bit = lowestBit(word);
-      if (marks[ids[first + bit] as number] !== 1) kept &= ~(1 << bit);
-      looked += 1;
-    }
-    words[at] = kept;
-  }
-  return end - start + 3 * looked;
-}
-
-/** The number of the lowest bit that is set. */
-function lowestBit(word: number): number {
-  return 31 - Math.clz32(word & -word);
 }

@@ -85,9 +85,11 @@ export class MatchSet {
 
   /** Decides the records that changed since. True: the bits are right as of now. */
   #follow(): boolean {
-    const { log, limit, present } = this.#store;
-    if (this.#matches.length < wordCountOf(limit)) {
-      this.#matches = widened(this.#matches, present.length);
+    const { log, limit } = this.#store;
+    const wordCount = wordCountOf(limit);
+    if (this.#matches.length < wordCount) {
+      // Room for as many again as an eighth, so that not every new record moves all bits.
+      this.#matches = widened(this.#matches, wordCount + (wordCount >>> 3) + 1);
       this.#version += 1;
     }
     for (let done = 0; this.#position < log.end; done += 1) {

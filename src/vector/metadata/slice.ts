@@ -35,8 +35,3 @@ export class Slice {
 const SKIP_COST = 10;
 const PARSE_COST = 300;
 const PARSE_COST_PER_CHARACTER = 8;
-
-/** What parsing so many texts of so many characters together costs. */
-export function parsingCost(count: number, characters: number): number {
-  return PARSE_COST * count + PARSE_COST_PER_CHARACTER * characters;
-}

@@ -11,6 +11,7 @@
 import { assert } from "../../kernel/assert.ts";
 import { isArray, isScalar, type Json, type Scalar } from "../filter/json.ts";
 import { NumberTable } from "./number-table.ts";
+import { StringTable } from "./string-table.ts";
 
 /** The record does not exist. */
 export const ABSENT = 0;
@@ -30,9 +31,9 @@ const ENTRY_BYTES = 80;
 const ELEMENT_BYTES = 24;
 
 export class ValueDictionary {
-  readonly #stringIds = new Map<string, number>();
+  readonly #stringIds = new StringTable();
   /** By the JSON text of the array. */
-  readonly #arrayIds = new Map<string, number>();
+  readonly #arrayIds = new StringTable();
   readonly #numberIds = new NumberTable();
   /** By id; NaN for what is no number. Empty until the first number comes. */
   #numbers = new Float64Array(0);
@@ -68,7 +69,7 @@ export class ValueDictionary {
   /** The id of a field of a record that exists; a new value gets one. */
   idOf(field: Json | undefined): number {
     if (field === undefined) return MISSING;
-    if (typeof field === "string") return this.#stringIds.get(field) ?? this.#add(this.#stringIds, field, field);
+    if (typeof field === "string") return this.#stringIds.find(field) ?? this.#add(this.#stringIds, field, field);
     if (typeof field === "number") return this.#idOfNumber(field);
     if (typeof field === "boolean") return field ? TRUE : FALSE;
     if (field === null) return NULL;
@@ -77,7 +78,7 @@ export class ValueDictionary {
 
   /** The ids of all values that are equal to an operand, as `=` sees it: at most two. */
   idsLike(operand: Scalar): readonly number[] {
-    if (typeof operand === "string") return given(this.#stringIds.get(operand));
+    if (typeof operand === "string") return given(this.#stringIds.find(operand));
     const number = Number(operand);
     const ids = given(this.#numberIds.find(number + 0, this.#numbers));
     return number === 1 ? [...ids, TRUE] : number === 0 ? [...ids, FALSE] : ids;
@@ -93,7 +94,7 @@ export class ValueDictionary {
       this.#numbers[id] = Number.NaN;
     } else {
       const [key, ids] = typeof value === "string" ? [value, this.#stringIds] : [keyOf(value), this.#arrayIds];
-      ids.delete(key);
+      ids.remove(key);
       this.#others[id] = undefined;
       this.#otherBytes -= otherBytes(key, value);
     }
@@ -120,12 +121,12 @@ export class ValueDictionary {
     // keeps (1)
     const scalars = array.every(isScalar) ? array : array.filter(isScalar);
     const key = keyOf(scalars);
-    return this.#arrayIds.get(key) ?? this.#add(this.#arrayIds, key, scalars);
+    return this.#arrayIds.find(key) ?? this.#add(this.#arrayIds, key, scalars);
   }
 
-  #add(ids: Map<string, number>, key: string, value: Json): number {
+  #add(ids: StringTable, key: string, value: Json): number {
     const id = this.#nextId();
-    ids.set(key, id);
+    ids.add(key, id);
     // One after the other: a gap would make V8 turn the array into a hash table.
     while (this.#others.length <= id) this.#others.push(undefined);
     this.#others[id] = value;
