@@ -8,6 +8,7 @@ export const VALUES: usize = 4_096;
 export const VALUES_MAX: u32 = 65_536;
 export const TEXT: usize = 266_240;
 export const PRINT_MAX: u32 = 4_096;
+export const FINITE_SCALES: usize = 365_568;
 /** TEXT has 24 bytes for each number; the longest text has 22 and a comma, and stores run over by 16. */
 export const DOCUMENT: usize = 393_216;
 export const DOCUMENT_SLACK: u32 = 64;

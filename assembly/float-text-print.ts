@@ -1,24 +1,35 @@
 /**
  * Float32 to the shortest decimal that reads back as the same float32 and, of
- * those, the nearest: Schubfach (Giulietti, "The Schubfach way to render
- * doubles", 2020) for 24 bits. Spelled as JavaScript spells a number.
+ * those, the nearest; of two as near, the even one. Spelled as JavaScript
+ * spells a number.
  *
- * A float is c * 2^q. Whatever lies between its two neighbours' middles reads
- * back as it. With 10^k the largest power of ten that is not wider than that
- * interval, the interval holds one or more multiples of 10^k, and of 10^(k+1)
- * one at most. All three bounds are scaled to units of 10^k / 4 and rounded to
- * odd (an inexact result gets its last bit set), which keeps every comparison
- * true.
+ * A float is c * 2^q. Whatever lies less than half a unit 2^q away reads back
+ * as it. With 10^k the largest power of ten that is not wider than that
+ * interval, it holds one or more multiples of 10^k, and of 10^(k+1) one at
+ * most: the answer is that one, or the nearest of the others.
+ *
+ * Nearly always float64 can tell: it knows the float in units of 10^k to within
+ * 2^-24, and the answer is safe when no distance that decides is that close to
+ * the bound it is compared with. For the rest, about one in a million, and
+ * where the interval is lopsided (below a power of two the neighbour is half as
+ * far), there is Schubfach, which is exact (Giulietti, "The Schubfach way to
+ * render doubles", 2020).
  */
-import { SCALES, TEXT, VALUES, WHOLE_POWERS } from "./float-text-memory";
+import { FINITE_SCALES, SCALES, TEXT, VALUES, WHOLE_POWERS } from "./float-text-memory";
 
 const SIGNIFICAND_BITS: u32 = 23;
 const HIDDEN_BIT: u32 = 1 << SIGNIFICAND_BITS;
 const EXPONENT_MAX: u32 = 255;
+const SIGN: u32 = 0x80000000;
 /** Of the exponent, when the significand is read as a whole number. */
 const BIAS: i32 = 150;
 /** The power of ten at SCALES. */
 const SCALE_MIN: i32 = -31;
+/** 2^-20: distances closer than this are for Schubfach. */
+const DOUBT: f64 = 1.0 / 1_048_576.0;
+
+/** A row of FINITE_SCALES: 10^-k, half a unit 2^q in units of 10^k, and k. */
+const SCALE_ROW: u32 = 24;
 
 /** Most digits of a float32. */
 const DIGITS: i32 = 9;
@@ -46,13 +57,37 @@ export function printFloats(count: u32): u32 {
 // @ts-ignore: decorator
 @inline
 function printFloat(bits: u32, out: usize): usize {
-  const significand = bits & (HIDDEN_BIT - 1);
   const exponent = (bits >> SIGNIFICAND_BITS) & EXPONENT_MAX;
+  // Neither 0 nor 255, and the significand is not 0.
+  if (exponent - 1 >= EXPONENT_MAX - 1 || !(bits & (HIDDEN_BIT - 1))) return printRare(bits, out);
+  const row = FINITE_SCALES + <usize>(exponent * SCALE_ROW);
+  const half = load<f64>(row + 8);
+  const value = <f64>reinterpret<f32>(bits & ~SIGN) * load<f64>(row);
+  const tens = nearest(value * 0.1) * 10;
+  const ones = nearest(value);
+  const tensMargin = half - abs(value - tens);
+  const onesMargin = 0.5 - abs(value - ones);
+  if (abs(tensMargin) < DOUBT || onesMargin < DOUBT) return printRare(bits, out);
+  const digits = select<i32>(<i32>tens, <i32>ones, tensMargin > 0);
+
+  store<u8>(out, 0x2d);
+  out += bits >> 31;
+  // From 2^23 to 10 * 2^24: seven digits, eight or nine.
+  const hasEight = u32(digits >= 10000000);
+  const hasNine = u32(digits >= 100000000);
+  const factor = select<u32>(1, select<u32>(10, 100, hasEight), hasNine);
+  return write(digits * factor, load<i32>(row + 16) + 7 + hasEight + hasNine, out);
+}
+
+/** Zeros, what is not finite, powers of two, floats of less precision, and doubtful cases. */
+function printRare(bits: u32, out: usize): usize {
   // -0 prints as 0.
   if (!(bits << 1)) {
     store<u8>(out, 0x30);
     return out + 1;
   }
+  const significand = bits & (HIDDEN_BIT - 1);
+  const exponent = (bits >> SIGNIFICAND_BITS) & EXPONENT_MAX;
   if (exponent == EXPONENT_MAX) {
     store<u32>(out, NULL);
     return out + 4;
@@ -62,7 +97,6 @@ function printFloat(bits: u32, out: usize): usize {
 
   const c = exponent ? significand | HIDDEN_BIT : significand;
   const q = exponent ? <i32>exponent - BIAS : 1 - BIAS;
-  // Below a power of two the neighbours are twice as dense.
   const isLowerCloser = u32(!significand && exponent > 1);
   // The bounds themselves read back as c when c is even.
   const isOdd = c & 1;
@@ -71,26 +105,26 @@ function printFloat(bits: u32, out: usize): usize {
   const k = (q * 1262611 - select<i32>(524031, 0, isLowerCloser)) >> 22;
   const shift = q + ((-k * 1741647) >> 19) + 1;
   const scale = load<u64>(SCALES + (<usize>(-k - SCALE_MIN) << 3));
+  // All in units of 10^k / 4.
   const middle = scaled(scale, (c << 2) << shift);
   const lower = scaled(scale, ((c << 2) - 2 + isLowerCloser) << shift) + isOdd;
   const upper = scaled(scale, ((c << 2) + 2) << shift) - isOdd;
 
-  const s = middle >> 2;
-  const tens = s / 10;
-  // At most one multiple of ten lies inside.
+  const below = middle >> 2;
+  const tens = below / 10;
   const isTenBelowInside = u32(lower <= 40 * tens);
   const isTenAboveInside = u32(40 * tens + 40 <= upper);
-  const isTenInside = isTenBelowInside ^ isTenAboveInside;
-  const isBelowInside = u32(lower <= s << 2);
-  const isAboveInside = u32((s << 2) + 4 <= upper);
-  const half = (s << 2) + 2;
-  const isNearerAbove = u32(middle > half) | (u32(middle == half) & s & 1);
-  const ones = s + select<u32>(isAboveInside, isNearerAbove, isBelowInside ^ isAboveInside);
-  // No branches: which of these it is changes from number to number.
-  return write(select<u32>(tens + isTenAboveInside, ones, isTenInside), k + <i32>isTenInside, out);
+  if (isTenBelowInside != isTenAboveInside) return writeAny(tens + isTenAboveInside, k + 1, out);
+
+  const isBelowInside = u32(lower <= below << 2);
+  const isAboveInside = u32((below << 2) + 4 <= upper);
+  if (isBelowInside != isAboveInside) return writeAny(below + isAboveInside, k, out);
+  const half = (below << 2) + 2;
+  const isNearerAbove = u32(middle > half) | (u32(middle == half) & below & 1);
+  return writeAny(below + isNearerAbove, k, out);
 }
 
-/** scale * factor / 2^64, rounded to odd. */
+/** scale * factor / 2^64, rounded to odd: an inexact result gets its last bit set, which keeps comparisons true. */
 // @ts-ignore: decorator
 @inline
 function scaled(scale: u64, factor: u32): u32 {
@@ -99,20 +133,29 @@ function scaled(scale: u64, factor: u32): u32 {
   return <u32>(high >> 32) | u32(<u32>high > 1);
 }
 
-/** Writes digits * 10^power, with digits from 1 to 999 999 999. May store up to 16 bytes behind what it returns. */
+/** Writes digits * 10^power. */
+function writeAny(digits: u32, power: i32, out: usize): usize {
+  let length = 1;
+  while (length < DIGITS && digits >= powerOfTen(length)) length++;
+  return write(digits * powerOfTen(DIGITS - length), power + length, out);
+}
+
 // @ts-ignore: decorator
 @inline
-function write(digits: u32, power: i32, out: usize): usize {
-  const length = lengthOf(digits);
-  const aligned = digits * powerOfTen(DIGITS - length);
-  const head = aligned / 100000000;
-  const tail = eightDigits(aligned - head * 100000000);
+function powerOfTen(exponent: i32): u32 {
+  return <u32>load<u64>(WHOLE_POWERS + (<usize>exponent << 3));
+}
+
+/** Writes nine digits, of which `point` stand in front of the decimal point. May store up to 16 bytes behind what it returns. */
+// @ts-ignore: decorator
+@inline
+function write(digits: u32, point: i32, out: usize): usize {
+  const head = digits / 100000000;
+  const tail = eightDigits(digits - head * 100000000);
   const headByte = head + 0x30;
   const tailBytes = tail | EIGHT_ZEROS;
   // Zeros at the end are the high bytes of the tail.
   const count = DIGITS - (<i32>clz(tail) >> 3);
-  // The decimal point stands behind that many digits.
-  const point = power + length;
 
   if (point > POINT_MIN && point <= 0) {
     store<u64>(out, ZERO_POINT);
@@ -153,21 +196,6 @@ function writeExponent(exponent: i32, out: usize): usize {
   }
   store<u8>(out, (size % 10) + 0x30);
   return out + 1;
-}
-
-/** Decimal digits of a number from 1. */
-// @ts-ignore: decorator
-@inline
-function lengthOf(digits: u32): i32 {
-  const guess = ((32 - <i32>clz(digits)) * 1233) >> 12;
-  return guess + i32(digits >= powerOfTen(guess));
-}
-
-/** 10^0 to 10^9. */
-// @ts-ignore: decorator
-@inline
-function powerOfTen(exponent: i32): u32 {
-  return <u32>load<u64>(WHOLE_POWERS + (<usize>exponent << 3));
 }
 
 /** Eight decimal digits, one in a byte, the first in the lowest. Splits in halves, all lanes at once. */

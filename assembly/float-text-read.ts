@@ -42,13 +42,15 @@ const TOO_MANY: i32 = -4;
 
 /** As many digits as fit into 64 bits, whatever they are. */
 const DIGITS_MAX: u32 = 19;
+/** Digits behind the point that are read at once; what follows is too small to matter. */
+const BLOCK_DIGITS: u32 = 16;
 const EXACT_MAX: u64 = 1 << 53;
 const EXACT_POWER_MAX: i64 = 22;
 /** 10^-65 times 19 digits rounds to 0, 10^39 times 1 is beyond float32. */
 const POWER_MIN: i64 = -64;
 const POWER_MAX: i64 = 38;
-/** 2^-50. */
-const MARGIN: f64 = 1.0 / 1_125_899_906_842_624.0;
+/** 2^-48. */
+const MARGIN: f64 = 1.0 / 281_474_976_710_656.0;
 /** Beyond it an exponent is not read on; no document has as many digits. */
 const EXPONENT_MAX: i64 = 1_000_000_000_000;
 
@@ -152,6 +154,7 @@ function readFloat(start: usize): f32 {
   let digits: u64 = 0;
   let power: i64 = 0;
   let digitCount: u32 = 0;
+  let isCut = false;
   let digit: u32 = <u32>load<u8>(at) - ZERO;
   if (digit > 9) {
     numberEnd = 0;
@@ -167,7 +170,7 @@ function readFloat(start: usize): f32 {
         digitCount++;
       } else {
         power++;
-        digitCount = DIGITS_MAX + 1;
+        isCut = true;
       }
     }
   }
@@ -177,42 +180,24 @@ function readFloat(start: usize): f32 {
     at++;
     const fraction = at;
     if (!digits) while (load<u8>(at) == ZERO) at++;
-    // Where the last digit stands that is in `digits`.
-    let cut: usize = 0;
-    while (true) {
-      const block = load<u64>(at) ^ EIGHT_ZEROS;
-      const others = ((block + ABOVE_NINE) | block) & HIGH_BITS;
-      const count = others ? <u32>ctz(others) >> 3 : 8;
-      if (digitCount + count > DIGITS_MAX) {
-        // Fill up to DIGITS_MAX one by one; what follows is too small to matter.
-        while (digitCount < DIGITS_MAX) {
-          digits = digits * 10 + (<u32>load<u8>(at) - ZERO);
-          digitCount++;
-          at++;
-        }
-        cut = at;
-        digitCount = DIGITS_MAX + 1;
-        while (<u32>load<u8>(at) - ZERO <= 9) at++;
-        break;
-      }
-      if (count == 8) {
-        digits = digits * 100000000 + eightDigits(block);
-        digitCount += 8;
-        at += 8;
-        continue;
-      }
-      // Zeros go in front: the first digit is the lowest byte. In two steps, because a shift by 64 is one by 0.
-      const last = (block << ((7 - count) << 3)) << 8;
-      digits = digits * load<u64>(WHOLE_POWERS + (<usize>count << 3)) + eightDigits(last);
-      digitCount += count;
-      at += count;
-      break;
+    const block = i8x16.sub(v128.load(at), i8x16.splat(<i8>ZERO));
+    const count = <u32>ctz(i8x16.bitmask(i8x16.gt_u(block, i8x16.splat(9))) | (1 << BLOCK_DIGITS));
+    const kept = min(count, DIGITS_MAX - digitCount);
+    // Zeros go in front: what swizzle takes from outside the block is 0.
+    const aligned = i8x16.swizzle(block, i8x16.add(RAMP(), i8x16.splat(<i8>(kept - BLOCK_DIGITS))));
+    digits = digits * load<u64>(WHOLE_POWERS + (<usize>kept << 3)) + sixteenDigits(aligned);
+    power -= <i64>(at - fraction + kept);
+    at += count;
+    if (count == BLOCK_DIGITS) {
+      const end = skipDigits(at);
+      isCut = isCut || end != at;
+      at = end;
     }
+    isCut = isCut || kept < count;
     if (at == fraction) {
       numberEnd = 0;
       return 0;
     }
-    power -= <i64>((cut ? cut : at) - fraction);
     byte = load<u8>(at);
   }
 
@@ -241,7 +226,7 @@ function readFloat(start: usize): f32 {
   const high = <f32>(value * (1 + MARGIN));
   if (low == high) return signed(low, isNegative);
   const isExact =
-    digits <= EXACT_MAX && power >= -EXACT_POWER_MAX && power <= EXACT_POWER_MAX && digitCount <= DIGITS_MAX;
+    digits <= EXACT_MAX && power >= -EXACT_POWER_MAX && power <= EXACT_POWER_MAX && !isCut;
   return isExact ? signed(<f32>value, isNegative) : <f32>numberAt(start, at);
 }
 
@@ -258,12 +243,37 @@ function scaledBy(value: f64, power: i64): f64 {
   return power < 0 ? value / load<f64>(POWERS - (<usize>power << 3)) : value * load<f64>(POWERS + (<usize>power << 3));
 }
 
-/** The number that eight digits spell, one in a byte, the first in the lowest. Pairs, then fours, then all. */
+/** The end of the digits at `at`. Eight at a time, because how many there are changes from number to number. */
 // @ts-ignore: decorator
 @inline
-function eightDigits(block: u64): u64 {
-  const pairs = block * 10 + (block >> 8);
-  return (
-    ((pairs & 0x000000ff000000ff) * 0x000f424000000064 + ((pairs >> 16) & 0x000000ff000000ff) * 0x0000271000000001) >> 32
+function skipDigits(at: usize): usize {
+  while (true) {
+    const block = load<u64>(at) ^ EIGHT_ZEROS;
+    const others = ((block + ABOVE_NINE) | block) & HIGH_BITS;
+    if (others) return at + (<usize>ctz(others) >> 3);
+    at += 8;
+  }
+}
+
+/** The number that sixteen digits spell, one in a byte, the first in the lowest. Pairs, then fours, then eights. */
+// @ts-ignore: decorator
+@inline
+function sixteenDigits(block: v128): u64 {
+  const pairs = i16x8.add(
+    i16x8.mul(v128.and(block, i16x8.splat(0x00ff)), i16x8.splat(10)),
+    i16x8.shr_u(block, 8),
   );
+  const fours = i32x4.dot_i16x8_s(pairs, i16x8(100, 1, 100, 1, 100, 1, 100, 1));
+  const eights = i32x4.dot_i16x8_s(
+    i16x8.narrow_i32x4_u(fours, fours),
+    i16x8(10000, 1, 10000, 1, 10000, 1, 10000, 1),
+  );
+  return <u64>(<u32>i32x4.extract_lane(eights, 0)) * 100000000 + <u64>(<u32>i32x4.extract_lane(eights, 1));
+}
+
+/** The bytes 0 to 15. */
+// @ts-ignore: decorator
+@inline
+function RAMP(): v128 {
+  return i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }

@@ -20,6 +20,7 @@ export { checkValue } from "./float-text-check";
 export {
   DOCUMENT,
   DOCUMENT_SLACK,
+  FINITE_SCALES,
   POWERS,
   PRINT_MAX,
   RESULTS,

@@ -14,6 +14,7 @@ interface FloatTextExports {
   readonly DOCUMENT: WasmGlobal;
   readonly DOCUMENT_SLACK: WasmGlobal;
   readonly SCALES: WasmGlobal;
+  readonly FINITE_SCALES: WasmGlobal;
   readonly POWERS: WasmGlobal;
   readonly WHOLE_POWERS: WasmGlobal;
   readonly VALUES: WasmGlobal;
@@ -55,11 +56,14 @@ const USUAL_DOCUMENTS_MAX = 256;
 /** The powers of ten that printing a float32 needs (assembly/float-text-print.ts). */
 const SCALE_MIN = -31;
 const SCALE_MAX = 45;
+const EXPONENT_COUNT = 255;
+const EXPONENT_BIAS = 150;
 const POWER_MAX = 64;
-const WHOLE_POWER_MAX = 9;
+const WHOLE_POWER_MAX = 16;
 
 const compiled = new WebAssembly.Module(Buffer.from(floatTextWasm, "base64"));
 const scales = scaleTable();
+const finiteScales = finiteScaleTable();
 
 export class FloatTextModule {
   readonly exports: FloatTextExports;
@@ -125,9 +129,10 @@ export class FloatTextModule {
   }
 
   #writeTables(): void {
-    const { SCALES, POWERS, WHOLE_POWERS } = this.exports;
+    const { SCALES, FINITE_SCALES, POWERS, WHOLE_POWERS } = this.exports;
     const { buffer } = this.exports.memory;
     new BigUint64Array(buffer, SCALES.value, scales.length).set(scales);
+    new Float64Array(buffer, FINITE_SCALES.value, finiteScales.length).set(finiteScales);
     const powers = new Float64Array(buffer, POWERS.value, POWER_MAX + 1);
     for (let power = 0; power <= POWER_MAX; power += 1) powers[power] = Number(`1e${power}`);
     const wholePowers = new BigUint64Array(buffer, WHOLE_POWERS.value, WHOLE_POWER_MAX + 1);
@@ -167,4 +172,19 @@ function scaleTable(): BigUint64Array {
     if (power < 0) return (1n << (bits + 63n)) / ten + 1n;
     return (bits > 64n ? ten >> (bits - 64n) : ten << (64n - bits)) + 1n;
   });
+}
+
+/** For each exponent of a finite float32, with a unit of 2^q: 10^-k, half a unit in 10^k, and k as a whole number. */
+function finiteScaleTable(): Float64Array {
+  const rows = new Float64Array(EXPONENT_COUNT * 3);
+  const integers = new Int32Array(rows.buffer);
+  for (let exponent = 0; exponent < EXPONENT_COUNT; exponent += 1) {
+    const unitExponent = Math.max(1, exponent) - EXPONENT_BIAS;
+    const power = Math.floor(unitExponent * Math.log10(2));
+    const scale = Number(`1e${-power}`);
+    rows[exponent * 3] = scale;
+    rows[exponent * 3 + 1] = 2 ** (unitExponent - 1) * scale;
+    integers[exponent * 6 + 4] = power;
+  }
+  return rows;
 }
