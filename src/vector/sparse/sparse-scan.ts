@@ -18,7 +18,7 @@ import type { SparseVector } from "../record.ts";
 import type { ScoredRecord } from "../scored.ts";
 import { TopHits } from "../top-hits.ts";
 import { chunkOf, offsetOf } from "./postings.ts";
-import { giveBackSums, type RecordSums, takeSums } from "./record-sums.ts";
+import { BLOCK_LENGTH, giveBackSums, type RecordSums, takeSums } from "./record-sums.ts";
 import type { SparseIndex } from "./sparse-index.ts";
 
 export interface SparseScanRequest {
@@ -40,6 +40,8 @@ const SCORE_MAX = Math.fround(3.402_823_466_385_288_6e38);
 const WEIGH_WORK = 64;
 /** What looking up one entry costs, in postings. */
 const ENTRY_WORK = 16;
+/** What passing over a block of records without a sum costs, in postings. */
+const EMPTY_BLOCK_WORK = 0.5;
 
 export class SparseScan {
   readonly #index: SparseIndex;
@@ -53,7 +55,8 @@ export class SparseScan {
   #entry = 0;
   #nextRecord = 0;
   #sums: RecordSums | undefined;
-  #collectedCount = 0;
+  /** The first block of records whose sums are not collected yet. */
+  #nextBlock = 0;
   #isDone = false;
 
   /** The weights of IDF are those of the first steps; the number of records is that of now. */
@@ -154,27 +157,35 @@ export class SparseScan {
       this.#isDone = true;
       return 0;
     }
+    const { blocks } = sums;
+    let work = 0;
+    while (this.#nextBlock < blocks.length && work < budget) {
+      if (blocks[this.#nextBlock] === 0) work += EMPTY_BLOCK_WORK;
+      else work += this.#collectBlock(sums, this.#nextBlock * BLOCK_LENGTH);
+      this.#nextBlock += 1;
+    }
+    if (this.#nextBlock === blocks.length) {
+      this.#isDone = true;
+      this.#sums = undefined;
+      giveBackSums(sums);
+    }
+    return work;
+  }
+
+  #collectBlock({ sums, marks }: RecordSums, start: number): number {
     const { matches, excluded } = this.#request;
-    const start = this.#collectedCount;
-    const end = Math.min(sums.recordCount, start + Math.ceil(budget));
     const top = this.#top;
     let { threshold } = top;
-    for (let i = start; i < end; i += 1) {
-      const record = sums.records[i] as number;
-      const score = scoreOf(sums.sums[record] as number);
+    for (let record = start; record < start + BLOCK_LENGTH; record += 1) {
+      if (marks[record] === 0) continue;
+      const score = scoreOf(sums[record] as number);
       if (score < threshold) continue;
       if (matches !== undefined && !hasBit(matches, record)) continue;
       if (excluded?.has(record) === true) continue;
       top.offer(record, score);
       threshold = top.threshold;
     }
-    this.#collectedCount = end;
-    if (end === sums.recordCount) {
-      this.#isDone = true;
-      this.#sums = undefined;
-      giveBackSums(sums);
-    }
-    return end - start + 1;
+    return BLOCK_LENGTH;
   }
 }
 
