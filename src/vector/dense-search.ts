@@ -12,7 +12,8 @@
  */
 import { assert } from "../kernel/assert.ts";
 import type { NamespaceGraph } from "./graph/graph.ts";
-import { hasBit } from "./metadata/bits.ts";
+import { hasBit, setBit, wordCountOf } from "./metadata/bits.ts";
+import type { FilterMatch } from "./metadata/filter-matcher.ts";
 import type { Namespace } from "./namespace.ts";
 import type { CandidateRequest } from "./namespace-search.ts";
 import { ExactScan } from "./rows/exact-scan.ts";
@@ -24,13 +25,12 @@ import { TopHits } from "./top-hits.ts";
 
 /** About a millisecond, in multiplications. bench/vector.bench.ts */
 const SCAN_WORK = 4_000_000;
-/** Rows outside the graph that one step scores. */
-const PENDING_STEP = 4_000;
 /** Candidates that a walk holds on to: at least so many, and so many for each that is wanted. bench/graph.bench.ts */
 const EFFORT_MIN = 96;
 const EFFORT_PER_HIT = 1.25;
-/** What a walk costs for each of them, in rows scored exactly. bench/graph.bench.ts */
+/** What a walk costs for each of them, and what a row outside the graph costs, in rows of a whole scan. bench/graph.bench.ts */
 const ROWS_PER_EFFORT = 8;
+const ROWS_PER_PENDING = 3;
 
 export class DenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
@@ -43,9 +43,8 @@ export class DenseSearch implements CandidateSearch {
   readonly #passCount: number;
   /** Undefined: the graph is asked. */
   #scan: ExactScan | undefined;
-  /** Rows that were not in the graph when it was asked; undefined: it was not asked yet. */
-  #pending: readonly number[] | undefined;
-  #pendingDone = 0;
+  /** Of the rows that were not in the graph when it was asked; undefined: it was not asked yet. */
+  #pendingScan: ExactScan | undefined;
 
   constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
     const { rows, table } = namespace;
@@ -57,7 +56,8 @@ export class DenseSearch implements CandidateSearch {
     this.#request = request;
     this.#top = new TopHits(request.count, (record) => table.order.placeOf(record));
     this.#passCount = request.match?.count ?? rows.count;
-    if (namespace.graph === undefined || this.#isExactCheaper(namespace.graph)) this.#scan = this.#newScan();
+    if (namespace.graph === undefined || this.#isExactCheaper(namespace.graph))
+      this.#scan = this.#newScan(request.match);
   }
 
   step(): boolean {
@@ -65,10 +65,9 @@ export class DenseSearch implements CandidateSearch {
     const { graph } = this.#namespace;
     // A graph goes when its namespace has become small.
     if (graph === undefined) return this.#scanAll();
-    this.#pending ??= this.#askGraph(graph);
-    const end = Math.min(this.#pending.length, this.#pendingDone + PENDING_STEP);
-    for (; this.#pendingDone < end; this.#pendingDone += 1) this.#offer(this.#pending[this.#pendingDone] as number);
-    if (end < this.#pending.length) return false;
+    this.#pendingScan ??= this.#askGraph(graph);
+    if (!this.#pendingScan.step(SCAN_WORK)) return false;
+    for (const { record, rank, score } of this.#pendingScan.hits()) this.#top.offer(record, rank, score);
     const wanted = Math.min(this.#request.count, this.#passCount - this.#request.excluded.size);
     return this.#top.size >= wanted ? true : this.#scanAll();
   }
@@ -84,13 +83,13 @@ export class DenseSearch implements CandidateSearch {
   }
 
   #scanAll(): boolean {
-    this.#scan = this.#newScan();
+    this.#scan = this.#newScan(this.#request.match);
     return this.#scan.step(SCAN_WORK);
   }
 
-  #newScan(): ExactScan {
+  #newScan(match: Pick<FilterMatch, "matches" | "count"> | undefined): ExactScan {
     const { similarity, table } = this.#namespace;
-    const { count, match, excluded } = this.#request;
+    const { count, excluded } = this.#request;
     return new ExactScan(this.#rows, {
       query: this.#vector,
       similarity,
@@ -109,13 +108,13 @@ export class DenseSearch implements CandidateSearch {
   #isExactCheaper(graph: NamespaceGraph): boolean {
     const passShare = this.#passCount / this.#rows.count;
     const walkRows = (this.#effort * ROWS_PER_EFFORT) / Math.max(passShare, 1e-9);
-    return this.#passCount <= walkRows + graph.pendingCount;
+    return this.#passCount <= walkRows + graph.pendingCount * ROWS_PER_PENDING;
   }
 
-  /** Offers what the graph names. Returns the rows that it does not know: both as of this moment. */
-  #askGraph(graph: NamespaceGraph): readonly number[] {
+  /** Offers what the graph names. Returns the search of the rows that it does not know: both as of this moment. */
+  #askGraph(graph: NamespaceGraph): ExactScan {
     const { match } = this.#request;
-    const pending = [...graph.pending];
+    const pending = this.#pendingMatches(graph);
     const { records, count } = graph.search({
       query: this.#vector,
       count: this.#effort,
@@ -127,7 +126,19 @@ export class DenseSearch implements CandidateSearch {
       // It may be in the graph already while it still counts as pending.
       if (!graph.isPending(record)) this.#offer(record);
     }
-    return pending;
+    return this.#newScan(pending);
+  }
+
+  #pendingMatches(graph: NamespaceGraph): Pick<FilterMatch, "matches" | "count"> {
+    const { match } = this.#request;
+    const matches = new Uint32Array(graph.pendingCount === 0 ? 0 : wordCountOf(this.#rows.capacity));
+    let count = 0;
+    for (const record of graph.pending) {
+      if (match !== undefined && !hasBit(match.matches, record)) continue;
+      setBit(matches, record);
+      count += 1;
+    }
+    return { matches, count };
   }
 
   #offer(record: number): void {
