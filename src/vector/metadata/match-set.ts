@@ -30,15 +30,14 @@ export class MatchSet {
   #version = 0;
   /** Before the first evaluation there is none, which is before the log's start. */
   #position = -1;
-  /** Where the log ended at the last step. */
-  #seenEnd: number;
+  /** Where the log ended at the last step, if that step did not come to the end. */
+  #seenEnd: number | undefined;
   #evaluation: Evaluation | undefined;
 
   constructor(filter: Filter, store: MetadataStore, columns: ColumnSet) {
     this.filter = filter;
     this.#store = store;
     this.#columns = columns;
-    this.#seenEnd = store.log.end;
   }
 
   get matches(): Uint32Array {
@@ -57,15 +56,25 @@ export class MatchSet {
     const { log } = this.#store;
     if (this.#position === log.end && this.#evaluation === undefined) return true;
     log.keep();
-    this.#slice.open(work, log.end - this.#seenEnd);
-    this.#seenEnd = log.end;
-    if (this.#evaluation !== undefined || this.#isFarBehind()) {
-      if (this.#evaluation === undefined || this.#evaluation.position < log.start)
-        this.#evaluation = new Evaluation(this.filter, this.#store, this.#columns);
-      if (!this.#evaluation.step(this.#slice)) return false;
-      this.#adopt(this.#evaluation);
-    }
-    return this.#follow();
+    this.#slice.open(work, log.end - (this.#seenEnd ?? log.end));
+    const isDone = this.#evaluate() && this.#follow();
+    this.#seenEnd = isDone ? undefined : log.end;
+    return isDone;
+  }
+
+  /** Decides all records if that is due. True: done, or not due. */
+  #evaluate(): boolean {
+    if (this.#evaluation === undefined && !this.#isFarBehind()) return true;
+    if (this.#evaluation === undefined || this.#evaluation.position < this.#store.log.start)
+      this.#evaluation = new Evaluation(this.filter, this.#store, this.#columns);
+    if (!this.#evaluation.step(this.#slice)) return false;
+    const { words, position } = this.#evaluation;
+    this.#matches = words;
+    this.#count = countBits(words);
+    this.#version += 1;
+    this.#position = position;
+    this.#evaluation = undefined;
+    return true;
   }
 
   #isFarBehind(): boolean {
@@ -73,14 +82,6 @@ export class MatchSet {
     if (this.#position < log.start) return true;
     const changeCount = log.end - this.#position;
     return changeCount > CHANGES_FOLLOWED_MIN && changeCount * RECORDS_PER_CHANGE > limit;
-  }
-
-  #adopt({ words, position }: Evaluation): void {
-    this.#matches = words;
-    this.#count = countBits(words);
-    this.#version += 1;
-    this.#position = position;
-    this.#evaluation = undefined;
   }
 
   /** Decides the records that changed since. True: the bits are right as of now. */

@@ -9,7 +9,7 @@ export class Slice {
   left = 0;
   /**
    * Changed records that a follower of the log takes even when nothing is left: as many as came since the last slice,
-   * or a follower would never arrive while many are written. It costs about what writing them did.
+   * or a follower would never arrive while many are written. It costs less than writing them did.
    */
   owedCount = 0;
   #stepsSeen = 0;
@@ -17,7 +17,7 @@ export class Slice {
   /** Begins a slice. */
   open(work: number, owedCount: number): void {
     this.left = work;
-    this.owedCount = owedCount;
+    this.owedCount = Math.min(owedCount, OWED_MAX);
     this.#stepsSeen = filterWork.steps;
   }
 
@@ -31,6 +31,9 @@ export class Slice {
     this.left -= text === undefined ? SKIP_COST : PARSE_COST + PARSE_COST_PER_CHARACTER * text.length;
   }
 }
+
+/** Of a slice, so that one which comes late is no long one. */
+const OWED_MAX = 2_048;
 
 const SKIP_COST = 10;
 const PARSE_COST = 300;

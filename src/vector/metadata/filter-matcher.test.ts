@@ -1,0 +1,193 @@
+/** Filters over all records: what is kept, what is shared, and how work is divided. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compileFilter } from "../filter/filter.ts";
+import { type FilterMatch, FilterMatcher } from "./filter-matcher.ts";
+import { MetadataStore } from "./metadata-store.ts";
+
+const ALL_AT_ONCE = 1e9;
+
+interface Fixture {
+  readonly store: MetadataStore;
+  readonly matcher: FilterMatcher;
+}
+
+function fixtureOf(texts: readonly (string | undefined)[]): Fixture {
+  const store = new MetadataStore();
+  for (const [record, text] of texts.entries()) store.set(record, text);
+  return { store, matcher: new FilterMatcher(store) };
+}
+
+/** Records with three fields: user of 50, number, and a title of its own. */
+function shelf(count: number): Fixture {
+  return fixtureOf(
+    Array.from({ length: count }, (_, i) => `{"user":"user ${i % 50}","number":${i},"title":"Title number ${i}"}`),
+  );
+}
+
+function recordsOf({ matches }: FilterMatch): readonly number[] {
+  const records: number[] = [];
+  for (let record = 0; record < 32 * matches.length; record += 1)
+    if ((((matches[record >>> 5] ?? 0) >>> (record & 31)) & 1) === 1) records.push(record);
+  return records;
+}
+
+function matched({ matcher }: Fixture, filter: string): readonly number[] {
+  const match = matcher.start(compileFilter(filter));
+  assert.equal(match.step(ALL_AT_ONCE), true);
+  const records = recordsOf(match);
+  assert.equal(match.count, records.length);
+  return records;
+}
+
+/** Steps until the end. Returns how many there were. */
+function finish(match: FilterMatch, work: number): number {
+  let steps = 1;
+  while (!match.step(work)) steps += 1;
+  return steps;
+}
+
+test("B2.filter: records without metadata pass what asks for nothing, those that do not exist pass nothing", () => {
+  const fixture = fixtureOf(['{"a":1}', undefined, "{}", '{"a":null}', '{"a":{"b":2}}']);
+  fixture.store.set(40, '{"a":1}');
+  fixture.store.remove(2);
+  assert.deepEqual(matched(fixture, ""), [0, 1, 3, 4, 40]);
+  assert.deepEqual(matched(fixture, "HAS NOT FIELD a"), [1]);
+  assert.deepEqual(matched(fixture, "HAS FIELD a"), [0, 3, 4, 40]);
+  assert.deepEqual(matched(fixture, "a = 1 OR a.b = 2"), [0, 4, 40]);
+  assert.deepEqual(matched(fixture, "HAS NOT FIELD a.b AND a != 2"), [0, 40]);
+  assert.equal(fixture.matcher.passesNow(1, compileFilter("HAS NOT FIELD a")), true);
+  assert.equal(fixture.matcher.passesNow(2, compileFilter("HAS NOT FIELD a")), false);
+  assert.equal(fixture.matcher.passesNow(999, compileFilter("HAS NOT FIELD a")), false);
+});
+
+test("no records at all pass nothing", () => {
+  const fixture = fixtureOf([]);
+  for (const filter of ["", "a = 1", "HAS NOT FIELD a", "a = 1 AND b GLOB '*'"])
+    assert.deepEqual(matched(fixture, filter), []);
+});
+
+test("A-11: names of Object.prototype are fields like any other", () => {
+  const fixture = fixtureOf(['{"__proto__":{"x":1},"constructor":2}', '{"toString":"__proto__"}', "{}"]);
+  assert.deepEqual(matched(fixture, "__proto__.x = 1"), [0]);
+  assert.deepEqual(matched(fixture, "HAS NOT FIELD __proto__"), [1, 2]);
+  assert.deepEqual(matched(fixture, "HAS FIELD constructor"), [0]);
+  assert.deepEqual(matched(fixture, "toString = '__proto__'"), [1]);
+});
+
+test("a filter that is asked again is answered by the same array, and its version tells of changes", () => {
+  const { store, matcher } = shelf(1_000);
+  const first = matcher.start(compileFilter("user = 'user 7'"));
+  assert.equal(first.step(ALL_AT_ONCE), true);
+  const { matches, version } = first;
+  const second = matcher.start(compileFilter("user = 'user 7'"));
+  assert.equal(second.step(1), true);
+  assert.equal(second.matches, matches);
+  assert.equal(second.version, version);
+
+  store.set(8, '{"user":"user 8"}');
+  assert.equal(second.step(1_000), true);
+  assert.equal(second.version, version);
+  store.set(8, '{"user":"user 7"}');
+  assert.equal(second.step(1_000), true);
+  assert.equal(second.matches, matches);
+  assert.notEqual(second.version, version);
+  assert.equal(second.count, 21);
+});
+
+test("bits have room for records that come later", () => {
+  const { store, matcher } = shelf(10);
+  const match = matcher.start(compileFilter("user = 'user 1'"));
+  finish(match, ALL_AT_ONCE);
+  for (let record = 10; record < 3_000; record += 1) {
+    store.set(record, record % 100 === 0 ? '{"user":"user 1"}' : undefined);
+    if (record % 7 === 0) finish(match, 10_000);
+  }
+  finish(match, 10_000);
+  assert.deepEqual(recordsOf(match), [1, ...Array.from({ length: 29 }, (_, i) => 100 * (i + 1))]);
+});
+
+test("building a column is divided into steps, and what changes meanwhile is right at the end", () => {
+  const { store, matcher } = shelf(5_000);
+  const match = matcher.start(compileFilter("number < 3"));
+  for (let steps = 0; !match.step(100_000); steps += 1) {
+    store.set(4_000 + steps, '{"number":-1}');
+    store.remove(1);
+    if (steps === 10) store.set(6_000, '{"number":-1}');
+  }
+  const records = recordsOf(match);
+  const expected = [
+    0,
+    2,
+    ...Array.from({ length: 5_000 }, (_, i) => i).filter((r) => store.text(r) === '{"number":-1}'),
+  ];
+  assert.deepEqual(records, [...expected, 6_000]);
+  assert.ok(records.length > 20, `${records.length} steps`);
+});
+
+test("long texts and long lists are divided as well", () => {
+  const text = `{"text":"${"a".repeat(20_000)}","list":[${"1,".repeat(5_000)}1]}`;
+  const { matcher } = fixtureOf(
+    Array.from({ length: 40 }, (_, i) => text.replace('"a', `"${i}`).replace("[1", `[${i}`)),
+  );
+  finish(matcher.start(compileFilter("HAS FIELD text AND HAS FIELD list")), ALL_AT_ONCE);
+  assert.ok(finish(matcher.start(compileFilter("text GLOB '*[b]*'")), 40_000) >= 20);
+  assert.ok(finish(matcher.start(compileFilter("list CONTAINS 2.5")), 20_000) >= 10);
+});
+
+test("a match that follows many writes comes to its end", () => {
+  const { store, matcher } = shelf(2_000);
+  const match = matcher.start(compileFilter("number >= 0"));
+  let steps = 0;
+  for (; !match.step(1); steps += 1)
+    for (let i = 0; i < 100; i += 1) store.set((steps * 100 + i) % 2_000, `{"number":${steps % 2 === 0 ? -1 : i}}`);
+  assert.ok(steps < 5_000, `${steps}`);
+  finish(match, ALL_AT_ONCE);
+  assert.equal(match.count, recordsOf(match).filter((record) => !store.text(record)?.includes("-1")).length);
+});
+
+test("few records that a column leaves are parsed, until a column would have cost less", () => {
+  const { matcher } = shelf(20_000);
+  finish(matcher.start(compileFilter("user = 'user 1'")), ALL_AT_ONCE);
+  const filter = (i: number): string => `user = 'user ${i % 50}' AND title GLOB '*${i}'`;
+  const steps = Array.from({ length: 60 }, (_, i) => finish(matcher.start(compileFilter(filter(i))), 2_000_000));
+  // A fiftieth of the records are left by each; after all 50 of these it is time for a column, once.
+  assert.deepEqual(
+    steps.flatMap((count, i) => (count > 2 ? [i] : [])),
+    [50],
+  );
+});
+
+test("a filter about more fields than there may be columns is decided by parsing", () => {
+  const fixture = fixtureOf(Array.from({ length: 200 }, (_, i) => `{"f${i % 100}":${i}}`));
+  const filter = Array.from({ length: 100 }, (_, i) => `f${i} >= 100`).join(" OR ");
+  assert.deepEqual(
+    matched(fixture, filter),
+    Array.from({ length: 100 }, (_, i) => 100 + i),
+  );
+});
+
+test("fields and filters beyond what is kept are forgotten, and whoever holds a match still follows", () => {
+  const fixture = fixtureOf(Array.from({ length: 300 }, (_, i) => `{"f${i % 100}":${i}}`));
+  const held = fixture.matcher.start(compileFilter("f7 > 0"));
+  assert.equal(held.step(ALL_AT_ONCE), true);
+  for (let round = 0; round < 2; round += 1)
+    for (let i = 0; i < 100; i += 1) assert.deepEqual(matched(fixture, `f${i} > 0`).length, i === 0 ? 2 : 3);
+  fixture.store.set(0, '{"f7":1}');
+  fixture.store.remove(7);
+  for (const match of [held, fixture.matcher.start(compileFilter("f7 > 0"))]) {
+    assert.equal(match.step(ALL_AT_ONCE), true);
+    assert.deepEqual(recordsOf(match), [0, 107, 207]);
+  }
+});
+
+test("a namespace that is emptied while a match is under way has no records", () => {
+  const { store, matcher } = shelf(5_000);
+  const match = matcher.start(compileFilter("number > 10 AND user = 'user 3'"));
+  for (let i = 0; i < 20; i += 1) assert.equal(match.step(10_000), false);
+  store.clear();
+  store.set(2, '{"number":11,"user":"user 3"}');
+  finish(match, 10_000);
+  assert.deepEqual(recordsOf(match), [2]);
+  assert.equal(match.count, 1);
+});

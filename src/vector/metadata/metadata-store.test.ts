@@ -1,0 +1,67 @@
+/** The metadata of a namespace: which records exist, their texts, and what counts as a change. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MetadataStore } from "./metadata-store.ts";
+
+test("a record exists from set to remove, with metadata or without", () => {
+  const store = new MetadataStore();
+  store.set(3, '{"a":1}');
+  store.set(70, undefined);
+  assert.deepEqual(
+    [0, 3, 70, 71, 1_000_000].map((record) => store.has(record)),
+    [false, true, true, false, false],
+  );
+  assert.equal(store.text(3), '{"a":1}');
+  assert.deepEqual(store.parsed(3), { a: 1 });
+  assert.equal(store.text(70), undefined);
+  assert.equal(store.parsed(70), undefined);
+  assert.equal(store.limit, 71);
+
+  store.remove(3);
+  store.remove(3);
+  store.remove(1_000);
+  assert.equal(store.has(3), false);
+  assert.equal(store.text(3), undefined);
+});
+
+test("bytes are counted in UTF-8", () => {
+  const store = new MetadataStore();
+  store.set(0, '{"a":"é"}');
+  store.set(1, '{"a":"😀"}');
+  assert.equal(store.byteCount, 22);
+  store.set(0, "{}");
+  assert.equal(store.byteCount, 14);
+  store.remove(1);
+  assert.equal(store.byteCount, 2);
+  store.set(0, undefined);
+  assert.equal(store.byteCount, 0);
+});
+
+test("truncate leaves the records below a number, clear leaves none", () => {
+  const store = new MetadataStore();
+  for (let record = 0; record < 100; record += 1) store.set(record, '{"a":1}');
+  store.truncate(40);
+  assert.equal(store.has(39), true);
+  assert.equal(store.has(40), false);
+  assert.equal(store.limit, 40);
+  assert.equal(store.byteCount, 280);
+  store.truncate(60);
+  assert.equal(store.limit, 40);
+  store.clear();
+  assert.equal(store.has(0), false);
+  assert.equal(store.limit, 0);
+  assert.equal(store.byteCount, 0);
+});
+
+test("to set what is there already is no change", () => {
+  const store = new MetadataStore();
+  store.set(0, '{"a":1}');
+  store.set(1, undefined);
+  const { end } = store.log;
+  store.set(0, '{"a":1}');
+  store.set(1, undefined);
+  store.remove(2);
+  assert.equal(store.log.end, end);
+  store.set(1, "{}");
+  assert.equal(store.log.end, end + 1);
+});
