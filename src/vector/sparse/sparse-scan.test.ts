@@ -43,18 +43,20 @@ function plainSearch(
   query: SparseVector,
   weighting: "IDF" | undefined,
 ): ScoredRecord[] {
+  const weights = Float32Array.from(query.indices, (dimension, i) => {
+    const n = [...vectors.values()].filter((other) => other.indices.includes(dimension)).length;
+    const idf = Math.fround(Math.log((vectors.size - n + 0.5) / (n + 0.5) + 1));
+    return (query.values[i] ?? 0) * (weighting === "IDF" ? idf : 1);
+  });
   const hits: ScoredRecord[] = [];
   for (const [record, { indices, values }] of vectors) {
     let score = 0;
     let isShared = false;
     for (const [i, dimension] of query.indices.entries()) {
-      const n = [...vectors.values()].filter((other) => other.indices.includes(dimension)).length;
-      const idf = Math.fround(Math.log((vectors.size - n + 0.5) / (n + 0.5) + 1));
-      const weight = Math.fround((query.values[i] ?? 0) * (weighting === "IDF" ? idf : 1));
       for (const [j, own] of indices.entries()) {
         if (own !== dimension) continue;
         isShared = true;
-        score = Math.fround(score + Math.fround(weight * (values[j] ?? 0)));
+        score = Math.fround(score + Math.fround((weights[i] ?? 0) * (values[j] ?? 0)));
       }
     }
     if (isShared) hits.push({ record, score });
@@ -256,6 +258,40 @@ test("whole or in slices, a scan finds what the plain search finds, and scoreNow
     ),
     { numRuns: 150 },
   );
+});
+
+test("whether few or many records pass, those are found that pass", () => {
+  const index = new SparseIndex();
+  const plain = new Map<number, SparseVector>();
+  for (let record = 0; record < 3_000; record += 1) {
+    const made = vector([
+      [1, (record * 37) % 101],
+      [2 + (record % 3), 1],
+      [1, -(record % 7)],
+    ]);
+    index.set(record, made);
+    plain.set(record, made);
+  }
+  const query: Entries = [
+    [3, 2],
+    [1, 0.5],
+    [9, 1],
+  ];
+  const excluded = new Set([64, 700]);
+  for (const weighting of ["IDF", undefined] as const) {
+    const all = plainSearch(plain, vector(query), weighting);
+    for (const every of [1, 2, 40, 900, 2_999, 5_000]) {
+      const matches = new Uint32Array(94);
+      for (let record = 0; record < 3_000; record += every)
+        matches[record >>> 5] = (matches[record >>> 5] ?? 0) | (1 << (record & 31));
+      const wanted = all.filter(({ record }) => record % every === 0 && !excluded.has(record)).slice(0, 5);
+      for (const budget of [1, 1_000, 1_000_000]) {
+        const scan = scanOf(index, query, { weighting, matches, excluded, count: 5 });
+        while (!scan.step(budget));
+        assert.deepEqual(scan.hits(), wanted);
+      }
+    }
+  }
 });
 
 test("lists of many chunks are found whole, in slices that end anywhere", () => {

@@ -2,9 +2,10 @@
  * A search by sparse vector: the inner product with every record that shares an
  * index with the query, in steps (spec: vector 1.6).
  *
- *     weigh     IDF: each entry of the query gets its weight
+ *     weigh     each entry of the query gets its weight
  *     sum       the postings of one entry after the other are added up
  *     collect   the best sums that pass are kept
+ *     probe     instead of both, where few records pass: each is looked up
  *
  * (1) All arithmetic is float32: a product is rounded, then a sum, entry by entry
  *     of the query, and within one record in the order of its vector.
@@ -36,12 +37,12 @@ export interface SparseScanRequest {
 
 /** Sums overflow to infinity, which JSON cannot say. */
 const SCORE_MAX = Math.fround(3.402_823_466_385_288_6e38);
-/** What finding the frequency of an entry costs, in postings. */
+/** What the frequency of a dimension costs, in postings, and by how much less than a sum it grows with the list. */
 const WEIGH_WORK = 64;
-/** What looking up one entry costs, in postings. */
-const ENTRY_WORK = 16;
-/** What passing over a block of records without a sum costs, in postings. */
-const EMPTY_BLOCK_WORK = 0.5;
+/** What finding a posting costs, in postings that are summed. */
+const LOOKUP_WORK = 100;
+/** What passing over a block without a sum, or 32 records that do not pass, costs, in postings. */
+const EMPTY_WORK = 0.5;
 
 export class SparseScan {
   readonly #index: SparseIndex;
@@ -51,6 +52,12 @@ export class SparseScan {
   readonly #recordCount: number;
   readonly #top: TopHits;
   #weighedCount = 0;
+  /** In the lists of the entries weighed so far. */
+  #postingCount = 0;
+  /** Whether those that pass are looked up; undefined: not decided yet. */
+  #isProbing: boolean | undefined;
+  /** The first 32 records that are not probed yet. */
+  #nextWord = 0;
   /** The entry being summed, and the first record that its sum still lacks. */
   #entry = 0;
   #nextRecord = 0;
@@ -65,7 +72,6 @@ export class SparseScan {
     this.#request = request;
     this.#recordCount = index.count;
     this.#weights = new Float32Array(request.query.values);
-    if (request.weighting === undefined) this.#weighedCount = this.#weights.length;
     this.#top = new TopHits(request.count, request.order);
   }
 
@@ -74,6 +80,8 @@ export class SparseScan {
     let budget = postingsBudget;
     while (!this.#isDone && budget > 0) {
       if (this.#weighedCount < this.#weights.length) budget -= this.#weigh();
+      else if (this.#isProbing === undefined) budget -= this.#decide();
+      else if (this.#isProbing) budget -= this.#probe(budget);
       else if (this.#entry < this.#weights.length) budget -= this.#sum(budget);
       else budget -= this.#collect(budget);
     }
@@ -114,11 +122,40 @@ export class SparseScan {
 
   /** Gives the next entry of the query its weight. Returns the work done. */
   #weigh(): number {
+    const { query, weighting } = this.#request;
     const entry = this.#weighedCount;
-    const frequency = this.#index.postings.frequency(this.#request.query.indices[entry] as number);
-    this.#weights[entry] = (this.#weights[entry] as number) * inverseFrequency(this.#recordCount, frequency);
+    const frequency = this.#index.postings.frequency(query.indices[entry] as number);
+    if (weighting === "IDF")
+      this.#weights[entry] = (this.#weights[entry] as number) * inverseFrequency(this.#recordCount, frequency);
+    this.#postingCount += frequency;
     this.#weighedCount += 1;
     return WEIGH_WORK + frequency / WEIGH_WORK;
+  }
+
+  /** Chooses the cheaper way. Returns the work done. */
+  #decide(): number {
+    const matches = this.#request.matches ?? new Uint32Array(0);
+    const probeWork = countBits(matches) * this.#weights.length * LOOKUP_WORK;
+    this.#isProbing = this.#request.matches !== undefined && probeWork < this.#postingCount;
+    return matches.length * EMPTY_WORK;
+  }
+
+  /** Looks up records that pass. Returns the work done. */
+  #probe(budget: number): number {
+    const { matches = new Uint32Array(0), excluded } = this.#request;
+    let work = 0;
+    while (this.#nextWord < matches.length && work < budget) {
+      work += EMPTY_WORK;
+      for (let bits = matches[this.#nextWord] as number; bits !== 0; bits &= bits - 1) {
+        const record = this.#nextWord * 32 + 31 - Math.clz32(bits & -bits);
+        work += this.#weights.length * LOOKUP_WORK;
+        const score = excluded?.has(record) === true ? undefined : this.scoreNow(record);
+        if (score !== undefined) this.#top.offer(record, score);
+      }
+      this.#nextWord += 1;
+    }
+    this.#isDone = this.#nextWord === matches.length;
+    return work;
   }
 
   /** Adds postings of the current entry. Returns the work done. */
@@ -127,7 +164,7 @@ export class SparseScan {
     this.#sums ??= takeSums(this.#index.recordEnd);
     const dimension = this.#request.query.indices[this.#entry] as number;
     const stretch = { start: 0, end: 0, weight: this.#weights[this.#entry] as number };
-    let work = ENTRY_WORK;
+    let work = LOOKUP_WORK;
     const position = postings.find(dimension, this.#nextRecord);
     stretch.start = offsetOf(position);
     for (let number = chunkOf(position); number < postings.chunkCount; number += 1) {
@@ -160,7 +197,7 @@ export class SparseScan {
     const { blocks } = sums;
     let work = 0;
     while (this.#nextBlock < blocks.length && work < budget) {
-      if (blocks[this.#nextBlock] === 0) work += EMPTY_BLOCK_WORK;
+      if (blocks[this.#nextBlock] === 0) work += EMPTY_WORK;
       else work += this.#collectBlock(sums, this.#nextBlock * BLOCK_LENGTH);
       this.#nextBlock += 1;
     }
@@ -198,6 +235,16 @@ export function inverseFrequency(recordCount: number, frequency: number): number
 function scoreOf(sum: number): number {
   if (Number.isNaN(sum)) return 0;
   return Math.max(-SCORE_MAX, Math.min(SCORE_MAX, sum));
+}
+
+function countBits(words: Uint32Array): number {
+  let count = 0;
+  for (const word of words) {
+    let bits = word - ((word >>> 1) & 0x5555_5555);
+    bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+    count += Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+  }
+  return count;
 }
 
 function hasBit(bits: Uint32Array, place: number): boolean {
