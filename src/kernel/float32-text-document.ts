@@ -53,6 +53,7 @@ const HAS_LARGE_NUMBER = 2;
 
 export class JsonDocument {
   readonly #module: FloatTextModule;
+  readonly #number: number;
   readonly #base: number;
   /** Where the last call stopped: behind the value, or at the byte or element that is wrong. */
   end = 0;
@@ -62,6 +63,7 @@ export class JsonDocument {
   /** Copies the document. Throws a RangeError when the machine gives no memory for it. */
   constructor(document: Uint8Array) {
     this.#module = floatTextModuleWith(document);
+    this.#number = this.#module.documentCount;
     this.#base = this.#module.documentAt;
   }
 
@@ -117,7 +119,9 @@ export class JsonDocument {
 
   // keeps (1)
   #opened(): FloatTextModule {
-    assert(this.#module === floatTextModule(), "a document is read before the next is opened");
-    return this.#module;
+    const module = this.#module;
+    const isOpen = module === floatTextModule() && module.documentCount === this.#number;
+    assert(isOpen, "a document is read before the next is opened");
+    return module;
   }
 }

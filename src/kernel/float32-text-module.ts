@@ -81,6 +81,8 @@ export class FloatTextModule {
   readonly resultsIndex: number;
   /** Where the document lies. */
   readonly documentAt: number;
+  /** How many documents there were so far, which tells one from the next. */
+  documentCount = 0;
   readonly #slack: number;
 
   constructor() {
@@ -105,6 +107,7 @@ export class FloatTextModule {
   /** Copies a document in. Throws a RangeError when the machine gives no memory for it. */
   setDocument(document: Uint8Array): void {
     this.#reserve(document.length);
+    this.documentCount += 1;
     this.bytes.set(document, this.documentAt);
     const end = this.documentAt + document.length;
     this.bytes.fill(0, end, end + this.#slack);
