@@ -40,8 +40,14 @@ const TEST_COST = 10;
 /** Of so many records one may be parsed for want of a column. */
 const RECORDS_PER_PARSED = 16;
 
+interface AskedFields {
+  readonly filter: Filter;
+  readonly paths: readonly FieldPath[];
+}
+
 export class Evaluation {
   readonly #filter: Filter;
+  readonly #paths: readonly FieldPath[];
   readonly #store: MetadataStore;
   readonly #columns: ColumnSet;
   readonly #steps: Steps<void>;
@@ -51,8 +57,10 @@ export class Evaluation {
   /** Words that can have a bit; those behind them are room to grow. */
   #wordCount: number;
 
-  constructor(filter: Filter, store: MetadataStore, columns: ColumnSet) {
+  /** `paths` is what `pathsOf` finds in the filter. */
+  constructor({ filter, paths }: AskedFields, store: MetadataStore, columns: ColumnSet) {
     this.#filter = filter;
+    this.#paths = paths;
     this.#store = store;
     this.#columns = columns;
     this.#words = new Uint32Array(0);
@@ -83,22 +91,21 @@ export class Evaluation {
       this.#words.set(this.#store.present.subarray(0, this.#wordCount));
       return;
     }
-    const paths = pathsOf(expression);
-    if (paths.length > COLUMNS_MAX) {
+    if (this.#paths.length > COLUMNS_MAX) {
       this.#begin();
       this.#words.set(this.#store.present.subarray(0, this.#wordCount));
       return yield* this.#restrictByParsing(this.#words);
     }
-    if (expression.kind === "and" && (yield* this.#evaluateByPart(expression.parts, paths))) return;
-    const columns = yield* this.#prepare(paths);
+    if (expression.kind === "and" && (yield* this.#evaluateByPart(expression.parts))) return;
+    const columns = yield* this.#prepare(this.#paths);
     this.#begin();
     yield* this.#produce(expression, columns, this.#words);
   }
 
   /** What has a column narrows the records down to so few that the rest is decided by parsing them. False: it does not. */
-  *#evaluateByPart(parts: readonly Expression[], paths: readonly FieldPath[]): Steps<boolean> {
-    const lacking = paths.filter((path) => !this.#columns.isReady(path));
-    const ready = parts.filter((part) => pathsOf(part).every((path) => this.#columns.isReady(path)));
+  *#evaluateByPart(parts: readonly Expression[]): Steps<boolean> {
+    const lacking = this.#paths.filter((path) => !this.#columns.isReady(path));
+    const ready = parts.filter((part) => canUseColumns(pathsOf(part), this.#columns));
     const [only] = ready;
     if (lacking.length === 0 || only === undefined) return false;
     const known: Expression = ready.length === 1 ? only : { kind: "and", parts: ready };
@@ -294,27 +301,30 @@ function countOf(ids: readonly number[], { counts }: Column): number {
   return count;
 }
 
-/** The parts of an AND, the one that the fewest records seem to pass first. */
+/** The parts of an AND, the one to begin with first. */
 function ordered(parts: readonly Expression[], columns: ReadonlyMap<string, Column>): readonly Expression[] {
   return parts
-    .map((part) => ({ part, count: estimate(part, columns) }))
-    .sort((one, other) => one.count - other.count)
+    .map((part) => ({ part, price: priceOf(part, columns) }))
+    .sort((one, other) => one.price - other.price)
     .map(({ part }) => part);
 }
 
-/** How many records pass: known for what asks for equality, and half of those that could for the rest. */
-function estimate(expression: Expression, columns: ReadonlyMap<string, Column>): number {
+/** How many records seem to pass: known for equality, half of those that could for the rest. And values to be tested. */
+function priceOf(expression: Expression, columns: ReadonlyMap<string, Column>): number {
   switch (expression.kind) {
     case "and":
-      return Math.min(...expression.parts.map((part) => estimate(part, columns)));
+      return Math.min(...expression.parts.map((part) => priceOf(part, columns)));
     case "or":
-      return expression.parts.reduce((sum, part) => sum + estimate(part, columns), 0);
+      return expression.parts.reduce((sum, part) => sum + priceOf(part, columns), 0);
     case "condition": {
+      const { operator } = expression;
       const column = columnOf(expression, columns);
       const equal = equalIds(expression, column.dictionary);
       if (equal !== undefined) return countOf(equal, column);
       const missing = column.counts[MISSING] as number;
-      return expression.operator.whenMissing ? missing : (column.recordCount - missing) / 2;
+      if (operator.operand === "none") return operator.whenMissing ? missing : column.recordCount - missing;
+      const tested = operator.side === undefined ? column.dictionary.limit : 0;
+      return (column.recordCount - missing) / 2 + tested;
     }
     default: {
       const never: never = expression;
@@ -330,10 +340,15 @@ function columnOf({ path }: Condition, columns: ReadonlyMap<string, Column>): Co
 }
 
 /** Each field of a filter once. */
-function pathsOf(expression: Expression): readonly FieldPath[] {
+export function pathsOf(expression: Expression | undefined): readonly FieldPath[] {
   const paths = new Map<string, FieldPath>();
-  collectPaths(expression, paths);
+  if (expression !== undefined) collectPaths(expression, paths);
   return [...paths.values()];
+}
+
+/** Whether there are columns for all these fields, so that deciding all records costs little. */
+export function canUseColumns(paths: readonly FieldPath[], columns: ColumnSet): boolean {
+  return paths.length <= COLUMNS_MAX && paths.every((path) => columns.isReady(path));
 }
 
 function collectPaths(expression: Expression, paths: Map<string, FieldPath>): void {

@@ -9,19 +9,21 @@
  *     records are decided anew into another array, which takes the place of the
  *     old one when it is whole.
  */
+import type { FieldPath } from "../filter/field-path.ts";
 import type { Filter } from "../filter/filter.ts";
 import { clearBit, countBits, hasBit, setBit, widened, wordCountOf } from "./bits.ts";
 import type { ColumnSet } from "./column-set.ts";
-import { Evaluation } from "./evaluation.ts";
+import { canUseColumns, Evaluation, pathsOf } from "./evaluation.ts";
 import type { MetadataStore } from "./metadata-store.ts";
 import { Slice } from "./slice.ts";
 
-/** Changed records are decided one by one up to this many, or up to one of so many records. */
+/** Where columns decide all records, changed ones are decided one by one up to this many, or one of so many records. */
 const CHANGES_FOLLOWED_MIN = 64;
 const RECORDS_PER_CHANGE = 512;
 
 export class MatchSet {
   readonly filter: Filter;
+  readonly #paths: readonly FieldPath[];
   readonly #store: MetadataStore;
   readonly #columns: ColumnSet;
   readonly #slice = new Slice();
@@ -36,6 +38,7 @@ export class MatchSet {
 
   constructor(filter: Filter, store: MetadataStore, columns: ColumnSet) {
     this.filter = filter;
+    this.#paths = pathsOf(filter.expression);
     this.#store = store;
     this.#columns = columns;
   }
@@ -66,7 +69,7 @@ export class MatchSet {
   #evaluate(): boolean {
     if (this.#evaluation === undefined && !this.#isFarBehind()) return true;
     if (this.#evaluation === undefined || this.#evaluation.position < this.#store.log.start)
-      this.#evaluation = new Evaluation(this.filter, this.#store, this.#columns);
+      this.#evaluation = new Evaluation({ filter: this.filter, paths: this.#paths }, this.#store, this.#columns);
     if (!this.#evaluation.step(this.#slice)) return false;
     const { words, position } = this.#evaluation;
     this.#matches = words;
@@ -81,7 +84,8 @@ export class MatchSet {
     const { log, limit } = this.#store;
     if (this.#position < log.start) return true;
     const changeCount = log.end - this.#position;
-    return changeCount > CHANGES_FOLLOWED_MIN && changeCount * RECORDS_PER_CHANGE > limit;
+    if (changeCount <= CHANGES_FOLLOWED_MIN || changeCount * RECORDS_PER_CHANGE <= limit) return false;
+    return changeCount > limit || canUseColumns(this.#paths, this.#columns);
   }
 
   /** Decides the records that changed since. True: the bits are right as of now. */

@@ -11,11 +11,10 @@
 
 /** A record that changed twice stands here twice. The follower sees its present state both times. */
 export class MetadataLog {
-  /** A power of two. Position p is at p modulo the length. */
-  #records = new Uint32Array(LENGTH_MIN);
+  /** Its length is a power of two, or 0 while nothing is kept. Position p is at p modulo the length. */
+  #records = new Uint32Array(0);
   #start = 0;
   #end = 0;
-  #isKept = false;
 
   /** The first position that is still known. */
   get start(): number {
@@ -34,26 +33,28 @@ export class MetadataLog {
 
   /** From now on changes are kept. Before, no follower has a position. */
   keep(): void {
-    this.#isKept = true;
+    if (this.#records.length === 0) this.#records = new Uint32Array(LENGTH_MIN);
   }
 
   /** Notes a change. Keeps at least as many as there are records: to begin anew is then as quick as to follow. */
   append(record: number, recordCount: number): void {
-    if (this.#isKept) {
-      if (this.#end - this.#start === this.#records.length) {
-        if (this.#records.length < recordCount) this.#grow();
-        else this.#start += 1;
-      }
-      this.#records[this.#end & (this.#records.length - 1)] = record;
+    const { length } = this.#records;
+    if (length === 0) {
+      this.#end += 1;
+      this.#start = this.#end;
+      return;
     }
+    if (this.#end - this.#start === length) {
+      if (length < recordCount) this.#grow();
+      else this.#start += 1;
+    }
+    this.#records[this.#end & (this.#records.length - 1)] = record;
     this.#end += 1;
-    if (!this.#isKept) this.#start = this.#end;
   }
 
   /** Forgets all changes, and is not kept until somebody asks again: every follower begins anew. */
   forget(): void {
-    this.#records = new Uint32Array(LENGTH_MIN);
-    this.#isKept = false;
+    this.#records = new Uint32Array(0);
     this.#end += 1;
     this.#start = this.#end;
   }
