@@ -76,3 +76,27 @@ test("a job that fails rejects its own promise and no other", async () => {
   await assert.rejects(Promise.resolve(bad), /broken/);
   await good;
 });
+
+test("at most sixteen jobs are under way, and the others begin when one of them ends", async () => {
+  const clock = stoppedClock();
+  const queue = new SearchQueue(clock);
+  const begun = new Set<number>();
+  let mostAtOnce = 0;
+  const jobs = Array.from({ length: 40 }, (_, name) => {
+    let left = 20;
+    return queue.run({
+      step() {
+        clock.passMs(1);
+        begun.add(name);
+        mostAtOnce = Math.max(mostAtOnce, begun.size);
+        left -= 1;
+        if (left === 0) begun.delete(name);
+        return left === 0;
+      },
+    });
+  });
+  await Promise.all(jobs);
+
+  assert.equal(mostAtOnce, 16);
+  assert.equal(queue.waitingCount, 0);
+});

@@ -2,7 +2,9 @@
  * Whose turn it is to search. Searches run in the thread of the listener, so
  * they may not hold it: in one turn of the event loop all searches together get
  * TURN_MS, each in steps of about a millisecond, one step after the other in
- * rotation. A search that is done within its first turn never waits.
+ * rotation. A search that is done within its first turn never waits. A search
+ * under way holds memory, so only a few are in the rotation, and the others have
+ * not begun.
  */
 import type { Clock } from "../kernel/clock.ts";
 import { nextTurn } from "../kernel/turn.ts";
@@ -17,6 +19,9 @@ export interface SearchJob {
 /** What all searches together may take of a turn; new requests are read in between. bench/vector.bench.ts */
 const TURN_MS = 8;
 
+/** Searches that are under way at the same time. */
+const ROTATION_MAX = 16;
+
 interface Waiting {
   readonly job: SearchJob;
   readonly resolve: () => void;
@@ -25,6 +30,9 @@ interface Waiting {
 
 export class SearchQueue {
   readonly #clock: Pick<Clock, "monotonicMs">;
+  /** Under way, the next to step first. */
+  #rotation: Waiting[] = [];
+  /** Not begun. */
   #waiting: Waiting[] = [];
   /** When this turn's time is used up; undefined: nobody has searched in this turn. */
   #turnEndMs: number | undefined;
@@ -34,17 +42,19 @@ export class SearchQueue {
   }
 
   get waitingCount(): number {
-    return this.#waiting.length;
+    return this.#rotation.length + this.#waiting.length;
   }
 
   /** Runs a job, at once as far as this turn has time. Throws or rejects with what its step throws. */
   run(job: SearchJob): Eventually<void> {
     this.#openTurn();
     // Those that wait go first, or a stream of short searches would keep a long one waiting for ever.
-    if (this.#waiting.length === 0) {
+    if (this.waitingCount === 0) {
       while (this.#hasTime()) if (job.step()) return undefined;
     }
-    return new Promise((resolve, reject) => this.#waiting.push({ job, resolve, reject }));
+    return new Promise((resolve, reject) => {
+      (this.#rotation.length < ROTATION_MAX ? this.#rotation : this.#waiting).push({ job, resolve, reject });
+    });
   }
 
   #hasTime(): boolean {
@@ -59,20 +69,25 @@ export class SearchQueue {
 
   #nextTurn(): void {
     this.#turnEndMs = undefined;
-    if (this.#waiting.length === 0) return;
+    if (this.#rotation.length === 0) return;
     this.#openTurn();
     do this.#stepFirst();
-    while (this.#waiting.length > 0 && this.#hasTime());
+    while (this.#rotation.length > 0 && this.#hasTime());
   }
 
   #stepFirst(): void {
-    const first = this.#waiting.shift();
+    const first = this.#rotation.shift();
     if (first === undefined) return;
     try {
-      if (first.job.step()) first.resolve();
-      else this.#waiting.push(first);
+      if (!first.job.step()) {
+        this.#rotation.push(first);
+        return;
+      }
+      first.resolve();
     } catch (fault) {
       first.reject(fault);
     }
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#rotation.push(next);
   }
 }

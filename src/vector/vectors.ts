@@ -8,6 +8,9 @@ import { similarityRows } from "./rows/similarity.ts";
 /** Products of two such vectors, in whatever order they are summed, stay within float32. */
 const SQUARED_LENGTH_MAX = 1e38;
 
+/** What float32 rounds to nought: a vector of such values has no length for the kernel. */
+const SQUARE_NOUGHT = 2 ** -150;
+
 /** The vectors of a record or of a query. */
 export interface VectorPair {
   readonly vector?: Float32Array | undefined;
@@ -58,24 +61,23 @@ export function checkDense(
   if (vector.length === 0) throw unprocessable(`${place}vector must have at least one dimension`);
   if (vector.length > limits.dimensionMax)
     throw unprocessable(`${place}vector has ${vector.length} dimensions. Limit: ${limits.dimensionMax}`);
-  const squaredLength = squaredLengthOf(vector);
+  let squaredLength = 0;
+  let largestSquare = 0;
+  for (let i = 0; i < vector.length; i += 1) {
+    const square = (vector[i] as number) * (vector[i] as number);
+    squaredLength += square;
+    if (square > largestSquare) largestSquare = square;
+  }
   // Also not when it is not a number.
   if (!(squaredLength <= SQUARED_LENGTH_MAX))
     throw unprocessable(`${place}vector is too long: its squared length is above ${SQUARED_LENGTH_MAX}`);
-  if (squaredLength === 0 && similarityRows[similarity].refusesZeroVector)
+  if (largestSquare <= SQUARE_NOUGHT && similarityRows[similarity].refusesZeroVector)
     throw unprocessable(`${place}vector must not be zero: it has no direction, which ${similarity} compares`);
+} compares`);
 }
 
 /** Any vector is right as long as there is no dimension. The wording is matched on by clients (spec: vector 1.1). */
 export function checkDimension({ dimension }: Pick<IndexDefinition, "dimension">, { length }: Float32Array): void {
   if (dimension !== undefined && length !== dimension)
     throw unprocessable(`Invalid vector dimension: ${length}, expected: ${dimension}`);
-}
-
-/** Float32 at every step, as the kernel has it: what is nought there is nought here. */
-function squaredLengthOf(vector: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < vector.length; i += 1)
-    sum = Math.fround(sum + Math.fround((vector[i] as number) * (vector[i] as number)));
-  return sum;
 }
