@@ -73,7 +73,6 @@ export function checkDense(
     throw unprocessable(`${place}vector is too long: its squared length is above ${SQUARED_LENGTH_MAX}`);
   if (largestSquare <= SQUARE_NOUGHT && similarityRows[similarity].refusesZeroVector)
     throw unprocessable(`${place}vector must not be zero: it has no direction, which ${similarity} compares`);
-} compares`);
 }
 
 /** Any vector is right as long as there is no dimension. The wording is matched on by clients (spec: vector 1.1). */
