@@ -46,6 +46,11 @@ export class BodyObject {
     return `${this.#where}${member}`;
   }
 
+  /** Whether the member is there and neither null nor an empty text. */
+  isGiven(member: string): boolean {
+    return this.#found(member) !== undefined && this.#scalar(member) !== "";
+  }
+
   text(member: string, bytesMax = Number.POSITIVE_INFINITY): string | undefined {
     const value = this.#scalar(member);
     if (value === undefined) return undefined;

@@ -173,7 +173,7 @@ function readObject(body: Buffer, limits: VectorLimits): BodyObject {
 
 /** A namespace in the body would be ignored, and something done in the default one. Clients do send an empty one there. */
 function checkNamespace(object: BodyObject): BodyObject {
-  if ((object.text("namespace") ?? "") !== "") throw namespaceInBody(object.nameOf("namespace"));
+  if (object.isGiven("namespace")) throw namespaceInBody(object.nameOf("namespace"));
   return object;
 }
 
@@ -191,7 +191,7 @@ function readTextQuery(object: BodyObject, limits: VectorLimits): TextQuery {
 
 function readQueryOptions(object: BodyObject, limits: VectorLimits) {
   return {
-    topK: object.count("topK", limits.topKMax) ?? TOP_K,
+    topK: object.count("topK", limits.topKMax) ?? Math.min(TOP_K, limits.topKMax),
     include: readInclude(object),
     filter: object.text("filter") ?? "",
     weighting: object.word("weightingStrategy", ["IDF"]),
