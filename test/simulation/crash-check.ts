@@ -11,11 +11,13 @@
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../src/persistence/errors.ts";
+import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import { type Backup, type CrashState, CrashViolation } from "./crash-life.ts";
-import { DIRECTORY, type Harness, startServer } from "./crash-server.ts";
+import { DIRECTORY, startServer } from "./crash-server.ts";
+import type { Harness, Subject } from "./crash-subject.ts";
 import { statedPosition } from "./file-map.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
-import { differenceOf, stateOf } from "./store-state.ts";
+import { differenceOf } from "./state-text.ts";
 
 /** How long the server was down: long enough for keys to be past their time. */
 const DOWN_MS_MAX = 5_000;
@@ -29,21 +31,31 @@ export interface Recovery {
   readonly lostMs: number | undefined;
 }
 
+/** How a crash is recovered from. */
+export interface Restart<Engine extends SnapshotEngine, State> {
+  readonly subject: Subject<Engine, State>;
+  readonly harness: Harness<Engine>;
+}
+
 /** Recovers what a crash left. Rejects with a `CrashViolation` if (1) or (2) does not hold. */
-export async function checkCrashState(state: CrashState, harness: Harness, random: Random): Promise<Recovery> {
-  const { disk, promised, end, history, told, monotonicMs } = state;
+export async function checkCrashState<Engine extends SnapshotEngine, State>(
+  state: CrashState<State>,
+  restart: Restart<Engine, State>,
+  random: Random,
+): Promise<Recovery> {
+  const { disk, promised, end, told, monotonicMs } = state;
   for (const backup of state.backups) {
-    if (random.below(BACKUP_ONE_IN) === 0) await checkBackup(state, backup, harness);
+    if (random.below(BACKUP_ONE_IN) === 0) await checkBackup(state, backup, restart);
   }
-  const found = await recovered(disk, state, harness).catch((error: unknown) => {
+  const found = await recovered(disk, state, restart).catch((error: unknown) => {
     throw new CrashViolation(`${describe(state)}\nThe start failed`, { cause: error });
   });
   const { position } = found;
   if (position < promised.kill) throw new CrashViolation(`${describe(state)}\nFound only position ${position}`);
   if (position > end) throw new CrashViolation(`${describe(state)}\nFound position ${position}, which nobody appended`);
-  assertState(found, history.stateAt(position), describe(state));
+  assertState(found, textAt(state, position, restart), describe(state));
   if (random.below(AGAIN_ONE_IN) === 0) {
-    const again = await recovered(disk.afterPowerCut(random), state, harness);
+    const again = await recovered(disk.afterPowerCut(random), state, restart);
     if (again.position !== position || again.state !== found.state) {
       throw new CrashViolation(
         `${describe(state)}\nFound position ${position}, and after another power cut ${again.position}`,
@@ -55,21 +67,29 @@ export async function checkCrashState(state: CrashState, harness: Harness, rando
 }
 
 /** Starts a server on a backup: what belongs to the area itself is not touched by that. */
-async function checkBackup(state: CrashState, backup: Backup, harness: Harness): Promise<void> {
+async function checkBackup<Engine extends SnapshotEngine, State>(
+  state: CrashState<State>,
+  backup: Backup,
+  restart: Restart<Engine, State>,
+): Promise<void> {
   const { directory, position } = backup;
   const text = `${describe(state)}\nThe backup ${directory} of position ${position}`;
-  const found = await recovered(state.disk, { ...state, directory }, harness).catch((error: unknown) => {
+  const found = await recovered(state.disk, { ...state, directory }, restart).catch((error: unknown) => {
     throw new CrashViolation(`${text} cannot be started`, { cause: error });
   });
   if (found.position < position) throw new CrashViolation(`${text} holds only position ${found.position}`);
-  assertState(found, state.history.stateAt(found.position), text);
+  assertState(found, textAt(state, found.position, restart), text);
 }
 
 /**
  * Flips bits of what a life left on its disk and starts on that. Resolves with true if the start was refused. Rejects
  * with a `CrashViolation` if (3) does not hold.
  */
-export async function checkDamage(state: CrashState, harness: Harness, random: Random): Promise<boolean> {
+export async function checkDamage<Engine extends SnapshotEngine, State>(
+  state: CrashState<State>,
+  restart: Restart<Engine, State>,
+  random: Random,
+): Promise<boolean> {
   const disk = state.disk.restarted({ seed: random.below(2 ** 32) });
   const paths = disk.paths.filter((path) => path.startsWith(`${DIRECTORY}/`));
   const flipped = new Map<string, number[]>();
@@ -87,7 +107,7 @@ export async function checkDamage(state: CrashState, harness: Harness, random: R
   const floor = Math.max(0, ...segments.map((path) => statedPosition(state.disk.bytesOf(path), flipped.get(path))));
   let found: Awaited<ReturnType<typeof recovered>>;
   try {
-    found = await recovered(disk, state, harness);
+    found = await recovered(disk, state, restart);
   } catch (error) {
     if (isRefusal(error)) return true;
     throw new CrashViolation(`${describe(state)}\n${text}\nThe start was not refused by name, it failed`, {
@@ -97,7 +117,7 @@ export async function checkDamage(state: CrashState, harness: Harness, random: R
   if (found.position < floor || found.position > state.end) {
     throw new CrashViolation(`${describe(state)}\n${text}\nFound ${found.position}, marks call ${floor} durable`);
   }
-  assertState(found, state.history.stateAt(found.position), `${describe(state)}\n${text}`);
+  assertState(found, textAt(state, found.position, restart), `${describe(state)}\n${text}`);
   return false;
 }
 
@@ -112,16 +132,26 @@ interface Found {
   readonly state: string;
 }
 
-async function recovered(
+async function recovered<Engine extends SnapshotEngine, State>(
   disk: SimulatedDisk,
   { wallMs, directory = DIRECTORY }: { readonly wallMs: number; readonly directory?: string },
-  harness: Harness,
+  { subject, harness }: Restart<Engine, State>,
 ): Promise<Found> {
   const random = seededRandom(wallMs);
   const clock = new VirtualClock(wallMs + random.below(DOWN_MS_MAX));
   const onFatal = (): void => {};
-  const { area, store } = await startServer({ disk, directory, clock, random, mode: "always", harness, onFatal });
-  return { position: area.recovered.position, state: stateOf(store) };
+  const options = { subject, disk, directory, clock, random, mode: "always", harness, onFatal } as const;
+  const { area, engine } = await startServer(options);
+  return { position: area.recovered.position, state: subject.stateOf(engine) };
+}
+
+function textAt<Engine extends SnapshotEngine, State>(
+  { history }: CrashState<State>,
+  position: number,
+  { subject }: Restart<Engine, State>,
+): string | undefined {
+  const state = history.stateAt(position);
+  return state === undefined ? undefined : subject.textOf(state);
 }
 
 function assertState(found: Found, expected: string | undefined, text: string): void {
@@ -134,7 +164,7 @@ function assertState(found: Found, expected: string | undefined, text: string): 
   }
 }
 
-function describe({ isPowerCut, when, promised, end, disk }: CrashState): string {
+function describe({ isPowerCut, when, promised, end, disk }: CrashState<unknown>): string {
   const files = disk.paths.map((path) => `${path.replace(`${DIRECTORY}/`, "")} (${disk.bytesOf(path).length} bytes)`);
   return `${isPowerCut ? "Power cut" : "Kill"} ${when}: at least position ${promised.kill} of ${end} was promised; ${files.join(", ")}`;
 }

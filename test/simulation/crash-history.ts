@@ -1,14 +1,14 @@
 /**
- * The model that a recovered store is compared with: what the store held
+ * The model that a recovered engine is compared with: what it had to hold
  * behind each unit of work, and what clients were told.
  */
 
-/** States by position. A position without a state lies inside a unit of work. */
-export class History {
-  readonly #states: (string | undefined)[];
+/** States by position, the first one at 0. A position without a state lies inside a unit of work. */
+export class History<State> {
+  readonly #states: (State | undefined)[];
   #end: number;
 
-  constructor(states: readonly (string | undefined)[] = [""]) {
+  constructor(states: readonly (State | undefined)[]) {
     this.#states = [...states];
     this.#end = states.length - 1;
   }
@@ -18,18 +18,18 @@ export class History {
     return this.#end;
   }
 
-  stateAt(position: number): string | undefined {
+  stateAt(position: number): State | undefined {
     return this.#states[position];
   }
 
-  /** What the store holds behind a unit of work. */
-  note(position: number, state: string): void {
+  /** What the engine holds behind a unit of work. */
+  note(position: number, state: State): void {
     this.#states[position] = state;
     this.#end = Math.max(this.#end, position);
   }
 
   /** What is left when everything behind a position was lost: what comes now has nothing to do with that. */
-  upTo(position: number): History {
+  upTo(position: number): History<State> {
     return new History(this.#states.slice(0, position + 1));
   }
 }

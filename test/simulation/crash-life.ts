@@ -7,8 +7,8 @@
  * (1) Whatever clients, disk and clock do, and in which order, comes from one
  *     seed; what crashes leave comes from another, so that trying more of them
  *     does not change the run.
- * (2) The store's state is noted behind every unit of work. Nothing changes
- *     without a frame, and a transaction is one frame.
+ * (2) What the engine must hold is noted behind every unit of work. Nothing
+ *     changes without a frame, and a unit of work is one frame.
  * (3) No sync takes longer than SYNC_MS_MAX.
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
@@ -17,13 +17,13 @@ import { nextTurn } from "../../src/kernel/turn.ts";
 import { AreaClosing } from "../../src/persistence/area.ts";
 import { codeOf } from "../../src/persistence/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal.ts";
-import { type Caller, TransactionDiscarded } from "../../src/store/database.ts";
+import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import { Acknowledgements, type History } from "./crash-history.ts";
-import { type Harness, type Server, startServer, writeStoreSnapshot } from "./crash-server.ts";
-import { Workload } from "./crash-workload.ts";
+import { type Server, startServer, writeServerSnapshot } from "./crash-server.ts";
+import type { Clients, Harness, Subject } from "./crash-subject.ts";
 import { dyingDisk, isDeath } from "./intercepted-disk.ts";
 import type { Fault, Operation, SimulatedDisk } from "./simulated-disk.ts";
-import { differenceOf, stateOf } from "./store-state.ts";
+import { differenceOf } from "./state-text.ts";
 
 /** Positions that a recovery must find at least. */
 export interface Promised {
@@ -40,7 +40,7 @@ export interface Backup {
 }
 
 /** A moment at which everything stopped, and what was promised until then. */
-export interface CrashState {
+export interface CrashState<State> {
   readonly disk: SimulatedDisk;
   readonly isPowerCut: boolean;
   /** Where in the run it was, for the text of a failure. */
@@ -49,8 +49,8 @@ export interface CrashState {
   readonly promised: Promised;
   /** It must not find more: nothing else was appended. */
   readonly end: number;
-  /** The state of the store at each position. */
-  readonly history: History;
+  /** What the engine had to hold at each position. */
+  readonly history: History<State>;
   readonly backups: readonly Backup[];
   readonly told: Acknowledgements;
   /** On the clocks of the life that ended. */
@@ -58,18 +58,19 @@ export interface CrashState {
   readonly wallMs: number;
 }
 
-export interface LifeOptions {
+export interface LifeOptions<Engine extends SnapshotEngine, State> {
+  readonly subject: Subject<Engine, State>;
   /** Stepped. */
   readonly disk: SimulatedDisk;
   readonly clock: VirtualClock;
   readonly mode: FsyncMode;
   readonly seed: number;
   /** What may be found by the recovery at the start, and what must be. */
-  readonly history: History;
+  readonly history: History<State>;
   readonly promised: Promised;
   /** Made by earlier lives. */
   readonly backups: readonly Backup[];
-  readonly harness: Harness;
+  readonly harness: Harness<Engine>;
 }
 
 /** The server did something that it must not do. */
@@ -89,43 +90,36 @@ const ROUND_COUNT_MAX = 20_000;
 const POWER_CUTS_PER_MOMENT = 2;
 const KILL_ONE_IN = 8;
 
-const caller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
-
-export class Life {
-  readonly states: CrashState[] = [];
-  readonly #options: LifeOptions;
+export class Life<Engine extends SnapshotEngine, State> {
+  readonly states: CrashState<State>[] = [];
+  readonly #options: LifeOptions<Engine, State>;
   readonly #random: Random;
   readonly #crashRandom: Random;
-  readonly #workload: Workload;
   readonly #features: Features;
   readonly #told = new Acknowledgements();
-  #history: History;
+  #history: History<State>;
   /** Behind whatever happens: what was recovered, and what a clean stop left. */
   #promised: Promised;
   #backups: readonly Backup[];
-  #server: Server | undefined;
+  #server: Server<Engine> | undefined;
+  #clients: Clients<State> | undefined;
   #violation: unknown;
   #unitCount = 0;
   #busyCount = 0;
   #idleTicks = 0;
+  #isBegun = false;
   #isSnapshotting = false;
   #isBackingUp = false;
   #lastMoment = "";
 
-  constructor(options: LifeOptions) {
+  constructor(options: LifeOptions<Engine, State>) {
     this.#options = options;
     this.#random = seededRandom(options.seed);
     this.#crashRandom = seededRandom(options.seed + 1);
-    this.#workload = new Workload(this.#random);
     this.#features = drawFeatures(this.#random);
     this.#history = options.history;
     this.#promised = options.promised;
     this.#backups = options.backups;
-  }
-
-  /** What was appended, and in which states that left the store. */
-  get history(): History {
-    return this.#history;
   }
 
   get unitCount(): number {
@@ -147,18 +141,21 @@ export class Life {
     this.#capture("at the end");
   }
 
-  get #running(): Server {
-    if (this.#server === undefined) throw new Error("The server has started");
-    return this.#server;
+  get #running(): Server<Engine> & { readonly clients: Clients<State> } {
+    if (this.#server === undefined || this.#clients === undefined) throw new Error("The server has started");
+    return { ...this.#server, clients: this.#clients };
   }
 
   // Start and end.
 
   async #start(): Promise<void> {
-    const { disk, clock, mode, harness } = this.#options;
+    const { subject, disk, clock, mode, harness } = this.#options;
     const { segmentBytesMax, reserveBytes } = this.#features;
     const onFatal = this.#violate;
-    const options = { disk, clock, mode, harness, segmentBytesMax, reserveBytes, random: this.#random, onFatal };
+    const options = {
+      ...{ subject, disk, clock, mode, harness, segmentBytesMax, reserveBytes },
+      ...{ random: this.#random, onFatal },
+    };
     let isRefused = false;
     if (this.#features.has.fullStarts) disk.freeBytes = this.#random.below(100);
     startServer(options).then(
@@ -176,15 +173,20 @@ export class Life {
     await this.#until("recovery", () => this.#server !== undefined);
   }
 
-  #opened(server: Server): void {
-    this.#server = server;
-    const { position } = server.area.recovered;
-    const found = stateOf(server.store);
-    const expected = this.#history.stateAt(position);
+  #opened(server: Server<Engine>): void {
+    const { subject } = this.#options;
+    const { area, engine, journal } = server;
+    const { position } = area.recovered;
+    const state = this.#history.stateAt(position) ?? subject.empty;
+    const found = subject.stateOf(engine);
+    const expected = subject.textOf(state);
     if (position < this.#promised.kill || found !== expected) {
       const what = `The life began at position ${position}; at least ${this.#promised.kill} was promised`;
-      this.#violation = new CrashViolation(`${what}\n${differenceOf(expected ?? "", found)}`);
+      this.#violation = new CrashViolation(`${what}\n${differenceOf(expected, found)}`);
     }
+    const note = (): void => this.#noteState();
+    this.#server = server;
+    this.#clients = subject.clients({ engine, journal, random: this.#random, state, note });
     this.#history = this.#history.upTo(position);
     this.#promised = { powerCut: position, kill: position };
   }
@@ -245,12 +247,12 @@ export class Life {
     else if (chance < 80) this.#step();
     else if (chance < 88) this.#tick(this.#random.below(TICK_MS_MAX));
     else if (chance < 90 && has.idleTimes) this.#idleTicks = this.#random.below(IDLE_TICKS_MAX);
-    else if (chance < 92 && has.sweeps) this.#sweep();
+    else if (chance < 92 && has.upkeep) this.#running.clients.upkeep();
     else if (chance < 94 && has.closings) this.#running.area.closeSegment().catch(this.#violate);
     else if (chance < 96 && has.snapshots) void this.#makeSnapshot();
     else if (chance < 97 && has.backups) void this.#backUp();
     else if (chance < 98 && has.fullDisks) this.#fillOrFreeDisk();
-    else if (chance < 99 && has.secondDatabase) this.#changeDatabases();
+    else if (chance < 99 && has.tenants) this.#changeTenants();
     else this.#step();
   }
 
@@ -260,47 +262,24 @@ export class Life {
       this.#step();
       return;
     }
-    const { store, journal } = this.#running;
-    const { databaseNames } = store;
-    const database = store.database(databaseNames[this.#random.below(databaseNames.length)] ?? "main");
-    this.#noteState();
-    const request = this.#workload.request();
-    switch (request.kind) {
-      case "command":
-        this.#answer(() => database.command(caller, request.command));
-        break;
-      case "transaction":
-        this.#answer(() => database.transaction(caller, request.commands));
-        break;
-      case "pipeline":
-        // Each of its commands is a unit, so there is a state behind each frame.
-        journal.onAppend = () => this.#noteState();
-        this.#answer(() => database.pipeline(caller, request.commands));
-        journal.onAppend = () => {};
-    }
-  }
-
-  #answer(run: () => unknown): void {
-    const { clock } = this.#options;
-    const { journal } = this.#running;
-    const endBefore = journal.refusal === undefined ? undefined : journal.end;
-    let reply: unknown;
-    try {
-      reply = run();
-    } catch (error) {
-      if (!(error instanceof TransactionDiscarded)) throw error;
+    const { journal, clients } = this.#running;
+    if (!this.#isBegun) {
+      this.#isBegun = true;
+      clients.begin();
       this.#noteState();
-      return; // It saw nothing of what the store holds.
     }
+    const endBefore = journal.refusal === undefined ? undefined : journal.end;
+    const reply = clients.ask();
     this.#noteState();
+    if (reply.kind === "blind") return;
     const position = journal.end;
     if (endBefore !== undefined && endBefore < position) {
       throw new CrashViolation(`A write began behind position ${endBefore} although writes were refused`);
     }
-    const tell = (): void => this.#told.note(position, clock.monotonicMs());
-    if (reply instanceof Promise) {
+    const tell = (): void => this.#told.note(position, this.#options.clock.monotonicMs());
+    if (reply.kind === "waits") {
       this.#busyCount += 1;
-      reply.then(() => {
+      reply.sent.then(() => {
         this.#busyCount -= 1;
         tell();
       }, this.#violate);
@@ -311,29 +290,27 @@ export class Life {
 
   /** keeps (2) */
   #noteState(): void {
-    const { journal, store } = this.#running;
-    const state = stateOf(store);
+    const { journal, clients } = this.#running;
+    const state = clients.state();
     const known = journal.end === this.#history.end ? this.#history.stateAt(journal.end) : undefined;
     if (known === undefined) {
       this.#unitCount += 1;
       this.#history.note(journal.end, state);
     } else if (known !== state) {
-      const text = `The store changed without a frame behind position ${journal.end}`;
-      throw new CrashViolation(`${text}\n${differenceOf(known, state)}`);
+      this.#assertSame(known, state);
     }
   }
 
-  #sweep(): void {
-    for (const database of this.#running.store.databases) {
-      database.sweepExpired();
-      this.#noteState();
-    }
+  #assertSame(known: State, state: State): void {
+    const { subject } = this.#options;
+    const [before, after] = [subject.textOf(known), subject.textOf(state)];
+    if (before === after) return;
+    const text = `What is held changed without a frame behind position ${this.#history.end}`;
+    throw new CrashViolation(`${text}\n${differenceOf(before, after)}`);
   }
 
-  #changeDatabases(): void {
-    const { store } = this.#running;
-    if (store.databaseNames.includes("second")) store.dropDatabase("second");
-    else store.database("second");
+  #changeTenants(): void {
+    this.#running.clients.changeTenants();
     this.#noteState();
   }
 
@@ -351,7 +328,7 @@ export class Life {
     const disk = dies ? dyingDisk(this.#options.disk, this.#random.below(30)) : this.#options.disk;
     try {
       await area.closeSegment();
-      if (await writeStoreSnapshot({ ...this.#options, disk, random: this.#random })) await area.adoptSnapshot();
+      if (await writeServerSnapshot({ ...this.#options, disk, random: this.#random })) await area.adoptSnapshot();
     } catch (error) {
       if (!isDeath(error)) this.#violateUnlessFull(error);
       // How far the process came is not known, and a snapshot that has its name is as good as any.
@@ -487,13 +464,13 @@ interface Features {
 
 const FEATURES = [
   "idleTimes",
-  "sweeps",
+  "upkeep",
   "closings",
   "snapshots",
   "dyingSnapshots",
   "fullDisks",
   "fullStarts",
-  "secondDatabase",
+  "tenants",
   "backups",
 ] as const;
 const CLIENT_COUNT_MAX = 5;

@@ -1,5 +1,5 @@
 /**
- * The store on its journal as the program wires them, on a simulated disk. A
+ * An engine on its journal as the program wires them, on a simulated disk. A
  * `Harness` stands in between where a bug is to be planted.
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
@@ -8,95 +8,66 @@ import type { Random } from "../../src/kernel/random.ts";
 import { type Area, openArea } from "../../src/persistence/area.ts";
 import type { Disk } from "../../src/persistence/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal.ts";
-import { writeSnapshot } from "../../src/persistence/snapshot.ts";
-import { NullJournal, type StoreJournal } from "../../src/store/journal.ts";
-import { Store } from "../../src/store/store.ts";
+import { type SnapshotEngine, writeSnapshot } from "../../src/persistence/snapshot.ts";
+import { LateJournal } from "./crash-journal.ts";
+import type { Harness, Subject } from "./crash-subject.ts";
 
-export const AREA = "store";
-export const DIRECTORY = "/store";
+/** Of the area, whichever it is. */
+export const DIRECTORY = "/area";
 
-/** What is between the parts of a server. What is absent is as in the program. */
-export interface Harness {
-  /** The disk as the server or its snapshot sees it. */
-  readonly disk?: (disk: Disk) => Disk;
-  /** The journal as the store sees it. */
-  readonly journal?: (journal: Area["journal"]) => StoreJournal;
-  /** How a recovering server applies a frame. */
-  readonly replay?: (store: Store, frame: Buffer) => void;
-}
-
-export interface ServerOptions {
+export interface ServerOptions<Engine extends SnapshotEngine> {
+  readonly subject: Pick<Subject<Engine, never>, "area" | "open">;
   readonly disk: Disk;
   /** Of the area; `DIRECTORY` if absent. */
   readonly directory?: string;
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly mode: FsyncMode;
-  readonly harness: Harness;
+  readonly harness: Harness<Engine>;
   readonly onFatal: (error: unknown) => void;
   readonly segmentBytesMax?: number;
   readonly reserveBytes?: number;
 }
 
-export interface Server {
+export interface Server<Engine> {
   readonly area: Area;
-  readonly store: Store;
-  /** As the store sees it. */
+  readonly engine: Engine;
+  /** As the engine sees it. */
   readonly journal: LateJournal;
 }
 
 /** Recovers what is on the disk and goes on with it. */
-export async function startServer(options: ServerOptions): Promise<Server> {
-  const { harness, clock, random } = options;
+export async function startServer<Engine extends SnapshotEngine>(
+  options: ServerOptions<Engine>,
+): Promise<Server<Engine>> {
+  const { subject, harness, clock, random } = options;
   const journal = new LateJournal();
-  const store = new Store({ journal, clock, random, hashSeed: new Uint8Array(8) });
-  const replay = harness.replay ?? ((target, frame) => target.replay(frame));
+  const engine = subject.open({ journal, clock, random });
+  const replay = harness.replay;
   const area = await openArea({
     ...options,
     disk: harness.disk?.(options.disk) ?? options.disk,
     directory: options.directory ?? DIRECTORY,
-    area: AREA,
+    area: subject.area,
     log: silentLog,
     reserveBytes: options.reserveBytes ?? 0,
-    apply: (frame) => replay(store, frame),
+    apply: (frame, place) => (replay === undefined ? engine.replay(frame, place) : replay(engine, frame)),
   });
   journal.inner = harness.journal?.(area.journal) ?? area.journal;
-  return { area, store, journal };
+  return { area, engine, journal };
 }
 
 /** What the process does that makes a snapshot. False if no segment was closed since the last one. */
-export async function writeStoreSnapshot(options: Pick<ServerOptions, "disk" | "clock" | "random" | "harness">) {
-  const { clock, random, harness } = options;
-  const store = new Store({ journal: new NullJournal(), clock, random, hashSeed: new Uint8Array(8) });
+export async function writeServerSnapshot<Engine extends SnapshotEngine>(
+  options: Pick<ServerOptions<Engine>, "subject" | "disk" | "clock" | "random" | "harness">,
+): Promise<boolean> {
+  const { subject, clock, random, harness } = options;
+  const engine = subject.open({ journal: new LateJournal(), clock, random });
   const disk = harness.disk?.(options.disk) ?? options.disk;
-  return (await writeSnapshot({ disk, directory: DIRECTORY, area: AREA, engine: store, random })) !== undefined;
-}
-
-/** A store is there before its journal, because the journal is opened by recovering into the store. */
-export class LateJournal implements StoreJournal {
-  inner: StoreJournal = new NullJournal();
-  /** Told behind each frame. */
-  onAppend: () => void = () => {};
-
-  get end(): number {
-    return this.inner.end;
-  }
-
-  get safe(): number {
-    return this.inner.safe;
-  }
-
-  get refusal(): string | undefined {
-    return this.inner.refusal;
-  }
-
-  append(frame: Uint8Array): number {
-    const position = this.inner.append(frame);
-    this.onAppend();
-    return position;
-  }
-
-  whenSafe(position: number): Promise<void> {
-    return this.inner.whenSafe(position);
-  }
+  const { dump } = harness;
+  const written: SnapshotEngine =
+    dump === undefined ? engine : { replay: (frame, place) => engine.replay(frame, place), dump: () => dump(engine) };
+  return (
+    (await writeSnapshot({ disk, directory: DIRECTORY, area: subject.area, engine: written, random })) !== undefined
+  );
 }

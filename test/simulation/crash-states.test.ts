@@ -11,11 +11,12 @@ import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
 import { EVERYSEC_LOSS_MS_MAX } from "./crash-life.ts";
 import { describeSummary, runCrashStates } from "./crash-states.ts";
+import { storeSubject } from "./store-subject.ts";
 
 const seed = Number(process.env["LARDER_CRASH_SEED"] ?? systemRandom.below(2 ** 31));
 
 test("recovery finds what was promised, and nothing that was not there", async (context) => {
-  const summary = await runCrashStates({ seed, allowance: allowanceOf("crash-states") });
+  const summary = await runCrashStates({ subject: storeSubject, seed, allowance: allowanceOf("crash-states") });
   context.diagnostic(describeSummary(summary, seed));
   if (summary.violation !== undefined) {
     const again = `LARDER_CRASH_SEED=${summary.violation.seed} node --test test/simulation/crash-states.test.ts`;
@@ -26,6 +27,6 @@ test("recovery finds what was promised, and nothing that was not there", async (
 });
 
 test("the same seed tries the same crashes", async () => {
-  const options = { seed: 7, allowance: { count: 1 } };
+  const options = { subject: storeSubject, seed: 7, allowance: { count: 1 } };
   assert.deepEqual(await runCrashStates(options), await runCrashStates(options));
 });

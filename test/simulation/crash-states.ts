@@ -12,14 +12,17 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import type { FsyncMode } from "../../src/persistence/journal.ts";
+import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import type { Allowance } from "../budget.ts";
-import { checkCrashState, checkDamage } from "./crash-check.ts";
+import { checkCrashState, checkDamage, type Restart } from "./crash-check.ts";
 import { History } from "./crash-history.ts";
 import { type Backup, type CrashState, Life } from "./crash-life.ts";
-import { DIRECTORY, type Harness } from "./crash-server.ts";
+import { DIRECTORY } from "./crash-server.ts";
+import type { Harness, Subject } from "./crash-subject.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 
-export interface CrashRunOptions {
+export interface CrashRunOptions<Engine extends SnapshotEngine, State> {
+  readonly subject: Subject<Engine, State>;
   /** Of the first run; the next ones count on from it. */
   readonly seed: number;
   /** How many crash states, or how long. The run that is under way then is finished. */
@@ -27,7 +30,7 @@ export interface CrashRunOptions {
   /** One of them for each life; all if absent. */
   readonly modes?: readonly FsyncMode[];
   /** Planted bugs; a new harness for each run. */
-  readonly harness?: (random: Random) => Harness;
+  readonly harness?: (random: Random) => Harness<Engine>;
 }
 
 export interface CrashSummary {
@@ -52,7 +55,9 @@ const ALL_MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
 const LIVES_PER_RUN = 3;
 const DAMAGES_PER_LIFE = 20;
 
-export async function runCrashStates(options: CrashRunOptions): Promise<CrashSummary> {
+export async function runCrashStates<Engine extends SnapshotEngine, State>(
+  options: CrashRunOptions<Engine, State>,
+): Promise<CrashSummary> {
   const { seed, allowance } = options;
   const summary: CrashSummary = {
     ...{ runs: 0, lives: 0, units: 0, states: 0, powerCuts: 0, kills: 0, damaged: 0, refused: 0, oldestLostMs: 0 },
@@ -76,21 +81,26 @@ export async function runCrashStates(options: CrashRunOptions): Promise<CrashSum
   return summary;
 }
 
-async function runOnce(options: CrashRunOptions, seed: number, summary: CrashSummary): Promise<void> {
+async function runOnce<Engine extends SnapshotEngine, State>(
+  options: CrashRunOptions<Engine, State>,
+  seed: number,
+  summary: CrashSummary,
+): Promise<void> {
   const random = seededRandom(seed);
+  const { subject } = options;
   const modes = options.modes ?? ALL_MODES;
   const harness = options.harness?.(random) ?? {};
   const none: readonly Backup[] = [];
   let start = {
     disk: await emptyDisk(),
     wallMs: new VirtualClock().nowMs(),
-    past: { history: new History(), promised: { powerCut: 0, kill: 0 }, backups: none },
+    past: { history: new History([subject.empty]), promised: { powerCut: 0, kill: 0 }, backups: none },
   };
   for (let number = 0; number < LIVES_PER_RUN; number += 1) {
     const mode = modes[random.below(modes.length)] as FsyncMode;
     const life = new Life({
       ...start.past,
-      ...{ mode, harness },
+      ...{ subject, mode, harness },
       disk: start.disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
       clock: new VirtualClock(start.wallMs),
       seed: random.below(2 ** 32),
@@ -98,30 +108,30 @@ async function runOnce(options: CrashRunOptions, seed: number, summary: CrashSum
     await life.run();
     summary.lives += 1;
     summary.units += life.unitCount;
-    const next = life.states[random.below(life.states.length)] as CrashState;
+    const next = life.states[random.below(life.states.length)] as CrashState<State>;
     // Checking a state recovers it, so the next life gets a copy made before.
     start = {
       disk: next.disk.restarted({ seed: 0 }),
       wallMs: next.wallMs,
       past: { history: next.history.upTo(next.end), promised: next.promised, backups: next.backups },
     };
-    await checkLife(life, { mode, harness, random, summary });
+    await checkLife(life, { subject, mode, harness, random, summary });
   }
 }
 
-async function checkLife(
-  life: Life,
-  context: { mode: FsyncMode; harness: Harness; random: Random; summary: CrashSummary },
+async function checkLife<Engine extends SnapshotEngine, State>(
+  life: Life<Engine, State>,
+  context: Restart<Engine, State> & { mode: FsyncMode; random: Random; summary: CrashSummary },
 ): Promise<void> {
-  const { mode, harness, random, summary } = context;
-  const last = life.states.at(-1) as CrashState;
+  const { mode, random, summary } = context;
+  const last = life.states.at(-1) as CrashState<State>;
   for (let i = 0; i < DAMAGES_PER_LIFE; i += 1) {
-    if (await checkDamage(last, harness, random)) summary.refused += 1;
+    if (await checkDamage(last, context, random)) summary.refused += 1;
     summary.damaged += 1;
     summary.states += 1;
   }
   for (const state of life.states) {
-    const { lostMs } = await checkCrashState(state, harness, random);
+    const { lostMs } = await checkCrashState(state, context, random);
     if (mode === "everysec" && lostMs !== undefined) summary.oldestLostMs = Math.max(summary.oldestLostMs, lostMs);
     if (state.isPowerCut) summary.powerCuts += 1;
     else summary.kills += 1;

@@ -15,9 +15,10 @@ import type { FsyncMode } from "../../src/persistence/journal.ts";
 import { SyncFailure } from "../../src/persistence/segment-writer.ts";
 import { checkCrashState } from "./crash-check.ts";
 import { Acknowledgements, History } from "./crash-history.ts";
-import { DIRECTORY, type Server, startServer, writeStoreSnapshot } from "./crash-server.ts";
+import { DIRECTORY } from "./crash-server.ts";
 import { type Fault, OPERATION_KINDS, type Operation, type OperationKind, SimulatedDisk } from "./simulated-disk.ts";
 import { stateOf } from "./store-state.ts";
+import { type Server, startServer, storeSubject, writeStoreSnapshot } from "./store-subject.ts";
 
 const MODES: readonly FsyncMode[] = ["always", "everysec", "no"];
 const POWER_CUTS = 4;
@@ -37,15 +38,15 @@ class Subject {
   readonly disk: SimulatedDisk;
   readonly #mode: FsyncMode;
   readonly #reserveBytes: number;
-  history: History;
+  history: History<string>;
   server: Server | undefined;
   waitingCount = 0;
 
-  constructor(disk: SimulatedDisk, options: { mode: FsyncMode; history?: History; reserveBytes?: number }) {
+  constructor(disk: SimulatedDisk, options: { mode: FsyncMode; history?: History<string>; reserveBytes?: number }) {
     this.disk = disk;
     this.#mode = options.mode;
     this.#reserveBytes = options.reserveBytes ?? 0;
-    this.history = options.history ?? new History();
+    this.history = options.history ?? new History([""]);
   }
 
   get running(): Server {
@@ -131,6 +132,7 @@ class Subject {
   async check(): Promise<void> {
     const { disk, clock, history, told, server } = this;
     const random = seededRandom(3);
+    const restart = { subject: storeSubject, harness: {} };
     const durable = server?.area.journal.synced ?? 0;
     const kill = Math.max(durable, told.position);
     const powerCut = this.#mode === "always" ? kill : durable;
@@ -139,12 +141,12 @@ class Subject {
     for (let i = 0; i < POWER_CUTS; i += 1) {
       const left = disk.afterPowerCut(random);
       const promised = { powerCut, kill: powerCut };
-      await checkCrashState({ ...facts, ...clocks, disk: left, isPowerCut: true, promised }, {}, random);
+      await checkCrashState({ ...facts, ...clocks, disk: left, isPowerCut: true, promised }, restart, random);
     }
     const left = disk.afterKill(random);
     await checkCrashState(
       { ...facts, ...clocks, disk: left, isPowerCut: false, promised: { powerCut, kill } },
-      {},
+      restart,
       random,
     );
   }

@@ -3,19 +3,30 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCrashStates } from "./crash-states.ts";
 import { noBug, plantedBugs } from "./planted-bugs.ts";
+import { storeSubject } from "./store-subject.ts";
 
 /** A bug that needs more than this has become hard to find. */
 const STATES_MAX = 20_000;
 
 for (const { name, plant } of plantedBugs) {
   test(`found: ${name}`, async (context) => {
-    const summary = await runCrashStates({ seed: 1, allowance: { count: STATES_MAX }, harness: plant });
+    const summary = await runCrashStates({
+      subject: storeSubject,
+      seed: 1,
+      allowance: { count: STATES_MAX },
+      harness: plant,
+    });
     context.diagnostic(`after ${summary.states} crash states: ${summary.violation?.error.message}`);
     assert.ok(summary.violation !== undefined, `nothing was found in ${summary.states} crash states`);
   });
 }
 
 test("nothing is found behind the same wires without a bug", async () => {
-  const summary = await runCrashStates({ seed: 1, allowance: { count: 3_000 }, harness: noBug.plant });
+  const summary = await runCrashStates({
+    subject: storeSubject,
+    seed: 1,
+    allowance: { count: 3_000 },
+    harness: noBug.plant,
+  });
   assert.equal(summary.violation, undefined);
 });

@@ -7,10 +7,10 @@
 import type { Random } from "../../src/kernel/random.ts";
 import type { Disk, DiskFile } from "../../src/persistence/disk.ts";
 import type { Journal } from "../../src/persistence/journal.ts";
-import type { StoreJournal } from "../../src/store/journal.ts";
+import type { Store } from "../../src/store/store.ts";
 import { replayed } from "../recording-journal.ts";
-import type { Harness } from "./crash-server.ts";
-
+import type { SubjectJournal } from "./crash-journal.ts";
+import type { Harness } from "./crash-subject.ts";
 import { type Intercepted, interceptedDisk } from "./intercepted-disk.ts";
 import { withFittingChecksums, withoutBadRest } from "./lenient-reading.ts";
 import type { OperationKind } from "./simulated-disk.ts";
@@ -18,7 +18,7 @@ import type { OperationKind } from "./simulated-disk.ts";
 export interface PlantedBug {
   readonly name: string;
   /** Wires one server; the random is that of the run. */
-  readonly plant: (random: Random) => Harness;
+  readonly plant: (random: Random) => Harness<Store>;
 }
 
 /** How many syncs a run may have before the one that is skipped. */
@@ -86,7 +86,7 @@ export const noBug: PlantedBug = {
 // Journals that promise what they do not keep.
 
 /** Everything is called safe as soon as it is appended. */
-function hastyJournal(journal: Journal): StoreJournal {
+function hastyJournal(journal: Journal): SubjectJournal {
   return Object.defineProperties(passingJournal(journal), {
     whenSafe: { value: () => Promise.resolve() },
     safe: { get: () => journal.end },
@@ -94,7 +94,7 @@ function hastyJournal(journal: Journal): StoreJournal {
 }
 
 /** A frame of several records becomes two. */
-function splittingJournal(journal: Journal): StoreJournal {
+function splittingJournal(journal: Journal): SubjectJournal {
   const append = (frame: Uint8Array): number => {
     for (const part of halvesOf(frame)) journal.append(part);
     return journal.end;
@@ -102,7 +102,7 @@ function splittingJournal(journal: Journal): StoreJournal {
   return Object.defineProperties(passingJournal(journal), { append: { value: append } });
 }
 
-function passingJournal(journal: Journal): StoreJournal {
+function passingJournal(journal: Journal): SubjectJournal {
   return {
     append: (frame) => journal.append(frame),
     whenSafe: (position) => journal.whenSafe(position),

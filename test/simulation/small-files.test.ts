@@ -9,10 +9,11 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../src/persistence/errors.ts";
 import { isRefusal } from "./crash-check.ts";
-import { DIRECTORY, type Server, startServer, writeStoreSnapshot } from "./crash-server.ts";
+import { DIRECTORY } from "./crash-server.ts";
 import { type Item, itemsOf, statedPosition } from "./file-map.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { stateOf } from "./store-state.ts";
+import { type Server, startServer, writeStoreSnapshot } from "./store-subject.ts";
 
 const FIRST = `${DIRECTORY}/0000000001.journal`;
 const SECOND = `${DIRECTORY}/0000000002.journal`;
