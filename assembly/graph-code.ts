@@ -196,6 +196,11 @@ export function distanceBetween(from: usize, to: usize): f32 {
   return own + load<f32>(to) + ownStep * load<f32>(to, 4) * total(one, two, three, four);
 }
 
+/** Whether two nodes have the same factors and the same code. */
+export function isTwin(one: usize, other: usize): bool {
+  return load<u64>(one) == load<u64>(other) && memory.compare(one + CODE, other + CODE, codeBytes) == 0;
+}
+
 /** The sums of one lane together may be more than 31 bits hold. */
 @inline
 function total(one: v128, two: v128, three: v128, four: v128): f32 {

@@ -2,7 +2,9 @@
  * What a walk holds: the frontier, whose nodes it has seen and not left yet, the
  * results, and which nodes it has visited. Scratch of this thread.
  *
- * A key is a distance and its node in one number that sorts by distance.
+ * A key is a distance and its node in one number that sorts by distance, and
+ * nodes of one distance by a salt: rows that are all the same would otherwise
+ * all be linked to the first few of them, and lost when those have no room.
  */
 import { allocate } from "./graph-memory";
 
@@ -10,6 +12,10 @@ import { allocate } from "./graph-memory";
 const UNDO_MAX: u32 = 32_768;
 const FRONTIER_MIN: u32 = 4_096;
 const FRONTIER_MAX: u32 = 1_048_576;
+
+/** Odd, so that there is a number that takes it back. */
+const SPREAD: u32 = 0x9e37_79b1;
+const SPREAD_INVERSE: u32 = 0x0e8b_2f51;
 
 export let frontier: usize = 0;
 export let frontierSize: u32 = 0;
@@ -40,10 +46,22 @@ export function emptyHeaps(): void {
   isFrontierCut = false;
 }
 
+let salt: u32 = 0;
+
+/** Holds for all keys that are made from now on: those of before cannot be read any more. */
+export function setSalt(number: u32): void {
+  salt = number * 0x9e37_79b1;
+}
+
 @inline
 export function keyOf(distance: f32, node: u32): u64 {
   const bits = reinterpret<i32>(distance);
-  return (u64(u32(bits ^ ((bits >> 31) | 0x8000_0000))) << 32) | node;
+  return (u64(u32(bits ^ ((bits >> 31) | 0x8000_0000))) << 32) | ((node ^ salt) * SPREAD);
+}
+
+@inline
+export function nodeOf(key: u64): u32 {
+  return (u32(key) * SPREAD_INVERSE) ^ salt;
 }
 
 @inline

@@ -12,6 +12,7 @@
  *
  *     node         | a f32 | b f32 | record u32 | live u8, level u8, 2 spare |
  *                  | code i8, padded to 32 | upper u32 | checksum u32        |
+ *                  | links to it on the ground u32                           |
  *                  | 32 links u32: node + 1, 0 ends them                     |
  *     upper        | 16 links u32 for each level from 1                      |
  *
@@ -59,6 +60,7 @@ export let similarity: u32 = 0;
 export let codeBytes: usize = 0;
 export let upperAt: usize = 0;
 export let checksumAt: usize = 0;
+let incomingAt: usize = 0;
 let linksAt: usize = 0;
 let stride: usize = 0;
 let blockShift: u32 = 0;
@@ -82,7 +84,8 @@ export function readLayout(): void {
   codeBytes = padded(dimension);
   upperAt = CODE + codeBytes;
   checksumAt = upperAt + 4;
-  linksAt = checksumAt + 4;
+  incomingAt = checksumAt + 4;
+  linksAt = incomingAt + 4;
   stride = (linksAt + GROUND_LINKS * 4 + 15) & ~15;
   blockShift = 31 - clz(u32(BLOCK_BYTES / stride));
   blockMask = (1 << blockShift) - 1;
@@ -143,4 +146,16 @@ export function links(address: usize, level: u32): usize {
 @inline
 export function capacityOf(level: u32): u32 {
   return level == 0 ? GROUND_LINKS : UPPER_LINKS;
+}
+
+/** How many links on the ground lead to a node. */
+@inline
+export function incomingOf(node: u32): u32 {
+  return load<u32>(addressOf(node) + incomingAt);
+}
+
+@inline
+export function addIncoming(node: u32, change: u32): void {
+  const at = addressOf(node) + incomingAt;
+  store<u32>(at, load<u32>(at) + change);
 }

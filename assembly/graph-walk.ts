@@ -14,6 +14,7 @@ import {
   frontierSize,
   isFrontierCut,
   keyOf,
+  nodeOf,
   popFrontier,
   pushFrontier,
   pushResult,
@@ -22,6 +23,7 @@ import {
   reserveVisited,
   results,
   resultsSize,
+  setSalt,
   sortResults,
   visit,
 } from "./graph-heaps";
@@ -72,7 +74,7 @@ export function descend(node: u32, ground: u32): u64 {
           isBetter = true;
         }
       }
-      if (isBetter) address = addressOf(u32(best));
+      if (isBetter) address = addressOf(nodeOf(best));
     }
   }
   return best;
@@ -85,13 +87,13 @@ export function descend(node: u32, ground: u32): u64 {
 export function walk(start: u64, level: u32, effort: u32, isSearch: bool, accepts: usize, recordEnd: u32, visitsMax: u32): void {
   const linkBytes = usize(capacityOf(level)) * 4;
   emptyHeaps();
-  visit(u32(start));
+  visit(nodeOf(start));
   pushFrontier(start);
-  if (!isSearch || passes(addressOf(u32(start)), accepts, recordEnd)) pushResult(start);
+  if (!isSearch || passes(addressOf(nodeOf(start)), accepts, recordEnd)) pushResult(start);
   let worst: u64 = resultsSize < effort ? u64.MAX_VALUE : load<u64>(results);
   while (frontierSize > 0) {
     if (load<u64>(frontier) > worst) break;
-    const from = links(addressOf(u32(popFrontier())), level);
+    const from = links(addressOf(nodeOf(popFrontier())), level);
     const count = collect(from, from + linkBytes);
     visits += count;
     for (let at = batch; at < batch + (usize(count) << 3); at += 8) {
@@ -153,6 +155,7 @@ export function search(nodes: u32, count: u32, effort: u32, accepts: usize, reco
   const node = atomic.load<u32>(ENTRY);
   // An entry that is newer than what this search looks at has at least one older node before it: node 0.
   const start = node == 0 || node > limit ? 0 : node - 1;
+  setSalt(0);
   prepareQuery();
   walk(descend(start, 0), 0, max(effort, count), true, accepts, recordEnd, visitsMax);
   sortResults();
@@ -160,7 +163,7 @@ export function search(nodes: u32, count: u32, effort: u32, accepts: usize, reco
   for (let i: u32 = 0; i < hits; i += 1) {
     const at = results + (usize(i) << 3);
     const key = load<u64>(at);
-    store<u32>(at, load<u32>(addressOf(u32(key)), RECORD));
+    store<u32>(at, load<u32>(addressOf(nodeOf(key)), RECORD));
     store<f32>(at, distanceOf(key), 4);
   }
   return hits;

@@ -9,8 +9,8 @@
  * (2) Only the writer changes nodes, links, count and entry; only the owner says
  *     which nodes are live, and no node is before the owner says so.
  */
-import { checksum, distanceBetween, openCodes, prepareQuery, row, writeCode } from "./graph-code";
-import { distanceOf, keyOf, openHeaps, results, resultsSize, sortResults } from "./graph-heaps";
+import { checksum, distanceBetween, isTwin, openCodes, prepareQuery, row, writeCode } from "./graph-code";
+import { distanceOf, keyOf, nodeOf, openHeaps, results, resultsSize, setSalt, sortResults } from "./graph-heaps";
 import {
   CENTRE,
   ENTRY,
@@ -22,11 +22,13 @@ import {
   NONE,
   RECORD,
   UPPER_LINKS,
+  addIncoming,
   addressOf,
   allocate,
   capacityOf,
   checksumAt,
   createLayout,
+  incomingOf,
   links,
   readLayout,
   reserveNode,
@@ -42,6 +44,9 @@ export { resultsAddress, search, visitCount, wasCut } from "./graph-walk";
 let found: usize = 0;
 let foundCount: u32 = 0;
 let chosen: usize = 0;
+/** Of the list that `chosen` was chosen from, those that were not: from one place to another. */
+let leftStart: u32 = 0;
+let leftEnd: u32 = 0;
 
 /** Makes an empty graph of a zeroed memory. False: there is not enough memory. */
 export function create(dimensions: u32, similarityCode: u32): bool {
@@ -130,6 +135,7 @@ export function append(record: u32, level: u32): u32 {
 /** Appends the row and links it. NONE: there is no more memory, and nothing has changed that a search sees. */
 export function insert(record: u32, level: u32, effort: u32): u32 {
   const nodes = load<u32>(NODE_COUNT);
+  setSalt(nodes);
   if (nodes > 0 && !begin(nodes, effort)) return NONE;
   const node = append(record, level);
   if (node == NONE) return NONE;
@@ -147,6 +153,7 @@ export function insert(record: u32, level: u32, effort: u32): u32 {
     sortResults();
     start = load<u64>(results);
     link(node, address, level);
+    setSalt(node);
   }
   // A search that begins here finds its way down: all its levels are linked.
   if (ownLevel > topLevel) atomic.store<u32>(ENTRY, node + 1);
@@ -155,12 +162,22 @@ export function insert(record: u32, level: u32, effort: u32): u32 {
 
 /** Links a new node to the best of `results`, and them to it. */
 function link(node: u32, address: usize, level: u32): void {
-  const count = choose(results, resultsSize, UPPER_LINKS);
+  const count = choose(address, results, resultsSize, UPPER_LINKS, UPPER_LINKS);
   const own = links(address, level);
-  for (let i: u32 = 0; i < count; i += 1)
-    atomic.store<u32>(own + (usize(i) << 2), u32(load<u64>(chosen + (usize(i) << 3))) + 1);
+  for (let i: u32 = 0; i < count; i += 1) writeLink(own, i, nodeOf(load<u64>(chosen + (usize(i) << 3))), level);
   // `chosen` is used again below.
-  for (let i: u32 = 0; i < count; i += 1) linkBack(load<u32>(own + (usize(i) << 2)) - 1, node, level);
+  for (let i: u32 = 0; i < count; i += 1) linkBack(linkedBy(own, i), node, level);
+}
+
+@inline
+function writeLink(list: usize, place: u32, node: u32, level: u32): void {
+  atomic.store<u32>(list + (usize(place) << 2), node + 1);
+  if (level == 0) addIncoming(node, 1);
+}
+
+@inline
+function linkedBy(list: usize, place: u32): u32 {
+  return load<u32>(list + (usize(place) << 2)) - 1;
 }
 
 /** Adds `node` to the links of `to`, if need be in the place of some of them. */
@@ -171,16 +188,34 @@ function linkBack(to: u32, node: u32, level: u32): void {
   let count: u32 = 0;
   while (count < capacity && load<u32>(own + (usize(count) << 2)) != 0) count += 1;
   if (count < capacity) {
-    atomic.store<u32>(own + (usize(count) << 2), node + 1);
+    writeLink(own, count, node, level);
     return;
   }
+  // Another one for each list: of rows that are all the same, each list keeps others.
+  setSalt(to ^ (node << 8));
   foundCount = 0;
   addFound(address, node);
-  for (let i: u32 = 0; i < capacity; i += 1) addFound(address, load<u32>(own + (usize(i) << 2)) - 1);
-  const kept = choose(found, foundCount, capacity);
-  for (let i: u32 = 0; i < kept; i += 1)
-    atomic.store<u32>(own + (usize(i) << 2), u32(load<u64>(chosen + (usize(i) << 3))) + 1);
+  for (let i: u32 = 0; i < capacity; i += 1) {
+    if (level == 0) addIncoming(linkedBy(own, i), -1);
+    addFound(address, linkedBy(own, i));
+  }
+  // Not all that fit: the next nodes find room, and lists are seldom chosen anew.
+  let kept = choose(address, found, foundCount, capacity, capacity - (capacity >> 2));
+  if (level == 0) kept = keepLast(kept, capacity);
+  for (let i: u32 = 0; i < kept; i += 1) writeLink(own, i, nodeOf(load<u64>(chosen + (usize(i) << 3))), level);
   for (let i = kept; i < capacity; i += 1) atomic.store<u32>(own + (usize(i) << 2), 0);
+}
+
+/** Adds to `chosen` what no other link leads to while there is room: a walk would never come there again. */
+function keepLast(count: u32, most: u32): u32 {
+  let kept = count;
+  for (let i = leftStart; i < leftEnd && kept < most; i += 1) {
+    const key = load<u64>(found + (usize(i) << 3));
+    if (incomingOf(nodeOf(key)) > 0) continue;
+    store<u64>(chosen + (usize(kept) << 3), key);
+    kept += 1;
+  }
+  return kept;
 }
 
 /** Sorts a node into `found` by its distance from `from`. */
@@ -196,26 +231,54 @@ function addFound(from: usize, node: u32): void {
 }
 
 /**
- * Chooses up to `most` of the sorted keys at `from` so that they lie in many directions: one that is closer to a chosen
- * one than to the middle is reached through that. They stand at `chosen`, best first: how many.
+ * Chooses links for the node at `middle` of the sorted keys at `from`, up to `most` that lie in many directions: one
+ * that is no farther from a chosen one than from the middle is reached through that. When those are fewer than
+ * `filled`, the closest others join them. They stand at `chosen`: how many.
  */
-function choose(from: usize, count: u32, most: u32): u32 {
+function choose(middle: usize, from: usize, count: u32, most: u32, filled: u32): u32 {
   let kept: u32 = 0;
-  for (let i: u32 = 0; i < count && kept < most; i += 1) {
+  leftStart = 0;
+  // Twins of the middle lie in no direction: all others are as close to them, and would be reached through them.
+  leftEnd = countTwins(middle, from, count);
+  for (let i = leftEnd; i < count; i += 1) {
     const key = load<u64>(from + (usize(i) << 3));
-    const distance = distanceOf(key);
-    const address = addressOf(u32(key));
-    let isKept = true;
-    for (let j: u32 = 0; j < kept; j += 1) {
-      const other = addressOf(u32(load<u64>(chosen + (usize(j) << 3))));
-      if (distanceBetween(address, other) < distance) {
-        isKept = false;
-        break;
-      }
+    if (kept == most || isReached(key, kept)) {
+      store<u64>(from + (usize(leftEnd) << 3), key);
+      leftEnd += 1;
+    } else {
+      store<u64>(chosen + (usize(kept) << 3), key);
+      kept += 1;
     }
-    if (!isKept) continue;
-    store<u64>(chosen + (usize(kept) << 3), key);
-    kept += 1;
   }
+  for (; leftStart < leftEnd && kept < filled; leftStart += 1, kept += 1)
+    store<u64>(chosen + (usize(kept) << 3), load<u64>(from + (usize(leftStart) << 3)));
   return kept;
+}
+
+/** How many of the first keys are of nodes with the code that the middle has. */
+function countTwins(middle: usize, from: usize, count: u32): u32 {
+  let twins: u32 = 0;
+  while (twins < count && isTwin(middle, addressOf(nodeOf(load<u64>(from + (usize(twins) << 3)))))) twins += 1;
+  return twins;
+}
+
+/** Whether one of the chosen is as close to the key's node as the middle is. */
+function isReached(key: u64, kept: u32): bool {
+  const distance = distanceOf(key);
+  const address = addressOf(nodeOf(key));
+  for (let i: u32 = 0; i < kept; i += 1) {
+    const other = addressOf(nodeOf(load<u64>(chosen + (usize(i) << 3))));
+    if (distanceBetween(address, other) <= distance) return true;
+  }
+  return false;
+}
+
+/** Counts what links lead to each node: of a graph whose links were written from outside. */
+export function countLinks(): void {
+  const count = load<u32>(NODE_COUNT);
+  for (let node: u32 = 0; node < count; node += 1) {
+    const own = links(addressOf(node), 0);
+    for (let i: u32 = 0; i < GROUND_LINKS && load<u32>(own + (usize(i) << 2)) != 0; i += 1)
+      addIncoming(linkedBy(own, i), 1);
+  }
 }

@@ -37,6 +37,7 @@ interface GraphExports {
   wasCut(): number;
   append(record: number, level: number): number;
   insert(record: number, level: number, effort: number): number;
+  countLinks(): void;
 }
 
 /** Links of a node on its levels. */

@@ -71,6 +71,7 @@ class GraphLoader {
     }
     if (this.#lostCount > this.#file.nodeCount * LOST_SHARE_MAX) return "too many of its rows have changed";
     for (let node = 0; node < this.#file.nodeCount; node += 1) this.#link(node);
+    this.#kernel.code.countLinks();
     this.#kernel.code.setEntry(this.#findEntry());
     return {
       generation: this.#generation,
