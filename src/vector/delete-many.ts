@@ -8,10 +8,11 @@
  * from the highest numbers into gaps, so one that was not looked at yet always
  * has a lower number still.
  */
+
+import { hasBit } from "./bits.ts";
 import type { Filter } from "./filter/filter.ts";
 import type { IndexJournal } from "./index-journal.ts";
 import type { IndexState } from "./index-state.ts";
-import { hasBit } from "./metadata/bits.ts";
 import type { FilterMatch } from "./metadata/filter-matcher.ts";
 import type { Namespace } from "./namespace.ts";
 import type { SearchJob } from "./search-queue.ts";

@@ -11,8 +11,8 @@
  * that passes is scored after all: a search never returns fewer than there are.
  */
 import { assert } from "../kernel/assert.ts";
+import { hasBit, setBit, wordCountOf } from "./bits.ts";
 import type { NamespaceGraph } from "./graph/graph.ts";
-import { hasBit, setBit, wordCountOf } from "./metadata/bits.ts";
 import type { FilterMatch } from "./metadata/filter-matcher.ts";
 import type { Namespace } from "./namespace.ts";
 import type { CandidateRequest } from "./namespace-search.ts";

@@ -7,9 +7,10 @@
  * (2) A record that is not ABSENT is in the chain of its value, and `counts` is
  *     the length of that chain.
  */
+
+import { widened } from "../bits.ts";
 import { type FieldPath, fieldReader } from "../filter/field-path.ts";
 import type { Json } from "../filter/json.ts";
-import { widened } from "./bits.ts";
 import { ABSENT, ValueDictionary } from "./value-dictionary.ts";
 
 const RECORDS_MIN = 64;

@@ -6,8 +6,9 @@
  * (2) Texts are parsed when a filter asks, not when they come.
  * (3) Every change of what a filter could see is noted in `log`.
  */
+
+import { clearBit, hasBit, setBit, widened, wordCountOf } from "../bits.ts";
 import type { Json } from "../filter/json.ts";
-import { clearBit, hasBit, setBit, widened, wordCountOf } from "./bits.ts";
 import { MetadataLog } from "./metadata-log.ts";
 
 export class MetadataStore {

@@ -7,6 +7,7 @@
  * high enough. Both ways find the same bits.
  */
 import { assert } from "../../kernel/assert.ts";
+import { countBits, hasBit } from "../bits.ts";
 import type { Similarity } from "../definition.ts";
 import { type Hit, TopHits } from "../top-hits.ts";
 import { type Arena, BATCH_ROWS, LIST_ADDRESS, OUT_ADDRESS, QUERY_ADDRESS } from "./arena.ts";
@@ -163,18 +164,7 @@ export class ExactScan {
   }
 
   #passes(record: number): boolean {
-    if (this.#matches !== undefined && ((this.#matches[record >>> 5] ?? 0) & (1 << (record & 31))) === 0) return false;
+    if (this.#matches !== undefined && !hasBit(this.#matches, record)) return false;
     return this.#excluded?.has(record) !== true;
   }
-}
-
-function countBits(bits: Uint32Array): number {
-  let count = 0;
-  for (let i = 0; i < bits.length; i += 1) {
-    let word = bits[i] as number;
-    word -= (word >>> 1) & 0x5555_5555;
-    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333);
-    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-  }
-  return count;
 }

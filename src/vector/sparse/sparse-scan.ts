@@ -14,6 +14,7 @@
  *     touched by it, because a step finds its place again by dimension and
  *     record.
  */
+import { countBits, hasBit } from "../bits.ts";
 import type { Weighting } from "../door.ts";
 import type { SparseVector } from "../record.ts";
 import type { ScoredRecord } from "../scored.ts";
@@ -235,18 +236,4 @@ export function inverseFrequency(recordCount: number, frequency: number): number
 function scoreOf(sum: number): number {
   if (Number.isNaN(sum)) return 0;
   return Math.max(-SCORE_MAX, Math.min(SCORE_MAX, sum));
-}
-
-function countBits(words: Uint32Array): number {
-  let count = 0;
-  for (const word of words) {
-    let bits = word - ((word >>> 1) & 0x5555_5555);
-    bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
-    count += Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-  }
-  return count;
-}
-
-function hasBit(bits: Uint32Array, place: number): boolean {
-  return (((bits[place >>> 5] ?? 0) >>> (place & 31)) & 1) === 1;
 }
