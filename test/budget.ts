@@ -31,6 +31,8 @@ export const budgets: readonly Budget[] = [
   { suite: "vector-filter", unit: "metadata filters and texts that are none", testMs: 1_500, proofCount: 400_000 },
   { suite: "vector-metadata", unit: "histories of records and filters over them", testMs: 1_500, proofCount: 20_000 },
   { suite: "vector-programs", unit: "random programs on the vector index", testMs: 6_000, proofCount: 20_000 },
+  { suite: "float32-text", unit: "floats printed and numbers read", testMs: 1_500, proofCount: 4_000_000 },
+  { suite: "vector-body", unit: "bodies of the vector index", testMs: 1_500, proofCount: 1_000_000 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */
