@@ -238,7 +238,8 @@ test("one port: the areas below their prefixes, in one thread", { timeout }, asy
   const headers = { authorization: `Bearer ${program.storeToken}` };
   const set = await fetch(`${program.storeUrl}/set/a/b`, { headers });
   assert.deepEqual(await set.json(), { result: "OK" });
-  assert.equal((await fetch(`http://127.0.0.1:${port}/vector/info`, { headers })).status, 503);
+  const refused = await fetch(`http://127.0.0.1:${port}/vector/info`, { headers });
+  assert.deepEqual(await refused.json(), { error: "Unauthorized: Invalid auth token", status: 401 });
   assert.equal((await fetch(`http://127.0.0.1:${port}/`, { headers })).status, 404);
 });
 
