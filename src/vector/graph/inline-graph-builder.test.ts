@@ -367,10 +367,10 @@ describe("changes", () => {
   });
 
   test("a graph that is mostly dead nodes is built anew, and answers meanwhile", async () => {
-    const there = await world({ count: 6_000, dimension: 16 });
+    const there = await world({ count: 4_000, dimension: 16 });
     const full = there.graph.byteCount;
-    const kept = allOf(there).filter((record) => record < 3_500);
-    for (const record of allOf(there)) if (record >= 3_500) there.graph.remove(record);
+    const kept = allOf(there).filter((record) => record < 2_500);
+    for (const record of allOf(there)) if (record >= 2_500) there.graph.remove(record);
 
     assert.ok(there.graph.byteCount > full, "there are two generations");
     assert.ok(recallOf(there, kept, { count: 50, effort: 64 }) >= 0.99);
@@ -379,14 +379,14 @@ describe("changes", () => {
     await there.graph.whenBuilt();
 
     assert.ok(there.graph.byteCount < full, "there is one");
-    assert.equal(there.graph.count, 3_500);
+    assert.equal(there.graph.count, 2_500);
     assert.equal(there.graph.pendingCount, 0);
     assert.ok(recallOf(there, kept, { count: 50, effort: 64 }) >= 0.99);
   });
 
   test("changes while it is built anew are in the new generation", async () => {
-    const there = await world({ count: 6_000, dimension: 16 });
-    for (const record of allOf(there)) if (record >= 3_500) there.graph.remove(record);
+    const there = await world({ count: 4_000, dimension: 16 });
+    for (const record of allOf(there)) if (record >= 2_500) there.graph.remove(record);
     const [query] = there.queries as [Float32Array];
 
     there.builder.runOnce(1_000);
@@ -395,11 +395,11 @@ describe("changes", () => {
     there.graph.insert(1, 70_001);
     while (there.builder.runOnce(1_000) > 0);
 
-    assert.equal(there.graph.count, 3_499);
-    const hits = hitsOf(there.graph, { query, count: 3_500, effort: 3_500 });
+    assert.equal(there.graph.count, 2_499);
+    const hits = hitsOf(there.graph, { query, count: 2_500, effort: 2_500 });
     assert.equal(hits[0], 1);
     assert.equal(hits.includes(0), false);
-    assert.equal(hits.length, 3_499);
+    assert.equal(hits.length, 2_499);
   });
 
   test("random changes leave exactly the live records findable", async () => {
