@@ -2,13 +2,14 @@
  * Lists of JSON numbers into VALUES. A float32 is what rounding the float64 of
  * the text gives, bit by bit: `Math.fround(Number(text))`.
  *
- * The first 19 significant digits are a whole number w. Up to 2^53, and times a
- * power of ten up to 10^22, one operation gives the float64 exactly (Clinger,
- * "How to read floating point numbers accurately", 1990). Otherwise w, the
- * power and the operation are each off by half a unit at most, and digits that
- * were cut weigh less: the float64 lies within MARGIN of the product. Rounding
- * never reverses an order, so when both ends of that interval round to one
- * float32, it is the answer. Else, once in millions, the host reads the text.
+ * The first 16 to 19 significant digits are a whole number w. Up to 2^53, and
+ * times a power of ten up to 10^22, one operation gives the float64 exactly
+ * (Clinger, "How to read floating point numbers accurately", 1990). Otherwise
+ * w, the power and the operation are each off by half a unit at most, and digits
+ * that were cut weigh less than 10^-15: the float64 lies within MARGIN of the
+ * product. Rounding never reverses an order, so when both ends of that interval
+ * round to one float32, it is the answer. Else, once in millions, the host reads
+ * the text.
  *
  * Only lists of numbers are understood: at anything else a function returns
  * what is wrong, and `checkValue` says whether it was JSON at all.
@@ -23,6 +24,7 @@ import {
   POWERS,
   SMALL_E,
   VALUES,
+  VALUES_MAX,
   WHOLE_POWERS,
   ZERO,
   setFaultIndex,
@@ -72,7 +74,7 @@ export function readFloats(start: usize, countMax: u32): i32 {
   }
   let count: u32 = 0;
   while (true) {
-    if (count == countMax) return fail(TOO_MANY, at, count);
+    if (count == countMax || count == VALUES_MAX) return fail(TOO_MANY, at, count);
     const value = readFloat(at);
     if (!numberEnd) return fail(NO_NUMBER, at, count);
     // Infinity less itself is no number, and so is no number.
@@ -104,7 +106,7 @@ export function readWholeNumbers(start: usize, countMax: u32): i32 {
   }
   let count: u32 = 0;
   while (true) {
-    if (count == countMax) return fail(TOO_MANY, at, count);
+    if (count == countMax || count == VALUES_MAX) return fail(TOO_MANY, at, count);
     readFloat(at);
     if (!numberEnd) return fail(NO_NUMBER, at, count);
     const value = wholeNumberAt(at, numberEnd);
@@ -184,7 +186,7 @@ function readFloat(start: usize): f32 {
     const count = <u32>ctz(i8x16.bitmask(i8x16.gt_u(block, i8x16.splat(9))) | (1 << BLOCK_DIGITS));
     const kept = min(count, DIGITS_MAX - digitCount);
     // Zeros go in front: what swizzle takes from outside the block is 0.
-    const aligned = i8x16.swizzle(block, i8x16.add(RAMP(), i8x16.splat(<i8>(kept - BLOCK_DIGITS))));
+    const aligned = i8x16.swizzle(block, i8x16.add(ramp(), i8x16.splat(<i8>(kept - BLOCK_DIGITS))));
     digits = digits * load<u64>(WHOLE_POWERS + (<usize>kept << 3)) + sixteenDigits(aligned);
     power -= <i64>(at - fraction + kept);
     at += count;
@@ -274,6 +276,6 @@ function sixteenDigits(block: v128): u64 {
 /** The bytes 0 to 15. */
 // @ts-ignore: decorator
 @inline
-function RAMP(): v128 {
+function ramp(): v128 {
   return i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }

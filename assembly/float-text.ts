@@ -1,15 +1,16 @@
 /**
  * Numbers and their JSON text, in bytes of this module's own memory:
  *
- *     0          | nothing                                                        |
- *     RESULTS    | five words that a call leaves beside what it returns          |
- *     STACK      | what is open while a value is checked, a byte for each level   |
- *     SCALES     | 10^-31 … 10^45 for printing, u64 each; the host writes them    |
- *     POWERS     | 10^0 … 10^64 as float64; the host writes them                  |
- *     WHOLE_POWERS  10^0 … 10^9, u64 each; the host writes them                    |
- *     VALUES     | a list of float32 or int32, at most VALUES_MAX                 |
- *     TEXT       | what was printed of at most PRINT_MAX float32                  |
- *     DOCUMENT   | one JSON document, and DOCUMENT_SLACK zeros behind it          |
+ *     0             | nothing                                                         |
+ *     RESULTS       | five words that a call leaves beside what it returns            |
+ *     STACK         | what is open while a value is checked, a byte for each level    |
+ *     SCALES        | 10^-31 … 10^45 as their highest 64 bits, for printing           | by the host
+ *     POWERS        | 10^0 … 10^64 as float64, for reading                            | by the host
+ *     WHOLE_POWERS  | 10^0 … 10^16, u64 each                                          | by the host
+ *     VALUES        | a list of float32 or int32, at most VALUES_MAX                  |
+ *     TEXT          | what was printed of at most PRINT_MAX float32                   |
+ *     FINITE_SCALES | a row for each exponent of a finite float32, for printing       | by the host
+ *     DOCUMENT      | one JSON document, and DOCUMENT_SLACK zeros behind it           |
  *
  * (1) A zero byte is nowhere part of JSON's grammar, so the zeros behind the
  *     document stop every loop; blocks may be loaded across its end.

@@ -12,7 +12,7 @@ import { assert } from "./assert.ts";
 import { type FloatTextModule, floatTextModule, floatTextModuleWith } from "./float32-text-module.ts";
 
 /** Most values of one list. */
-export const LIST_VALUES_MAX = 65_536;
+export const LIST_VALUES_MAX = floatTextModule().valuesMax;
 
 /** Levels that a document may be nested at most. */
 export const CHECKED_DEPTH_MAX = 1_023;
