@@ -183,7 +183,7 @@ export function readObjects(
   const found = scan(source);
   if (found.kind === "object") return { objects: [new BodyObject(found, "", source)], isList: false };
   if (found.kind !== "list") throw wrongType(BODY, "an object or a list of objects");
-  if (found.count > countMax) throw tooManyElements(BODY, "elements", countMax);
+  if (!found.isWhole || found.elements.length > countMax) throw tooManyElements(BODY, "elements", countMax);
   const objects = found.elements.map((element, index) => {
     if (element.kind !== "object") throw wrongType(`${listName}[${index}]`, "an object");
     return new BodyObject(element, `${listName}[${index}].`, source);
@@ -218,11 +218,11 @@ function scan({ body, limits }: Source): Found {
 }
 
 function readIds(
-  { elements, count }: Extract<Found, { kind: "list" }>,
+  { elements, isWhole }: Extract<Found, { kind: "list" }>,
   { name, countMax }: { readonly name: string; readonly countMax: number },
   source: Source,
 ): string[] {
-  if (count > countMax) throw tooManyElements(name, "ids", countMax);
+  if (!isWhole || elements.length > countMax) throw tooManyElements(name, "ids", countMax);
   return elements.map((element, index) => readId(element, `${name}[${index}]`, source));
 }
 

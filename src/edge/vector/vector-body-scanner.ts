@@ -24,7 +24,8 @@ export type Found =
   | { readonly kind: "whole numbers"; readonly values: Int32Array }
   /** JSON, but not the list that it must be. */
   | { readonly kind: "faulty list"; readonly fault: ListFault; readonly index: number }
-  | { readonly kind: "list"; readonly elements: readonly Found[]; readonly count: number }
+  /** Not whole: it has more than `elementsMax`. */
+  | { readonly kind: "list"; readonly elements: readonly Found[]; readonly isWhole: boolean }
   | FoundObject;
 
 /** A value that was checked, at these bytes of the body. */
@@ -145,24 +146,25 @@ class BodyScanner {
 
   /** The list at `#at`, which opens level `depth`. */
   #list(depth: number): Found {
-    const { elementsMax } = this.#bounds;
+    const start = this.#at;
     const elements: Found[] = [];
-    let count = 0;
     this.#at += 1;
     if (this.#next() === ARRAY_END) {
       this.#at += 1;
-      return { kind: "list", elements, count };
+      return { kind: "list", elements, isWhole: true };
     }
     do {
-      const byte = this.#next();
-      if (count >= elementsMax)
-        this.#check(depth + 1); // keeps (2)
-      // Only a list that is the body has objects that mean something.
-      else if (byte === OBJECT_START && depth === 1) elements.push(this.#object(bodyMembers, depth + 1));
-      else elements.push(this.#text(depth + 1));
-      count += 1;
+      if (elements.length === this.#bounds.elementsMax) {
+        // keeps (2): all of it is checked at once, from the start.
+        this.#at = start;
+        this.#check(depth);
+        return { kind: "list", elements, isWhole: false };
+      }
+      // Only in a list that is the body do objects mean something.
+      const isObject = this.#next() === OBJECT_START && depth === 1;
+      elements.push(isObject ? this.#object(bodyMembers, depth + 1) : this.#text(depth + 1));
     } while (this.#hasNext(ARRAY_END));
-    return { kind: "list", elements, count };
+    return { kind: "list", elements, isWhole: true };
   }
 
   #member(reading: Reading, depth: number): Found {

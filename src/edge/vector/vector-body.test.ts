@@ -196,6 +196,11 @@ test("what is no JSON is a bad request, whatever else is wrong with it", () => {
     [Buffer.from([0x22, 0xff, 0x22]), "bad request: The body is not UTF-8"],
   ];
   for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text), wanted, String(text).slice(0, 60));
+  assert.equal(refusal(readDelete, "[1,2,3,4,5,]", tight), "bad request: The body is not JSON: trouble at byte 11");
+  assert.equal(
+    refusal(readFetch, '{"ids":[1,2,3,4,tru]}', tight),
+    "bad request: The body is not JSON: trouble at byte 16",
+  );
   assert.equal(refusal(readUpsert, `{"id":1,"x":${"[".repeat(127)}${"]".repeat(127)}}`), "accepted");
 });
 
