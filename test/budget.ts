@@ -33,6 +33,7 @@ export const budgets: readonly Budget[] = [
   { suite: "vector-programs", unit: "random programs on the vector index", testMs: 6_000, proofCount: 20_000 },
   { suite: "float32-text", unit: "floats printed and numbers read", testMs: 1_500, proofCount: 4_000_000 },
   { suite: "vector-body", unit: "bodies of the vector index", testMs: 1_500, proofCount: 1_000_000 },
+  { suite: "vector-crash-states", unit: "simulated crash states of vectors", testMs: 4_000, proofCount: 10_000 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */

@@ -105,6 +105,8 @@ export class Life<Engine extends SnapshotEngine, State> {
   #clients: Clients<State> | undefined;
   #violation: unknown;
   #unitCount = 0;
+  /** The life goes on at least until then. */
+  #unitCountMin = 0;
   #busyCount = 0;
   #idleTicks = 0;
   #isBegun = false;
@@ -132,8 +134,8 @@ export class Life<Engine extends SnapshotEngine, State> {
     disk.onBoundary = ({ kind, path }) => this.#capture(`after a ${kind} of ${path}`);
     disk.faultOf = (operation) => this.#shortWrite(operation);
     await this.#start();
-    const unitCount = UNIT_COUNT_MIN + this.#random.below(UNIT_COUNT_MAX - UNIT_COUNT_MIN);
-    while (this.#unitCount < unitCount) {
+    this.#unitCountMin = UNIT_COUNT_MIN + this.#random.below(UNIT_COUNT_MAX - UNIT_COUNT_MIN);
+    while (this.#unitCount < this.#unitCountMin) {
       this.#actOnce();
       await this.#settle();
     }
@@ -265,8 +267,11 @@ export class Life<Engine extends SnapshotEngine, State> {
     const { journal, clients } = this.#running;
     if (!this.#isBegun) {
       this.#isBegun = true;
+      const { end } = journal;
       clients.begin();
       this.#noteState();
+      // What there is to begin with does not make the life shorter.
+      this.#unitCountMin += journal.end - end;
     }
     const endBefore = journal.refusal === undefined ? undefined : journal.end;
     const reply = clients.ask();

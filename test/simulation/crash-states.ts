@@ -29,6 +29,8 @@ export interface CrashRunOptions<Engine extends SnapshotEngine, State> {
   readonly allowance: Allowance;
   /** One of them for each life; all if absent. */
   readonly modes?: readonly FsyncMode[];
+  /** So many crashes of each life are checked, drawn from all of them; all if absent. */
+  readonly statesPerLifeMax?: number;
   /** Planted bugs; a new harness for each run. */
   readonly harness?: (random: Random) => Harness<Engine>;
 }
@@ -115,28 +117,45 @@ async function runOnce<Engine extends SnapshotEngine, State>(
       wallMs: next.wallMs,
       past: { history: next.history.upTo(next.end), promised: next.promised, backups: next.backups },
     };
-    await checkLife(life, { subject, mode, harness, random, summary });
+    const { statesPerLifeMax } = options;
+    await checkLife(life, { subject, mode, harness, random, summary, statesPerLifeMax });
   }
 }
 
 async function checkLife<Engine extends SnapshotEngine, State>(
   life: Life<Engine, State>,
-  context: Restart<Engine, State> & { mode: FsyncMode; random: Random; summary: CrashSummary },
+  context: Restart<Engine, State> & {
+    mode: FsyncMode;
+    random: Random;
+    summary: CrashSummary;
+    statesPerLifeMax: number | undefined;
+  },
 ): Promise<void> {
-  const { mode, random, summary } = context;
+  const { mode, random, summary, statesPerLifeMax } = context;
   const last = life.states.at(-1) as CrashState<State>;
   for (let i = 0; i < DAMAGES_PER_LIFE; i += 1) {
     if (await checkDamage(last, context, random)) summary.refused += 1;
     summary.damaged += 1;
     summary.states += 1;
   }
-  for (const state of life.states) {
+  for (const state of drawnStates(life.states, random, statesPerLifeMax)) {
     const { lostMs } = await checkCrashState(state, context, random);
     if (mode === "everysec" && lostMs !== undefined) summary.oldestLostMs = Math.max(summary.oldestLostMs, lostMs);
     if (state.isPowerCut) summary.powerCuts += 1;
     else summary.kills += 1;
     summary.states += 1;
   }
+}
+
+/** Some of them, in their order. */
+function drawnStates<Item>(states: readonly Item[], random: Random, countMax = states.length): readonly Item[] {
+  if (states.length <= countMax) return states;
+  let left = countMax;
+  return states.filter((_, index) => {
+    const isDrawn = random.below(states.length - index) < left;
+    if (isDrawn) left -= 1;
+    return isDrawn;
+  });
 }
 
 /** A disk with the directory of the area on it. */

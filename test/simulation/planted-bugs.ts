@@ -86,7 +86,7 @@ export const noBug: PlantedBug = {
 // Journals that promise what they do not keep.
 
 /** Everything is called safe as soon as it is appended. */
-function hastyJournal(journal: Journal): SubjectJournal {
+export function hastyJournal(journal: Journal): SubjectJournal {
   return Object.defineProperties(passingJournal(journal), {
     whenSafe: { value: () => Promise.resolve() },
     safe: { get: () => journal.end },
@@ -102,7 +102,7 @@ function splittingJournal(journal: Journal): SubjectJournal {
   return Object.defineProperties(passingJournal(journal), { append: { value: append } });
 }
 
-function passingJournal(journal: Journal): SubjectJournal {
+export function passingJournal(journal: Journal): SubjectJournal {
   return {
     append: (frame) => journal.append(frame),
     whenSafe: (position) => journal.whenSafe(position),

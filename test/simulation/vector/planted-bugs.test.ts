@@ -1,0 +1,34 @@
+/** The crash states of the vector index find what they are there to find. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runCrashStates } from "../crash-states.ts";
+import { noBug, plantedBugs } from "./planted-bugs.ts";
+import { STATES_PER_LIFE, vectorSubject } from "./vector-subject.ts";
+
+/** A bug that needs more than this has become hard to find. */
+const STATES_MAX = 2_500;
+
+for (const { name, harness } of plantedBugs) {
+  test(`found: ${name}`, async (context) => {
+    const summary = await runCrashStates({
+      subject: vectorSubject,
+      statesPerLifeMax: STATES_PER_LIFE,
+      seed: 1,
+      allowance: { count: STATES_MAX },
+      harness: () => harness,
+    });
+    context.diagnostic(`after ${summary.states} crash states: ${summary.violation?.error.message}`);
+    assert.ok(summary.violation !== undefined, `nothing was found in ${summary.states} crash states`);
+  });
+}
+
+test("nothing is found behind the same wires without a bug", async () => {
+  const summary = await runCrashStates({
+    subject: vectorSubject,
+    statesPerLifeMax: STATES_PER_LIFE,
+    seed: 1,
+    allowance: { count: 300 },
+    harness: () => noBug.harness,
+  });
+  assert.equal(summary.violation, undefined);
+});
