@@ -45,12 +45,13 @@ import { machineFacts } from "./harness/machine.ts";
 import { isPinning } from "./harness/pinned-process.ts";
 import { writePart } from "./harness/results-page.ts";
 import { larder } from "./messaging/larder.ts";
-import { peers, peerVersion } from "./messaging/peers.ts";
+import { peers } from "./messaging/peers.ts";
 import { measurePending } from "./messaging/pending.ts";
 import { names, report } from "./messaging/report.ts";
 import { measureSchedules } from "./messaging/schedules.ts";
 import type { Place, Subject } from "./messaging/subjects.ts";
 import { measureThroughput, type Workload } from "./messaging/throughput.ts";
+import { peerVersion } from "./peers/modules.ts";
 import { hasPostgres } from "./peers/postgres.ts";
 import { publishedProgram } from "./store/subjects.ts";
 

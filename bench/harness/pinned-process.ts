@@ -30,7 +30,8 @@ export interface PinnedProcess {
 
 export interface PinnedOptions {
   readonly command: readonly string[];
-  readonly core?: number;
+  /** The servers' core unless another is named. */
+  readonly core?: number | "any";
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** The process has started when its output contains this. */
@@ -46,7 +47,8 @@ export function pinned(core: number, command: readonly string[]): readonly strin
 
 /** Starts a process and resolves when it has printed `until`. */
 export async function startPinned(options: PinnedOptions): Promise<PinnedProcess> {
-  const [program = "", ...args] = pinned(options.core ?? SERVER_CORE, options.command);
+  const { core = SERVER_CORE } = options;
+  const [program = "", ...args] = core === "any" ? options.command : pinned(core, options.command);
   // Node settings of this process are not meant for its subjects.
   const { NODE_OPTIONS: _, ...inherited } = process.env;
   const child = spawn(program, args, {

@@ -1,8 +1,7 @@
 /** The peers as subjects: each job queue behind the same small gateway (peer-gateway.ts), on the servers' core. */
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
+import { peersFolder, peerVersion } from "../peers/modules.ts";
 import { hasPostgres, startPostgres } from "../peers/postgres.ts";
 import { hasRedis, startRedis } from "../peers/redis.ts";
 import { publishHeaders } from "./larder.ts";
@@ -11,8 +10,6 @@ import type { Place, RunningSubject, Subject } from "./subjects.ts";
 
 export const BULLMQ = "BullMQ + redis-server";
 export const PG_BOSS = "pg-boss + PostgreSQL";
-
-const peersFolder = process.env["BENCH_PEERS"] ?? process.cwd();
 
 export const peers: readonly Subject[] = [
   {
@@ -28,23 +25,6 @@ export const peers: readonly Subject[] = [
     start: startPgBoss,
   },
 ];
-
-/** The version of a peer's module, undefined if there is none. */
-export function peerVersion(name: string): string | undefined {
-  try {
-    const require = createRequire(join(peersFolder, "package.json"));
-    let path = require.resolve(name);
-    for (;;) {
-      const parent = join(path, "..");
-      if (parent === path) return undefined;
-      path = parent;
-      if (!path.endsWith(join("node_modules", name))) continue;
-      return (require(join(path, "package.json")) as { version: string }).version;
-    }
-  } catch {
-    return undefined;
-  }
-}
 
 function missingModule(name: string): string | undefined {
   return peerVersion(name) === undefined ? `${name} is not in ${peersFolder}/node_modules` : undefined;

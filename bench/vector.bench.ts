@@ -1,0 +1,209 @@
+/**
+ * Question: how much of what is nearest does the vector index find, how fast,
+ * and what do its rows cost, beside what else people would use?
+ *
+ * Method: sets with clusters, made from a seed (vector/data-set.ts), and any
+ * file of vectors. Recall@10 is against a plain exact search in float64
+ * (vector/truth.ts). Parts:
+ *   dense     100,000 x 384 (and 10,000 x 784, once by cosine, once Euclidean):
+ *             every subject has an index in a process of its own, with one
+ *             caller and one search at a time. larder `as it comes` is what an
+ *             index does; its graph is asked with other efforts too, past the
+ *             engine. `no graph` looks at every row.
+ *   filtered  the same indexes; then each record has one integer field for each
+ *             selectivity
+ *   million   1,000,000 x 128; without those that look at every row
+ *   http      the program: upserts of 1,000 over 2 connections with everysec,
+ *             beside one caller who queries, while the graph is built; then
+ *             queries alone over 1, 16 and 64 connections. Clients are processes
+ *             on core 1, which they share with the thread that builds.
+ *   start     starts with what `http` put in
+ *   sparse    100,000 documents of 60 values, and hybrid ones, beside plain
+ *             inverted lists in TypeScript, which also check the answers
+ * Searches are warmed up and run for 1 s, in three rounds whose order
+ * alternates, all subjects in the same rounds; medians [min to max]. Peers are
+ * built and asked as their own documentation has it, with 16 neighbours, 128
+ * candidates while building, and one thread where that can be said (LanceDB
+ * takes all cores to build). To have them:
+ *     npm install --prefix /some/folder hnswlib-node usearch @lancedb/lancedb sqlite-vec
+ *     BENCH_PEERS=/some/folder npm run bench -- vector
+ * One that is missing is left out. `--data <path>` measures the vectors of an
+ * .fvecs or idx file (unsigned bytes or float32, also .gz: MNIST's images, for
+ * example) in the part `dense` and `filtered` in place of the sets made; its
+ * last vectors are the queries.
+ *
+ * Read: `effort` is how many candidates a walk over a graph holds on to (ef);
+ * compare rates at the same recall only. Resident bytes are what the process
+ * grew by, with all that its runtime keeps. The machine should do nothing else;
+ * differences below 15 % are noise, and ratios within one run say more than
+ * rates. A goal that is not reached says NO.
+ *
+ * Run: npm run build && npm run bench -- vector [--quick] [--part dense|filtered|http|start|sparse|million]
+ *          [--only <pattern of subjects>] [--data <file>] [--euclidean] [--rounds <n>] [--program <bin/larder.cjs>]
+ *      --quick: 10,500 x 768 and one short round; writes no results
+ *      --part, --only and --data make a part of a run, which writes no results; without --part, all but `million`
+ *          need about 15 minutes, and `million` as long again
+ *      --program: another build to be measured in place of this one
+ */
+import { existsSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { machineFacts } from "./harness/machine.ts";
+import { isPinning } from "./harness/pinned-process.ts";
+import { writePart } from "./harness/results-page.ts";
+import { peerVersion } from "./peers/modules.ts";
+import { publishedProgram } from "./store/subjects.ts";
+import { type DataSet, makeSet, type Recipe, readSet } from "./vector/data-set.ts";
+import { type DenseResult, type DenseSize, measureDense } from "./vector/dense.ts";
+import { type HttpSize, measureHttp } from "./vector/http.ts";
+import type { Place } from "./vector/larder-server.ts";
+import { report } from "./vector/report.ts";
+import { measureSparse, type SparseSize } from "./vector/sparse.ts";
+import { measureStarts } from "./vector/starts.ts";
+import { efforts, subjects } from "./vector/subjects.ts";
+import { FILTERED_MODULI, Truth } from "./vector/truth.ts";
+
+const TMPFS = 0x0102_1994;
+
+interface Size {
+  readonly main: Recipe;
+  readonly wide: Recipe | undefined;
+  readonly million: Recipe;
+  readonly dense: DenseSize;
+  readonly http: HttpSize;
+  readonly starts: number;
+  readonly sparse: SparseSize;
+}
+
+const full: Size = {
+  main: { rowCount: 100_000, dimension: 384, clusterCount: 2_000, queryCount: 500 },
+  wide: { rowCount: 10_000, dimension: 784, clusterCount: 200, queryCount: 500 },
+  million: { rowCount: 1_000_000, dimension: 128, clusterCount: 20_000, queryCount: 200 },
+  dense: { efforts, rounds: 3, seconds: 1, queryCount: 500, slowQueryCount: 50 },
+  http: { rounds: 3, seconds: 5, connections: [1, 16, 64] },
+  starts: 3,
+  sparse: { documentCount: 100_000, queryCount: 500, seconds: 3 },
+};
+const quick: Size = {
+  main: { rowCount: 10_500, dimension: 768, clusterCount: 210, queryCount: 100 },
+  wide: undefined,
+  million: { rowCount: 100_000, dimension: 128, clusterCount: 2_000, queryCount: 100 },
+  dense: { efforts: [64, 128], rounds: 1, seconds: 0.2, queryCount: 100, slowQueryCount: 10 },
+  http: { rounds: 1, seconds: 1, connections: [1, 64] },
+  starts: 1,
+  sparse: { documentCount: 10_000, queryCount: 50, seconds: 0.3 },
+};
+
+const parts = ["dense", "filtered", "http", "start", "sparse", "million"] as const;
+type Part = (typeof parts)[number];
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean" },
+    part: { type: "string", multiple: true, default: [] },
+    only: { type: "string", default: "" },
+    data: { type: "string" },
+    euclidean: { type: "boolean" },
+    rounds: { type: "string" },
+    program: { type: "string" },
+  },
+});
+const chosen = values.quick === true ? quick : full;
+const rounds = Number(values.rounds ?? chosen.dense.rounds);
+const size: Size = { ...chosen, dense: { ...chosen.dense, rounds }, http: { ...chosen.http, rounds } };
+const isWhole = values.quick !== true && values.only === "" && values.data === undefined && values.part.length === 0;
+const log = (line: string): void => console.error(line);
+
+for (const part of values.part) {
+  if ((parts as readonly string[]).includes(part)) continue;
+  console.error(`--part ${part}: choose from ${parts.join(", ")}`);
+  process.exit(2);
+}
+if (values.program === undefined && !existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)))) {
+  console.error("There is no dist/main.js: npm run build makes it");
+  process.exit(1);
+}
+
+const parent = mkdtempSync(join(dataParent(), "larder-bench-"));
+process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+process.once("SIGINT", () => process.exit(130));
+const place: Place = { parent, program: values.program ?? publishedProgram(parent) };
+
+const wantedSubjects = subjects.filter(({ name }) => new RegExp(values.only).test(name));
+const mainSet = made(size.main);
+const given = values.data === undefined ? undefined : readSet(newFolder(), values.data, size.dense.queryCount);
+const measuredSet = given ?? mainSet;
+const truths = new Map<DataSet, Truth>();
+
+const dense: DenseResult[] = [];
+const moduli = [...(isWanted("dense") ? [1] : []), ...(isWanted("filtered") ? FILTERED_MODULI : [])];
+if (moduli.length > 0) dense.push(await measureIn(measuredSet, { moduli }));
+if (isWanted("dense") && values.euclidean === true) dense.push(await measureIn(euclidean(measuredSet), {}));
+if (isWanted("dense") && given === undefined && size.wide !== undefined) {
+  const wide = made(size.wide);
+  dense.push(await measureIn(wide, {}), await measureIn(euclidean(wide), {}));
+}
+const http = isWanted("http")
+  ? await measureHttp({ place, set: mainSet, truth: truthOf(mainSet), log }, size.http)
+  : undefined;
+const starts = isWanted("start") ? await measureStarts({ place, set: mainSet, log }, size.starts) : undefined;
+const sparse = isWanted("sparse") ? await measureSparse(size.sparse) : undefined;
+truths.clear();
+if (isWanted("million")) dense.push(await measureIn(made(size.million), { isHuge: true }));
+
+const versions = ["hnswlib-node", "usearch", "@lancedb/lancedb", "sqlite-vec"].map(
+  (name) => `${name}: ${peerVersion(name) ?? "not installed"}`,
+);
+const facts = [
+  ...machineFacts(new Date()).filter((fact) => !/^(?:redis-server|webdis|wrk):/.test(fact)),
+  ...versions,
+  isPinning ? "clients on core 1" : "nothing is pinned to a core",
+  `searches for ${size.dense.seconds} s, over HTTP for ${size.http.seconds} s, ${rounds} rounds`,
+];
+const page = report({ facts, goalSet: measuredSet, dense, http, starts, sparse });
+console.log(page);
+// Part of a run, or a short one, is not a result.
+if (isWhole) writePart(page);
+
+function isWanted(part: Part): boolean {
+  if (given !== undefined && part !== "dense" && part !== "filtered") return false;
+  if (values.part.length > 0) return values.part.includes(part);
+  return part !== "million" || values.quick !== true;
+}
+
+function measureIn(
+  set: DataSet,
+  { moduli: passing = [1], isHuge = false }: { moduli?: readonly number[]; isHuge?: boolean },
+): Promise<DenseResult> {
+  const taken = wantedSubjects.filter((subject) => !isHuge || !subject.isExact);
+  return measureDense({ set, truth: truthOf(set), subjects: taken, moduli: passing, size: size.dense, log });
+}
+
+function truthOf(set: DataSet): Truth {
+  const known = truths.get(set);
+  if (known !== undefined) return known;
+  log(`${set.name}: looking at every row for the truth`);
+  const truth = new Truth(set);
+  truths.set(set, truth);
+  return truth;
+}
+
+function made(recipe: Recipe): DataSet {
+  log(`${recipe.rowCount} x ${recipe.dimension}: making it`);
+  return makeSet(newFolder(), recipe);
+}
+
+function euclidean(set: DataSet): DataSet {
+  return { ...set, similarity: "EUCLIDEAN" };
+}
+
+function newFolder(): string {
+  return mkdtempSync(join(parent, "set-"));
+}
+
+/** A directory on disk: the temporary one, unless that is memory. */
+function dataParent(): string {
+  return statfsSync(tmpdir()).type === TMPFS ? process.cwd() : tmpdir();
+}

@@ -1,0 +1,70 @@
+/**
+ * larder as it is published, with one dense index. It has all cores, since it
+ * builds graphs on a thread of its own; its clients share the last one with it.
+ */
+import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
+import { TOKEN } from "./requests.ts";
+
+export interface Place {
+  /** Where data directories are made: on disk. */
+  readonly parent: string;
+  /** The published program's `bin/larder.cjs`. */
+  readonly program: string;
+}
+
+export interface VectorServer {
+  readonly process: PinnedProcess;
+  readonly port: number;
+  /** A figure by its name in the metrics: the largest, where several threads have one. */
+  metric(name: string): Promise<number>;
+  call<Result>(path: string, body: string): Promise<Result>;
+}
+
+const ADMIN_TOKEN = "bench-admin-token-that-nobody-else-knows";
+const nodeOptions = (process.env["BENCH_NODE_OPTIONS"] ?? "").split(" ").filter((option) => option !== "");
+
+export async function startServer(program: string, directory: string): Promise<VectorServer> {
+  const flags = ["--data-dir", directory, "--fsync", "everysec", "--snapshots", "off"];
+  const server = await startPinned({
+    command: [process.execPath, ...nodeOptions, program, "serve", ...flags],
+    core: "any",
+    env: {
+      LARDER_VECTOR_TOKEN: TOKEN,
+      LARDER_ADMIN_TOKEN: ADMIN_TOKEN,
+      LARDER_STORE_PORT: "0",
+      LARDER_VECTOR_PORT: "0",
+      LARDER_MESSAGING_PORT: "0",
+      LARDER_ADMIN_PORT: "0",
+    },
+    until: /running at[\s\S]*# admin: /,
+  });
+  const port = Number(/UPSTASH_VECTOR_REST_URL="http:\/\/[^"]*:(\d+)"/.exec(server.output())?.[1]);
+  const adminAddress = /# admin: (\S+)/.exec(server.output())?.[1] ?? "";
+  return {
+    process: server,
+    port,
+    metric: async (name) => {
+      const page = await answerOf(`${adminAddress}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
+      const values = [...page.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"))].map((match) => match[1]);
+      if (values.length === 0) throw new Error(`there is no figure ${name}`);
+      return Math.max(...values.map(Number));
+    },
+    call: async (path, body) => {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const text = await answerOf(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body });
+      return (JSON.parse(text) as { result: never }).result;
+    },
+  };
+}
+
+/** The event loop's p99 since the last call, in ms. */
+export async function loopDelayMs(server: VectorServer): Promise<number> {
+  return (await server.metric("larder_event_loop_delay_p99_seconds")) * 1_000;
+}
+
+async function answerOf(url: string, init: RequestInit): Promise<string> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`);
+  return text;
+}

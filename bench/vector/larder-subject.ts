@@ -1,0 +1,134 @@
+/** The engine in this process, without a journal and without HTTP, and its graph asked past it with other efforts. */
+import { assert } from "../../src/kernel/assert.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { createLog } from "../../src/kernel/log.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
+import { GraphThreads } from "../../src/program/graph-threads.ts";
+import type { VectorQuery } from "../../src/vector/door.ts";
+import type { GraphBuilder } from "../../src/vector/graph/graph.ts";
+import { NullJournal } from "../../src/vector/journal.ts";
+import { defaultVectorLimits } from "../../src/vector/limits.ts";
+import type { ScoredView } from "../../src/vector/record.ts";
+import { TopHits } from "../../src/vector/top-hits.ts";
+import { VectorEngine } from "../../src/vector/vector-engine.ts";
+import type { VectorIndex } from "../../src/vector/vector-index.ts";
+import type { Hits, OpenSet, OpenSubject, Search } from "./subject.ts";
+import { FILTERED_MODULI } from "./truth.ts";
+
+export const noInclude = { metadata: false, vectors: false, data: false } as const;
+
+export const plainQuery = {
+  include: noInclude,
+  filter: "",
+  weighting: undefined,
+  fusion: "RRF",
+} as const satisfies Partial<VectorQuery>;
+
+/** With the graph that the program builds. */
+export function openLarder(set: OpenSet): OpenSubject {
+  const log = createLog({
+    level: "warn",
+    format: "text",
+    clock: systemClock,
+    sink: (line) => process.stderr.write(line),
+  });
+  return new LarderSubject(set, new GraphThreads({ log }));
+}
+
+/** Without a graph: every search looks at all rows that pass. */
+export function openLarderExact(set: OpenSet): OpenSubject {
+  return new LarderSubject(set, undefined);
+}
+
+export async function openEngine(graphs: GraphBuilder | undefined): Promise<VectorEngine> {
+  const engine = new VectorEngine({
+    journal: new NullJournal(),
+    clock: systemClock,
+    random: seededRandom(1),
+    limits: defaultVectorLimits,
+    graphs,
+    newHandle: () => "handle",
+  });
+  await engine.start();
+  return engine;
+}
+
+/** One integer for each selectivity: a filter finds a remainder. */
+export function metadataOf(row: number): string {
+  return JSON.stringify(Object.fromEntries(FILTERED_MODULI.map((modulus) => [`m${modulus}`, row % modulus])));
+}
+
+export function filterOf({ modulus, remainder }: NonNullable<Search["passing"]>): string {
+  return `m${modulus} = ${remainder}`;
+}
+
+class LarderSubject implements OpenSubject {
+  readonly #set: OpenSet;
+  readonly #opening: Promise<VectorEngine>;
+  #engine: VectorEngine | undefined;
+  #index: VectorIndex | undefined;
+
+  constructor(set: OpenSet, graphs: GraphBuilder | undefined) {
+    this.#set = set;
+    this.#opening = openEngine(graphs);
+  }
+
+  async add(first: number, rows: Float32Array): Promise<void> {
+    const { dimension, similarity, isFiltered } = this.#set;
+    this.#engine ??= await this.#opening;
+    this.#index ??= this.#engine.define(
+      "bench",
+      { type: "DENSE", dimension, similarity, denseModel: undefined, sparseModel: undefined },
+      { dense: undefined, sparse: undefined },
+    );
+    const records = Array.from({ length: rows.length / dimension }, (_, i) => ({
+      id: String(first + i),
+      vector: rows.slice(i * dimension, (i + 1) * dimension),
+      metadata: isFiltered ? metadataOf(first + i) : undefined,
+    }));
+    this.#index.upsert("", records);
+  }
+
+  async finish(): Promise<void> {
+    await this.#graph?.whenBuilt();
+  }
+
+  search({ query, count, effort, passing }: Search): Hits | Promise<Hits> {
+    if (effort !== undefined) return this.#walk(query, count, effort);
+    assert(this.#index !== undefined, "rows are added before they are searched");
+    const filter = passing === undefined ? "" : filterOf(passing);
+    const lists = this.#index.query("", [{ ...plainQuery, filter, vector: query, topK: count }]);
+    return lists instanceof Promise ? lists.then(idsOf) : idsOf(lists);
+  }
+
+  get isAdjustable(): boolean {
+    return this.#graph !== undefined;
+  }
+
+  ownBytes(): number {
+    return (this.#engine?.memory.usedBytes ?? 0) + (this.#graph?.byteCount ?? 0);
+  }
+
+  /** As `DenseSearch` asks a graph that nothing is missing in. */
+  #walk(query: Float32Array, count: number, effort: number): Hits {
+    const namespace = this.#index?.state.find("");
+    const { graph, rows } = namespace ?? {};
+    assert(namespace !== undefined && graph !== undefined && rows !== undefined, "there is a graph to be asked");
+    const top = new TopHits(count, (record) => record);
+    const prepared = rows.memory.prepare(query);
+    const hits = graph.search({ query, count: effort, effort });
+    for (let i = 0; i < hits.count; i += 1) {
+      const record = hits.records[i] as number;
+      top.offer(record, rows.rank(namespace.similarity, prepared, record));
+    }
+    return top.sorted().map(({ record }) => record);
+  }
+
+  get #graph() {
+    return this.#index?.state.find("")?.graph;
+  }
+}
+
+function idsOf(lists: readonly (readonly ScoredView[])[]): Hits {
+  return (lists[0] ?? []).map(({ id }) => Number(id));
+}
