@@ -48,12 +48,12 @@ export type CallKind = Call["kind"];
 
 export type Command =
   | { readonly kind: "call"; readonly index: number; readonly call: Call }
-  /** Questions are put first and answered whenever; the writes follow at once. */
+  /** Questions are put first and answered whenever; the writes follow, each after so many turns of the event loop. */
   | {
       readonly kind: "meanwhile";
       readonly index: number;
       readonly questions: readonly Call[];
-      readonly writes: readonly Call[];
+      readonly writes: readonly { readonly turns: number; readonly call: Call }[];
     }
   | { readonly kind: "advance"; readonly ms: number }
   /** A fresh engine from all frames. */
@@ -63,12 +63,18 @@ export type Command =
   /** A fresh engine from the frames but those of the last `lostWrites` commands that wrote. */
   | { readonly kind: "crash"; readonly lostWrites: number };
 
-/** As a person reads it: typed arrays as lists. */
+/** Numbers that are shown of a list; the rest is drawn again from the seed. */
+const SHOWN_COUNT = 40;
+
+/** As a person reads it: typed arrays as lists, and long lists cut. */
 export function showCommand(command: Command): string {
-  return JSON.stringify(command, (_, value: unknown) => (ArrayBuffer.isView(value) ? plainList(value) : value));
+  return JSON.stringify(command, (_, value: unknown) => {
+    if (!ArrayBuffer.isView(value)) return Array.isArray(value) ? shortened(value) : value;
+    if (!(value instanceof Float32Array) && !(value instanceof Int32Array)) return [];
+    return shortened(Array.from(value, (number) => (Object.is(number, -0) ? "-0" : number)));
+  });
 }
 
-function plainList(view: ArrayBufferView): readonly (number | string)[] {
-  if (!(view instanceof Float32Array) && !(view instanceof Int32Array)) return [];
-  return Array.from(view, (value) => (Object.is(value, -0) ? "-0" : value));
+function shortened(list: readonly unknown[]): readonly unknown[] {
+  return list.length <= SHOWN_COUNT ? list : [...list.slice(0, SHOWN_COUNT), `and ${list.length - SHOWN_COUNT} more`];
 }

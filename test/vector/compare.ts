@@ -2,6 +2,7 @@
  * Whether the engine answers as the plain index does: to the last bit, or, where
  * the two add in another order, as near as float32 allows.
  */
+import { createHash } from "node:crypto";
 import type { IndexDoor } from "../../src/vector/door.ts";
 import type { RecordView, ScoredView } from "../../src/vector/record.ts";
 import { orderedJson } from "./plain-metadata.ts";
@@ -28,7 +29,14 @@ export function showScored(view: ScoredView): string {
   return `${showNumbers([view.score])} ${showView(view)}`;
 }
 
-function showNumbers(numbers: ArrayLike<number>): string {
+/** A longer list is shown by its digest: two are the same when their bytes are. */
+const SHOWN_COUNT = 64;
+
+function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): string {
+  if (ArrayBuffer.isView(numbers) && numbers.length > SHOWN_COUNT) {
+    const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+    return `${numbers.length} numbers ${createHash("sha1").update(bytes).digest("base64")}`;
+  }
   return Array.from(numbers, (number) => (Object.is(number, -0) ? "-0" : String(number))).join();
 }
 

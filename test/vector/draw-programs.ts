@@ -20,8 +20,11 @@ export interface ProgramIndex {
 export interface Program {
   readonly seed: number;
   readonly indexes: readonly ProgramIndex[];
-  /** The order in which the plain index adds: the engine's, or an own one, and then scores are only nearly the same. */
-  readonly sums: "lanes" | "plain";
+  /**
+   * The order in which the plain index adds: the engine's, or an own one, and then scores are only nearly the same, or any,
+   * because every sum is exact.
+   */
+  readonly sums: "lanes" | "plain" | "exact";
   readonly commands: readonly Command[];
 }
 
@@ -129,8 +132,13 @@ class ProgramDraw {
       case 5:
       case 6:
       case 7: {
-        const questions = draw.list(1 + draw.below(3), () => this.#call(index, draw.pick(READS)));
-        const writes = draw.list(1 + draw.below(4), () => this.#call(index, draw.pick(WRITES)));
+        const questions: Call[] = draw.list(1 + draw.below(3), () => this.#call(index, draw.pick(READS)));
+        // One at most: which of two was answered first would be open.
+        if (draw.oneIn(3)) questions.push(this.#call(index, "next"));
+        const writes = draw.list(1 + draw.below(4), () => ({
+          turns: draw.pick([0, 0, 1, 2]),
+          call: this.#call(index, draw.pick(WRITES)),
+        }));
         return { kind: "meanwhile", index, questions, writes };
       }
       default:

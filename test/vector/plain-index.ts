@@ -129,6 +129,14 @@ export class PlainIndex implements IndexDoor {
     this.#held.clear();
   }
 
+  /** A held query was answered these at a moment that is over. */
+  markReturned(uuid: string, ids: readonly string[]): void {
+    const held = this.#held.get(uuid);
+    if (held === undefined) return;
+    const usedAtMs = this.#options.clock.monotonicMs();
+    this.#held.set(uuid, { ...held, returned: new Set([...held.returned, ...ids]), usedAtMs });
+  }
+
   recordsOf(namespace: string): readonly PlainRecord[] {
     return this.#namespaces.get(namespace) ?? [];
   }

@@ -17,14 +17,26 @@ export interface ProgramsOptions {
   readonly seed: number;
   readonly allowance: Allowance;
   readonly open: OpenSubject;
+  /** How a program is drawn from its seed. */
+  readonly drawn?: (seed: number) => Program;
+  /** How a failing program is run again; `<seed>` stands for its seed. */
+  readonly again?: string;
 }
+
+const AGAIN = "LARDER_VECTOR_PROGRAMS_SEED=<seed> node --test test/simulation/vector-programs.test.ts";
 
 export interface ProgramsSummary extends Coverage {
   programs: number;
 }
 
 /** Throws with the shortest failing program found, its seed and how to run it again. */
-export async function runPrograms({ seed, allowance, open }: ProgramsOptions): Promise<ProgramsSummary> {
+export async function runPrograms({
+  seed,
+  allowance,
+  open,
+  drawn = drawProgram,
+  again = AGAIN,
+}: ProgramsOptions): Promise<ProgramsSummary> {
   const coverage = newCoverage();
   let programs = 0;
   const startMs = systemClock.monotonicMs();
@@ -33,9 +45,9 @@ export async function runPrograms({ seed, allowance, open }: ProgramsOptions): P
       ? programs >= allowance.count
       : programs > 0 && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
   while (!isDone()) {
-    const program = drawProgram(seed + programs);
+    const program = drawn(seed + programs);
     const failure = await runProgram(program, { open, coverage });
-    if (failure !== undefined) throw new Error(await describe(program, failure, open));
+    if (failure !== undefined) throw new Error(await describe(program, failure, { open, again }));
     programs += 1;
   }
   return { ...coverage, programs };
@@ -48,13 +60,17 @@ export function describeSummary({ programs, commands, restarts, lateAnswers, out
   return `${programs} programs, ${commands} commands, ${restarts} restarts, ${lateAnswers} late answers: ${calls.join(", ")}`;
 }
 
-async function describe(program: Program, failure: Failure, open: OpenSubject): Promise<string> {
+async function describe(
+  program: Program,
+  failure: Failure,
+  { open, again }: { readonly open: OpenSubject; readonly again: string },
+): Promise<string> {
   const short = await shrink(program, failure, open);
   return [
     `SEED=${program.seed}: ${short.failure.text}`,
     `after, on ${describeIndexes(program.indexes)}, ${program.sums} sums`,
     ...short.commands.map((command) => `  ${showCommand(command)}`),
-    `Again: LARDER_VECTOR_PROGRAMS_SEED=${program.seed} node --test test/simulation/vector-programs.test.ts`,
+    `Again: ${again.replace("<seed>", String(program.seed))}`,
   ].join("\n");
 }
 

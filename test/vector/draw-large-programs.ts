@@ -1,0 +1,202 @@
+/**
+ * Random programs over so much that a search takes several steps: by a dense
+ * vector of very many dimensions, by a sparse one of very many values, or by a
+ * filter with very many conditions. Records change between the steps.
+ */
+import { seededRandom } from "../../src/kernel/random.ts";
+import type { IndexDefinition } from "../../src/vector/definition.ts";
+import type { VectorQuery } from "../../src/vector/door.ts";
+import type { NewRecord } from "../../src/vector/record.ts";
+import type { Call, Command } from "./command.ts";
+import type { Program } from "./draw-programs.ts";
+import { Draw } from "./draw-values.ts";
+
+interface Shape {
+  readonly definition: Pick<IndexDefinition, "type" | "dimension">;
+  readonly recordCount: number;
+  /** Of a sparse vector; as many indices and a few more exist. */
+  readonly sparseCount: number;
+  /** Conditions of a filter. */
+  readonly conditionCount: number;
+}
+
+/** The work of a step is in `dense-search.ts`, `sparse-search.ts` and `namespace-search.ts`: each has two or three. */
+const SHAPES: readonly Shape[] = [
+  { definition: { type: "DENSE", dimension: 4_096 }, recordCount: 2_000, sparseCount: 0, conditionCount: 2 },
+  { definition: { type: "SPARSE", dimension: 0 }, recordCount: 2_000, sparseCount: 220, conditionCount: 2 },
+  { definition: { type: "HYBRID", dimension: 3_000 }, recordCount: 2_000, sparseCount: 110, conditionCount: 2 },
+  { definition: { type: "DENSE", dimension: 2 }, recordCount: 6_000, sparseCount: 0, conditionCount: 30 },
+];
+const SPARE_INDICES = 16;
+const LOAD_COUNT = 500;
+const ROUNDS = 5;
+
+export function drawLargeProgram(seed: number): Program {
+  const draw = new Draw(seededRandom(seed));
+  return new LargeDraw(draw, draw.pick(SHAPES)).program(seed);
+}
+
+class LargeDraw {
+  readonly #draw: Draw;
+  readonly #shape: Shape;
+
+  constructor(draw: Draw, shape: Shape) {
+    this.#draw = draw;
+    this.#shape = shape;
+  }
+
+  program(seed: number): Program {
+    const { definition, recordCount } = this.#shape;
+    const commands: Command[] = [];
+    for (let start = 0; start < recordCount; start += LOAD_COUNT) {
+      const ids = Array.from({ length: LOAD_COUNT }, (_, i) => idOf(start + i));
+      commands.push(this.#command({ kind: "upsert", namespace: "", records: ids.map((id) => this.#record(id)) }));
+    }
+    const held = { kind: "hold", namespace: "", query: { ...this.#query(), topK: 20 }, maxIdleSeconds: 3_600 } as const;
+    commands.push(this.#command(held));
+    for (let round = 0; round < ROUNDS; round += 1) commands.push(this.#round(), ...this.#between());
+    const dimension = definition.dimension ?? 0;
+    return {
+      seed,
+      indexes: [
+        {
+          definition: {
+            ...definition,
+            similarity: this.#draw.pick(["EUCLIDEAN", "DOT_PRODUCT", "COSINE"]),
+            denseModel: undefined,
+            sparseModel: undefined,
+          },
+          dimension,
+          components: "halves",
+        },
+      ],
+      sums: "exact",
+      commands,
+    };
+  }
+
+  #command(call: Call): Command {
+    return { kind: "call", index: 0, call };
+  }
+
+  /** Questions, and writes while they are being answered. */
+  #round(): Command {
+    const draw = this.#draw;
+    const questions: Call[] = draw.list(1 + draw.below(3), (): Call => {
+      return { kind: "query", namespace: "", queries: draw.list(1, () => this.#query()) };
+    });
+    questions.push({ kind: "next", held: 0, additionalK: draw.pick([1, 30, 500]) });
+    const writes = draw.list(1 + draw.below(6), () => ({ turns: draw.below(3), call: this.#write() }));
+    return { kind: "meanwhile", index: 0, questions, writes };
+  }
+
+  /** Now and then very many records go, or the engine begins anew. */
+  #between(): readonly Command[] {
+    const draw = this.#draw;
+    switch (draw.below(12)) {
+      case 0:
+        return [
+          this.#command({ kind: "delete", namespace: "", selection: { kind: "prefix", prefix: draw.pick(GROUPS) } }),
+        ];
+      case 1:
+        return [
+          this.#command({
+            kind: "delete",
+            namespace: "",
+            selection: { kind: "filter", filter: `n < ${draw.below(9)}` },
+          }),
+        ];
+      case 2:
+        return [{ kind: "restart" }];
+      case 3:
+        return [{ kind: "snapshot" }];
+      case 4:
+        return [{ kind: "crash", lostWrites: draw.below(3) }];
+      default:
+        return [];
+    }
+  }
+
+  #write(): Call {
+    const draw = this.#draw;
+    switch (draw.below(8)) {
+      case 0:
+      case 1:
+        return {
+          kind: "delete",
+          namespace: "",
+          selection: { kind: "ids", ids: draw.list(1 + draw.below(200), () => this.#id()) },
+        };
+      case 2: {
+        const metadata = `{"n":${draw.below(10)}}`;
+        return { kind: "update", namespace: "", change: { id: this.#id(), metadata, metadataUpdateMode: "PATCH" } };
+      }
+      case 3: {
+        const { id, vector, sparseVector } = this.#record(this.#id());
+        return { kind: "update", namespace: "", change: { id, vector, sparseVector, metadataUpdateMode: "PATCH" } };
+      }
+      case 4:
+        if (!draw.oneIn(6))
+          return { kind: "fetch", namespace: "", selection: { kind: "ids", ids: [this.#id()] }, include: NOTHING };
+        return draw.pick<Call>([
+          { kind: "reset", namespace: "" },
+          { kind: "rename namespace", namespace: "other", newName: "third", deletesExisting: true },
+        ]);
+      default:
+        return {
+          kind: "upsert",
+          namespace: "",
+          records: draw.list(1 + draw.below(60), () => this.#record(this.#id())),
+        };
+    }
+  }
+
+  #query(): VectorQuery {
+    const draw = this.#draw;
+    const { vector, sparseVector } = this.#record("");
+    const filter = draw.list(this.#shape.conditionCount, () => draw.condition(0)).join(draw.pick([" OR ", " AND "]));
+    return {
+      vector,
+      sparseVector,
+      topK: draw.pick([1, 10, 100, 1_000]),
+      include: NOTHING,
+      filter: draw.oneIn(2) || this.#shape.conditionCount > 2 ? filter : "",
+      weighting: undefined,
+      fusion: draw.pick(["RRF", "DBSF"]),
+    };
+  }
+
+  /** One of those that were loaded, or one of a few others. */
+  #id(): string {
+    return idOf(this.#draw.below(this.#shape.recordCount + 100));
+  }
+
+  #record(id: string): NewRecord {
+    const draw = this.#draw;
+    const { definition, sparseCount } = this.#shape;
+    const vector = new Float32Array(definition.dimension ?? 0);
+    for (let i = 0; i < vector.length; i += 1) vector[i] = (draw.below(9) - 4) / 2;
+    // Never zero, which has no direction.
+    if (vector.length > 0) vector[0] = (1 + draw.below(4)) / 2;
+    const indices = new Int32Array(sparseCount);
+    const values = new Float32Array(sparseCount);
+    for (let i = 0; i < sparseCount; i += 1) {
+      indices[i] = draw.below(sparseCount + SPARE_INDICES);
+      values[i] = (1 + draw.below(8)) / 4;
+    }
+    return {
+      id,
+      ...(vector.length > 0 ? { vector } : {}),
+      ...(sparseCount > 0 ? { sparseVector: { indices, values } } : {}),
+      metadata: draw.metadata(),
+    };
+  }
+}
+
+const NOTHING = { metadata: false, vectors: false, data: false } as const;
+const GROUPS = ["a-", "b-", "c-"] as const;
+
+/** The first group is half of all. */
+function idOf(number: number): string {
+  return `${GROUPS[number % 2 === 0 ? 0 : 1 + (number % 4 === 1 ? 0 : 1)]}${number}`;
+}

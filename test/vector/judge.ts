@@ -1,0 +1,116 @@
+/**
+ * What counts as the same answer: to the last bit, but for the scores of indexes
+ * on which the two sides add floats in another order.
+ */
+import type { ScoredView } from "../../src/vector/record.ts";
+import type { Call } from "./command.ts";
+import { compareLines, compareNearly, showScored, showView } from "./compare.ts";
+import type { Program } from "./draw-programs.ts";
+import { type Answer, perform } from "./perform.ts";
+import type { PlainIndex } from "./plain-index.ts";
+
+export interface Judged {
+  readonly index: number;
+  readonly call: Call;
+  readonly answer: Answer;
+  /** What the plain index answered, and it itself, as it was at the moment of the answer. */
+  readonly expected: Answer;
+  readonly plain: PlainIndex;
+}
+
+/** What one list of an answer must be: these to the last bit, or the best so many of all that were scored. */
+type Expectation =
+  | { readonly list: readonly ScoredView[] }
+  | { readonly all: readonly ScoredView[]; readonly count: number };
+
+export class Judge {
+  readonly #program: Program;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  /** Floats that are added in another order; not those of very different sizes, of which little may be left then. */
+  isNear(index: number): boolean {
+    return this.#program.sums === "plain" && this.#program.indexes[index]?.components === "floats";
+  }
+
+  /** Where scores are only nearly alike, ranks decide nothing that builds on them. */
+  isBeyondComparison(index: number, call: Call): boolean {
+    if (!this.isNear(index)) return false;
+    const isHybrid = this.#program.indexes[index]?.definition.type === "HYBRID";
+    if (call.kind === "query") return call.queries.some(({ vector, sparseVector }) => vector && sparseVector);
+    if (call.kind === "query data") return isHybrid;
+    return ["hold", "hold data", "next", "end"].includes(call.kind);
+  }
+
+  /** In words; undefined: they agree. */
+  difference(judged: Judged): string | undefined {
+    const { call, answer, expected, plain } = judged;
+    if (expected.kind === "refused") return differentRefusal(call, answer, expected);
+    if (answer.kind === "refused") return `it is refused: ${answer.failure} ${answer.text}`;
+    if (answer.kind === "lines" && expected.kind === "lines") return compareLines(answer.lines, expected.lines);
+    if (answer.kind === "one") return differentRandom(call, plain, answer.view);
+    if (answer.kind !== "scored" || expected.kind !== "scored") return "an answer of another kind";
+    if (answer.lists.length !== expected.lists.length) return `${answer.lists.length} lists`;
+    for (const at of answer.lists.keys()) {
+      const text = this.listDifference(judged, at);
+      if (text !== undefined) return `list ${at}: ${text}`;
+    }
+    return undefined;
+  }
+
+  /** The same for list `at` of an answer. */
+  listDifference(judged: Judged, at: number): string | undefined {
+    const { answer } = judged;
+    const list = answer.kind === "scored" ? (answer.lists[at] ?? []) : [];
+    const expectation = this.#expectation(judged, at);
+    if (expectation === undefined) return "it is not refused";
+    if ("all" in expectation) return compareNearly(list, expectation);
+    return compareLines(list.map(showScored), expectation.list.map(showScored));
+  }
+
+  #expectation({ index, call, expected, plain }: Judged, at: number): Expectation | undefined {
+    if (expected.kind !== "scored") return undefined;
+    const isQuery = call.kind === "query" || call.kind === "query data";
+    if (!isQuery || !this.isNear(index)) return { list: expected.lists[at] ?? [] };
+    const everything = { topK: Number.POSITIVE_INFINITY };
+    const everyone: Call =
+      call.kind === "query"
+        ? { ...call, queries: call.queries.map((query) => ({ ...query, ...everything })) }
+        : { ...call, queries: call.queries.map((query) => ({ ...query, ...everything })) };
+    const all = perform(plain, everyone, () => "");
+    const count = call.queries[at]?.topK ?? 0;
+    return all instanceof Promise || all.kind !== "scored" ? undefined : { all: all.lists[at] ?? [], count };
+  }
+}
+
+function differentRefusal(
+  call: Call,
+  answer: Answer,
+  expected: Extract<Answer, { kind: "refused" }>,
+): string | undefined {
+  if (answer.kind !== "refused") return `it is not refused: ${expected.failure} ${expected.text}`;
+  if (answer.failure !== expected.failure) return `refused as ${answer.failure}, not ${expected.failure}`;
+  const isOther = expected.text !== "" && !isBatch(call) && answer.text !== expected.text;
+  return isOther ? `refused with: ${answer.text}\n  instead of: ${expected.text}` : undefined;
+}
+
+/** Whether more than one thing may be wrong with it; which of them is told is not laid down. */
+function isBatch(call: Call): boolean {
+  const items = "records" in call ? call.records : "queries" in call ? call.queries : [];
+  return items.length > 1;
+}
+
+/** Any record will do, if it is there just like this. */
+function differentRandom(
+  call: Call,
+  plain: PlainIndex,
+  view: Extract<Answer, { kind: "one" }>["view"],
+): string | undefined {
+  const namespace = "namespace" in call ? call.namespace : "";
+  if (view === undefined) return plain.recordsOf(namespace).length === 0 ? undefined : "no random record";
+  const include = { metadata: false, vectors: true, data: false };
+  const [same] = plain.fetch(namespace, { kind: "ids", ids: [view.id] }, include);
+  return compareLines([showView(view)], [showView(same)]);
+}
