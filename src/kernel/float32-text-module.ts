@@ -7,6 +7,7 @@
  * by making a new instance once that many documents in a row were small.
  */
 import { floatTextWasm } from "./float-text.generated.ts";
+import { compileModule, instantiate, PAGE_BYTES } from "./web-assembly.ts";
 
 /** The exports, as `assembly/float-text.ts` describes them. */
 interface FloatTextExports {
@@ -37,17 +38,6 @@ interface WasmGlobal {
   readonly value: number;
 }
 
-// Node has it, but its types come only with those of a browser.
-declare const WebAssembly: {
-  readonly Module: new (code: Uint8Array) => object;
-  readonly Instance: new (
-    module: object,
-    imports: { readonly host: { numberAt(start: number, end: number): number } },
-  ) => { readonly exports: unknown };
-};
-
-const PAGE_BYTES = 65_536;
-
 /** A document up to this size never makes the memory grow. */
 const USUAL_DOCUMENT_BYTES = 2 * 1_024 * 1_024;
 /** So many documents of usual size in a row give back what a larger one took. */
@@ -61,7 +51,7 @@ const EXPONENT_BIAS = 150;
 const POWER_MAX = 64;
 const WHOLE_POWER_MAX = 16;
 
-const compiled = new WebAssembly.Module(Buffer.from(floatTextWasm, "base64"));
+const compiled = compileModule(floatTextWasm);
 const scales = scaleTable();
 const finiteScales = finiteScaleTable();
 
@@ -86,10 +76,9 @@ export class FloatTextModule {
   readonly #slack: number;
 
   constructor() {
-    const { exports } = new WebAssembly.Instance(compiled, {
-      host: { numberAt: (start, end) => Number(this.bytes.latin1Slice(start, end)) },
+    this.exports = instantiate<FloatTextExports>(compiled, {
+      host: { numberAt: (start = 0, end = 0) => Number(this.bytes.latin1Slice(start, end)) },
     });
-    this.exports = exports as FloatTextExports;
     this.documentAt = this.exports.DOCUMENT.value;
     this.#slack = this.exports.DOCUMENT_SLACK.value;
     this.valuesIndex = this.exports.VALUES.value / 4;

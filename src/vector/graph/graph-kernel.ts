@@ -3,14 +3,16 @@
  * thread that works on it. What WebAssembly says as a signed number is unsigned
  * here.
  */
-import type { Similarity } from "../definition.ts";
+
 import {
   type CompiledModule,
   compileModule,
   instantiate,
   makeSharedMemory,
+  over,
   type SharedMemory,
-} from "../web-assembly.ts";
+} from "../../kernel/web-assembly.ts";
+import type { Similarity } from "../definition.ts";
 import { graphWasm } from "./graph.generated.ts";
 
 interface GraphExports {
@@ -58,7 +60,7 @@ let compiled: CompiledModule | undefined;
 
 function exportsOver(memory: SharedMemory): GraphExports {
   compiled ??= compileModule(graphWasm);
-  return instantiate<GraphExports>(compiled, memory);
+  return instantiate<GraphExports>(compiled, over(memory));
 }
 
 export class GraphKernel {

@@ -6,7 +6,7 @@
  * has a few batches under way at most, so that no graph waits long for another.
  */
 import { seededRandom } from "../../kernel/random.ts";
-import type { SharedMemory } from "../web-assembly.ts";
+import type { SharedMemory } from "../../kernel/web-assembly.ts";
 import { GraphKernel, NO_NODE } from "./graph-kernel.ts";
 import { GraphWriter, type RowBatch } from "./graph-writer.ts";
 

@@ -11,8 +11,9 @@
  * Another thread that reads the rows of this memory needs a scratch of its own:
  * the kernel is told every address.
  */
+
+import { makeSharedMemory, PAGE_BYTES, type SharedMemory } from "../../kernel/web-assembly.ts";
 import { DIMENSION_MAX } from "../definition.ts";
-import { makeSharedMemory, PAGE_BYTES, type SharedMemory } from "../web-assembly.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";
 

@@ -2,7 +2,7 @@
  * The kernel that scores rows (`assembly/row-kernel.ts`), one instance for each
  * arena and thread. Addresses are bytes in the arena's memory.
  */
-import { type CompiledModule, compileModule, instantiate, type SharedMemory } from "../web-assembly.ts";
+import { type CompiledModule, compileModule, instantiate, over, type SharedMemory } from "../../kernel/web-assembly.ts";
 import { rowKernelWasm } from "./row-kernel.generated.ts";
 
 export interface RowKernel {
@@ -40,7 +40,7 @@ let compiled: CompiledModule | undefined;
 
 export function makeRowKernel(memory: SharedMemory): RowKernel {
   compiled ??= compileModule(rowKernelWasm);
-  return instantiate<RowKernel>(compiled, memory);
+  return instantiate<RowKernel>(compiled, over(memory));
 }
 
 /** Bytes of a row of `dimension` values, padded for the kernel. */

@@ -1,7 +1,7 @@
 /**
- * WebAssembly as far as the index uses it: memories that threads may share, and
- * modules without start code that are compiled and made at once. Node has it,
- * but its types come only with those of a browser.
+ * WebAssembly as far as it is used here: modules without start code that are
+ * compiled and made at once, over a memory that threads may share or with one of
+ * their own. Node has it, but its types come only with those of a browser.
  */
 
 /** A memory that grows and never shrinks. */
@@ -22,13 +22,13 @@ interface MemoryPages {
   readonly maximum: number;
 }
 
+/** By module and name, as the source in `assembly/` asks for them. */
+type Imports = Readonly<Record<string, Readonly<Record<string, SharedMemory | ((...numbers: number[]) => number)>>>>;
+
 declare const WebAssembly: {
   readonly Memory: new (pages: MemoryPages & { readonly shared: true }) => SharedMemory;
   readonly Module: new (code: Uint8Array) => CompiledModule;
-  readonly Instance: new (
-    module: CompiledModule,
-    imports: { readonly env: { readonly memory: SharedMemory } },
-  ) => { readonly exports: unknown };
+  readonly Instance: new (module: CompiledModule, imports: Imports) => { readonly exports: unknown };
 };
 
 export const PAGE_BYTES = 65_536;
@@ -43,7 +43,12 @@ export function compileModule(base64: string): CompiledModule {
   return new WebAssembly.Module(Buffer.from(base64, "base64"));
 }
 
-/** The exports of an instance of `module` over `memory`; their types are what its source in `assembly/` says. */
-export function instantiate<Exports>(module: CompiledModule, memory: SharedMemory): Exports {
-  return new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+/** The exports of an instance of `module`; their types are what its source in `assembly/` says. */
+export function instantiate<Exports>(module: CompiledModule, imports: Imports): Exports {
+  return new WebAssembly.Instance(module, imports).exports as Exports;
+}
+
+/** What a module with a shared memory asks for. */
+export function over(memory: SharedMemory): Imports {
+  return { env: { memory } };
 }
