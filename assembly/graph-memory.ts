@@ -53,7 +53,7 @@ export const LEVEL_MAX: u32 = 24;
 export const NONE: u32 = 0xffff_ffff;
 
 // What the header says, for this thread.
-let dimension: u32 = 0;
+export let dimension: u32 = 0;
 /** As `src/vector/graph/graph-kernel.ts` numbers them. */
 export let similarity: u32 = 0;
 /** Of a code. */

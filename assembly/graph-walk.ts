@@ -48,8 +48,8 @@ export function openWalk(): bool {
 export function begin(nodes: u32, effort: u32): bool {
   limit = nodes;
   visits = 0;
-  isCut = false;
-  return nodes > 0 && reserveVisited(nodes) && reserveResults(effort);
+  isCut = nodes > 0 && !(reserveVisited(nodes) && reserveResults(effort));
+  return nodes > 0 && !isCut;
 }
 
 /** The best node of the levels above `ground` that greedy steps from the entry lead to, as a key. */

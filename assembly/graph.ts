@@ -28,6 +28,7 @@ import {
   capacityOf,
   checksumAt,
   createLayout,
+  dimension,
   incomingOf,
   links,
   readLayout,
@@ -59,6 +60,10 @@ export function attach(): bool {
   chosen = allocate(GROUND_LINKS * 8);
   found = allocate((GROUND_LINKS + 1) * 8);
   return chosen != 0 && found != 0 && openCodes() && openHeaps() && openWalk();
+}
+
+export function dimensions(): u32 {
+  return dimension;
 }
 
 /** Where the row to insert or the query is written, `dimension` f32. Beyond it lie zeros. */

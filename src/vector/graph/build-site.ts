@@ -25,7 +25,7 @@ export interface BuildSeat {
 
 export interface BuildSite {
   /** From now on only the site writes nodes. Undefined: the site has given up, nothing is built any more. */
-  seat(kernel: GraphKernel, dimension: number, events: SiteEvents): BuildSeat | undefined;
+  seat(kernel: GraphKernel, events: SiteEvents): BuildSeat | undefined;
   /** Somebody waits: a site that builds when told builds everything now. */
   finish(): void;
 }

@@ -44,7 +44,7 @@ export class ThreadGraphBuilder implements GraphBuilder {
   constructor({ start }: ThreadGraphBuilderOptions) {
     this.#start = start;
     const site: BuildSite = {
-      seat: (kernel, dimension, events) => this.#seat(kernel, dimension, events),
+      seat: (kernel, events) => this.#seat(kernel, events),
       finish: () => {},
     };
     this.#graphs = new SiteGraphs(site);
@@ -65,14 +65,14 @@ export class ThreadGraphBuilder implements GraphBuilder {
     await thread?.close();
   }
 
-  #seat(kernel: GraphKernel, dimension: number, events: SiteEvents): BuildSeat | undefined {
+  #seat(kernel: GraphKernel, events: SiteEvents): BuildSeat | undefined {
     if (this.#endCount === ENDS_MAX) return undefined;
     this.#thread ??= this.#startThread();
     const thread = this.#thread;
     this.#seatCount += 1;
     const graph = this.#seatCount;
     this.#seats.set(graph, events);
-    thread.post({ kind: "open", graph, memory: kernel.memory, dimension }, []);
+    thread.post({ kind: "open", graph, memory: kernel.memory }, []);
     return {
       build: (batch: RowBatch) => thread.post({ kind: "build", graph, batch }, buffersOf(batch)),
       close: () => {

@@ -82,7 +82,7 @@ export class GraphGeneration {
   /** `onChange` is called after batches have come back, `onLost` when nobody writes this graph any more. */
   open(site: BuildSite, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
     if (this.kernel === undefined) return;
-    this.#seat = site.seat(this.kernel, this.#options.dimension, {
+    this.#seat = site.seat(this.kernel, {
       built: (batch) => {
         this.#built(batch);
         this.#fill();

@@ -4,6 +4,7 @@
  * here.
  */
 
+import { assert } from "../../kernel/assert.ts";
 import {
   type CompiledModule,
   compileModule,
@@ -18,6 +19,7 @@ import { graphWasm } from "./graph.generated.ts";
 interface GraphExports {
   create(dimension: number, similarity: number): number;
   attach(): number;
+  dimensions(): number;
   allocate(bytes: number): number;
   rowAddress(): number;
   usedBytes(): number;
@@ -66,15 +68,16 @@ function exportsOver(memory: SharedMemory): GraphExports {
 export class GraphKernel {
   readonly memory: SharedMemory;
   readonly code: GraphExports;
+  readonly dimension: number;
   readonly #row: number;
   #words: Uint32Array;
   #floats: Float32Array;
 
-  /** A new, empty graph; undefined when the machine has no memory for it. */
-  static create(dimension: number, similarity: Similarity): GraphKernel | undefined {
+  /** A new, empty graph; undefined when the machine has no memory for it. `pagesMax`: of 64 KiB, fewer in tests. */
+  static create(dimension: number, similarity: Similarity, pagesMax = PAGES_MAX): GraphKernel | undefined {
     let memory: SharedMemory;
     try {
-      memory = makeSharedMemory({ initial: 1, maximum: PAGES_MAX });
+      memory = makeSharedMemory({ initial: 1, maximum: pagesMax });
     } catch (fault) {
       if (fault instanceof RangeError) return undefined;
       throw fault;
@@ -92,6 +95,7 @@ export class GraphKernel {
   private constructor(memory: SharedMemory, code: GraphExports) {
     this.memory = memory;
     this.code = code;
+    this.dimension = code.dimensions();
     this.#row = code.rowAddress() >>> 2;
     this.#words = new Uint32Array(memory.buffer);
     this.#floats = new Float32Array(memory.buffer);
@@ -112,6 +116,7 @@ export class GraphKernel {
 
   /** Makes `row` what the next call of the code works with. */
   putRow(row: Float32Array): void {
+    assert(row.length === this.dimension, "a row has the dimension of the graph");
     // The scratch lies in the part of the memory that the first view shows.
     this.#floats.set(row, this.#row);
   }

@@ -11,7 +11,7 @@ import { GraphKernel, NO_NODE } from "./graph-kernel.ts";
 import { GraphWriter, type RowBatch } from "./graph-writer.ts";
 
 export type ToGraphWorker =
-  | { readonly kind: "open"; readonly graph: number; readonly memory: SharedMemory; readonly dimension: number }
+  | { readonly kind: "open"; readonly graph: number; readonly memory: SharedMemory }
   | { readonly kind: "build"; readonly graph: number; readonly batch: RowBatch }
   | { readonly kind: "close"; readonly graph: number };
 
@@ -40,7 +40,7 @@ export class GraphWorker {
       case "open": {
         const kernel = GraphKernel.attach(message.memory);
         if (kernel === undefined) break;
-        this.#writers.set(message.graph, new GraphWriter(kernel, message.dimension, seededRandom(message.graph)));
+        this.#writers.set(message.graph, new GraphWriter(kernel, seededRandom(message.graph)));
         break;
       }
       case "build": {

@@ -17,12 +17,10 @@ const LEVEL_FACTOR = 1 / Math.log(UPPER_LINKS);
 
 export class GraphWriter {
   readonly #kernel: GraphKernel;
-  readonly #dimension: number;
   readonly #random: Random;
 
-  constructor(kernel: GraphKernel, dimension: number, random: Random) {
+  constructor(kernel: GraphKernel, random: Random) {
     this.#kernel = kernel;
-    this.#dimension = dimension;
     this.#random = random;
   }
 
@@ -50,7 +48,8 @@ export class GraphWriter {
   }
 
   #rowOf({ rows }: RowBatch, index: number): Float32Array {
-    return rows.subarray(index * this.#dimension, (index + 1) * this.#dimension);
+    const { dimension } = this.#kernel;
+    return rows.subarray(index * dimension, (index + 1) * dimension);
   }
 
   #drawLevel(): number {

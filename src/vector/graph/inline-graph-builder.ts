@@ -58,7 +58,7 @@ export class InlineGraphBuilder implements GraphBuilder {
   constructor({ random = seededRandom(1) }: { readonly random?: Random } = {}) {
     this.#random = random;
     const site: BuildSite = {
-      seat: (kernel, dimension, events) => this.#seat(kernel, dimension, events),
+      seat: (kernel, events) => this.#seat(kernel, events),
       finish: () => {
         while (this.runOnce(Number.MAX_SAFE_INTEGER) > 0);
       },
@@ -93,8 +93,8 @@ export class InlineGraphBuilder implements GraphBuilder {
     return Promise.resolve();
   }
 
-  #seat(kernel: GraphKernel, dimension: number, events: SiteEvents): BuildSeat {
-    const writer = new GraphWriter(kernel, dimension, this.#random);
+  #seat(kernel: GraphKernel, events: SiteEvents): BuildSeat {
+    const writer = new GraphWriter(kernel, this.#random);
     const seat = new InlineSeat(writer, events, (closed) => this.#seats.delete(closed));
     this.#seats.add(seat);
     return seat;

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusteredRows } from "../../../test/clustered-rows.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import type { BuildSite, SiteEvents } from "./build-site.ts";
+import { GraphGeneration } from "./graph-generation.ts";
+import { GraphKernel } from "./graph-kernel.ts";
+import { GraphWriter } from "./graph-writer.ts";
+
+const DIMENSION = 64;
+const COUNT = 20_000;
+
+const all = clusteredRows(seededRandom(3), { count: COUNT, dimension: DIMENSION, clusters: 50, noise: 0.4 });
+const rowOf = (record: number): Float32Array => all.subarray(record * DIMENSION, (record + 1) * DIMENSION);
+const options = { dimension: DIMENSION, similarity: "COSINE", read: rowOf } as const;
+
+/** Builds what it is given at the end of the turn. */
+function promptSite(): BuildSite {
+  return {
+    seat: (kernel: GraphKernel, events: SiteEvents) => {
+      const writer = new GraphWriter(kernel, seededRandom(4));
+      let isClosed = false;
+      return {
+        build: (batch) => {
+          queueMicrotask(() => {
+            if (isClosed) return;
+            writer.insert(batch, 0, batch.records.length);
+            events.built(batch);
+          });
+        },
+        close: () => {
+          isClosed = true;
+        },
+      };
+    },
+    finish: () => {},
+  };
+}
+
+test("when the memory is full the rest stays pending, and what is in the graph is found", async () => {
+  // About 2 MiB beside the scratch: two blocks of nodes.
+  const kernel = GraphKernel.create(DIMENSION, "COSINE", 48);
+  const generation = new GraphGeneration(kernel, options);
+  const isStuck = new Promise<void>((resolve) => {
+    const onChange = (): void => {
+      if (generation.isStuck) resolve();
+    };
+    generation.open(promptSite(), { onChange, onLost: () => {} });
+  });
+  for (let record = 0; record < COUNT; record += 1) generation.insert(record);
+  await isStuck;
+
+  assert.ok(generation.liveCount > 4_000, `${generation.liveCount} live`);
+  assert.equal(generation.liveCount + generation.pendingCount, COUNT);
+  assert.equal(new Set(generation.pending()).size, generation.pendingCount);
+  const { count, records } = generation.search({ query: rowOf(0), count: 20, effort: 64 });
+  assert.equal(count, 20);
+  assert.ok(records.subarray(0, count).every((record) => !generation.isPending(record)));
+  // A filter that is not there yet needs memory: without it nothing is found, and the caller is told.
+  const accepts = new Uint32Array(400_000);
+  const filtered = generation.search({ query: rowOf(0), count: 20, effort: 64, accepts });
+  assert.equal(filtered.count, 0);
+  assert.equal(filtered.isComplete, false);
+  // Removing goes on, and what is inserted again waits.
+  const [record] = records;
+  generation.remove(record as number);
+  assert.equal(generation.search({ query: rowOf(0), count: 1, effort: 64 }).records[0] === record, false);
+  generation.insert(record as number);
+  assert.equal(generation.isPending(record as number), true);
+});
+
+test("without any memory everything is pending, and a search says that it knows nothing", () => {
+  const generation = new GraphGeneration(undefined, options);
+  generation.open(promptSite(), { onChange: () => {}, onLost: () => {} });
+  generation.insert(5);
+
+  assert.deepEqual([...generation.pending()], [5]);
+  assert.equal(generation.isStuck, true);
+  assert.equal(generation.search({ query: rowOf(0), count: 1, effort: 1 }).isComplete, false);
+  generation.remove(5);
+  assert.equal(generation.pendingCount, 0);
+});
+
+test("a row of another dimension is refused before it is written", () => {
+  const kernel = GraphKernel.create(DIMENSION, "COSINE");
+
+  assert.throws(() => kernel?.putRow(new Float32Array(DIMENSION + 1)), /a row has the dimension of the graph/);
+});
