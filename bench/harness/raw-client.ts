@@ -11,6 +11,8 @@ export interface RawLoad {
   readonly requests: readonly Buffer[];
   /** Ends when each request was answered once, instead of when it is stopped. */
   readonly isOnce?: boolean;
+  /** A request is not sent before it would be its turn at this rate, all connections together; absent: at once. */
+  readonly perSecondMax?: number | undefined;
 }
 
 export interface RawResult {
@@ -21,7 +23,11 @@ export interface RawResult {
   readonly maxMs: number;
   /** Connections that broke, and answers that are not 2xx or 3xx. */
   readonly failed: number;
+  /** The beginning of the first answer that was none; absent: there was none. */
+  readonly failure?: string;
 }
+
+const FAILURE_LENGTH = 1_000;
 
 export class RawClient {
   readonly #load: RawLoad;
@@ -31,6 +37,7 @@ export class RawClient {
   #nextIndex = 0;
   #open: number;
   #failed = 0;
+  #failure: string | undefined;
   #isStopped = false;
 
   constructor(load: RawLoad) {
@@ -59,6 +66,11 @@ export class RawClient {
         return;
       }
       sentMs = performance.now();
+      const dueMs = this.#startMs + (this.#nextIndex * 1_000) / (this.#load.perSecondMax ?? Number.POSITIVE_INFINITY);
+      if (sentMs < dueMs) {
+        setTimeout(send, dueMs - sentMs);
+        return;
+      }
       socket.write(requests[this.#nextIndex % requests.length] as Buffer);
       this.#nextIndex += 1;
     };
@@ -69,7 +81,7 @@ export class RawClient {
         const answer = Buffer.concat(chunks);
         const length = wholeLength(answer);
         if (length === undefined) return;
-        if (!/^HTTP\/1\.1 [23]/.test(answer.latin1Slice(0, 12))) this.#failed += 1;
+        if (!/^HTTP\/1\.1 [23]/.test(answer.latin1Slice(0, 12))) this.#fail(answer.latin1Slice(0, FAILURE_LENGTH));
         missing = length - answer.length;
       } else missing -= chunk.length;
       if (missing > 0) return;
@@ -78,13 +90,16 @@ export class RawClient {
       this.#takenMs.push(performance.now() - sentMs);
       send();
     });
-    socket.on("error", () => {
-      this.#failed += 1;
-    });
+    socket.on("error", ({ message }) => this.#fail(message));
     socket.on("close", () => {
       this.#open -= 1;
       if (this.#open === 0) this.#done.resolve(this.#result());
     });
+  }
+
+  #fail(failure: string): void {
+    this.#failed += 1;
+    this.#failure ??= failure;
   }
 
   #result(): RawResult {
@@ -97,6 +112,7 @@ export class RawClient {
       p99Ms: percentile(0.99),
       maxMs: percentile(1),
       failed: this.#failed,
+      ...(this.#failure !== undefined && { failure: this.#failure }),
     };
   }
 }

@@ -2,7 +2,7 @@
 import { figure, spreadText, table } from "../harness/table.ts";
 import type { DataSet } from "./data-set.ts";
 import type { DenseResult, DenseRow } from "./dense.ts";
-import type { HttpResult } from "./http.ts";
+import { GOAL_PER_SECOND, type HttpResult } from "./http.ts";
 import type { SparseResult } from "./sparse-process.ts";
 import { type StartResult, startNames } from "./starts.ts";
 import { names } from "./subjects.ts";
@@ -73,14 +73,14 @@ const goals: readonly Goal[] = [
     wanted: "12 k vectors/s",
     measure: ({ http }) => {
       const [row] = http?.upserts ?? [];
-      return row && { text: `${figure(row.vectorsPerSecond)}/s`, isReached: row.vectorsPerSecond >= 12_000 };
+      return row && { text: `${figure(row.vectorsPerSecond)}/s`, isReached: row.vectorsPerSecond >= GOAL_PER_SECOND };
     },
   },
   {
-    what: "the same: p99 of the query",
+    what: "beside 12 k vectors/s: p99 of the query",
     wanted: "below 30 ms",
     measure: ({ http }) => {
-      const [row] = http?.upserts ?? [];
+      const row = http?.upserts.find(({ vectorsPerSecondMax }) => vectorsPerSecondMax === GOAL_PER_SECOND);
       return row && { text: `${row.query.p99Ms.toFixed(1)} ms`, isReached: row.query.p99Ms < 30 };
     },
   },
@@ -202,10 +202,11 @@ function upsertTable({ upserts }: HttpResult): string {
       "loop delay p99 ms",
       "pending at the end",
       "graph whole after s",
-      "failed",
     ],
     upserts.map((row) => [
-      row.digits,
+      row.vectorsPerSecondMax === undefined
+        ? row.digits
+        : `${row.digits}, ${figure(row.vectorsPerSecondMax)}/s at most`,
       figure(row.vectorsPerSecond),
       row.answer.p50Ms.toFixed(1),
       row.answer.p99Ms.toFixed(1),
@@ -215,21 +216,19 @@ function upsertTable({ upserts }: HttpResult): string {
       row.loopDelayMs.toFixed(1),
       figure(row.pendingCount),
       (row.builtMs / 1_000).toFixed(1),
-      String(row.failed),
     ]),
   );
 }
 
 function queryTable({ queries, recall, memory, set }: HttpResult): string {
   const rows = table(
-    ["queries over", "queries/s", "p50 ms", "p99 ms", "loop delay p99 ms", "failed"],
+    ["queries over", "queries/s", "p50 ms", "p99 ms", "loop delay p99 ms"],
     queries.map((row) => [
       row.connections === 1 ? "1 connection" : `${row.connections} connections`,
       spreadText(row.perSecond),
       row.p50Ms.toFixed(2),
       row.p99Ms.toFixed(2),
       row.loopDelayMs.toFixed(1),
-      String(row.failed),
     ]),
   );
   const each = (bytes: number | undefined): string => (bytes === undefined ? "unknown" : figure(bytes / set.rowCount));

@@ -15,6 +15,7 @@ export interface RequestOrder {
   readonly connections: number;
   /** Each request once; otherwise in a circle until it is stopped. */
   readonly isOnce: boolean;
+  readonly perSecondMax?: number | undefined;
 }
 
 export interface Client {

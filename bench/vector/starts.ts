@@ -51,7 +51,7 @@ export async function measureStarts(
   const directory = mkdtempSync(join(parent, "starts-"));
   log("starts: filling");
   const first = await startServer(program, directory);
-  await upsertAll(first, set, "7 decimals");
+  await upsertAll(first, set, { digits: "7 decimals" });
   await first.process.stop();
   const journalBytes = bytesIn(directory, /\.journal$/);
   const graphFileBytes = bytesIn(directory, GRAPH_FILE);
