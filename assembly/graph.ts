@@ -38,7 +38,7 @@ import {
 import { begin, descend, openWalk, walk } from "./graph-walk";
 
 export { addToCentre, finishCentre } from "./graph-code";
-export { allocate, usedBytes } from "./graph-memory";
+export { GROUND_LINKS, LEVEL_MAX, UPPER_LINKS, allocate, usedBytes } from "./graph-memory";
 export { resultsAddress, search, visitCount, wasCut } from "./graph-walk";
 
 // Scratch for choosing links: keys, best first.

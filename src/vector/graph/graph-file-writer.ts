@@ -3,17 +3,9 @@
  * time, while another thread goes on building: nodes that come meanwhile are
  * left out, and so are links to them.
  */
+import { similarityRows } from "../rows/similarity.ts";
 import type { GraphOptions } from "./graph.ts";
-import {
-  capacityOf,
-  checksumOf,
-  FORMAT,
-  HEADER_WORDS,
-  MAGIC,
-  NODE_WORDS,
-  similarityWords,
-  TRAILER_WORDS,
-} from "./graph-file.ts";
+import { capacityOf, checksumOf, FORMAT, HEADER_WORDS, MAGIC, NODE_WORDS, TRAILER_WORDS } from "./graph-file.ts";
 import { GROUND_LINKS, type GraphKernel, LEVEL_MAX, UPPER_LINKS } from "./graph-kernel.ts";
 
 const NODE_WORDS_MAX = NODE_WORDS + GROUND_LINKS + LEVEL_MAX * UPPER_LINKS;
@@ -43,7 +35,7 @@ export class GraphFileWriter {
     // After the entry: then the entry is one of them.
     this.#nodeCount = kernel.nodeCount;
     this.#words = new Uint32Array(HEADER_WORDS + dimension + this.#nodeCount * (NODE_WORDS + GROUND_LINKS));
-    this.#words.set([MAGIC, FORMAT, dimension, similarityWords[similarity], this.#nodeCount, entry]);
+    this.#words.set([MAGIC, FORMAT, dimension, similarityRows[similarity].code, this.#nodeCount, entry]);
     this.#words.set(kernel.words.subarray(kernel.centreAt, kernel.centreAt + dimension), HEADER_WORDS);
     this.#length = HEADER_WORDS + dimension;
   }

@@ -14,6 +14,7 @@
  *     now, so that a file that is old or somebody else's finds less at worst.
  */
 import { crc32 } from "node:zlib";
+import { similarityRows } from "../rows/similarity.ts";
 import type { GraphOptions } from "./graph.ts";
 import { GROUND_LINKS, LEVEL_MAX, UPPER_LINKS } from "./graph-kernel.ts";
 
@@ -23,13 +24,6 @@ export const FORMAT = 1;
 export const HEADER_WORDS = 6;
 export const NODE_WORDS = 4;
 export const TRAILER_WORDS = 2;
-
-/** The word that stands for each similarity. */
-export const similarityWords: Readonly<Record<GraphOptions["similarity"], number>> = {
-  COSINE: 0,
-  EUCLIDEAN: 1,
-  DOT_PRODUCT: 2,
-};
 
 export interface GraphFile {
   readonly words: Uint32Array;
@@ -61,7 +55,7 @@ export function readGraphFile(bytes: Uint8Array, { dimension, similarity }: Grap
   // keeps (1)
   if (words.at(-2) !== words.length) return "its length is wrong";
   if (checksumOf(words.subarray(0, -1), 0) !== words.at(-1)) return "its checksum is wrong";
-  if (words[2] !== dimension || words[3] !== similarityWords[similarity]) {
+  if (words[2] !== dimension || words[3] !== similarityRows[similarity].code) {
     return "it is of another dimension or similarity";
   }
   const centre = new Float32Array(words.slice(HEADER_WORDS, centreEnd).buffer);

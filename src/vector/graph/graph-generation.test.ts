@@ -4,7 +4,7 @@ import { clusteredRows } from "../../../test/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { BuildSite, SiteEvents } from "./build-site.ts";
 import { GraphGeneration } from "./graph-generation.ts";
-import { GraphKernel } from "./graph-kernel.ts";
+import { GROUND_LINKS, GraphKernel, LEVEL_MAX, UPPER_LINKS } from "./graph-kernel.ts";
 import { GraphWriter } from "./graph-writer.ts";
 
 const DIMENSION = 64;
@@ -85,4 +85,12 @@ test("a row of another dimension is refused before it is written", () => {
   const kernel = GraphKernel.create(DIMENSION, "COSINE");
 
   assert.throws(() => kernel?.putRow(new Float32Array(DIMENSION + 1)), /a row has the dimension of the graph/);
+});
+
+test("the numbers of links and levels are those of the code", () => {
+  const code = GraphKernel.create(DIMENSION, "COSINE")?.code;
+
+  assert.equal(code?.GROUND_LINKS.value, GROUND_LINKS);
+  assert.equal(code?.UPPER_LINKS.value, UPPER_LINKS);
+  assert.equal(code?.LEVEL_MAX.value, LEVEL_MAX);
 });

@@ -14,9 +14,17 @@ import {
   type SharedMemory,
 } from "../../kernel/web-assembly.ts";
 import type { Similarity } from "../definition.ts";
+import { similarityRows } from "../rows/similarity.ts";
 import { graphWasm } from "./graph.generated.ts";
 
+interface Constant {
+  readonly value: number;
+}
+
 interface GraphExports {
+  readonly GROUND_LINKS: Constant;
+  readonly UPPER_LINKS: Constant;
+  readonly LEVEL_MAX: Constant;
   create(dimension: number, similarity: number): number;
   attach(): number;
   dimensions(): number;
@@ -44,7 +52,7 @@ interface GraphExports {
   countLinks(): void;
 }
 
-/** Links of a node on its levels. */
+/** Links of a node on its levels, as the code has them: a test compares. */
 export const GROUND_LINKS = 32;
 export const UPPER_LINKS = 16;
 export const LEVEL_MAX = 24;
@@ -54,9 +62,6 @@ export const NO_NODE = 0xffff_ffff;
 
 /** 4 GiB: what 32 bits address. Only what is written costs the machine anything. */
 const PAGES_MAX = 65_536;
-
-/** As in `assembly/graph.ts`. */
-const similarityCodes: Readonly<Record<Similarity, number>> = { COSINE: 0, EUCLIDEAN: 1, DOT_PRODUCT: 2 };
 
 let compiled: CompiledModule | undefined;
 
@@ -83,7 +88,7 @@ export class GraphKernel {
       throw fault;
     }
     const code = exportsOver(memory);
-    return code.create(dimension, similarityCodes[similarity]) === 0 ? undefined : new GraphKernel(memory, code);
+    return code.create(dimension, similarityRows[similarity].code) === 0 ? undefined : new GraphKernel(memory, code);
   }
 
   /** A graph that another thread made; undefined when the machine has no memory for this one's scratch. */
