@@ -26,11 +26,17 @@ import { TopHits } from "./top-hits.ts";
 /** About a millisecond, in multiplications. bench/vector.bench.ts */
 const SCAN_WORK = 4_000_000;
 /** Candidates that a walk holds on to: at least so many, and so many for each that is wanted. bench/graph.bench.ts */
-const EFFORT_MIN = 96;
-const EFFORT_PER_HIT = 1.25;
-/** What a walk costs for each of them, and what a row outside the graph costs, in rows of a whole scan. bench/graph.bench.ts */
-const ROWS_PER_EFFORT = 8;
-const ROWS_PER_PENDING = 3;
+const EFFORT_MIN = 64;
+const EFFORT_PER_HIT = 1.5;
+/**
+ * What a walk looks at for each of them, if every record passes; a filter makes it look at so many more as it lets fewer
+ * pass. One that lets pass what lies together far away is given up at some times that. bench/graph.bench.ts
+ */
+const VISITS_PER_EFFORT = 11;
+const VISITS_FACTOR_MAX = 4;
+/** What a visit and a row that is scored alone cost, in rows of a whole scan. bench/graph.bench.ts, bench/row-kernel.bench.ts */
+const ROWS_PER_VISIT = 2;
+const ROWS_PER_GATHER = 4;
 
 export class DenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
@@ -45,6 +51,7 @@ export class DenseSearch implements CandidateSearch {
   #scan: ExactScan | undefined;
   /** Of the rows that were not in the graph when it was asked; undefined: it was not asked yet. */
   #pendingScan: ExactScan | undefined;
+  #isWalkComplete = true;
 
   constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
     const { rows, table } = namespace;
@@ -54,7 +61,7 @@ export class DenseSearch implements CandidateSearch {
     this.#vector = vector;
     this.#query = rows.memory.prepare(vector);
     this.#request = request;
-    this.#top = new TopHits(request.count, (record) => table.order.placeOf(record));
+    this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
     this.#passCount = request.match?.count ?? rows.count;
     if (namespace.graph === undefined || this.#isExactCheaper(namespace.graph))
       this.#scan = this.#newScan(request.match);
@@ -69,7 +76,7 @@ export class DenseSearch implements CandidateSearch {
     if (!this.#pendingScan.step(SCAN_WORK)) return false;
     for (const { record, rank, score } of this.#pendingScan.hits()) this.#top.offer(record, rank, score);
     const wanted = Math.min(this.#request.count, this.#passCount - this.#request.excluded.size);
-    return this.#top.size >= wanted ? true : this.#scanAll();
+    return this.#isWalkComplete && this.#top.size >= wanted ? true : this.#scanAll();
   }
 
   hits(): readonly RankedRecord[] {
@@ -89,11 +96,11 @@ export class DenseSearch implements CandidateSearch {
 
   #newScan(match: Pick<FilterMatch, "matches" | "count"> | undefined): ExactScan {
     const { similarity, table } = this.#namespace;
-    const { count, excluded } = this.#request;
+    const { count, spareCount, excluded } = this.#request;
     return new ExactScan(this.#rows, {
       query: this.#vector,
       similarity,
-      count,
+      count: count + spareCount,
       order: (record) => table.order.placeOf(record),
       matches: match?.matches,
       matchCount: match?.count,
@@ -102,25 +109,32 @@ export class DenseSearch implements CandidateSearch {
   }
 
   get #effort(): number {
-    return Math.max(EFFORT_MIN, Math.ceil(this.#request.count * EFFORT_PER_HIT));
+    const { count, excluded } = this.#request;
+    return Math.max(EFFORT_MIN, Math.ceil((count + excluded.size) * EFFORT_PER_HIT));
+  }
+
+  /** Nodes that a walk is expected to look at. */
+  get #visits(): number {
+    return (this.#effort * VISITS_PER_EFFORT * this.#rows.count) / Math.max(1, this.#passCount);
   }
 
   #isExactCheaper(graph: NamespaceGraph): boolean {
-    const passShare = this.#passCount / this.#rows.count;
-    const walkRows = (this.#effort * ROWS_PER_EFFORT) / Math.max(passShare, 1e-9);
-    return this.#passCount <= walkRows + graph.pendingCount * ROWS_PER_PENDING;
+    const scanned = Math.min(this.#rows.count, this.#passCount * ROWS_PER_GATHER);
+    return scanned <= this.#visits * ROWS_PER_VISIT + graph.pendingCount * ROWS_PER_GATHER;
   }
 
   /** Offers what the graph names. Returns the search of the rows that it does not know: both as of this moment. */
   #askGraph(graph: NamespaceGraph): ExactScan {
     const { match } = this.#request;
     const pending = this.#pendingMatches(graph);
-    const { records, count } = graph.search({
+    const { records, count, isComplete } = graph.search({
       query: this.#vector,
       count: this.#effort,
       effort: this.#effort,
+      visitsMax: Math.ceil(this.#visits * VISITS_FACTOR_MAX),
       ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
     });
+    this.#isWalkComplete = isComplete;
     for (let i = 0; i < count; i += 1) {
       const record = records[i] as number;
       // It may be in the graph already while it still counts as pending.

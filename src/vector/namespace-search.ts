@@ -39,7 +39,9 @@ export interface SearchRequest {
 
 /** What a search by one vector needs to know. */
 export interface CandidateRequest {
+  /** Candidates that are wanted; `spareCount` more take the place of those that drop out while the search takes its time. */
   readonly count: number;
+  readonly spareCount: number;
   /** Undefined: every record passes. */
   readonly match: FilterMatch | undefined;
   readonly excluded: ReadonlySet<number>;
@@ -109,7 +111,8 @@ export class NamespaceSearch implements SearchJob {
     const namespace = this.#namespace;
     const { rows } = namespace;
     const wishes = {
-      count: this.#depth + SPARE_COUNT,
+      count: this.#depth,
+      spareCount: SPARE_COUNT,
       match: this.#match,
       excluded: this.#excluded(),
     };
@@ -150,8 +153,9 @@ export class NamespaceSearch implements SearchJob {
     const found = search.hits();
     if (changed.size === 0) return found.slice(0, this.#depth);
     const settled = found.filter(({ record }) => !changed.has(record));
-    const isCut = found.length >= this.#depth + SPARE_COUNT;
-    if (isCut && found.length - settled.length > SPARE_COUNT && this.#startCount < STARTS_MAX) return undefined;
+    // What did not get in among the found may be better than what is left.
+    const isTooFew = settled.length < this.#depth && found.length >= this.#depth;
+    if (isTooFew && this.#startCount < STARTS_MAX) return undefined;
     for (const record of changed) {
       if (!this.#isWanted(record)) continue;
       const scored = search.scoreNow(record);

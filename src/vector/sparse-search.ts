@@ -15,12 +15,12 @@ export class SparseSearch implements CandidateSearch {
   constructor(
     { sparse, table }: Namespace,
     { query, weighting }: { readonly query: SparseVector; readonly weighting: Weighting },
-    { count, match, excluded }: CandidateRequest,
+    { count, spareCount, match, excluded }: CandidateRequest,
   ) {
     this.#scan = new SparseScan(sparse, {
       query,
       weighting,
-      count,
+      count: count + spareCount,
       order: (record) => table.order.placeOf(record),
       excluded,
       ...(match !== undefined && { matches: match.matches }),
