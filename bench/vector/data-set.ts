@@ -1,10 +1,11 @@
 /**
  * The vectors of a measurement: made from a seed, or read from a file. A made
- * set has clusters, and noise as large as makes a search inside a cluster hard:
- * in each dimension a centre has a deviation of 1 and a vector one of
- * `NOISE` about its centre, so that neighbours come from the cluster, are not
- * duplicates of each other, and lie almost equally far. Queries are drawn like
- * rows and are not among them.
+ * set is as hard as embeddings are: a vector is a mixture of LATENT directions,
+ * in which centres have a deviation of 1 and the vectors about them one of
+ * NOISE, so that clusters touch and a walk has to find its way between them.
+ * (Noise in every dimension by itself would be easy: with 384 dimensions all of
+ * a cluster is nearer than anything else, and who finds one finds all.) Queries
+ * are drawn like rows and are not among them.
  *
  * Processes share a set as two files of float32: `rows` and `queries`.
  */
@@ -31,7 +32,10 @@ export interface Recipe {
   readonly queryCount: number;
 }
 
-const NOISE = 0.4;
+/** Directions in which vectors of a made set differ, the deviation about a centre, and what a value has of its own. */
+const LATENT = 64;
+const NOISE = 1;
+const GRAIN = 0.3;
 const SEED = 7;
 const CHUNK_ROWS = 4_096;
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
@@ -41,11 +45,18 @@ export function makeSet(folder: string, recipe: Recipe): DataSet {
   const { rowCount, dimension, clusterCount, queryCount } = recipe;
   const gaussian = gaussianOf(seededRandom(SEED));
   const random = seededRandom(SEED + 1);
-  const centres = Float32Array.from({ length: clusterCount * dimension }, gaussian);
+  const centres = Float32Array.from({ length: clusterCount * LATENT }, gaussian);
+  const directions = Float32Array.from({ length: dimension * LATENT }, () => gaussian() / Math.sqrt(LATENT));
+  const place = new Float32Array(LATENT);
   const draw = (target: Float32Array): void => {
     for (let at = 0; at < target.length; at += dimension) {
-      const centre = random.below(clusterCount) * dimension;
-      for (let i = 0; i < dimension; i += 1) target[at + i] = (centres[centre + i] as number) + NOISE * gaussian();
+      const centre = random.below(clusterCount) * LATENT;
+      for (let i = 0; i < LATENT; i += 1) place[i] = (centres[centre + i] as number) + NOISE * gaussian();
+      for (let i = 0; i < dimension; i += 1) {
+        let value = GRAIN * (random.unit() - 0.5);
+        for (let j = 0; j < LATENT; j += 1) value += (directions[i * LATENT + j] as number) * (place[j] as number);
+        target[at + i] = value;
+      }
     }
   };
   const queries = new Float32Array(queryCount * dimension);
