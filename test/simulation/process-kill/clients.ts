@@ -3,25 +3,16 @@
  * Each has one request on its way at a time and never repeats one: a repeated
  * APPEND would be a duplicate of our own making.
  */
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import type { Random } from "../../../src/kernel/random.ts";
+import { ConnectionLost, type Endpoint, post } from "../post.ts";
 import type { Ledger, Write } from "./ledger.ts";
 import { type Command, kinds, type Value } from "./writes.ts";
-
-export interface Endpoint {
-  readonly url: string;
-  readonly token: string;
-}
 
 /** One element of an answer, or the whole of it for a single command. */
 interface Answer {
   readonly result?: Value;
   readonly error?: string;
-}
-
-/** The connection broke: the server is dead, or that is a fault of its own. */
-export class ConnectionLost extends Error {
-  override name = "ConnectionLost";
 }
 
 const PIPELINE_COUNT_MAX = 12;
@@ -68,7 +59,7 @@ export async function fillUntil(endpoint: Endpoint, isEnough: () => boolean): Pr
   try {
     for (let filledBytes = 0; !isEnough(); filledBytes += FILL_COUNT * FILL_BYTES) {
       if (filledBytes >= FILL_BYTES_MAX) throw new Error(`nothing happened after ${filledBytes} bytes`);
-      await post({ ...endpoint, path: "/pipeline", body, agent });
+      await post(endpoint, { path: "/pipeline", text: JSON.stringify(body), agent });
     }
   } finally {
     agent.destroy();
@@ -77,7 +68,7 @@ export async function fillUntil(endpoint: Endpoint, isEnough: () => boolean): Pr
 
 /** Sends commands as one transaction and resolves with their results. */
 export async function runTogether(endpoint: Endpoint, commands: readonly Command[]): Promise<readonly Value[]> {
-  const answers = (await post({ ...endpoint, path: "/multi-exec", body: commands })) as readonly Answer[];
+  const answers = (await post(endpoint, { path: "/multi-exec", text: JSON.stringify(commands) })) as readonly Answer[];
   return answers.map(({ result = null, error }, index) => {
     if (error !== undefined) throw new Error(`${JSON.stringify(commands[index])} was refused: ${error}`);
     return result;
@@ -93,34 +84,7 @@ async function send(
   const isTransaction = writes[0]?.kind.isTransaction === true;
   const path = isTransaction ? "/multi-exec" : isPipeline ? "/pipeline" : "/";
   const body = path === "/" ? commands[0] : commands;
-  const answer = (await post({ ...endpoint, path, body, agent })) as Answer | readonly Answer[];
+  const answer = (await post(endpoint, { path, text: JSON.stringify(body), agent })) as Answer | readonly Answer[];
   for (const { error } of [answer].flat() as readonly Answer[])
     if (error !== undefined) throw new Error(`a write was refused: ${error}`);
-}
-
-interface Post extends Endpoint {
-  readonly path: string;
-  readonly body: unknown;
-  readonly agent?: Agent;
-}
-
-/** Resolves with the JSON of a 200. Rejects with `ConnectionLost` when there is no whole answer. */
-function post({ url, token, path, body, agent }: Post): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const lost = (cause: unknown): void => reject(new ConnectionLost("no answer", { cause }));
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const sending = request(`${url}${path}`, { method: "POST", headers, ...(agent && { agent }) }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", lost);
-      response.on("close", () => {
-        if (!response.complete) return lost(undefined);
-        const text = Buffer.concat(chunks).toString();
-        if (response.statusCode === 200) resolve(JSON.parse(text));
-        else reject(new Error(`${path} answered ${response.statusCode}: ${text.slice(0, 200)}`));
-      });
-    });
-    sending.on("error", lost);
-    sending.end(JSON.stringify(body));
-  });
 }

@@ -15,7 +15,8 @@
 import { systemClock } from "../../../src/kernel/clock.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 import { anyPorts, type RunningProgram, spawnProgram, startProgram } from "../../program/program-process.ts";
-import { type Endpoint, fillUntil, runTogether, writeUntilLost } from "./clients.ts";
+import type { Endpoint } from "../post.ts";
+import { fillUntil, runTogether, writeUntilLost } from "./clients.ts";
 import type { Damage, Ledger } from "./ledger.ts";
 
 export type Ending = "kill" | "group" | "start-up" | "snapshot" | "stop";

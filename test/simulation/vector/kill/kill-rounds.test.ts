@@ -1,0 +1,22 @@
+/** kill -9 against the vector index: what was acknowledged is there and is found (`kill-loop.ts`). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../../../src/kernel/random.ts";
+import { allowanceOf } from "../../../budget.ts";
+import { describeVectorKills, runVectorKills } from "./kill-loop.ts";
+
+test("vectors acknowledged by a server that is killed at any moment are there and are found", async (context) => {
+  const seed = systemRandom.below(1_000_000);
+  context.diagnostic(`SEED=${seed}`);
+
+  const summary = await runVectorKills({
+    allowance: allowanceOf("vector-kill-rounds"),
+    seed,
+    print: (line) => context.diagnostic(line),
+  });
+
+  const text = describeVectorKills(summary);
+  for (const line of text.split("\n")) context.diagnostic(line);
+  assert.deepEqual(summary.damages, []);
+  assert.ok(summary.acknowledged > 0, text);
+});
