@@ -130,6 +130,7 @@ if (values.program === undefined && !existsSync(fileURLToPath(new URL("../dist/m
 const parent = mkdtempSync(join(dataParent(), "larder-bench-"));
 process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
 process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 const place: Place = { parent, program: values.program ?? publishedProgram(parent) };
 
 const wantedSubjects = subjects.filter(({ name }) => new RegExp(values.only).test(name));
