@@ -22,9 +22,9 @@ interface Shape {
 
 /** The work of a step is in `dense-search.ts`, `sparse-search.ts` and `namespace-search.ts`: each has two or three. */
 const SHAPES: readonly Shape[] = [
-  { definition: { type: "DENSE", dimension: 4_096 }, recordCount: 2_000, sparseCount: 0, conditionCount: 2 },
-  { definition: { type: "SPARSE", dimension: 0 }, recordCount: 2_000, sparseCount: 220, conditionCount: 2 },
-  { definition: { type: "HYBRID", dimension: 3_000 }, recordCount: 2_000, sparseCount: 110, conditionCount: 2 },
+  { definition: { type: "DENSE", dimension: 4_096 }, recordCount: 2_500, sparseCount: 0, conditionCount: 2 },
+  { definition: { type: "SPARSE", dimension: 0 }, recordCount: 2_500, sparseCount: 220, conditionCount: 2 },
+  { definition: { type: "HYBRID", dimension: 3_000 }, recordCount: 2_500, sparseCount: 110, conditionCount: 2 },
   { definition: { type: "DENSE", dimension: 2 }, recordCount: 6_000, sparseCount: 0, conditionCount: 30 },
 ];
 const SPARE_INDICES = 16;
@@ -46,12 +46,11 @@ class LargeDraw {
   }
 
   program(seed: number): Program {
-    const { definition, recordCount } = this.#shape;
+    const { definition } = this.#shape;
     const commands: Command[] = [];
-    for (let start = 0; start < recordCount; start += LOAD_COUNT) {
-      const ids = Array.from({ length: LOAD_COUNT }, (_, i) => idOf(start + i));
-      commands.push(this.#command({ kind: "upsert", namespace: "", records: ids.map((id) => this.#record(id)) }));
-    }
+    commands.push(...this.#loads());
+    // So few are left of each stretch of numbers that the next large delete makes records move.
+    if (this.#draw.oneIn(2)) commands.push(this.#deleteGroup("a-"));
     const held = { kind: "hold", namespace: "", query: { ...this.#query(), topK: 20 }, maxIdleSeconds: 3_600 } as const;
     commands.push(this.#command(held));
     for (let round = 0; round < ROUNDS; round += 1) commands.push(this.#round(), ...this.#between());
@@ -75,6 +74,18 @@ class LargeDraw {
     };
   }
 
+  #deleteGroup(prefix: string): Command {
+    return this.#command({ kind: "delete", namespace: "", selection: { kind: "prefix", prefix } });
+  }
+
+  #loads(): readonly Command[] {
+    const starts = Array.from({ length: this.#shape.recordCount / LOAD_COUNT }, (_, i) => i * LOAD_COUNT);
+    return starts.map((start) => {
+      const records = Array.from({ length: LOAD_COUNT }, (_, i) => this.#record(idOf(start + i)));
+      return this.#command({ kind: "upsert", namespace: "", records });
+    });
+  }
+
   #command(call: Call): Command {
     return { kind: "call", index: 0, call };
   }
@@ -95,9 +106,7 @@ class LargeDraw {
     const draw = this.#draw;
     switch (draw.below(12)) {
       case 0:
-        return [
-          this.#command({ kind: "delete", namespace: "", selection: { kind: "prefix", prefix: draw.pick(GROUPS) } }),
-        ];
+        return [this.#deleteGroup(draw.pick(GROUPS))];
       case 1:
         return [
           this.#command({
@@ -112,6 +121,10 @@ class LargeDraw {
         return [{ kind: "snapshot" }];
       case 4:
         return [{ kind: "crash", lostWrites: draw.below(3) }];
+      case 5:
+      case 6:
+      case 7:
+        return [...this.#loads(), this.#deleteGroup("a-")];
       default:
         return [];
     }
@@ -119,7 +132,7 @@ class LargeDraw {
 
   #write(): Call {
     const draw = this.#draw;
-    switch (draw.below(8)) {
+    switch (draw.below(10)) {
       case 0:
       case 1:
         return {
@@ -127,6 +140,10 @@ class LargeDraw {
           namespace: "",
           selection: { kind: "ids", ids: draw.list(1 + draw.below(200), () => this.#id()) },
         };
+      case 7:
+      case 8:
+        // So many that those that stay move together.
+        return { kind: "delete", namespace: "", selection: { kind: "ids", ids: this.#mostIds() } };
       case 2: {
         const metadata = `{"n":${draw.below(10)}}`;
         return { kind: "update", namespace: "", change: { id: this.#id(), metadata, metadataUpdateMode: "PATCH" } };
@@ -164,6 +181,12 @@ class LargeDraw {
       weighting: undefined,
       fusion: draw.pick(["RRF", "DBSF"]),
     };
+  }
+
+  /** Most of those outside the first group, as many as one request may name. */
+  #mostIds(): readonly string[] {
+    const start = this.#draw.below(this.#shape.recordCount / 2);
+    return Array.from({ length: 1_000 }, (_, i) => idOf((start + i) * 2 + 1));
   }
 
   /** One of those that were loaded, or one of a few others. */

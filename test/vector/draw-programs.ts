@@ -34,6 +34,9 @@ const DIMENSIONS: readonly number[] = [2, 2, 3, 4, 5, 8, 8, 17, 40];
 const ID_COUNTS: readonly number[] = [6, 12, 30, 30, 60, 60, 700];
 const MANY_IDS = 700;
 
+/** No sum of these is near to what a held query may be idle. */
+const ADVANCES_MS: readonly number[] = [1, 3_000, 12_000, 30_500];
+
 const READS: readonly CallKind[] = ["query", "query", "query data"];
 const WRITES: readonly CallKind[] = [
   ...(["upsert", "upsert", "upsert data", "update", "update", "delete", "delete", "reset"] as const),
@@ -115,6 +118,7 @@ class ProgramDraw {
   #command(): Command {
     const draw = this.#draw;
     const index = draw.below(this.#indexes.length);
+    if (this.#isHolding && draw.oneIn(20)) return { kind: "advance", ms: draw.pick(ADVANCES_MS) };
     switch (draw.below(60)) {
       case 0:
         this.#isHolding = false;
@@ -127,8 +131,7 @@ class ProgramDraw {
         return { kind: "crash", lostWrites: draw.below(12) };
       case 3:
       case 4:
-        // No sum of these is near to what a held query may be idle.
-        return { kind: "advance", ms: draw.pick([1, 3_000, 30_500]) };
+        return { kind: "advance", ms: draw.pick(ADVANCES_MS) };
       case 5:
       case 6:
       case 7: {
@@ -232,8 +235,11 @@ class ProgramDraw {
   #records(about: ProgramIndex): readonly NewRecord[] {
     const draw = this.#draw;
     const isLarge = this.#idCount >= MANY_IDS && draw.oneIn(3);
+    // Hardly a batch of hundreds would be accepted if each record could be wrong.
+    const isSound = isLarge && !draw.oneIn(4);
     return draw.list(isLarge ? 100 + draw.below(400) : 1 + draw.below(6), () => {
-      const record = { id: this.#id(), ...this.#vectors(about), metadata: draw.metadata() };
+      const vectors = isSound ? this.#soundVectors(about) : this.#vectors(about);
+      const record = { id: this.#id(), ...vectors, metadata: draw.metadata() };
       return draw.oneIn(3) ? { ...record, data: draw.text() } : record;
     });
   }
@@ -253,6 +259,18 @@ class ProgramDraw {
       ...(hasMetadata ? { metadata: isPatch ? draw.patch() : (draw.metadata() ?? "{}") } : {}),
       metadataUpdateMode: isPatch ? "PATCH" : "OVERWRITE",
     };
+  }
+
+  /** What every index of this kind accepts. */
+  #soundVectors(about: ProgramIndex): Pick<NewRecord, "vector" | "sparseVector"> {
+    for (;;) {
+      const { vector, sparseVector } = this.#vectors(about);
+      const { type } = about.definition;
+      const isWhole = (vector !== undefined || type === "SPARSE") && (sparseVector !== undefined || type === "DENSE");
+      const squares = vector?.reduce((sum, value) => sum + value * value, 0) ?? 1;
+      const isUsual = squares > 1e-30 && squares < 1e38 && (vector?.length ?? about.dimension) === about.dimension;
+      if (isWhole && isUsual && sparseVector?.indices.length !== 0) return { vector, sparseVector };
+    }
   }
 
   /** What a record of this index needs; now and then too little or of another dimension. */
