@@ -51,10 +51,17 @@ const FLAGS = 4;
 const HAS_ESCAPE = 1;
 const HAS_LARGE_NUMBER = 2;
 
+/** Lists that lie in one buffer at most: as long as one of them is held, all are. */
+const LISTS_PER_BUFFER_MAX = 64;
+
 export class JsonDocument {
   readonly #module: FloatTextModule;
   readonly #number: number;
   readonly #base: number;
+  #listCount = 0;
+  /** For the lists to come, from `#used` on. */
+  #buffer = new Float32Array(0);
+  #used = 0;
   /** Where the last call stopped: behind the value, or at the byte or element that is wrong. */
   end = 0;
   /** Of the list that was read last and is at fault: which element, from 0. */
@@ -71,7 +78,7 @@ export class JsonDocument {
   readFloats(start: number, countMax: number): Float32Array | ListFault {
     const { exports, floats, valuesIndex } = this.#opened();
     const count = exports.readFloats(this.#base + start, Math.min(countMax, LIST_VALUES_MAX));
-    return this.#fault(count) ?? floats.slice(valuesIndex, valuesIndex + count);
+    return this.#fault(count) ?? this.#kept(floats.subarray(valuesIndex, valuesIndex + count));
   }
 
   /** The list of numbers at `start`, each a whole number of 32 bits with sign; `1.0` and `1e2` are whole. */
@@ -103,6 +110,27 @@ export class JsonDocument {
       hasEscape: (flags & HAS_ESCAPE) !== 0,
       hasLargeNumber: (flags & HAS_LARGE_NUMBER) !== 0,
     };
+  }
+
+  /**
+   * A copy of a list of floats. The lists of a document behind its first share buffers: a buffer for each of a thousand
+   * would be most of the garbage that a request leaves.
+   */
+  #kept(list: Float32Array): Float32Array {
+    const { length } = list;
+    if (this.#listCount === 0) {
+      this.#listCount = 1;
+      return list.slice();
+    }
+    if (this.#buffer.length - this.#used < length) {
+      this.#buffer = new Float32Array(length * Math.min(this.#listCount, LISTS_PER_BUFFER_MAX));
+      this.#used = 0;
+    }
+    this.#listCount += 1;
+    const kept = this.#buffer.subarray(this.#used, this.#used + length);
+    kept.set(list);
+    this.#used += length;
+    return kept;
   }
 
   #fault(count: number): ListFault | undefined {

@@ -26,7 +26,7 @@ import { TopHits } from "./top-hits.ts";
 /** About a millisecond, in multiplications. bench/vector.bench.ts */
 const SCAN_WORK = 4_000_000;
 /** Candidates that a walk holds on to: at least so many, and so many for each that is wanted. bench/graph.bench.ts */
-const EFFORT_MIN = 64;
+const EFFORT_MIN = 160;
 const EFFORT_PER_HIT = 1.5;
 /**
  * What a walk looks at for each of them, if every record passes; a filter makes it look at so many more as it lets fewer
