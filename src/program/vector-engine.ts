@@ -10,6 +10,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { secretBytes, secretText, systemRandom } from "../kernel/random.ts";
 import type { Area as KeptArea } from "../persistence/area.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
+import type { IndexDefinition } from "../vector/definition.ts";
 import { GraphCache } from "../vector/graph-cache.ts";
 import { DefinitionMismatch, VectorEngine as Engine } from "../vector/vector-engine.ts";
 import type { AreaTenant } from "./area.ts";
@@ -103,6 +104,7 @@ export class VectorEngine implements AreaEngine {
 
   async setTokens({ name, tokens, index = defaultIndex }: AreaTenant): Promise<void> {
     const before = this.#embedders.get(name);
+    this.#warnOfOtherModels(name, index.definition);
     const embedders = await openEmbedders(index, this.#context.log);
     try {
       this.#engine.define(name, index.definition, embedders);
@@ -131,6 +133,19 @@ export class VectorEngine implements AreaEngine {
   async finishSnapshot(isWritten: boolean): Promise<boolean> {
     if (isWritten) await this.#kept?.adoptSnapshot();
     return this.#kept?.isSnapshotDue() ?? false;
+  }
+
+  /** Vectors of two models do not compare, and nothing but the operator's memory tells which record is of which. */
+  #warnOfOtherModels(name: string, { denseModel, sparseModel }: IndexDefinition): void {
+    const known = this.#engine.index(name);
+    if (known === undefined || known.info().vectorCount === 0) return;
+    const { definition } = known;
+    if (definition.denseModel === denseModel && definition.sparseModel === sparseModel) return;
+    this.#context.log.warn("an index has records that another model embedded: upsert their texts again", {
+      index: name,
+      before: [definition.denseModel, definition.sparseModel].filter(Boolean).join(", ") || "none",
+      now: [denseModel, sparseModel].filter(Boolean).join(", ") || "none",
+    });
   }
 
   async #recover(directory: string): Promise<void> {
