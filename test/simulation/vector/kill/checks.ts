@@ -17,6 +17,8 @@ import { recordText } from "./writers.ts";
 export interface Checked {
   readonly endpoint: Endpoint;
   readonly ledger: Ledger;
+  /** So many records of the base were loaded. */
+  readonly baseCount: number;
   readonly random: Random;
   readonly damages: string[];
 }
@@ -48,9 +50,9 @@ const RECALL_MIN = 0.95;
 
 const baseSigns = Array.from({ length: BASE_COUNT }, (_, number) => signsOf(BASE_SEED + number));
 
-export async function loadBase(endpoint: Endpoint): Promise<void> {
-  for (let start = 0; start < BASE_COUNT; start += BASE_BATCH) {
-    const numbers = Array.from({ length: Math.min(BASE_BATCH, BASE_COUNT - start) }, (_, i) => start + i);
+export async function loadBase(endpoint: Endpoint, baseCount: number): Promise<void> {
+  for (let start = 0; start < baseCount; start += BASE_BATCH) {
+    const numbers = Array.from({ length: Math.min(BASE_BATCH, baseCount - start) }, (_, i) => start + i);
     const records = numbers.map((number) =>
       recordText({ client: BASE_CLIENT, id: baseId(number) }, { seed: BASE_SEED + number, version: 0 }),
     );
@@ -105,15 +107,15 @@ function idsOf(ids: readonly string[], others: readonly string[]): readonly stri
 }
 
 async function checkQueries(checked: Checked, namespace: string, entries: readonly Entry[]): Promise<void> {
-  const { random } = checked;
-  const present = presentIn(namespace, entries);
+  const { random, baseCount } = checked;
+  const present = presentIn(checked, namespace, entries);
   const questions = entries.flatMap(({ id, kept, formerSeed }): readonly Question[] => [
     ...(kept === undefined ? [] : [{ signs: signsOf(kept.seed), id }]),
     ...(formerSeed === undefined ? [] : [{ signs: signsOf(formerSeed), id: undefined }]),
   ]);
   if (namespace === "") {
     for (let i = 0; i < HITS; i += 1) {
-      const number = random.below(BASE_COUNT);
+      const number = random.below(baseCount);
       questions.push({ signs: signsOf(BASE_SEED + number), id: baseId(number) });
     }
   }
@@ -163,7 +165,7 @@ export async function checkEverything(checked: Checked): Promise<number> {
   const { endpoint, ledger, random, damages } = checked;
   let recall = 1;
   for (const [namespace, entries] of Map.groupBy(ledger.entries, (entry) => entry.namespace)) {
-    const present = presentIn(namespace, entries);
+    const present = presentIn(checked, namespace, entries);
     const listed = await rangeOf(endpoint, { namespace, prefix: "", includeVectors: true });
     if (listed.length !== present.size)
       damages.push(`"${namespace}" lists ${listed.length} records, and has ${present.size}`);
@@ -189,9 +191,10 @@ export async function checkEverything(checked: Checked): Promise<number> {
   return recall;
 }
 
-function presentIn(namespace: string, entries: readonly Entry[]): ReadonlyMap<string, Signs> {
+function presentIn({ baseCount }: Checked, namespace: string, entries: readonly Entry[]): ReadonlyMap<string, Signs> {
   const present = new Map<string, Signs>();
-  if (namespace === "") for (const [number, signs] of baseSigns.entries()) present.set(baseId(number), signs);
+  if (namespace === "")
+    for (const [number, signs] of baseSigns.slice(0, baseCount).entries()) present.set(baseId(number), signs);
   for (const { id, kept } of entries) if (kept !== undefined) present.set(id, signsOf(kept.seed));
   return present;
 }

@@ -17,7 +17,7 @@ import { type Random, seededRandom } from "../../../../src/kernel/random.ts";
 import type { Allowance } from "../../../budget.ts";
 import { anyPorts, type RunningProgram, spawnProgram, startProgram } from "../../../program/program-process.ts";
 import { type Endpoint, post } from "../../post.ts";
-import { checkEverything, checkRound, loadBase } from "./checks.ts";
+import { BASE_COUNT, checkEverything, checkRound, loadBase } from "./checks.ts";
 import { Ledger } from "./ledger.ts";
 import { jsonOf, signsOf } from "./signs.ts";
 import { writeUntilLost } from "./writers.ts";
@@ -112,7 +112,7 @@ async function liveOnce(life: Life, summary: VectorKillSummary, isLeft: () => bo
   const { damages } = summary;
   let server = await start(life);
   try {
-    await loadBase(endpointOf(server));
+    await loadBase(endpointOf(server), BASE_COUNT);
     for (let round = 0; round < ROUNDS_OF_A_LIFE && (round === 0 || isLeft()) && damages.length === 0; round += 1) {
       const ending = drawEnding(random);
       const writing = writeUntilLost(endpointOf(server), { ledger, clientCount: CLIENTS, random });
@@ -125,11 +125,11 @@ async function liveOnce(life: Life, summary: VectorKillSummary, isLeft: () => bo
       const hasGraphFile = graphFilesOf(life).length > 0;
       server = await start(life);
       if (hasGraphFile && !GRAPH_REFUSED.test(server.log)) summary.graphsLoaded += 1;
-      await checkRound({ endpoint: endpointOf(server), ledger, random, damages });
+      await checkRound({ endpoint: endpointOf(server), ledger, baseCount: BASE_COUNT, random, damages });
       summary.rounds += 1;
       summary.roundsByEnding[ending] += 1;
     }
-    const everything = { endpoint: endpointOf(server), ledger, random, damages };
+    const everything = { endpoint: endpointOf(server), ledger, baseCount: BASE_COUNT, random, damages };
     summary.recall = Math.min(summary.recall, await checkEverything(everything));
   } finally {
     summary.acknowledged += ledger.acknowledgedCount;
