@@ -19,7 +19,7 @@ export function drawEffectiveWrite(index: PlainIndex, random: Random): Call | un
   const renamed = pick(made);
   switch (random.below(10)) {
     case 0:
-      return { kind: "reset", namespace };
+      return { kind: "reset", namespace: renamed ?? namespace };
     case 1:
       return renamed === undefined ? undefined : { kind: "delete namespace", namespace: renamed };
     case 2:

@@ -16,6 +16,8 @@ const FILE = "graph-1-0";
 const DIRECTORY = "/area";
 const SAMPLE = 100;
 const POWER_CUTS = 20;
+/** Each replays some tens of megabytes. */
+const RESTARTS = 2;
 
 /** Every word of the header and of the trailer, and some between. */
 function placesOf(bytes: Uint8Array): readonly number[] {
@@ -90,7 +92,7 @@ describe("a namespace with a graph", () => {
     const bytes = files.files.get(FILE) as Uint8Array;
     const random = seededRandom(7);
     const all = [...damagedFiles(bytes)];
-    for (let i = 0; i < 3; i += 1) {
+    for (let i = 0; i < RESTARTS; i += 1) {
       const { what, damaged } = all[random.below(all.length)] as (typeof all)[number];
       files.files.set(FILE, damaged);
       await world.restart(files);
@@ -124,7 +126,7 @@ describe("a namespace with a graph", () => {
     assert.ok(found.every((bytes) => bytes.equals(old) || bytes.equals(fresh)));
     assert.ok(found.some((bytes) => bytes.equals(old)) && found.some((bytes) => bytes.equals(fresh)));
     // A file that was not finished is nobody's and does not stay.
-    for (const each of left.slice(-POWER_CUTS)) await world.restart(graphFiles(each, DIRECTORY));
+    for (const each of left.slice(-RESTARTS)) await world.restart(graphFiles(each, DIRECTORY));
     assert.deepEqual(world.faults(SAMPLE), []);
   });
 });

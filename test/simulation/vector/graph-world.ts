@@ -17,8 +17,8 @@ import { VectorEngine } from "../../../src/vector/vector-engine.ts";
 import { RecordingJournal } from "../../recording-journal.ts";
 
 /** So many that a search asks the graph rather than scanning them (`dense-search.ts`); the planted bug tells if not. */
-const RECORDS = 2_000;
-const DIMENSION = Math.ceil(GRAPH_WORK_MIN / 1_900);
+const RECORDS = 4_000;
+const DIMENSION = Math.ceil(GRAPH_WORK_MIN / 3_800);
 const CENTRES = 50;
 const WRITES = 60;
 const TOP_K = 3;

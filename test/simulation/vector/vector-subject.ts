@@ -51,6 +51,8 @@ class VectorClients implements Clients<VectorModel> {
   readonly #asked: readonly Asked[];
   #next: number;
   readonly #preludeCount: number;
+  /** Whether the engine was told, as at every start, what each index is to be: until then nobody asks for anything. */
+  #isBegun = false;
   #model: VectorModel;
 
   constructor(parts: ClientParts<VectorEngine, VectorModel>) {
@@ -67,8 +69,9 @@ class VectorClients implements Clients<VectorModel> {
   }
 
   begin(): void {
+    this.#isBegun = true;
     for (const name of this.#definitions.keys()) {
-      if (this.#parts.journal.refusal !== undefined) break;
+      if (!this.#model.has(name) && this.#parts.journal.refusal !== undefined) continue;
       this.#define(name);
       this.#parts.note();
     }
@@ -111,7 +114,7 @@ class VectorClients implements Clients<VectorModel> {
   /** What `POST /reset` of the administration does: one index after the other is dropped and made anew. */
   upkeep(): void {
     const { engine, journal, note } = this.#parts;
-    if (journal.refusal !== undefined) return;
+    if (!this.#isBegun || journal.refusal !== undefined) return;
     const steps = [...engine.indexNames].flatMap((name) => [
       () => this.#model.withoutIndex(name),
       () => this.#model.withIndex(name, this.#definitionOf(name)),
@@ -126,7 +129,7 @@ class VectorClients implements Clients<VectorModel> {
 
   changeTenants(): void {
     const { engine, journal, random } = this.#parts;
-    if (journal.refusal !== undefined) return;
+    if (!this.#isBegun || journal.refusal !== undefined) return;
     const name = pick(random, [...this.#definitions.keys()]);
     if (!this.#model.has(name)) {
       this.#define(name);
