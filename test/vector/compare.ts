@@ -40,13 +40,13 @@ function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): st
   return Array.from(numbers, (number) => (Object.is(number, -0) ? "-0" : String(number))).join();
 }
 
-/** Everything that can be seen of an index but its size in bytes: one line for each namespace and record. */
+/** Everything that can be seen of an index but its size in bytes and what is pending: one line for each namespace and record. */
 export function stateOf(door: IndexDoor): readonly string[] {
   const { vectorCount, pendingVectorCount, definition, namespaces } = door.info();
-  const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount}, ${one.pendingVectorCount}`);
+  const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount + one.pendingVectorCount}`);
   const [first, ...names] = door.namespaceNames();
   return [
-    `${vectorCount} records, ${pendingVectorCount} pending, dimension ${definition.dimension}`,
+    `${vectorCount + pendingVectorCount} records, dimension ${definition.dimension}`,
     `default ${JSON.stringify(first)}, others ${JSON.stringify(names.toSorted())}`,
     ...counts.toSorted(),
     ...["", ...names.toSorted()].flatMap((name) => contentOf(door, name)),
@@ -76,13 +76,53 @@ export function compareLines(ours: readonly string[], plain: readonly string[]):
   return undefined;
 }
 
+/** What was found of what there was to find, by searches that may miss something. */
+export interface Recall {
+  found: number;
+  wanted: number;
+}
+
+interface Ranking {
+  /** Everything that passes, as the plain index has scored it, best first. */
+  readonly all: readonly ScoredView[];
+  /** How many of them were asked for. */
+  readonly count: number;
+}
+
 /**
- * Whether `ours` are the best `count` of `all`, which the plain index has scored: as many as there can be, each scored
- * nearly alike, none out of order, and none left out that is clearly better than one that is there.
+ * Whether `ours` are the best `count` of `all`: as many as there can be, each scored nearly alike, none out of order, and
+ * none left out that is clearly better than one that is there.
  */
-export function compareNearly(
+export function compareNearly(ours: readonly ScoredView[], { all, count }: Ranking): string | undefined {
+  const text = compareEach(ours, { all, count }, isNear);
+  if (text !== undefined) return text;
+  const ids = new Set(ours.map(({ id }) => id));
+  const worst = ours.at(-1);
+  for (const left of all) {
+    if (worst !== undefined && !ids.has(left.id) && left.score > worst.score && !isNear(left.score, worst.score))
+      return `left out: ${showScored(left)}, though ${showScored(worst)} is there`;
+  }
+  return undefined;
+}
+
+/** Whether `ours` are `count` of `all`, scored alike to the last bit and in order; how many are of the best is counted. */
+export function compareRoughly(
   ours: readonly ScoredView[],
-  { all, count }: { readonly all: readonly ScoredView[]; readonly count: number },
+  { all, count }: Ranking,
+  recall: Recall,
+): string | undefined {
+  const text = compareEach(ours, { all, count }, Object.is);
+  if (text !== undefined) return text;
+  const bar = all[Math.min(count, all.length) - 1]?.score ?? 0;
+  recall.wanted += ours.length;
+  recall.found += ours.filter(({ score }) => score >= bar).length;
+  return undefined;
+}
+
+function compareEach(
+  ours: readonly ScoredView[],
+  { all, count }: Ranking,
+  isAlike: (one: number, other: number) => boolean,
 ): string | undefined {
   const expectedCount = Math.min(count, all.length);
   if (ours.length !== expectedCount) return `${ours.length} answers instead of ${expectedCount}`;
@@ -91,15 +131,10 @@ export function compareNearly(
     const plain = plainById.get(view.id);
     if (plain === undefined) return `answer ${i} should not be there, or not twice: ${showScored(view)}`;
     plainById.delete(view.id);
-    if (!isNear(view.score, plain.score) || showView(view) !== showView(plain))
+    if (!isAlike(view.score, plain.score) || showView(view) !== showView(plain))
       return `answer ${i}\n  engine: ${showScored(view)}\n  plain:  ${showScored(plain)}`;
     const previous = ours[i - 1];
     if (previous !== undefined && previous.score < view.score) return `answer ${i} is better than the one before`;
-  }
-  const worst = ours.at(-1);
-  for (const left of plainById.values()) {
-    if (worst !== undefined && left.score > worst.score && !isNear(left.score, worst.score))
-      return `left out: ${showScored(left)}, though ${showScored(worst)} is there`;
   }
   return undefined;
 }

@@ -18,6 +18,10 @@ interface Shape {
   readonly sparseCount: number;
   /** Conditions of a filter. */
   readonly conditionCount: number;
+  /** 0 or absent: vectors lie anywhere. */
+  readonly centreCount?: number;
+  /** Times that questions are asked while records change. */
+  readonly rounds?: number;
 }
 
 /** The work of a step is in `dense-search.ts`, `sparse-search.ts` and `namespace-search.ts`: each has two or three. */
@@ -36,13 +40,31 @@ export function drawLargeProgram(seed: number): Program {
   return new LargeDraw(draw, draw.pick(SHAPES)).program(seed);
 }
 
+/** So many rows that the namespace gets a graph, gathered around a few centres as embeddings are. */
+const GRAPH_SHAPE: Shape = {
+  definition: { type: "DENSE", dimension: 2_048 },
+  recordCount: 4_500,
+  sparseCount: 0,
+  conditionCount: 2,
+  centreCount: 60,
+  rounds: 3,
+};
+
+/** The same over a graph, which is built while records come, change and go. */
+export function drawGraphProgram(seed: number): Program {
+  const program = new LargeDraw(new Draw(seededRandom(seed)), GRAPH_SHAPE).program(seed);
+  return { ...program, hasGraphs: true };
+}
+
 class LargeDraw {
   readonly #draw: Draw;
   readonly #shape: Shape;
+  readonly #centres: readonly Float32Array[];
 
   constructor(draw: Draw, shape: Shape) {
     this.#draw = draw;
     this.#shape = shape;
+    this.#centres = draw.list(shape.centreCount ?? 0, () => this.#anywhere());
   }
 
   program(seed: number): Program {
@@ -50,10 +72,11 @@ class LargeDraw {
     const commands: Command[] = [];
     commands.push(...this.#loads());
     // So few are left of each stretch of numbers that the next large delete makes records move.
-    if (this.#draw.oneIn(2)) commands.push(this.#deleteGroup("a-"));
+    if (this.#draw.oneIn(this.#centres.length > 0 ? 6 : 2)) commands.push(this.#deleteGroup("a-"));
     const held = { kind: "hold", namespace: "", query: { ...this.#query(), topK: 20 }, maxIdleSeconds: 3_600 } as const;
     commands.push(this.#command(held));
-    for (let round = 0; round < ROUNDS; round += 1) commands.push(this.#round(), ...this.#between());
+    for (let round = 0; round < (this.#shape.rounds ?? ROUNDS); round += 1)
+      commands.push(this.#round(), ...this.#between());
     const dimension = definition.dimension ?? 0;
     return {
       seed,
@@ -72,6 +95,11 @@ class LargeDraw {
       sums: "exact",
       commands,
     };
+  }
+
+  /** Everything anew, so that again it is so much that searches take steps; not where each row goes into a graph. */
+  #reload(): readonly Command[] {
+    return this.#centres.length > 0 ? [] : [...this.#loads(), this.#deleteGroup("a-")];
   }
 
   #deleteGroup(prefix: string): Command {
@@ -124,7 +152,7 @@ class LargeDraw {
       case 5:
       case 6:
       case 7:
-        return [...this.#loads(), this.#deleteGroup("a-")];
+        return this.#reload();
       default:
         return [];
     }
@@ -196,11 +224,8 @@ class LargeDraw {
 
   #record(id: string): NewRecord {
     const draw = this.#draw;
-    const { definition, sparseCount } = this.#shape;
-    const vector = new Float32Array(definition.dimension ?? 0);
-    for (let i = 0; i < vector.length; i += 1) vector[i] = (draw.below(9) - 4) / 2;
-    // Never zero, which has no direction.
-    if (vector.length > 0) vector[0] = (1 + draw.below(4)) / 2;
+    const { sparseCount } = this.#shape;
+    const vector = this.#centres.length === 0 ? this.#anywhere() : this.#around(draw.pick(this.#centres));
     const indices = new Int32Array(sparseCount);
     const values = new Float32Array(sparseCount);
     for (let i = 0; i < sparseCount; i += 1) {
@@ -213,6 +238,22 @@ class LargeDraw {
       ...(sparseCount > 0 ? { sparseVector: { indices, values } } : {}),
       metadata: draw.metadata(),
     };
+  }
+
+  #anywhere(): Float32Array {
+    const draw = this.#draw;
+    const vector = new Float32Array(this.#shape.definition.dimension ?? 0);
+    for (let i = 0; i < vector.length; i += 1) vector[i] = (draw.below(9) - 4) / 2;
+    // Never zero, which has no direction.
+    if (vector.length > 0) vector[0] = (1 + draw.below(4)) / 2;
+    return vector;
+  }
+
+  /** One value in four is another one. */
+  #around(centre: Float32Array): Float32Array {
+    const vector = Float32Array.from(centre);
+    for (let i = 1; i < vector.length; i += 1) if (this.#draw.below(4) === 0) vector[i] = (this.#draw.below(9) - 4) / 2;
+    return vector;
   }
 }
 

@@ -26,6 +26,8 @@ export interface Program {
    */
   readonly sums: "lanes" | "plain" | "exact";
   readonly commands: readonly Command[];
+  /** Large namespaces get a graph, so that their searches may miss something. */
+  readonly hasGraphs?: boolean;
 }
 
 const COMMANDS_MAX = 120;

@@ -3,6 +3,7 @@ import type { Clock } from "../../src/kernel/clock.ts";
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { IndexDoor } from "../../src/vector/door.ts";
+import { InlineGraphBuilder } from "../../src/vector/graph/inline-graph-builder.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
 import { VectorEngine } from "../../src/vector/vector-engine.ts";
 import { RecordingJournal } from "../recording-journal.ts";
@@ -12,10 +13,14 @@ import type { Subject } from "./subject.ts";
 
 /** While searches are delayed, each look at the clock takes so long: more than a turn has. */
 const LOOK_MS = 10;
+/** Rows that go into graphs between two commands. */
+const BUILT_COUNT = 700;
 
 export class EngineSubject implements Subject {
   readonly #program: Program;
   readonly #clock: HurriedClock;
+  /** Undefined: every search is exact. */
+  #graphs: InlineGraphBuilder | undefined;
   /** A snapshot's frames, then those of the journal. */
   #snapshot: readonly Buffer[] = [];
   #journal = new RecordingJournal();
@@ -67,7 +72,12 @@ export class EngineSubject implements Subject {
     this.#gate = undefined;
   }
 
+  work(): number {
+    return this.#graphs?.runOnce(BUILT_COUNT) ?? 0;
+  }
+
   #begin(frames: readonly Buffer[]): VectorEngine {
+    this.#graphs = this.#program.hasGraphs === true ? new InlineGraphBuilder() : undefined;
     this.#journal = new RecordingJournal();
     this.#journal.frames.push(...frames);
     const engine = new VectorEngine({
@@ -75,7 +85,7 @@ export class EngineSubject implements Subject {
       clock: this.#clock,
       random: seededRandom(this.#program.seed),
       limits: defaultVectorLimits,
-      graphs: undefined,
+      graphs: this.#graphs,
       newHandle: () => {
         this.#handleCount += 1;
         return `handle-${this.#handleCount}`;
@@ -87,6 +97,7 @@ export class EngineSubject implements Subject {
       engine.replay(copy);
       copy.fill(0xff);
     }
+    void engine.start();
     const gate = async (): Promise<void> => this.#gate?.opened;
     this.#doors = this.#program.indexes.map(({ definition }, index) =>
       engine.define(`index-${index}`, definition, embeddersOf(definition, gate)),

@@ -4,7 +4,7 @@
  */
 import type { ScoredView } from "../../src/vector/record.ts";
 import type { Call } from "./command.ts";
-import { compareLines, compareNearly, showScored, showView } from "./compare.ts";
+import { compareLines, compareNearly, compareRoughly, type Recall, showScored, showView } from "./compare.ts";
 import type { Program } from "./draw-programs.ts";
 import { type Answer, perform } from "./perform.ts";
 import type { PlainIndex } from "./plain-index.ts";
@@ -13,9 +13,11 @@ export interface Judged {
   readonly index: number;
   readonly call: Call;
   readonly answer: Answer;
-  /** What the plain index answered, and it itself, as it was at the moment of the answer. */
+  /** What the plain index answered, and it itself, as it was just before. */
   readonly expected: Answer;
   readonly plain: PlainIndex;
+  /** What it calls the held query that is gone on with. */
+  readonly plainHandle?: string | undefined;
 }
 
 /** What one list of an answer must be: these to the last bit, or the best so many of all that were scored. */
@@ -25,23 +27,30 @@ type Expectation =
 
 export class Judge {
   readonly #program: Program;
+  /** Of searches that may miss something. */
+  readonly recall: Recall;
 
-  constructor(program: Program) {
+  constructor(program: Program, recall: Recall) {
     this.#program = program;
+    this.recall = recall;
   }
 
-  /** Floats that are added in another order; not those of very different sizes, of which little may be left then. */
-  isNear(index: number): boolean {
-    return this.#program.sums === "plain" && this.#program.indexes[index]?.components === "floats";
+  /**
+   * `near`: floats are added in another order; not those of very different sizes, of which little may be left then.
+   * `rough`: the answer may lack some of the best.
+   */
+  precisionOf(index: number): "exact" | "near" | "rough" {
+    if (this.#program.hasGraphs === true) return "rough";
+    const { sums, indexes } = this.#program;
+    return sums === "plain" && indexes[index]?.components === "floats" ? "near" : "exact";
   }
 
-  /** Where scores are only nearly alike, ranks decide nothing that builds on them. */
+  /** Where the best are not known for certain, their ranks decide nothing that builds on them. */
   isBeyondComparison(index: number, call: Call): boolean {
-    if (!this.isNear(index)) return false;
+    if (this.precisionOf(index) === "exact") return false;
     const isHybrid = this.#program.indexes[index]?.definition.type === "HYBRID";
     if (call.kind === "query") return call.queries.some(({ vector, sparseVector }) => vector && sparseVector);
-    if (call.kind === "query data") return isHybrid;
-    return ["hold", "hold data", "next", "end"].includes(call.kind);
+    return isHybrid && ["query data", "hold", "hold data", "next", "end"].includes(call.kind);
   }
 
   /** In words; undefined: they agree. */
@@ -62,26 +71,47 @@ export class Judge {
 
   /** The same for list `at` of an answer. */
   listDifference(judged: Judged, at: number): string | undefined {
-    const { answer } = judged;
+    const { answer, index } = judged;
     const list = answer.kind === "scored" ? (answer.lists[at] ?? []) : [];
     const expectation = this.#expectation(judged, at);
     if (expectation === undefined) return "it is not refused";
-    if ("all" in expectation) return compareNearly(list, expectation);
-    return compareLines(list.map(showScored), expectation.list.map(showScored));
+    if ("list" in expectation) return compareLines(list.map(showScored), expectation.list.map(showScored));
+    if (this.precisionOf(index) === "near") return compareNearly(list, expectation);
+    return compareRoughly(list, expectation, this.recall);
   }
 
-  #expectation({ index, call, expected, plain }: Judged, at: number): Expectation | undefined {
+  #expectation({ index, call, expected, plain, plainHandle }: Judged, at: number): Expectation | undefined {
     if (expected.kind !== "scored") return undefined;
-    const isQuery = call.kind === "query" || call.kind === "query data";
-    if (!isQuery || !this.isNear(index)) return { list: expected.lists[at] ?? [] };
-    const everything = { topK: Number.POSITIVE_INFINITY };
-    const everyone: Call =
-      call.kind === "query"
-        ? { ...call, queries: call.queries.map((query) => ({ ...query, ...everything })) }
-        : { ...call, queries: call.queries.map((query) => ({ ...query, ...everything })) };
-    const all = perform(plain, everyone, () => "");
-    const count = call.queries[at]?.topK ?? 0;
-    return all instanceof Promise || all.kind !== "scored" ? undefined : { all: all.lists[at] ?? [], count };
+    if (this.precisionOf(index) === "exact") return { list: expected.lists[at] ?? [] };
+    const { everything, counts } = askEverything(call);
+    const all = perform(plain.copy(), everything, () => plainHandle ?? "unknown");
+    if (all instanceof Promise || all.kind !== "scored") return undefined;
+    return { all: all.lists[at] ?? [], count: counts[at] ?? 0 };
+  }
+}
+
+/** The same question without its limit, and what the limit of each list was. */
+function askEverything(call: Call): { readonly everything: Call; readonly counts: readonly number[] } {
+  const topK = Number.POSITIVE_INFINITY;
+  switch (call.kind) {
+    case "query":
+      return {
+        everything: { ...call, queries: call.queries.map((query) => ({ ...query, topK })) },
+        counts: call.queries.map((query) => query.topK),
+      };
+    case "query data":
+      return {
+        everything: { ...call, queries: call.queries.map((query) => ({ ...query, topK })) },
+        counts: call.queries.map((query) => query.topK),
+      };
+    case "hold":
+      return { everything: { ...call, query: { ...call.query, topK } }, counts: [call.query.topK] };
+    case "hold data":
+      return { everything: { ...call, query: { ...call.query, topK } }, counts: [call.query.topK] };
+    case "next":
+      return { everything: { ...call, additionalK: topK }, counts: [call.additionalK] };
+    default:
+      return { everything: call, counts: [] };
   }
 }
 

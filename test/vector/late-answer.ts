@@ -41,7 +41,7 @@ export class LateAnswer {
       if (texts.size === 0) break;
       const expected = perform(plain.copy(), call, () => plainHandle ?? "unknown");
       if (expected instanceof Promise) return "a plain index answers at once";
-      const judged = { index, call, answer, expected, plain };
+      const judged = { index, call, answer, expected, plain, plainHandle };
       for (const [part, seen] of texts) {
         const text = answer.kind === "scored" ? judge.listDifference(judged, part) : judge.difference(judged);
         if (text === undefined) texts.delete(part);

@@ -129,12 +129,16 @@ export class PlainIndex implements IndexDoor {
     this.#held.clear();
   }
 
-  /** A held query was answered these at a moment that is over. */
-  markReturned(uuid: string, ids: readonly string[]): void {
+  /** A held query was answered these, which are not those that this index would answer now. */
+  markReturned(uuid: string, ids: readonly string[], before = this.returnedOf(uuid)): void {
     const held = this.#held.get(uuid);
     if (held === undefined) return;
     const usedAtMs = this.#options.clock.monotonicMs();
-    this.#held.set(uuid, { ...held, returned: new Set([...held.returned, ...ids]), usedAtMs });
+    this.#held.set(uuid, { ...held, returned: new Set([...before, ...ids]), usedAtMs });
+  }
+
+  returnedOf(uuid: string): readonly string[] {
+    return [...(this.#held.get(uuid)?.returned ?? [])];
   }
 
   recordsOf(namespace: string): readonly PlainRecord[] {

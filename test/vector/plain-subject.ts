@@ -72,6 +72,10 @@ export class PlainSubject implements Subject {
 
   release(): void {}
 
+  work(): number {
+    return 0;
+  }
+
   #copies(): readonly PlainIndex[] {
     return this.#indexes.map((index) => index.copy());
   }

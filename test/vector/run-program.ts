@@ -10,7 +10,7 @@
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
 import type { Call, Command } from "./command.ts";
-import { compareLines, stateOf } from "./compare.ts";
+import { compareLines, type Recall, stateOf } from "./compare.ts";
 import type { Program, ProgramIndex } from "./draw-programs.ts";
 import { drawnModels } from "./drawn-models.ts";
 import { Judge, type Judged } from "./judge.ts";
@@ -34,10 +34,15 @@ export interface Coverage {
   /** Questions that were not answered at once. */
   lateAnswers: number;
   restarts: number;
+  /** Of searches that may miss something. */
+  readonly recall: Recall;
+  /** Rows that went into graphs. */
+  builtRows: number;
 }
 
 export function newCoverage(): Coverage {
-  return { commands: 0, outcomes: new Map(), lateAnswers: 0, restarts: 0 };
+  const recall = { found: 0, wanted: 0 };
+  return { commands: 0, outcomes: new Map(), lateAnswers: 0, restarts: 0, recall, builtRows: 0 };
 }
 
 /** The whole state is compared after so many commands, and at the end. */
@@ -93,7 +98,7 @@ class ProgramRun {
   constructor(program: Program, open: OpenSubject, coverage: Coverage) {
     this.#program = program;
     this.#coverage = coverage;
-    this.#judge = new Judge(program);
+    this.#judge = new Judge(program, coverage.recall);
     this.#subject = open(program, this.#clock);
     this.#plains = program.indexes.map(({ definition }, index) => {
       const models = definition.denseModel === undefined && definition.sparseModel === undefined;
@@ -101,7 +106,9 @@ class ProgramRun {
         name: `index-${index}`,
         definition,
         clock: this.#clock,
-        sums: sumsOf[this.#judge.isNear(index) ? "plain" : program.sums === "exact" ? "exact" : "lanes"],
+        sums: sumsOf[
+          this.#judge.precisionOf(index) === "near" ? "plain" : program.sums === "exact" ? "exact" : "lanes"
+        ],
         models: models ? undefined : drawnModels(definition),
       });
     });
@@ -110,6 +117,7 @@ class ProgramRun {
 
   async step(command: Command): Promise<string | undefined> {
     this.#coverage.commands += 1;
+    this.#coverage.builtRows += this.#subject.work();
     switch (command.kind) {
       case "call":
         return this.#call(command.index, command.call);
@@ -171,17 +179,23 @@ class ProgramRun {
     if (this.#judge.isBeyondComparison(index, call)) return undefined;
     const { ours, plain } = this.#doors(index);
     const handle = "held" in call ? this.#handleOf(index, call.held) : undefined;
-    const before = this.#subject.frameCount;
+    const framesBefore = this.#subject.frameCount;
     const answer = await perform(ours, call, () => handle?.ours ?? "unknown");
-    const written = this.#subject.frameCount - before;
+    const written = this.#subject.frameCount - framesBefore;
+    const before = plain.copy();
     const expected = (await perform(plain, call, () => handle?.plain ?? "unknown")) satisfies Answer;
     this.#note(call, expected);
-    if (answer.kind === "scored" && expected.kind === "scored" && answer.uuid !== undefined)
-      this.#handles.unshift({ index, ours: answer.uuid, plain: expected.uuid ?? "" });
+    const plainHandle = handle?.plain ?? (expected.kind === "scored" ? expected.uuid : undefined);
+    if (answer.kind === "scored" && plainHandle !== undefined) {
+      if (answer.uuid !== undefined) this.#handles.unshift({ index, ours: answer.uuid, plain: plainHandle });
+      const ids = answer.lists.flat().map(({ id }) => id);
+      if (this.#judge.precisionOf(index) !== "exact")
+        plain.markReturned(plainHandle, ids, before.returnedOf(plainHandle));
+    }
     const framesMax = READS.has(call.kind) || expected.kind === "refused" ? 0 : 1 + this.#portionsOf(call, expected);
     if (written > framesMax) return `${call.kind} left ${written} frames in the journal`; // keeps (1)
     if (written > 0) this.#moments.push(this.#now());
-    return this.#compare(index, call, { answer, expected });
+    return this.#compare({ index, call, answer, expected, plain: before, plainHandle });
   }
 
   /** A delete of very many records is several frames. */
@@ -200,9 +214,9 @@ class ProgramRun {
     return this.#handles.filter((handle) => handle.index === index)[held];
   }
 
-  #compare(index: number, call: Call, { answer, expected }: Pick<Judged, "answer" | "expected">): string | undefined {
-    const { plain } = this.#doors(index);
-    const text = this.#judge.difference({ index, call, answer, expected, plain });
+  #compare(judged: Judged): string | undefined {
+    const { answer } = judged;
+    const text = this.#judge.difference(judged);
     if (answer.kind === "scored") for (const view of answer.lists.flat()) spoil(view);
     return text;
   }
@@ -227,6 +241,7 @@ class ProgramRun {
     for (const { turns, call } of writes) {
       if (text !== undefined || this.#isLate(index, call)) continue;
       for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+      this.#coverage.builtRows += this.#subject.work();
       text = this.#alsoPlainly(index, call, await perform(ours, call, noHandle));
       moments.push(plain.copy());
     }
@@ -243,9 +258,10 @@ class ProgramRun {
 
   #alsoPlainly(index: number, call: Call, answer: Answer | undefined): string | undefined {
     const { plain } = this.#doors(index);
+    const before = plain.copy();
     const expected = perform(plain, call, noHandle);
     if (answer === undefined || expected instanceof Promise) return "a plain index answers at once";
-    const text = this.#compare(index, call, { answer, expected });
+    const text = this.#compare({ index, call, answer, expected, plain: before });
     return text === undefined ? undefined : `meanwhile ${call.kind}: ${text}`;
   }
 

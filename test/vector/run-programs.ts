@@ -53,11 +53,21 @@ export async function runPrograms({
   return { ...coverage, programs };
 }
 
-export function describeSummary({ programs, commands, restarts, lateAnswers, outcomes }: ProgramsSummary): string {
+export function describeSummary({
+  programs,
+  commands,
+  restarts,
+  lateAnswers,
+  recall,
+  outcomes,
+}: ProgramsSummary): string {
   const calls = [...outcomes]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([kind, count]) => `${kind} ${count}`);
-  return `${programs} programs, ${commands} commands, ${restarts} restarts, ${lateAnswers} late answers: ${calls.join(", ")}`;
+  const recalled =
+    recall.wanted === 0 ? "" : `, recall ${(recall.found / recall.wanted).toFixed(4)} of ${recall.wanted}`;
+  const counts = `${programs} programs, ${commands} commands, ${restarts} restarts, ${lateAnswers} late answers`;
+  return `${counts}${recalled}: ${calls.join(", ")}`;
 }
 
 async function describe(

@@ -17,6 +17,8 @@ export interface Subject {
   /** Until `release`, no text becomes a vector, and whatever searches long enough waits for its turn. */
   delay(): void;
   release(): void;
+  /** Does some of what goes on in the background. Returns how many rows went into graphs. */
+  work(): number;
 }
 
 export type OpenSubject = (program: Program, clock: VirtualClock) => Subject;
