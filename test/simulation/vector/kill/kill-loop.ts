@@ -64,7 +64,8 @@ const WRITE_MS_MAX = 1_500;
 const START_KILL_MS_MAX = 900;
 const START_KILLS_MAX = 3;
 const SAVING_KILL_MS_MAX = 120;
-const PENDING_MAX = 200;
+/** Clients go on writing meanwhile: some hundreds are always on their way. */
+const PENDING_MAX = 1_200;
 const BUILD_MS_MAX = 30_000;
 const POLL_MS = 50;
 const GRAPH_REFUSED = /a graph file is not used/;
