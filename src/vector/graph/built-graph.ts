@@ -2,7 +2,10 @@
  * The graph of a namespace over its generations. Nodes of records that went or
  * changed stay in the memory as ways for the walk; when they are too many, the
  * graph is built anew beside the old one, which answers until the new one has
- * caught up.
+ * caught up. Meanwhile the old one gets no new nodes: what would have become one
+ * is pending, and all of the builder's time goes into the new one. Otherwise
+ * records that are written again and again would make the old one grow faster
+ * than the new one comes.
  */
 import { nextTurn } from "../../kernel/turn.ts";
 import type { BuildSite } from "./build-site.ts";
@@ -153,6 +156,7 @@ export class BuiltGraph implements NamespaceGraph {
     const { dimension, similarity } = this.#options;
     const next = new GraphGeneration(GraphKernel.create(dimension, similarity), this.#options);
     this.#next = next;
+    this.#current.pause();
     this.#open(next);
     this.#current.copyTo(next);
   }
@@ -165,6 +169,7 @@ export class BuiltGraph implements NamespaceGraph {
       next.close();
       this.#next = undefined;
       this.#canReplace = false;
+      this.#current.resume();
     } else if (next !== undefined && next.pendingCount <= this.#current.pendingCount + LAG_MAX) {
       this.#current.close();
       this.#current = next;

@@ -3,7 +3,7 @@
  * many of its nodes are dead it is replaced by another generation
  * (`built-graph.ts`).
  *
- * (1) A record is in at most one of: the queue, the batches that are under way,
+ * (1) A record is in at most one of: the queues, the batches that are under way,
  *     the live nodes.
  * (2) A node is live only while its record's row is the one it was made of: a
  *     row that changes or goes on its way to becoming a node has another ticket
@@ -42,6 +42,11 @@ export class GraphGeneration {
   readonly #searcher: GraphSearcher | undefined;
   #seat: BuildSeat | undefined;
   readonly #queue = new RecordSet();
+  /**
+   * Records that were under way or in the graph before, and were written again. They wait for the others: one that is
+   * written all the time would leave a dead node each time.
+   */
+  readonly #rewritten = new RecordSet();
   /** Records under way, and their tickets. */
   readonly #sent = new Map<number, number>();
   readonly #batches: SentBatch[] = [];
@@ -51,6 +56,7 @@ export class GraphGeneration {
   #liveCount = 0;
   #deadCount = 0;
   #isFilling = false;
+  #isPaused = false;
 
   constructor(kernel: GraphKernel | undefined, options: GraphOptions) {
     this.kernel = kernel;
@@ -67,7 +73,7 @@ export class GraphGeneration {
   }
 
   get pendingCount(): number {
-    return this.#queue.count + this.#sent.size;
+    return this.#queuedCount + this.#sent.size;
   }
 
   /** What is pending stays pending: there is no memory or nobody who writes. */
@@ -96,17 +102,28 @@ export class GraphGeneration {
     });
   }
 
+  /** Hands no more rows over until `resume`; they stay pending. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#fill();
+  }
+
   close(): void {
     this.#seat?.close();
     this.#seat = undefined;
   }
 
   isPending(record: number): boolean {
-    return this.#queue.has(record) || this.#sent.has(record);
+    return this.#queue.has(record) || this.#rewritten.has(record) || this.#sent.has(record);
   }
 
   *pending(): Generator<number> {
     yield* this.#queue;
+    yield* this.#rewritten;
     yield* this.#sent.keys();
   }
 
@@ -117,9 +134,11 @@ export class GraphGeneration {
   }
 
   insert(record: number): void {
+    if (this.#queue.has(record) || this.#rewritten.has(record)) return;
+    const isKnown = this.#sent.has(record) || (this.#nodes[record] ?? 0) !== 0;
     this.remove(record);
-    this.#queue.add(record);
-    if (this.#isFilling || this.#seat === undefined) return;
+    (isKnown ? this.#rewritten : this.#queue).add(record);
+    if (this.#isFilling || this.#isPaused || this.#seat === undefined) return;
     // At the end of the turn, so that the rows of a request travel together.
     this.#isFilling = true;
     queueMicrotask(() => this.#fill());
@@ -127,7 +146,7 @@ export class GraphGeneration {
 
   remove(record: number): void {
     // keeps (1) and (2)
-    if (this.#queue.delete(record) || this.#sent.delete(record)) return;
+    if (this.#queue.delete(record) || this.#rewritten.delete(record) || this.#sent.delete(record)) return;
     const node = this.#nodes[record] ?? 0;
     if (node === 0) return;
     this.kernel?.code.setLive(node - 1, 0);
@@ -155,10 +174,15 @@ export class GraphGeneration {
     return this.#nodes[record] === node + 1 ? record : undefined;
   }
 
+  get #queuedCount(): number {
+    return this.#queue.count + this.#rewritten.count;
+  }
+
   /** Hands rows over while there are any and not too many are under way. */
   #fill(): void {
     this.#isFilling = false;
-    while (this.#seat !== undefined && this.#queue.count > 0 && this.#batches.length < BATCHES_MAX) {
+    if (this.#isPaused) return;
+    while (this.#seat !== undefined && this.#queuedCount > 0 && this.#batches.length < BATCHES_MAX) {
       this.#batches.push({ ticket: this.#nextTicket });
       this.#seat.build(this.#takeBatch());
     }
@@ -167,11 +191,11 @@ export class GraphGeneration {
   #takeBatch(): RowBatch {
     const { dimension } = this.#options;
     const rowsMax = Math.min(BATCH_ROWS, Math.max(1, Math.floor(BATCH_BYTES / (dimension * 4))));
-    const count = Math.min(rowsMax, this.#queue.count);
+    const count = Math.min(rowsMax, this.#queuedCount);
     const records = new Uint32Array(count);
     const rows = new Float32Array(count * dimension);
     for (let i = 0; i < count; i += 1) {
-      const record = this.#queue.take() as number;
+      const record = (this.#queue.take() ?? this.#rewritten.take()) as number;
       records[i] = record;
       rows.set(this.#options.read(record), i * dimension);
       this.#sent.set(record, this.#nextTicket);

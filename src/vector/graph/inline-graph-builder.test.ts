@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { clusteredRows, nearestRows } from "../../../test/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
+import { nextTurn } from "../../kernel/turn.ts";
 import { type Similarity, similarities } from "../definition.ts";
 import type { GraphRequest, NamespaceGraph } from "./graph.ts";
 import { InlineGraphBuilder } from "./inline-graph-builder.ts";
@@ -431,6 +432,26 @@ describe("changes", () => {
       );
     }
   });
+});
+
+test("records that are written again and again do not make the graph grow without end", async () => {
+  const there = await world({ count: 8_000, dimension: 8 });
+  const atFirst = there.graph.byteCount;
+  let most = 0;
+  let version = there.count;
+  for (let round = 0; round < 60; round += 1) {
+    for (let record = 0; record < 600; record += 1) {
+      version += 1;
+      there.graph.insert(record, version);
+    }
+    // What the batches under way hold comes back only when the turn ends.
+    await nextTurn();
+    there.builder.runOnce(600);
+    most = Math.max(most, there.graph.byteCount);
+  }
+
+  assert.ok(most < 3 * atFirst, `${most} bytes at most, ${atFirst} at first`);
+  await there.builder.close();
 });
 
 test("a closed graph answers those who wait", async () => {
