@@ -6,9 +6,9 @@ import type { IndexDoor } from "../../src/vector/door.ts";
 import { InlineGraphBuilder } from "../../src/vector/graph/inline-graph-builder.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
 import { VectorEngine } from "../../src/vector/vector-engine.ts";
-import { RecordingJournal } from "../recording-journal.ts";
 import type { Program } from "./draw-programs.ts";
 import { embeddersOf } from "./drawn-models.ts";
+import { FrameJournal } from "./frame-journal.ts";
 import type { Subject } from "./subject.ts";
 
 /** While searches are delayed, each look at the clock takes so long: more than a turn has. */
@@ -23,7 +23,7 @@ export class EngineSubject implements Subject {
   #graphs: InlineGraphBuilder | undefined;
   /** A snapshot's frames, then those of the journal. */
   #snapshot: readonly Buffer[] = [];
-  #journal = new RecordingJournal();
+  #journal = new FrameJournal([]);
   #engine: VectorEngine;
   #handleCount = 0;
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
@@ -78,8 +78,7 @@ export class EngineSubject implements Subject {
 
   #begin(frames: readonly Buffer[]): VectorEngine {
     this.#graphs = this.#program.hasGraphs === true ? new InlineGraphBuilder() : undefined;
-    this.#journal = new RecordingJournal();
-    this.#journal.frames.push(...frames);
+    this.#journal = new FrameJournal(frames);
     const engine = new VectorEngine({
       journal: this.#journal,
       clock: this.#clock,
