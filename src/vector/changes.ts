@@ -12,6 +12,11 @@
  *     rename namespace | index    | 7 | namespace number | name |
  *     put              | index    | 8 | namespace number | id | parts u8 | dense | version | indices | values | metadata | data |
  *     remove           | index    | 9 | namespace number | id |
+ *     next numbers     | index    | 10 | next namespace number | next version |
+ *     next index       | tenant 0 | 11 | next index number |
+ *
+ * The last two stand in snapshots alone: numbers that were given out and are not
+ * in use any more are not given out again.
  *
  * Texts are UTF-8. In `put`, `parts` says which fields follow and whether the
  * record is whole: then parts that do not follow are gone, else they stay.
@@ -33,6 +38,8 @@ const CLEAR_NAMESPACE = 6;
 const RENAME_NAMESPACE = 7;
 const PUT = 8;
 const REMOVE = 9;
+const NEXT_NUMBERS = 10;
+const NEXT_INDEX = 11;
 
 const HAS_DENSE = 1;
 const HAS_SPARSE = 2;
@@ -66,7 +73,9 @@ export type Change =
   | { readonly kind: "clear namespace"; readonly index: number; readonly namespace: number }
   | { readonly kind: "rename namespace"; readonly index: number; readonly namespace: number; readonly name: string }
   | { readonly kind: "put"; readonly index: number; readonly namespace: number; readonly put: Put }
-  | { readonly kind: "remove"; readonly index: number; readonly namespace: number; readonly id: string };
+  | { readonly kind: "remove"; readonly index: number; readonly namespace: number; readonly id: string }
+  | { readonly kind: "next numbers"; readonly index: number; readonly namespace: number; readonly version: number }
+  | { readonly kind: "next index"; readonly index: number };
 
 export function writeChange(writer: FrameWriter, change: Change): void {
   switch (change.kind) {
@@ -97,6 +106,12 @@ export function writeChange(writer: FrameWriter, change: Change): void {
       return;
     case "remove":
       text(writer.record(change.index, REMOVE).number(change.namespace), change.id);
+      return;
+    case "next numbers":
+      writer.record(change.index, NEXT_NUMBERS).number(change.namespace).number(change.version);
+      return;
+    case "next index":
+      writer.record(AREA_NUMBER, NEXT_INDEX).number(change.index);
       return;
     default: {
       const never: never = change;
@@ -154,6 +169,10 @@ function readChange(reader: FrameReader, index: number): Change {
       return { kind: "put", index, namespace: reader.number(), put: readPut(reader) };
     case REMOVE:
       return { kind: "remove", index, namespace: reader.number(), id: readText(reader) };
+    case NEXT_NUMBERS:
+      return { kind: "next numbers", index, namespace: reader.number(), version: reader.number() };
+    case NEXT_INDEX:
+      return { kind: "next index", index: reader.number() };
     default:
       throw new Error(`The journal has a record of kind ${code}, which this version does not know`);
   }

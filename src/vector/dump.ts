@@ -10,12 +10,15 @@ import type { Namespace } from "./namespace.ts";
 /** A frame ends when it is this large, so that it is read back in bounded pieces. */
 const FRAME_BYTES = 256 * 1024;
 
-/** Each frame is valid until the next one is asked for. */
-export function* dumpIndexes(states: Iterable<IndexState>): Generator<Uint8Array> {
+/** Each frame is valid until the next one is asked for. `nextNumber` is what the next index gets. */
+export function* dumpIndexes(states: readonly IndexState[], nextNumber: number): Generator<Uint8Array> {
   const writer = new FrameWriter();
-  for (const { number, name, definition, namespaces } of states) {
+  writeChange(writer, { kind: "next index", index: nextNumber });
+  for (const { number, name, definition } of states)
     writeChange(writer, { kind: "create index", index: number, name, definition });
-    yield writer.take();
+  yield writer.take();
+  for (const { number, namespaces, nextNamespace, nextVersion } of states) {
+    writeChange(writer, { kind: "next numbers", index: number, namespace: nextNamespace, version: nextVersion });
     for (const namespace of namespaces) {
       if (namespace.name !== DEFAULT_NAMESPACE)
         writeChange(writer, {

@@ -24,7 +24,7 @@ export interface StateParts {
 }
 
 /** A change inside one index. */
-export type IndexChange = Exclude<Change, { readonly kind: "create index" | "drop index" }>;
+export type IndexChange = Exclude<Change, { readonly kind: "create index" | "drop index" | "next index" }>;
 
 export class IndexState {
   readonly number: number;
@@ -105,6 +105,10 @@ export class IndexState {
         return;
       case "remove":
         this.get(change.namespace).remove(change.id);
+        return;
+      case "next numbers":
+        this.#nextNamespace = Math.max(this.#nextNamespace, change.namespace);
+        this.#nextVersion = Math.max(this.#nextVersion, change.version);
         return;
       default: {
         const never: never = change;

@@ -145,7 +145,10 @@ export class VectorEngine implements VectorDoor {
 
   /** The whole state as frames that rebuild it; each is valid until the next one is asked for. */
   dump(): Iterable<Uint8Array> {
-    return dumpIndexes([...this.#byNumber.values()].map(({ state }) => state));
+    return dumpIndexes(
+      [...this.#byNumber.values()].map(({ state }) => state),
+      this.#nextNumber,
+    );
   }
 
   /** Gives back what lies outside the heap. Not used after that. */
@@ -167,6 +170,9 @@ export class VectorEngine implements VectorDoor {
         return;
       case "drop index":
         this.#dropNumber(change.index);
+        return;
+      case "next index":
+        this.#nextNumber = Math.max(this.#nextNumber, change.index);
         return;
       default: {
         const index = this.#byNumber.get(change.index);
