@@ -33,6 +33,9 @@ const MOVES_PER_REMOVAL = 2;
 /** So many numbers are given back at a time, because giving back looks at all that shares a block. */
 const TRUNCATED_MIN = 1_024;
 
+/** An index and a value. */
+const SPARSE_VALUE_BYTES = 8;
+
 export interface NamespaceOptions {
   readonly number: number;
   readonly name: string;
@@ -92,10 +95,11 @@ export class Namespace {
     return this.#graph;
   }
 
-  /** Of all parts of all records. */
+  /** Of all parts of all records as they were given, not of what finding them takes (spec: vector 1.8). */
   get byteCount(): number {
     const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
-    return dense + this.sparse.byteCount + this.metadata.byteCount + this.table.dataBytes;
+    const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;
+    return dense + sparse + this.metadata.byteCount + this.table.dataBytes;
   }
 
   /** Makes room for dense vectors of `count` further records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
