@@ -30,6 +30,7 @@ import { jsonResult, utf8Of } from "../src/edge/reply-json.ts";
 import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../src/edge/store-routes.ts";
 import { SyncTokens } from "../src/edge/sync-token.ts";
 import { textFromBytes } from "../src/kernel/bytes.ts";
+import { systemClock } from "../src/kernel/clock.ts";
 import type { Database, Reply } from "../src/store/mod.ts";
 import { ok } from "../src/store/reply.ts";
 import { median } from "./harness/statistics.ts";
@@ -185,6 +186,7 @@ const area = new StoreArea({
   queryToken: true,
   requestBytesMax: REQUEST_BYTES_MAX,
   replyBytesMax: REPLY_BYTES_MAX,
+  clock: systemClock,
 });
 
 function request(method: string, target: string, body: Buffer): HttpRequest {

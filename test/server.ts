@@ -10,6 +10,7 @@ import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { TokenTable } from "../src/edge/auth.ts";
 import { ByteBudget } from "../src/edge/byte-budget.ts";
+import type { StreamLimits } from "../src/edge/event-streams.ts";
 import type { Area, Observation } from "../src/edge/handler.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, type ListenerLimits, listen } from "../src/edge/node-http.ts";
 import { type Rate, RateLimiter } from "../src/edge/rate-limit.ts";
@@ -33,6 +34,7 @@ export interface ServerOptions {
   readonly inFlightBytesMax?: number;
   readonly dailyRequestsMax?: number;
   readonly rate?: Rate;
+  readonly streams?: Partial<StreamLimits>;
   readonly limits?: Partial<ListenerLimits>;
   /** Put in the place of the store, or around it. */
   readonly area?: (store: Area) => Area;
@@ -93,6 +95,8 @@ export class TestServer implements AsyncDisposable {
       queryToken: options.queryToken ?? true,
       requestBytesMax: options.requestBytesMax ?? REQUEST_BYTES_MAX,
       replyBytesMax: options.replyBytesMax ?? REPLY_BYTES_MAX,
+      clock: this.clock,
+      ...(options.streams === undefined ? {} : { streams: options.streams }),
       ...(rate === undefined ? {} : { limiter: new RateLimiter(this.clock, rate) }),
     });
     this.#listener = await listen({

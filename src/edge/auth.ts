@@ -46,6 +46,8 @@ export class TokenTable {
    * characters of two strings only when their hashes, seeded per process, are equal: keeps (2).
    */
   readonly #cache = new Map<string, Grant>();
+  /** Told of each token that is no longer good, by its grant: for what it has opened and that is still open. */
+  onRemoved: ((grant: Grant) => void) | undefined;
 
   /** `key` is at least 16 bytes that nobody can guess; a fresh one for each start. */
   constructor(key: Uint8Array) {
@@ -65,7 +67,12 @@ export class TokenTable {
   /** Removes one token; false when it is not in the table. */
   remove(token: string): boolean {
     this.#cache.clear(); // keeps (3)
-    return this.#entries.delete(this.#digestOf(bytesFromText(token)).latin1Slice());
+    const name = this.#digestOf(bytesFromText(token)).latin1Slice();
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return false;
+    this.#entries.delete(name);
+    this.onRemoved?.(entry.grant);
+    return true;
   }
 
   /** Removes every token of a tenant and returns how many there were. */
@@ -74,6 +81,7 @@ export class TokenTable {
     for (const [name, { grant }] of this.#entries) {
       if (grant.tenant !== tenant) continue;
       this.#entries.delete(name);
+      this.onRemoved?.(grant);
       count += 1;
     }
     this.#cache.clear(); // keeps (3)

@@ -85,8 +85,22 @@ export function unknownResponseFormat(value: string): RequestFailure {
   return new RequestFailure("bad request", `ERR invalid response format: '${value}'. Use json or resp2`);
 }
 
-export function streamsNotAvailable(path: string): RequestFailure {
-  return new RequestFailure("bad request", `ERR event streams are not available in this version: '${path}'`);
+export const streamMethodRefused = new RequestFailure("bad request", "ERR HEAD has no event stream; use GET or POST");
+export const streamNotAccepted = new RequestFailure(
+  "bad request",
+  "ERR this is an event stream; send the header Accept: text/event-stream",
+);
+
+/** In the words of the original for connections. */
+export function tooManyStreams(limit: number): RequestFailure {
+  return new RequestFailure(
+    "bad request",
+    `ERR max concurrent connections exceeded. Limit: ${limit} event streams of one token`,
+  );
+}
+
+export function tooManyChannels(limit: number): RequestFailure {
+  return new RequestFailure("bad request", `ERR too many channels in one event stream. Limit: ${limit}`);
 }
 
 export function methodNotAllowed(method: string): RequestFailure {

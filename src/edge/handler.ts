@@ -51,7 +51,10 @@ export interface StreamSink {
   write(chunk: string | Buffer): boolean;
   /** Bytes queued and not yet taken by the peer. */
   readonly queuedBytes: number;
+  /** Ends the reply behind what is queued. */
   end(): void;
+  /** Ends the connection at once; what is queued is lost. */
+  abort(): void;
 }
 
 export type Handler = (request: HttpRequest) => HttpReply | HttpStream | Promise<HttpReply | HttpStream>;

@@ -530,7 +530,8 @@ class Exchange implements HttpRequest {
       get queuedBytes() {
         return response.writableLength;
       },
-      end: () => response.end(),
+      end: () => (this.#endStream === undefined ? response.end() : this.#endStream()),
+      abort: () => this.#message.socket.destroy(),
     });
     const end = (): void => {
       if (this.#endStream === undefined) return;
@@ -538,6 +539,9 @@ class Exchange implements HttpRequest {
       streamEnders.delete(end);
       closed();
       response.end();
+      // A peer that reads no more must not keep what is queued for ever.
+      const { socket } = response;
+      if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
       this.#observe({ status, headers, body: "", ...(route === undefined ? {} : { route }) });
     };
     this.#endStream = end;

@@ -6,7 +6,7 @@ import { CommandError } from "../store/errors.ts";
 import { type Caller, type CommandRequest, type Database, type Reply, TransactionDiscarded } from "../store/mod.ts";
 import { errorReply, ok } from "../store/reply.ts";
 import { TokenTable } from "./auth.ts";
-import type { HttpReply, HttpRequest } from "./handler.ts";
+import type { HttpReply, HttpRequest, HttpStream } from "./handler.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { StoreArea, type StoreAreaOptions, storeRoutes } from "./store-routes.ts";
 import { SyncTokens } from "./sync-token.ts";
@@ -28,6 +28,7 @@ function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreAre
     queryToken: true,
     requestBytesMax: 1_000,
     replyBytesMax: 100,
+    clock: new VirtualClock(),
     ...options,
   });
 }
@@ -45,9 +46,16 @@ function request(target: string, body: string, headers: readonly string[] = []):
   };
 }
 
+/** The reply, which is whole. */
+function whole(reply: HttpReply | HttpStream): HttpReply {
+  assert.ok(!("open" in reply), "the reply is no stream");
+  return reply;
+}
+
 test("a reply that is there at once is answered at once", () => {
-  const reply = area({ command: () => ok }).handle(request("/", '["PING"]'));
-  assert.ok(!(reply instanceof Promise));
+  const answer = area({ command: () => ok }).handle(request("/", '["PING"]'));
+  assert.ok(!(answer instanceof Promise));
+  const reply = whole(answer);
   assert.equal(reply.body, '{"result":"OK"}');
   assert.equal(reply.route, "A2 /");
 });
@@ -58,11 +66,11 @@ test("a reply that has to wait is answered when it comes, errors included", asyn
     pipeline: async () => ["a", 1],
     transaction: async () => [ok],
   });
-  const command = await later.handle(request("/", '["PING"]'));
+  const command = whole(await later.handle(request("/", '["PING"]')));
   assert.deepEqual([command.status, command.body], [400, '{"error":"ERR late"}']);
-  const pipeline = await later.handle(request("/pipeline", '[["A"],[],["B"]]'));
+  const pipeline = whole(await later.handle(request("/pipeline", '[["A"],[],["B"]]')));
   assert.equal(pipeline.body, '[{"result":"a"},{"error":"ERR empty pipeline command"},{"result":1}]');
-  const transaction = await later.handle(request("/multi-exec", '[["A"]]'));
+  const transaction = whole(await later.handle(request("/multi-exec", '[["A"]]')));
   assert.equal(transaction.body, '[{"result":"OK"}]');
 });
 
@@ -76,7 +84,7 @@ test("a discarded transaction is 400 with its first error, thrown at once or lat
     },
     { transaction: () => Promise.reject(discarded) },
   ]) {
-    const reply = await area(engine).handle(request("/multi-exec", '[["A"]]'));
+    const reply = whole(await area(engine).handle(request("/multi-exec", '[["A"]]')));
     assert.deepEqual([reply.status, reply.body], [400, '{"error":"ERR no"}']);
   }
 });
@@ -94,7 +102,7 @@ test("a fault of the engine goes on to the transport", async () => {
 });
 
 test("a late reply beyond the budget is an error", async () => {
-  const reply = await area({ command: async () => "x".repeat(200) }).handle(request("/", '["GET","k"]'));
+  const reply = whole(await area({ command: async () => "x".repeat(200) }).handle(request("/", '["GET","k"]')));
   assert.deepEqual([reply.status, reply.body], [400, '{"error":"ERR reply exceeds the maximum allowed size"}']);
 });
 

@@ -8,6 +8,7 @@
  * When the replies are there at once, so is the answer: nothing awaits.
  */
 import type { Bytes } from "../kernel/bytes.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { CommandError, type Database, type Reply, TransactionDiscarded } from "../store/mod.ts";
 import { errorReply, findError } from "../store/reply.ts";
 import type { Grant, TokenTable } from "./auth.ts";
@@ -21,10 +22,10 @@ import {
   malformedTransaction,
   methodNotAllowed,
   RequestFailure,
-  streamsNotAvailable,
   unauthorized,
 } from "./errors.ts";
-import type { Area, HttpReply, HttpRequest, RequestHead } from "./handler.ts";
+import { EventStreams, type StreamLimits } from "./event-streams.ts";
+import type { Area, HttpReply, HttpRequest, HttpStream, RequestHead } from "./handler.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
 import type { RateLimiter } from "./rate-limit.ts";
@@ -39,6 +40,7 @@ import {
   resp2Format,
   type StoreHead,
 } from "./store-request.ts";
+import { monitorStream, type OpenStream, patternStream, subscribeStream } from "./store-streams.ts";
 import { type SyncTokens, syncTokenHeader } from "./sync-token.ts";
 
 /** 10 MB, as the plans of the original (spec: store 1.9). */
@@ -58,6 +60,10 @@ export interface StoreAreaOptions {
   readonly queryToken: boolean;
   readonly requestBytesMax: number;
   readonly replyBytesMax: number;
+  /** Times heartbeats and slow readers of event streams. */
+  readonly clock: Clock;
+  /** What is absent is as in `defaultStreamLimits`. */
+  readonly streams?: Partial<StreamLimits>;
 }
 
 interface StoreCall {
@@ -77,7 +83,7 @@ interface Answer {
   readonly body: Bytes;
 }
 
-type StoreRoute = Route<StoreCall, Answer | Promise<Answer>> & {
+type StoreRoute = Route<StoreCall, Answer | OpenStream | Promise<Answer>> & {
   /** The first segment that leads here; every other is the name of a command. */
   readonly segment?: string;
 };
@@ -90,9 +96,9 @@ export const storeRoutes: readonly StoreRoute[] = [
   bodyRoute,
   { rule: "A3", template: "/pipeline", segment: "pipeline", run: runPipeline },
   { rule: "A4", template: "/multi-exec", segment: "multi-exec", run: runTransaction },
-  { rule: "A5", template: "/monitor", segment: "monitor", run: refuseStream },
-  { rule: "A6", template: "/subscribe/*", segment: "subscribe", run: refuseStream },
-  { rule: "A6", template: "/psubscribe/*", segment: "psubscribe", run: refuseStream },
+  { rule: "A5", template: "/monitor", segment: "monitor", run: monitorStream },
+  { rule: "A6", template: "/subscribe/*", segment: "subscribe", run: subscribeStream },
+  { rule: "A6", template: "/psubscribe/*", segment: "psubscribe", run: patternStream },
 ];
 
 const routeBySegment = new Map(storeRoutes.map((route) => [route.segment, route]));
@@ -102,10 +108,13 @@ const REFUSED = "A refused";
 const methods: readonly string[] = ["POST", "GET", "PUT", "HEAD"];
 
 export class StoreArea implements Area {
+  readonly streams: EventStreams;
   readonly #options: StoreAreaOptions;
 
   constructor(options: StoreAreaOptions) {
     this.#options = options;
+    this.streams = new EventStreams(options.clock, options.streams);
+    options.tokens.onRemoved = (grant) => this.streams.revoke(grant);
   }
 
   bodyBytesMax(): number {
@@ -123,7 +132,7 @@ export class StoreArea implements Area {
     }
   }
 
-  readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
+  readonly handle = (request: HttpRequest): HttpReply | HttpStream | Promise<HttpReply> => {
     const head = readStoreHead(request.rawHeaders);
     try {
       if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request);
@@ -145,6 +154,7 @@ export class StoreArea implements Area {
         format,
         replyBytesMax: this.#options.replyBytesMax,
       });
+      if (typeof answer === "function") return this.#stream(answer, { grant, head, route: name });
       if (!(answer instanceof Promise)) return this.#reply(answer, head, name);
       return answer.then(
         (late) => this.#reply(late, head, name),
@@ -171,6 +181,11 @@ export class StoreArea implements Area {
   #reply({ status, contentType, body }: Answer, head: StoreHead, route: string): HttpReply {
     const headers = ["Content-Type", contentType, ...this.#headers(head)];
     return { status, headers, body, bodyIsBytes: true, route };
+  }
+
+  #stream(open: OpenStream, { grant, head, route }: { grant: Grant; head: StoreHead; route: string }): HttpStream {
+    const headers = ["Content-Type", "text/event-stream", "Cache-Control", "no-cache", ...this.#headers(head)];
+    return this.streams.reply({ grant, headers, route, open });
   }
 
   /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
@@ -268,11 +283,6 @@ function batchAnswer(call: StoreCall, format: ReplyFormat, replies: readonly Rep
     }
   }
   return { status: 200, contentType: format.contentType, body: format.finish(body + format.close) };
-}
-
-/** A5 and A6 */
-function refuseStream({ words }: StoreCall): Answer {
-  throw streamsNotAvailable(`/${words[0]}`);
 }
 
 /** PUT counts as POST; a body on GET or HEAD means nothing (spec: store 1.12). */

@@ -83,6 +83,8 @@ export interface AreaLimits {
   readonly memoryByDatabase: ReadonlyMap<string, Partial<DatabaseMemory>>;
   readonly requestsPerDayMax: number | undefined;
   readonly requestsPerSecondMax: number | undefined;
+  /** Event streams of the store. */
+  readonly streamsPerTokenMax: number;
   readonly cors: boolean;
   readonly queryToken: boolean;
   /** Whether the store has what the tests of Redis need (`store/redis-compat.ts`). */

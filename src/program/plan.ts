@@ -46,6 +46,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
       memoryByDatabase: new Map(run.configuration.databases.map(({ name, memory = {} }) => [name, memory])),
       requestsPerDayMax: settings.requestsPerDayMax,
       requestsPerSecondMax: settings.requestsPerSecondMax,
+      streamsPerTokenMax: settings.streamsPerTokenMax,
       cors: settings.cors,
       queryToken: settings.queryToken,
       redisCompat: settings.redisCompat,

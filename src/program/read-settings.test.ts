@@ -55,6 +55,7 @@ test("serve without anything: the defaults", () => {
     memoryBytesMax: 0,
     evictionPolicy: "noeviction",
     evictionSamples: 5,
+    streamsPerTokenMax: 1_000,
     cors: true,
     queryToken: true,
     redisCompat: false,

@@ -326,6 +326,16 @@ export const settingRows = {
     default: "off",
     parse: orOff(parseCount(1, 1_000_000)),
   },
+  streamsPerTokenMax: {
+    group: "Limits",
+    flag: "--stream-limit",
+    environment: ["LARDER_STREAM_LIMIT"],
+    fileKey: "streamLimit",
+    argument: "<count>",
+    meaning: "Most event streams of the store that one token may have open: subscriptions and monitors",
+    default: "1000",
+    parse: parseCount(1, 1_000_000),
+  },
   cors: {
     group: "Limits",
     flag: "--cors",

@@ -17,7 +17,7 @@ import type { EngineContext } from "./area-thread.ts";
 import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { recoverArea, watchTrouble } from "./recover-area.ts";
-import { measureStore } from "./store-metrics.ts";
+import { measureStore, measureStreams } from "./store-metrics.ts";
 
 /** Of this thread and of the process, for INFO. */
 function readFigures(): ProcessFigures {
@@ -63,8 +63,11 @@ export class StoreEngine implements AreaEngine {
       queryToken: limits.queryToken,
       requestBytesMax: limits.requestBytesMax,
       replyBytesMax: REPLY_BYTES_MAX,
+      clock: context.clock,
+      streams: { streamsPerTokenMax: limits.streamsPerTokenMax },
     });
     measureStore(context.metrics, this.#store);
+    measureStreams(context.metrics, this.edge.streams);
   }
 
   async open(): Promise<void> {

@@ -1,4 +1,5 @@
 /** The store's own figures: commands by name and outcome over all databases, and keys by database. */
+import { type EventStreams, endReasons } from "../edge/event-streams.ts";
 import type { Metrics, SeriesSnapshot } from "../kernel/metrics.ts";
 import type { Command } from "../store/command.ts";
 import { commands } from "../store/commands.ts";
@@ -38,6 +39,23 @@ export function measureStore(metrics: Metrics, store: Store): void {
       labelNames: ["database"],
     },
     () => store.databases.map(({ name, keyspace }) => ({ labelValues: [name], values: [keyspace.evictedCount] })),
+  );
+}
+
+export function measureStreams(metrics: Metrics, streams: EventStreams): void {
+  metrics.reading(
+    "larder_store_event_streams",
+    "Open event streams: subscriptions and monitors",
+    () => streams.openCount,
+  );
+  metrics.readings(
+    {
+      name: "larder_store_event_streams_ended_total",
+      help: "Event streams that were ended although their reader wanted more, by reason",
+      kind: "counter",
+      labelNames: ["reason"],
+    },
+    () => endReasons.map((reason) => ({ labelValues: [reason], values: [streams.endedCount(reason)] })),
   );
 }
 

@@ -92,6 +92,8 @@ export interface Command extends Row {
   readonly isAvailableOverHttp: boolean;
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
+  /** False for what administers: its words may hold secrets, and Redis hides it too. */
+  readonly isShownToMonitors: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
 }
 
@@ -116,6 +118,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isAvailableOverHttp: !has("tcp-only"),
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
+    isShownToMonitors: !has("admin"),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };
 }

@@ -43,7 +43,7 @@ test("a command is found by its name in any case, and by nothing else", () => {
 /** What a read-only token may run (spec: store 1.12). A new read stands here, or it is `powerful`. */
 const READ_ONLY: readonly string[] = [
   ...["lindex", "llen", "lpos", "lrange"],
-  ...["ping", "echo", "time", "dbsize"],
+  ...["ping", "echo", "time", "dbsize", "pubsub|numsub"],
   ...["exists", "expiretime", "pexpiretime", "pttl", "sort_ro", "touch", "ttl", "type"],
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],

@@ -33,8 +33,11 @@ import { sweepExpired } from "./expiry-sweep.ts";
 import { Keyspace } from "./keyspace.ts";
 import { framesOfKeys } from "./keyspace-frames.ts";
 import type { MemorySettings } from "./memory-settings.ts";
+import { Monitors } from "./monitor.ts";
 import { describeClear } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";
+import { PubSub } from "./pubsub.ts";
+import { Pushes, type Subscriber } from "./pushes.ts";
 import { Quota } from "./quota.ts";
 import { errorReply, type Reply } from "./reply.ts";
 import type { StoreContext } from "./store.ts";
@@ -78,6 +81,11 @@ export class Database {
   readonly commands: readonly Command[];
   /** The errors that were answered since the start. */
   readonly errorCounts = new ErrorCounts();
+  /** Channels, and who listens to them. */
+  readonly pubsub: PubSub;
+  /** Who watches the commands. */
+  readonly monitors: Monitors;
+  readonly #pushes: Pushes;
   readonly #call: Call;
   readonly #quota: Quota;
   readonly #eviction: Eviction;
@@ -96,6 +104,9 @@ export class Database {
     this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.#quota = new Quota(context.dailyRequestsMax);
+    this.#pushes = new Pushes(context.journal);
+    this.pubsub = new PubSub(this.#pushes);
+    this.monitors = new Monitors(this.#pushes);
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
@@ -174,6 +185,28 @@ export class Database {
   /** Refuses whatever still comes in, such as the rest of a long pipeline: the database is gone from the journal. */
   drop(): void {
     this.#isDropped = true;
+    this.pubsub.dropAll();
+  }
+
+  /**
+   * Whether somebody may listen. `command` is what they would have said over TCP, in lower case: `subscribe`,
+   * `psubscribe` or `monitor`.
+   *
+   * @throws {CommandError} when they may not.
+   */
+  checkListening(caller: Caller, command: string): void {
+    this.#begin();
+    if (this.#isDropped) throw databaseDropped;
+    const refusal = caller.access === "standard" ? this.#quota.take(1, this.keyspace.nowMs) : noPermission(command);
+    if (refusal === undefined) return;
+    this.errorCounts.add(refusal.text);
+    throw refusal;
+  }
+
+  /** The far end of a subscriber has gone: it listens to nothing more. */
+  closeSubscriber(subscriber: Subscriber): void {
+    this.pubsub.close(subscriber);
+    this.monitors.remove(subscriber);
   }
 
   /** The command of this name in any case, or undefined. */
@@ -229,6 +262,7 @@ export class Database {
   #commit(): void {
     const { frame, journal } = this.context;
     if (!frame.isEmpty) journal.append(frame.take());
+    this.#pushes.commit();
   }
 
   // keeps (2)
@@ -333,6 +367,8 @@ export class Database {
       reply = this.#answerError(error);
     }
     if (isTimed) counts.addTime(this.context.clock.monotonicMs() - startMs);
+    if (this.monitors.isWatched && command.isShownToMonitors)
+      this.monitors.tell({ words: request, address: caller.address, nowMs: this.keyspace.nowMs });
     return reply;
   }
 

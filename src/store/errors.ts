@@ -204,6 +204,11 @@ export function noPermission(name: string): CommandError {
   );
 }
 
+/** Where Redis looks at the words of a subcommand itself. */
+export function malformedSubcommand(name: string, subcommand: string): CommandError {
+  return new CommandError(`ERR unknown subcommand or wrong number of arguments for '${subcommand}'. Try ${name} HELP.`);
+}
+
 export function unknownSubcommand(name: string, subcommand: string): CommandError {
   return new CommandError(`ERR unknown subcommand '${subcommand}'. Try ${name.toUpperCase()} HELP.`);
 }

@@ -7,6 +7,7 @@ export type { Caller, CommandRequest } from "./database.ts";
 export { Database, TransactionDiscarded } from "./database.ts";
 export { CommandError } from "./errors.ts";
 export type { StoreJournal } from "./journal.ts";
+export type { DropReason, Listener, Push, Subscriber } from "./pushes.ts";
 export { RedisCompat } from "./redis-compat.ts";
 export type { Reply } from "./reply.ts";
 export { type ProcessFigures, Store, type StoreOptions } from "./store.ts";

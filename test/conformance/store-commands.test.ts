@@ -1,4 +1,4 @@
-/** One command per request: path form, body form, publish, streams (service.md A1, A2, A5-A7, rules 1 and 2). */
+/** One command per request: path form, body form, publish (service.md A1, A2, A7, rules 1 and 2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer } from "../server.ts";
@@ -186,15 +186,6 @@ test("A7: publish is an ordinary command and answers with the number of receiver
   await using server = await startServer();
   assert.deepEqual((await server.post("/publish/news/hello", undefined)).json, { result: 0 });
   assert.deepEqual((await server.post("/publish/news", "hello")).json, { result: 0 });
-});
-
-test("A5, A6: event streams are refused with a text that says why", async () => {
-  await using server = await startServer();
-  for (const path of ["/monitor", "/subscribe/a", "/psubscribe/a*"]) {
-    const reply = await server.post(path, "[]", { headers: { accept: "text/event-stream" } });
-    assert.equal(reply.status, 400, path);
-    assert.match(reply.text, /^\{"error":"ERR event streams are not available in this version: '\/\w+'"\}$/, path);
-  }
 });
 
 test("A: every response carries a sync token of its own, spelled as the client asked", async () => {

@@ -36,6 +36,7 @@ export const methodsOfFamilies = {
   Bitmap: ["bitcount", "bitfield", "bitop", "bitpos", "getbit", "setbit"],
   Geo: ["geoadd", "geodist", "geohash", "geopos", "geosearch", "geosearchstore"],
   HyperLogLog: ["pfadd", "pfcount", "pfmerge"],
+  "Publish and subscribe": ["psubscribe", "publish", "subscribe"],
   "Generic, server and connection": [
     ...(["copy", "del", "exec", "exists", "expire", "expireat", "keys", "persist", "pexpire", "pexpireat"] as const),
     ...(["pttl", "randomkey", "rename", "renamenx", "scan", "touch", "ttl", "type", "unlink"] as const),
@@ -75,7 +76,6 @@ export const methodsToCome: readonly (readonly [part: string, methods: readonly 
       ...["functions.load", "functions.stats"],
     ],
   ],
-  ["publish and subscribe", ["psubscribe", "publish", "subscribe"]],
   ["search", ["search.alias", "search.createIndex", "search.index"]],
   [
     "arrays, a type of the hosted service alone",

@@ -1,6 +1,86 @@
-/** Publish and subscribe. There are no subscribers before the event streams are built, and PUBLISH says so. */
-import { family, noKeys } from "../command.ts";
-import { zero } from "../reply.ts";
+/**
+ * Publish and subscribe: sending, and telling who listens. Over HTTP one
+ * listens by an event stream, which is no command.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, family, noKeys, type Row } from "../command.ts";
+import { malformedSubcommand } from "../errors.ts";
+import { emptyArray, nil, type Reply } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { matchesGlob } from "../structures/glob.ts";
+import { helpRow } from "./help.ts";
+
+const helpLines: readonly string[] = [
+  "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "CHANNELS [<pattern>]",
+  "    The channels that somebody listens to by name, or those that match.",
+  "NUMPAT",
+  "    How many patterns somebody listens to.",
+  "NUMSUB [<channel> ...]",
+  "    The channels that are named, each with how many listen to it by name.",
+  "SHARDCHANNELS [<pattern>]",
+  "    Nothing: there are no shards.",
+  "SHARDNUMSUB [<channel> ...]",
+  "    The channels that are named, each with 0: there are no shards.",
+];
+
+const FLAGS = ["pubsub", "loading", "stale"] as const;
+
+const pubsubRow: Row = {
+  name: "PUBSUB",
+  summary: "Commands that tell who listens",
+  arity: -2,
+  flags: [],
+  categories: [],
+  keys: noKeys,
+  subcommands: [
+    {
+      name: "CHANNELS",
+      summary: "The channels that somebody listens to by name",
+      arity: -2,
+      flags: FLAGS,
+      keys: noKeys,
+      run: channels,
+    },
+    helpRow(helpLines),
+    {
+      name: "NUMPAT",
+      summary: "How many patterns somebody listens to",
+      arity: 2,
+      flags: FLAGS,
+      keys: noKeys,
+      run: ({ database }) => database.pubsub.patternCount,
+    },
+    {
+      name: "NUMSUB",
+      summary: "How many listen to each of some channels by name",
+      arity: -2,
+      flags: [...FLAGS, "public"],
+      keys: noKeys,
+      run: (call) => counted(call, (channel) => call.database.pubsub.subscriberCountOf(channel)),
+    },
+    {
+      name: "SHARDCHANNELS",
+      summary: "Nothing: there are no shards",
+      arity: -2,
+      flags: FLAGS,
+      keys: noKeys,
+      run: ({ arg, argCount }) => {
+        if (argCount > 3) throw malformedSubcommand("PUBSUB", arg(1));
+        return emptyArray;
+      },
+    },
+    {
+      name: "SHARDNUMSUB",
+      summary: "Each of some channels with 0: there are no shards",
+      arity: -2,
+      flags: FLAGS,
+      keys: noKeys,
+      run: (call) => counted(call, () => 0),
+    },
+  ],
+  run: () => nil,
+};
 
 export const pubsubCommands = family("pubsub", [
   {
@@ -9,6 +89,24 @@ export const pubsubCommands = family("pubsub", [
     arity: 3,
     flags: ["pubsub", "loading", "stale", "fast"],
     keys: noKeys,
-    run: () => zero,
+    run: ({ database, arg }) => database.pubsub.publish(arg(1), arg(2)),
   },
+  pubsubRow,
 ]);
+
+function channels({ database, arg, argCount }: Call): Reply {
+  if (argCount > 3) throw malformedSubcommand("PUBSUB", arg(1));
+  const budget = new ReplyBudget();
+  const found: Bytes[] = [];
+  for (const channel of database.pubsub.channels()) {
+    if (argCount === 3 && !matchesGlob(arg(2), channel)) continue;
+    budget.take(channel.length);
+    found.push(channel);
+  }
+  return found;
+}
+
+/** Each channel that is named, and its count behind it. */
+function counted({ argsFrom }: Call, count: (channel: Bytes) => number): Reply {
+  return argsFrom(2).flatMap((channel) => [channel, count(channel)]);
+}

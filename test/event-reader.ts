@@ -1,0 +1,130 @@
+/**
+ * Reads an event stream of a server for the tests: its head, and its events as
+ * they come, by the rules of the HTML standard (server-sent events).
+ */
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+
+export interface StreamOptions {
+  readonly method?: string;
+  readonly body?: string;
+  /** Sent besides `Accept: text/event-stream`, or in its place. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null sends none. */
+  readonly token: string | null;
+}
+
+export class EventReader {
+  readonly #sent: ClientRequest;
+  readonly #response: IncomingMessage;
+  /** The data of the events that have come and were not taken. */
+  readonly #events: string[] = [];
+  /** Comments that have come. */
+  readonly comments: string[] = [];
+  #rest = "";
+  #data: string[] = [];
+  #wake: (() => void) | undefined;
+  #isEnded = false;
+  /** All that came, as it came. */
+  text = "";
+
+  constructor(sent: ClientRequest, response: IncomingMessage) {
+    this.#sent = sent;
+    this.#response = response;
+    response.setEncoding("utf8");
+    response.on("data", (chunk: string) => this.#read(chunk));
+    // A connection that is cut off is an end like any other.
+    response.on("error", () => {});
+    response.on("close", () => {
+      this.#isEnded = true;
+      this.#wake?.();
+    });
+  }
+
+  get status(): number {
+    return this.#response.statusCode ?? 0;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#response.headers;
+  }
+
+  /** The data of the next event; undefined at the end. */
+  async next(): Promise<string | undefined> {
+    while (this.#events.length === 0 && !this.#isEnded) await this.#more();
+    return this.#events.shift();
+  }
+
+  /** The data of the next events, so many. */
+  async take(count: number): Promise<readonly (string | undefined)[]> {
+    const events: (string | undefined)[] = [];
+    while (events.length < count) events.push(await this.next());
+    return events;
+  }
+
+  /** Resolves when so many comments have come. */
+  async untilComments(count: number): Promise<void> {
+    while (this.comments.length < count && !this.#isEnded) await this.#more();
+  }
+
+  /** Resolves when the stream has ended. */
+  async untilEnd(): Promise<void> {
+    while (!this.#isEnded) await this.#more();
+  }
+
+  /** Reads nothing more until `resume`. */
+  pause(): void {
+    this.#response.pause();
+  }
+
+  resume(): void {
+    this.#response.resume();
+  }
+
+  /** Goes away, as a client does that has had enough. */
+  leave(): void {
+    this.#sent.destroy();
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #read(chunk: string): void {
+    this.text += chunk;
+    const lines = (this.#rest + chunk).split(/\r\n|\r|\n/);
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("data: ")) this.#data.push(line.slice("data: ".length));
+      else if (line.startsWith(":")) this.comments.push(line);
+      else if (line === "" && this.#data.length > 0) {
+        this.#events.push(this.#data.join("\n"));
+        this.#data = [];
+      }
+    }
+    this.#wake?.();
+  }
+}
+
+/** Opens a stream; resolves when its head is there, whatever it says. */
+export function openStream(url: string, options: StreamOptions): Promise<EventReader> {
+  const { method = "POST", body, headers = {}, token } = options;
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      {
+        method,
+        agent: false,
+        headers: {
+          accept: "text/event-stream",
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+      },
+      (response) => resolve(new EventReader(sent, response)),
+    );
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,98 @@
+/** Publish and subscribe with the official client: each subscription is an event stream of its own. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Redis } from "@upstash/redis";
+import { Served, testMethods } from "./client.ts";
+
+type Subscription = ReturnType<Redis["subscribe"]>;
+
+/** What a subscription is told, in order, by the name of the event. */
+class Heard {
+  readonly #waiting: unknown[] = [];
+  #wake: (() => void) | undefined;
+
+  constructor(subscription: Subscription, event: string) {
+    subscription.on(event as "message", (data: unknown) => {
+      this.#waiting.push(data);
+      this.#wake?.();
+    });
+  }
+
+  async next(): Promise<unknown> {
+    while (this.#waiting.length === 0)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    return this.#waiting.shift();
+  }
+}
+
+testMethods("Publish and subscribe", [
+  [
+    ["publish", "subscribe"],
+    "what is published to a channel reaches its subscribers, decoded",
+    async (redis) => {
+      const subscription = redis.subscribe<unknown>("news");
+      const heard = new Heard(subscription, "message");
+      assert.equal(await new Heard(subscription, "subscribe").next(), 1);
+      assert.equal(await redis.publish("news", { id: 7, text: "a\nb" }), 1);
+      assert.equal(await redis.publish("news", "plain"), 1);
+      assert.equal(await redis.publish("other", "x"), 0);
+      assert.deepEqual(await heard.next(), { channel: "news", message: { id: 7, text: "a\nb" } });
+      assert.deepEqual(await heard.next(), { channel: "news", message: "plain" });
+      await subscription.unsubscribe();
+    },
+  ],
+  [
+    ["psubscribe", "publish"],
+    "what is published to a matching channel reaches the subscribers of the pattern",
+    async (redis) => {
+      const subscription = redis.psubscribe<unknown>("user:*");
+      const heard = new Heard(subscription, "pmessage");
+      assert.equal(await new Heard(subscription, "psubscribe").next(), 1);
+      assert.equal(await redis.publish("user:7", { on: true }), 1);
+      assert.deepEqual(await heard.next(), { pattern: "user:*", channel: "user:7", message: { on: true } });
+      await subscription.unsubscribe();
+    },
+  ],
+]);
+
+const served = new Served();
+
+test("several channels of one subscription, of which one is left", async () => {
+  const redis = served.client();
+  const subscription = redis.subscribe(["a", "b"]);
+  const counts = new Heard(subscription, "subscribe");
+  const ofA = new Heard(subscription, "message:a");
+  const ofB = new Heard(subscription, "message:b");
+  await counts.next();
+  await counts.next();
+  assert.deepEqual(await redis.exec(["PUBSUB", "NUMSUB", "a", "b"]), ["a", 1, "b", 1]);
+  await redis.publish("a", "1");
+  await redis.publish("b", "2");
+  assert.deepEqual(await ofA.next(), { channel: "a", message: 1 });
+  assert.deepEqual(await ofB.next(), { channel: "b", message: 2 });
+
+  await subscription.unsubscribe(["a"]);
+  while (((await redis.exec(["PUBSUB", "NUMSUB", "a"])) as unknown[])[1] !== 0);
+  assert.equal(await redis.publish("a", "3"), 0);
+  assert.equal(await redis.publish("b", "4"), 1);
+  assert.deepEqual(await ofB.next(), { channel: "b", message: 4 });
+  await subscription.unsubscribe();
+});
+
+test("a subscription with the read-only token raises an error that says why", async () => {
+  const subscription = served.readOnlyClient().subscribe("a");
+  assert.match(String(await new Heard(subscription, "error").next()), /NOPERM|no permissions/);
+});
+
+test("messages sent in a pipeline and in a transaction arrive in order", async () => {
+  const redis = served.client();
+  const subscription = redis.subscribe("c");
+  const heard = new Heard(subscription, "message");
+  await new Heard(subscription, "subscribe").next();
+  assert.deepEqual(await redis.pipeline().publish("c", 1).publish("c", 2).exec(), [1, 1]);
+  assert.deepEqual(await redis.multi().publish("c", 3).set("k", "v").publish("c", 4).exec(), [1, "OK", 1]);
+  for (const message of [1, 2, 3, 4]) assert.deepEqual(await heard.next(), { channel: "c", message });
+  await subscription.unsubscribe();
+});
