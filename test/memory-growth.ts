@@ -83,6 +83,25 @@ const contents: readonly Content[] = [
     count: 30_000,
     command: (i) => ["ZADD", "zset", `${(i * 7_919) % 30_000}.5`, `member:${pad(i)}`],
   },
+  {
+    name: "streams of 5 entries",
+    count: 25_000,
+    command: (i) => ["XADD", `stream:${pad(i % 5_000)}`, "*", "name", text(i), "other", pad(i)],
+  },
+  {
+    name: "a stream of 60,000 entries",
+    count: 60_000,
+    command: (i) => ["XADD", "stream", "*", "name", text(i), "other", pad(i)],
+  },
+  {
+    name: "a stream whose 20,000 entries are pending",
+    count: 40_000,
+    command: (i) => {
+      if (i === 0) return ["XGROUP", "CREATE", "stream", "group", "0", "MKSTREAM"];
+      if (i % 2 === 1) return ["XADD", "stream", "*", "name", text(i)];
+      return ["XREADGROUP", "GROUP", "group", `consumer:${i % 5}`, "STREAMS", "stream", ">"];
+    },
+  },
   { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 

@@ -44,6 +44,7 @@ const categoriesOfFlag: ReadonlyMap<Flag, readonly AclCategory[]> = new Map([
   ["admin", ["admin", "dangerous"]],
   ["pubsub", ["pubsub"]],
   ["fast", ["fast"]],
+  ["blocking", ["blocking"]],
 ] as const);
 
 /** The categories of a command, without `@`, in the order of `aclCategories`. */

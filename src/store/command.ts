@@ -34,6 +34,7 @@ export type Flag =
   | "stale"
   | "no-auth"
   | "movablekeys"
+  | "blocking"
   // ours
   | "powerful"
   | "public"
@@ -47,6 +48,8 @@ export interface KeyPositions {
   readonly step: number;
   /** The word that says how many keys follow it: those come behind the others. */
   readonly countAt?: number;
+  /** The word behind which the rest is keys, and as many ids: STREAMS of XREAD. */
+  readonly behind?: string;
   /** Places of keys that options name among these words, and that are written: STORE of SORT. */
   readonly stored?: (words: readonly Bytes[]) => readonly number[];
 }
@@ -58,6 +61,8 @@ export const secondKey: KeyPositions = { first: 2, last: 2, step: 1 };
 export const allKeys: KeyPositions = { first: 1, last: -1, step: 1 };
 /** MSET: every other argument. */
 export const keyValuePairs: KeyPositions = { first: 1, last: -1, step: 2 };
+/** XREAD: keys stand behind STREAMS, and their ids behind them. */
+export const streamKeys: KeyPositions = { first: 0, last: 0, step: 0, behind: "STREAMS" };
 /** SINTERCARD: the first argument says how many keys follow. */
 export const countedKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
 

@@ -52,6 +52,7 @@ const READ_ONLY: readonly string[] = [
   ...["zrangebylex", "zrangebyscore", "zrank", "zrevrange", "zrevrangebylex", "zrevrangebyscore", "zrevrank"],
   ...["zscan", "zscore", "zunion"],
   ...["pfcount"],
+  ...["xinfo|consumers", "xinfo|groups", "xinfo|stream", "xlen", "xpending", "xrange", "xread", "xrevrange"],
   ...["bitcount", "bitfield_ro", "bitpos", "getbit"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],
   ...[

@@ -13,6 +13,7 @@ import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
 import { setCommands } from "./commands/set.ts";
 import { sortedSetCommands } from "./commands/sorted-set.ts";
+import { streamCommands } from "./commands/stream.ts";
 import { stringCommands } from "./commands/string.ts";
 
 export const commands: readonly Command[] = [
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   ...listCommands,
   ...setCommands,
   ...sortedSetCommands,
+  ...streamCommands,
   ...geoCommands,
   ...hyperLogLogCommands,
   ...serverCommands,

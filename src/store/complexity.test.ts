@@ -10,6 +10,7 @@ import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
+import { StreamValue } from "./values/stream.ts";
 
 const FEW = 1_000;
 const MANY = 100_000;
@@ -423,5 +424,54 @@ for (const words of geoCalls) {
     });
     assert.ok(many <= GEO_WORK_MAX, `${many} with ${MANY} places`);
     assert.ok(many <= few * 1.5 + SORTED_GROWTH_MAX, `${few} with ${FEW} places, ${many} with ${MANY}`);
+  });
+}
+
+/** Halves on the way to an entry, a chunk of a hundred, and the things of a leaf that make room. */
+const STREAM_WORK_MAX = 600;
+const STREAM_GROWTH_MAX = 60;
+/** More than one leaf of chunks. */
+const STREAM_FEW = 15_000;
+const STREAM_MANY = 60_000;
+
+function streamWork(session: Session): number {
+  const stream = session.database.keyspace.entries.get("stream");
+  return stream instanceof StreamValue ? stream.work : 0;
+}
+
+const streamCalls: readonly ((i: number) => readonly string[])[] = [
+  () => ["XADD", "stream", "*", "name", "value"],
+  () => ["XADD", "stream", "MAXLEN", "500", "*", "name", "value"],
+  (i) => ["XRANGE", "stream", `${i + 1}`, "+", "COUNT", "3"],
+  (i) => ["XREVRANGE", "stream", `${i + 1}`, "-", "COUNT", "3"],
+  (i) => ["XDEL", "stream", `${i + 1}-0`],
+  (i) => ["XDELEX", "stream", "DELREF", "IDS", "1", `${i + 1}-0`],
+  (i) => ["XTRIM", "stream", "MINID", `${Math.min(i, 400)}`],
+  (i) => ["XREAD", "COUNT", "2", "STREAMS", "stream", `${i + 1}`],
+  (i) => ["XACK", "stream", "group", `${i + 1}-0`],
+  (i) => ["XCLAIM", "stream", "group", "other", "0", `${i + 1}-0`],
+  (i) => ["XPENDING", "stream", "group", `${i + 1}`, "+", "3"],
+  (i) => ["XAUTOCLAIM", "stream", "group", "other", "0", `${i + 1}`, "COUNT", "2"],
+  () => ["XREADGROUP", "GROUP", "late", "other", "COUNT", "2", "STREAMS", "stream", ">"],
+  (i) => ["XREADGROUP", "GROUP", "group", "one", "COUNT", "2", "STREAMS", "stream", `${i}`],
+  () => ["XINFO", "STREAM", "stream"],
+  () => ["XINFO", "GROUPS", "stream"],
+];
+
+for (const words of streamCalls) {
+  test(`the work of ${words(0).join(" ")} does not grow with the length of a stream`, () => {
+    const [few = 0, many = 0] = [STREAM_FEW, STREAM_MANY].map((count) => {
+      const session = startSession();
+      for (let i = 0; i < count; i += 1) session.call("XADD", "stream", `${i + 1}-0`, "name", `value:${i}`);
+      session.call("XGROUP", "CREATE", "stream", "group", "0");
+      session.call("XGROUP", "CREATE", "stream", "late", "0");
+      session.call("XREADGROUP", "GROUP", "group", "one", "STREAMS", "stream", ">");
+      if (words(0).includes("MAXLEN")) session.call("XTRIM", "stream", "MAXLEN", "500");
+      const before = streamWork(session);
+      const elements = sample(count, (i) => session.call(...words(i)));
+      return (streamWork(session) - before) / elements;
+    });
+    assert.ok(many <= STREAM_WORK_MAX, `${many} with ${STREAM_MANY} entries`);
+    assert.ok(many <= few + STREAM_GROWTH_MAX, `${few} with ${STREAM_FEW} entries, ${many} with ${STREAM_MANY}`);
   });
 }

@@ -5,10 +5,13 @@ import type { Bytes } from "../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../kernel/frame.ts";
 import { badDataFormat } from "./errors.ts";
 import type { Dumped, DumpedHash } from "./structures/rdb/payload.ts";
+import type { DumpedEntry, DumpedStream } from "./structures/rdb/stream-payload.ts";
+import { ID_MAX, ID_MIN } from "./structures/stream-id.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
+import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue, stringFrom, stringFromBuffer } from "./values/string.ts";
 import type { Value } from "./values.ts";
 
@@ -60,6 +63,12 @@ const dumpedTypes: readonly DumpedType<never, never>[] = [
     holds: (value) => value instanceof SortedSetValue,
     write: writeSortedSet,
     read: readSortedSet,
+  }),
+  row<StreamValue, DumpedStream>({
+    kind: "stream",
+    holds: (value) => value instanceof StreamValue,
+    write: writeStream,
+    read: readStream,
   }),
 ];
 
@@ -122,4 +131,36 @@ function readHash({ fields, values, expiriesMs }: DumpedHash, hashSeed: Uint8Arr
     if (atMs > 0) hash.setExpiry(field, Math.min(atMs, TIME_MS_MAX));
   }
   return hash;
+}
+
+function writeStream(stream: StreamValue): DumpedStream {
+  const entries: DumpedEntry[] = [];
+  stream.entries.visit(ID_MIN, ID_MAX, (entry) => entries.push(entry) > 0);
+  const { lastId, maxDeletedId, addedCount } = stream;
+  const groups = stream.sortedGroups().map((group) => ({
+    name: group.name,
+    lastId: group.lastId,
+    readCount: group.readCount,
+    consumers: group.sortedConsumers().map(({ name, seenMs, pending }) => ({ name, seenMs, pending: pending.all() })),
+  }));
+  return { kind: "stream", entries, lastId, maxDeletedId, addedCount, groups };
+}
+
+function readStream(dumped: DumpedStream): StreamValue {
+  const stream = new StreamValue();
+  for (const entry of dumped.entries) stream.append(entry, entry);
+  stream.lastId = dumped.lastId;
+  stream.maxDeletedId = dumped.maxDeletedId;
+  stream.addedCount = dumped.addedCount;
+  for (const { name, lastId, readCount, consumers } of dumped.groups) {
+    const known = readCount === "estimate" ? stream.readCountAt(lastId) : readCount;
+    stream.putGroup(name, { lastId, readCount: known });
+    const group = stream.group(name);
+    for (const { name: consumerName, seenMs, pending } of consumers) {
+      const consumer = group?.consumerAt(consumerName, seenMs);
+      for (const { ms, seq, deliveredAtMs, deliveryCount } of pending)
+        if (consumer !== undefined) group?.assign(consumer, { id: { ms, seq }, deliveredAtMs, deliveryCount });
+    }
+  }
+  return stream;
 }

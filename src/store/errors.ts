@@ -118,6 +118,93 @@ export const lexWithScores = new CommandError("ERR syntax error, WITHSCORES not 
 export const countNotPositive = new CommandError("ERR count should be greater than 0");
 export const weightNotFloat = new CommandError("ERR weight value is not a float");
 
+export const streamIdInvalid = new CommandError("ERR Invalid stream ID specified as stream command argument");
+export const streamStartInvalid = new CommandError("ERR invalid start ID for the interval");
+export const streamEndInvalid = new CommandError("ERR invalid end ID for the interval");
+export const streamIdZero = new CommandError("ERR The ID specified in XADD must be greater than 0-0");
+export const streamIdNotGreater = new CommandError(
+  "ERR The ID specified in XADD is equal or smaller than the target stream top item",
+);
+export const streamExhausted = new CommandError(
+  "ERR The stream has exhausted the last possible ID, unable to add more items",
+);
+export const maxLengthAndMinId = new CommandError(
+  "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
+);
+export const trimLengthNegative = new CommandError("ERR The MAXLEN argument must be >= 0.");
+export const trimLimitNegative = new CommandError("ERR The LIMIT argument must be >= 0.");
+export const trimLimitAlone = new CommandError(
+  "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy",
+);
+export const trimLimitExact = new CommandError("ERR syntax error, LIMIT cannot be used without the special ~ option");
+export const trimWithoutStrategy = new CommandError("ERR syntax error, XTRIM must be called with a trimming strategy");
+export const entriesAddedNegative = new CommandError("ERR entries_added must be positive");
+export const setIdBelowGivenDeleted = new CommandError(
+  "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id",
+);
+export const setIdBelowTop = new CommandError(
+  "ERR The ID specified in XSETID is smaller than the target stream top item",
+);
+export const entriesAddedBelowLength = new CommandError(
+  "ERR The entries_added specified in XSETID is smaller than the target stream length",
+);
+export const idCountNotPositive = new CommandError("ERR Number of IDs must be a positive integer");
+export const idCountMismatch = new CommandError("ERR The `numids` parameter must match the number of arguments");
+export const entriesReadNegative = new CommandError("ERR value for ENTRIESREAD must be positive or -1");
+export const groupNeedsStream = new CommandError(
+  "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically.",
+);
+export const groupExists = new CommandError("BUSYGROUP Consumer Group name already exists");
+export const groupOnlyXreadgroup = new CommandError(
+  "ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead.",
+);
+export const noackOnlyXreadgroup = new CommandError(
+  "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.",
+);
+export const groupMissing = new CommandError("ERR Missing GROUP option for XREADGROUP");
+export const lastIdInGroup = new CommandError(
+  "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set.",
+);
+export const newIdWithoutGroup = new CommandError(
+  "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.",
+);
+export const claimCountNotPositive = new CommandError("ERR COUNT must be > 0");
+
+/** As C prints a byte string: up to its first zero byte. */
+function printed(bytes: string): string {
+  const end = bytes.indexOf("\x00");
+  return end < 0 ? bytes : bytes.slice(0, end);
+}
+
+/** The same words for XREADGROUP, as Redis 7.0 has them. */
+export const unbalancedStreams = new CommandError(
+  "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified.",
+);
+
+/** `suffix` says where. */
+export function noSuchKeyOrGroup(key: string, group: string, suffix = ""): CommandError {
+  return new CommandError(`NOGROUP No such key '${printed(key)}' or consumer group '${printed(group)}'${suffix}`);
+}
+
+export function noSuchGroup(key: string, group: string): CommandError {
+  return new CommandError(`NOGROUP No such consumer group '${printed(group)}' for key name '${printed(key)}'`);
+}
+
+/** `what` is `min-idle-time argument`, `TIME option argument`, … */
+export function invalidClaim(what: string, name: string): CommandError {
+  return new CommandError(`ERR Invalid ${what} for ${name}`);
+}
+
+export function unknownClaimOption(option: string): CommandError {
+  return new CommandError(`ERR Unrecognized XCLAIM option '${printed(option)}'`);
+}
+
+export function subcommandSyntax(name: string, subcommand: string): CommandError {
+  return new CommandError(
+    `ERR unknown subcommand or wrong number of arguments for '${printed(subcommand).slice(0, 128)}'. Try ${name.toUpperCase()} HELP.`,
+  );
+}
+
 export function wrongArity(name: string): CommandError {
   return new CommandError(`ERR wrong number of arguments for '${name.toLowerCase()}' command`);
 }

@@ -10,6 +10,7 @@ import { geoFamily } from "../../test/differential/families/geo.ts";
 import { hashFamily } from "../../test/differential/families/hash.ts";
 import { listFamily } from "../../test/differential/families/list.ts";
 import { setFamily } from "../../test/differential/families/set.ts";
+import { streamFamily } from "../../test/differential/families/stream.ts";
 import { stringFamily } from "../../test/differential/families/string.ts";
 import { type Command, drawProgram } from "../../test/differential/programs.ts";
 import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
@@ -33,7 +34,7 @@ function run(database: Database, command: Command): Reply {
   return plainReply(reply);
 }
 
-const mixed = [stringFamily, bitmapFamily, hashFamily, listFamily, setFamily, geoFamily, genericFamily];
+const mixed = [stringFamily, bitmapFamily, hashFamily, listFamily, setFamily, streamFamily, geoFamily, genericFamily];
 
 const family = {
   name: mixed.map(({ name }) => name).join(", "),

@@ -37,6 +37,7 @@ import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
+import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import { type Value, valueBytesOf } from "./values.ts";
 
@@ -211,6 +212,13 @@ export class Keyspace {
   readSortedSet(key: Bytes): SortedSetValue | undefined {
     const value = this.find(key);
     if (value === undefined || value instanceof SortedSetValue) return value;
+    throw wrongType;
+  }
+
+  /** The stream at a key, or undefined. Throws `wrongType`. */
+  readStream(key: Bytes): StreamValue | undefined {
+    const value = this.find(key);
+    if (value === undefined || value instanceof StreamValue) return value;
     throw wrongType;
   }
 

@@ -12,6 +12,8 @@ import { hyperLogLogMutations } from "./mutations/hyperloglog.ts";
 import { listMutations } from "./mutations/list.ts";
 import { setMutations } from "./mutations/set.ts";
 import { sortedSetMutations } from "./mutations/sorted-set.ts";
+import { streamMutations } from "./mutations/stream.ts";
+import { streamGroupMutations } from "./mutations/stream-group.ts";
 import { stringMutations } from "./mutations/string.ts";
 
 export interface Mutation {
@@ -30,6 +32,8 @@ export const mutations: readonly Mutation[] = [
   ...setMutations,
   ...sortedSetMutations,
   ...hyperLogLogMutations,
+  ...streamMutations,
+  ...streamGroupMutations,
 ];
 
 const mutationByCode: (Mutation | undefined)[] = [];

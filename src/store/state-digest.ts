@@ -24,6 +24,7 @@ const TYPE_NUMBERS: Readonly<Record<Dumped["kind"], number>> = {
   set: 2,
   "sorted set": 3,
   hash: 4,
+  stream: 6,
 };
 
 class Digest {
@@ -104,6 +105,15 @@ function mixValue(digest: Digest, value: Value, { expires }: { readonly expires:
       break;
     case "hash":
       for (const [index, field] of dumped.fields.entries()) digest.addPair(field, dumped.values[index] as Bytes);
+      break;
+    case "stream":
+      for (const { ms, seq, names, values } of dumped.entries) {
+        digest.mix(`${ms}.${seq}`);
+        for (const [index, name] of names.entries()) {
+          digest.mix(name);
+          digest.mix(values[index] as Bytes);
+        }
+      }
       break;
     default:
       dumped satisfies never;

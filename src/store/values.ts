@@ -8,15 +8,17 @@ import { describeHash } from "./mutations/hash.ts";
 import { describeList } from "./mutations/list.ts";
 import { describeSet } from "./mutations/set.ts";
 import { describeSortedSet } from "./mutations/sorted-set.ts";
+import { describeStream } from "./mutations/stream-group.ts";
 import { describeString } from "./mutations/string.ts";
 import { parseInteger } from "./structures/number-text.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
+import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 
-export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue;
+export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue | StreamValue;
 
 export interface ValueType<V extends Value = Value> {
   /** As TYPE says it. */
@@ -85,7 +87,22 @@ const sortedSetType: ValueType<SortedSetValue> = {
   describe: describeSortedSet,
 };
 
-export const valueTypes: readonly Pick<ValueType, "name">[] = [stringType, hashType, listType, setType, sortedSetType];
+const streamType: ValueType<StreamValue> = {
+  name: "stream",
+  holds: (value) => value instanceof StreamValue,
+  encoding: () => "stream",
+  copy: (value) => value.copy(),
+  describe: describeStream,
+};
+
+export const valueTypes: readonly Pick<ValueType, "name">[] = [
+  stringType,
+  hashType,
+  listType,
+  setType,
+  sortedSetType,
+  streamType,
+];
 
 const typeByName = new Map(valueTypes.map((type) => [type.name, type]));
 

@@ -13,6 +13,7 @@ import { Store } from "../../src/store/store.ts";
 import { memoryFault } from "../memory-recount.ts";
 import { testCaller } from "../store-harness.ts";
 import { asMilliseconds, asMultiset, asPairs, type Comparison, exact, isList, rawReply } from "./compare.ts";
+import { asStreamInfo } from "./families/stream.ts";
 import type { Command } from "./programs.ts";
 import type { RawReply } from "./redis-process.ts";
 
@@ -47,6 +48,7 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
   ["zset", { command: (key) => ["ZRANGE", key, "0", "-1", "WITHSCORES"], comparison: exact }],
   ["list", { command: (key) => ["LRANGE", key, "0", "-1"], comparison: exact }],
   ["set", { command: (key) => ["SMEMBERS", key], comparison: asMultiset }],
+  ["stream", { command: (key) => ["XINFO", "STREAM", key, "FULL", "COUNT", "0"], comparison: asStreamInfo }],
 ]);
 
 /** A journal in memory, safe at once. */

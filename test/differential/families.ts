@@ -11,6 +11,7 @@ import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
 import { numericSortFamily, sortFamily } from "./families/sort.ts";
 import { sortedSetFamily, sortedSetLexFamily } from "./families/sorted-set.ts";
+import { streamFamily } from "./families/stream.ts";
 import { stringFamily } from "./families/string.ts";
 import type { Family } from "./programs.ts";
 
@@ -23,6 +24,7 @@ export const collectionFamilies: readonly Family[] = [
   setFamily,
   sortedSetFamily,
   sortedSetLexFamily,
+  streamFamily,
   geoFamily,
   genericFamily,
   sortFamily,

@@ -33,6 +33,10 @@ export const methodsOfFamilies = {
     ...(["zpopmax", "zpopmin", "zrange", "zrank", "zrem", "zremrangebylex", "zremrangebyrank"] as const),
     ...(["zremrangebyscore", "zrevrank", "zscan", "zscore", "zunion", "zunionstore"] as const),
   ],
+  Stream: [
+    ...(["xack", "xackdel", "xadd", "xautoclaim", "xclaim", "xdel", "xdelex", "xgroup", "xinfo", "xlen"] as const),
+    ...(["xpending", "xrange", "xread", "xreadgroup", "xrevrange", "xtrim"] as const),
+  ],
   Bitmap: ["bitcount", "bitfield", "bitop", "bitpos", "getbit", "setbit"],
   Geo: ["geoadd", "geodist", "geohash", "geopos", "geosearch", "geosearchstore"],
   HyperLogLog: ["pfadd", "pfcount", "pfmerge"],
@@ -52,13 +56,6 @@ export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipel
 
 /** Methods of parts that the store does not have yet. */
 export const methodsToCome: readonly (readonly [part: string, methods: readonly string[]])[] = [
-  [
-    "streams",
-    [
-      ...["xack", "xackdel", "xadd", "xautoclaim", "xclaim", "xdel", "xdelex", "xgroup", "xinfo", "xlen"],
-      ...["xpending", "xrange", "xread", "xreadgroup", "xrevrange", "xtrim"],
-    ],
-  ],
   [
     "JSON",
     [

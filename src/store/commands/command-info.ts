@@ -1,5 +1,5 @@
 /** COMMAND: the table of commands, told by itself. Everything here is read from the rows. */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { type AclCategory, categoriesOf } from "../acl-categories.ts";
 import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
@@ -141,12 +141,15 @@ function usesOf({ isWrite, keys }: Command): { readonly placed: KeyUse; readonly
   return { placed: CHANGED, counted: CHANGED };
 }
 
+/** The word in front of them, a key and an id: the shortest end of a command whose keys stand behind a word. */
+const KEYS_AND_IDS = 3;
+
 /** Where the keys are, in the form that Redis 7 has for it. */
 function keySpecificationsOf(command: Command): Reply {
-  const { first, last, step, countAt } = command.keys;
+  const { first, last, step, countAt, behind } = command.keys;
   const { placed, counted } = usesOf(command);
   const specification = (
-    start: { readonly index: number; readonly use: KeyUse },
+    start: { readonly index: number; readonly use: KeyUse; readonly word?: string },
     type: string,
     facts: readonly (readonly [string, number])[],
   ): Reply =>
@@ -154,10 +157,21 @@ function keySpecificationsOf(command: Command): Reply {
       ["flags", set(start.use.map(simple))],
       [
         "begin_search",
-        map([
-          ["type", "index"],
-          ["spec", map([["index", start.index]])],
-        ]),
+        start.word === undefined
+          ? map([
+              ["type", "index"],
+              ["spec", map([["index", start.index]])],
+            ])
+          : map([
+              ["type", "keyword"],
+              [
+                "spec",
+                map([
+                  ["keyword", start.word],
+                  ["startfrom", start.index],
+                ]),
+              ],
+            ]),
       ],
       [
         "find_keys",
@@ -175,6 +189,16 @@ function keySpecificationsOf(command: Command): Reply {
         ["lastkey", last < 0 ? last : last - first],
         ["keystep", step],
         ["limit", 0],
+      ]),
+    );
+  }
+  if (behind !== undefined) {
+    found.push(
+      specification({ index: -command.arity - KEYS_AND_IDS, use: placed, word: behind }, "range", [
+        ["lastkey", -1],
+        ["keystep", 1],
+        // The keys are the first half of what is left.
+        ["limit", 2],
       ]),
     );
   }
@@ -222,7 +246,7 @@ function keysOf({ database, argsFrom }: Call): readonly { readonly key: Bytes; r
     command = command.subcommandByName.get((words[1] ?? "").toUpperCase());
   if (command === undefined) throw noSuchCommand;
   const { keys, arity } = command;
-  if (keys.first === 0 && keys.countAt === undefined) throw commandWithoutKeys;
+  if (keys.first === 0 && keys.countAt === undefined && keys.behind === undefined) throw commandWithoutKeys;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
   const { placed, counted } = usesOf(command);
   const found: { key: Bytes; use: KeyUse }[] = [];
@@ -235,6 +259,12 @@ function keysOf({ database, argsFrom }: Call): readonly { readonly key: Bytes; r
     const count = Number.parseInt(words[keys.countAt] ?? "", 10);
     if (!(count >= 1 && count < words.length - keys.countAt)) throw commandWithWrongKeys;
     for (let i = 1; i <= count; i += 1) find(keys.countAt + i, counted);
+  }
+  if (keys.behind !== undefined) {
+    const start = 1 + words.findIndex((word, at) => at > 0 && upperCase(word) === keys.behind);
+    if (start === 0 || start === words.length) throw commandWithWrongKeys;
+    const count = (words.length - start) >> 1;
+    for (let i = 0; i < count; i += 1) find(start + i, placed);
   }
   for (const at of keys.stored?.(words) ?? []) find(at, STORED);
   return found;

@@ -4,6 +4,7 @@
  */
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { type Dumped, readPayload, writePayload } from "../../../src/store/structures/rdb/payload.ts";
+import { formatId } from "../../../src/store/structures/stream-id.ts";
 import { asMultiset, asPairs, type Comparison, exact, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";
@@ -80,11 +81,12 @@ function restore(draw: Draw, isPlain: boolean): Bytes[] {
 }
 
 /** The same value, whichever encoding it was kept in. */
-const asDump: Comparison = ({ command, ours, theirs }) => {
+export const asDump: Comparison = ({ command, ours, theirs }) => {
   if (typeof ours !== "string" || typeof theirs !== "string") return isSame(ours, theirs);
   const [one, other] = [ours, theirs].map((bytes) => readPayload(Buffer.from(bytes, "latin1")));
   if (one === undefined || other === undefined || one.kind !== other.kind) return false;
-  const comparison = one.kind === "set" ? asMultiset : one.kind === "string" || one.kind === "list" ? exact : asPairs;
+  const comparison =
+    one.kind === "set" ? asMultiset : one.kind === "hash" || one.kind === "sorted set" ? asPairs : exact;
   return comparison({ command, ours: contentOf(one), theirs: contentOf(other) });
 };
 
@@ -100,6 +102,21 @@ function contentOf(value: Dumped): RawReply {
       return value.members.flatMap((member, index) => [member, `${value.scores[index]}`]);
     case "hash":
       return value.fields.flatMap((field, index) => [field, value.values[index] ?? null]);
+    case "stream": {
+      const { entries, lastId, maxDeletedId, addedCount, groups } = value;
+      return [
+        entries.map((entry) => [formatId(entry), entry.names, entry.values]),
+        [formatId(lastId), formatId(maxDeletedId), addedCount],
+        // Who was seen and when goes on with the time.
+        groups.map(({ name, lastId: readUpTo, readCount, consumers }) => [
+          ...[name, formatId(readUpTo), readCount ?? null],
+          consumers.map((consumer) => [
+            consumer.name,
+            consumer.pending.map((pending) => [formatId(pending), pending.deliveryCount]),
+          ]),
+        ]),
+      ];
+    }
     default: {
       const never: never = value;
       return never;

@@ -16,6 +16,7 @@ const NAMES: readonly string[] = [
         "list",
         "set",
         "sorted-set",
+        "stream",
         "geo",
         "generic",
         "server",
@@ -32,7 +33,8 @@ const NAMES: readonly string[] = [
 ];
 
 /** Redis has these since 7.2 and later. */
-const LATER_NAMES = /^(?:waitaof|delex|digest|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
+const LATER_NAMES =
+  /^(?:waitaof|delex|digest|xackdel|xdelex|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
 const SHARED_NAMES = NAMES.filter((name) => !LATER_NAMES.test(name));
 
 function name(draw: Draw): string {

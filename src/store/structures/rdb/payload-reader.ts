@@ -12,6 +12,7 @@
  */
 import { type Bytes, bytesFrom } from "../../../kernel/bytes.ts";
 import { badDataFormat } from "../../errors.ts";
+import { type Whole, wholeOf } from "../stream-id.ts";
 import { lzfDecompress } from "./lzf.ts";
 
 /** As much as the longest string: what a payload may unfold to. */
@@ -43,10 +44,24 @@ export class PayloadReader {
     return this.#plainLength(first);
   }
 
+  /** A length that stands for a number of 64 bits. */
+  wholeLength(): Whole {
+    const first = this.byte();
+    if (first >= 0xc0) throw badDataFormat;
+    return first === 0x81 ? wholeOf(this.#buffer.readBigUInt64BE(this.#advance(8))) : this.#plainLength(first);
+  }
+
   /** How many elements follow: at least one, and each of them takes `bytesEach` bytes of the payload or more. */
   elementCount(bytesEach: number): number {
+    const count = this.countFromZero(bytesEach);
+    if (count === 0) throw badDataFormat;
+    return count;
+  }
+
+  /** As `elementCount`, or none. */
+  countFromZero(bytesEach: number): number {
     const count = this.length();
-    if (count === 0 || count > (this.#buffer.length - this.#offset) / bytesEach) throw badDataFormat;
+    if (count > (this.#buffer.length - this.#offset) / bytesEach) throw badDataFormat;
     return count;
   }
 

@@ -2,6 +2,7 @@
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { replyTooLarge } from "../../errors.ts";
 import { parseInteger } from "../number-text.ts";
+import type { Whole } from "../stream-id.ts";
 
 const CAPACITY_BYTES_MIN = 128;
 /** Redis' longest string, which a dump is. */
@@ -19,14 +20,17 @@ export class PayloadWriter {
     return this;
   }
 
-  length(value: number): this {
-    if (value < 0x40) return this.byte(value);
-    if (value < 0x4000) return this.byte(0x40 | (value >>> 8)).byte(value & 0xff);
-    if (value <= 0xffff_ffff) {
-      this.byte(0x80);
-      const at = this.#reserve(4);
-      this.#buffer.writeUInt32BE(value, at);
-      return this;
+  /** A length, or a number of 64 bits in the form of one. */
+  length(value: Whole): this {
+    if (typeof value === "number") {
+      if (value < 0x40) return this.byte(value);
+      if (value < 0x4000) return this.byte(0x40 | (value >>> 8)).byte(value & 0xff);
+      if (value <= 0xffff_ffff) {
+        this.byte(0x80);
+        const at = this.#reserve(4);
+        this.#buffer.writeUInt32BE(value, at);
+        return this;
+      }
     }
     this.byte(0x81);
     const at = this.#reserve(8);
@@ -36,12 +40,7 @@ export class PayloadWriter {
 
   /** A string; one that spells an integer of 32 bits takes one to four bytes. */
   string(bytes: Bytes | Uint8Array): this {
-    if (typeof bytes !== "string") {
-      this.length(bytes.length);
-      const at = this.#reserve(bytes.length);
-      this.#buffer.set(bytes, at);
-      return this;
-    }
+    if (typeof bytes !== "string") return this.length(bytes.length).raw(bytes);
     if (bytes.length <= SHORT_INTEGER_LENGTH_MAX) {
       const value = parseInteger(bytes);
       if (typeof value === "number" && value === (value | 0)) return this.#integer(value);
@@ -49,6 +48,13 @@ export class PayloadWriter {
     this.length(bytes.length);
     const start = this.#reserve(bytes.length);
     this.#buffer.latin1Write(bytes, start, bytes.length);
+    return this;
+  }
+
+  /** The bytes as they are. */
+  raw(bytes: Uint8Array): this {
+    const at = this.#reserve(bytes.length);
+    this.#buffer.set(bytes, at);
     return this;
   }
 

@@ -65,6 +65,41 @@ const FROM_REDIS: readonly (readonly [what: string, hex: string, value: Dumped])
     "0501c3094041017a7ae03400017a7a000000000000f83f0a0087a7453bb5e95ee8",
     { kind: "sorted set", members: ["z".repeat(65)], scores: [1.5] },
   ],
+  [
+    "a stream with a deleted entry, other names, and two groups",
+    "13011000000000000000010000000000000001c34054409712970000001f00030101010201816102816202002009000020010701018378797a0405600e0004200502e04679e03c00014805205b0c0801dfff020101816302030106205c000b400f050301f2701101207200ff030c000101090004020167010181ffffffffffffffff02000000000000000100000000000000010208c3fda101000001000000000000000100000000000000050068e5cf8b010000020205616c6963650208c3fda1010000010000000000000001000000000000000103626f627108c3fda1010000010000000000000001000000000000000501690c0081ffffffffffffffff00000a0097da275a5dcee9ee",
+    {
+      kind: "stream",
+      entries: [
+        { ms: 1, seq: 1, names: ["a", "b"], values: ["1", "xyz"] },
+        { ms: 1, seq: 5, names: ["a", "b"], values: ["2", "y".repeat(70)] },
+        { ms: 12, seq: 0, names: ["a", "b"], values: ["3", "70000"] },
+      ],
+      lastId: { ms: 12, seq: 0 },
+      maxDeletedId: { ms: 9, seq: 0 },
+      addedCount: 4,
+      groups: [
+        {
+          name: "g",
+          lastId: { ms: 1, seq: 1 },
+          readCount: undefined,
+          consumers: [
+            {
+              name: "alice",
+              seenMs: 1795258779650,
+              pending: [{ ms: 1, seq: 1, deliveredAtMs: 1795258779650, deliveryCount: 1 }],
+            },
+            {
+              name: "bob",
+              seenMs: 1795258779761,
+              pending: [{ ms: 1, seq: 5, deliveredAtMs: 1_700_000_000_000, deliveryCount: 2 }],
+            },
+          ],
+        },
+        { name: "i", lastId: { ms: 12, seq: 0 }, readCount: undefined, consumers: [] },
+      ],
+    },
+  ],
 ];
 
 /** A dump of this type and content, with the footer that makes it whole. */
@@ -144,6 +179,50 @@ test("short strings are written as redis-server writes them", () => {
   }
 });
 
+/** Streams as Redis 5 and 7.2 write them. */
+const OTHER_STREAMS: readonly (readonly [payload: Buffer, value: Dumped])[] = [
+  [
+    sealed(
+      "0f0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff01050001016701010000",
+    ),
+    {
+      kind: "stream",
+      entries: [{ ms: 1, seq: 1, names: ["n"], values: ["v"] }],
+      lastId: { ms: 5, seq: 0 },
+      maxDeletedId: { ms: 0, seq: 0 },
+      addedCount: 1,
+      groups: [{ name: "g", lastId: { ms: 1, seq: 1 }, readCount: "estimate", consumers: [] }],
+    },
+  ],
+  [
+    sealed(
+      "150110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff01050001010000030101670101020100000000000000010000000000000001e80300000000000003010163d007000000000000b80b0000000000000100000000000000010000000000000001",
+      11,
+    ),
+    {
+      kind: "stream",
+      entries: [{ ms: 1, seq: 1, names: ["n"], values: ["v"] }],
+      lastId: { ms: 5, seq: 0 },
+      maxDeletedId: { ms: 0, seq: 0 },
+      addedCount: 3,
+      groups: [
+        {
+          name: "g",
+          lastId: { ms: 1, seq: 1 },
+          readCount: 2,
+          consumers: [
+            { name: "c", seenMs: 2_000, pending: [{ ms: 1, seq: 1, deliveredAtMs: 1_000, deliveryCount: 3 }] },
+          ],
+        },
+      ],
+    },
+  ],
+];
+
+test("streams are read as older and newer versions write them", () => {
+  for (const [payload, value] of OTHER_STREAMS) assert.deepEqual(readPayload(payload), value);
+});
+
 const DAMAGED: readonly (readonly [what: string, payload: Buffer, error: CommandError])[] = [
   ["nothing", Buffer.alloc(0), dumpChecksumWrong],
   ["nine bytes", Buffer.alloc(9), dumpChecksumWrong],
@@ -161,6 +240,41 @@ const DAMAGED: readonly (readonly [what: string, payload: Buffer, error: Command
   ["a listpack whose count is wrong", sealed("140c0c000000030081610205" + "01ff"), badDataFormat],
   ["a listpack whose way back is wrong", sealed("140c0c000000020081610305" + "01ff"), badDataFormat],
   ["an intset out of order", sealed("0b0c02000000020000000200" + "0100"), badDataFormat],
+  [
+    "a stream whose listpack counts wrong",
+    sealed(
+      "0f0110000000000000000100000000000000011d1d0000000a00020100010101816e0200010201000100018176020401ff01050000",
+    ),
+    badDataFormat,
+  ],
+  [
+    "a stream whose entry is longer than it is",
+    sealed(
+      "0f0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020501ff01050000",
+    ),
+    badDataFormat,
+  ],
+  [
+    "a stream with an id twice",
+    sealed(
+      "0f01100000000000000001000000000000000128280000000f00020100010101816e02000102010001000181760204010201000100018177020401ff02050000",
+    ),
+    badDataFormat,
+  ],
+  [
+    "a stream with another length",
+    sealed(
+      "0f0110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff02050000",
+    ),
+    badDataFormat,
+  ],
+  [
+    "a pending entry without a consumer",
+    sealed(
+      "130110000000000000000100000000000000011d1d0000000a00010100010101816e0200010201000100018176020401ff01050001010000030101670101020100000000000000010000000000000001e8030000000000000300",
+    ),
+    badDataFormat,
+  ],
   ["a score that is no number", sealed("0501016100000000" + "0000f87f"), badDataFormat],
 ];
 
@@ -182,6 +296,7 @@ test("dumps with flipped bytes behind a right checksum are read or refused", () 
   const payloads = [
     ...FROM_REDIS.map(([, hex]) => Buffer.from(hex, "hex")),
     ...FROM_OTHERS.map(([, payload]) => payload),
+    ...OTHER_STREAMS.map(([payload]) => payload),
   ];
   const hashSeed = new Uint8Array(8);
   let readCount = 0;

@@ -11,6 +11,7 @@
  *     type  0 string    1 list     2 set         3, 5 sorted set (scores as text, as doubles)   4 hash
  *          10 list, 12 sorted set, 13 hash as a ziplist       11 set as an intset
  *          14 list of ziplists    18 list of listpacks and single elements
+ *          15, 19, 21 stream (see stream-payload.ts)
  *          16 hash, 17 sorted set, 20 set as a listpack
  *          24 hash with expiries: the first moment u64, then per field its distance from it plus one (0 for none)
  *          25 the same as a listpack of (field, value, moment or 0)
@@ -22,6 +23,7 @@ import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import { type Count, readIntset, readListpack, readZiplist } from "./packed-lists.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { PayloadWriter } from "./payload-writer.ts";
+import { type DumpedStream, readStream, writeStream } from "./stream-payload.ts";
 
 /** A value as the format sees it. Whether elements repeat that must not is for the reader of it to find out. */
 export type Dumped =
@@ -29,7 +31,8 @@ export type Dumped =
   | { readonly kind: "list"; readonly elements: readonly Bytes[] }
   | { readonly kind: "set"; readonly members: readonly Bytes[] }
   | { readonly kind: "sorted set"; readonly members: readonly Bytes[]; readonly scores: readonly number[] }
-  | DumpedHash;
+  | DumpedHash
+  | DumpedStream;
 
 export interface DumpedHash {
   readonly kind: "hash";
@@ -56,10 +59,13 @@ const SET_INTSET = 11;
 const SORTED_SET_ZIPLIST = 12;
 const HASH_ZIPLIST = 13;
 const LIST_OF_ZIPLISTS = 14;
+const STREAM_WITHOUT_COUNTS = 15;
 const HASH_LISTPACK = 16;
 const SORTED_SET_LISTPACK = 17;
 const LIST_OF_LISTPACKS = 18;
+const STREAM = 19;
 const SET_LISTPACK = 20;
+const STREAM_WITH_ACTIVE_TIMES = 21;
 const EXPIRING_HASH = 24;
 const EXPIRING_HASH_LISTPACK = 25;
 
@@ -98,6 +104,9 @@ function writeValue(writer: PayloadWriter, value: Dumped): number {
     }
     case "hash":
       return writeHash(writer, value);
+    case "stream":
+      writeStream(writer.byte(STREAM), value);
+      return VERSION;
     default: {
       const never: never = value;
       return never;
@@ -181,6 +190,12 @@ function readValue(reader: PayloadReader): Dumped {
       return readExpiringHash(reader);
     case EXPIRING_HASH_LISTPACK:
       return packedExpiringHash(reader);
+    case STREAM_WITHOUT_COUNTS:
+      return readStream(reader, { hasCounts: false, hasActiveTimes: false });
+    case STREAM:
+      return readStream(reader, { hasCounts: true, hasActiveTimes: false });
+    case STREAM_WITH_ACTIVE_TIMES:
+      return readStream(reader, { hasCounts: true, hasActiveTimes: true });
     default:
       throw badDataFormat;
   }

@@ -1,0 +1,210 @@
+/** Arguments that commands on streams share: ids, ends of ranges, and how a stream is trimmed. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
+import {
+  idCountMismatch,
+  idCountNotPositive,
+  maxLengthAndMinId,
+  streamEndInvalid,
+  streamIdInvalid,
+  streamStartInvalid,
+  syntaxError,
+  trimLengthNegative,
+  trimLimitAlone,
+  trimLimitExact,
+  trimLimitNegative,
+  trimWithoutStrategy,
+} from "../errors.ts";
+import { removeEntries, trimEntries } from "../mutations/stream.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import {
+  ID_MAX,
+  ID_MIN,
+  idAfter,
+  idBefore,
+  parseAddedId,
+  parseExactId,
+  parseId,
+  type StreamId,
+  WHOLE_MAX,
+  type Whole,
+} from "../structures/stream-id.ts";
+import type { StreamValue } from "../values/stream.ts";
+
+/** What becomes of a group that has an entry pending which is to be removed. */
+export type References = "keep" | "remove" | "obey";
+
+const referencesByWord: ReadonlyMap<string, References> = new Map<string, References>([
+  ["KEEPREF", "keep"],
+  ["DELREF", "remove"],
+  // An entry goes only when every group has read and acknowledged it.
+  ["ACKED", "obey"],
+]);
+
+/** The id in this place; `-` and `+` are none. */
+export function exactId({ arg }: Call, index: number, missingSeq: Whole = 0): StreamId {
+  const id = parseExactId(arg(index), missingSeq);
+  if (id === undefined) throw streamIdInvalid;
+  return id;
+}
+
+/** The ids in these places, from one up to, not including, another. */
+export function exactIds(call: Call, from: number, to = call.argCount): StreamId[] {
+  const ids: StreamId[] = [];
+  for (let i = from; i < to; i += 1) ids.push(exactId(call, i));
+  return ids;
+}
+
+/** The id in this place, or `-`, or `+`. */
+export function anyId({ arg }: Call, index: number): StreamId {
+  const id = parseId(arg(index), 0);
+  if (id === undefined) throw streamIdInvalid;
+  return id;
+}
+
+/** Where a range begins, itself included: `(` in front of an id leaves that one out. */
+export function rangeStart(call: Call, index: number): StreamId {
+  const { id, isExcluded } = rangeEnd(call.arg(index), 0);
+  if (!isExcluded) return id;
+  const after = idAfter(id);
+  if (after === undefined) throw streamStartInvalid;
+  return after;
+}
+
+/** Where a range ends, itself included. An id without a sequence number means its last entry. */
+export function rangeStop(call: Call, index: number): StreamId {
+  const { id, isExcluded } = rangeEnd(call.arg(index), WHOLE_MAX);
+  if (!isExcluded) return id;
+  const before = idBefore(id);
+  if (before === undefined) throw streamEndInvalid;
+  return before;
+}
+
+function rangeEnd(text: Bytes, missingSeq: Whole): { id: StreamId; isExcluded: boolean } {
+  const isExcluded = text.length > 1 && text.startsWith("(");
+  const id = isExcluded ? parseExactId(text.slice(1), missingSeq) : parseId(text, missingSeq);
+  if (id === undefined) throw streamIdInvalid;
+  return { id, isExcluded };
+}
+
+/** As Redis: trimming with `~` and no LIMIT removes at most so many entries at once. */
+const TRIMMED_MAX = 10_000;
+
+/** How a stream is to be trimmed. */
+export interface Trimming {
+  /** Keep so many entries, or those from an id on. */
+  readonly bound: { readonly lengthMax: number } | { readonly minId: StreamId };
+  /** Entries to remove at most. */
+  readonly countMax: number;
+  readonly references: References;
+}
+
+export interface TrimmingOptions {
+  readonly trimming: Trimming | undefined;
+  readonly makesStream: boolean;
+  /** The place of the first word that is no option: with XADD the id. */
+  readonly end: number;
+  /** With XADD, the id; without `seq` for `ms-*`, absent for `*`. */
+  readonly id: { readonly ms: Whole; readonly seq: Whole | undefined } | undefined;
+}
+
+/** The options of XADD, up to the id, or all of those of XTRIM. */
+export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
+  const { arg, word, argCount } = call;
+  let bound: Trimming["bound"] | undefined;
+  let isApproximate = false;
+  let limit: number | undefined;
+  let references: References = "keep";
+  let makesStream = true;
+  let id: TrimmingOptions["id"];
+  let i = 2;
+  for (; i < argCount; i += 1) {
+    if (isAdding && arg(i) === "*") break;
+    const option = word(i);
+    const isLast = i + 1 === argCount;
+    const wanted = referencesByWord.get(option);
+    if ((option === "MAXLEN" || option === "MINID") && !isLast) {
+      if (bound !== undefined) throw maxLengthAndMinId;
+      const sign = arg(i + 1);
+      const hasSign = (sign === "~" || sign === "=") && i + 2 < argCount;
+      isApproximate = hasSign && sign === "~";
+      i += hasSign ? 2 : 1;
+      if (option === "MINID") {
+        bound = { minId: exactId(call, i) };
+      } else {
+        const lengthMax = call.count(i);
+        if (lengthMax < 0) throw trimLengthNegative;
+        bound = { lengthMax };
+      }
+    } else if (option === "LIMIT" && !isLast) {
+      i += 1;
+      limit = call.count(i);
+      if (limit < 0) throw trimLimitNegative;
+    } else if (isAdding && option === "NOMKSTREAM") {
+      makesStream = false;
+    } else if (wanted !== undefined) {
+      references = wanted;
+    } else if (isAdding) {
+      id = parseAddedId(arg(i));
+      if (id === undefined) throw streamIdInvalid;
+      break;
+    } else {
+      throw syntaxError;
+    }
+  }
+  if (limit !== undefined && limit !== 0 && bound === undefined) throw trimLimitAlone;
+  if (!isAdding && bound === undefined) throw trimWithoutStrategy;
+  if (limit !== undefined && !isApproximate) throw trimLimitExact;
+  const limited = limit ?? (isApproximate ? TRIMMED_MAX : 0);
+  const countMax = limited === 0 ? Number.POSITIVE_INFINITY : limited;
+  return { trimming: bound && { bound, countMax, references }, makesStream, end: i, id };
+}
+
+/** Trims the stream at a key and answers how many entries went. What `~` lets stay goes too, up to the limit. */
+export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: StreamValue; trimming: Trimming }): number {
+  const { stream, trimming } = from;
+  const { bound, countMax, references } = trimming;
+  const { entries } = stream;
+  const excess =
+    "minId" in bound
+      ? entries.countBefore(bound.minId, Math.min(countMax, entries.length))
+      : Math.min(Math.max(0, entries.length - bound.lengthMax), countMax);
+  if (excess === 0) return 0;
+  if (references !== "obey") {
+    trimEntries(keyspace, key, { count: excess, removesReferences: references === "remove" });
+    return excess;
+  }
+  const ids: StreamId[] = [];
+  let left = excess;
+  entries.visit(ID_MIN, ID_MAX, (entry) => {
+    if (!stream.isReferenced(entry)) ids.push({ ms: entry.ms, seq: entry.seq });
+    left -= 1;
+    return left > 0;
+  });
+  if (ids.length > 0) removeEntries(keyspace, key, { ids, removesReferences: false });
+  return ids.length;
+}
+
+/** The arguments of XDELEX and XACKDEL from a place on: KEEPREF, DELREF or ACKED, and IDS with a count and so many ids. */
+export function readRemoval(call: Call, from: number): { references: References; ids: readonly StreamId[] } {
+  const { arg, word, argCount } = call;
+  let references: References | undefined;
+  let ids: readonly StreamId[] | undefined;
+  for (let i = from; i < argCount; i += 1) {
+    const wanted = referencesByWord.get(word(i));
+    if (wanted !== undefined && references === undefined) {
+      references = wanted;
+    } else if (word(i) === "IDS" && ids === undefined && i + 1 < argCount) {
+      const count = parseInteger(arg(i + 1));
+      if (count === undefined || count <= 0) throw idCountNotPositive;
+      const end = i + 2 + Number(count);
+      if (end > argCount) throw idCountMismatch;
+      ids = exactIds(call, i + 2, end);
+      i = end - 1;
+    } else {
+      throw ids === undefined ? syntaxError : idCountMismatch;
+    }
+  }
+  if (ids === undefined) throw syntaxError;
+  return { references: references ?? "keep", ids };
+}

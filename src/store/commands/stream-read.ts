@@ -1,0 +1,247 @@
+/**
+ * XREAD and XREADGROUP. Reading is in two parts, so that a caller who may wait
+ * can come again with what was asked: `readRequest` reads the words, in which
+ * `$` becomes the id that is the last one now, and `serveRead` answers from what
+ * is there, or undefined while there is nothing.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
+import {
+  groupMissing,
+  groupOnlyXreadgroup,
+  lastIdInGroup,
+  newIdWithoutGroup,
+  noackOnlyXreadgroup,
+  noSuchKeyOrGroup,
+  notAvailable,
+  streamIdInvalid,
+  syntaxError,
+  timeoutNegative,
+  timeoutNotInteger,
+  unbalancedStreams,
+} from "../errors.ts";
+import { addConsumer, assignEntries, deliverEntries, type GroupPlace, noteSeen } from "../mutations/stream-group.ts";
+import { nilArray, type Reply } from "../reply.ts";
+import { REPLY_BYTES_MAX, ReplyBudget } from "../reply-budget.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import { compareIds, formatId, ID_MAX, ID_MIN, idAfter, parseExactId, type StreamId } from "../structures/stream-id.ts";
+import type { StreamValue } from "../values/stream.ts";
+import type { Delivery, StreamGroup } from "../values/stream-group.ts";
+import { countEntry, entryReply, rangeReply } from "./stream-reply.ts";
+
+/** What is read of one stream. */
+interface StreamRead {
+  readonly key: Bytes;
+  /** Entries behind this id, or those that the group has not delivered yet. */
+  readonly after: StreamId | "new";
+}
+
+export interface ReadRequest {
+  readonly reads: readonly StreamRead[];
+  readonly countMax: number;
+  /** How long the caller would wait for something, in ms; 0 for ever. */
+  readonly blockMs: number | undefined;
+  readonly group: { readonly name: Bytes; readonly consumer: Bytes; readonly isPending: boolean } | undefined;
+}
+
+export function xread(call: Call): Reply {
+  return answerNow(call, readRequest(call, false));
+}
+
+export function xreadgroup(call: Call): Reply {
+  return answerNow(call, readRequest(call, true));
+}
+
+function answerNow(call: Call, request: ReadRequest): Reply {
+  // Waiting is for connections that last.
+  if (request.blockMs !== undefined) throw notAvailable(`${call.command.name} BLOCK`);
+  return serveRead(call, request) ?? nilArray;
+}
+
+/** Reads the words of the call. Throws what Redis says of them, and `noSuchKeyOrGroup`. */
+export function readRequest(call: Call, isGroup: boolean): ReadRequest {
+  const { arg, word, argCount } = call;
+  let countMax = 0;
+  let blockMs: number | undefined;
+  let names: { name: Bytes; consumer: Bytes } | undefined;
+  let isPending = true;
+  let streamsAt = 0;
+  for (let i = 1; i < argCount && streamsAt === 0; i += 1) {
+    const option = word(i);
+    const moreCount = argCount - i - 1;
+    if (option === "BLOCK" && moreCount > 0) {
+      i += 1;
+      blockMs = readTimeout(arg(i));
+    } else if (option === "COUNT" && moreCount > 0) {
+      i += 1;
+      countMax = Math.max(0, call.count(i));
+    } else if (option === "STREAMS" && moreCount > 0) {
+      streamsAt = i + 1;
+      if ((argCount - streamsAt) % 2 !== 0) throw unbalancedStreams;
+    } else if (option === "GROUP" && moreCount > 1) {
+      if (!isGroup) throw groupOnlyXreadgroup;
+      names = { name: arg(i + 1), consumer: arg(i + 2) };
+      i += 2;
+    } else if (option === "NOACK") {
+      if (!isGroup) throw noackOnlyXreadgroup;
+      isPending = false;
+    } else {
+      throw syntaxError;
+    }
+  }
+  if (streamsAt === 0) throw syntaxError;
+  if (isGroup && names === undefined) throw groupMissing;
+  const streamCount = (argCount - streamsAt) / 2;
+  const reads: StreamRead[] = [];
+  for (let i = streamsAt; i < streamsAt + streamCount; i += 1)
+    reads.push({ key: arg(i), after: readAfter(call, { key: arg(i), id: arg(i + streamCount), group: names?.name }) });
+  return {
+    reads,
+    countMax: countMax === 0 ? Number.POSITIVE_INFINITY : countMax,
+    blockMs,
+    group: names && { ...names, isPending },
+  };
+}
+
+function readTimeout(text: Bytes): number {
+  const value = parseInteger(text);
+  if (value === undefined) throw timeoutNotInteger;
+  if (value < 0) throw timeoutNegative;
+  return Number(value);
+}
+
+function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Bytes | undefined }): StreamRead["after"] {
+  const { key, id, group } = read;
+  const stream = keyspace.readStream(key);
+  if (group !== undefined && stream?.group(group) === undefined)
+    throw noSuchKeyOrGroup(key, group, " in XREADGROUP with GROUP option");
+  if (id === "$") {
+    if (group !== undefined) throw lastIdInGroup;
+    return stream?.lastId ?? ID_MIN;
+  }
+  if (id === ">") {
+    if (group === undefined) throw newIdWithoutGroup;
+    return "new";
+  }
+  const after = parseExactId(id, 0);
+  if (after === undefined) throw streamIdInvalid;
+  // As Redis: for a group, the greatest id stands for what is new.
+  return group !== undefined && compareIds(after, ID_MAX) === 0 ? "new" : after;
+}
+
+/** For each stream that has something, its key and its entries; undefined if none has. */
+export function serveRead(call: Call, request: ReadRequest): Reply | undefined {
+  const { keyspace } = call;
+  const { reads, countMax, group } = request;
+  if (group !== undefined) checkSize(call, request);
+  const budget = new ReplyBudget();
+  const found: Reply[] = [];
+  for (const { key, after } of reads) {
+    const stream = keyspace.readStream(key);
+    if (stream === undefined) continue;
+    const entries =
+      group === undefined
+        ? readBehind(stream, { after, countMax, budget })
+        : readForGroup(call, { stream, key, after, countMax, group });
+    if (entries !== undefined) found.push([key, entries]);
+  }
+  return found.length === 0 ? undefined : found;
+}
+
+function readBehind(
+  stream: StreamValue,
+  read: { after: StreamRead["after"]; countMax: number; budget: ReplyBudget },
+): Reply | undefined {
+  const from = read.after === "new" ? undefined : idAfter(read.after);
+  if (from === undefined) return undefined;
+  const entries = rangeReply(stream, { from, to: ID_MAX, countMax: read.countMax }, read.budget);
+  return entries.length === 0 ? undefined : entries;
+}
+
+/** Who asks again and again for what is pending is noted once in so long, for each time is a record. */
+const SEEN_STEP_MS = 1_000;
+
+interface GroupRead {
+  readonly stream: StreamValue;
+  readonly key: Bytes;
+  readonly after: StreamRead["after"];
+  readonly countMax: number;
+  readonly group: NonNullable<ReadRequest["group"]>;
+}
+
+function readForGroup({ keyspace, nowMs }: Call, read: GroupRead): Reply | undefined {
+  const { stream, key, after, countMax } = read;
+  const { name, consumer, isPending } = read.group;
+  const place: GroupPlace = { key, group: name };
+  const group = stream.group(name) as StreamGroup;
+  if (after === "new") {
+    const count = countNew(stream, group, countMax);
+    // As Redis 7.0: who is given nothing new leaves no trace.
+    if (count === 0) return undefined;
+    return deliverEntries(keyspace, place, { consumer, count, atMs: nowMs, isPending }).map(entryReply);
+  }
+  const known = group.consumers.get(consumer);
+  if (known === undefined) addConsumer(keyspace, place, { name: consumer, seenMs: nowMs });
+  else if (nowMs - known.seenMs >= SEEN_STEP_MS) noteSeen(keyspace, place, { name: consumer, seenMs: nowMs });
+  // What was delivered to this consumer before, and so is delivered once more.
+  const again: Delivery[] = [];
+  const entries: Reply[] = [];
+  const from = idAfter(after);
+  if (from === undefined) return entries;
+  group.consumers.get(consumer)?.pending.visit(from, ID_MAX, ({ ms, seq, deliveryCount }) => {
+    const id = { ms, seq };
+    const entry = stream.entries.find(id);
+    if (entry === undefined) entries.push([formatId(id), nilArray]);
+    else {
+      entries.push(entryReply(entry));
+      again.push({ id, deliveredAtMs: nowMs, deliveryCount: deliveryCount + 1 });
+    }
+    return entries.length < countMax;
+  });
+  if (again.length > 0) assignEntries(keyspace, place, { consumer, seenMs: nowMs, deliveries: again });
+  return entries;
+}
+
+/** How many entries a group may be given now, at most so many. */
+function countNew(stream: StreamValue, group: StreamGroup, countMax: number): number {
+  const from = idAfter(group.lastId);
+  if (from === undefined) return 0;
+  const { entries } = stream;
+  if (countMax >= entries.length) return entries.length - entries.countBefore(from, entries.length);
+  let count = 0;
+  entries.visit(from, ID_MAX, () => {
+    count += 1;
+    return count < countMax;
+  });
+  return count;
+}
+
+/** Throws `replyTooLarge` before anything is delivered. Mostly the streams themselves are small enough. */
+function checkSize({ keyspace }: Call, { reads, countMax, group }: ReadRequest): void {
+  let bytesMax = 0;
+  const streams = reads.map(({ key }) => keyspace.readStream(key));
+  // An entry packs its names away, and takes no more than so many times as much when they are written out.
+  for (const stream of streams) if (stream !== undefined) bytesMax += stream.memoryBytes * WRITTEN_OUT;
+  if (group === undefined || bytesMax <= REPLY_BYTES_MAX) return;
+  const budget = new ReplyBudget();
+  for (const [i, { after }] of reads.entries()) {
+    const stream = streams[i];
+    const from = stream && idAfter(after === "new" ? (stream.group(group.name)?.lastId ?? ID_MAX) : after);
+    if (stream === undefined || from === undefined) continue;
+    let left = countMax;
+    const take = (entry: Parameters<typeof countEntry>[0] | undefined): boolean => {
+      if (entry === undefined) budget.take(0);
+      else countEntry(entry, budget);
+      left -= 1;
+      return left > 0;
+    };
+    if (after === "new") stream.entries.visit(from, ID_MAX, take);
+    else
+      stream
+        .group(group.name)
+        ?.consumers.get(group.consumer)
+        ?.pending.visit(from, ID_MAX, (id) => take(stream.entries.find(id)));
+  }
+}
+
+const WRITTEN_OUT = 32;

@@ -1,0 +1,41 @@
+/** How entries of streams are answered. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Reply } from "../reply.ts";
+import type { ReplyBudget } from "../reply-budget.ts";
+import type { StreamEntry } from "../structures/stream-chunk.ts";
+import { formatId, type StreamId } from "../structures/stream-id.ts";
+import type { StreamValue } from "../values/stream.ts";
+
+/** The id, and names and values in turn. */
+export function entryReply(entry: StreamEntry): Reply {
+  const { names, values } = entry;
+  const pairs: Bytes[] = [];
+  for (let i = 0; i < names.length; i += 1) pairs.push(names[i] as Bytes, values[i] as Bytes);
+  return [formatId(entry), pairs];
+}
+
+interface Range {
+  readonly from: StreamId;
+  readonly to: StreamId;
+  readonly countMax: number;
+  readonly isBackwards?: boolean;
+}
+
+/** The entries of a range, at most so many. Throws `replyTooLarge`. */
+export function rangeReply(stream: StreamValue, range: Range, budget: ReplyBudget): Reply[] {
+  const found: Reply[] = [];
+  const take = (entry: StreamEntry): boolean => {
+    countEntry(entry, budget);
+    return found.push(entryReply(entry)) < range.countMax;
+  };
+  if (range.isBackwards === true) stream.entries.visitBackwards(range.from, range.to, take);
+  else stream.entries.visit(range.from, range.to, take);
+  return found;
+}
+
+/** Counts what an entry takes in a reply. */
+export function countEntry({ names, values }: StreamEntry, budget: ReplyBudget): void {
+  budget.take(0);
+  for (const name of names) budget.take(name.length);
+  for (const value of values) budget.take(value.length);
+}

@@ -1,0 +1,257 @@
+/** Stream commands one by one. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
+import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/store-harness.ts";
+import { map } from "../reply.ts";
+
+const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
+const NOT_INTEGER = error("ERR value is not an integer or out of range");
+const SYNTAX = error("ERR syntax error");
+const BAD_ID = error("ERR Invalid stream ID specified as stream command argument");
+const NOT_GREATER = error("ERR The ID specified in XADD is equal or smaller than the target stream top item");
+
+const tables: Record<string, readonly Row[]> = {
+  "XADD takes rising ids, whole or in part": [
+    ["XADD s 1-1 a 1", "1-1"],
+    ["XADD s 1-* a 2", "1-2"],
+    ["XADD s 5 a 3 b 4", "5-0"],
+    ["XADD s 5-* a 5", "5-1"],
+    ["XADD s 5-1 a 6", NOT_GREATER],
+    ["XADD s 4-* a 6", NOT_GREATER],
+    ["XADD s 0-0 a 6", error("ERR The ID specified in XADD must be greater than 0-0")],
+    ["XADD s x a 6", BAD_ID],
+    ["XADD s - a 6", BAD_ID],
+    ["XADD s 6-1 a", error("ERR wrong number of arguments for 'xadd' command")],
+    ["XADD s 6-1 a 1 b", error("ERR wrong number of arguments for 'xadd' command")],
+    ["XADD none NOMKSTREAM * a 1", nil],
+    ["XADD none 0-* a 1", "0-1"],
+    ["XLEN s", 4],
+    ["XLEN missing", 0],
+    ["TYPE s", { kind: "simple", text: "stream" }],
+    ["OBJECT ENCODING s", "stream"],
+    [
+      "XRANGE s - +",
+      [
+        ["1-1", ["a", "1"]],
+        ["1-2", ["a", "2"]],
+        ["5-0", ["a", "3", "b", "4"]],
+        ["5-1", ["a", "5"]],
+      ],
+    ],
+    ["SET k v", ok],
+    ["XADD k * a 1", WRONG_TYPE],
+    ["XLEN k", WRONG_TYPE],
+  ],
+  "The last id of all ends a stream": [
+    ["XADD s 18446744073709551615-18446744073709551614 a 1", "18446744073709551615-18446744073709551614"],
+    ["XADD s * a 2", "18446744073709551615-18446744073709551615"],
+    ["XADD s * a 3", error("ERR The stream has exhausted the last possible ID, unable to add more items")],
+    ["XADD t 5-18446744073709551615 a 1", "5-18446744073709551615"],
+    ["XADD t 5-* a 1", NOT_GREATER],
+    ["XADD t 18446744073709551616-1 a 1", BAD_ID],
+  ],
+  "Trimming is exact, with ~ too, as far as LIMIT goes": [
+    ...Array.from({ length: 12 }, (_, i): Row => [`XADD s ${i + 1}-1 a ${i}`, `${i + 1}-1`]),
+    ["XTRIM s MAXLEN 10", 2],
+    ["XTRIM s MAXLEN = 10", 0],
+    ["XTRIM s MAXLEN ~ 8 LIMIT 1", 1],
+    ["XTRIM s MAXLEN ~ 8", 1],
+    ["XTRIM s MINID 6", 1],
+    ["XTRIM s MINID ~ 7 LIMIT 0", 1],
+    ["XADD s MAXLEN 3 13-1 a x", "13-1"],
+    ["XRANGE s - + COUNT 1", [["11-1", ["a", "10"]]]],
+    ["XLEN s", 3],
+    ["XTRIM s MAXLEN -1", error("ERR The MAXLEN argument must be >= 0.")],
+    ["XTRIM s MAXLEN x", NOT_INTEGER],
+    ["XTRIM s MINID x", BAD_ID],
+    [
+      "XTRIM s MAXLEN 5 MINID 5",
+      error("ERR syntax error, MAXLEN and MINID options at the same time are not compatible"),
+    ],
+    ["XTRIM s MAXLEN 5 LIMIT 5", error("ERR syntax error, LIMIT cannot be used without the special ~ option")],
+    ["XTRIM s LIMIT 5 5", SYNTAX],
+    ["XTRIM s MAXLEN ~ 5 LIMIT -5", error("ERR The LIMIT argument must be >= 0.")],
+    ["XADD s LIMIT 5 14-1 a b", error("ERR syntax error, LIMIT cannot be used without specifying a trimming strategy")],
+    ["XTRIM s MAXLEN 0", 3],
+    ["EXISTS s", 1],
+    ["XTRIM none MAXLEN 0", 0],
+  ],
+  "XRANGE and XREVRANGE take open ends, ends left out and a count": [
+    ...["1-1", "1-2", "2-1", "3-1"].map((id): Row => [`XADD s ${id} n ${id}`, id]),
+    [
+      "XRANGE s 1 1",
+      [
+        ["1-1", ["n", "1-1"]],
+        ["1-2", ["n", "1-2"]],
+      ],
+    ],
+    ["XRANGE s (1-1 (2-1", [["1-2", ["n", "1-2"]]]],
+    ["XREVRANGE s + - COUNT 1", [["3-1", ["n", "3-1"]]]],
+    [
+      "XREVRANGE s (3-1 1-2",
+      [
+        ["2-1", ["n", "2-1"]],
+        ["1-2", ["n", "1-2"]],
+      ],
+    ],
+    ["XRANGE s 3 2", []],
+    ["XRANGE s - + COUNT 0", nilArray],
+    ["XRANGE none - + COUNT 0", []],
+    ["XRANGE s - + COUNT", SYNTAX],
+    ["XRANGE s - + COUNT x", NOT_INTEGER],
+    ["XRANGE s (+ +", BAD_ID],
+    ["XRANGE s (18446744073709551615-18446744073709551615 +", error("ERR invalid start ID for the interval")],
+    ["XRANGE s - (0-0", error("ERR invalid end ID for the interval")],
+  ],
+  "XDEL and XSETID": [
+    ...["1-1", "2-1", "3-1"].map((id): Row => [`XADD s ${id} n ${id}`, id]),
+    ["XDEL s 2-1 2-1 9-9", 1],
+    ["XDEL s x", BAD_ID],
+    ["XDEL none 1-1", 0],
+    ["XSETID s 2-0", error("ERR The ID specified in XSETID is smaller than the target stream top item")],
+    [
+      "XSETID s 9-0 ENTRIESADDED 1",
+      error("ERR The entries_added specified in XSETID is smaller than the target stream length"),
+    ],
+    ["XSETID s 9-0 ENTRIESADDED -1", error("ERR entries_added must be positive")],
+    [
+      "XSETID s 9-0 MAXDELETEDID 9-1",
+      error("ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"),
+    ],
+    ["XSETID s 9-0 ENTRIESADDED 7 MAXDELETEDID 8-1", ok],
+    ["XSETID none 9-0", error("ERR no such key")],
+    ["XADD s 9-* a b", "9-1"],
+    ["XSETID s 9-2 WHAT 1", SYNTAX],
+  ],
+  "XREAD tells what lies behind ids, stream by stream": [
+    ...["1-1", "2-1"].map((id): Row => [`XADD s ${id} n ${id}`, id]),
+    ["XADD t 5-1 n m", "5-1"],
+    [
+      "XREAD COUNT 1 STREAMS s t none 0 0 0",
+      [
+        ["s", [["1-1", ["n", "1-1"]]]],
+        ["t", [["5-1", ["n", "m"]]]],
+      ],
+    ],
+    ["XREAD STREAMS s t 1-1 5-1", [["s", [["2-1", ["n", "2-1"]]]]]],
+    ["XREAD STREAMS s $", nilArray],
+    ["XREAD STREAMS s 18446744073709551615-18446744073709551615", nilArray],
+    [
+      "XREAD STREAMS s t 0",
+      error("ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."),
+    ],
+    ["XREAD COUNT 1 s 0", SYNTAX],
+    [
+      "XREAD GROUP g c STREAMS s 0",
+      error("ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead."),
+    ],
+    [
+      "XREAD STREAMS s >",
+      error("ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."),
+    ],
+    ["SET k v", ok],
+    ["XREAD STREAMS s k 0 0", WRONG_TYPE],
+    ["COMMAND GETKEYS XREAD COUNT 1 STREAMS s t 0 0", ["s", "t"]],
+    ["COMMAND GETKEYS XREADGROUP GROUP g c STREAMS s 0", ["s"]],
+    ["COMMAND GETKEYS XREAD COUNT 1 s 0", error("ERR Invalid arguments specified for command")],
+  ],
+  "What would wait is not available here": [
+    [
+      "XREAD BLOCK 0 STREAMS s $",
+      error(
+        "ERR Command is not available: 'XREAD BLOCK'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+      ),
+    ],
+    ["XREAD BLOCK x STREAMS s $", error("ERR timeout is not an integer or out of range")],
+    ["XREAD BLOCK -1 STREAMS s $", error("ERR timeout is negative")],
+    ["XADD s 1-1 a b", "1-1"],
+    ["XGROUP CREATE s g 0", ok],
+    [
+      "XREADGROUP GROUP g c BLOCK 10 STREAMS s >",
+      error(
+        "ERR Command is not available: 'XREADGROUP BLOCK'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+      ),
+    ],
+  ],
+  "KEEPREF, DELREF and ACKED of XADD, XTRIM and XDELEX": [
+    ...["1-1", "2-1", "3-1", "4-1"].map((id): Row => [`XADD s ${id} n v`, id]),
+    ["XGROUP CREATE s g 0", ok],
+    ["XREADGROUP GROUP g c COUNT 3 STREAMS s >", [["s", ["1-1", "2-1", "3-1"].map((id) => [id, ["n", "v"]])]]],
+    ["XACK s g 1-1", 1],
+    ["XTRIM s MAXLEN 2 ACKED", 1],
+    ["XDELEX s ACKED IDS 3 1-1 2-1 4-1", [-1, 2, 2]],
+    ["XDELEX s IDS 1 2-1", [1]],
+    ["XPENDING s g", [2, "2-1", "3-1", [["c", "2"]]]],
+    ["XDELEX s DELREF IDS 2 2-1 3-1", [-1, 1]],
+    ["XPENDING s g", [0, nil, nil, nilArray]],
+    ["XREADGROUP GROUP g c STREAMS s >", [["s", [["4-1", ["n", "v"]]]]]],
+    ["XADD s DELREF MAXLEN 1 5-1 n w", "5-1"],
+    ["XPENDING s g", [0, nil, nil, nilArray]],
+    ["XRANGE s - +", [["5-1", ["n", "w"]]]],
+    ["XDELEX none IDS 2 1-1 1-2", [-1, -1]],
+    ["XDELEX s IDS 0 1-1", error("ERR Number of IDs must be a positive integer")],
+    ["XDELEX s IDS 2 1-1", error("ERR The `numids` parameter must match the number of arguments")],
+    ["XDELEX s IDS 1 1-1 1-2", error("ERR The `numids` parameter must match the number of arguments")],
+    ["XDELEX s KEEPREF 1 1-1", SYNTAX],
+  ],
+};
+
+for (const [name, rows] of Object.entries(tables)) {
+  test(name, () => {
+    const journal = new RecordingJournal();
+    const session = startSession({ journal });
+    session.expect(rows);
+    assert.deepEqual(contentOf(replayed(journal.frames, session.clock)), contentOf(session.store));
+  });
+}
+
+test("XADD with * takes the time, and never goes back", () => {
+  const session = startSession();
+  const nowMs = session.clock.nowMs();
+  session.expect([
+    ["XADD s * a 1", `${nowMs}-0`],
+    ["XADD s * a 2", `${nowMs}-1`],
+    [`XADD s ${nowMs + 5000}-7 a 3`, `${nowMs + 5000}-7`],
+    ["XADD s * a 4", `${nowMs + 5000}-8`],
+  ]);
+  session.clock.advance(6000);
+  session.expect([["XADD s * a 5", `${nowMs + 6000}-0`]]);
+});
+
+test("XTRIM MAXLEN ~ 30 of 300 leaves 30", () => {
+  const session = startSession();
+  for (let i = 0; i < 300; i += 1) session.call("XADD", "s", "*", "n", `${i}`);
+  session.expect([
+    ["XTRIM s MAXLEN ~ 30", 270],
+    ["XLEN s", 30],
+  ]);
+});
+
+test("XINFO STREAM tells what a stream remembers", () => {
+  const session = startSession();
+  for (const id of ["1-1", "2-1", "3-1"]) session.call("XADD", "s", id, "n", id);
+  session.call("XDEL", "s", "2-1");
+  session.expect([
+    [
+      "XINFO STREAM s",
+      map([
+        ["length", 2],
+        ["radix-tree-keys", 1],
+        ["radix-tree-nodes", 2],
+        ["last-generated-id", "3-1"],
+        ["max-deleted-entry-id", "2-1"],
+        ["entries-added", 3],
+        ["recorded-first-entry-id", "1-1"],
+        ["groups", 0],
+        ["first-entry", ["1-1", ["n", "1-1"]]],
+        ["last-entry", ["3-1", ["n", "3-1"]]],
+      ]),
+    ],
+    ["XINFO STREAM none", error("ERR no such key")],
+    [
+      "XINFO STREAM s FULL COUNT",
+      error("ERR unknown subcommand or wrong number of arguments for 'STREAM'. Try XINFO HELP."),
+    ],
+  ]);
+});

@@ -1,0 +1,278 @@
+/**
+ * Stream commands. A stream is a log of entries under rising ids, each a few
+ * pairs of a name and a value; what groups of consumers do with it is in
+ * `stream-group.ts`. A stream without entries exists as well.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, family, firstKey, streamKeys } from "../command.ts";
+import {
+  type CommandError,
+  entriesAddedBelowLength,
+  entriesAddedNegative,
+  noSuchKey,
+  setIdBelowGivenDeleted,
+  setIdBelowTop,
+  streamExhausted,
+  streamIdNotGreater,
+  streamIdZero,
+  syntaxError,
+  wrongArity,
+} from "../errors.ts";
+import { addEntry, removeEntries, setStreamState } from "../mutations/stream.ts";
+import { emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import {
+  compareIds,
+  formatId,
+  ID_MIN,
+  idAfter,
+  isZeroId,
+  plusOne,
+  type StreamId,
+  WHOLE_MAX,
+  type Whole,
+} from "../structures/stream-id.ts";
+import type { StreamValue } from "../values/stream.ts";
+import { exactId, exactIds, rangeStart, rangeStop, readRemoval, readTrimming, trimStream } from "./stream-arguments.ts";
+import { xackdelRow, xackRow, xautoclaimRow, xclaimRow, xgroupRow, xpendingRow } from "./stream-group.ts";
+import { xinfoRow } from "./stream-info.ts";
+import { xread, xreadgroup } from "./stream-read.ts";
+import { rangeReply } from "./stream-reply.ts";
+
+export const streamCommands = family("stream", [
+  xackRow,
+  xackdelRow,
+  {
+    name: "XADD",
+    summary: "Adds an entry, after which the stream may be trimmed, and answers its id",
+    arity: -5,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: xadd,
+  },
+  xautoclaimRow,
+  xclaimRow,
+  {
+    name: "XDEL",
+    summary: "Removes entries and answers how many there were",
+    arity: -3,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: xdel,
+  },
+  {
+    name: "XDELEX",
+    summary: "Removes entries with, without or only without references of groups",
+    arity: -5,
+    flags: ["write", "fast"],
+    keys: firstKey,
+    run: xdelex,
+  },
+  xgroupRow,
+  xinfoRow,
+  {
+    name: "XLEN",
+    summary: "How many entries there are",
+    arity: 2,
+    flags: ["readonly", "fast"],
+    keys: firstKey,
+    run: ({ keyspace, arg }) => keyspace.readStream(arg(1))?.length ?? zero,
+  },
+  xpendingRow,
+  {
+    name: "XRANGE",
+    summary: "The entries from one id to another",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => xrange(call, { startAt: 2, stopAt: 3, isBackwards: false }),
+  },
+  {
+    name: "XREAD",
+    summary: "The entries of some streams behind the ids that are given",
+    arity: -4,
+    flags: ["readonly", "blocking", "movablekeys"],
+    keys: streamKeys,
+    run: xread,
+  },
+  {
+    name: "XREADGROUP",
+    summary: "Entries for a consumer of a group: new ones, or those that it has not acknowledged",
+    arity: -7,
+    flags: ["write", "blocking", "movablekeys"],
+    keys: streamKeys,
+    run: xreadgroup,
+  },
+  {
+    name: "XREVRANGE",
+    summary: "The entries from one id back to another",
+    arity: -4,
+    flags: ["readonly"],
+    keys: firstKey,
+    run: (call) => xrange(call, { startAt: 3, stopAt: 2, isBackwards: true }),
+  },
+  {
+    name: "XSETID",
+    summary: "Sets the last id of a stream, and what it remembers of entries that are gone",
+    arity: -3,
+    flags: ["write", "denyoom", "fast"],
+    keys: firstKey,
+    run: xsetid,
+  },
+  {
+    name: "XTRIM",
+    summary: "Removes the oldest entries and answers how many went",
+    arity: -4,
+    flags: ["write"],
+    keys: firstKey,
+    run: (call) => {
+      const { trimming } = readTrimming(call, false);
+      const key = call.arg(1);
+      const stream = call.keyspace.readStream(key);
+      return stream === undefined || trimming === undefined ? zero : trimStream(call, key, { stream, trimming });
+    },
+  },
+]);
+
+function xadd(call: Call): Reply {
+  const { keyspace, arg, argCount, command } = call;
+  const { trimming, makesStream, end, id: wanted } = readTrimming(call, true);
+  const start = end + 1;
+  const wordCount = argCount - start;
+  if (wordCount < 2 || wordCount % 2 === 1) throw wrongArity(command.name);
+  if (wanted?.seq === 0 && wanted.ms === 0) throw streamIdZero;
+  const key = arg(1);
+  const stream = keyspace.readStream(key);
+  if (stream === undefined && !makesStream) return nil;
+  const lastId = stream?.lastId ?? ID_MIN;
+  if (lastId.ms === WHOLE_MAX && lastId.seq === WHOLE_MAX) throw streamExhausted;
+  const id = chooseId(lastId, wanted, keyspace.nowMs);
+  const pairCount = wordCount / 2;
+  // Arrays that grow take room for more than they will have.
+  const names: Bytes[] = new Array(pairCount);
+  const values: Bytes[] = new Array(pairCount);
+  for (let i = 0; i < pairCount; i += 1) {
+    names[i] = arg(start + 2 * i);
+    values[i] = arg(start + 2 * i + 1);
+  }
+  addEntry(keyspace, key, { id, content: { names, values } });
+  const text = formatId(id);
+  if (trimming === undefined) return text;
+  trimStream(call, key, { stream: stream ?? (keyspace.readStream(key) as StreamValue), trimming });
+  return text;
+}
+
+/** The id that an entry gets: what is asked for, or the next one from now on. */
+function chooseId(
+  lastId: StreamId,
+  wanted: { readonly ms: Whole; readonly seq: Whole | undefined } | undefined,
+  nowMs: number,
+): StreamId {
+  if (wanted === undefined) {
+    if (lastId.ms < nowMs) return { ms: nowMs, seq: 0 };
+    return idAfter(lastId) ?? fail(streamExhausted);
+  }
+  const { ms, seq } = wanted;
+  if (seq !== undefined) {
+    if (compareIds(wanted as StreamId, lastId) <= 0) throw streamIdNotGreater;
+    return { ms, seq };
+  }
+  if (ms !== lastId.ms) return ms > lastId.ms ? { ms, seq: 0 } : fail(streamIdNotGreater);
+  return lastId.seq === WHOLE_MAX ? fail(streamIdNotGreater) : { ms, seq: plusOne(lastId.seq) };
+}
+
+function fail(error: CommandError): never {
+  throw error;
+}
+
+function xdel(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const key = arg(1);
+  const stream = keyspace.readStream(key);
+  if (stream === undefined) return zero;
+  const ids = distinctEntries(stream, exactIds(call, 2));
+  if (ids.length > 0) removeEntries(keyspace, key, { ids, removesReferences: false });
+  return ids.length;
+}
+
+/** Those that the stream has an entry of, each once. */
+function distinctEntries(stream: StreamValue, ids: readonly StreamId[]): StreamId[] {
+  const seen = new Set<Bytes>();
+  return ids.filter((id) => {
+    const text = formatId(id);
+    if (seen.has(text) || !stream.entries.has(id)) return false;
+    return seen.add(text).size > 0;
+  });
+}
+
+const NOT_FOUND = -1;
+const REMOVED = 1;
+const STILL_REFERENCED = 2;
+
+function xdelex(call: Call): Reply {
+  const { keyspace, arg } = call;
+  const { references, ids } = readRemoval(call, 2);
+  const key = arg(1);
+  const stream = keyspace.readStream(key);
+  if (stream === undefined) return ids.map(() => NOT_FOUND);
+  const found = new Set(distinctEntries(stream, ids));
+  const outcomes = ids.map((id) => {
+    if (!found.has(id)) return NOT_FOUND;
+    return references === "obey" && stream.isReferenced(id) ? STILL_REFERENCED : REMOVED;
+  });
+  const removesReferences = references === "remove";
+  // References to entries that are gone already are removed too.
+  const removed = ids.filter((_, i) => removesReferences || outcomes[i] === REMOVED);
+  if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences });
+  return outcomes;
+}
+
+function xrange(call: Call, places: { startAt: number; stopAt: number; isBackwards: boolean }): Reply {
+  const { keyspace, arg, word, argCount } = call;
+  const from = rangeStart(call, places.startAt);
+  const to = rangeStop(call, places.stopAt);
+  let countMax: number | undefined;
+  for (let i = 4; i < argCount; i += 2) {
+    if (word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
+    countMax = Math.max(0, call.count(i + 1));
+  }
+  const stream = keyspace.readStream(arg(1));
+  if (stream === undefined) return emptyArray;
+  if (countMax === 0) return nilArray;
+  const range = { from, to, countMax: countMax ?? Number.POSITIVE_INFINITY, isBackwards: places.isBackwards };
+  return rangeReply(stream, range, new ReplyBudget());
+}
+
+function xsetid(call: Call): Reply {
+  const { keyspace, arg, word, argCount } = call;
+  const lastId = exactId(call, 2);
+  let addedCount: number | undefined;
+  let maxDeletedId = ID_MIN;
+  for (let i = 3; i < argCount; i += 2) {
+    if (i + 1 === argCount) throw syntaxError;
+    const option = word(i);
+    if (option === "ENTRIESADDED") {
+      addedCount = call.count(i + 1);
+      if (addedCount < 0) throw entriesAddedNegative;
+    } else if (option === "MAXDELETEDID") {
+      maxDeletedId = exactId(call, i + 1);
+      if (compareIds(lastId, maxDeletedId) < 0) throw setIdBelowGivenDeleted;
+    } else {
+      throw syntaxError;
+    }
+  }
+  const key = arg(1);
+  const stream = keyspace.readStream(key);
+  if (stream === undefined) throw noSuchKey;
+  const last = stream.entries.last;
+  if (last !== undefined) {
+    if (compareIds(lastId, last) < 0) throw setIdBelowTop;
+    if (addedCount !== undefined && addedCount < stream.length) throw entriesAddedBelowLength;
+  }
+  setStreamState(keyspace, key, {
+    lastId,
+    addedCount: addedCount ?? stream.addedCount,
+    maxDeletedId: isZeroId(maxDeletedId) ? stream.maxDeletedId : maxDeletedId,
+  });
+  return ok;
+}

@@ -1,0 +1,190 @@
+/** Mutations of the entries of streams. How a mutation is made: see `generic.ts`. */
+import { assert } from "../../kernel/assert.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import type { StreamEntry } from "../structures/stream-chunk.ts";
+import { compareIds, ID_MAX, ID_MIN, readId, type StreamId, writeId } from "../structures/stream-id.ts";
+import { StreamValue } from "../values/stream.ts";
+import { applyPut } from "./generic.ts";
+
+const ADD_ENTRY = 130;
+const TRIM_ENTRIES = 131;
+const REMOVE_ENTRIES = 132;
+const SET_STREAM_STATE = 133;
+
+interface Content {
+  readonly names: readonly Bytes[];
+  readonly values: readonly Bytes[];
+}
+
+/** Adds an entry behind all others; makes the stream if there is none. */
+export function addEntry(keyspace: Keyspace, key: Bytes, entry: { id: StreamId; content: Content }): void {
+  writeContent(writeIdTo(keyspace.record(ADD_ENTRY).bytes(key), entry.id), entry.content);
+  applyAdd(keyspace, key, entry);
+}
+
+/** What becomes of groups that have a removed entry pending. */
+interface Trim {
+  readonly count: number;
+  readonly removesReferences: boolean;
+}
+
+/** Removes so many entries, of which there are as many, from the front. */
+export function trimEntries(keyspace: Keyspace, key: Bytes, trim: Trim): void {
+  keyspace
+    .record(TRIM_ENTRIES)
+    .bytes(key)
+    .number(trim.count)
+    .number(trim.removesReferences ? 1 : 0);
+  applyTrim(keyspace, key, trim);
+}
+
+interface Removal {
+  /** Ids of entries of the stream, or, where references are removed, of entries that have been. */
+  readonly ids: readonly StreamId[];
+  readonly removesReferences: boolean;
+}
+
+/** Removes entries wherever they are. */
+export function removeEntries(keyspace: Keyspace, key: Bytes, removal: Removal): void {
+  const record = keyspace.record(REMOVE_ENTRIES).bytes(key);
+  record.number(removal.removesReferences ? 1 : 0).number(removal.ids.length);
+  for (const id of removal.ids) writeId(record, id);
+  applyRemoveEntries(keyspace, key, removal);
+}
+
+interface StreamState {
+  readonly lastId: StreamId;
+  readonly addedCount: number;
+  readonly maxDeletedId: StreamId;
+}
+
+/** Says what a stream remembers of entries that are gone; makes an empty stream if there is none. */
+export function setStreamState(keyspace: Keyspace, key: Bytes, state: StreamState): void {
+  writeState(keyspace.record(SET_STREAM_STATE).bytes(key), state);
+  applyState(keyspace, key, state);
+}
+
+export const streamMutations: readonly Mutation[] = [
+  {
+    code: ADD_ENTRY,
+    name: "add-entry",
+    replay: (keyspace, record) =>
+      applyAdd(keyspace, record.bytes(), { id: readId(record), content: readContent(record) }),
+  },
+  {
+    code: TRIM_ENTRIES,
+    name: "trim-entries",
+    replay: (keyspace, record) =>
+      applyTrim(keyspace, record.bytes(), { count: record.number(), removesReferences: record.number() === 1 }),
+  },
+  {
+    code: REMOVE_ENTRIES,
+    name: "remove-entries",
+    replay: (keyspace, record) =>
+      applyRemoveEntries(keyspace, record.bytes(), {
+        removesReferences: record.number() === 1,
+        ids: Array.from({ length: record.number() }, () => readId(record)),
+      }),
+  },
+  {
+    code: SET_STREAM_STATE,
+    name: "set-stream-state",
+    replay: (keyspace, record) =>
+      applyState(keyspace, record.bytes(), {
+        lastId: readId(record),
+        addedCount: record.number(),
+        maxDeletedId: readId(record),
+      }),
+  },
+];
+
+/** The records that rebuild the entries of a stream, and what it remembers beside them. */
+export function describeEntries(key: Bytes, stream: StreamValue, record: (code: number) => FrameWriter): void {
+  stream.entries.visit(ID_MIN, ID_MAX, (entry: StreamEntry) => {
+    writeContent(writeIdTo(record(ADD_ENTRY).bytes(key), entry), entry);
+    return true;
+  });
+  writeState(record(SET_STREAM_STATE).bytes(key), stream);
+}
+
+function writeIdTo(record: FrameWriter, id: StreamId): FrameWriter {
+  writeId(record, id);
+  return record;
+}
+
+function writeContent(record: FrameWriter, { names, values }: Content): void {
+  record.number(names.length);
+  for (let i = 0; i < names.length; i += 1) record.bytes(names[i] as Bytes).bytes(values[i] as Bytes);
+}
+
+function readContent(record: FrameReader): Content {
+  const count = record.number();
+  const names: Bytes[] = new Array(count);
+  const values: Bytes[] = new Array(count);
+  for (let i = 0; i < count; i += 1) {
+    names[i] = record.bytes();
+    values[i] = record.bytes();
+  }
+  return { names, values };
+}
+
+function writeState(record: FrameWriter, { lastId, addedCount, maxDeletedId }: StreamState): void {
+  writeId(record, lastId);
+  record.number(addedCount);
+  writeId(record, maxDeletedId);
+}
+
+function applyAdd(keyspace: Keyspace, key: Bytes, { id, content }: { id: StreamId; content: Content }): void {
+  streamAt(keyspace, key).append(id, content);
+}
+
+function applyTrim(keyspace: Keyspace, key: Bytes, { count, removesReferences }: Trim): void {
+  const stream = changingStream(keyspace, key);
+  if (removesReferences) {
+    let left = count;
+    stream.entries.visit(ID_MIN, ID_MAX, (entry) => {
+      stream.removeReferences(entry);
+      left -= 1;
+      return left > 0;
+    });
+  }
+  stream.entries.dropFirst(count);
+}
+
+function applyRemoveEntries(keyspace: Keyspace, key: Bytes, { ids, removesReferences }: Removal): void {
+  const stream = changingStream(keyspace, key);
+  for (const id of ids) {
+    if (removesReferences) stream.removeReferences(id);
+    if (stream.entries.remove(id) && compareIds(id, stream.maxDeletedId) > 0) stream.maxDeletedId = id;
+  }
+}
+
+function applyState(keyspace: Keyspace, key: Bytes, { lastId, addedCount, maxDeletedId }: StreamState): void {
+  const stream = streamAt(keyspace, key);
+  stream.lastId = { ms: lastId.ms, seq: lastId.seq };
+  stream.addedCount = addedCount;
+  stream.maxDeletedId = { ms: maxDeletedId.ms, seq: maxDeletedId.seq };
+}
+
+/** The stream at a key that holds one, about to be changed. */
+export function changingStream(keyspace: Keyspace, key: Bytes): StreamValue {
+  const value = keyspace.entries.get(key);
+  assert(value instanceof StreamValue, "there is a stream at the key");
+  keyspace.meter.change(value);
+  return value;
+}
+
+/** The stream at a key, about to be changed; made if there is none. The caller has checked that the key holds nothing else. */
+export function streamAt(keyspace: Keyspace, key: Bytes): StreamValue {
+  const value = keyspace.entries.get(key);
+  if (value instanceof StreamValue) {
+    keyspace.meter.change(value);
+    return value;
+  }
+  const stream = new StreamValue();
+  applyPut(keyspace, key, stream);
+  return stream;
+}

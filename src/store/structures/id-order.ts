@@ -1,0 +1,202 @@
+/**
+ * Things that each have the id of a stream entry, in the order of their ids.
+ *
+ *     leaves   [ [a b c …] [d e …] … ]
+ *
+ * Two levels are enough: a leaf has up to 128 things, and the list of leaves is
+ * searched by halves; ten million things make a list of eighty thousand leaves,
+ * which is moved once in a hundred insertions or removals.
+ *
+ * (1) No leaf is empty, except the only one of an empty order.
+ * (2) Ids rise strictly within a leaf and from leaf to leaf.
+ */
+import { assert } from "../../kernel/assert.ts";
+import { compareIds, ID_MAX, ID_MIN, type StreamId } from "./stream-id.ts";
+
+const LEAF_MAX = 128;
+/** Neighbours that have no more than so many things together become one, when one of them shrinks. */
+const MERGED_MAX = LEAF_MAX / 2;
+
+export class IdOrder<T extends StreamId> {
+  #leaves: T[][] = [[]];
+  #size = 0;
+  #work = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Things compared or moved so far. Only ever grows; complexity tests read it. */
+  get work(): number {
+    return this.#work;
+  }
+
+  get first(): T | undefined {
+    return this.#leaves[0]?.[0];
+  }
+
+  get last(): T | undefined {
+    return this.#leaves.at(-1)?.at(-1);
+  }
+
+  find(id: StreamId): T | undefined {
+    const found = this.atOrBefore(id);
+    return found !== undefined && compareIds(found, id) === 0 ? found : undefined;
+  }
+
+  /** The last thing whose id is this one or comes before it. */
+  atOrBefore(id: StreamId): T | undefined {
+    const leaf = this.#leaves[this.#leafOf(id)] as T[];
+    return leaf[this.#placeBehind(leaf, id) - 1];
+  }
+
+  /** There must be nothing with this id yet. */
+  insert(thing: T): void {
+    const leaves = this.#leaves;
+    const at = this.#leafOf(thing);
+    const leaf = leaves[at] as T[];
+    if (leaf.length === 0) {
+      // A literal takes room for one only.
+      leaves[at] = [thing];
+      this.#size = 1;
+      return;
+    }
+    const place = this.#placeBehind(leaf, thing);
+    assert(place === 0 || compareIds(leaf[place - 1] as T, thing) < 0, "an id is in an order once");
+    this.#size += 1;
+    if (leaf.length === LEAF_MAX) {
+      // What grows at its end leaves full leaves behind.
+      if (place === LEAF_MAX && at === leaves.length - 1) {
+        leaves.push([thing]);
+        return;
+      }
+      const moved = leaf.splice(LEAF_MAX >> 1);
+      leaves.splice(at + 1, 0, moved);
+      this.#work += LEAF_MAX;
+      if (place > leaf.length) moved.splice(place - leaf.length, 0, thing);
+      else leaf.splice(place, 0, thing);
+      return;
+    }
+    if (place === leaf.length) {
+      leaf.push(thing);
+    } else {
+      this.#work += leaf.length - place;
+      leaf.splice(place, 0, thing);
+    }
+  }
+
+  /** Removes and answers what has this id, or undefined. */
+  remove(id: StreamId): T | undefined {
+    const at = this.#leafOf(id);
+    const leaf = this.#leaves[at] as T[];
+    const place = this.#placeBehind(leaf, id) - 1;
+    const thing = leaf[place];
+    if (thing === undefined || compareIds(thing, id) !== 0) return undefined;
+    this.#work += leaf.length - place;
+    leaf.splice(place, 1);
+    this.#size -= 1;
+    this.#mergeAt(at);
+    return thing;
+  }
+
+  /** Calls `visit` for what lies from one id to another, both included, in order, until it answers false. */
+  visit(from: StreamId, to: StreamId, visit: (thing: T) => boolean): void {
+    const leaves = this.#leaves;
+    let at = this.#leafOf(from);
+    let leaf = leaves[at] as T[];
+    let place = this.#placeBehind(leaf, from);
+    if (place > 0 && compareIds(leaf[place - 1] as T, from) === 0) place -= 1;
+    for (;;) {
+      for (; place < leaf.length; place += 1) {
+        const thing = leaf[place] as T;
+        this.#work += 1;
+        if (compareIds(thing, to) > 0 || !visit(thing)) return;
+      }
+      at += 1;
+      const next = leaves[at];
+      if (next === undefined) return;
+      leaf = next;
+      place = 0;
+    }
+  }
+
+  /** As `visit`, from the last to the first. */
+  visitBackwards(from: StreamId, to: StreamId, visit: (thing: T) => boolean): void {
+    const leaves = this.#leaves;
+    let at = this.#leafOf(to);
+    let leaf = leaves[at] as T[];
+    let place = this.#placeBehind(leaf, to) - 1;
+    for (;;) {
+      for (; place >= 0; place -= 1) {
+        const thing = leaf[place] as T;
+        this.#work += 1;
+        if (compareIds(thing, from) < 0 || !visit(thing)) return;
+      }
+      at -= 1;
+      const previous = leaves[at];
+      if (previous === undefined) return;
+      leaf = previous;
+      place = leaf.length - 1;
+    }
+  }
+
+  /** All things, in order. */
+  all(): T[] {
+    const things: T[] = [];
+    this.visit(ID_MIN, ID_MAX, (thing) => things.push(thing) > 0);
+    return things;
+  }
+
+  clear(): void {
+    this.#leaves = [[]];
+    this.#size = 0;
+  }
+
+  /** The leaf where this id is, or where it would go. */
+  #leafOf(id: StreamId): number {
+    const leaves = this.#leaves;
+    let low = 0;
+    let high = leaves.length - 1;
+    // Most of what is added or asked for is at the end.
+    if (high > 0 && compareIds(leaves[high]?.[0] as T, id) <= 0) return high;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      this.#work += 1;
+      if (compareIds(leaves[middle]?.[0] as T, id) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** The place in a leaf right behind the last thing that is not behind this id. */
+  #placeBehind(leaf: readonly T[], id: StreamId): number {
+    let low = 0;
+    let high = leaf.length;
+    if (high > 0 && compareIds(leaf[high - 1] as T, id) <= 0) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      this.#work += 1;
+      if (compareIds(leaf[middle] as T, id) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** After a leaf has shrunk: keeps (1), and few leaves. */
+  #mergeAt(at: number): void {
+    const leaves = this.#leaves;
+    const leaf = leaves[at] as T[];
+    if (leaves.length === 1 || leaf.length > MERGED_MAX) return;
+    if (leaf.length === 0) {
+      leaves.splice(at, 1);
+      return;
+    }
+    const left = at + 1 < leaves.length ? at : at - 1;
+    const one = leaves[left] as T[];
+    const other = leaves[left + 1] as T[];
+    if (one.length + other.length > MERGED_MAX) return;
+    this.#work += other.length;
+    for (const thing of other) one.push(thing);
+    leaves.splice(left + 1, 1);
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The id of a stream entry: milliseconds and a sequence number, each an
+ * unsigned 64-bit integer, in the order of the pair.
+ *
+ * (1) A part is a number where that is exact, and a bigint beyond 2^53 - 1. So
+ *     `<` compares any two parts, and `===` two that are equal.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
+
+/** An unsigned 64-bit integer: (1). */
+export type Whole = number | bigint;
+
+export interface StreamId {
+  readonly ms: Whole;
+  readonly seq: Whole;
+}
+
+export const WHOLE_MAX = 2n ** 64n - 1n;
+export const ID_MIN: StreamId = Object.freeze({ ms: 0, seq: 0 });
+export const ID_MAX: StreamId = Object.freeze({ ms: WHOLE_MAX, seq: WHOLE_MAX });
+
+/** Longer texts are no ids, as in Redis. */
+const TEXT_LENGTH_MAX = 127;
+/** Digits that always fit a safe integer. */
+const SAFE_DIGITS = 15;
+
+/** Below zero if `one` comes first, zero if they are equal. */
+export function compareIds(one: StreamId, other: StreamId): number {
+  if (one.ms !== other.ms) return one.ms < other.ms ? -1 : 1;
+  if (one.seq === other.seq) return 0;
+  return one.seq < other.seq ? -1 : 1;
+}
+
+export function isZeroId(id: StreamId): boolean {
+  return id.ms === 0 && id.seq === 0;
+}
+
+/** As clients see it. */
+export function formatId({ ms, seq }: StreamId): Bytes {
+  return `${ms}-${seq}`;
+}
+
+/** The id right behind this one, or undefined behind the last. */
+export function idAfter({ ms, seq }: StreamId): StreamId | undefined {
+  if (seq !== WHOLE_MAX) return { ms, seq: plusOne(seq) };
+  return ms === WHOLE_MAX ? undefined : { ms: plusOne(ms), seq: 0 };
+}
+
+/** The id right in front of this one, or undefined in front of the first. */
+export function idBefore({ ms, seq }: StreamId): StreamId | undefined {
+  if (seq !== 0) return { ms, seq: minusOne(seq) };
+  return ms === 0 ? undefined : { ms: minusOne(ms), seq: WHOLE_MAX };
+}
+
+export function plusOne(whole: Whole): Whole {
+  return typeof whole === "number" && whole < Number.MAX_SAFE_INTEGER ? whole + 1 : wholeOf(BigInt(whole) + 1n);
+}
+
+function minusOne(whole: Whole): Whole {
+  return typeof whole === "number" ? whole - 1 : wholeOf(whole - 1n);
+}
+
+/** Keeps (1). */
+export function wholeOf(value: bigint): Whole {
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
+}
+
+/** `ms`, `ms-seq`, or `-` and `+` for the ends; undefined for anything else. `missingSeq` stands for a part left out. */
+export function parseId(text: Bytes, missingSeq: Whole): StreamId | undefined {
+  if (text === "-") return ID_MIN;
+  if (text === "+") return ID_MAX;
+  return parseExactId(text, missingSeq);
+}
+
+/** As `parseId` without the words for the ends. */
+export function parseExactId(text: Bytes, missingSeq: Whole): StreamId | undefined {
+  const parts = partsOf(text);
+  if (parts === undefined) return undefined;
+  const ms = parseWhole(parts.ms);
+  const seq = parts.seq === undefined ? missingSeq : parseWhole(parts.seq);
+  return ms === undefined || seq === undefined ? undefined : { ms, seq };
+}
+
+/** As `parseExactId`; `seq` is absent for `ms-*`, which leaves it to the stream. */
+export function parseAddedId(text: Bytes): { readonly ms: Whole; readonly seq: Whole | undefined } | undefined {
+  const parts = partsOf(text);
+  if (parts?.seq !== "*") return parseExactId(text, 0);
+  const ms = parseWhole(parts.ms);
+  return ms === undefined ? undefined : { ms, seq: undefined };
+}
+
+function partsOf(text: Bytes): { ms: Bytes; seq: Bytes | undefined } | undefined {
+  if (text.length > TEXT_LENGTH_MAX) return undefined;
+  const end = text.indexOf("\x00");
+  // As Redis, which reads up to the first zero byte.
+  const whole = end < 0 ? text : text.slice(0, end);
+  const dash = whole.indexOf("-");
+  return dash < 0 ? { ms: whole, seq: undefined } : { ms: whole.slice(0, dash), seq: whole.slice(dash + 1) };
+}
+
+const CANONICAL_NEGATIVE = /^-[1-9]\d*$/;
+/** What C's `strtoull` takes. */
+const C_UNSIGNED = /^[ \t\n\v\f\r]*([+-]?)(\d+)$/;
+
+function parseWhole(text: Bytes): Whole | undefined {
+  const { length } = text;
+  if (length === 0) return undefined;
+  if (length <= SAFE_DIGITS) {
+    let value = 0;
+    let at = 0;
+    for (; at < length; at += 1) {
+      const digit = text.charCodeAt(at) - 48;
+      if (digit < 0 || digit > 9) break;
+      value = value * 10 + digit;
+    }
+    if (at === length) return value;
+  }
+  if (CANONICAL_NEGATIVE.test(text) && BigInt(text) >= -(2n ** 63n)) return undefined;
+  const [, sign, digits] = C_UNSIGNED.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  const value = BigInt(digits);
+  if (value > WHOLE_MAX) return undefined;
+  // As C: a negative number wraps round.
+  return wholeOf(sign === "-" && value > 0n ? WHOLE_MAX + 1n - value : value);
+}
+
+/** Writes an id into a record: three short numbers mostly. */
+export function writeId(record: FrameWriter, id: StreamId): void {
+  const { ms, seq } = id;
+  if (typeof ms === "number" && typeof seq === "number") record.number(0).number(ms).number(seq);
+  else record.number(1).bytes(formatId(id));
+}
+
+export function readId(record: FrameReader): StreamId {
+  if (record.number() === 0) return { ms: record.number(), seq: record.number() };
+  const [ms = "", seq = ""] = record.bytes().split("-");
+  return { ms: wholeOf(BigInt(ms)), seq: wholeOf(BigInt(seq)) };
+}

@@ -1,0 +1,126 @@
+/**
+ * A consumer group of a stream: how far it has read, and which entries it has
+ * delivered that nobody has acknowledged yet.
+ *
+ * (1) A pending entry is in the order of its group, and in that of one consumer of the group.
+ * (2) `tally.bytes` is what all groups of the stream take.
+ */
+import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
+import { IdOrder } from "../structures/id-order.ts";
+import type { StreamId, Whole } from "../structures/stream-id.ts";
+
+/** What these take in memory, roughly, beside names. */
+const GROUP_BYTES = 620;
+const CONSUMER_BYTES = 420;
+const PENDING_BYTES = 130;
+
+/** Memory that several groups count together. */
+export interface Tally {
+  bytes: number;
+}
+
+export interface Consumer {
+  readonly name: Bytes;
+  /** When it last asked for something, as far as this process or the journal has seen. */
+  seenMs: number;
+  readonly pending: IdOrder<Pending>;
+}
+
+/** An entry that was delivered and not acknowledged. The stream may not have it any more. */
+export interface Pending extends StreamId {
+  consumer: Consumer;
+  deliveredAtMs: number;
+  deliveryCount: number;
+}
+
+/** How an entry is pending. */
+export interface Delivery {
+  readonly id: StreamId;
+  readonly deliveredAtMs: number;
+  readonly deliveryCount: number;
+}
+
+export class StreamGroup {
+  readonly name: Bytes;
+  /** The last entry that was delivered. */
+  lastId: StreamId;
+  /** How many entries of all that ever were the group has read, or undefined if that is not known. */
+  readCount: number | undefined;
+  readonly pending = new IdOrder<Pending>();
+  readonly consumers = new Map<Bytes, Consumer>();
+  readonly #tally: Tally;
+
+  constructor(name: Bytes, tally: Tally, state: { lastId: StreamId; readCount: number | undefined }) {
+    this.name = name;
+    this.lastId = state.lastId;
+    this.readCount = state.readCount;
+    this.#tally = tally;
+    tally.bytes += GROUP_BYTES + memoryBytesOf(name);
+  }
+
+  /** The stream lets go of the group: keeps (2). */
+  release(): void {
+    for (const name of [...this.consumers.keys()]) this.removeConsumer(name);
+    this.#tally.bytes -= GROUP_BYTES + memoryBytesOf(this.name);
+  }
+
+  /** The consumers by name, in the order of the bytes. */
+  sortedConsumers(): Consumer[] {
+    return [...this.consumers.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** The consumer of this name, which is made if there is none. */
+  consumerAt(name: Bytes, seenMs: number): Consumer {
+    const found = this.consumers.get(name);
+    if (found !== undefined) return found;
+    const consumer: Consumer = { name, seenMs, pending: new IdOrder<Pending>() };
+    this.consumers.set(name, consumer);
+    this.#tally.bytes += CONSUMER_BYTES + memoryBytesOf(name);
+    return consumer;
+  }
+
+  /** Removes a consumer, which must exist, and what is pending for it. */
+  removeConsumer(name: Bytes): void {
+    const consumer = this.consumers.get(name) as Consumer;
+    for (const pending of consumer.pending.all()) this.pending.remove(pending);
+    this.#tally.bytes -= consumer.pending.size * PENDING_BYTES + CONSUMER_BYTES + memoryBytesOf(name);
+    this.consumers.delete(name);
+  }
+
+  /** An entry is pending for this consumer from now on, whoever had it before. */
+  assign(consumer: Consumer, { id, deliveredAtMs, deliveryCount }: Delivery): void {
+    let pending = this.pending.find(id);
+    if (pending === undefined) {
+      const { ms, seq }: { ms: Whole; seq: Whole } = id;
+      pending = { ms, seq, consumer, deliveredAtMs, deliveryCount };
+      this.pending.insert(pending);
+      consumer.pending.insert(pending);
+      this.#tally.bytes += PENDING_BYTES;
+      return;
+    }
+    if (pending.consumer !== consumer) {
+      pending.consumer.pending.remove(id);
+      consumer.pending.insert(pending);
+      pending.consumer = consumer;
+    }
+    pending.deliveredAtMs = deliveredAtMs;
+    pending.deliveryCount = deliveryCount;
+  }
+
+  /** The entry is no longer pending. False if it was not. */
+  acknowledge(id: StreamId): boolean {
+    const pending = this.pending.remove(id);
+    if (pending === undefined) return false;
+    pending.consumer.pending.remove(id);
+    this.#tally.bytes -= PENDING_BYTES;
+    return true;
+  }
+
+  copy(tally: Tally): StreamGroup {
+    const copy = new StreamGroup(this.name, tally, this);
+    for (const { name, seenMs } of this.consumers.values()) copy.consumerAt(name, seenMs);
+    for (const { ms, seq, consumer, deliveredAtMs, deliveryCount } of this.pending.all())
+      copy.assign(copy.consumerAt(consumer.name, consumer.seenMs), { id: { ms, seq }, deliveredAtMs, deliveryCount });
+    return copy;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A stream: entries in the order of their ids, each some pairs of a name and a
+ * value, and groups of consumers that read them. It exists until it is deleted,
+ * even without entries.
+ *
+ * (1) Ids only rise: `lastId` is that of the last entry that was added, or later, even when the entry is gone.
+ * (2) `maxDeletedId` is the greatest id that was deleted from among others; what is trimmed off the front does not count.
+ *     While no deleted entry lies ahead of a group, counting what was added and read tells how far behind it is.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { StreamEntries } from "../structures/stream-entries.ts";
+import { compareIds, ID_MIN, isZeroId, type StreamId } from "../structures/stream-id.ts";
+import { StreamGroup, type Tally } from "./stream-group.ts";
+
+/** The object itself, roughly. */
+const FIXED_BYTES = 560;
+
+export class StreamValue {
+  readonly typeName = "stream";
+  #entries = new StreamEntries();
+  lastId: StreamId = ID_MIN;
+  maxDeletedId: StreamId = ID_MIN;
+  /** Entries that ever were. */
+  addedCount = 0;
+  /** Absent until there is one: most streams have none, and a map takes more than a short stream. */
+  #groups: Map<Bytes, StreamGroup> | undefined;
+  readonly #tally: Tally = { bytes: 0 };
+
+  get entries(): StreamEntries {
+    return this.#entries;
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  /** The id of the first entry, or zero. */
+  get firstId(): StreamId {
+    return this.#entries.first ?? ID_MIN;
+  }
+
+  get memoryBytes(): number {
+    return FIXED_BYTES + this.#entries.memoryBytes + this.#tally.bytes;
+  }
+
+  /** What was looked at so far. Only ever grows; complexity tests read it. */
+  get work(): number {
+    let work = this.#entries.work;
+    for (const { pending } of this.#groups?.values() ?? []) work += pending.work;
+    return work;
+  }
+
+  get groupCount(): number {
+    return this.#groups?.size ?? 0;
+  }
+
+  group(name: Bytes): StreamGroup | undefined {
+    return this.#groups?.get(name);
+  }
+
+  /** The groups in the order of their names' bytes. */
+  sortedGroups(): StreamGroup[] {
+    return [...(this.#groups?.values() ?? [])].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** Makes a group that there is not yet, or moves one. */
+  putGroup(name: Bytes, state: { lastId: StreamId; readCount: number | undefined }): void {
+    this.#groups ??= new Map();
+    const group = this.#groups.get(name);
+    if (group === undefined) {
+      this.#groups.set(name, new StreamGroup(name, this.#tally, state));
+      return;
+    }
+    group.lastId = state.lastId;
+    group.readCount = state.readCount;
+  }
+
+  /** Removes a group, which must exist. */
+  removeGroup(name: Bytes): void {
+    this.#groups?.get(name)?.release();
+    this.#groups?.delete(name);
+  }
+
+  /** Adds an entry; its id must be behind `lastId`. */
+  append(id: StreamId, content: { names: readonly Bytes[]; values: readonly Bytes[] }): void {
+    this.#entries.append({ ms: id.ms, seq: id.seq, names: content.names, values: content.values });
+    this.lastId = { ms: id.ms, seq: id.seq };
+    this.addedCount += 1;
+  }
+
+  /** Lets no group have this entry pending. */
+  removeReferences(id: StreamId): void {
+    for (const group of this.#groups?.values() ?? []) group.acknowledge(id);
+  }
+
+  /** True if a group has the entry pending, or has yet to read it. */
+  isReferenced(id: StreamId): boolean {
+    for (const { lastId, pending } of this.#groups?.values() ?? [])
+      if (compareIds(id, lastId) > 0 || pending.find(id) !== undefined) return true;
+    return false;
+  }
+
+  /** How many entries were added up to this id, or undefined if that cannot be told, as Redis finds it. */
+  readCountAt(id: StreamId): number | undefined {
+    const { addedCount, length, lastId, maxDeletedId } = this;
+    if (addedCount === 0) return 0;
+    if (length === 0 && compareIds(id, lastId) <= 0) return addedCount;
+    const order = compareIds(id, lastId);
+    if (order === 0) return addedCount;
+    if (order > 0) return undefined;
+    const { firstId } = this;
+    if (!isZeroId(maxDeletedId) && compareIds(maxDeletedId, firstId) >= 0) return undefined;
+    const place = compareIds(id, firstId);
+    if (place > 0) return undefined;
+    return place < 0 ? addedCount - length : addedCount - length + 1;
+  }
+
+  /** True if an entry from this id on was deleted from among others: (2). */
+  hasGapFrom(id: StreamId): boolean {
+    const { maxDeletedId } = this;
+    if (this.length === 0 || isZeroId(maxDeletedId)) return false;
+    return compareIds(this.firstId, maxDeletedId) <= 0 && compareIds(id, maxDeletedId) <= 0;
+  }
+
+  /** How many entries a group has yet to read, or undefined if that cannot be told. */
+  lagOf(group: StreamGroup): number | undefined {
+    if (this.addedCount === 0) return 0;
+    const readCount =
+      group.readCount !== undefined && !this.hasGapFrom(group.lastId)
+        ? group.readCount
+        : this.readCountAt(group.lastId);
+    return readCount === undefined ? undefined : this.addedCount - readCount;
+  }
+
+  copy(): StreamValue {
+    const copy = new StreamValue();
+    copy.#entries = this.#entries.copy();
+    copy.lastId = this.lastId;
+    copy.maxDeletedId = this.maxDeletedId;
+    copy.addedCount = this.addedCount;
+    if (this.#groups !== undefined) {
+      copy.#groups = new Map();
+      for (const group of this.#groups.values()) copy.#groups.set(group.name, group.copy(copy.#tally));
+    }
+    return copy;
+  }
+}

@@ -1,0 +1,341 @@
+/**
+ * How stream commands look. Ids come from a small pool, so that they meet, and from the edges of what an id may be. No
+ * `*`: it asks the clock, which stands still on one side; ids like `9-*` are chosen by the stream just as well.
+ */
+import type { Bytes } from "../../../src/kernel/bytes.ts";
+import { type Dumped, writePayload } from "../../../src/store/structures/rdb/payload.ts";
+import type { DumpedStream } from "../../../src/store/structures/rdb/stream-payload.ts";
+import { asMilliseconds, type Comparison, isList, isSame } from "../compare.ts";
+import type { Draw } from "../draw.ts";
+import type { Family } from "../programs.ts";
+import type { RawReply } from "../redis-process.ts";
+import { asDump } from "./dump.ts";
+
+const LAST = "18446744073709551615";
+const EDGE_IDS: readonly Bytes[] = [
+  ...[
+    "0",
+    "0-0",
+    "0-1",
+    "-",
+    "+",
+    "$",
+    ">",
+    "*",
+    "",
+    "-1",
+    "1-",
+    "-1-1",
+    "1-1-1",
+    "x",
+    "1-x",
+    "1-*",
+    "(1",
+    "(",
+    "(-",
+    "(+",
+  ],
+  ...[
+    "007-1",
+    "+3-2",
+    " 4-1",
+    "1--0",
+    "1--007",
+    "1- 2",
+    "1-1 ",
+    "0x1-1",
+    "1\x00-1",
+    "9007199254740993-9007199254740992",
+  ],
+  ...[
+    LAST,
+    `${LAST}-0`,
+    `${LAST}-${LAST}`,
+    `5-${LAST}`,
+    `0-${LAST}`,
+    `${LAST}0-1`,
+    `(5-${LAST}`,
+    `(${LAST}-${LAST}`,
+    "(0-0",
+  ],
+];
+
+function key(draw: Draw): Bytes {
+  return draw.oneIn(4) ? draw.key() : draw.pick(["a", "b"]);
+}
+
+function id(draw: Draw): Bytes {
+  if (draw.oneIn(25)) return draw.pick(EDGE_IDS);
+  return draw.oneIn(6) ? `${draw.below(9)}` : `${draw.below(9)}-${draw.below(6)}`;
+}
+
+/** Mostly one that the stream takes. The last ids of all end a stream, so they are rare. */
+function addedId(draw: Draw): Bytes {
+  if (draw.oneIn(40)) return draw.pick(EDGE_IDS.filter((edge) => edge !== "*" && !edge.startsWith(LAST)));
+  if (draw.oneIn(300)) return draw.pick([`${LAST}-*`, `${LAST}-${LAST}`]);
+  return draw.oneIn(3) ? `${draw.below(9)}-${draw.below(6)}` : `${draw.pick([3, 5, 8, 8, 8])}-*`;
+}
+
+function ids(draw: Draw): Bytes[] {
+  return draw.list(4, () => id(draw));
+}
+
+function rangeId(draw: Draw): Bytes {
+  const one = draw.oneIn(3) ? draw.pick(["-", "+"]) : id(draw);
+  return draw.oneIn(5) ? `(${one}` : one;
+}
+
+function pairs(draw: Draw): Bytes[] {
+  if (draw.oneIn(30)) return draw.list(4, () => draw.text());
+  if (draw.oneIn(2)) return ["name", draw.value(), "other", draw.text()];
+  return draw.list(3, () => [draw.pick(["name", "other", draw.text()]), draw.value()]).flat();
+}
+
+/** Only what is exact: with `~` each server trims as it likes. */
+function trimming(draw: Draw): Bytes[] {
+  const sign = draw.options([() => ["="]], 1);
+  return draw.pick([
+    () => ["MAXLEN", ...sign, draw.count()],
+    () => ["MINID", ...sign, id(draw)],
+    () => ["LIMIT", draw.count()],
+    () => ["MAXLEN", "3", "LIMIT", draw.count()],
+    // Approximate, and there is nothing to remove.
+    () => ["MAXLEN", "~", "100000", "LIMIT", draw.count()],
+  ])();
+}
+
+function group(draw: Draw): Bytes {
+  return draw.oneIn(12) ? draw.text() : draw.pick(["g", "g", "h"]);
+}
+
+function consumer(draw: Draw): Bytes {
+  return draw.oneIn(12) ? draw.text() : draw.pick(["alice", "bob"]);
+}
+
+/** Idle times that are the same whether some seconds have passed or not. */
+function idleMs(draw: Draw): Bytes {
+  return draw.oneIn(12) ? draw.integer() : draw.pick(["0", "0", "0", "-5", "100000000"]);
+}
+
+function readOptions(draw: Draw): Bytes[] {
+  return draw.options([() => ["COUNT", draw.count()], () => ["COUNT", "2"], () => ["NOACK"]], 2);
+}
+
+function streams(draw: Draw, special: Bytes): Bytes[] {
+  const keys = draw.list(3, () => key(draw));
+  return ["STREAMS", ...keys, ...keys.map(() => (draw.oneIn(2) ? special : draw.oneIn(2) ? "0" : id(draw)))];
+}
+
+function groupOptions(draw: Draw): Bytes[] {
+  return draw.options(
+    [
+      () => ["MKSTREAM"],
+      () => ["MKSTREAM"],
+      () => ["ENTRIESREAD", draw.oneIn(3) ? smallInteger(draw) : `${draw.below(9)}`],
+    ],
+    2,
+  );
+}
+
+/** Counts beyond 2^53 are kept as that (skip list). */
+function smallInteger(draw: Draw): Bytes {
+  const text = draw.count();
+  return text.length > 15 && !/[^\d-]/.test(text) ? "-1" : text;
+}
+
+function claimOptions(draw: Draw): Bytes[] {
+  return draw.options([
+    () => ["JUSTID"],
+    () => ["FORCE"],
+    () => ["IDLE", draw.pick(["0", "50000000", "-1", "x"])],
+    () => ["TIME", draw.pick(["0", "1000", "1700000000000", "-1", "9223372036854775807"])],
+    () => ["RETRYCOUNT", draw.pick(["0", "7", "-1", "x"])],
+    () => ["LASTID", id(draw)],
+  ]);
+}
+
+/** Numbers of entries around those at which the servers begin another chunk. */
+const DUMPED_COUNTS: readonly number[] = [0, 1, 5, 99, 100, 101, 250];
+
+function dumpedStream(draw: Draw): Dumped {
+  const count = draw.pick(DUMPED_COUNTS);
+  const isLong = draw.oneIn(4);
+  const entries = Array.from({ length: count }, (_, i) => ({
+    ms: 1 + (i >> 5),
+    seq: draw.oneIn(3) ? (i % 32) * 1_000 : (i % 32) * 1_000 + draw.below(900),
+    names: draw.oneIn(8) ? ["one", draw.text()] : ["name"],
+    values: [] as Bytes[],
+  })).map((entry) => ({
+    ...entry,
+    values: entry.names.map(() => (isLong ? "x".repeat(draw.below(300)) : draw.value())),
+  }));
+  const last = entries.at(-1) ?? { ms: 0, seq: 0 };
+  const lastId = draw.oneIn(2) ? { ms: last.ms, seq: last.seq } : { ms: last.ms + 1, seq: 0 };
+  const some = entries.filter(() => draw.oneIn(4)).map(({ ms, seq }) => ({ ms, seq }));
+  const stream: DumpedStream = {
+    kind: "stream",
+    entries,
+    lastId,
+    maxDeletedId: draw.oneIn(2) ? { ms: 0, seq: 0 } : { ms: 0, seq: 1 + draw.below(3) },
+    addedCount: count + draw.below(4),
+    groups: draw.pick([
+      [],
+      [
+        {
+          name: "g",
+          lastId: some.at(-1) ?? { ms: 0, seq: 0 },
+          readCount: draw.oneIn(2) ? undefined : some.length,
+          consumers: ["alice", "bob"].map((name, index) => ({
+            name,
+            seenMs: 1_700_000_000_000,
+            pending: some
+              .filter((_, place) => place % 2 === index)
+              .map((one) => ({ ...one, deliveredAtMs: 1_700_000_000_000, deliveryCount: 1 + draw.below(3) })),
+          })),
+        },
+      ],
+    ]),
+  };
+  return stream;
+}
+
+/** Moments since the epoch; what is earlier is a count. */
+const MOMENT_MS_MIN = 1_500_000_000_000;
+
+/** Replies of XINFO: chunks are each server's own, and time goes on for one. */
+export const asStreamInfo: Comparison = ({ command, ours, theirs }) => {
+  if ((command[1] ?? "").toUpperCase() === "HELP" && isList(ours)) return isList(theirs);
+  return isSameInfo(ours, theirs, "");
+};
+
+function isSameInfo(ours: RawReply, theirs: RawReply, name: RawReply): boolean {
+  if (isList(ours) && isList(theirs)) {
+    return (
+      ours.length === theirs.length &&
+      ours.every((one, i) => isSameInfo(one, theirs[i] ?? null, i % 2 === 1 ? (ours[i - 1] ?? null) : ""))
+    );
+  }
+  if (name === "radix-tree-keys" || name === "radix-tree-nodes") return typeof theirs === "number";
+  const isTime = name === "idle" || (typeof ours === "number" && ours > MOMENT_MS_MIN);
+  return isTime ? asMilliseconds({ command: [], ours, theirs }) : isSame(ours, theirs);
+}
+
+/** How long entries have been pending. */
+const asPending: Comparison = ({ command, ours, theirs }) => {
+  if (command.length === 3 || !isList(ours) || !isList(theirs)) return isSame(ours, theirs);
+  return (
+    ours.length === theirs.length &&
+    ours.every((one, i) => {
+      const other = theirs[i] ?? null;
+      if (!isList(one) || !isList(other)) return false;
+      return one.every((part, place) => {
+        const exchange = { command, ours: part, theirs: other[place] ?? null };
+        return place === 2 ? asMilliseconds(exchange) : isSame(part, exchange.theirs);
+      });
+    })
+  );
+};
+
+const NOT_GREATER = "ERR The ID specified in XADD is equal or smaller than the target stream top item";
+const TOO_LARGE = "ERR Elements are too large to be stored";
+
+/** Where `ms-*` finds no sequence number left, Redis 7.0 tells whichever error was set before. */
+const asAdded: Comparison = ({ ours, theirs }) =>
+  isSame(ours, theirs) || (hasText(ours, NOT_GREATER) && hasText(theirs, TOO_LARGE));
+
+function hasText(reply: RawReply, text: string): boolean {
+  return isSame(reply, { kind: "error", error: { text } });
+}
+
+const add = (draw: Draw): Bytes[] => {
+  const options = draw.oneIn(5) ? trimming(draw) : draw.oneIn(12) ? ["NOMKSTREAM"] : [];
+  return ["XADD", key(draw), ...options, addedId(draw), ...pairs(draw)];
+};
+
+const readGroup = (draw: Draw): Bytes[] => [
+  ...["XREADGROUP", "GROUP", group(draw), consumer(draw)],
+  ...readOptions(draw),
+  ...streams(draw, ">"),
+];
+
+const claim = (draw: Draw): Bytes[] => [
+  ...["XCLAIM", key(draw), group(draw), consumer(draw), idleMs(draw)],
+  ...ids(draw),
+  ...claimOptions(draw),
+];
+
+const REFERENCES: readonly Bytes[] = ["KEEPREF", "DELREF", "ACKED"];
+
+export const streamFamily: Family = {
+  name: "stream",
+  commands: [
+    ...Array.from({ length: 10 }, () => add),
+    ...Array.from({ length: 4 }, () => readGroup),
+    ...Array.from({ length: 2 }, () => claim),
+    (draw) => ["RESTORE", key(draw), "0", writePayload(dumpedStream(draw)).latin1Slice(), "REPLACE"],
+    (draw) => ["DUMP", key(draw)],
+    (draw) => ["XACK", key(draw), group(draw), ...ids(draw)],
+    (draw) => ["XACK", key(draw), group(draw), ...ids(draw)],
+    (draw) => [
+      ...["XAUTOCLAIM", key(draw), group(draw), consumer(draw), idleMs(draw), draw.oneIn(2) ? "-" : rangeId(draw)],
+      ...draw.options([() => ["COUNT", smallInteger(draw)], () => ["COUNT", "1"], () => ["JUSTID"]], 2),
+    ],
+    (draw) => ["XDEL", key(draw), ...ids(draw)],
+    (draw) => ["XDEL", key(draw), ...ids(draw)],
+    (draw) => ["XGROUP", "CREATE", key(draw), group(draw), draw.oneIn(2) ? "0" : id(draw), ...groupOptions(draw)],
+    (draw) => ["XGROUP", "CREATE", key(draw), group(draw), draw.oneIn(3) ? "$" : "0", ...groupOptions(draw)],
+    (draw) => ["XGROUP", "SETID", key(draw), group(draw), draw.oneIn(3) ? "$" : id(draw), ...groupOptions(draw)],
+    (draw) => ["XGROUP", "CREATECONSUMER", key(draw), group(draw), consumer(draw)],
+    (draw) => ["XGROUP", "DELCONSUMER", key(draw), group(draw), consumer(draw)],
+    (draw) => (draw.oneIn(3) ? ["XGROUP", "DESTROY", key(draw), group(draw)] : ["XLEN", key(draw)]),
+    (draw) => (draw.oneIn(3) ? ["XGROUP", "HELP"] : ["XINFO", "HELP"]),
+    (draw) => ["XINFO", "CONSUMERS", key(draw), group(draw)],
+    (draw) => ["XINFO", "GROUPS", key(draw)],
+    (draw) => ["XINFO", "GROUPS", key(draw)],
+    (draw) => ["XINFO", "STREAM", key(draw)],
+    (draw) => ["XINFO", "STREAM", key(draw), "FULL", ...draw.options([() => ["COUNT", draw.count()]], 1)],
+    (draw) => ["XPENDING", key(draw), group(draw)],
+    (draw) => [
+      ...["XPENDING", key(draw), group(draw), ...(draw.oneIn(2) ? ["IDLE", idleMs(draw)] : [])],
+      ...[rangeId(draw), rangeId(draw), draw.oneIn(2) ? "10" : draw.count()],
+      ...(draw.oneIn(2) ? [consumer(draw)] : []),
+    ],
+    (draw) => ["XRANGE", key(draw), rangeId(draw), rangeId(draw), ...draw.options([() => ["COUNT", draw.count()]], 1)],
+    (draw) => ["XRANGE", key(draw), "-", rangeId(draw), ...draw.options([() => ["COUNT", draw.count()]], 1)],
+    (draw) => [
+      "XREVRANGE",
+      key(draw),
+      rangeId(draw),
+      rangeId(draw),
+      ...draw.options([() => ["COUNT", draw.count()]], 1),
+    ],
+    (draw) => ["XREVRANGE", key(draw), "+", rangeId(draw), ...draw.options([() => ["COUNT", draw.count()]], 1)],
+    (draw) => ["XREAD", ...readOptions(draw).filter((word) => word !== "NOACK"), ...streams(draw, "0")],
+    (draw) => [
+      "XREAD",
+      ...draw.options([() => ["COUNT", "2"], () => ["NOACK"], () => ["GROUP", "g", "c"]], 1),
+      ...streams(draw, "$"),
+    ],
+    (draw) => [
+      ...["XSETID", key(draw), id(draw)],
+      ...draw.options([() => ["ENTRIESADDED", smallInteger(draw)], () => ["MAXDELETEDID", id(draw)]], 2),
+    ],
+    (draw) => ["XTRIM", key(draw), ...trimming(draw)],
+    (draw) => ["XTRIM", key(draw), draw.pick(["MAXLEN", "MINID"]), `${draw.below(9)}`],
+  ],
+  extensions: [
+    (draw) => ["XADD", key(draw), "*", ...pairs(draw)],
+    (draw) => ["XADD", key(draw), draw.pick(REFERENCES), "MAXLEN", "~", draw.count(), addedId(draw), ...pairs(draw)],
+    (draw) => ["XTRIM", key(draw), draw.pick(["MAXLEN", "MINID"]), "~", `${draw.below(9)}`, draw.pick(REFERENCES)],
+    (draw) => ["XTRIM", key(draw), "MAXLEN", "~", "1", "LIMIT", draw.count()],
+    (draw) => ["XDELEX", key(draw), draw.pick(REFERENCES), "IDS", "2", id(draw), id(draw)],
+    (draw) => ["XACKDEL", key(draw), group(draw), draw.pick(REFERENCES), "IDS", "2", id(draw), id(draw)],
+  ],
+  comparisons: new Map<string, Comparison>([
+    ["XADD", asAdded],
+    ["XGROUP", asStreamInfo],
+    ["XINFO", asStreamInfo],
+    ["XPENDING", asPending],
+    ["DUMP", asDump],
+  ]),
+};
