@@ -308,3 +308,32 @@ export function bitopNeedsTwoKeys(operation: string): CommandError {
 export function diskRefusal(reason: string): CommandError {
   return new CommandError(`MISCONF Errors writing to the AOF file: ${reason}`);
 }
+
+export const notUtf8 = new CommandError("ERR Couldn't parse as UTF-8 string");
+export const pathStepsTooMany = new CommandError("ERR JSON path takes too many steps on this document");
+export const pathMatchesTooMany = new CommandError("ERR JSON path matches too many values");
+export const noDocument = new CommandError("ERR could not perform this operation on a key that doesn't exist");
+export const newAtRoot = new CommandError("ERR new objects must be created at the root");
+export const pathNotStatic = new CommandError("ERR wrong static path");
+export const pathNotObject = new CommandError("ERR path not an object");
+export const elementOutOfBounds = new CommandError("ERR index out of bounds");
+export const numberOutOfRange = new CommandError("ERR result is not a finite number");
+export const documentTooDeep = new CommandError("ERR JSON would be nested deeper than 128 levels");
+export const documentGrowsTooMuch = new CommandError("ERR command would add too much to the JSON document");
+export const expectedString = new CommandError("ERR expected a JSON string");
+export const expectedNumber = new CommandError("ERR expected a JSON number");
+export const noDumpOfJson = new CommandError("ERR JSON documents have no DUMP format here, use JSON.GET and JSON.SET");
+
+export function invalidPath(character: number, reason: string): CommandError {
+  return new CommandError(`ERR Invalid JSON path at character ${character}: ${reason}`);
+}
+
+/** Wording of Redis' module; `what` goes on from "does not exist". */
+export function pathMissing(path: string, what = ""): CommandError {
+  return new CommandError(`ERR Path '${path}' does not exist${what}`);
+}
+
+/** Wording of Redis' module. */
+export function pathValueWrong(expected: string, found: string): CommandError {
+  return new CommandError(`WRONGTYPE wrong type of path value - expected ${expected} but found ${found}`);
+}

@@ -1,0 +1,53 @@
+/**
+ * JSON Merge Patch (RFC 7396): what an object does not have is added, null
+ * removes, everything else replaces.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { copyOfNode, type JsonNode, nodeBytesOf, textBytesOf } from "./node.ts";
+import { JsonObject, MEMBERS_MAX, objectOf } from "./object.ts";
+
+/** The node that a patch makes of nothing, or of what is no object: the patch without its nulls. */
+export function patched(patch: JsonNode): JsonNode {
+  if (!(patch instanceof JsonObject)) return copyOfNode(patch);
+  const pairs: (Bytes | JsonNode)[] = [];
+  patch.visit((name, member) => {
+    if (member !== null) pairs.push(name, patched(member));
+  });
+  return objectOf(pairs);
+}
+
+/**
+ * Merges a patch into an object, and copies what it takes of it. Returns by how many bytes the object has grown, or shrunk
+ * where negative; only what the patch names is looked at.
+ */
+export function mergeInto(object: JsonObject, patch: JsonObject): number {
+  let addedBytes = -object.tableBytes;
+  patch.visit((name, member) => {
+    const old = object.get(name);
+    if (old instanceof JsonObject && member instanceof JsonObject) {
+      addedBytes += mergeInto(old, member);
+      return;
+    }
+    if (old !== undefined) addedBytes -= nodeBytesOf(old);
+    if (member === null) {
+      if (object.delete(name)) addedBytes -= textBytesOf(name);
+      return;
+    }
+    const node = patched(member);
+    object.set(name, node);
+    addedBytes += nodeBytesOf(node) + (old === undefined ? textBytesOf(name) : 0);
+  });
+  return addedBytes + object.tableBytes;
+}
+
+/** False where an object would get more members than one may have. */
+export function mergeFits(node: JsonNode, patch: JsonNode): boolean {
+  if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return true;
+  if (node.size + patch.size > MEMBERS_MAX) return false;
+  let fits = true;
+  patch.visit((name, member) => {
+    const below = fits ? node.get(name) : undefined;
+    if (below !== undefined) fits = mergeFits(below, member);
+  });
+  return fits;
+}
