@@ -37,6 +37,8 @@ export const budgets: readonly Budget[] = [
   { suite: "vector-body", unit: "bodies of the vector index", testMs: 1_500, proofCount: 1_000_000 },
   { suite: "vector-crash-states", unit: "simulated crash states of vectors", testMs: 4_000, proofCount: 10_000 },
   { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 60 },
+  { suite: "json-paths", unit: "JSON paths and texts that are none", testMs: 750, proofCount: 400_000 },
+  { suite: "json-documents", unit: "JSON commands", testMs: 750, proofCount: 500_000 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */

@@ -102,6 +102,30 @@ const contents: readonly Content[] = [
       return ["XREADGROUP", "GROUP", "group", `consumer:${i % 5}`, "STREAMS", "stream", ">"];
     },
   },
+  {
+    name: "small JSON documents",
+    count: 10_000,
+    command: (i) => [
+      "JSON.SET",
+      `json:${pad(i)}`,
+      "$",
+      `{"id":${i},"name":"${text(i)}","price":${i}.25,"tags":["a","${pad(i)}"],"on":true,"whole":${i}.0}`,
+    ],
+  },
+  {
+    name: "members added to JSON documents",
+    count: 20_000,
+    command: (i) =>
+      i < 1_000
+        ? ["JSON.SET", `json:${pad(i)}`, "$", "{}"]
+        : ["JSON.SET", `json:${pad(i % 1_000)}`, `$.member${i}`, `"${text(i)}"`],
+  },
+  {
+    name: "a JSON document of 30,000 elements",
+    count: 30_000,
+    command: (i) =>
+      i === 0 ? ["JSON.SET", "json", "$", "[]"] : ["JSON.ARRAPPEND", "json", "$", `{"n":${i},"v":"${text(i)}"}`],
+  },
   { name: "HyperLogLogs", count: 60_000, command: (i) => ["PFADD", `sketch:${pad(i % 3_000)}`, pad(i)] },
 ];
 

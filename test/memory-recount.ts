@@ -1,14 +1,15 @@
 /** The memory of a keyspace counted anew, value by value and key by key, beside what it says in passing. */
 import { memoryBytesOf } from "../src/kernel/bytes.ts";
 import type { Keyspace } from "../src/store/keyspace.ts";
-import { valueBytesOf } from "../src/store/values.ts";
+import { JsonValue } from "../src/store/values/json.ts";
+import { type Value, valueBytesOf } from "../src/store/values.ts";
 
 /** What is wrong with the running totals, or undefined. */
 export function memoryFault({ entries, meter }: Keyspace): string | undefined {
   let valueBytes = 0;
   let keyBytes = 0;
   for (const [key, value] of entries.entries()) {
-    valueBytes += valueBytesOf(value);
+    valueBytes += recountedBytesOf(value);
     keyBytes += memoryBytesOf(key);
   }
   if (meter.totalBytes !== valueBytes)
@@ -16,4 +17,9 @@ export function memoryFault({ entries, meter }: Keyspace): string | undefined {
   return entries.keyBytes === keyBytes
     ? undefined
     : `keys are said to take ${entries.keyBytes} bytes and take ${keyBytes}`;
+}
+
+/** A document keeps a running total of its own, which is counted anew too. */
+function recountedBytesOf(value: Value): number {
+  return valueBytesOf(value instanceof JsonValue ? new JsonValue(value.root) : value);
 }

@@ -174,6 +174,10 @@ function commandsChapter(): readonly string[] {
     "",
     "INFO tells the times of commands as estimates: the first 16 runs of a command are timed, then one in 256, since a look at the clock costs almost half of a GET.",
   ];
+  lines.push(
+    "",
+    "A JSON path that begins with `$` is answered by an array of all that it leads to, any other path by one value. Paths are those of RFC 9535, with `=~` for patterns; what `..` finds below a node comes before what it finds in it. JSON.SET, like every change of a document, leaves the expiry of the key alone. A document nests 128 levels deep, a path takes 5,000,000 steps at most, and a command adds 64 MB at most beside the value it was given.",
+  );
   for (const [family, rows] of Map.groupBy(commands, (command) => command.family)) {
     lines.push("", `### ${family}`, "", "| command | token | what it does |", "|---|---|---|");
     for (const row of rows.flatMap(withSubcommands)) {

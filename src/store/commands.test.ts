@@ -52,6 +52,8 @@ const READ_ONLY: readonly string[] = [
   ...["zrangebylex", "zrangebyscore", "zrank", "zrevrange", "zrevrangebylex", "zrevrangebyscore", "zrevrank"],
   ...["zscan", "zscore", "zunion"],
   ...["pfcount"],
+  ...["json.arrindex", "json.arrlen", "json.get", "json.mget", "json.objkeys", "json.objlen", "json.resp"],
+  ...["json.strlen", "json.type"],
   ...["xinfo|consumers", "xinfo|groups", "xinfo|stream", "xlen", "xpending", "xrange", "xread", "xrevrange"],
   ...["bitcount", "bitfield_ro", "bitpos", "getbit"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],

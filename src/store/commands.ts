@@ -8,6 +8,7 @@ import { genericCommands } from "./commands/generic.ts";
 import { geoCommands } from "./commands/geo.ts";
 import { hashCommands } from "./commands/hash.ts";
 import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
+import { jsonCommands } from "./commands/json.ts";
 import { listCommands } from "./commands/list.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   ...streamCommands,
   ...geoCommands,
   ...hyperLogLogCommands,
+  ...jsonCommands,
   ...serverCommands,
   ...pubsubCommands,
   ...debugCommands,

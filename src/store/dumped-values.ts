@@ -3,11 +3,12 @@
 import { assert } from "../kernel/assert.ts";
 import type { Bytes } from "../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../kernel/frame.ts";
-import { badDataFormat } from "./errors.ts";
+import { badDataFormat, noDumpOfJson } from "./errors.ts";
 import type { Dumped, DumpedHash } from "./structures/rdb/payload.ts";
 import type { DumpedEntry, DumpedStream } from "./structures/rdb/stream-payload.ts";
 import { ID_MAX, ID_MIN } from "./structures/stream-id.ts";
 import { HashValue } from "./values/hash.ts";
+import { JsonValue } from "./values/json.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
@@ -72,8 +73,9 @@ const dumpedTypes: readonly DumpedType<never, never>[] = [
   }),
 ];
 
-/** The value as a dump says it. */
+/** The value as a dump says it. Throws `noDumpOfJson`: the format of documents is that of a module, and changes with it. */
 export function dumpedOf(value: Value): Dumped {
+  if (value instanceof JsonValue) throw noDumpOfJson;
   const found = dumpedTypes.find(({ holds }) => holds(value));
   assert(found !== undefined, "every type of value has a form in dumps");
   return found.write(value as never);

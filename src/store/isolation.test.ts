@@ -8,6 +8,7 @@ import { bitmapFamily } from "../../test/differential/families/bitmap.ts";
 import { genericFamily } from "../../test/differential/families/generic.ts";
 import { geoFamily } from "../../test/differential/families/geo.ts";
 import { hashFamily } from "../../test/differential/families/hash.ts";
+import { jsonFamily } from "../../test/differential/families/json.ts";
 import { listFamily } from "../../test/differential/families/list.ts";
 import { setFamily } from "../../test/differential/families/set.ts";
 import { streamFamily } from "../../test/differential/families/stream.ts";
@@ -34,7 +35,17 @@ function run(database: Database, command: Command): Reply {
   return plainReply(reply);
 }
 
-const mixed = [stringFamily, bitmapFamily, hashFamily, listFamily, setFamily, streamFamily, geoFamily, genericFamily];
+const mixed = [
+  jsonFamily,
+  stringFamily,
+  bitmapFamily,
+  hashFamily,
+  listFamily,
+  setFamily,
+  streamFamily,
+  geoFamily,
+  genericFamily,
+];
 
 const family = {
   name: mixed.map(({ name }) => name).join(", "),

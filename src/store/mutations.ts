@@ -9,6 +9,7 @@ import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
 import { hyperLogLogMutations } from "./mutations/hyperloglog.ts";
+import { jsonMutations } from "./mutations/json.ts";
 import { listMutations } from "./mutations/list.ts";
 import { setMutations } from "./mutations/set.ts";
 import { sortedSetMutations } from "./mutations/sorted-set.ts";
@@ -32,6 +33,7 @@ export const mutations: readonly Mutation[] = [
   ...setMutations,
   ...sortedSetMutations,
   ...hyperLogLogMutations,
+  ...jsonMutations,
   ...streamMutations,
   ...streamGroupMutations,
 ];

@@ -12,9 +12,11 @@
 import type { Bytes } from "../kernel/bytes.ts";
 import { SHA1_BYTES, sha1 } from "../kernel/sha1.ts";
 import { dumpedOf } from "./dumped-values.ts";
+import { textOfNode } from "./json/print.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { Dumped } from "./structures/rdb/payload.ts";
 import { doubleOfRedis70 } from "./structures/redis-double.ts";
+import { JsonValue } from "./values/json.ts";
 import type { Value } from "./values.ts";
 
 /** Redis' numbers of types. */
@@ -26,6 +28,9 @@ const TYPE_NUMBERS: Readonly<Record<Dumped["kind"], number>> = {
   hash: 4,
   stream: 6,
 };
+
+/** What Redis gives to all types of modules, documents among them. */
+const MODULE_TYPE_NUMBER = 5;
 
 class Digest {
   readonly #bytes = Buffer.alloc(SHA1_BYTES);
@@ -87,6 +92,12 @@ export function digestOfKeys({ entries, expiries }: Keyspace): string {
 }
 
 function mixValue(digest: Digest, value: Value, { expires }: { readonly expires: boolean }): void {
+  if (value instanceof JsonValue) {
+    digest.mixNumber(MODULE_TYPE_NUMBER);
+    digest.mix(textOfNode(value.root));
+    if (expires) digest.add("!!expire!!");
+    return;
+  }
   const dumped = dumpedOf(value);
   digest.mixNumber(TYPE_NUMBERS[dumped.kind]);
   switch (dumped.kind) {

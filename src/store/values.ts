@@ -5,6 +5,7 @@
 import { type Bytes, memoryBytesOf } from "../kernel/bytes.ts";
 import type { FrameWriter } from "../kernel/frame.ts";
 import { describeHash } from "./mutations/hash.ts";
+import { describeJson } from "./mutations/json.ts";
 import { describeList } from "./mutations/list.ts";
 import { describeSet } from "./mutations/set.ts";
 import { describeSortedSet } from "./mutations/sorted-set.ts";
@@ -12,13 +13,14 @@ import { describeStream } from "./mutations/stream-group.ts";
 import { describeString } from "./mutations/string.ts";
 import { parseInteger } from "./structures/number-text.ts";
 import { HashValue } from "./values/hash.ts";
+import { JsonValue } from "./values/json.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 
-export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue | StreamValue;
+export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue | JsonValue | StreamValue;
 
 export interface ValueType<V extends Value = Value> {
   /** As TYPE says it. */
@@ -95,12 +97,22 @@ const streamType: ValueType<StreamValue> = {
   describe: describeStream,
 };
 
+const jsonType: ValueType<JsonValue> = {
+  // As Redis' module says it.
+  name: "ReJSON-RL",
+  holds: (value) => value instanceof JsonValue,
+  encoding: () => "raw",
+  copy: (value) => value.copy(),
+  describe: describeJson,
+};
+
 export const valueTypes: readonly Pick<ValueType, "name">[] = [
   stringType,
   hashType,
   listType,
   setType,
   sortedSetType,
+  jsonType,
   streamType,
 ];
 

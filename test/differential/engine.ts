@@ -48,6 +48,7 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
   ["zset", { command: (key) => ["ZRANGE", key, "0", "-1", "WITHSCORES"], comparison: exact }],
   ["list", { command: (key) => ["LRANGE", key, "0", "-1"], comparison: exact }],
   ["set", { command: (key) => ["SMEMBERS", key], comparison: asMultiset }],
+  ["ReJSON-RL", { command: (key) => ["JSON.GET", key], comparison: exact }],
   ["stream", { command: (key) => ["XINFO", "STREAM", key, "FULL", "COUNT", "0"], comparison: asStreamInfo }],
 ]);
 

@@ -83,14 +83,15 @@ export function testMethods(family: FamilyName, rows: readonly MethodRow[]): voi
   });
 }
 
-/** The same client, which notes the names of the methods that are called. */
-function recordCalls(redis: Redis, called: Set<string>): Redis {
-  return new Proxy(redis, {
+/** The same client, which notes the names of the methods that are called; those of a namespace with its name in front. */
+function recordCalls<Client extends object>(client: Client, called: Set<string>, prefix = ""): Client {
+  return new Proxy(client, {
     get(target, name): unknown {
       const value: unknown = Reflect.get(target, name);
+      if (name === "json" && typeof value === "object" && value !== null) return recordCalls(value, called, "json.");
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown => {
-        called.add(String(name));
+        called.add(prefix + String(name));
         return Reflect.apply(value, target, args);
       };
     },

@@ -6,7 +6,8 @@
  */
 import { Redis } from "@upstash/redis";
 
-export type Method = Extract<keyof Redis, string>;
+/** A method of a namespace has its name in front: `json.get`. */
+export type Method = Extract<keyof Redis, string> | `json.${Extract<keyof Redis["json"], string>}`;
 
 export const methodsOfFamilies = {
   String: [
@@ -41,6 +42,12 @@ export const methodsOfFamilies = {
   Geo: ["geoadd", "geodist", "geohash", "geopos", "geosearch", "geosearchstore"],
   HyperLogLog: ["pfadd", "pfcount", "pfmerge"],
   "Publish and subscribe": ["psubscribe", "publish", "subscribe"],
+  JSON: [
+    ...(["json.arrappend", "json.arrindex", "json.arrinsert", "json.arrlen", "json.arrpop", "json.arrtrim"] as const),
+    ...(["json.clear", "json.del", "json.forget", "json.get", "json.merge", "json.mget", "json.mset"] as const),
+    ...(["json.numincrby", "json.nummultby", "json.objkeys", "json.objlen", "json.resp", "json.set"] as const),
+    ...(["json.strappend", "json.strlen", "json.toggle", "json.type"] as const),
+  ],
   "Generic, server and connection": [
     ...(["copy", "del", "exec", "exists", "expire", "expireat", "keys", "persist", "pexpire", "pexpireat"] as const),
     ...(["pttl", "randomkey", "rename", "renamenx", "scan", "touch", "ttl", "type", "unlink"] as const),
@@ -56,15 +63,6 @@ export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipel
 
 /** Methods of parts that the store does not have yet. */
 export const methodsToCome: readonly (readonly [part: string, methods: readonly string[]])[] = [
-  [
-    "JSON",
-    [
-      ...["json.arrappend", "json.arrindex", "json.arrinsert", "json.arrlen", "json.arrpop", "json.arrtrim"],
-      ...["json.clear", "json.del", "json.forget", "json.get", "json.merge", "json.mget", "json.mset"],
-      ...["json.numincrby", "json.nummultby", "json.objkeys", "json.objlen", "json.resp", "json.set"],
-      ...["json.strappend", "json.strlen", "json.toggle", "json.type"],
-    ],
-  ],
   [
     "scripts and functions",
     [

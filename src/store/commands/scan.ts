@@ -67,7 +67,7 @@ function scan(call: Call): Reply {
       const value = keyspace.peek(key);
       if (value === undefined) continue;
       name = typeOf(value).name;
-      if (typeName !== undefined && typeName !== name) continue;
+      if (typeName !== undefined && typeName !== name.toLowerCase()) continue;
     }
     budget.take(key.length);
     elements.push(key);

@@ -1,0 +1,232 @@
+/**
+ * Mutations of JSON documents. How a mutation is made: see `generic.ts`.
+ *
+ * A record has the place that a path led to and what came there, never the path
+ * and never the rest of the document.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
+import { isContainer, type JsonNode, nodeBytesOf } from "../json/node.ts";
+import { readLocation, readNode, readNodes, writeLocation, writeNode, writeNodes } from "../json/node-record.ts";
+import { JsonObject } from "../json/object.ts";
+import type { Location } from "../json/walk.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Mutation } from "../mutations.ts";
+import { emptied, JsonValue } from "../values/json.ts";
+import type { Description } from "../values.ts";
+import { applyPut } from "./generic.ts";
+
+const PUT_DOCUMENT = 160;
+const SET_NODE = 161;
+const INSERT_ELEMENTS = 162;
+const REMOVE_ELEMENTS = 163;
+const REMOVE_MEMBERS = 164;
+const TRIM_ELEMENTS = 165;
+const APPEND_TEXT = 166;
+const MERGE_NODE = 167;
+
+/** A container is described in one record up to about this size in memory, and child by child beyond. */
+const DESCRIBED_BYTES_MAX = 16 * 1024;
+
+/** Puts a document at a key, which holds one or nothing and keeps its expiry. The node belongs to the keyspace then. */
+export function putDocument(keyspace: Keyspace, key: Bytes, node: JsonNode): void {
+  writeNode(keyspace.record(PUT_DOCUMENT).bytes(key), node);
+  applyPut(keyspace, key, new JsonValue(node));
+}
+
+/** What a mutation changes: a place in the document at a key, which must hold one. */
+export interface Spot {
+  readonly key: Bytes;
+  readonly location: Location;
+}
+
+/** Replaces the node at a place, or adds a member. False where there is no such place, and nothing is changed. */
+export function setNode(keyspace: Keyspace, spot: Spot, node: JsonNode): boolean {
+  writeNode(recordAt(keyspace, SET_NODE, spot), node);
+  return changing(keyspace, spot.key).set(spot.location, node);
+}
+
+/** Inserts elements in front of an index. Returns the new length, undefined where there is no array. */
+export function insertElements(
+  keyspace: Keyspace,
+  spot: Spot,
+  { index, nodes }: { readonly index: number; readonly nodes: readonly JsonNode[] },
+): number | undefined {
+  writeNodes(recordAt(keyspace, INSERT_ELEMENTS, spot).number(index), nodes);
+  return changing(keyspace, spot.key).insert(spot.location, index, nodes);
+}
+
+/** Removes the elements at distinct ascending indexes, all of which exist. */
+export function removeElements(keyspace: Keyspace, spot: Spot, indexes: readonly number[]): void {
+  const record = recordAt(keyspace, REMOVE_ELEMENTS, spot).number(indexes.length);
+  let before = 0;
+  for (const index of indexes) {
+    record.number(index - before);
+    before = index;
+  }
+  changing(keyspace, spot.key).removeElements(spot.location, indexes);
+}
+
+export function removeMembers(keyspace: Keyspace, spot: Spot, names: readonly Bytes[]): void {
+  const record = recordAt(keyspace, REMOVE_MEMBERS, spot).number(names.length);
+  for (const name of names) record.bytes(name);
+  changing(keyspace, spot.key).removeMembers(spot.location, names);
+}
+
+/** Keeps the elements from one index to another, which is not kept. */
+export function trimElements(
+  keyspace: Keyspace,
+  spot: Spot,
+  range: { readonly from: number; readonly to: number },
+): void {
+  recordAt(keyspace, TRIM_ELEMENTS, spot).number(range.from).number(range.to);
+  changing(keyspace, spot.key).trim(spot.location, range);
+}
+
+/** Appends to a string. Returns its new length in bytes, undefined where there is no string. */
+export function appendText(keyspace: Keyspace, spot: Spot, suffix: Bytes): number | undefined {
+  recordAt(keyspace, APPEND_TEXT, spot).bytes(suffix);
+  return changing(keyspace, spot.key).appendText(spot.location, suffix);
+}
+
+/** Merges a patch into what is at a place, as RFC 7396 says; copies what it takes. */
+export function mergeNode(keyspace: Keyspace, spot: Spot, patch: JsonNode): boolean {
+  writeNode(recordAt(keyspace, MERGE_NODE, spot), patch);
+  return changing(keyspace, spot.key).merge(spot.location, patch);
+}
+
+export const jsonMutations: readonly Mutation[] = [
+  {
+    code: PUT_DOCUMENT,
+    name: "put-document",
+    replay: (keyspace, record) => applyPut(keyspace, record.bytes(), new JsonValue(readNode(record))),
+  },
+  {
+    code: SET_NODE,
+    name: "set-node",
+    replay: (keyspace, record) => replayed(keyspace, record).set(readLocation(record), readNode(record)),
+  },
+  {
+    code: INSERT_ELEMENTS,
+    name: "insert-elements",
+    replay: (keyspace, record) =>
+      replayed(keyspace, record).insert(readLocation(record), record.number(), readNodes(record)),
+  },
+  {
+    code: REMOVE_ELEMENTS,
+    name: "remove-elements",
+    replay: (keyspace, record) => replayed(keyspace, record).removeElements(readLocation(record), readIndexes(record)),
+  },
+  {
+    code: REMOVE_MEMBERS,
+    name: "remove-members",
+    replay: (keyspace, record) => replayed(keyspace, record).removeMembers(readLocation(record), readNames(record)),
+  },
+  {
+    code: TRIM_ELEMENTS,
+    name: "trim-elements",
+    replay: (keyspace, record) =>
+      replayed(keyspace, record).trim(readLocation(record), { from: record.number(), to: record.number() }),
+  },
+  {
+    code: APPEND_TEXT,
+    name: "append-text",
+    replay: (keyspace, record) => replayed(keyspace, record).appendText(readLocation(record), record.bytes()),
+  },
+  {
+    code: MERGE_NODE,
+    name: "merge-node",
+    replay: (keyspace, record) => replayed(keyspace, record).merge(readLocation(record), readNode(record)),
+  },
+];
+
+/** The records that rebuild a document: large containers empty first, then what is in them, in order. */
+export function describeJson({ key, value, record }: Description<JsonValue>): void {
+  const { root } = value;
+  if (isSmall(root)) {
+    writeNode(record(PUT_DOCUMENT).bytes(key), root);
+    return;
+  }
+  writeNode(record(PUT_DOCUMENT).bytes(key), emptied(root));
+  describeContent({ key, location: [] }, root, record);
+}
+
+function describeContent(spot: Spot, container: JsonNode, record: (code: number) => FrameWriter): void {
+  if (container instanceof JsonObject) {
+    container.visit((name, member) => describeChild(spot, { step: name, node: member }, record));
+    return;
+  }
+  if (!Array.isArray(container)) return;
+  /** Small elements side by side are one record. */
+  let run: JsonNode[] = [];
+  let runBytes = 0;
+  const endRun = (endIndex: number): void => {
+    if (run.length > 0) writeNodes(openRecord(record(INSERT_ELEMENTS), spot).number(endIndex - run.length), run);
+    run = [];
+    runBytes = 0;
+  };
+  for (const [index, element] of container.entries()) {
+    const small = isSmall(element);
+    run.push(small ? element : emptied(element));
+    runBytes += small ? 1 + nodeBytesOf(element) : 1;
+    if (small && runBytes < DESCRIBED_BYTES_MAX) continue;
+    endRun(index + 1);
+    if (!small) describeContent({ key: spot.key, location: [...spot.location, index] }, element, record);
+  }
+  endRun(container.length);
+}
+
+function describeChild(
+  { key, location }: Spot,
+  { step, node }: { step: Bytes; node: JsonNode },
+  record: (code: number) => FrameWriter,
+): void {
+  const spot: Spot = { key, location: [...location, step] };
+  const small = isSmall(node);
+  writeNode(openRecord(record(SET_NODE), spot), small ? node : emptied(node));
+  if (!small) describeContent(spot, node, record);
+}
+
+/** True for scalars, however long: a string is one record. */
+function isSmall(node: JsonNode): boolean {
+  return !isContainer(node) || nodeBytesOf(node) <= DESCRIBED_BYTES_MAX;
+}
+
+function recordAt(keyspace: Keyspace, code: number, spot: Spot): FrameWriter {
+  return openRecord(keyspace.record(code), spot);
+}
+
+function openRecord(record: FrameWriter, { key, location }: Spot): FrameWriter {
+  record.bytes(key);
+  writeLocation(record, location);
+  return record;
+}
+
+/** The document at a key, about to be changed. */
+function changing(keyspace: Keyspace, key: Bytes): JsonValue {
+  const value = keyspace.entries.get(key);
+  assert(value instanceof JsonValue, "the key of a change of a document holds one");
+  keyspace.meter.change(value);
+  return value;
+}
+
+function replayed(keyspace: Keyspace, record: FrameReader): JsonValue {
+  return changing(keyspace, record.bytes());
+}
+
+function readIndexes(record: FrameReader): readonly number[] {
+  const indexes: number[] = [];
+  let index = 0;
+  for (let count = record.number(); count > 0; count -= 1) {
+    index += record.number();
+    indexes.push(index);
+  }
+  return indexes;
+}
+
+function readNames(record: FrameReader): readonly Bytes[] {
+  const names: Bytes[] = [];
+  for (let count = record.number(); count > 0; count -= 1) names.push(record.bytes());
+  return names;
+}

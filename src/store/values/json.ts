@@ -1,0 +1,171 @@
+/**
+ * A JSON document as the value of a key. It changes in place: each change finds
+ * its place by names and indexes from the root, and counts the bytes of what
+ * came and went, never those of the rest.
+ *
+ * (1) `#bytes` is `nodeBytesOf` of the root.
+ * (2) No container is in two places, so a change shows in one place only. What
+ *     is given to a document belongs to it.
+ * (3) A change at a place that is not there, or is of another kind, does
+ *     nothing and says so: paths of one command may lead into what the same
+ *     command has just replaced.
+ */
+import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
+import { mergeInto, patched } from "../json/merge.ts";
+import { copyOfNode, isContainer, type JsonNode, nodeBytesOf, ownBytesOf, textBytesOf } from "../json/node.ts";
+import { JsonObject } from "../json/object.ts";
+import type { Location } from "../json/walk.ts";
+
+/** The value itself, roughly. */
+const FIXED_BYTES = 56;
+
+export class JsonValue {
+  readonly typeName = "ReJSON-RL";
+  #root: JsonNode;
+  #bytes: number;
+
+  constructor(root: JsonNode) {
+    this.#root = root;
+    this.#bytes = nodeBytesOf(root);
+  }
+
+  get root(): JsonNode {
+    return this.#root;
+  }
+
+  /** What it takes in memory, roughly, in bytes. */
+  get memoryBytes(): number {
+    return FIXED_BYTES + this.#bytes;
+  }
+
+  copy(): JsonValue {
+    return new JsonValue(copyOfNode(this.#root));
+  }
+
+  /** The node at a place, or undefined. */
+  find(location: Location): JsonNode | undefined {
+    let node: JsonNode | undefined = this.#root;
+    for (const step of location) {
+      if (typeof step === "string") node = node instanceof JsonObject ? node.get(step) : undefined;
+      else node = Array.isArray(node) ? node[step] : undefined;
+      if (node === undefined) return undefined;
+    }
+    return node;
+  }
+
+  /** Puts a node at a place: in place of what is there, or as a new member. False where there is no such place. */
+  set(location: Location, node: JsonNode): boolean {
+    const step = location.at(-1);
+    const parent = step === undefined ? undefined : this.find(location.slice(0, -1));
+    const nodeBytes = nodeBytesOf(node);
+    if (step === undefined) {
+      this.#root = node;
+      this.#bytes = nodeBytes;
+      return true;
+    }
+    if (typeof step === "string" && parent instanceof JsonObject) {
+      const old = parent.get(step);
+      this.#bytes += nodeBytes - parent.tableBytes;
+      this.#bytes += old === undefined ? textBytesOf(step) : -nodeBytesOf(old);
+      parent.set(step, node);
+      this.#bytes += parent.tableBytes;
+      return true;
+    }
+    if (typeof step !== "number" || !Array.isArray(parent) || step >= parent.length) return false;
+    this.#bytes += nodeBytes - nodeBytesOf(parent[step] as JsonNode);
+    parent[step] = node;
+    return true;
+  }
+
+  /** Puts nodes into an array, in front of the element at `index`. Returns its new length, undefined where it is no array. */
+  insert(location: Location, index: number, nodes: readonly JsonNode[]): number | undefined {
+    const array = this.find(location);
+    if (!Array.isArray(array)) return undefined;
+    this.#bytes -= ownBytesOf(array);
+    // Not through arguments of `splice`: of those there may be fewer than elements.
+    const behind = index < array.length ? array.splice(index) : [];
+    for (const node of nodes) {
+      array.push(node);
+      this.#bytes += nodeBytesOf(node);
+    }
+    for (const node of behind) array.push(node);
+    this.#bytes += ownBytesOf(array);
+    return array.length;
+  }
+
+  /** Removes the elements at distinct ascending indexes, all of which exist. False where it is no array. */
+  removeElements(location: Location, indexes: readonly number[]): boolean {
+    const array = this.find(location);
+    if (!Array.isArray(array)) return false;
+    this.#bytes -= ownBytesOf(array);
+    for (const index of indexes) this.#bytes -= nodeBytesOf(array[index] as JsonNode);
+    if (indexes.length === 1) array.splice(indexes[0] as number, 1);
+    else removeAt(array, indexes);
+    this.#bytes += ownBytesOf(array);
+    return true;
+  }
+
+  /** Keeps the elements from one index to another, which is not kept. False where it is no array. */
+  trim(location: Location, range: { readonly from: number; readonly to: number }): boolean {
+    const array = this.find(location);
+    if (!Array.isArray(array)) return false;
+    this.#bytes -= ownBytesOf(array);
+    for (const gone of [array.splice(range.to), array.splice(0, range.from)])
+      for (const node of gone) this.#bytes -= nodeBytesOf(node);
+    this.#bytes += ownBytesOf(array);
+    return true;
+  }
+
+  /** Removes members. False where it is no object. */
+  removeMembers(location: Location, names: readonly Bytes[]): boolean {
+    const object = this.find(location);
+    if (!(object instanceof JsonObject)) return false;
+    this.#bytes -= object.tableBytes;
+    for (const name of names) {
+      const node = object.get(name);
+      if (node === undefined) continue;
+      this.#bytes -= textBytesOf(name) + nodeBytesOf(node);
+      object.delete(name);
+    }
+    this.#bytes += object.tableBytes;
+    return true;
+  }
+
+  /** Appends to a string. Returns its new length in bytes, undefined where it is no string. */
+  appendText(location: Location, suffix: Bytes): number | undefined {
+    const text = this.find(location);
+    if (typeof text !== "string") return undefined;
+    // Written out anew: a chain of parts would take many times the memory of the text.
+    const longer = bytesFrom(bufferFrom(text + suffix));
+    this.set(location, longer);
+    return longer.length;
+  }
+
+  /** Merges a patch into what is at a place, as RFC 7396 says. False where there is no such place. */
+  merge(location: Location, patch: JsonNode): boolean {
+    const node = this.find(location);
+    if (!(node instanceof JsonObject) || !(patch instanceof JsonObject)) return this.set(location, patched(patch));
+    this.#bytes += mergeInto(node, patch);
+    return true;
+  }
+}
+
+/** What a container would take if it were empty, and the node itself where it is none. */
+export function emptied(node: JsonNode): JsonNode {
+  if (!isContainer(node)) return node;
+  return Array.isArray(node) ? [] : new JsonObject();
+}
+
+function removeAt(array: JsonNode[], indexes: readonly number[]): void {
+  let kept = indexes[0] ?? array.length;
+  let next = 0;
+  for (let index = kept; index < array.length; index += 1) {
+    if (index === indexes[next]) {
+      next += 1;
+      continue;
+    }
+    array[kept] = array[index] as JsonNode;
+    kept += 1;
+  }
+  array.length = kept;
+}

@@ -1,0 +1,22 @@
+/**
+ * Random JSON commands on a few keys: none of them breaks the store, what the
+ * documents are said to take is what they take, and journal and snapshot
+ * rebuild what is served.
+ *
+ * Run again:  LARDER_JSON_SEED=… node --test "test/fuzz/json-*.test.ts"
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../src/kernel/random.ts";
+import { allowanceOf } from "../budget.ts";
+import { jsonFamily } from "../differential/families/json.ts";
+import { runFamily } from "../differential/run.ts";
+
+const seed = Number(process.env["LARDER_JSON_SEED"] ?? systemRandom.below(2 ** 31));
+
+test("A-08, A-19: random JSON commands leave documents that journal and snapshot rebuild", async (context) => {
+  const limit = allowanceOf("json-documents");
+  const { commandCount, programCount, neverWell } = await runFamily({ family: jsonFamily, seed, limit });
+  context.diagnostic(`SEED=${seed}: ${commandCount} commands in ${programCount} programs`);
+  assert.ok(programCount < 20 || neverWell.size === 0, `SEED=${seed}: only errors from ${[...neverWell].join(" ")}`);
+});
