@@ -35,6 +35,7 @@ const longitude = (i: number): string => (((i * 7_919) % 360_000) / 1_000 - 180)
 const latitude = (i: number): string => (((i * 104_729) % 170_000) / 1_000 - 85).toFixed(4);
 
 const zadd = (i: number): Words => ["ZADD", "zset", score(i), `member:${pad(i)}`];
+const xadd = (i: number): Words => ["XADD", "stream", `${i + 1}-0`, "name", `value:${pad(i)}`];
 const rpush = (i: number): Words => ["RPUSH", "list", `element:${pad(i)}`];
 const sadd = (i: number): Words => ["SADD", "set", `member:${pad(i)}`];
 const hset = (i: number): Words => ["HSET", "hash", `field:${pad(i)}`, `value:${i % 1_000}`];
@@ -86,6 +87,23 @@ export const dataTypeRows: readonly DataTypeRow[] = [
     times: 200_000,
   },
   { name: "ZPOPMIN", fill: zadd, command: () => ["ZPOPMIN", "zset"], times: 200_000 },
+  { name: "XADD", fill: xadd, weighs: true },
+  {
+    name: "XADD, MAXLEN 1,000",
+    fill: (i) => ["XADD", "stream", "MAXLEN", "1000", `${i + 1}-0`, "name", `value:${pad(i)}`],
+  },
+  {
+    name: "XRANGE of 10",
+    fill: xadd,
+    command: (_, n) => ["XRANGE", "stream", `${1 + any(n)}`, "+", "COUNT", "10"],
+    times: 50_000,
+  },
+  {
+    name: "XREADGROUP of 10",
+    fill: (i, n) => (i === n - 1 ? ["XGROUP", "CREATE", "stream", "group", "0"] : xadd(i)),
+    command: () => ["XREADGROUP", "GROUP", "group", "one", "COUNT", "10", "STREAMS", "stream", ">"],
+    times: 10_000,
+  },
   { name: "GEOADD", share: 0.1, fill: geoadd, weighs: true },
   {
     name: "GEOSEARCH, 500 km",
