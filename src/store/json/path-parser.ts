@@ -30,9 +30,8 @@ export const PATH_BYTES_MAX = 64 * 1024;
 const EXPRESSION_DEPTH_MAX = 64;
 
 const BLANK = /[ \t\n\r]*/y;
-/** Every byte of a character beyond ASCII is at least \x80. */
+/** Of a name behind a dot: no sign that paths and filters have a meaning for. Bytes from \x80 on are beyond ASCII. */
 const NAME = /[\w$@#%/:+~;^`\x80-\xff-]+/y;
-/** The same without the signs that operators begin with. */
 const INTEGER = /-?\d+/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const FUNCTION_NAME = /[a-z][a-z0-9_]*(?=\()/y;

@@ -150,7 +150,7 @@ export class JsonValue {
   }
 }
 
-/** What a container would take if it were empty, and the node itself where it is none. */
+/** A container of the same kind with nothing in it; any other node as it is. */
 export function emptied(node: JsonNode): JsonNode {
   if (!isContainer(node)) return node;
   return Array.isArray(node) ? [] : new JsonObject();
