@@ -120,6 +120,11 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
   let i = 2;
   for (; i < argCount; i += 1) {
     if (isAdding && arg(i) === "*") break;
+    if (isAdding && beginsWithDigit(arg(i))) {
+      // No option does: looking for one among them would take as long as all the rest.
+      id = addedId(arg(i));
+      break;
+    }
     const option = word(i);
     const isLast = i + 1 === argCount;
     const wanted = referencesByWord.get(option);
@@ -145,8 +150,7 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
     } else if (wanted !== undefined) {
       references = wanted;
     } else if (isAdding) {
-      id = parseAddedId(arg(i));
-      if (id === undefined) throw streamIdInvalid;
+      id = addedId(arg(i));
       break;
     } else {
       throw syntaxError;
@@ -158,6 +162,17 @@ export function readTrimming(call: Call, isAdding: boolean): TrimmingOptions {
   const limited = limit ?? (isApproximate ? TRIMMED_MAX : 0);
   const countMax = limited === 0 ? Number.POSITIVE_INFINITY : limited;
   return { trimming: bound && { bound, countMax, references }, makesStream, end: i, id };
+}
+
+function beginsWithDigit(text: Bytes): boolean {
+  const code = text.charCodeAt(0);
+  return code >= 48 && code <= 57;
+}
+
+function addedId(text: Bytes): NonNullable<TrimmingOptions["id"]> {
+  const id = parseAddedId(text);
+  if (id === undefined) throw streamIdInvalid;
+  return id;
 }
 
 /** Trims the stream at a key and answers how many entries went. What `~` lets stay goes too, up to the limit. */
