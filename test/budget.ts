@@ -20,6 +20,12 @@ export interface Budget {
 
 export const budgets: readonly Budget[] = [
   { suite: "differential", unit: "commands for each family", testMs: 3_000, proofCount: 1_000_000 },
+  {
+    suite: "keyspace-events",
+    unit: "commands whose events are compared, for each family",
+    testMs: 600,
+    proofCount: 100_000,
+  },
   { suite: "hit-rate", unit: "reads of a cache for each policy", testMs: 1_500, proofCount: 2_000_000 },
   { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
   { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },
@@ -30,13 +36,13 @@ export const budgets: readonly Budget[] = [
   { suite: "hostile-destinations", unit: "calls of hostile destinations", testMs: 2_000, proofCount: 40_000 },
   { suite: "vector-filter", unit: "metadata filters and texts that are none", testMs: 1_500, proofCount: 400_000 },
   { suite: "vector-metadata", unit: "histories of records and filters over them", testMs: 1_500, proofCount: 20_000 },
-  { suite: "vector-programs", unit: "random programs on the vector index", testMs: 5_000, proofCount: 20_000 },
-  { suite: "vector-large-programs", unit: "programs with long searches", testMs: 2_000, proofCount: 150 },
-  { suite: "vector-graph-programs", unit: "programs with searches in graphs", testMs: 1_000, proofCount: 40 },
+  { suite: "vector-programs", unit: "random programs on the vector index", testMs: 5_000, proofCount: 10_000 },
+  { suite: "vector-large-programs", unit: "programs with long searches", testMs: 2_000, proofCount: 40 },
+  { suite: "vector-graph-programs", unit: "programs with searches in graphs", testMs: 1_000, proofCount: 15 },
   { suite: "float32-text", unit: "floats printed and numbers read", testMs: 1_500, proofCount: 4_000_000 },
   { suite: "vector-body", unit: "bodies of the vector index", testMs: 1_500, proofCount: 1_000_000 },
   { suite: "vector-crash-states", unit: "simulated crash states of vectors", testMs: 4_000, proofCount: 10_000 },
-  { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 60 },
+  { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 40 },
   { suite: "json-paths", unit: "JSON paths and texts that are none", testMs: 750, proofCount: 400_000 },
   { suite: "json-documents", unit: "JSON commands", testMs: 750, proofCount: 500_000 },
 ];
