@@ -31,6 +31,7 @@ import {
 import { Eviction } from "./eviction.ts";
 import { sweepExpired } from "./expiry-sweep.ts";
 import { Keyspace } from "./keyspace.ts";
+import { eventTeller } from "./keyspace-events.ts";
 import { framesOfKeys } from "./keyspace-frames.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import { Monitors } from "./monitor.ts";
@@ -91,6 +92,7 @@ export class Database {
   readonly #eviction: Eviction;
   readonly #counts: CommandCounts[] = [];
   #isDropped = false;
+  #eventFlags = "";
 
   constructor(options: { name: string; number: number; context: StoreContext }) {
     const { name, number, context } = options;
@@ -175,6 +177,16 @@ export class Database {
     this.#eviction.makeRoom();
   }
 
+  /** Which events of keys are told, as `readEventFlags` has them; nothing at the start. */
+  get eventFlags(): string {
+    return this.#eventFlags;
+  }
+
+  setEventFlags(flags: string): void {
+    this.#eventFlags = flags;
+    this.keyspace.onEvent = eventTeller(flags, this.pubsub);
+  }
+
   /** Runs a mutation that no command asked for, as a unit of its own (reset). */
   mutate(change: (keyspace: Keyspace) => void): void {
     this.#begin();
@@ -223,11 +235,14 @@ export class Database {
     const writer = new FrameWriter();
     describeClear((code) => writer.record(this.number, code));
     const frames = Array.from(framesOfKeys(this, writer), (frame) => Buffer.from(frame));
+    // Nothing happens to the keys, so nobody is told.
+    this.keyspace.onEvent = undefined;
     for (const frame of frames) {
       const reader = new FrameReader(frame);
       assert(reader.number() === this.number, "the frames of a database name it");
       replayRecords(this.keyspace, reader);
     }
+    this.setEventFlags(this.#eventFlags);
   }
 
   /** Counters of a command since the start; for INFO and the metrics. */

@@ -28,6 +28,7 @@ import {
   recencyStamp,
   recencyStampBefore,
 } from "./key-usage.ts";
+import { events, type KeyspaceEvent } from "./keyspace-events.ts";
 import { MemoryMeter } from "./memory-meter.ts";
 import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory-settings.ts";
 import { expireKey } from "./mutations/generic.ts";
@@ -72,6 +73,8 @@ export class Keyspace {
   evictedCount = 0;
   hitCount = 0;
   missCount = 0;
+  /** Called with each event of a key, while somebody may be told. Never while a journal is replayed. */
+  onEvent: ((event: KeyspaceEvent, key: Bytes) => void) | undefined;
 
   constructor(options: {
     number: number;
@@ -97,6 +100,18 @@ export class Keyspace {
   /** Opens a record of the running frame; for `mutations/` only. */
   record(code: number): FrameWriter {
     return this.#frame.record(this.#number, code);
+  }
+
+  /** Says what has happened to a key. */
+  tell(event: KeyspaceEvent, key: Bytes): void {
+    this.onEvent?.(event, key);
+  }
+
+  /** Says that something was taken from a key, and that the key went with it if it did. */
+  tellTaken(event: KeyspaceEvent, key: Bytes): void {
+    if (this.onEvent === undefined) return;
+    this.onEvent(event, key);
+    if (this.entries.find(key) < 0) this.onEvent(events.del, key);
   }
 
   /** True if any key or hash field has an expiry. */
@@ -253,8 +268,14 @@ export class Keyspace {
     if (!this.#countsUses) this.entries.setStampAt(slot, recencyStamp(this.nowMs));
   }
 
-  /** Where uses are counted: one more of a key that is about to be replaced without having been looked up. */
+  /** Where events are told: a key that is about to be replaced without having been looked up expires first, if it has to. */
+  expireReplaced(key: Bytes): void {
+    if (this.onEvent !== undefined) this.#slotOf(key);
+  }
+
+  /** As that; and where uses are counted, it is one more of the key. */
   useReplaced(key: Bytes): void {
+    this.expireReplaced(key);
     if (!this.#countsUses) return;
     const slot = this.entries.find(key);
     if (slot >= 0) this.touchSlot(slot);

@@ -198,6 +198,23 @@ test("A-02: the monitor shows neither tokens nor commands that administer", asyn
   assert.ok(!reader.text.includes(TOKEN));
 });
 
+test("A6: keyspace notifications arrive like messages", async () => {
+  await using server = await startServer();
+  await server.post("/", ["CONFIG", "SET", "notify-keyspace-events", "KEA"]);
+  const reader = await open(server, "/psubscribe/__key*@0__:*");
+  await reader.next();
+  await server.post("/set/k/v?PX=10", undefined);
+  assert.deepEqual(await reader.take(4), [
+    "pmessage,__key*@0__:*,__keyspace@0__:k,set",
+    "pmessage,__key*@0__:*,__keyevent@0__:set,k",
+    "pmessage,__key*@0__:*,__keyspace@0__:k,expire",
+    "pmessage,__key*@0__:*,__keyevent@0__:expire,k",
+  ]);
+  server.clock.advance(11);
+  await server.get("/get/k");
+  assert.equal(await reader.next(), "pmessage,__key*@0__:*,__keyspace@0__:k,expired");
+});
+
 test("A6: a client that leaves is forgotten at once", async () => {
   await using server = await startServer();
   const staying = await open(server, "/subscribe/c");

@@ -28,6 +28,11 @@ export interface RedisProcess {
   call(args: readonly string[]): Promise<RawReply>;
   /** Sends all commands at once and resolves with their replies in order. */
   pipeline(commands: readonly (readonly string[])[]): Promise<RawReply[]>;
+  /**
+   * Listens to all channels that match a pattern, on a connection of its own, until the server ends. `heard` is called with
+   * each message; the promise resolves when the server has begun to send them.
+   */
+  listen(pattern: string, heard: (channel: string, payload: string) => void): Promise<void>;
   /** Ends the server and resolves when it is gone. */
   stop(): Promise<void>;
 }
@@ -76,12 +81,15 @@ async function startOnce(port: number, settings: readonly string[]): Promise<Red
   try {
     await untilReady(child);
     const connection = await openConnection(port);
+    const listening: Socket[] = [];
     return {
       port,
       call: async (args) => (await connection.send([args]))[0] as RawReply,
       pipeline: (commands) => connection.send(commands),
+      listen: async (pattern, heard) => void listening.push(await listen(port, pattern, heard)),
       stop: async () => {
         connection.close();
+        for (const socket of listening) socket.destroy();
         await stop();
       },
     };
@@ -181,6 +189,32 @@ async function openConnection(port: number): Promise<Connection> {
     },
     close: () => void socket.destroy(),
   };
+}
+
+async function listen(
+  port: number,
+  pattern: string,
+  heard: (channel: string, payload: string) => void,
+): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  let unread: Buffer = Buffer.alloc(0);
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.on("data", (chunk: Buffer) => {
+      unread = Buffer.concat([unread, chunk]);
+      let at = 0;
+      for (let read = readReply(unread, at); read !== undefined; read = readReply(unread, at)) {
+        at = read.end;
+        if (!Array.isArray(read.reply)) continue;
+        const [kind, , channel, payload] = read.reply as readonly RawReply[];
+        if (kind === "pmessage") heard(String(channel), String(payload));
+        else resolve();
+      }
+      unread = unread.subarray(at);
+    });
+    socket.write(encode(["PSUBSCRIBE", pattern]), "latin1");
+  });
+  return socket;
 }
 
 function encode(args: readonly string[]): string {

@@ -9,6 +9,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { bitfieldOnlyGets, bitfieldOverflowInvalid, bitfieldTypeInvalid, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { events } from "../keyspace-events.ts";
 import { setStringRange } from "../mutations/string.ts";
 import { nil, type Reply } from "../reply.ts";
 import { parseInteger } from "../structures/number-text.ts";
@@ -38,8 +39,20 @@ export function bitfield(call: Call): Reply {
   let length = 0;
   for (const { kind, offset, type } of steps)
     if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits - 1) / 8) + 1);
-  if (length > (value?.length ?? 0)) setStringRange(keyspace, key, { offset: length - 1, bytes: "\x00" });
-  return steps.map((step) => runStep(keyspace, key, step));
+  const isGrown = length > (value?.length ?? 0);
+  if (isGrown) setStringRange(keyspace, key, { offset: length - 1, bytes: "\x00" });
+  const target: Target = { keyspace, key, isGrown, isChanged: false };
+  const replies = steps.map((step) => runStep(target, step));
+  if (target.isChanged) keyspace.tell(events.setbit, key);
+  return replies;
+}
+
+/** The string that is worked on, and whether a step has changed it, as Redis sees that: after growing, all that write do. */
+interface Target {
+  readonly keyspace: Keyspace;
+  readonly key: Bytes;
+  readonly isGrown: boolean;
+  isChanged: boolean;
 }
 
 export function bitfieldReadOnly(call: Call): Reply {
@@ -93,9 +106,9 @@ function readType(text: Bytes): FieldType {
   return { isSigned, bits };
 }
 
-function runStep(keyspace: Keyspace, key: Bytes, step: Step): Reply {
+function runStep(target: Target, step: Step): Reply {
   const { type, offset } = step;
-  const value = keyspace.peek(key);
+  const value = target.keyspace.peek(target.key);
   const string = isString(value) ? value : undefined;
   if (step.kind === "get") return readAny(string, type, offset);
   const { kind, operand } = step;
@@ -104,13 +117,14 @@ function runStep(keyspace: Keyspace, key: Bytes, step: Step): Reply {
     const { wrapped: sum, bound } = sumNarrow(type, kind === "set" ? operand : old + operand);
     if (bound !== undefined && step.overflow === "FAIL") return nil;
     const field = bound !== undefined && step.overflow === "SAT" ? bound : sum;
+    if (field !== old || target.isGrown) target.isChanged = true;
     if (field !== old) {
       const bytes = writtenNarrow(string, { type, offset, field });
-      setStringRange(keyspace, key, { offset: Math.floor(offset / 8), bytes });
+      setStringRange(target.keyspace, target.key, { offset: Math.floor(offset / 8), bytes });
     }
     return kind === "set" ? old : field;
   }
-  return runWideStep(keyspace, key, { ...step, string, operand: BigInt(operand) });
+  return runWideStep(target, { ...step, string, operand: BigInt(operand) });
 }
 
 function readAny(value: StringValue | undefined, type: FieldType, offset: number): number | bigint {
@@ -118,8 +132,7 @@ function readAny(value: StringValue | undefined, type: FieldType, offset: number
 }
 
 function runWideStep(
-  keyspace: Keyspace,
-  key: Bytes,
+  target: Target,
   step: Exclude<Step, { kind: "get" }> & { readonly string: StringValue | undefined; readonly operand: bigint },
 ): Reply {
   const { type, offset, string } = step;
@@ -135,7 +148,8 @@ function runWideStep(
     if (step.overflow === "FAIL") return nil;
     changed = step.overflow === "SAT" ? bound : wrapped(changed, type);
   }
-  if (changed !== old) writeField(keyspace, key, { value: string, type, offset, field: changed });
+  if (changed !== old || target.isGrown) target.isChanged = true;
+  if (changed !== old) writeField(target.keyspace, target.key, { value: string, type, offset, field: changed });
   return numberOf(step.kind === "set" ? old : changed);
 }
 

@@ -5,6 +5,7 @@
  */
 import { type Call, family, firstKey, type KeyPositions } from "../command.ts";
 import { bitNotBit, bitToFindNotBit, syntaxError } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { setStringRange } from "../mutations/string.ts";
 import { one, type Reply, zero } from "../reply.ts";
 import { countBits, findBit } from "../structures/bits.ts";
@@ -94,6 +95,7 @@ function setbit({ keyspace, arg }: Call): Reply {
     const mask = 0x80 >> (offset % 8);
     const byte = bit === 1 ? byteAt(old, index) | mask : byteAt(old, index) & ~mask;
     setStringRange(keyspace, key, { offset: index, bytes: String.fromCharCode(byte) });
+    keyspace.tell(events.setbit, key);
   }
   return before === 1 ? one : zero;
 }

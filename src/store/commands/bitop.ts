@@ -7,6 +7,7 @@
  */
 import type { Call } from "../command.ts";
 import { bitopNeedsOneKey, bitopNeedsTwoKeys, syntaxError } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { putContent } from "../mutations/string.ts";
 import { type Reply, zero } from "../reply.ts";
@@ -107,12 +108,16 @@ export function bitop({ keyspace, arg, word, argCount }: Call): Reply {
   const target = arg(2);
   const length = sources.reduce((longest, source) => Math.max(longest, source?.length ?? 0), 0);
   if (length === 0) {
-    if (keyspace.has(target)) removeKey(keyspace, target);
+    if (keyspace.has(target)) {
+      removeKey(keyspace, target);
+      keyspace.tell(events.del, target);
+    }
     return zero;
   }
   const result = length <= SCRATCH_BYTES_MAX ? scratchOf(length) : Buffer.alloc(length);
   operation.run(result, sources);
   putContent(keyspace, target, result);
+  keyspace.tell(events.set, target);
   return length;
 }
 

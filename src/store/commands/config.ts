@@ -11,6 +11,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
 import { parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
+import { printEventFlags, readEventFlags } from "../keyspace-events.ts";
 import { evictionPolicies, findEvictionPolicy, type MemorySettings, parseMemorySize } from "../memory-settings.ts";
 import { map, nil, ok, type Reply } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
@@ -30,7 +31,13 @@ interface Parameter {
   readonly oldName?: string;
   readonly read: (database: Database) => string;
   /** What a text makes of the settings, or the reason for which it is refused. Absent: a fact. */
-  readonly change?: (text: Bytes) => Partial<MemorySettings> | string;
+  readonly change?: (text: Bytes) => Partial<Settings> | string;
+}
+
+/** What can be set. */
+interface Settings extends MemorySettings {
+  /** Which events are told, as `readEventFlags` has them. */
+  readonly eventFlags: string;
 }
 
 /** The largest count that any parameter of Redis takes. */
@@ -86,8 +93,14 @@ const parameters: readonly Parameter[] = [
     read: ({ keyspace }) => `${keyspace.memory.samples}`,
     change: changeCount(1, (samples) => ({ samples })),
   },
-  // Nobody is told of events until there are subscribers.
-  { name: "notify-keyspace-events", read: () => "" },
+  {
+    name: "notify-keyspace-events",
+    read: ({ eventFlags }) => printEventFlags(eventFlags),
+    change: (text) => {
+      const eventFlags = readEventFlags(text);
+      return eventFlags === undefined ? "Invalid event class character. Use 'Ag$lshzxeKEtdn'." : { eventFlags };
+    },
+  },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },
   { name: "set-max-intset-entries", read: () => `${INTSET_COUNT_MAX}` },
   {
@@ -114,8 +127,8 @@ const helpLines: readonly string[] = [
   "RESETSTAT",
   "    Lets the counters of INFO start anew.",
   "SET <name> <value> [<name> <value> ...]",
-  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor or lfu-decay-time of this database until the",
-  "    next start. Refused for every other parameter.",
+  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor, lfu-decay-time or notify-keyspace-events of",
+  "    this database until the next start. Refused for every other parameter.",
 ];
 
 export const configRow: Row = {
@@ -148,7 +161,8 @@ export const configRow: Row = {
     },
     {
       name: "SET",
-      summary: "Sets how much memory this database may take, and what is evicted, until the next start",
+      summary:
+        "Sets how much memory this database may take, what is evicted, and which events are told, until the next start",
       arity: -4,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
@@ -197,13 +211,15 @@ function set({ arg, argCount, database, compat }: Call): Reply {
       throw parameter === undefined ? unknownParameter(name) : parameterRefused(name, "can't set immutable config");
     }
   }
-  let settings = database.keyspace.memory;
+  let settings: Settings = { ...database.keyspace.memory, eventFlags: database.eventFlags };
   for (const [{ name, change }, text] of asked) {
     const changed = change?.(text);
     if (typeof changed === "string") throw parameterRefused(name, changed);
     settings = { ...settings, ...changed };
   }
-  database.setMemory(settings);
+  const { eventFlags, ...memory } = settings;
+  database.setMemory(memory);
+  database.setEventFlags(eventFlags);
   for (const [name, value] of pretended) compat?.parameters.set(name, value);
   return ok;
 }

@@ -4,6 +4,7 @@ import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
 import { dumpedOf, valueFrom } from "../dumped-values.ts";
 import { busyKey, frequencyOutOfRange, negativeIdleTime, negativeTimeToLive, syntaxError } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { putWhole, removeKey } from "../mutations/generic.ts";
 import { nil, ok, type Reply } from "../reply.ts";
 import { readPayload, writePayload } from "../structures/rdb/payload.ts";
@@ -44,10 +45,14 @@ function restore(call: Call): Reply {
   const atMs = timeToLive === 0 ? undefined : momentOf(timeToLive, isMoment ? 0 : keyspace.nowMs);
   if (atMs !== undefined && atMs <= keyspace.nowMs) {
     // Over before it begins: nothing is stored, but what was there is gone.
-    if (keyspace.has(key)) removeKey(keyspace, key);
+    if (keyspace.has(key)) {
+      removeKey(keyspace, key);
+      keyspace.tell(events.del, key);
+    }
     return ok;
   }
   putWhole(keyspace, key, { value, atMs });
+  keyspace.tell(events.restore, key);
   if (idleSeconds !== undefined) keyspace.setIdleSeconds(key, idleSeconds);
   if (frequency !== undefined) keyspace.setFrequency(key, frequency);
   return ok;

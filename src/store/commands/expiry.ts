@@ -14,6 +14,7 @@ import {
   secondsSinceEpoch,
   type TimeForm,
 } from "../expire-time.ts";
+import { events } from "../keyspace-events.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { integer, one, type Reply, zero } from "../reply.ts";
 import { INTEGER_MAX, INTEGER_MIN } from "../structures/number-text.ts";
@@ -71,8 +72,13 @@ function expire(call: Call, form: TimeForm): Reply {
   const key = arg(1);
   if (!keyspace.use(key)) return zero;
   if (!isWanted(keyspace.expiryOf(key), atMs)) return zero;
-  if (atMs <= call.nowMs) removeKey(keyspace, key);
-  else setExpiry(keyspace, key, atMs);
+  if (atMs <= call.nowMs) {
+    removeKey(keyspace, key);
+    keyspace.tell(events.del, key);
+  } else {
+    setExpiry(keyspace, key, atMs);
+    keyspace.tell(events.expire, key);
+  }
   return one;
 }
 
@@ -121,6 +127,7 @@ function persist({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   if (!keyspace.use(key) || keyspace.expiryOf(key) === undefined) return zero;
   clearExpiry(keyspace, key);
+  keyspace.tell(events.persist, key);
   return one;
 }
 

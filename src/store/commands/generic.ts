@@ -14,6 +14,7 @@ import {
   timeoutNegative,
   timeoutNotInteger,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { copyKey, removeKey, renameKey } from "../mutations/generic.ts";
 import { bulk, integer, nil, ok, one, type Reply, simple, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -80,11 +81,15 @@ export const genericCommands = family("generic", [
     arity: 3,
     flags: ["write"],
     keys: firstTwoKeys,
-    run: ({ keyspace, arg }) => {
+    run: (call) => {
+      const { keyspace, arg } = call;
       const from = arg(1);
       const to = arg(2);
       if (!keyspace.use(from)) throw noSuchKey;
-      if (from !== to) renameKey(keyspace, from, to);
+      if (from === to) return ok;
+      keyspace.expireReplaced(to);
+      renameKey(keyspace, from, to);
+      tellRenamed(call, from, to);
       return ok;
     },
   },
@@ -94,12 +99,14 @@ export const genericCommands = family("generic", [
     arity: 3,
     flags: ["write", "fast"],
     keys: firstTwoKeys,
-    run: ({ keyspace, arg }) => {
+    run: (call) => {
+      const { keyspace, arg } = call;
       const from = arg(1);
       const to = arg(2);
       if (!keyspace.use(from)) throw noSuchKey;
       if (from === to || keyspace.use(to)) return zero;
       renameKey(keyspace, from, to);
+      tellRenamed(call, from, to);
       return one;
     },
   },
@@ -182,7 +189,13 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
   if (from === to || !keyspace.use(from)) return zero;
   if (keyspace.use(to) && !replaces) return zero;
   copyKey(keyspace, from, to);
+  keyspace.tell(events.copy_to, to);
   return one;
+}
+
+function tellRenamed({ keyspace }: Call, from: Bytes, to: Bytes): void {
+  keyspace.tell(events.rename_from, from);
+  keyspace.tell(events.rename_to, to);
 }
 
 function remove({ keyspace, arg, argCount }: Call): Reply {
@@ -191,6 +204,7 @@ function remove({ keyspace, arg, argCount }: Call): Reply {
     const key = arg(i);
     if (!keyspace.has(key)) continue;
     removeKey(keyspace, key);
+    keyspace.tell(events.del, key);
     count += 1;
   }
   return count;

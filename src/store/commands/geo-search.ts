@@ -18,6 +18,7 @@ import {
   storeWithOptions,
   syntaxError,
 } from "../errors.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { storeSortedSet } from "../mutations/sorted-set.ts";
 import { emptyArray, type Reply } from "../reply.ts";
@@ -71,6 +72,8 @@ interface Search {
   count: number;
   storeKey: Bytes | undefined;
   storesDistance: boolean;
+  /** What storing is called. */
+  readonly storeEvent: KeyspaceEvent;
 }
 
 export const geoSearchRows: readonly Row[] = [
@@ -157,6 +160,7 @@ function readSearch(call: Call, form: Form): Search {
     count: 0,
     storeKey: form.storeAt === undefined ? undefined : arg(form.storeAt),
     storesDistance: false,
+    storeEvent: form.storeAt === undefined ? events.georadiusstore : events.geosearchstore,
   };
   if (form.center !== undefined && !(form.center === "member" && wish.source === undefined)) {
     wish.center = form.center === "place" ? readPlace(call, 2) : placeOfMember(wish.source, arg(2));
@@ -341,7 +345,12 @@ function store({ keyspace }: Call, found: readonly Found[], wish: Search & { rea
   const { storeKey, storesDistance, unitMetres } = wish;
   const result = new SortedSetValue(keyspace.hashSeed, { isLarge: true });
   for (const { member, score, distance } of found) result.put(member, storesDistance ? distance / unitMetres : score);
-  if (result.size > 0) storeSortedSet(keyspace, storeKey, result.compacted());
-  else if (keyspace.has(storeKey)) removeKey(keyspace, storeKey);
+  if (result.size > 0) {
+    storeSortedSet(keyspace, storeKey, result.compacted());
+    keyspace.tell(wish.storeEvent, storeKey);
+  } else if (keyspace.has(storeKey)) {
+    removeKey(keyspace, storeKey);
+    keyspace.tell(events.del, storeKey);
+  }
   return found.length;
 }

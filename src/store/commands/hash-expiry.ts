@@ -30,8 +30,9 @@ import {
   type TimeForm,
   timeForms,
 } from "../expire-time.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { clearFieldExpiry, putField, removeField, replaceField, setFieldExpiry } from "../mutations/hash.ts";
-import { bulk, integer, one, type Reply, zero } from "../reply.ts";
+import { bulk, one, type Reply, zero } from "../reply.ts";
 import { parseInteger } from "../structures/number-text.ts";
 
 const FIELD_MISSING = -2;
@@ -125,11 +126,14 @@ function hexpire(call: Call, form: TimeForm): Reply {
   const atMs = readFieldMoment(call, 2, form);
   const isWanted = conditions.get(word(3));
   const first = readFields(call, isWanted === undefined ? 3 : 4, expiringFieldCountNotPositive);
-  return codesOf(call, first, (field) => {
+  const codes = codesOf(call, first, (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     if (isWanted !== undefined && !isWanted(hash.expiryOf(field), atMs)) return CONDITION_FAILED;
     return expireField(call, key, { field, atMs }) ? REMOVED_AT_ONCE : DONE;
   });
+  if (codes.includes(DONE)) keyspace.tell(events.hexpire, key);
+  if (codes.includes(REMOVED_AT_ONCE)) keyspace.tellTaken(events.hdel, key);
+  return codes;
 }
 
 function hpersist(call: Call): Reply {
@@ -137,12 +141,14 @@ function hpersist(call: Call): Reply {
   const key = arg(1);
   const hash = keyspace.readHash(key);
   const first = readFields(call, 2, fieldCountNotPositive);
-  return codesOf(call, first, (field) => {
+  const codes = codesOf(call, first, (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     if (hash.expiryOf(field) === undefined) return LIVES_FOR_EVER;
     clearFieldExpiry(keyspace, key, field);
     return DONE;
   });
+  if (codes.includes(DONE)) keyspace.tell(events.hpersist, key);
+  return codes;
 }
 
 function expiriesOf(call: Call, tell: (atMs: number) => number): Reply {
@@ -160,12 +166,16 @@ function hgetdel(call: Call): Reply {
   const key = arg(1);
   const hash = keyspace.readHash(key);
   const values: Reply[] = [];
+  let isChanged = false;
   for (let i = readFields(call, 2, fieldCountNotPositive); i < argCount; i += 1) {
     const field = arg(i);
     const value = hash?.get(field);
     values.push(bulk(value));
-    if (value !== undefined) removeField(keyspace, key, field);
+    if (value === undefined) continue;
+    removeField(keyspace, key, field);
+    isChanged = true;
   }
+  if (isChanged) keyspace.tellTaken(events.hdel, key);
   return values;
 }
 
@@ -178,14 +188,20 @@ function hgetex(call: Call): Reply {
   const atMs = form === undefined ? undefined : readFieldMoment(call, 3, form);
   const first = readFields(call, form !== undefined ? 4 : persists ? 3 : 2, fieldCountNotPositive);
   const values: Reply[] = [];
+  let change: KeyspaceEvent | undefined;
   for (let i = first; i < argCount; i += 1) {
     const field = arg(i);
     const value = hash?.get(field);
     values.push(bulk(value));
     if (value === undefined) continue;
-    if (atMs !== undefined) expireField(call, key, { field, atMs });
-    else if (persists && hash?.expiryOf(field) !== undefined) clearFieldExpiry(keyspace, key, field);
+    if (atMs !== undefined) {
+      change = expireField(call, key, { field, atMs }) ? events.hdel : events.hexpire;
+    } else if (persists && hash?.expiryOf(field) !== undefined) {
+      clearFieldExpiry(keyspace, key, field);
+      change = events.hpersist;
+    }
   }
+  if (change !== undefined) keyspace.tellTaken(change, key);
   return values;
 }
 
@@ -197,15 +213,19 @@ function hsetex(call: Call): Reply {
   if (wanted !== undefined) {
     for (let i = first; i < argCount; i += 2) if ((hash?.has(arg(i)) === true) !== (wanted === "all")) return zero;
   }
+  let isRemoved = false;
   for (let i = first; i < argCount; i += 2) {
     const pair = { field: arg(i), value: arg(i + 1) };
     if (keepsExpiry) {
       replaceField(keyspace, key, pair);
     } else {
       putField(keyspace, key, pair);
-      if (atMs !== undefined) expireField(call, key, { field: pair.field, atMs });
+      if (atMs !== undefined) isRemoved = expireField(call, key, { field: pair.field, atMs });
     }
   }
+  keyspace.tell(events.hset, key);
+  if (isRemoved) keyspace.tellTaken(events.hdel, key);
+  else if (atMs !== undefined) keyspace.tell(events.hexpire, key);
   return one;
 }
 
@@ -291,8 +311,8 @@ function readFieldCount(text: Bytes, notPositive: CommandError): number {
 }
 
 /** The answers for the fields from the word at `first` on. A field that is named twice is answered twice, in order. */
-function codesOf({ arg, argCount }: Call, first: number, codeOf: (field: Bytes) => number): Reply {
-  const codes: Reply[] = [];
-  for (let i = first; i < argCount; i += 1) codes.push(integer(codeOf(arg(i))));
+function codesOf({ arg, argCount }: Call, first: number, codeOf: (field: Bytes) => number): readonly number[] {
+  const codes: number[] = [];
+  for (let i = first; i < argCount; i += 1) codes.push(codeOf(arg(i)));
   return codes;
 }

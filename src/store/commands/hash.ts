@@ -20,6 +20,7 @@ import {
   syntaxError,
   wrongArity,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { putField, removeField, replaceField } from "../mutations/hash.ts";
 import { bulk, emptyArray, integer, map, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -150,6 +151,7 @@ export const hashCommands = family("hash", [
       const field = arg(2);
       if (keyspace.readHash(key)?.has(field) === true) return zero;
       putField(keyspace, key, { field, value: arg(3) });
+      keyspace.tell(events.hset, key);
       return one;
     },
   },
@@ -184,6 +186,7 @@ function hdel({ keyspace, arg, argCount }: Call): Reply {
     removeField(keyspace, key, field);
     count += 1;
   }
+  if (count > 0) keyspace.tellTaken(events.hdel, key);
   return count;
 }
 
@@ -224,6 +227,7 @@ function hincrby({ keyspace, arg, integer: integerAt }: Call): Reply {
   const sum = addIntegers(old, increment);
   if (sum === undefined) throw overflow;
   replaceField(keyspace, key, { field, value: String(sum) });
+  keyspace.tell(events.hincrby, key);
   return integer(sum);
 }
 
@@ -239,6 +243,7 @@ function hincrbyfloat({ keyspace, arg }: Call): Reply {
   if (sum === undefined) throw notFinite;
   const value = formatLongDouble(sum);
   replaceField(keyspace, key, { field, value });
+  keyspace.tell(events.hincrbyfloat, key);
   return bulk(value);
 }
 
@@ -261,6 +266,7 @@ function putPairs({ keyspace, arg, argCount, command }: Call): number {
   keyspace.readHash(key);
   let count = 0;
   for (let i = 2; i < argCount; i += 2) if (putField(keyspace, key, { field: arg(i), value: arg(i + 1) })) count += 1;
+  keyspace.tell(events.hset, key);
   return count;
 }
 

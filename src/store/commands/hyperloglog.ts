@@ -4,6 +4,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey } from "../command.ts";
+import { events } from "../keyspace-events.ts";
 import { raiseRegisters } from "../mutations/hyperloglog.ts";
 import { replaceString, setStringRange } from "../mutations/string.ts";
 import { integer, ok, one, type Reply, zero } from "../reply.ts";
@@ -57,6 +58,7 @@ function add({ keyspace, arg, argCount }: Call): Reply {
   }
   if (known !== undefined && raises.length === 0) return zero;
   raiseRegisters(keyspace, key, raises);
+  keyspace.tell(events.pfadd, key);
   return one;
 }
 
@@ -97,6 +99,7 @@ function merge({ keyspace, arg, argCount }: Call): Reply {
   }
   merged.markStale();
   replaceString(keyspace, target, LargeString.fromBuffer(merged.bytes));
+  keyspace.tell(events.pfadd, target);
   return ok;
 }
 

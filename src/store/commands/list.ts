@@ -17,6 +17,8 @@ import {
   syntaxError,
   wrongArity,
 } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { events } from "../keyspace-events.ts";
 import {
   type End,
   insertElement,
@@ -145,6 +147,7 @@ export const listCommands = family("list", [
       const index = placeOf(list, count(2));
       if (index < 0 || index >= list.length) throw indexOutOfRange;
       setElement(keyspace, key, { index, element: arg(3) });
+      keyspace.tell(events.lset, key);
       return ok;
     },
   },
@@ -162,6 +165,7 @@ export const listCommands = family("list", [
       if (list === undefined) return ok;
       const kept = stretchOf(list, start, end);
       if (kept.to - kept.from < list.length) trimList(keyspace, arg(1), kept);
+      keyspace.tellTaken(events.ltrim, arg(1));
       return ok;
     },
   },
@@ -199,6 +203,10 @@ export const listCommands = family("list", [
   },
 ]);
 
+/** What a change at an end is called. */
+const pushed = { left: events.lpush, right: events.rpush };
+const popped = { left: events.lpop, right: events.rpop };
+
 function linsert({ keyspace, arg, word }: Call): Reply {
   const where = word(2);
   if (where !== "BEFORE" && where !== "AFTER") throw syntaxError;
@@ -212,7 +220,9 @@ function linsert({ keyspace, arg, word }: Call): Reply {
     return index < 0;
   });
   if (index < 0) return -1;
-  return insertElement(keyspace, key, { index: where === "BEFORE" ? index : index + 1, element: arg(4) });
+  const length = insertElement(keyspace, key, { index: where === "BEFORE" ? index : index + 1, element: arg(4) });
+  keyspace.tell(events.linsert, key);
+  return length;
 }
 
 function move({ keyspace, arg }: Call, ends: { fromEnd: End; toEnd: End }): Reply {
@@ -221,7 +231,10 @@ function move({ keyspace, arg }: Call, ends: { fromEnd: End; toEnd: End }): Repl
   if (keyspace.readList(from) === undefined) return nil;
   // Refuses another type.
   keyspace.readList(to);
-  return bulk(moveElement(keyspace, { from, to, ...ends }));
+  const element = moveElement(keyspace, { from, to, ...ends });
+  keyspace.tell(pushed[ends.toEnd], to);
+  keyspace.tellTaken(popped[ends.fromEnd], from);
+  return bulk(element);
 }
 
 function lmpop(call: Call): Reply {
@@ -249,7 +262,10 @@ function pop(call: Call, end: End): Reply {
   if (argCount > 3) throw wrongArity(command.name);
   const key = arg(1);
   if (argCount === 2) {
-    return keyspace.readList(key) === undefined ? nil : popElement(keyspace, key, end);
+    if (keyspace.readList(key) === undefined) return nil;
+    const element = popElement(keyspace, key, end);
+    keyspace.tellTaken(popped[end], key);
+    return element;
   }
   const count = countFromZeroOr(call, 2, outOfRange);
   const list = keyspace.readList(key);
@@ -270,7 +286,9 @@ function popSome({ keyspace }: Call, key: Bytes, from: { list: ListValue; end: E
       return true;
     });
   }
-  return popElements(keyspace, key, { end, count });
+  const elements = popElements(keyspace, key, { end, count });
+  keyspace.tellTaken(popped[end], key);
+  return elements;
 }
 
 function lpos(call: Call): Reply {
@@ -319,13 +337,19 @@ function push({ keyspace, arg, argsFrom }: Call, end: End): Reply {
   const key = arg(1);
   // Refuses another type.
   keyspace.readList(key);
-  return pushElements(keyspace, key, { end, elements: argsFrom(2) });
+  return pushTold(keyspace, key, { end, elements: argsFrom(2) });
 }
 
 function pushToExisting(call: Call, end: End): Reply {
   const { keyspace, arg, argsFrom } = call;
   if (keyspace.readList(arg(1)) === undefined) return zero;
-  return pushElements(keyspace, arg(1), { end, elements: argsFrom(2) });
+  return pushTold(keyspace, arg(1), { end, elements: argsFrom(2) });
+}
+
+function pushTold(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
+  const length = pushElements(keyspace, key, push);
+  keyspace.tell(pushed[push.end], key);
+  return length;
 }
 
 function lrange(call: Call): Reply {
@@ -348,11 +372,13 @@ function lrem(call: Call): Reply {
   const count = call.count(2);
   const key = arg(1);
   if (keyspace.readList(key) === undefined) return zero;
-  return removeElements(keyspace, key, {
+  const removed = removeElements(keyspace, key, {
     element: arg(3),
     end: count < 0 ? "right" : "left",
     countMax: count === 0 ? Number.POSITIVE_INFINITY : Math.abs(count),
   });
+  if (removed > 0) keyspace.tellTaken(events.lrem, key);
+  return removed;
 }
 
 /** An index as a count from the left; outside of the list if there is nothing. */

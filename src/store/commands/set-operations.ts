@@ -10,6 +10,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, countedKeys, type Row } from "../command.ts";
 import { keyCountNotPositive, keyCountTooLarge, limitNegative, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { putSet } from "../mutations/set.ts";
 import { type Reply, set, zero } from "../reply.ts";
@@ -49,7 +50,7 @@ export const setOperationRows: readonly Row[] = [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: allKeys,
-    run: (call) => store(call, difference),
+    run: (call) => store(call, difference, events.sdiffstore),
   },
   {
     name: "SINTER",
@@ -73,7 +74,7 @@ export const setOperationRows: readonly Row[] = [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: allKeys,
-    run: (call) => store(call, intersection),
+    run: (call) => store(call, intersection, events.sinterstore),
   },
   {
     name: "SUNION",
@@ -89,7 +90,7 @@ export const setOperationRows: readonly Row[] = [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: allKeys,
-    run: (call) => store(call, union),
+    run: (call) => store(call, union, events.sunionstore),
   },
 ];
 
@@ -153,12 +154,17 @@ export function membersOf(value: SetValue): Reply {
   return set(members);
 }
 
-function store({ keyspace, argCount, arg }: Call, operation: Operation): Reply {
+function store({ keyspace, argCount, arg }: Call, operation: Operation, event: KeyspaceEvent): Reply {
   const sets = readSets(keyspace, argCount - 2, (index) => arg(2 + index));
   const target = arg(1);
   const result = operation(sets, { seed: keyspace.hashSeed });
-  if (result.size > 0) putSet(keyspace, target, result);
-  else if (keyspace.has(target)) removeKey(keyspace, target);
+  if (result.size > 0) {
+    putSet(keyspace, target, result);
+    keyspace.tell(event, target);
+  } else if (keyspace.has(target)) {
+    removeKey(keyspace, target);
+    keyspace.tell(events.del, target);
+  }
   return result.size === 0 ? zero : result.size;
 }
 

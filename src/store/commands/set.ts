@@ -5,6 +5,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey, firstTwoKeys } from "../command.ts";
 import { notBetween, syntaxError, wrongType } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { addMembers, removeMembers } from "../mutations/set.ts";
 import { bulk, emptyArray, integer, nil, one, type Reply, set, zero } from "../reply.ts";
@@ -26,7 +27,9 @@ export const setCommands = family("set", [
       const key = arg(1);
       // Refuses another type.
       keyspace.readSet(key);
-      return addMembers(keyspace, key, argsFrom(2));
+      const count = addMembers(keyspace, key, argsFrom(2));
+      if (count > 0) keyspace.tell(events.sadd, key);
+      return count;
     },
   },
   {
@@ -99,7 +102,10 @@ export const setCommands = family("set", [
     keys: firstKey,
     run: ({ keyspace, arg, argsFrom }) => {
       const key = arg(1);
-      return keyspace.readSet(key) === undefined ? zero : removeMembers(keyspace, key, argsFrom(2));
+      if (keyspace.readSet(key) === undefined) return zero;
+      const count = removeMembers(keyspace, key, argsFrom(2));
+      if (count > 0) keyspace.tellTaken(events.srem, key);
+      return count;
     },
   },
   {
@@ -125,7 +131,8 @@ function smove({ keyspace, arg }: Call): Reply {
   if (!source.has(member)) return zero;
   if (from === to) return one;
   removeMembers(keyspace, from, [member]);
-  addMembers(keyspace, to, [member]);
+  keyspace.tellTaken(events.srem, from);
+  if (addMembers(keyspace, to, [member]) > 0) keyspace.tell(events.sadd, to);
   return one;
 }
 
@@ -138,6 +145,7 @@ function spop(call: Call): Reply {
     if (value === undefined) return nil;
     const member = value.memberAt(random.below(value.size));
     removeMembers(keyspace, key, [member]);
+    keyspace.tellTaken(events.spop, key);
     return bulk(member);
   }
   const count = call.countFromZero(2);
@@ -146,10 +154,12 @@ function spop(call: Call): Reply {
   if (count >= value.size) {
     const all = membersOf(value);
     removeKey(keyspace, key);
+    keyspace.tellTaken(events.spop, key);
     return all;
   }
   const members = drawDifferent(value, call, count);
   removeMembers(keyspace, key, members);
+  keyspace.tellTaken(events.spop, key);
   return set(members);
 }
 

@@ -10,6 +10,7 @@ import { type Bytes, copyOf, upperCase } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
 import { notSortable, syntaxError, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { putList } from "../mutations/list.ts";
 import type { Reply } from "../reply.ts";
@@ -93,8 +94,10 @@ function sort(call: Call, options: { mayStore: boolean }): Reply {
     // What is nowhere is stored as an empty element. A copy, since an element may be a part of a longer string.
     const elements = answer.map((element) => (element === null ? "" : copyOf(element, 0, element.length)));
     putList(keyspace, wish.store, elements);
+    keyspace.tell(events.sortstore, wish.store);
   } else if (keyspace.has(wish.store)) {
     removeKey(keyspace, wish.store);
+    keyspace.tell(events.del, wish.store);
   }
   return answer.length;
 }

@@ -9,6 +9,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call, KeyPositions, Row } from "../command.ts";
 import { CommandError, limitNegative, noInputKeys, syntaxError, weightNotFloat, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { double, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { parseFloat64 } from "../structures/number-text.ts";
@@ -95,8 +96,15 @@ function answer(call: Call, operation: Operation): Reply {
   return elements;
 }
 
+const storeEvents: Readonly<Record<Operation, KeyspaceEvent>> = {
+  union: events.zunionstore,
+  intersection: events.zinterstore,
+  difference: events.zdiffstore,
+};
+
 function store(call: Call, operation: Operation): Reply {
-  return storeOrRemove(call, combine(call.keyspace, readWish(call, operation, "store")).compacted());
+  const result = combine(call.keyspace, readWish(call, operation, "store")).compacted();
+  return storeOrRemove(call, result, storeEvents[operation]);
 }
 
 function zintercard(call: Call): Reply {

@@ -10,6 +10,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
 import { lexWithScores, limitNeedsRange, notFloatRange, notLexRange, syntaxError } from "../errors.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { removeRanks, storeSortedSet } from "../mutations/sorted-set.ts";
 import { double, emptyArray, type Reply, zero } from "../reply.ts";
@@ -114,7 +115,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
-    run: (call) => removeRange(call, readRange(call, "lex", 2)),
+    run: (call) => removeRange(call, readRange(call, "lex", 2), events.zremrangebylex),
   },
   {
     name: "ZREMRANGEBYRANK",
@@ -122,7 +123,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
-    run: (call) => removeRange(call, readRange(call, "rank", 2)),
+    run: (call) => removeRange(call, readRange(call, "rank", 2), events.zremrangebyrank),
   },
   {
     name: "ZREMRANGEBYSCORE",
@@ -130,7 +131,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
-    run: (call) => removeRange(call, readRange(call, "score", 2)),
+    run: (call) => removeRange(call, readRange(call, "score", 2), events.zremrangebyscore),
   },
   {
     name: "ZREVRANGE",
@@ -163,12 +164,15 @@ function countRange({ keyspace, arg }: Call, range: Range): Reply {
   return sortedSet === undefined ? zero : findRange(sortedSet, range, false).count;
 }
 
-function removeRange({ keyspace, arg }: Call, range: Range): Reply {
+function removeRange({ keyspace, arg }: Call, range: Range, event: KeyspaceEvent): Reply {
   const key = arg(1);
   const sortedSet = keyspace.readSortedSet(key);
   if (sortedSet === undefined) return zero;
   const found = findRange(sortedSet, range, false);
-  if (found.count > 0) removeRanks(keyspace, key, found);
+  if (found.count > 0) {
+    removeRanks(keyspace, key, found);
+    keyspace.tellTaken(event, key);
+  }
   return found.count;
 }
 
@@ -205,14 +209,19 @@ function zrangestore(call: Call): Reply {
   const put = (member: Bytes, score: number): void => stored.put(member, score);
   if (isReverse) source?.visitBackwards(found, put);
   else source?.visit(found, put);
-  return storeOrRemove(call, stored);
+  return storeOrRemove(call, stored, events.zrangestore);
 }
 
 /** Puts the result of a store command at its first key, which an empty one removes. Answers its size. */
-export function storeOrRemove({ keyspace, arg }: Call, result: SortedSetValue): number {
+export function storeOrRemove({ keyspace, arg }: Call, result: SortedSetValue, event: KeyspaceEvent): number {
   const key = arg(1);
-  if (result.size > 0) storeSortedSet(keyspace, key, result);
-  else if (keyspace.has(key)) removeKey(keyspace, key);
+  if (result.size > 0) {
+    storeSortedSet(keyspace, key, result);
+    keyspace.tell(event, key);
+  } else if (keyspace.has(key)) {
+    removeKey(keyspace, key);
+    keyspace.tell(events.del, key);
+  }
   return result.size;
 }
 

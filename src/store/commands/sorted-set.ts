@@ -22,6 +22,7 @@ import {
   syntaxError,
   xxAndNx,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
 import { bulk, double, emptyArray, nil, nilArray, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -243,7 +244,10 @@ export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], opti
     decided?.set(member, score);
     changes.push({ member, score });
   }
-  if (changes.length > 0) putMembers(keyspace, key, changes);
+  if (changes.length > 0) {
+    putMembers(keyspace, key, changes);
+    keyspace.tell(isIncrement ? events.zincr : events.zadd, key);
+  }
   if (isIncrement) return scoreReply(result);
   return options.countsChanged ? changes.length : newCount;
 }
@@ -254,7 +258,10 @@ function zrem({ keyspace, arg, argsFrom }: Call): Reply {
   if (sortedSet === undefined) return zero;
   const members = new Set(argsFrom(2));
   const found = [...members].filter((member) => sortedSet.has(member));
-  if (found.length > 0) removeMembers(keyspace, key, found);
+  if (found.length > 0) {
+    removeMembers(keyspace, key, found);
+    keyspace.tellTaken(events.zrem, key);
+  }
   return found.length;
 }
 
@@ -318,7 +325,10 @@ function pop(
   };
   if (end === "MIN") sortedSet.visit(range, add);
   else sortedSet.visitBackwards(range, add);
-  if (count > 0) removeRanks(keyspace, key, range);
+  if (count > 0) {
+    removeRanks(keyspace, key, range);
+    keyspace.tellTaken(end === "MIN" ? events.zpopmin : events.zpopmax, key);
+  }
   return popped;
 }
 

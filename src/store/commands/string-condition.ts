@@ -8,6 +8,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { conditionNeedsString, digestLength, unknownCondition, wrongArity } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { nil, one, type Reply, zero } from "../reply.ts";
 import { xxh3Hex } from "../structures/xxh3.ts";
@@ -72,5 +73,6 @@ export function delEx({ keyspace, arg, word, argCount, command }: Call): Reply {
     if (!isMet({ comparison, operand: arg(3) }, value)) return zero;
   }
   removeKey(keyspace, key);
+  keyspace.tell(events.del, key);
   return one;
 }

@@ -7,6 +7,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { decrementOverflow, notFinite, notFloat, notInteger, overflow } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { replaceString } from "../mutations/string.ts";
 import { integer, type Reply } from "../reply.ts";
 import { addIntegers } from "../structures/integer-sum.ts";
@@ -44,6 +45,7 @@ function add({ keyspace, arg }: Call, increment: number | bigint): Reply {
   const sum = addIntegers(old === undefined ? 0 : counterOf(old), increment);
   if (sum === undefined) throw overflow;
   replaceString(keyspace, key, `${sum}`);
+  keyspace.tell(events.incrby, key);
   return integer(sum);
 }
 
@@ -61,6 +63,7 @@ export function incrByFloat({ keyspace, arg }: Call): Reply {
   if (sum === undefined) throw notFinite;
   const text = formatLongDouble(sum);
   replaceString(keyspace, key, stringFrom(text));
+  keyspace.tell(events.incrbyfloat, key);
   return text;
 }
 

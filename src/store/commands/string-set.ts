@@ -6,13 +6,16 @@
  * Every check comes before the first mutation, so a refused SET has changed
  * nothing.
  */
+import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { syntaxError } from "../errors.ts";
 import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "../expire-time.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { events } from "../keyspace-events.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { putString, putStringUntil, replaceString } from "../mutations/string.ts";
 import { nil, ok, one, type Reply, zero } from "../reply.ts";
-import { bulkOf, stringFrom } from "../values/string.ts";
+import { bulkOf, type StringValue, stringFrom } from "../values/string.ts";
 import { type Condition, conditionWords, isMet } from "./string-condition.ts";
 
 /** A time among the options: the word at `index` in this form. */
@@ -31,7 +34,7 @@ export function set(call: Call): Reply {
   const { keyspace } = call;
   const key = call.arg(1);
   if (call.argCount === 3) {
-    putString(keyspace, key, stringFrom(call.arg(2)));
+    putTold(keyspace, key, stringFrom(call.arg(2)));
     return ok;
   }
   const { only, returnsOld, expiry } = readSetOptions(call);
@@ -49,9 +52,9 @@ export function set(call: Call): Reply {
   if (!mayWrite) return oldReply;
 
   const value = stringFrom(call.arg(2));
-  if (atMs !== undefined) putStringUntil(keyspace, key, { value, atMs });
-  else if (expiry === "keep") replaceString(keyspace, key, value);
-  else putString(keyspace, key, value);
+  if (atMs !== undefined) putToldUntil(keyspace, key, { value, atMs });
+  else if (expiry === "keep") replaceTold(keyspace, key, value);
+  else putTold(keyspace, key, value);
   return returnsOld ? oldReply : ok;
 }
 
@@ -101,14 +104,31 @@ export function psetEx(call: Call): Reply {
 
 function setUntil(call: Call, form: TimeForm): Reply {
   const atMs = readExpireTime(call, 2, form);
-  putStringUntil(call.keyspace, call.arg(1), { value: stringFrom(call.arg(3)), atMs });
+  putToldUntil(call.keyspace, call.arg(1), { value: stringFrom(call.arg(3)), atMs });
   return ok;
+}
+
+/** Puts a string, and says so. */
+export function putTold(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+  putString(keyspace, key, value);
+  keyspace.tell(events.set, key);
+}
+
+function replaceTold(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+  replaceString(keyspace, key, value);
+  keyspace.tell(events.set, key);
+}
+
+function putToldUntil(keyspace: Keyspace, key: Bytes, put: { value: StringValue; atMs: number }): void {
+  putStringUntil(keyspace, key, put);
+  keyspace.tell(events.set, key);
+  keyspace.tell(events.expire, key);
 }
 
 export function setNx({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   if (keyspace.use(key)) return zero;
-  putString(keyspace, key, stringFrom(arg(2)));
+  putTold(keyspace, key, stringFrom(arg(2)));
   return one;
 }
 
@@ -116,7 +136,7 @@ export function getSet({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   const old = keyspace.readString(key);
   const reply = old === undefined ? nil : bulkOf(old);
-  putString(keyspace, key, stringFrom(arg(2)));
+  putTold(keyspace, key, stringFrom(arg(2)));
   return reply;
 }
 
@@ -127,14 +147,22 @@ export function getEx(call: Call): Reply {
   const value = keyspace.readString(key);
   if (value === undefined) return nil;
   if (expiry === "remove") {
-    if (keyspace.expiryOf(key) !== undefined) clearExpiry(keyspace, key);
+    if (keyspace.expiryOf(key) !== undefined) {
+      clearExpiry(keyspace, key);
+      keyspace.tell(events.persist, key);
+    }
     return bulkOf(value);
   }
   // Redis looks at the time only when there is something to expire.
   const atMs = expiry === undefined ? undefined : readExpireTime(call, expiry.index, expiry.form);
   const reply = bulkOf(value);
-  if (atMs !== undefined && atMs <= call.nowMs) removeKey(keyspace, key);
-  else if (atMs !== undefined) setExpiry(keyspace, key, atMs);
+  if (atMs !== undefined && atMs <= call.nowMs) {
+    removeKey(keyspace, key);
+    keyspace.tell(events.del, key);
+  } else if (atMs !== undefined) {
+    setExpiry(keyspace, key, atMs);
+    keyspace.tell(events.expire, key);
+  }
   return reply;
 }
 

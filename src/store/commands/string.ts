@@ -10,8 +10,9 @@
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
 import { offsetOutOfRange, stringTooLong, wrongArity } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
-import { appendString, putString, setStringRange } from "../mutations/string.ts";
+import { appendString, setStringRange } from "../mutations/string.ts";
 import { integer, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
@@ -19,7 +20,7 @@ import { bulkOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
-import { getEx, getSet, psetEx, set, setEx, setNx } from "./string-set.ts";
+import { getEx, getSet, psetEx, putTold, set, setEx, setNx } from "./string-set.ts";
 
 export const stringCommands = family("string", [
   {
@@ -222,7 +223,9 @@ function append({ keyspace, arg }: Call): Reply {
   const old = keyspace.readString(key);
   // An absent one may be made as long as a request may be.
   if (old !== undefined && old.length + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
-  return integer(appendString(keyspace, key, bytes));
+  const length = appendString(keyspace, key, bytes);
+  keyspace.tell(events.append, key);
+  return integer(length);
 }
 
 function get({ keyspace, arg }: Call): Reply {
@@ -236,6 +239,7 @@ function getDel({ keyspace, arg }: Call): Reply {
   if (value === undefined) return nil;
   const reply = bulkOf(value);
   removeKey(keyspace, key);
+  keyspace.tell(events.del, key);
   return reply;
 }
 
@@ -288,7 +292,7 @@ function checkPairs({ argCount, command }: Call): void {
 }
 
 function putPairs({ keyspace, arg, argCount }: Call): void {
-  for (let i = 1; i < argCount; i += 2) putString(keyspace, arg(i), stringFrom(arg(i + 1)));
+  for (let i = 1; i < argCount; i += 2) putTold(keyspace, arg(i), stringFrom(arg(i + 1)));
 }
 
 function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
@@ -300,5 +304,7 @@ function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
   // No bytes, no change: not even an empty string where there was none.
   if (bytes.length === 0) return integer(old?.length ?? 0);
   if (Number(offset) + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
-  return integer(setStringRange(keyspace, key, { offset: Number(offset), bytes }));
+  const length = setStringRange(keyspace, key, { offset: Number(offset), bytes });
+  keyspace.tell(events.setrange, key);
+  return integer(length);
 }

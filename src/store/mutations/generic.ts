@@ -9,6 +9,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { events } from "../keyspace-events.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";
 import type { Value } from "../values.ts";
@@ -34,6 +35,7 @@ export function expireKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.record(EXPIRE_KEY).bytes(key);
   keyspace.expiredCount += 1;
   applyRemove(keyspace, key);
+  keyspace.tell(events.expired, key);
 }
 
 /** Removes a key because memory is short. The key must exist. */
@@ -41,6 +43,7 @@ export function evictKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.record(EVICT_KEY).bytes(key);
   keyspace.evictedCount += 1;
   applyRemove(keyspace, key);
+  keyspace.tell(events.evicted, key);
 }
 
 /** Lets a key live until `atMs`. The key must exist. */
@@ -123,6 +126,7 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   const slot = entries.find(key);
   if (slot < 0) {
     keyspace.stampNew(entries.insert(key, value));
+    keyspace.tell(events.new, key);
   } else {
     if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
     meter.remove(entries.valueAt(slot));

@@ -1,6 +1,7 @@
 /** Mutations of hashes and of the expiry of their fields. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { events } from "../keyspace-events.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";
 import type { Description } from "../values.ts";
@@ -58,6 +59,7 @@ export function expireFields(
     applyRemoveField(keyspace, key, field);
     count += 1;
   }
+  if (count > 0) keyspace.tellTaken(events.hexpired, key);
   return count;
 }
 

@@ -1,0 +1,163 @@
+/**
+ * Keyspace notifications beside a real redis-server 7.0.15: random programs of
+ * every family but that of streams, sent to both, tell their subscribers the same events after each
+ * command. Expiries are left out, since only the server's clock goes on.
+ *
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/keyspace-events.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { systemRandom } from "../../src/kernel/random.ts";
+import { allowanceOf } from "../budget.ts";
+import { joinLine, startSession } from "../store-harness.ts";
+import { besideRedis } from "./beside-redis.ts";
+import { families } from "./families.ts";
+import { type Command, drawProgram, type Family } from "./programs.ts";
+import type { RedisProcess } from "./redis-process.ts";
+
+const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const limit = allowanceOf("keyspace-events");
+
+const SETTING: Command = ["CONFIG", "SET", "notify-keyspace-events", "KEg$lshzedtn"];
+/** Published behind each command, so that events can be told apart. */
+const MARK = "mark";
+/** The last second that we tell from later ones. */
+const CUT_SECONDS = 281_474_976_710;
+
+/** The events of each command, as `channel payload`. */
+class Told {
+  readonly ofCommands: string[][] = [];
+  #current: string[] = [];
+  #wake: (() => void) | undefined;
+
+  hear(channel: string, payload: string): void {
+    if (channel === MARK) {
+      this.ofCommands.push(this.#current);
+      this.#current = [];
+      this.#wake?.();
+    } else this.#current.push(`${channel} ${payload}`);
+  }
+
+  async until(count: number): Promise<void> {
+    while (this.ofCommands.length < count)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
+  clear(): void {
+    this.ofCommands.length = 0;
+    this.#current = [];
+  }
+}
+
+const listeners = new WeakMap<RedisProcess, Told>();
+
+async function listenerOf(redis: RedisProcess): Promise<Told> {
+  const known = listeners.get(redis);
+  if (known !== undefined) return known;
+  const told = new Told();
+  await redis.listen("*", (channel, payload) => told.hear(channel, payload));
+  await redis.call(SETTING);
+  listeners.set(redis, told);
+  return told;
+}
+
+/** Sends the commands to both and compares what subscribers are told after each. */
+async function compare(redis: RedisProcess, commands: readonly Command[], name: string): Promise<void> {
+  const theirs = await listenerOf(redis);
+  const [, time] = await redis.pipeline([["FLUSHALL"], ["TIME"]]);
+  const [seconds, microseconds] = Array.isArray(time) ? time : [];
+  const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  const ours = new Told();
+  const { database, call } = startSession({ clock: new VirtualClock(nowMs) });
+  const subscriber = database.pubsub.open({
+    receive: (push) => {
+      if (push.kind === "pmessage") ours.hear(push.channel, push.payload);
+    },
+    drop: () => {},
+  });
+  database.pubsub.subscribePattern(subscriber, "*");
+  call(...SETTING);
+  for (const command of commands) {
+    call(...command);
+    call("PUBLISH", MARK, "");
+  }
+  theirs.clear();
+  await redis.pipeline(commands.flatMap((command) => [command, ["PUBLISH", MARK, ""]]));
+  await theirs.until(commands.length);
+  for (const [index, command] of commands.entries()) {
+    const before = commands.slice(Math.max(0, index - 10), index).map(shown);
+    assert.deepEqual(
+      ours.ofCommands[index],
+      theirs.ofCommands[index],
+      `${name}: events of ${shown(command)}\nbehind\n${before.join("\n")}`,
+    );
+  }
+}
+
+/** EXPIRE with GT or LT and a moment beyond the year 10889, which we keep as that year (skip-list.ts). */
+function comparesCutMoments(command: Command): boolean {
+  return command.some((word) => /^(?:gt|lt)$/i.test(word)) && command.some((word) => Number(word) >= CUT_SECONDS);
+}
+
+/** Enough of a line to know what it was. */
+function shown(command: Command): string {
+  return joinLine(command).slice(0, 200);
+}
+
+async function runFamily(redis: RedisProcess, family: Family): Promise<number> {
+  const startMs = systemClock.monotonicMs();
+  let commandCount = 0;
+  for (let number = seed; ; number += 1) {
+    const { steps } = drawProgram(family, { seed: number, extensions: false });
+    const commands = steps.flat().filter((command) => !comparesCutMoments(command));
+    await compare(redis, commands, `${family.name}, SEED=${number}`);
+    commandCount += commands.length;
+    const isDone =
+      "count" in limit ? commandCount >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
+    if (isDone) return commandCount;
+  }
+}
+
+besideRedis((redis) => {
+  for (const family of families.filter(({ name }) => name !== "stream")) {
+    test(`${family.name}: random programs tell the events that Redis tells`, async (context) => {
+      const commandCount = await runFamily(redis(), family);
+      context.diagnostic(`${family.name}: SEED=${seed}: ${commandCount} commands`);
+    });
+  }
+
+  test("flags are read and printed as Redis does", async () => {
+    const texts = [
+      "",
+      "K",
+      "E",
+      "KE",
+      "A",
+      "KEA",
+      "AK",
+      "xE",
+      "Kg$lshzxedt",
+      "KEtdexzhsl$g",
+      "Kn",
+      "KAn",
+      "En",
+      "nx$gEK",
+    ];
+    const { call } = startSession();
+    for (const text of [...texts, "Q", "KEAQ", "k"]) {
+      const words = ["CONFIG", "SET", "notify-keyspace-events", text];
+      assert.equal(kindOf(call(...words)), kindOf(await redis().call(words)), text);
+      const theirs = await redis().call(["CONFIG", "GET", "notify-keyspace-events"]);
+      const ours = call("CONFIG", "GET", "notify-keyspace-events");
+      assert.deepEqual(JSON.stringify(ours).includes(JSON.stringify(theirs)), true, `${text}: ${JSON.stringify(ours)}`);
+    }
+  });
+});
+
+function kindOf(reply: unknown): string {
+  return JSON.stringify(reply).includes('"error"') ? "error" : "well";
+}
