@@ -40,6 +40,8 @@ export const events = {
   ...eventsOf("z", ["zadd", "zincr", "zrem", "zpopmin", "zpopmax", "zinterstore", "zunionstore", "zdiffstore"]),
   ...eventsOf("z", ["zremrangebyscore", "zremrangebyrank", "zremrangebylex", "zrangestore"]),
   ...eventsOf("z", ["geosearchstore", "georadiusstore"]),
+  ...eventsOf("t", ["xadd", "xdel", "xtrim", "xsetid", "xgroup-create", "xgroup-setid", "xgroup-destroy"]),
+  ...eventsOf("t", ["xgroup-createconsumer", "xgroup-delconsumer"]),
   ...eventsOf("x", ["expired"]),
   ...eventsOf("e", ["evicted"]),
   ...eventsOf("n", ["new"]),

@@ -1,6 +1,6 @@
 /**
  * Keyspace notifications beside a real redis-server 7.0.15: random programs of
- * every family but that of streams, sent to both, tell their subscribers the same events after each
+ * every family, sent to both, tell their subscribers the same events after each
  * command. Expiries are left out, since only the server's clock goes on.
  *
  * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/keyspace-events.test.ts
@@ -123,7 +123,7 @@ async function runFamily(redis: RedisProcess, family: Family): Promise<number> {
 }
 
 besideRedis((redis) => {
-  for (const family of families.filter(({ name }) => name !== "stream")) {
+  for (const family of families) {
     test(`${family.name}: random programs tell the events that Redis tells`, async (context) => {
       const commandCount = await runFamily(redis(), family);
       context.diagnostic(`${family.name}: SEED=${seed}: ${commandCount} commands`);

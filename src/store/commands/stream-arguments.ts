@@ -15,6 +15,7 @@ import {
   trimLimitNegative,
   trimWithoutStrategy,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { removeEntries, trimEntries } from "../mutations/stream.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import {
@@ -187,6 +188,7 @@ export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: Strea
   if (excess === 0) return 0;
   if (references !== "obey") {
     trimEntries(keyspace, key, { count: excess, removesReferences: references === "remove" });
+    keyspace.tell(events.xtrim, key);
     return excess;
   }
   const ids: StreamId[] = [];
@@ -196,7 +198,10 @@ export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: Strea
     left -= 1;
     return left > 0;
   });
-  if (ids.length > 0) removeEntries(keyspace, key, { ids, removesReferences: false });
+  if (ids.length > 0) {
+    removeEntries(keyspace, key, { ids, removesReferences: false });
+    keyspace.tell(events.xtrim, key);
+  }
   return ids.length;
 }
 

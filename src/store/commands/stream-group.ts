@@ -18,6 +18,7 @@ import {
   syntaxError,
   unknownClaimOption,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { removeEntries } from "../mutations/stream.ts";
 import {
   acknowledgeEntries,
@@ -79,6 +80,7 @@ export const xgroupRow: Row = {
         const { group } = existingGroup(call);
         if (group.consumers.has(arg(4))) return zero;
         addConsumer(keyspace, { key: arg(2), group: arg(3) }, { name: arg(4), seenMs: nowMs });
+        keyspace.tell(events["xgroup-createconsumer"], arg(2));
         return one;
       },
     },
@@ -94,6 +96,7 @@ export const xgroupRow: Row = {
         if (consumer === undefined) return zero;
         const pendingCount = consumer.pending.size;
         removeConsumer(keyspace, { key: arg(2), group: arg(3) }, arg(4));
+        keyspace.tell(events["xgroup-delconsumer"], arg(2));
         return pendingCount;
       },
     },
@@ -108,6 +111,7 @@ export const xgroupRow: Row = {
         if (stream === undefined) throw groupNeedsStream;
         if (stream.group(arg(3)) === undefined) return zero;
         removeGroup(keyspace, { key: arg(2), group: arg(3) });
+        keyspace.tell(events["xgroup-destroy"], arg(2));
         return one;
       },
     },
@@ -125,6 +129,7 @@ export const xgroupRow: Row = {
         if (argCount !== 5 && argCount !== 7) throw subcommandSyntax("XGROUP", arg(1));
         const lastId = arg(4) === "$" ? stream.lastId : anyId(call, 4);
         putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount });
+        keyspace.tell(events["xgroup-setid"], arg(2));
         return ok;
       },
     },
@@ -224,6 +229,7 @@ function createGroup(call: Call): Reply {
   const lastId = arg(4) === "$" ? (stream?.lastId ?? ID_MIN) : exactId(call, 4);
   if (stream?.group(arg(3)) !== undefined) throw groupExists;
   putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount });
+  keyspace.tell(events["xgroup-create"], arg(2));
   return ok;
 }
 
@@ -253,6 +259,7 @@ function xackdel(call: Call): Reply {
   acknowledgeEntries(keyspace, { key, group: arg(2) }, pending);
   const removed = pending.filter((id) => references !== "obey" || !stream.isReferenced(id));
   if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences: references === "remove" });
+  if (removed.length > 0) keyspace.tell(events.xdel, key);
   const isPending = new Set(pending);
   const isRemoved = new Set(removed);
   return ids.map((id) => (!isPending.has(id) ? NOT_FOUND : isRemoved.has(id) ? REMOVED : STILL_REFERENCED));
@@ -407,9 +414,15 @@ function xclaim(call: Call): Reply {
   if (compareIds(lastId, group.lastId) > 0) putGroup(keyspace, place, { lastId, readCount: group.readCount });
   const removed = distinctPending(group, gone);
   if (removed.length > 0) acknowledgeEntries(keyspace, place, removed);
-  if (decided.size > 0)
-    assignEntries(keyspace, place, { consumer: arg(3), seenMs: nowMs, deliveries: [...decided.values()] });
+  if (decided.size > 0) claim(call, group, [...decided.values()]);
   return found;
+}
+
+/** Gives entries to the consumer that word 3 names. */
+function claim({ keyspace, arg, nowMs }: Call, group: StreamGroup, deliveries: readonly Delivery[]): void {
+  const isKnown = group.consumers.has(arg(3));
+  assignEntries(keyspace, { key: arg(1), group: arg(2) }, { consumer: arg(3), seenMs: nowMs, deliveries });
+  if (!isKnown) keyspace.tell(events["xgroup-createconsumer"], arg(1));
 }
 
 function claimReply(entry: StreamEntry, idsOnly: boolean, budget: ReplyBudget): Reply {
@@ -473,6 +486,6 @@ function xautoclaim(call: Call): Reply {
   const cursor = formatId(next ?? ID_MIN);
   const place = { key: arg(1), group: arg(2) };
   if (gone.length > 0) acknowledgeEntries(keyspace, place, gone);
-  if (deliveries.length > 0) assignEntries(keyspace, place, { consumer: arg(3), seenMs: nowMs, deliveries });
+  if (deliveries.length > 0) claim(call, group, deliveries);
   return [cursor, found, gone.map(formatId)];
 }

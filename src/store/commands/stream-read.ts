@@ -20,6 +20,7 @@ import {
   timeoutNotInteger,
   unbalancedStreams,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { addConsumer, assignEntries, deliverEntries, type GroupPlace, noteSeen } from "../mutations/stream-group.ts";
 import { nilArray, type Reply } from "../reply.ts";
 import { REPLY_BYTES_MAX, ReplyBudget } from "../reply-budget.ts";
@@ -178,11 +179,18 @@ function readForGroup({ keyspace, nowMs }: Call, read: GroupRead): Reply | undef
     const count = countNew(stream, group, countMax);
     // As Redis 7.0: who is given nothing new leaves no trace.
     if (count === 0) return undefined;
-    return deliverEntries(keyspace, place, { consumer, count, atMs: nowMs, isPending }).map(entryReply);
+    const isKnown = group.consumers.has(consumer);
+    const delivered = deliverEntries(keyspace, place, { consumer, count, atMs: nowMs, isPending });
+    if (!isKnown) keyspace.tell(events["xgroup-createconsumer"], key);
+    return delivered.map(entryReply);
   }
   const known = group.consumers.get(consumer);
-  if (known === undefined) addConsumer(keyspace, place, { name: consumer, seenMs: nowMs });
-  else if (nowMs - known.seenMs >= SEEN_STEP_MS) noteSeen(keyspace, place, { name: consumer, seenMs: nowMs });
+  if (known === undefined) {
+    addConsumer(keyspace, place, { name: consumer, seenMs: nowMs });
+    keyspace.tell(events["xgroup-createconsumer"], key);
+  } else if (nowMs - known.seenMs >= SEEN_STEP_MS) {
+    noteSeen(keyspace, place, { name: consumer, seenMs: nowMs });
+  }
   // What was delivered to this consumer before, and so is delivered once more.
   const again: Delivery[] = [];
   const entries: Reply[] = [];

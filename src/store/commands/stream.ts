@@ -18,6 +18,7 @@ import {
   syntaxError,
   wrongArity,
 } from "../errors.ts";
+import { events } from "../keyspace-events.ts";
 import { addEntry, removeEntries, setStreamState } from "../mutations/stream.ts";
 import { emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -156,6 +157,7 @@ function xadd(call: Call): Reply {
     values[i] = arg(start + 2 * i + 1);
   }
   addEntry(keyspace, key, { id, content: { names, values } });
+  keyspace.tell(events.xadd, key);
   const text = formatId(id);
   if (trimming === undefined) return text;
   trimStream(call, key, { stream: stream ?? (keyspace.readStream(key) as StreamValue), trimming });
@@ -191,7 +193,10 @@ function xdel(call: Call): Reply {
   const stream = keyspace.readStream(key);
   if (stream === undefined) return zero;
   const ids = distinctEntries(stream, exactIds(call, 2));
-  if (ids.length > 0) removeEntries(keyspace, key, { ids, removesReferences: false });
+  if (ids.length > 0) {
+    removeEntries(keyspace, key, { ids, removesReferences: false });
+    keyspace.tell(events.xdel, key);
+  }
   return ids.length;
 }
 
@@ -224,6 +229,7 @@ function xdelex(call: Call): Reply {
   // References to entries that are gone already are removed too.
   const removed = ids.filter((_, i) => removesReferences || outcomes[i] === REMOVED);
   if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences });
+  if (outcomes.includes(REMOVED)) keyspace.tell(events.xdel, key);
   return outcomes;
 }
 
@@ -274,5 +280,6 @@ function xsetid(call: Call): Reply {
     addedCount: addedCount ?? stream.addedCount,
     maxDeletedId: isZeroId(maxDeletedId) ? stream.maxDeletedId : maxDeletedId,
   });
+  keyspace.tell(events.xsetid, key);
   return ok;
 }
