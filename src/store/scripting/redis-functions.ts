@@ -1,0 +1,200 @@
+/**
+ * `redis.*` as a script of Redis 7.0 finds it. What a command is allowed to do
+ * is for the host of the script to say: its refusals are replies of kind "error".
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { sha1 } from "../../kernel/sha1.ts";
+import { findError, type Reply } from "../reply.ts";
+import type { LuaLibrary } from "./lua-globals.ts";
+import type { LuaHost } from "./lua-host.ts";
+import { type HostFunction, type LuaPointer, LuaType } from "./lua-instance.ts";
+import { formatSignificant } from "./lua-number-text.ts";
+import type { LuaReplies, RespVersion } from "./lua-reply.ts";
+
+/** Who runs a script: answers its commands. */
+export interface ScriptHost {
+  /** Runs one command with the rights of the caller. A refusal is an error reply; only bugs are thrown. */
+  call(words: Bytes[]): Reply;
+  /** Hears of `redis.log`: 0 debug, 1 verbose, 2 notice, 3 warning. Absent: nobody listens. */
+  log?(level: number, text: Bytes): void;
+  /** Answers `redis.acl_check_cmd`; undefined: no such command. Absent: everything is allowed. */
+  mayCall?(words: Bytes[]): boolean | undefined;
+  /** True once a command of this run has changed something; said in the error of a script that is stopped. */
+  hasWritten?(): boolean;
+}
+
+/** What a run of a script has for its own; the runtime puts another in place for each. */
+export interface RunningScript {
+  host: ScriptHost;
+  /** In what form the script sees replies, `redis.setresp`. */
+  version: RespVersion;
+}
+
+/** `ScriptHost.call` threw, which is a bug: `cause` is what it threw. */
+export class HostFailure extends Error {
+  override name = "HostFailure";
+}
+
+const OUTSIDE = "ERR redis.call/pcall can only be called inside a script invocation";
+export const REDIS_VERSION = "7.0.15";
+const REDIS_VERSION_NUMBER = 0x07_00_0f;
+const ALL_COPIES = 3;
+const WORDS_MAX = 1_048_576;
+
+export function redisLibrary(options: {
+  host: LuaHost;
+  replies: LuaReplies;
+  /** Undefined while a library is loaded: then there is nobody to ask. */
+  running: () => RunningScript | undefined;
+  /** `redis.register_function`. */
+  register: HostFunction;
+}): LuaLibrary {
+  const { host, replies, running } = options;
+  const { instance } = host;
+  const { api } = instance;
+
+  function call(lua: LuaPointer, isProtected: boolean): number {
+    const words = readWords(lua);
+    if (typeof words === "string") return fail(lua, words, isProtected);
+    const script = running();
+    if (script === undefined) return fail(lua, OUTSIDE, false);
+    const reply = answer(script.host, words);
+    const error = findError(reply);
+    if (error !== undefined) return fail(lua, error.text, isProtected);
+    api.lua_settop(lua, 0);
+    replies.push(lua, reply, script.version);
+    return 1;
+  }
+
+  /** A bug behind the host must reach whoever runs the script, and no script may see it. */
+  function answer(scriptHost: ScriptHost, words: Bytes[]): Reply {
+    try {
+      return scriptHost.call(words);
+    } catch (cause) {
+      throw new HostFailure("the host of a script failed", { cause });
+    }
+  }
+
+  function fail(lua: LuaPointer, text: Bytes, isProtected: boolean): number {
+    replies.pushError(lua, text);
+    return isProtected ? 1 : api.lua_error(lua);
+  }
+
+  /** The arguments as the words of a command, or why they are none. */
+  function readWords(lua: LuaPointer): Bytes[] | string {
+    const count = api.lua_gettop(lua);
+    if (count === 0) return "ERR Please specify at least one argument for this redis lib call";
+    if (count > WORDS_MAX) return "ERR Too many arguments";
+    const words: Bytes[] = [];
+    for (let index = 1; index <= count; index += 1) {
+      const type = api.lua_type(lua, index);
+      if (type === LuaType.string) words.push(instance.bytesAt(lua, index));
+      else if (type === LuaType.number) words.push(formatSignificant(api.lua_tonumber(lua, index), 17));
+      else return "ERR Lua redis lib command arguments must be strings or integers";
+    }
+    return words;
+  }
+
+  function singleField(lua: LuaPointer, name: string): number {
+    if (api.lua_gettop(lua) !== 1 || api.lua_type(lua, -1) !== LuaType.string) {
+      replies.pushError(lua, "ERR wrong number or type of arguments");
+      return 1;
+    }
+    api.lua_createtable(lua, 0, 1);
+    api.lua_pushvalue(lua, 1);
+    instance.setField(lua, -2, name);
+    return 1;
+  }
+
+  function raise(lua: LuaPointer, text: string): number {
+    replies.pushError(lua, text);
+    return api.lua_error(lua);
+  }
+
+  function setVersion(lua: LuaPointer): number {
+    if (api.lua_gettop(lua) !== 1) return raise(lua, "ERR redis.setresp() requires one argument.");
+    const version = api.lua_tonumber(lua, 1);
+    if (version !== 2 && version !== 3) return raise(lua, "ERR RESP version must be 2 or 3.");
+    const script = running();
+    if (script !== undefined) script.version = version;
+    return 0;
+  }
+
+  function log(lua: LuaPointer): number {
+    const count = api.lua_gettop(lua);
+    if (count < 2) return raise(lua, "ERR redis.log() requires two arguments or more.");
+    if (api.lua_isnumber(lua, 1) === 0) return raise(lua, "ERR First argument must be a number (log level).");
+    const level = Math.trunc(api.lua_tonumber(lua, 1));
+    if (level < 0 || level > 3) return raise(lua, "ERR Invalid debug level.");
+    const texts: Bytes[] = [];
+    for (let index = 2; index <= count; index += 1)
+      if (api.lua_isstring(lua, index) !== 0) texts.push(instance.bytesAt(lua, index));
+    running()?.host.log?.(level, texts.join(" "));
+    return 0;
+  }
+
+  function sha1hex(lua: LuaPointer): number {
+    if (api.lua_gettop(lua) !== 1) return raise(lua, "ERR wrong number of arguments");
+    const bytes = instance.bytesAt(lua, 1);
+    host.charge(bytes.length);
+    instance.push(lua, sha1(bytes).toString("hex"));
+    return 1;
+  }
+
+  function setCopies(lua: LuaPointer): number {
+    if (api.lua_gettop(lua) !== 1) return raise(lua, "ERR redis.set_repl() requires one argument.");
+    const copies = api.lua_tonumber(lua, 1);
+    if ((copies & ~ALL_COPIES) !== 0)
+      return raise(lua, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
+    return 0;
+  }
+
+  function checkCommand(lua: LuaPointer): number {
+    const words = readWords(lua);
+    if (typeof words === "string")
+      return raise(lua, words.replace("this redis lib call", "this redis.acl_check_cmd() call"));
+    const scriptHost = running()?.host;
+    const isAllowed = scriptHost?.mayCall === undefined ? true : scriptHost.mayCall(words);
+    if (isAllowed === undefined) return raise(lua, "ERR Invalid command passed to redis.acl_check_cmd()");
+    api.lua_pushboolean(lua, isAllowed ? 1 : 0);
+    return 1;
+  }
+
+  const number = (value: number) => (lua: LuaPointer) => api.lua_pushnumber(lua, value);
+  return {
+    functions: {
+      call: (lua) => call(lua, false),
+      pcall: (lua) => call(lua, true),
+      error_reply: (lua) => singleField(lua, "err"),
+      status_reply: (lua) => singleField(lua, "ok"),
+      log,
+      sha1hex,
+      setresp: setVersion,
+      set_repl: setCopies,
+      acl_check_cmd: checkCommand,
+      register_function: options.register,
+      replicate_commands: (lua) => {
+        api.lua_pushboolean(lua, 1);
+        return 1;
+      },
+      breakpoint: (lua) => {
+        api.lua_pushboolean(lua, 0);
+        return 1;
+      },
+      debug: () => 0,
+    },
+    values: {
+      LOG_DEBUG: number(0),
+      LOG_VERBOSE: number(1),
+      LOG_NOTICE: number(2),
+      LOG_WARNING: number(3),
+      REPL_NONE: number(0),
+      REPL_AOF: number(1),
+      REPL_SLAVE: number(2),
+      REPL_REPLICA: number(2),
+      REPL_ALL: number(ALL_COPIES),
+      REDIS_VERSION: (lua) => instance.pushText(lua, REDIS_VERSION),
+      REDIS_VERSION_NUM: number(REDIS_VERSION_NUMBER),
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * The scripts of a database by their SHA-1, for EVALSHA.
+ *
+ * (1) A digest is 40 hexadecimal digits in lower case.
+ * (2) Scripts take at most `bytesMax`; beyond, those unused for longest go. A
+ *     client that gets NOSCRIPT sends the script again, so nothing is lost.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { sha1 } from "../../kernel/sha1.ts";
+import { parseScriptHeader, type ScriptHeader } from "./script-header.ts";
+
+export interface CachedScript extends ScriptHeader {
+  readonly digest: string;
+}
+
+export const SCRIPT_CACHE_BYTES_MAX = 32 * 1_024 * 1_024;
+/** What an entry takes beside the text. */
+const ENTRY_BYTES = 200;
+
+export class ScriptCache {
+  readonly #scripts = new Map<string, CachedScript>();
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax = SCRIPT_CACHE_BYTES_MAX) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get count(): number {
+    return this.#scripts.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The script, remembered from now on. Throws CommandError if its shebang is wrong; its Lua is not looked at. */
+  add(script: Bytes): CachedScript {
+    const digest = sha1(script).toString("hex");
+    const found = this.find(digest);
+    if (found !== undefined) return found;
+    const added = { ...parseScriptHeader(script), digest };
+    this.#scripts.set(digest, added);
+    this.#bytes += bytesOf(added);
+    // keeps (2)
+    for (const [oldest, { source }] of this.#scripts) {
+      if (this.#bytes <= this.#bytesMax || oldest === digest) break;
+      this.#scripts.delete(oldest);
+      this.#bytes -= bytesOf({ source });
+    }
+    return added;
+  }
+
+  /** The script of this digest, in any case of letters. */
+  find(digest: string): CachedScript | undefined {
+    const key = this.#scripts.has(digest) ? digest : digest.toLowerCase();
+    const found = this.#scripts.get(key);
+    if (found === undefined) return undefined;
+    // The order of a Map is that of insertion: the last used stands last.
+    this.#scripts.delete(key);
+    this.#scripts.set(key, found);
+    return found;
+  }
+
+  /** As `find`, without counting as a use; for SCRIPT EXISTS. */
+  has(digest: string): boolean {
+    return this.#scripts.has(digest.toLowerCase());
+  }
+
+  /** Forgets a script that turned out not to compile. */
+  remove(digest: string): void {
+    const found = this.#scripts.get(digest);
+    if (found === undefined) return;
+    this.#scripts.delete(digest);
+    this.#bytes -= bytesOf(found);
+  }
+
+  flush(): void {
+    this.#scripts.clear();
+    this.#bytes = 0;
+  }
+}
+
+function bytesOf({ source }: { readonly source: Bytes }): number {
+  return source.length + ENTRY_BYTES;
+}
