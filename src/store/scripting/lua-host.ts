@@ -8,7 +8,13 @@
  *     through Lua: a script's pcall cannot hold it.
  */
 import type { Clock } from "../../kernel/clock.ts";
-import type { HostFunction, LuaInstance, LuaPointer } from "./lua-instance.ts";
+import type { HostFunction, LuaInstance, LuaPointer, StateBytes } from "./lua-instance.ts";
+
+/** What runs, and where its memory is counted. */
+export interface RunningState {
+  readonly lua: LuaPointer;
+  readonly bytes: StateBytes;
+}
 
 /** The script took too long. The instance it ran in is thrown away. */
 export class ScriptStopped extends Error {
@@ -17,8 +23,9 @@ export class ScriptStopped extends Error {
 
 /** Instructions between two looks at the clock; a look costs about a tenth of them. */
 const HOOK_INSTRUCTIONS = 100;
-/** While blocks of 64 KiB and more are made, one instruction may compare or copy megabytes. */
-const HOOK_INSTRUCTIONS_LARGE = 4;
+/** One instruction may compare or copy all memory of a state, so beyond this much the looks come closer, in proportion. */
+const SMALL_STATE_BYTES = 1_024 * 1_024;
+const HOOK_INSTRUCTIONS_LEAST = 4;
 /** Units of work (about a byte or a step each) between two looks. */
 const WORK_PER_LOOK = 100_000;
 
@@ -28,30 +35,34 @@ export class LuaHost {
   readonly #hook: number;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #workLeft = WORK_PER_LOOK;
-  #running: LuaPointer = 0;
+  #running: RunningState | undefined;
   /** Counts runs: what a script sets for itself is good for one. */
   runNumber = 0;
 
   constructor(instance: LuaInstance, clock: Clock) {
     this.instance = instance;
     this.#clock = clock;
-    this.#hook = instance.addHook(() => this.#look());
+    this.#hook = instance.addHook((lua) => {
+      this.#look();
+      this.#setPace(lua);
+    });
+    // The next look is due at once, and sets the pace.
     instance.onLargeBlock = () => {
-      if (this.#running !== 0) instance.hookEvery(this.#running, this.#hook, HOOK_INSTRUCTIONS_LARGE);
+      if (this.#running !== undefined) instance.hookEvery(this.#running.lua, this.#hook, HOOK_INSTRUCTIONS_LEAST);
     };
   }
 
   /** Starts the budget of a run in this state. */
-  begin(lua: LuaPointer, budgetMs: number): void {
+  begin(state: RunningState, budgetMs: number): void {
     this.#deadlineMs = this.#clock.monotonicMs() + budgetMs;
     this.#workLeft = WORK_PER_LOOK;
-    this.#running = lua;
+    this.#running = state;
     this.runNumber += 1;
-    this.instance.hookEvery(lua, this.#hook, HOOK_INSTRUCTIONS);
+    this.instance.hookEvery(state.lua, this.#hook, HOOK_INSTRUCTIONS);
   }
 
   end(): void {
-    this.#running = 0;
+    this.#running = undefined;
     this.#deadlineMs = Number.POSITIVE_INFINITY;
   }
 
@@ -59,6 +70,15 @@ export class LuaHost {
   charge(work: number): void {
     this.#workLeft -= work;
     if (this.#workLeft < 0) this.#look();
+  }
+
+  /** Looks as often as the memory in use asks for, in this state or coroutine. keeps (1) */
+  #setPace(lua: LuaPointer): void {
+    if (this.#running === undefined) return;
+    const used = this.instance.bytesUsed(this.#running.bytes);
+    const share = Math.floor((HOOK_INSTRUCTIONS * SMALL_STATE_BYTES) / Math.max(used, SMALL_STATE_BYTES));
+    const wanted = Math.max(HOOK_INSTRUCTIONS_LEAST, share);
+    if (this.instance.api.lua_gethookcount(lua) !== wanted) this.instance.hookEvery(lua, this.#hook, wanted);
   }
 
   // keeps (2)

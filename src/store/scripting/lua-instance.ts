@@ -17,6 +17,11 @@ export type LuaPointer = number;
 /** What Lua calls: takes its arguments from the stack, leaves results on it and returns their count. */
 export type HostFunction = (lua: LuaPointer) => number;
 
+/** Lua had no memory for what it was given, such as the arguments of a script. The instance is good for nothing. */
+export class LuaOutOfMemory extends Error {
+  override name = "LuaOutOfMemory";
+}
+
 /** The C API of Lua 5.1 as exported; pointers and sizes are numbers. */
 export interface LuaApi {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -76,6 +81,7 @@ export interface LuaApi {
   lua_error(lua: LuaPointer): number;
   lua_gc(lua: LuaPointer, what: number, data: number): number;
   lua_sethook(lua: LuaPointer, hook: number, mask: number, count: number): void;
+  lua_gethookcount(lua: LuaPointer): number;
   lua_getstack(lua: LuaPointer, level: number, record: number): number;
   lua_getinfo(lua: LuaPointer, what: number, record: number): number;
   luaL_loadbuffer(lua: LuaPointer, text: number, length: number, name: number): number;
@@ -418,8 +424,9 @@ export class LuaInstance {
   #imports(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
     const refuse = (): number => -1;
     const env = {
+      // Lua's last way out, when memory ends outside of a protected call.
       exit: () => {
-        throw new Error("Lua called exit");
+        throw new LuaOutOfMemory("Lua called exit");
       },
       invoke_vii: (pointer: number, first: number, second: number): void => {
         const { api } = this;

@@ -354,6 +354,11 @@ test("memory, nesting and sizes are bounded, and the next script runs", () => {
     assert.equal(shown(script), reply, script);
     assert.equal(shown("return 1"), 1);
   }
+  assert.equal(
+    shown("return 1", { args: ["x".repeat(20 * 1_024 * 1_024)] }),
+    "-ERR Script needs more memory than it may have",
+  );
+  assert.equal(shown("return 1"), 1);
   assert.equal(JSON.stringify(shown("local t = {} t[1] = t return t")).includes("-ERR reached lua stack limit"), true);
 });
 

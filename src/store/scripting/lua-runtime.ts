@@ -26,7 +26,15 @@ import {
 import { bitLibrary } from "./lua-bit.ts";
 import { type InstalledGlobals, LuaGlobals } from "./lua-globals.ts";
 import { LuaHost, ScriptStopped } from "./lua-host.ts";
-import { type HostFunction, LuaInstance, type LuaPointer, LuaType, REGISTRY, type StateBytes } from "./lua-instance.ts";
+import {
+  type HostFunction,
+  LuaInstance,
+  LuaOutOfMemory,
+  type LuaPointer,
+  LuaType,
+  REGISTRY,
+  type StateBytes,
+} from "./lua-instance.ts";
 import { jsonLibrary } from "./lua-json.ts";
 import { messagePackLibrary } from "./lua-message-pack.ts";
 import { errorLine, LuaReplies } from "./lua-reply.ts";
@@ -212,6 +220,7 @@ export class LuaRuntime {
       const wrote = host?.hasWritten?.() === true ? "; what it wrote before stays" : "";
       if (error instanceof ScriptStopped)
         return new CommandError(`ERR Script ran for more than ${this.#limits.budgetMs} ms and was stopped${wrote}`);
+      if (error instanceof LuaOutOfMemory) return new CommandError(`${outOfScriptMemory}${wrote}`);
       if (isTrap(error)) return new CommandError(`ERR Script broke the interpreter and was stopped${wrote}`);
       throw error;
     } finally {
@@ -231,7 +240,7 @@ export class LuaRuntime {
     const { lua } = state;
     this.#running = { host: run.host, version: 2 };
     this.#failure = undefined;
-    machine.host.begin(lua, this.#limits.budgetMs);
+    machine.host.begin(state, this.#limits.budgetMs);
     api.lua_rawgeti(lua, REGISTRY, state.globals.reference);
     this.#pushList(machine, lua, run.keys);
     instance.setField(lua, -2, "KEYS");
@@ -255,7 +264,7 @@ export class LuaRuntime {
     const { lua } = state;
     this.#running = { host: run.host, version: 2 };
     this.#failure = undefined;
-    machine.host.begin(lua, this.#limits.budgetMs);
+    machine.host.begin(state, this.#limits.budgetMs);
     api.lua_pushcclosure(lua, machine.handler, 0);
     api.lua_rawgeti(lua, REGISTRY, found.reference);
     this.#pushList(machine, lua, run.keys);
@@ -293,7 +302,7 @@ export class LuaRuntime {
     this.#running = undefined;
     this.#loading = registrations;
     this.#failure = undefined;
-    machine.host.begin(lua, this.#limits.budgetMs);
+    machine.host.begin(state, this.#limits.budgetMs);
     instance.api.lua_pushcclosure(lua, machine.handler, 0);
     instance.api.lua_insert(lua, 1);
     const status = instance.api.lua_pcall(lua, 0, 0, 1);
@@ -488,11 +497,7 @@ function describe(instance: LuaInstance, lua: LuaPointer): Bytes {
   return "unknown error";
 }
 
-/** Thrown by WebAssembly itself, by our imports, or by the machine's stack: not a fault in the store. */
+/** Thrown by WebAssembly itself or by the machine's stack: not a fault in the store. */
 function isTrap(error: unknown): boolean {
-  return (
-    error === Infinity ||
-    error instanceof RangeError ||
-    (error instanceof Error && (error.name === "RuntimeError" || error.message === "Lua called exit"))
-  );
+  return error === Infinity || error instanceof RangeError || (error instanceof Error && error.name === "RuntimeError");
 }
