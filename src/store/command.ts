@@ -79,6 +79,8 @@ export interface Row {
   readonly keys: KeyPositions;
   /** For a read that is `powerful` with some arguments only: true if these words make it so. */
   readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
+  /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */
+  readonly tellsMisses?: boolean;
   /** A container such as OBJECT: its `run` is called only where `arity` lets it stand alone, as COMMAND does. */
   readonly subcommands?: readonly Row[];
   run(call: Call): Reply;
@@ -95,6 +97,7 @@ export interface Command extends Row {
   /** False for what is still run when memory is short and nothing may be evicted. */
   readonly mayGrow: boolean;
   readonly isAvailableOverHttp: boolean;
+  readonly tellsMisses: boolean;
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
   /** False for what administers: its words may hold secrets, and Redis hides it too. */
@@ -121,6 +124,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isWrite: has("write"),
     mayGrow: has("denyoom"),
     isAvailableOverHttp: !has("tcp-only"),
+    tellsMisses: row.tellsMisses ?? !has("write"),
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
     isShownToMonitors: !has("admin"),
@@ -150,6 +154,7 @@ export class Call {
   prepare(caller: Caller, command: Command, words: readonly Bytes[]): this {
     this.#caller = caller;
     this.command = command;
+    this.keyspace.tellsMisses = command.tellsMisses;
     this.#words = words;
     return this;
   }

@@ -43,7 +43,8 @@ test("flags are read in any order and printed in that of Redis", () => {
     ["AKn", "AK"],
     ["ltK", "ltK"],
     ["q", undefined],
-    ["KEm", undefined],
+    ["mKE", "KEm"],
+    ["AmK", "AKm"],
   ];
   for (const [text, printed] of rows) {
     const flags = readEventFlags(text);
@@ -80,7 +81,7 @@ test("CONFIG SET refuses flags that it does not know, and then changes nothing",
     [
       "CONFIG SET maxmemory 1mb notify-keyspace-events Q",
       error(
-        "ERR CONFIG SET failed (possibly related to argument 'notify-keyspace-events') - Invalid event class character. Use 'Ag$lshzxeKEtdn'.",
+        "ERR CONFIG SET failed (possibly related to argument 'notify-keyspace-events') - Invalid event class character. Use 'Ag$lshzxeKEtmdn'.",
       ),
     ],
   ]);
@@ -146,6 +147,37 @@ test("commands on fields tell what Redis 7.4 and 8 tell", () => {
     assert.deepEqual(
       told(),
       names.map((name) => `__keyspace@0__:h ${name}`),
+      line,
+    );
+  }
+});
+
+test("a key that is looked up in vain tells so, where it is looked up to be read", () => {
+  const rows: [string, readonly string[]][] = [
+    ["GET a", ["a"]],
+    ["MGET a b", ["a", "b"]],
+    ["EXISTS a b", ["a", "b"]],
+    ["TTL a", ["a"]],
+    ["TYPE a", ["a"]],
+    ["OBJECT ENCODING a", []],
+    ["MEMORY USAGE a", []],
+    ["SORT a BY w_*", ["a"]],
+    ["COPY a b", ["a"]],
+    ["SINTERSTORE c a b", ["a", "b"]],
+    ["LPOP a", []],
+    ["DEL a", []],
+    ["INCR a", []],
+    ["GETDEL a", []],
+    ["GETDEL a", ["a"]],
+    ["SCAN 0", []],
+    ["KEYS *", []],
+  ];
+  const { session, told } = start("Km");
+  for (const [line, keys] of rows) {
+    session.run(line);
+    assert.deepEqual(
+      told(),
+      keys.map((key) => `__keyspace@0__:${key} keymiss`),
       line,
     );
   }

@@ -15,8 +15,9 @@ const CLASSES = "g$lshzxetdn";
 const ALL_CLASSES = "g$lshzxetd";
 const KEYSPACE = "K";
 const KEYEVENT = "E";
-/** Letters behind the classes. Misses of reads are a class too; it is not among those of `A`. */
-const CHANNELS = `${KEYSPACE}${KEYEVENT}`;
+/** The class of misses; printed last, and not among those of `A`. */
+const MISSES = "m";
+const BEHIND_CLASSES = `${KEYSPACE}${KEYEVENT}${MISSES}`;
 
 export interface KeyspaceEvent {
   /** The letter of its class. */
@@ -45,20 +46,21 @@ export const events = {
   ...eventsOf("x", ["expired"]),
   ...eventsOf("e", ["evicted"]),
   ...eventsOf("n", ["new"]),
+  ...eventsOf(MISSES, ["keymiss"]),
 };
 
 /** The flags that a text names, in the order of Redis, or undefined when it names others. */
 export function readEventFlags(text: Bytes): string | undefined {
-  for (const letter of text) if (!`${CLASSES}${CHANNELS}A`.includes(letter)) return undefined;
+  for (const letter of text) if (!`${CLASSES}${BEHIND_CLASSES}A`.includes(letter)) return undefined;
   const given = text.replaceAll("A", ALL_CLASSES);
   const pick = (letters: string): string => [...letters].filter((letter) => given.includes(letter)).join("");
-  return pick(CLASSES) + pick(CHANNELS);
+  return pick(CLASSES) + pick(BEHIND_CLASSES);
 }
 
 /** The flags as CONFIG GET prints them: as in Redis, `A` hides `n`. */
 export function printEventFlags(flags: string): string {
   const hasAll = [...ALL_CLASSES].every((letter) => flags.includes(letter));
-  return hasAll ? `A${[...CHANNELS].filter((letter) => flags.includes(letter)).join("")}` : flags;
+  return hasAll ? `A${[...BEHIND_CLASSES].filter((letter) => flags.includes(letter)).join("")}` : flags;
 }
 
 /** What a keyspace calls with each event, or undefined when nobody would be told whatever happens. */

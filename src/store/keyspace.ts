@@ -73,6 +73,8 @@ export class Keyspace {
   evictedCount = 0;
   hitCount = 0;
   missCount = 0;
+  /** Whether a key that is looked up in vain is an event: the row of the running command decides. */
+  tellsMisses = false;
   /** Called with each event of a key, while somebody may be told. Never while a journal is replayed. */
   onEvent: ((event: KeyspaceEvent, key: Bytes) => void) | undefined;
 
@@ -163,6 +165,7 @@ export class Keyspace {
     const slot = this.#slotOf(key);
     if (slot < 0) {
       this.missCount += 1;
+      if (this.tellsMisses) this.onEvent?.(events.keymiss, key);
       return undefined;
     }
     this.hitCount += 1;

@@ -35,6 +35,8 @@ export function bitfield(call: Call): Reply {
   const key = arg(1);
   // Refuses another type.
   const value = keyspace.readString(key);
+  // As Redis: this command looks up to write, unless it only reads.
+  if (value === undefined && steps.every(({ kind }) => kind === "get")) keyspace.tell(events.keymiss, key);
   // As Redis: the string reaches to the farthest bit that may be written, even where nothing is then written.
   let length = 0;
   for (const { kind, offset, type } of steps)

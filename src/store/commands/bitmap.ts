@@ -47,6 +47,7 @@ export const bitmapCommands = family("bitmap", [
     summary: "Stores what strings give when they are combined bit by bit, and answers its length",
     arity: -4,
     flags: ["write", "denyoom"],
+    tellsMisses: true,
     keys: keysFromSecond,
     run: bitop,
   },

@@ -98,7 +98,7 @@ const parameters: readonly Parameter[] = [
     read: ({ eventFlags }) => printEventFlags(eventFlags),
     change: (text) => {
       const eventFlags = readEventFlags(text);
-      return eventFlags === undefined ? "Invalid event class character. Use 'Ag$lshzxeKEtdn'." : { eventFlags };
+      return eventFlags === undefined ? "Invalid event class character. Use 'Ag$lshzxeKEtmdn'." : { eventFlags };
     },
   },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },

@@ -133,7 +133,10 @@ function persist({ keyspace, arg }: Call): Reply {
 
 function expiryOf({ keyspace, arg }: Call, tell: (atMs: number) => number): Reply {
   const key = arg(1);
-  if (!keyspace.has(key)) return KEY_MISSING;
+  if (!keyspace.has(key)) {
+    keyspace.tell(events.keymiss, key);
+    return KEY_MISSING;
+  }
   const atMs = keyspace.expiryOf(key);
   return atMs === undefined ? LIVES_FOR_EVER : integer(tell(atMs));
 }

@@ -52,7 +52,10 @@ export const genericCommands = family("generic", [
     keys: allKeys,
     run: ({ keyspace, arg, argCount }) => {
       let count = 0;
-      for (let i = 1; i < argCount; i += 1) if (keyspace.has(arg(i))) count += 1;
+      for (let i = 1; i < argCount; i += 1) {
+        if (keyspace.has(arg(i))) count += 1;
+        else keyspace.tell(events.keymiss, arg(i));
+      }
       return count;
     },
   },
@@ -133,6 +136,7 @@ export const genericCommands = family("generic", [
     keys: firstKey,
     run: ({ keyspace, arg }) => {
       const value = keyspace.peek(arg(1));
+      if (value === undefined) keyspace.tell(events.keymiss, arg(1));
       return simple(value === undefined ? "none" : typeOf(value).name);
     },
   },
@@ -186,7 +190,11 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
   const from = arg(1);
   const to = arg(2);
   // Redis calls a copy onto itself an error; the service answers that nothing was copied (spec: store part 2).
-  if (from === to || !keyspace.use(from)) return zero;
+  if (from === to) return zero;
+  if (!keyspace.use(from)) {
+    keyspace.tell(events.keymiss, from);
+    return zero;
+  }
   if (keyspace.use(to) && !replaces) return zero;
   copyKey(keyspace, from, to);
   keyspace.tell(events.copy_to, to);

@@ -41,6 +41,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     summary: "Adds the elements of HyperLogLogs to the first one",
     arity: -2,
     flags: ["write", "denyoom"],
+    tellsMisses: true,
     keys: allKeys,
     run: merge,
   },
@@ -83,14 +84,14 @@ function count(call: Call): Reply {
 function merge({ keyspace, arg, argCount }: Call): Reply {
   const ranks = new Uint8Array(REGISTER_COUNT);
   let isDense = false;
+  const target = arg(1);
+  const known = findSketch({ keyspace, key: target });
   for (let i = 1; i < argCount; i += 1) {
-    const sketch = findSketch({ keyspace, key: arg(i) });
+    const sketch = i === 1 ? known : findSketch({ keyspace, key: arg(i) });
     if (sketch === undefined) continue;
     if (sketch.isDense) isDense = true;
     sketch.raiseInto(ranks);
   }
-  const target = arg(1);
-  const known = findSketch({ keyspace, key: target });
   const merged = known === undefined ? HyperLogLog.empty() : HyperLogLog.from(Buffer.from(known.bytes));
   if (isDense) merged.makeDense();
   for (let register = 0; register < REGISTER_COUNT; register += 1) {

@@ -30,6 +30,7 @@ export const sortRows: readonly Row[] = [
     arity: -2,
     flags: ["write", "denyoom", "movablekeys"],
     categories: ["set", "sortedset", "list", "dangerous"],
+    tellsMisses: true,
     keys: { ...firstKey, stored: storedAt },
     run: (call) => sort(call, { mayStore: true }),
   },

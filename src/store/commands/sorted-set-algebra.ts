@@ -76,6 +76,7 @@ function storing(name: string, summary: string, operation: Operation): Row {
     summary,
     arity: -4,
     flags: ["write", "denyoom", "movablekeys"],
+    tellsMisses: true,
     keys: storeKeys,
     run: (call) => store(call, operation),
   };

@@ -106,6 +106,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     summary: "Stores a range of one sorted set as another one",
     arity: -5,
     flags: ["write", "denyoom"],
+    tellsMisses: true,
     keys: firstTwoKeys,
     run: zrangestore,
   },

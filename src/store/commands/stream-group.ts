@@ -142,6 +142,7 @@ export const xackRow: Row = {
   summary: "Lets entries be pending no more and answers how many were",
   arity: -4,
   flags: ["write", "fast"],
+  tellsMisses: true,
   keys: firstKey,
   run: (call) => {
     const { keyspace, arg } = call;
@@ -176,6 +177,7 @@ export const xclaimRow: Row = {
   summary: "Gives pending entries to another consumer",
   arity: -6,
   flags: ["write", "fast"],
+  tellsMisses: true,
   keys: firstKey,
   run: xclaim,
 };
@@ -185,6 +187,7 @@ export const xautoclaimRow: Row = {
   summary: "Gives what has been pending for long to another consumer, some at a time",
   arity: -6,
   flags: ["write", "fast"],
+  tellsMisses: true,
   keys: firstKey,
   run: xautoclaim,
 };

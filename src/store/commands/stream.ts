@@ -101,6 +101,7 @@ export const streamCommands = family("stream", [
     summary: "Entries for a consumer of a group: new ones, or those that it has not acknowledged",
     arity: -7,
     flags: ["write", "blocking", "movablekeys"],
+    tellsMisses: true,
     keys: streamKeys,
     run: xreadgroup,
   },
