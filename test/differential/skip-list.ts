@@ -18,6 +18,10 @@ export const skipList: readonly Skipped[] = [
     reason: "what is told to subscribers is compared where events are: keyspace-events.test.ts",
   },
   {
+    what: "family json",
+    reason: "commands of a module, which redis-server does not have; tables beside them",
+  },
+  {
     what: "family debug",
     reason: "only there for the tests of Redis; digests beside the command are those of redis-server",
   },
