@@ -26,6 +26,8 @@ const HOOK_INSTRUCTIONS = 100;
 /** One instruction may compare or copy all memory of a state, so beyond this much the looks come closer, in proportion. */
 const SMALL_STATE_BYTES = 1_024 * 1_024;
 const HOOK_INSTRUCTIONS_LEAST = 4;
+/** What a block of 64 KiB or more charges: it is filled by somebody. */
+const LARGE_BLOCK_WORK = 20_000;
 /** Units of work (about a byte or a step each) between two looks. */
 const WORK_PER_LOOK = 100_000;
 
@@ -46,9 +48,13 @@ export class LuaHost {
       this.#look();
       this.#setPace(lua);
     });
-    // The next look is due at once, and sets the pace.
     instance.onLargeBlock = () => {
-      if (this.#running !== undefined) instance.hookEvery(this.#running.lua, this.#hook, HOOK_INSTRUCTIONS_LEAST);
+      const lua = this.#running?.lua;
+      if (lua === undefined) return;
+      this.charge(LARGE_BLOCK_WORK);
+      // Setting it again would start the count anew, and a loop of large blocks would never be looked at.
+      if (instance.api.lua_gethookcount(lua) > HOOK_INSTRUCTIONS_LEAST)
+        instance.hookEvery(lua, this.#hook, HOOK_INSTRUCTIONS_LEAST);
     };
   }
 

@@ -311,6 +311,8 @@ test("a script past its time is stopped wherever it is, and the next one runs", 
     "local t = {1,2,3} table.sort(t, function() while true do end end)",
     "local s = ('a'):rep(1e6) while true do s:find('b', 1, true) end",
     "local b = ('x'):rep(1e6) local t = {} for i = 1, 1e4 do t[i] = b end table.sort(t)",
+    "local a = ('x'):rep(1e6) while true do local b = a:upper() end",
+    "local a = ('x'):rep(1e6) while true do local b = a .. 'y' end",
     "local t = {} for i = 1, 28 do t = {t, t} end return t",
   ];
   for (const script of endless) {
