@@ -161,7 +161,8 @@ function xadd(call: Call): Reply {
   keyspace.tell(events.xadd, key);
   const text = formatId(id);
   if (trimming === undefined) return text;
-  trimStream(call, key, { stream: stream ?? (keyspace.readStream(key) as StreamValue), trimming });
+  // A look that does not count as a use: the key was looked up once, as in Redis.
+  trimStream(call, key, { stream: stream ?? (keyspace.peek(key) as StreamValue), trimming });
   return text;
 }
 
