@@ -92,6 +92,8 @@ function merge({ keyspace, arg, argCount }: Call): Reply {
     if (sketch.isDense) isDense = true;
     sketch.raiseInto(ranks);
   }
+  // Redis looks the target up twice, to read it and to write it, and counts both as uses.
+  keyspace.use(target);
   const merged = known === undefined ? HyperLogLog.empty() : HyperLogLog.from(Buffer.from(known.bytes));
   if (isDense) merged.makeDense();
   for (let register = 0; register < REGISTER_COUNT; register += 1) {

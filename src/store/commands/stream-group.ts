@@ -17,6 +17,7 @@ import {
   subcommandSyntax,
   syntaxError,
   unknownClaimOption,
+  wrongType,
 } from "../errors.ts";
 import { events } from "../keyspace-events.ts";
 import { removeEntries } from "../mutations/stream.ts";
@@ -33,7 +34,7 @@ import { ReplyBudget } from "../reply-budget.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, parseExactId, type StreamId } from "../structures/stream-id.ts";
-import type { StreamValue } from "../values/stream.ts";
+import { StreamValue } from "../values/stream.ts";
 import type { Delivery, Pending, StreamGroup } from "../values/stream-group.ts";
 import { helpRow } from "./help.ts";
 import { anyId, exactId, exactIds, rangeStart, rangeStop, readRemoval } from "./stream-arguments.ts";
@@ -444,6 +445,8 @@ const CLAIM_COUNT_MAX = 2 ** 59 - 1;
 
 function xautoclaim(call: Call): Reply {
   const { keyspace, arg, word, argCount, nowMs } = call;
+  // Before anything is read, as in Redis: it counts as a use of the key even when the rest is refused.
+  const value = keyspace.find(arg(1));
   const minIdleMs = Math.max(0, integerOr(call, 4, invalidClaim("min-idle-time argument", "XAUTOCLAIM")));
   const from = rangeStart(call, 5);
   let countMax = 100;
@@ -460,7 +463,8 @@ function xautoclaim(call: Call): Reply {
       throw syntaxError;
     }
   }
-  const stream = keyspace.readStream(arg(1));
+  if (value !== undefined && !(value instanceof StreamValue)) throw wrongType;
+  const stream = value;
   const group = stream?.group(arg(2));
   if (stream === undefined || group === undefined) throw noSuchKeyOrGroup(arg(1), arg(2));
 

@@ -26,7 +26,7 @@ import { nilArray, type Reply } from "../reply.ts";
 import { REPLY_BYTES_MAX, ReplyBudget } from "../reply-budget.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, idAfter, parseExactId, type StreamId } from "../structures/stream-id.ts";
-import type { StreamValue } from "../values/stream.ts";
+import { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
 import { countEntry, entryReply, rangeReply } from "./stream-reply.ts";
 
@@ -227,7 +227,11 @@ function countNew(stream: StreamValue, group: StreamGroup, countMax: number): nu
 /** Throws `replyTooLarge` before anything is delivered. Mostly the streams themselves are small enough. */
 function checkSize({ keyspace }: Call, { reads, countMax, group }: ReadRequest): void {
   let bytesMax = 0;
-  const streams = reads.map(({ key }) => keyspace.readStream(key));
+  // No use of the keys, which counts when they are served.
+  const streams = reads.map(({ key }) => {
+    const value = keyspace.peek(key);
+    return value instanceof StreamValue ? value : undefined;
+  });
   // An entry packs its names away, and takes no more than so many times as much when they are written out.
   for (const stream of streams) if (stream !== undefined) bytesMax += stream.memoryBytes * WRITTEN_OUT;
   if (group === undefined || bytesMax <= REPLY_BYTES_MAX) return;
