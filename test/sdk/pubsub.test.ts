@@ -96,3 +96,28 @@ test("messages sent in a pipeline and in a transaction arrive in order", async (
   for (const message of [1, 2, 3, 4]) assert.deepEqual(await heard.next(), { channel: "c", message });
   await subscription.unsubscribe();
 });
+
+test("a channel with a history: who comes later reads the stream, then hears what is new, and misses nothing", async () => {
+  const redis = served.client();
+  const say = async (text: string): Promise<void> => {
+    const id = await redis.xadd("room:history", "*", { text });
+    await redis.publish("room", { id, text });
+  };
+  await say("first");
+  await say("second");
+
+  const subscription = redis.subscribe<{ id: string; text: string }>("room");
+  const heard = new Heard(subscription, "message");
+  await new Heard(subscription, "subscribe").next();
+  await say("third");
+  const history = (await redis.xrange("room:history", "-", "+")) as Record<string, { text: string }>;
+  const { message } = (await heard.next()) as { message: { id: string; text: string } };
+
+  assert.deepEqual(
+    Object.values(history).map(({ text }) => text),
+    ["first", "second", "third"],
+  );
+  assert.equal(message.text, "third");
+  assert.equal(Object.keys(history).at(-1), message.id);
+  await subscription.unsubscribe();
+});
