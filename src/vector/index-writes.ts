@@ -214,9 +214,10 @@ export class IndexWrites {
   /** Refuses a change that its index cannot have, whether or not there is such a record. */
   #checkChange({ vector, sparseVector }: RecordChange): void {
     const definition = this.#definition;
-    checkKinds(definition, { vector, sparseVector }, "");
+    // What is missing is said before what is wrong with the rest, as for an upsert.
     if (definition.type === "HYBRID" && (vector === undefined) !== (sparseVector === undefined))
       throw vector === undefined ? needsDense : needsSparse;
+    checkKinds(definition, { vector, sparseVector }, "");
     if (vector !== undefined)
       checkDense(definition, vector, { dimension: definition.dimension, limits: this.#limits, place: "" });
   }
