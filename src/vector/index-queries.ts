@@ -117,7 +117,15 @@ export class IndexQueries {
       return views;
     };
     const budget = new AnswerBudget(this.#limits.answerBytesMax);
-    const request = { query, filter, count, fusionDepth: count, excludedIds: answered, budget };
+    const request = {
+      query,
+      filter,
+      count,
+      fusionDepth: count,
+      excludedIds: answered,
+      budget,
+      vectors: vectorsOf([query]),
+    };
     const views = this.#search(name, request);
     if (!(views instanceof Promise)) return remember(views);
     const ended = (): void => {
@@ -135,11 +143,13 @@ export class IndexQueries {
   ): Eventually<readonly (readonly ScoredView[])[]> {
     const lists: (readonly ScoredView[])[] = [];
     const budget = new AnswerBudget(this.#limits.answerBytesMax);
+    // A batch is refused as a whole, also when its dimension is fixed while it waits. A known one was checked already.
+    const vectors = this.#state.definition.dimension === undefined ? vectorsOf(queries.map(({ query }) => query)) : [];
     const goOn = (): Eventually<readonly (readonly ScoredView[])[]> => {
       for (const { query, filter } of queries.slice(lists.length)) {
         const { topK: count } = query;
         const fusionDepth = Math.max(count, FUSION_DEPTH_MIN);
-        const views = this.#search(name, { query, filter, count, fusionDepth, excludedIds: NO_IDS, budget });
+        const views = this.#search(name, { query, filter, count, fusionDepth, excludedIds: NO_IDS, budget, vectors });
         if (views instanceof Promise)
           return views.then((late) => {
             lists.push(late);
@@ -152,11 +162,11 @@ export class IndexQueries {
     return goOn();
   }
 
-  #search(name: string, { query, budget, ...request }: Wanted): Eventually<readonly ScoredView[]> {
+  #search(name: string, { query, budget, vectors, ...request }: Wanted): Eventually<readonly ScoredView[]> {
     const { vector, sparseVector, weighting, fusion, include } = query;
     const find = (): Namespace | undefined => {
       // An index without a dimension took any; by now it may have another one.
-      if (vector !== undefined) checkDimension(this.#state.definition, vector);
+      for (const each of vectors) checkDimension(this.#state.definition, each);
       return this.#state.find(name);
     };
     const wanted = { ...request, vector, sparseVector, weighting, fusion };
@@ -190,6 +200,12 @@ interface Wanted extends Pick<SearchRequest, "count" | "fusionDepth" | "filter" 
   readonly query: VectorQuery;
   /** Of the whole answer that its hits are part of. */
   readonly budget: AnswerBudget;
+  /** Those of the whole request that must have the dimension of the index when its hits are found. */
+  readonly vectors: readonly Float32Array[];
+}
+
+function vectorsOf(queries: readonly VectorQuery[]): readonly Float32Array[] {
+  return queries.flatMap(({ vector }) => (vector === undefined ? [] : [vector]));
 }
 
 interface Shown {
