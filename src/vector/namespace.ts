@@ -15,7 +15,7 @@ import type { IndexDefinition, Similarity } from "./definition.ts";
 import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "./graph/graph.ts";
 import { FilterMatcher } from "./metadata/filter-matcher.ts";
 import { MetadataStore } from "./metadata/metadata-store.ts";
-import type { Include, RecordView, SparseVector } from "./record.ts";
+import type { Include, RecordView } from "./record.ts";
 import { RecordTable } from "./record-table.ts";
 import type { RowMemory } from "./rows/row-memory.ts";
 import { RowStore } from "./rows/row-store.ts";
@@ -174,11 +174,6 @@ export class Namespace {
     this.clear();
   }
 
-  /** Whether there is a record of that number. */
-  has(record: number): boolean {
-    return this.table.idOf(record) !== undefined;
-  }
-
   /** The record as it is answered. It must be there. */
   view(record: number, include: Include): RecordView {
     const { table } = this;
@@ -199,10 +194,6 @@ export class Namespace {
 
   vectorOf(record: number): Float32Array | undefined {
     return this.#rows?.has(record) ? this.#rows.read(record) : undefined;
-  }
-
-  sparseVectorOf(record: number): SparseVector | undefined {
-    return this.sparse.read(record);
   }
 
   get #dimension(): number {

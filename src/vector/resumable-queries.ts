@@ -43,11 +43,6 @@ export class ResumableQueries {
     this.#countMax = options.countMax;
   }
 
-  get count(): number {
-    this.#dropIdle();
-    return this.#kept.size;
-  }
-
   /** Throws a `VectorFailure` when there are too many: keeps (2). To be asked before the first search. */
   checkRoom(): void {
     this.#dropIdle();
