@@ -14,11 +14,14 @@
  * \t \b \a \" \\ \xHH`) and '…'. Replies are those of `reply.ts`, except that a
  * long string, which the engine answers as a Buffer, is shown as Bytes.
  */
+
 import assert from "node:assert/strict";
 import type { Bytes } from "../src/kernel/bytes.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../src/kernel/random.ts";
-import type { Caller, Database } from "../src/store/database.ts";
+import { defaultUser } from "../src/store/acl/built-in-users.ts";
+import type { Caller } from "../src/store/caller.ts";
+import type { Database } from "../src/store/database.ts";
 import { CommandError } from "../src/store/errors.ts";
 import { NullJournal, type StoreJournal } from "../src/store/journal.ts";
 import type { RedisCompat } from "../src/store/redis-compat.ts";
@@ -32,7 +35,7 @@ export function error(text: string): Reply {
   return errorReply(new CommandError(text));
 }
 
-export const testCaller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+export const testCaller: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 
 /** One row of a table: what is sent, and the literal reply. */
 export type Row = readonly [line: string, reply: Reply];

@@ -5,9 +5,11 @@
  *
  * node --expose-gc bench/store/data-types-process.ts <N> <name of the row>
  */
+
 import { performance } from "node:perf_hooks";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
+import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { NullJournal } from "../../src/store/journal.ts";
 import { type Caller, type Database, Store } from "../../src/store/mod.ts";
 import { type DataTypeRow, dataTypeRows, type Words } from "./data-type-rows.ts";
@@ -24,7 +26,7 @@ const GROUP = 1_000;
 const WARM_UP_MS = 400;
 const WARM_UP_ELEMENTS = 50_000;
 
-const caller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+const caller: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 const [countText = "", name = ""] = process.argv.slice(2);
 const found = dataTypeRows.find((row) => row.name === name);
 if (found === undefined) throw new Error(`There is no row ${name}`);

@@ -6,9 +6,11 @@
  *
  * node --expose-gc bench/store/keyspace-process.ts <count>
  */
+
 import { constants, PerformanceObserver, performance } from "node:perf_hooks";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { NullJournal } from "../../src/store/journal.ts";
 import { type Caller, Store } from "../../src/store/mod.ts";
 
@@ -35,7 +37,7 @@ const KIND_NAMES: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: "weak callbacks",
 };
 
-const caller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+const caller: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 const count = Number(process.argv[2] ?? 1_000_000);
 
 const pausesMs: Record<string, number> = {};

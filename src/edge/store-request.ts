@@ -5,7 +5,7 @@
  */
 import type { Bytes } from "../kernel/bytes.ts";
 
-import type { CommandError, Reply } from "../store/mod.ts";
+import type { CommandError, Reply, User } from "../store/mod.ts";
 import { resp2WithBase64, unknownResponseFormat } from "./errors.ts";
 import type { RequestHead } from "./handler.ts";
 import { HeaderSet, headerSpellings, unprefixedHeader } from "./names.ts";
@@ -101,12 +101,12 @@ export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyForm
 
 /** Who is asking, as the store wants to know it. */
 export class HttpCaller {
-  readonly access: "standard" | "read-only";
+  readonly user: User;
   readonly transport = "http";
   readonly #head: RequestHead;
 
-  constructor(access: "standard" | "read-only", head: RequestHead) {
-    this.access = access;
+  constructor(user: User, head: RequestHead) {
+    this.user = user;
     this.#head = head;
   }
 

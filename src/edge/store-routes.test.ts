@@ -109,13 +109,13 @@ test("a late reply beyond the budget is an error", async () => {
 test("the engine is told who asks and is given bytes", () => {
   const seen: unknown[] = [];
   const spy = area({
-    command({ access, transport, address }, words) {
-      seen.push(access, transport, address, words);
+    command({ user, transport, address }, words) {
+      seen.push(user.name, transport, address, words);
       return ok;
     },
   });
   spy.handle(request("/set/%FF?a=b&_token=x", "\u00e9"));
-  assert.deepEqual(seen, ["standard", "http", "10.0.0.7:4000", ["set", "\xff", "\xc3\xa9", "a", "b"]]);
+  assert.deepEqual(seen, ["default", "http", "10.0.0.7:4000", ["set", "\xff", "\xc3\xa9", "a", "b"]]);
 });
 
 test("a token that is refused, or has no rate left, does not reach the engine", () => {

@@ -9,7 +9,14 @@
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { CommandError, type Database, type Reply, TransactionDiscarded } from "../store/mod.ts";
+import {
+  CommandError,
+  type Database,
+  defaultUser,
+  type Reply,
+  readOnlyUser,
+  TransactionDiscarded,
+} from "../store/mod.ts";
 import { errorReply, findError } from "../store/reply.ts";
 import type { Grant, TokenTable } from "./auth.ts";
 import { corsHeaders, isPreflight, preflightReply } from "./cors.ts";
@@ -149,7 +156,7 @@ export class StoreArea implements Area {
         request,
         target,
         words,
-        caller: new HttpCaller(grant.access, request),
+        caller: new HttpCaller(grant.access === "standard" ? defaultUser : readOnlyUser, request),
         database: this.#options.store.database(grant.tenant),
         format,
         replyBytesMax: this.#options.replyBytesMax,

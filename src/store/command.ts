@@ -4,15 +4,18 @@
  * test that every row is tested all read the row; nothing asks for a command
  * by its name.
  */
+import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { AclCategory } from "./acl-categories.ts";
-import type { Caller, Database } from "./database.ts";
+import type { Caller } from "./caller.ts";
+import type { Database } from "./database.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { RedisCompat } from "./redis-compat.ts";
-import type { Reply } from "./reply.ts";
+import { later, type Reply } from "./reply.ts";
 import { parseInteger } from "./structures/number-text.ts";
+import type { Wait } from "./waiters.ts";
 
 /**
  * Flags as `COMMAND INFO` prints them, and below the line our own:
@@ -159,6 +162,14 @@ export class Call {
     return this;
   }
 
+  /** Lets the caller wait. The reply stands for none yet; where the caller cannot wait, it is that of a time that is over. */
+  wait(wait: Wait): Reply {
+    const taker = this.#caller?.waiting;
+    if (taker === undefined) return wait.timedOut;
+    this.database.waiters.add(taker, wait);
+    return later;
+  }
+
   /** Words including the name: `argCount` of `GET k` is 2. */
   get argCount(): number {
     return this.#words.length;
@@ -170,7 +181,13 @@ export class Call {
 
   /** True where a read may keep what it has worked out: the caller may write, and so may the disk. */
   get mayWrite(): boolean {
-    return this.#caller?.access === "standard" && this.keyspace.mayRemoveExpired;
+    return this.#caller?.user.mayKeepFigures === true && this.keyspace.mayRemoveExpired;
+  }
+
+  get caller(): Caller {
+    const caller = this.#caller;
+    assert(caller !== undefined, "a command runs on behalf of somebody");
+    return caller;
   }
 
   /** What the tests of Redis may turn; undefined for everybody else. */

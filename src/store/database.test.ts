@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { seededRandom } from "../kernel/random.ts";
-import { type Caller, type Database, TransactionDiscarded } from "./database.ts";
+import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
+import type { Caller } from "./caller.ts";
+import { type Database, TransactionDiscarded } from "./database.ts";
 import { CommandError } from "./errors.ts";
 import type { StoreJournal } from "./journal.ts";
 import { errorReply, type Reply } from "./reply.ts";
@@ -34,8 +36,8 @@ class HeldJournal implements StoreJournal {
   }
 }
 
-const standard: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
-const readOnly: Caller = { ...standard, access: "read-only" };
+const standard: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
+const readOnly: Caller = { ...standard, user: readOnlyUser };
 
 function open(journal = new HeldJournal(), options: { dailyRequestsMax?: number } = {}) {
   const clock = new VirtualClock();

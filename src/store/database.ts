@@ -14,9 +14,11 @@ import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { nextTurn } from "../kernel/turn.ts";
+import type { Caller } from "./caller.ts";
 import { Call, type Command } from "./command.ts";
 import { CommandCounts, ErrorCounts } from "./command-counts.ts";
 import { commands, findCommand } from "./commands.ts";
+import { framesOfDatabase } from "./database-frames.ts";
 import {
   CommandError,
   databaseDropped,
@@ -30,9 +32,9 @@ import {
 } from "./errors.ts";
 import { Eviction } from "./eviction.ts";
 import { sweepExpired } from "./expiry-sweep.ts";
+import { KeyObservers } from "./key-observers.ts";
 import { Keyspace } from "./keyspace.ts";
 import { eventTeller } from "./keyspace-events.ts";
-import { framesOfKeys } from "./keyspace-frames.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import { Monitors } from "./monitor.ts";
 import { describeClear } from "./mutations/generic.ts";
@@ -42,14 +44,7 @@ import { Pushes, type Subscriber } from "./pushes.ts";
 import { Quota } from "./quota.ts";
 import { errorReply, type Reply } from "./reply.ts";
 import type { StoreContext } from "./store.ts";
-
-/** Who is asking, and how. */
-export interface Caller {
-  readonly access: "standard" | "read-only";
-  readonly transport: "http" | "tcp";
-  /** `address:port` of the peer. */
-  readonly address: string;
-}
+import { Waiters } from "./waiters.ts";
 
 /** A command's name, then its arguments. */
 export type CommandRequest = readonly Bytes[];
@@ -86,6 +81,10 @@ export class Database {
   readonly pubsub: PubSub;
   /** Who watches the commands. */
   readonly monitors: Monitors;
+  /** Who wants to know that a key changes. */
+  readonly observers: KeyObservers;
+  /** Whose command waits for a key to hold something. */
+  readonly waiters: Waiters;
   readonly #pushes: Pushes;
   readonly #call: Call;
   readonly #quota: Quota;
@@ -109,14 +108,21 @@ export class Database {
     this.#pushes = new Pushes(context.journal);
     this.pubsub = new PubSub(this.#pushes);
     this.monitors = new Monitors(this.#pushes);
+    this.observers = new KeyObservers(this.keyspace);
+    this.waiters = new Waiters({ keyspace: this.keyspace, observers: this.observers, clock });
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
   command(caller: Caller, request: CommandRequest): Reply | Promise<Reply> {
+    return this.#whenSafe(this.execute(caller, request));
+  }
+
+  /** As `command`, for who waits for the journal by itself: the reply may leave when it is safe up to its present end. */
+  execute(caller: Caller, request: CommandRequest): Reply {
     this.#begin();
     const reply = this.#runOne(caller, request);
     this.#commit();
-    return this.#whenSafe(reply);
+    return reply;
   }
 
   /**
@@ -198,6 +204,7 @@ export class Database {
   drop(): void {
     this.#isDropped = true;
     this.pubsub.dropAll();
+    this.waiters.endAll(errorReply(databaseDropped));
   }
 
   /**
@@ -209,7 +216,7 @@ export class Database {
   checkListening(caller: Caller, command: string): void {
     this.#begin();
     if (this.#isDropped) throw databaseDropped;
-    const refusal = caller.access === "standard" ? this.#quota.take(1, this.keyspace.nowMs) : noPermission(command);
+    const refusal = caller.user.isUnrestricted ? this.#quota.take(1, this.keyspace.nowMs) : noPermission(command);
     if (refusal === undefined) return;
     this.errorCounts.add(refusal.text);
     throw refusal;
@@ -234,15 +241,18 @@ export class Database {
   reload(): void {
     const writer = new FrameWriter();
     describeClear((code) => writer.record(this.number, code));
-    const frames = Array.from(framesOfKeys(this, writer), (frame) => Buffer.from(frame));
+    const frames = Array.from(framesOfDatabase(this, writer), (frame) => Buffer.from(frame));
     // Nothing happens to the keys, so nobody is told.
+    const { onChange } = this.keyspace;
+    this.keyspace.onChange = undefined;
     this.keyspace.onEvent = undefined;
     for (const frame of frames) {
       const reader = new FrameReader(frame);
       assert(reader.number() === this.number, "the frames of a database name it");
-      replayRecords(this.keyspace, reader);
+      replayRecords(this, reader);
     }
     this.setEventFlags(this.#eventFlags);
+    this.keyspace.onChange = onChange;
   }
 
   /** Counters of a command since the start; for INFO and the metrics. */
@@ -276,6 +286,7 @@ export class Database {
 
   #commit(): void {
     const { frame, journal } = this.context;
+    this.waiters.serve();
     if (!frame.isEmpty) journal.append(frame.take());
     this.#pushes.commit();
   }
@@ -343,11 +354,11 @@ export class Database {
       this.countsOf(command).rejected += 1;
       return wrongArity(command.fullName);
     }
-    if (caller.access === "read-only" && !(command.isForReadOnlyToken && command.isPowerfulWith?.(request) !== true)) {
-      this.countsOf(command).rejected += 1;
-      return noPermission(command.fullName);
-    }
-    return command;
+    const { user } = caller;
+    const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, request);
+    if (refusal === undefined) return command;
+    this.countsOf(command).rejected += 1;
+    return refusal;
   }
 
   /** False for what is only there for the tests of Redis. */

@@ -1,8 +1,10 @@
 /** Events that the comparison with redis-server (test/differential) cannot show: time, memory, fields that expire. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal, replayed } from "../../test/recording-journal.ts";
 import { error, ok, type Session, startSession } from "../../test/store-harness.ts";
+import { defaultUser } from "./acl/built-in-users.ts";
 import { printEventFlags, readEventFlags } from "./keyspace-events.ts";
 
 /** What subscribers to everything are told, as `channel payload`, since the last look. */
@@ -194,7 +196,7 @@ test("a transaction tells its events in order, behind its end", () => {
   const session = startSession();
   const told = listen(session);
   session.run("CONFIG SET notify-keyspace-events EA");
-  const caller = { access: "standard", transport: "http", address: "a:1" } as const;
+  const caller = { user: defaultUser, transport: "http", address: "a:1" } as const;
   void session.database.transaction(caller, [
     ["RPUSH", "l", "a"],
     ["PUBLISH", "c", "m"],
@@ -205,7 +207,7 @@ test("a transaction tells its events in order, behind its end", () => {
 
 test("A-06: what happens in one database is told in no other", () => {
   const { session, told } = start("KEA");
-  const caller = { access: "standard", transport: "http", address: "a:1" } as const;
+  const caller = { user: defaultUser, transport: "http", address: "a:1" } as const;
   void session.store.database("other").command(caller, ["SET", "k", "v"]);
   assert.deepEqual(told(), []);
 });

@@ -75,6 +75,8 @@ export class Keyspace {
   missCount = 0;
   /** Whether a key that is looked up in vain is an event: the row of the running command decides. */
   tellsMisses = false;
+  /** Called before a key changes, while somebody observes one (key-observers.ts). Never while a journal is replayed. */
+  onChange: ((key: Bytes | undefined) => void) | undefined;
   /** Called with each event of a key, while somebody may be told. Never while a journal is replayed. */
   onEvent: ((event: KeyspaceEvent, key: Bytes) => void) | undefined;
 
@@ -102,6 +104,17 @@ export class Keyspace {
   /** Opens a record of the running frame; for `mutations/` only. */
   record(code: number): FrameWriter {
     return this.#frame.record(this.#number, code);
+  }
+
+  /** Opens the record of a change of a key, which begins with it; for `mutations/` only. */
+  change(code: number, key: Bytes): FrameWriter {
+    this.onChange?.(key);
+    return this.#frame.record(this.#number, code).bytes(key);
+  }
+
+  /** Says that a key is about to change where its record does not begin with it; `undefined`: every key. */
+  willChange(key: Bytes | undefined): void {
+    this.onChange?.(key);
   }
 
   /** Says what has happened to a key. */

@@ -3,7 +3,10 @@
  * or one promise of them when they have to wait until what they saw is safe on
  * disk. Inside the engine nothing awaits.
  */
-export type { Caller, CommandRequest } from "./database.ts";
+export { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
+export type { User } from "./acl/user.ts";
+export type { Caller } from "./caller.ts";
+export type { CommandRequest } from "./database.ts";
 export { Database, TransactionDiscarded } from "./database.ts";
 export { CommandError } from "./errors.ts";
 export type { StoreJournal } from "./journal.ts";

@@ -4,7 +4,8 @@
  * written stays, so that old journals can be read.
  */
 import { assert } from "../kernel/assert.ts";
-import type { FrameReader } from "../kernel/frame.ts";
+import type { FrameReader, FrameWriter } from "../kernel/frame.ts";
+import type { DatabaseState } from "./database-state.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
@@ -38,18 +39,39 @@ export const mutations: readonly Mutation[] = [
   ...streamGroupMutations,
 ];
 
-const mutationByCode: (Mutation | undefined)[] = [];
-for (const mutation of mutations) {
-  assert(mutationByCode[mutation.code] === undefined, `record code ${mutation.code} belongs to one mutation`);
-  mutationByCode[mutation.code] = mutation;
+/** As a mutation, of what a database keeps beside its keys. */
+export interface StateMutation {
+  readonly code: number;
+  readonly name: string;
+  readonly replay: (state: DatabaseState, record: FrameReader) => unknown;
+  /** Writes the records of this kind that rebuild the state; absent: another kind does. They replace what is there. */
+  readonly describe?: (state: DatabaseState, record: (code: number) => FrameWriter) => void;
+}
+
+export const stateMutations: readonly StateMutation[] = [];
+
+type Replay = (state: DatabaseState, record: FrameReader) => unknown;
+
+const rows: readonly { readonly code: number; readonly replay: Replay }[] = [
+  ...mutations.map(({ code, replay }) => ({
+    code,
+    replay: ({ keyspace }: DatabaseState, record: FrameReader) => replay(keyspace, record),
+  })),
+  ...stateMutations,
+];
+
+const replayByCode: (Replay | undefined)[] = [];
+for (const { code, replay } of rows) {
+  assert(replayByCode[code] === undefined, `record code ${code} belongs to one mutation`);
+  replayByCode[code] = replay;
 }
 
 /** Applies the records of a frame, from behind its database number to its end. */
-export function replayRecords(keyspace: Keyspace, frame: FrameReader): void {
+export function replayRecords(state: DatabaseState, frame: FrameReader): void {
   while (!frame.isAtEnd) {
     const code = frame.code();
-    const mutation = mutationByCode[code];
-    assert(mutation !== undefined, `record code ${code} is known to this version`);
-    mutation.replay(keyspace, frame);
+    const replay = replayByCode[code];
+    assert(replay !== undefined, `record code ${code} is known to this version`);
+    replay(state, frame);
   }
 }

@@ -35,10 +35,13 @@ export type Special =
   /** `#t` in RESP3, 1 or 0 elsewhere. */
   | { readonly kind: "boolean"; readonly value: boolean }
   /** Text for people: `=` with `txt:` in RESP3, a bulk string elsewhere. */
-  | { readonly kind: "verbatim"; readonly text: Bytes };
+  | { readonly kind: "verbatim"; readonly text: Bytes }
+  /** There is no reply yet: it goes to `Caller.waiting`, by and by. Never printed. */
+  | { readonly kind: "later" };
 
 export const ok: Reply = Object.freeze({ kind: "simple", text: "OK" });
 export const pong: Reply = Object.freeze({ kind: "simple", text: "PONG" });
+export const later: Reply = Object.freeze({ kind: "later" });
 export const nil: Reply = null;
 export const nilArray: Reply = Object.freeze({ kind: "nil array" });
 export const zero: Reply = 0;

@@ -8,9 +8,9 @@ import type { Clock } from "../kernel/clock.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import type { Random } from "../kernel/random.ts";
 import { Database } from "./database.ts";
+import { framesOfDatabase } from "./database-frames.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
 import type { StoreJournal } from "./journal.ts";
-import { framesOfKeys } from "./keyspace-frames.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory-settings.ts";
 import { clearKeyspace } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";
@@ -134,10 +134,19 @@ export class Store {
     return [...this.#byName.values()];
   }
 
-  /** Resolves when everything that happened so far is as safe as the setting promises. */
-  whenSafe(): Promise<void> {
-    const { journal } = this.#context;
-    return journal.whenSafe(journal.end);
+  /** Where the journal ends that all databases share: what a reply saw is before it. */
+  get end(): number {
+    return this.#context.journal.end;
+  }
+
+  /** Up to where it is as safe as the setting promises. */
+  get safe(): number {
+    return this.#context.journal.safe;
+  }
+
+  /** Resolves when everything that happened so far, or up to a position, is as safe as the setting promises. */
+  whenSafe(position = this.end): Promise<void> {
+    return this.#context.journal.whenSafe(position);
   }
 
   /** Empties every database. */
@@ -152,7 +161,7 @@ export class Store {
     if (number !== STORE_ITSELF) {
       const database = this.#byNumber.get(number);
       assert(database !== undefined, `database ${number} was created before its frames`);
-      replayRecords(database.keyspace, reader);
+      replayRecords(database, reader);
       return;
     }
     while (!reader.isAtEnd) {
@@ -170,7 +179,7 @@ export class Store {
     for (const database of this.#byName.values()) {
       frame.record(STORE_ITSELF, CREATE_DATABASE).number(database.number).bytes(bytesFromText(database.name));
       yield frame.take();
-      yield* framesOfKeys(database, frame);
+      yield* framesOfDatabase(database, frame);
     }
     if (this.#byNumber.has(this.#numberMax) || this.#numberMax === STORE_ITSELF) return;
     // The highest number was of a database that is gone: it must not be given away again while old frames name it.

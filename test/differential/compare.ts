@@ -79,6 +79,8 @@ export function rawReply(reply: Reply): RawReply {
       return reply.value ? 1 : 0;
     case "verbatim":
       return reply.text;
+    case "later":
+      throw new Error("there is no reply yet");
     default: {
       const never: never = reply;
       return never;

@@ -4,6 +4,7 @@
  * to end, nothing that was acknowledged is lost, and the next start goes on.
  * After lack of space everything goes on by itself.
  */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
@@ -13,6 +14,7 @@ import { AreaClosing } from "../../src/persistence/area.ts";
 import { codeOf } from "../../src/persistence/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal.ts";
 import { SyncFailure } from "../../src/persistence/segment-writer.ts";
+import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { checkCrashState } from "./crash-check.ts";
 import { Acknowledgements, History } from "./crash-history.ts";
 import { DIRECTORY } from "./crash-server.ts";
@@ -26,7 +28,7 @@ const POWER_CUTS = 4;
 const PATIENCE_TURNS = 24;
 const TURN_MS = 250;
 
-const caller = { access: "standard", transport: "http", address: "127.0.0.1:1" } as const;
+const caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" } as const;
 
 /** A server that works through a list of tasks, and what it said. */
 class Subject {

@@ -3,11 +3,13 @@
  * taken out or doubled, the start is refused with the name of the file and the
  * place, or it finds a right prefix where nothing says that more was durable.
  */
+
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../src/persistence/errors.ts";
+import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { isRefusal } from "./crash-check.ts";
 import { DIRECTORY } from "./crash-server.ts";
 import { type Item, itemsOf, statedPosition } from "./file-map.ts";
@@ -19,7 +21,7 @@ const FIRST = `${DIRECTORY}/0000000001.journal`;
 const SECOND = `${DIRECTORY}/0000000002.journal`;
 const SNAPSHOT = `${DIRECTORY}/0000000002.snapshot`;
 
-const caller = { access: "standard", transport: "http", address: "127.0.0.1:1" } as const;
+const caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" } as const;
 
 /** An area, and what its store held at each position. */
 interface Recorded {

@@ -1,5 +1,7 @@
 /** The store as the subject of crash tests. */
-import { type Caller, TransactionDiscarded } from "../../src/store/database.ts";
+import { defaultUser } from "../../src/store/acl/built-in-users.ts";
+import type { Caller } from "../../src/store/caller.ts";
+import { TransactionDiscarded } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";
 import {
   type Server as CrashServer,
@@ -11,7 +13,7 @@ import type { ClientParts, Clients, EngineParts, Reply, Subject } from "./crash-
 import { Workload } from "./crash-workload.ts";
 import { stateOf } from "./store-state.ts";
 
-const caller: Caller = { access: "standard", transport: "http", address: "127.0.0.1:1" };
+const caller: Caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" };
 
 /** A state is its text: the store itself says what it must hold, as long as it lives. */
 export const storeSubject: Subject<Store, string> = {

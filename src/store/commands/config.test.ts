@@ -1,8 +1,10 @@
 /** CONFIG tells facts, and sets how much memory a database may take. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
 import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { defaultUser } from "../acl/built-in-users.ts";
 import { RedisCompat } from "../redis-compat.ts";
 import { type Reply, simple } from "../reply.ts";
 
@@ -107,7 +109,7 @@ test("CONFIG SET takes any name where the tests of Redis run, and changes nothin
     ["CONFIG GET databases", pairs(["databases", "1"])],
     ["CONFIG SET what", error("ERR wrong number of arguments for 'config|set' command")],
   ]);
-  const overHttp = { access: "standard", transport: "http", address: "" } as const;
+  const overHttp = { user: defaultUser, transport: "http", address: "" } as const;
   assert.deepEqual(
     session.database.command(overHttp, ["CONFIG", "SET", "what", "1"]),
     error("ERR Unknown option or number of arguments for CONFIG SET - 'what'"),

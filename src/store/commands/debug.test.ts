@@ -1,10 +1,12 @@
 /** DEBUG: there over TCP in a store for the tests of Redis, not available elsewhere. Digests are those of redis-server. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryFault } from "../../../test/memory-recount.ts";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
 import { error, ok, type Session, startSession } from "../../../test/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { defaultUser, readOnlyUser } from "../acl/built-in-users.ts";
 import { RedisCompat } from "../redis-compat.ts";
 import { type Reply, simple } from "../reply.ts";
 
@@ -38,16 +40,16 @@ test("DEBUG is not available over HTTP, nor over TCP in an ordinary store, and C
     ["COMMAND INFO debug", [null]],
   ]);
   assert.deepEqual(
-    ordinary.database.command({ access: "standard", transport: "tcp", address: "" }, ["DEBUG", "DIGEST"]),
+    ordinary.database.command({ user: defaultUser, transport: "tcp", address: "" }, ["DEBUG", "DIGEST"]),
     NOT_AVAILABLE,
   );
   const { database } = startCompatSession();
   assert.deepEqual(
-    database.command({ access: "standard", transport: "http", address: "" }, ["DEBUG", "DIGEST"]),
+    database.command({ user: defaultUser, transport: "http", address: "" }, ["DEBUG", "DIGEST"]),
     NOT_AVAILABLE,
   );
   assert.deepEqual(
-    database.command({ access: "read-only", transport: "tcp", address: "" }, ["DEBUG", "DIGEST"]),
+    database.command({ user: readOnlyUser, transport: "tcp", address: "" }, ["DEBUG", "DIGEST"]),
     error("NOPERM this user has no permissions to run the 'debug|digest' command or its subcommand"),
   );
 });

@@ -1,9 +1,11 @@
 /** DUMP and RESTORE, beyond what is compared with a real server: expiries, fields that expire, and what is journaled. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
 import { error, nil, ok, startSession, testCaller } from "../../../test/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { readOnlyUser } from "../acl/built-in-users.ts";
 import { dumpChecksumWrong } from "../errors.ts";
 
 const SEVEN = '"\\x00\\xc0\\x07\\n\\x00t\\xcdH\\xa2\\x83\\xab\\xce\\x92"';
@@ -96,7 +98,7 @@ test("a refused RESTORE changes nothing", () => {
 test("A-03: a read-only token may not DUMP", () => {
   const session = startSession();
   assert.deepEqual(
-    session.database.command({ ...testCaller, access: "read-only" }, ["DUMP", "k"]),
+    session.database.command({ ...testCaller, user: readOnlyUser }, ["DUMP", "k"]),
     error("NOPERM this user has no permissions to run the 'dump' command or its subcommand"),
   );
 });

@@ -1,8 +1,10 @@
 /** HyperLogLog commands: literal bytes of redis-server 7.0.15, what is journaled, and who may keep a count. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
 import { error, nil, ok, startSession, testCaller } from "../../../test/store-harness.ts";
+import { readOnlyUser } from "../acl/built-in-users.ts";
 
 const HEADER = "HYLL\x01\x00\x00\x00";
 const COUNTED_3 = "\x03\x00\x00\x00\x00\x00\x00\x00";
@@ -77,7 +79,7 @@ test("A-03: a count is kept only where the caller and the disk may write", () =>
   const session = startSession({ journal });
   session.expect([["PFADD h a b c", 1]]);
 
-  assert.equal(Number(session.database.command({ ...testCaller, access: "read-only" }, ["PFCOUNT", "h"])), 3);
+  assert.equal(Number(session.database.command({ ...testCaller, user: readOnlyUser }, ["PFCOUNT", "h"])), 3);
   session.expect([["GET h", `${HEADER}${STALE}${ABC}`]]);
 
   journal.refusal = "No space left on device";

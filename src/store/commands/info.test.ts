@@ -1,10 +1,12 @@
 /** INFO: its sections and the lines that clients read. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
 import { type Session, startSession } from "../../../test/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
+import { defaultUser } from "../acl/built-in-users.ts";
 import type { Reply } from "../reply.ts";
 import { Store } from "../store.ts";
 
@@ -41,7 +43,7 @@ function lineOf(text: string, name: string): string | undefined {
 
 /** Runs a line on the database main of a store that no harness has made. */
 function runOn(store: Store, line: string): Reply {
-  const reply = store.database("main").command({ access: "standard", transport: "http", address: "" }, line.split(" "));
+  const reply = store.database("main").command({ user: defaultUser, transport: "http", address: "" }, line.split(" "));
   assert.ok(!(reply instanceof Promise));
   return reply;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, startSession, testCaller } from "../../../test/store-harness.ts";
+import { readOnlyUser } from "../acl/built-in-users.ts";
 
 test("PUBSUB tells channels, their subscribers, and patterns", () => {
   const session = startSession();
@@ -50,7 +51,7 @@ test("PUBSUB HELP names every subcommand", () => {
 
 test("a read-only token may ask for subscribers of channels it knows, and nothing else", () => {
   const { database } = startSession();
-  const caller = { ...testCaller, access: "read-only" } as const;
+  const caller = { ...testCaller, user: readOnlyUser } as const;
   assert.deepEqual(database.command(caller, ["PUBSUB", "NUMSUB", "a"]), ["a", 0]);
   for (const words of [
     ["PUBSUB", "CHANNELS"],

@@ -1,9 +1,11 @@
 /** Unions, intersections and differences: literal replies as of Redis 7.0.15, random sets beside the obvious way. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
 import { error, type Session, startSession } from "../../../test/store-harness.ts";
 import { seededRandom } from "../../kernel/random.ts";
+import { defaultUser } from "../acl/built-in-users.ts";
 import { type Reply, set } from "../reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
@@ -175,7 +177,7 @@ test("random sets: every operation gives what the obvious one gives, and is jour
       sortedMembers(
         replayed(session.store.dump())
           .database("main")
-          .command({ access: "standard", transport: "http", address: "" }, ["SMEMBERS", "stored"]) as Reply,
+          .command({ user: defaultUser, transport: "http", address: "" }, ["SMEMBERS", "stored"]) as Reply,
       ),
       sortedMembers(session.call("SMEMBERS", "stored")),
       `snapshot, seed ${seed}`,

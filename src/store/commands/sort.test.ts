@@ -1,7 +1,9 @@
 /** SORT and SORT_RO. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, type Row, startSession } from "../../../test/store-harness.ts";
+import { readOnlyUser } from "../acl/built-in-users.ts";
 
 const NOT_SORTABLE = error("ERR One or more scores can't be converted into double");
 const SYNTAX = error("ERR syntax error");
@@ -73,7 +75,7 @@ for (const [fact, rows] of Object.entries(tables)) test(fact, () => startSession
 test("A-04: a read-only token may sort, but not read other keys on the way", () => {
   const { database } = startSession();
   const run = (...words: readonly string[]): unknown =>
-    database.command({ access: "read-only", transport: "http", address: "127.0.0.1:1" }, words);
+    database.command({ user: readOnlyUser, transport: "http", address: "127.0.0.1:1" }, words);
   const refused = error("NOPERM this user has no permissions to run the 'sort_ro' command or its subcommand");
 
   assert.deepEqual(run("SORT_RO", "k", "ALPHA", "LIMIT", "0", "1"), []);

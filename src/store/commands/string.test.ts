@@ -1,7 +1,9 @@
 /** The string commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { defaultUser } from "../acl/built-in-users.ts";
 import { NullJournal } from "../journal.ts";
 import { map } from "../reply.ts";
 import { LargeString } from "../structures/large-string.ts";
@@ -188,7 +190,7 @@ test("a long string is answered by a copy that later changes do not touch", () =
   const session = startSession();
   const long = "x".repeat(10_000);
   session.call("SET", "k", long);
-  const before = session.database.command({ access: "standard", transport: "http", address: "" }, ["GET", "k"]);
+  const before = session.database.command({ user: defaultUser, transport: "http", address: "" }, ["GET", "k"]);
   session.run("SETRANGE k 0 y");
   assert.ok(Buffer.isBuffer(before));
   assert.equal(before.latin1Slice(), long);

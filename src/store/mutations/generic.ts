@@ -26,13 +26,13 @@ const EVICT_KEY = 8;
 
 /** Removes a key because a command says so. The key must exist. */
 export function removeKey(keyspace: Keyspace, key: Bytes): void {
-  keyspace.record(REMOVE_KEY).bytes(key);
+  keyspace.change(REMOVE_KEY, key);
   applyRemove(keyspace, key);
 }
 
 /** Removes a key because its time is over. The key must exist. */
 export function expireKey(keyspace: Keyspace, key: Bytes): void {
-  keyspace.record(EXPIRE_KEY).bytes(key);
+  keyspace.change(EXPIRE_KEY, key);
   keyspace.expiredCount += 1;
   applyRemove(keyspace, key);
   keyspace.tell(events.expired, key);
@@ -40,7 +40,7 @@ export function expireKey(keyspace: Keyspace, key: Bytes): void {
 
 /** Removes a key because memory is short. The key must exist. */
 export function evictKey(keyspace: Keyspace, key: Bytes): void {
-  keyspace.record(EVICT_KEY).bytes(key);
+  keyspace.change(EVICT_KEY, key);
   keyspace.evictedCount += 1;
   applyRemove(keyspace, key);
   keyspace.tell(events.evicted, key);
@@ -48,24 +48,26 @@ export function evictKey(keyspace: Keyspace, key: Bytes): void {
 
 /** Lets a key live until `atMs`. The key must exist. */
 export function setExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
-  keyspace.record(SET_EXPIRY).bytes(key).time(atMs);
+  keyspace.change(SET_EXPIRY, key).time(atMs);
   applyExpiry(keyspace, key, atMs);
 }
 
 /** Lets a key live for ever. */
 export function clearExpiry(keyspace: Keyspace, key: Bytes): void {
-  keyspace.record(CLEAR_EXPIRY).bytes(key);
+  keyspace.change(CLEAR_EXPIRY, key);
   keyspace.expiries.delete(key);
 }
 
 /** Moves value and expiry from one key to another, which loses what it held. `from` must exist and differ from `to`. */
 export function renameKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
-  keyspace.record(RENAME_KEY).bytes(from).bytes(to);
+  keyspace.willChange(to);
+  keyspace.change(RENAME_KEY, from).bytes(to);
   applyRename(keyspace, from, to);
 }
 
 /** Copies value and expiry to another key, which loses what it held. `from` must exist and differ from `to`. */
 export function copyKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
+  keyspace.willChange(to);
   keyspace.record(COPY_KEY).bytes(from).bytes(to);
   applyCopy(keyspace, from, to);
 }
@@ -75,6 +77,7 @@ export function copyKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
  * what it is, in the records of a snapshot. It must not be empty, and belongs to the keyspace from now on.
  */
 export function putWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
+  keyspace.willChange(key);
   if (keyspace.entries.has(key)) keyspace.record(REMOVE_KEY).bytes(key);
   const record = (code: number): FrameWriter => keyspace.record(code);
   typeOf(whole.value).describe({ key, value: whole.value, record });
@@ -83,6 +86,7 @@ export function putWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; 
 }
 
 export function clearKeyspace(keyspace: Keyspace): void {
+  keyspace.willChange(undefined);
   keyspace.record(CLEAR_KEYSPACE);
   applyClear(keyspace);
 }

@@ -16,31 +16,31 @@ const CLEAR_FIELD_EXPIRY = 45;
 
 /** Sets a field, which then lives for ever; makes the hash if there is none. True if the field is new. */
 export function putField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
-  keyspace.record(PUT_FIELD).bytes(key).bytes(pair.field).bytes(pair.value);
+  keyspace.change(PUT_FIELD, key).bytes(pair.field).bytes(pair.value);
   return applyPutField(keyspace, key, pair);
 }
 
 /** Sets a field, which lives as long as it did. True if the field is new. */
 export function replaceField(keyspace: Keyspace, key: Bytes, pair: { field: Bytes; value: Bytes }): boolean {
-  keyspace.record(REPLACE_FIELD).bytes(key).bytes(pair.field).bytes(pair.value);
+  keyspace.change(REPLACE_FIELD, key).bytes(pair.field).bytes(pair.value);
   return hashAt(keyspace, key).set(pair.field, pair.value);
 }
 
 /** Removes a field because a command says so, and the key with its last field. The field must exist. */
 export function removeField(keyspace: Keyspace, key: Bytes, field: Bytes): void {
-  keyspace.record(REMOVE_FIELD).bytes(key).bytes(field);
+  keyspace.change(REMOVE_FIELD, key).bytes(field);
   applyRemoveField(keyspace, key, field);
 }
 
 /** Lets a field live until `atMs`. The field must exist. */
 export function setFieldExpiry(keyspace: Keyspace, key: Bytes, expiry: { field: Bytes; atMs: number }): void {
-  keyspace.record(SET_FIELD_EXPIRY).bytes(key).bytes(expiry.field).time(expiry.atMs);
+  keyspace.change(SET_FIELD_EXPIRY, key).bytes(expiry.field).time(expiry.atMs);
   applySetFieldExpiry(keyspace, key, expiry);
 }
 
 /** Lets a field live for ever. */
 export function clearFieldExpiry(keyspace: Keyspace, key: Bytes, field: Bytes): void {
-  keyspace.record(CLEAR_FIELD_EXPIRY).bytes(key).bytes(field);
+  keyspace.change(CLEAR_FIELD_EXPIRY, key).bytes(field);
   applyClearFieldExpiry(keyspace, key, field);
 }
 
@@ -54,7 +54,7 @@ export function expireFields(
   let count = 0;
   for (let field = hash.findDue(keyspace.nowMs); field !== undefined; field = hash.findDue(keyspace.nowMs)) {
     if (count === countMax) break;
-    keyspace.record(EXPIRE_FIELD).bytes(key).bytes(field);
+    keyspace.change(EXPIRE_FIELD, key).bytes(field);
     keyspace.expiredFieldCount += 1;
     applyRemoveField(keyspace, key, field);
     count += 1;

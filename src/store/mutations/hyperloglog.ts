@@ -15,7 +15,7 @@ const RAISE_REGISTERS = 120;
  * caller has checked that the bytes are sound.
  */
 export function raiseRegisters(keyspace: Keyspace, key: Bytes, raises: readonly Raise[]): void {
-  const record = keyspace.record(RAISE_REGISTERS).bytes(key).number(raises.length);
+  const record = keyspace.change(RAISE_REGISTERS, key).number(raises.length);
   for (const { register, rank } of raises) record.number(register).number(rank);
   applyRaise(keyspace, key, raises);
 }

@@ -31,7 +31,7 @@ const DESCRIBED_BYTES_MAX = 16 * 1024;
 
 /** Puts a document at a key, which holds one or nothing and keeps its expiry. The node belongs to the keyspace then. */
 export function putDocument(keyspace: Keyspace, key: Bytes, node: JsonNode): void {
-  writeNode(keyspace.record(PUT_DOCUMENT).bytes(key), node);
+  writeNode(keyspace.change(PUT_DOCUMENT, key), node);
   applyPut(keyspace, key, new JsonValue(node));
 }
 
@@ -194,6 +194,7 @@ function isSmall(node: JsonNode): boolean {
 }
 
 function recordAt(keyspace: Keyspace, code: number, spot: Spot): FrameWriter {
+  keyspace.willChange(spot.key);
   return openRecord(keyspace.record(code), spot);
 }
 

@@ -22,32 +22,32 @@ export type End = "left" | "right";
 
 /** Puts elements at one end, one after the other; makes the list if there is none. Returns the new length. */
 export function pushElements(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
-  writeElements(writeEnd(keyspace.record(PUSH_ELEMENTS).bytes(key), push.end), push.elements);
+  writeElements(writeEnd(keyspace.change(PUSH_ELEMENTS, key), push.end), push.elements);
   return applyPush(keyspace, key, push);
 }
 
 /** Takes so many elements from one end, at most as many as there are, and the key with the last one. Nearest the end first. */
 export function popElements(keyspace: Keyspace, key: Bytes, pop: { end: End; count: number }): Bytes[] {
   const count = Math.min(pop.count, getList(keyspace, key).length);
-  writeEnd(keyspace.record(POP_ELEMENTS).bytes(key), pop.end).number(count);
+  writeEnd(keyspace.change(POP_ELEMENTS, key), pop.end).number(count);
   return applyPop(keyspace, key, { end: pop.end, count });
 }
 
 /** Takes the element at one end, and the key with the last one. */
 export function popElement(keyspace: Keyspace, key: Bytes, end: End): Bytes {
-  writeEnd(keyspace.record(POP_ELEMENTS).bytes(key), end).number(1);
+  writeEnd(keyspace.change(POP_ELEMENTS, key), end).number(1);
   return applyPopOne(keyspace, key, end);
 }
 
 /** Puts an element in front of the one at an index. The list must have one there. Returns the new length. */
 export function insertElement(keyspace: Keyspace, key: Bytes, insertion: { index: number; element: Bytes }): number {
-  keyspace.record(INSERT_ELEMENT).bytes(key).number(insertion.index).bytes(insertion.element);
+  keyspace.change(INSERT_ELEMENT, key).number(insertion.index).bytes(insertion.element);
   return applyInsert(keyspace, key, insertion);
 }
 
 /** Puts an element in place of the one at an index. The list must have one there. */
 export function setElement(keyspace: Keyspace, key: Bytes, change: { index: number; element: Bytes }): void {
-  keyspace.record(SET_ELEMENT).bytes(key).number(change.index).bytes(change.element);
+  keyspace.change(SET_ELEMENT, key).number(change.index).bytes(change.element);
   getList(keyspace, key).set(change.index, change.element);
 }
 
@@ -62,14 +62,13 @@ interface Removal {
 export function removeElements(keyspace: Keyspace, key: Bytes, removal: Removal): number {
   const count = applyRemoveElements(keyspace, key, removal);
   // How many there are is known only now; nothing else can come in between.
-  if (count > 0)
-    writeEnd(keyspace.record(REMOVE_ELEMENTS).bytes(key), removal.end).number(count).bytes(removal.element);
+  if (count > 0) writeEnd(keyspace.change(REMOVE_ELEMENTS, key), removal.end).number(count).bytes(removal.element);
   return count;
 }
 
 /** Keeps the elements from one index up to, not including, another; removes the key if there are none. */
 export function trimList(keyspace: Keyspace, key: Bytes, kept: { from: number; to: number }): void {
-  keyspace.record(TRIM_LIST).bytes(key).number(kept.from).number(kept.to);
+  keyspace.change(TRIM_LIST, key).number(kept.from).number(kept.to);
   applyTrim(keyspace, key, kept);
 }
 
@@ -82,14 +81,15 @@ interface Move {
 
 /** Moves one element from an end of a list to an end of another, or of the same. `from` must exist. Returns the element. */
 export function moveElement(keyspace: Keyspace, move: Move): Bytes {
-  writeEnd(writeEnd(keyspace.record(MOVE_ELEMENT).bytes(move.from), move.fromEnd).bytes(move.to), move.toEnd);
+  keyspace.willChange(move.to);
+  writeEnd(writeEnd(keyspace.change(MOVE_ELEMENT, move.from), move.fromEnd).bytes(move.to), move.toEnd);
   return applyMove(keyspace, move);
 }
 
 /** Puts a list at a key, in place of what it held, and lets it live for ever. There is at least one element. */
 export function putList(keyspace: Keyspace, key: Bytes, elements: readonly Bytes[]): void {
   keyspace.useReplaced(key);
-  writeElements(keyspace.record(PUT_LIST).bytes(key), elements);
+  writeElements(keyspace.change(PUT_LIST, key), elements);
   applyPutList(keyspace, key, elements);
 }
 

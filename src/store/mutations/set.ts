@@ -27,7 +27,7 @@ export function addMembers(keyspace: Keyspace, key: Bytes, members: readonly Byt
   let count = 0;
   for (const member of members) {
     if (set?.has(member) === true) continue;
-    record ??= keyspace.record(ADD_MEMBERS).bytes(key);
+    record ??= keyspace.change(ADD_MEMBERS, key);
     record.number(ONE_MORE).bytes(member);
     set ??= makeSet(keyspace, key);
     set.insert(member);
@@ -45,7 +45,7 @@ export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly 
   let count = 0;
   for (const member of members) {
     if (!set.has(member)) continue;
-    record ??= keyspace.record(REMOVE_MEMBERS).bytes(key);
+    record ??= keyspace.change(REMOVE_MEMBERS, key);
     record.number(ONE_MORE).bytes(member);
     set.delete(member);
     count += 1;
@@ -58,7 +58,7 @@ export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly 
 /** Puts a set that nobody else holds, and that is not empty, in place of what the key held; it lives for ever. */
 export function putSet(keyspace: Keyspace, key: Bytes, set: SetValue): void {
   keyspace.useReplaced(key);
-  const record = keyspace.record(PUT_SET).bytes(key);
+  const record = keyspace.change(PUT_SET, key);
   for (let place = 0; place < set.size; place += 1) record.number(ONE_MORE).bytes(set.memberAt(place));
   record.number(NO_MORE);
   applyPutSet(keyspace, key, set);

@@ -23,7 +23,7 @@ export interface Scored {
 
 /** Gives members, new or not, their scores; makes the sorted set if there is none. At least one. */
 export function putMembers(keyspace: Keyspace, key: Bytes, pairs: readonly Scored[]): void {
-  const record = keyspace.record(PUT_MEMBERS).bytes(key).number(pairs.length);
+  const record = keyspace.change(PUT_MEMBERS, key).number(pairs.length);
   for (const { member, score } of pairs) record.bytes(member).double(score);
   const sortedSet = sortedSetAt(keyspace, key);
   for (const { member, score } of pairs) sortedSet.put(member, score);
@@ -31,24 +31,21 @@ export function putMembers(keyspace: Keyspace, key: Bytes, pairs: readonly Score
 
 /** Removes members, and the key with the last one. They must exist. */
 export function removeMembers(keyspace: Keyspace, key: Bytes, members: readonly Bytes[]): void {
-  const record = keyspace.record(REMOVE_MEMBERS).bytes(key).number(members.length);
+  const record = keyspace.change(REMOVE_MEMBERS, key).number(members.length);
   for (const member of members) record.bytes(member);
   applyRemoveMembers(keyspace, key, members);
 }
 
 /** Removes the members at some ranks, and the key with the last one. The ranks must exist. */
 export function removeRanks(keyspace: Keyspace, key: Bytes, range: RankRange): void {
-  keyspace.record(REMOVE_RANKS).bytes(key).number(range.from).number(range.count);
+  keyspace.change(REMOVE_RANKS, key).number(range.from).number(range.count);
   applyRemoveRanks(keyspace, key, range);
 }
 
 /** Puts a whole sorted set, which is not empty, at a key, in place of what was there and of its expiry. */
 export function storeSortedSet(keyspace: Keyspace, key: Bytes, sortedSet: SortedSetValue): void {
   keyspace.useReplaced(key);
-  const record = keyspace
-    .record(STORE_SORTED_SET)
-    .bytes(key)
-    .number(sortedSet.isListpack ? 0 : 1);
+  const record = keyspace.change(STORE_SORTED_SET, key).number(sortedSet.isListpack ? 0 : 1);
   record.number(sortedSet.size);
   writePairs(record, sortedSet, { from: 0, count: sortedSet.size });
   applyStore(keyspace, key, sortedSet);

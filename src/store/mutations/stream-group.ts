@@ -33,12 +33,14 @@ interface GroupState {
 
 /** Makes a group, and an empty stream if there is none, or moves the group. */
 export function putGroup(keyspace: Keyspace, place: GroupPlace, state: GroupState): void {
+  keyspace.willChange(place.key);
   writeGroup(writePlace(keyspace.record(PUT_GROUP), place), state);
   applyPutGroup(keyspace, place, state);
 }
 
 /** Removes a group, which must exist, with its consumers. */
 export function removeGroup(keyspace: Keyspace, place: GroupPlace): void {
+  keyspace.willChange(place.key);
   writePlace(keyspace.record(REMOVE_GROUP), place);
   applyRemoveGroup(keyspace, place);
 }
@@ -51,6 +53,7 @@ export function addConsumer(keyspace: Keyspace, place: GroupPlace, consumer: { n
 
 /** Removes a consumer, which must exist, with what is pending for it. */
 export function removeConsumer(keyspace: Keyspace, place: GroupPlace, name: Bytes): void {
+  keyspace.willChange(place.key);
   writePlace(keyspace.record(REMOVE_CONSUMER), place).bytes(name);
   applyRemoveConsumer(keyspace, place, name);
 }

@@ -21,7 +21,7 @@ interface Content {
 
 /** Adds an entry behind all others; makes the stream if there is none. */
 export function addEntry(keyspace: Keyspace, key: Bytes, entry: { id: StreamId; content: Content }): void {
-  writeContent(writeIdTo(keyspace.record(ADD_ENTRY).bytes(key), entry.id), entry.content);
+  writeContent(writeIdTo(keyspace.change(ADD_ENTRY, key), entry.id), entry.content);
   applyAdd(keyspace, key, entry);
 }
 
@@ -34,8 +34,7 @@ interface Trim {
 /** Removes so many entries, of which there are as many, from the front. */
 export function trimEntries(keyspace: Keyspace, key: Bytes, trim: Trim): void {
   keyspace
-    .record(TRIM_ENTRIES)
-    .bytes(key)
+    .change(TRIM_ENTRIES, key)
     .number(trim.count)
     .number(trim.removesReferences ? 1 : 0);
   applyTrim(keyspace, key, trim);
@@ -49,7 +48,7 @@ interface Removal {
 
 /** Removes entries wherever they are. */
 export function removeEntries(keyspace: Keyspace, key: Bytes, removal: Removal): void {
-  const record = keyspace.record(REMOVE_ENTRIES).bytes(key);
+  const record = keyspace.change(REMOVE_ENTRIES, key);
   record.number(removal.removesReferences ? 1 : 0).number(removal.ids.length);
   for (const id of removal.ids) writeId(record, id);
   applyRemoveEntries(keyspace, key, removal);
@@ -63,7 +62,7 @@ interface StreamState {
 
 /** Says what a stream remembers of entries that are gone; makes an empty stream if there is none. */
 export function setStreamState(keyspace: Keyspace, key: Bytes, state: StreamState): void {
-  writeState(keyspace.record(SET_STREAM_STATE).bytes(key), state);
+  writeState(keyspace.change(SET_STREAM_STATE, key), state);
   applyState(keyspace, key, state);
 }
 

@@ -17,14 +17,14 @@ const SET_STRING_RANGE = 24;
 /** Puts a string at a key, in place of what it held, and lets it live for ever. */
 export function putString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   keyspace.useReplaced(key);
-  writeString(keyspace.record(PUT_STRING).bytes(key), value);
+  writeString(keyspace.change(PUT_STRING, key), value);
   applyPutString(keyspace, key, value);
 }
 
 /** As `putString` with a copy of the content of a buffer. A long string that is there already takes it into its own room. */
 export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): void {
   keyspace.useReplaced(key);
-  keyspace.record(PUT_STRING).bytes(key).buffer(content);
+  keyspace.change(PUT_STRING, key).buffer(content);
   const old = keyspace.entries.get(key);
   if (!(old instanceof LargeString && old.replaceBy(content))) {
     applyPutString(keyspace, key, stringFromBuffer(content));
@@ -38,25 +38,25 @@ export function putContent(keyspace: Keyspace, key: Bytes, content: Buffer): voi
 /** As `putString`, and lets the key live until `atMs`. */
 export function putStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
   keyspace.useReplaced(key);
-  writeString(keyspace.record(PUT_STRING_UNTIL).bytes(key).time(content.atMs), content.value);
+  writeString(keyspace.change(PUT_STRING_UNTIL, key).time(content.atMs), content.value);
   applyPutStringUntil(keyspace, key, content);
 }
 
 /** As `putString`, but the key lives as long as it did. */
 export function replaceString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
-  writeString(keyspace.record(REPLACE_STRING).bytes(key), value);
+  writeString(keyspace.change(REPLACE_STRING, key), value);
   applyPut(keyspace, key, value);
 }
 
 /** Puts bytes behind a string, or makes one of them. Returns the new length. */
 export function appendString(keyspace: Keyspace, key: Bytes, bytes: Bytes): number {
-  keyspace.record(APPEND_STRING).bytes(key).bytes(bytes);
+  keyspace.change(APPEND_STRING, key).bytes(bytes);
   return applyAppend(keyspace, key, bytes);
 }
 
 /** Overwrites a part of a string, filling a gap in front of it with zeros. Returns the new length. */
 export function setStringRange(keyspace: Keyspace, key: Bytes, range: { offset: number; bytes: Bytes }): number {
-  keyspace.record(SET_STRING_RANGE).bytes(key).number(range.offset).bytes(range.bytes);
+  keyspace.change(SET_STRING_RANGE, key).number(range.offset).bytes(range.bytes);
   return applySetRange(keyspace, key, range);
 }
 

@@ -107,6 +107,8 @@ export class LuaReplies {
           instance.setField(lua, -2, "verbatim_string");
         }
         return;
+      case "later":
+        throw new Error("nobody waits in a script");
       default: {
         const never: never = reply;
         throw never;

@@ -1,15 +1,16 @@
-/** The keys of a database as frames that rebuild them. */
+/** What is kept of a database as frames that rebuild it. */
 import type { FrameWriter } from "../kernel/frame.ts";
-import type { Keyspace } from "./keyspace.ts";
+import type { DatabaseState } from "./database-state.ts";
 import { describeExpiry } from "./mutations/generic.ts";
+import { stateMutations } from "./mutations.ts";
 import { typeOf } from "./values.ts";
 
 /** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
 const SNAPSHOT_FRAME_BYTES = 256 * 1024;
 
 /** Behind what the frame holds already. A frame is valid until the next one is asked for. */
-export function* framesOfKeys(
-  database: { readonly number: number; readonly keyspace: Keyspace },
+export function* framesOfDatabase(
+  database: DatabaseState & { readonly number: number },
   frame: FrameWriter,
 ): Generator<Uint8Array> {
   const { entries, expiries } = database.keyspace;
@@ -18,6 +19,7 @@ export function* framesOfKeys(
     if (frame.byteCount >= SNAPSHOT_FRAME_BYTES) full.push(Uint8Array.from(frame.take()));
     return frame.record(database.number, code);
   };
+  for (const { describe } of stateMutations) describe?.(database, record);
   for (let slot = 0; slot < entries.size; slot += 1) {
     const key = entries.keyAt(slot);
     const value = entries.valueAt(slot);

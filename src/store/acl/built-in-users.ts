@@ -1,0 +1,20 @@
+/** The users of the two tokens that every database has. They are the same for all databases and never change. */
+import { noPermission } from "../errors.ts";
+import type { User } from "./user.ts";
+
+/** Of the standard token: may do everything. */
+export const defaultUser: User = {
+  name: "default",
+  isUnrestricted: true,
+  mayKeepFigures: true,
+  refusalOf: () => undefined,
+};
+
+/** Of the read-only token: may run what its row says (spec: store 1.12). */
+export const readOnlyUser: User = {
+  name: "default_ro",
+  isUnrestricted: false,
+  mayKeepFigures: false,
+  refusalOf: (command, words) =>
+    command.isForReadOnlyToken && command.isPowerfulWith?.(words) !== true ? undefined : noPermission(command.fullName),
+};

@@ -1,0 +1,17 @@
+/**
+ * What a caller may do. A command is asked about after it was found and its
+ * arity was right, and before anything has happened.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Command } from "../command.ts";
+import type { CommandError } from "../errors.ts";
+
+export interface User {
+  readonly name: Bytes;
+  /** Nothing is refused to it, so nothing has to be looked at. */
+  readonly isUnrestricted: boolean;
+  /** True where a read may keep what it has worked out, such as the estimate of PFCOUNT. */
+  readonly mayKeepFigures: boolean;
+  /** Why it may not run a command with these words (name first), or undefined. */
+  refusalOf(command: Command, words: readonly Bytes[]): CommandError | undefined;
+}

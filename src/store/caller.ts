@@ -1,0 +1,20 @@
+/** Who asks the store for something: with whose rights, and over what. */
+import type { User } from "./acl/user.ts";
+import type { Reply } from "./reply.ts";
+
+export interface Caller {
+  readonly user: User;
+  readonly transport: "http" | "tcp";
+  /** `address:port` of the peer. */
+  readonly address: string;
+  /** Takes the reply of a command that has to wait. Absent: this caller cannot wait, and such a command answers at once. */
+  readonly waiting?: ReplyTaker | undefined;
+}
+
+export interface ReplyTaker {
+  /**
+   * The reply of the command that had to wait, within the unit of work that made it: it may leave when the journal is
+   * safe up to the end of that unit. Must not call the engine.
+   */
+  take(reply: Reply): void;
+}

@@ -1,0 +1,52 @@
+/**
+ * Who wants to know that a key changes: what watches it for a transaction, and
+ * what waits for it to hold something.
+ *
+ * (1) A key is in the table as long as somebody observes it, and the keyspace is
+ *     told to report changes as long as there is such a key.
+ * (2) Observers of a key stand in the order in which they came.
+ */
+import type { Bytes } from "../kernel/bytes.ts";
+import type { Keyspace } from "./keyspace.ts";
+
+export interface KeyObserver {
+  /** The key is about to change, within the running unit of work. Must not change anything but itself. */
+  keyChanges(key: Bytes): void;
+}
+
+export class KeyObservers {
+  readonly #keyspace: Keyspace;
+  readonly #byKey = new Map<Bytes, Set<KeyObserver>>();
+
+  constructor(keyspace: Keyspace) {
+    this.#keyspace = keyspace;
+  }
+
+  add(key: Bytes, observer: KeyObserver): void {
+    const observers = this.#byKey.get(key);
+    if (observers === undefined) this.#byKey.set(key, new Set([observer]));
+    else observers.add(observer);
+    this.#keyspace.onChange = this.#tell; // keeps (1)
+  }
+
+  remove(key: Bytes, observer: KeyObserver): void {
+    const observers = this.#byKey.get(key);
+    if (observers?.delete(observer) === true && observers.size === 0) this.#byKey.delete(key);
+    if (this.#byKey.size === 0) this.#keyspace.onChange = undefined;
+  }
+
+  /** Those of a key, in order of arrival. */
+  of(key: Bytes): Iterable<KeyObserver> {
+    return this.#byKey.get(key) ?? [];
+  }
+
+  /** Of one key, or of every key that exists: `undefined`. */
+  readonly #tell = (key: Bytes | undefined): void => {
+    if (key !== undefined) {
+      for (const observer of this.#byKey.get(key) ?? []) observer.keyChanges(key);
+      return;
+    }
+    for (const [each, observers] of this.#byKey)
+      if (this.#keyspace.entries.has(each)) for (const observer of observers) observer.keyChanges(each);
+  };
+}
