@@ -176,7 +176,7 @@ export function adminArea(administration: Administration, tokens: TokenTable): A
         path = found.route.path;
         if (
           found.route.access === "admin" &&
-          tokens.findByHeader(request.header("authorization") ?? "") === undefined
+          tokens.findByHeader(request.header("authorization") ?? "")?.access !== "standard"
         ) {
           throw unauthorized;
         }

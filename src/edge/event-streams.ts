@@ -3,15 +3,16 @@
  * when they end (threats A-17).
  *
  * (1) A stream ends when its peer has gone, when the server drains, when its
- *     token is revoked, when what it tells of is gone, or when its peer reads
- *     too slowly. Then its `closed` runs, once, and it takes no more.
+ *     token is revoked, when the user of its token changes, when what it tells of
+ *     is gone, or when its peer reads too slowly. Then its `closed` runs, once,
+ *     and it takes no more.
  * (2) A peer that reads slowly costs at most `queuedBytesMax`, and at most
  *     `slowBytesMax` for longer than `slowMs`, as Redis bounds its subscribers.
  *     Its connection is cut off, since it would not read an end either.
  * (3) A token has at most `streamsPerTokenMax`.
  */
 import type { Clock } from "../kernel/clock.ts";
-import type { Grant } from "./auth.ts";
+import type { Grant, UserGrant } from "./auth.ts";
 import { tooManyStreams } from "./errors.ts";
 import { HEARTBEAT } from "./event-lines.ts";
 import type { HttpStream, StreamSink } from "./handler.ts";
@@ -39,7 +40,13 @@ export const HEARTBEAT_MS = 15_000;
 const TICK_MS = 5_000;
 
 /** Why we ended a stream that its peer would have read on. */
-export const endReasons = ["too slow", "token revoked", "database deleted", "pushes wait for the disk"] as const;
+export const endReasons = [
+  "too slow",
+  "token revoked",
+  "user changed",
+  "database deleted",
+  "pushes wait for the disk",
+] as const;
 
 export type EndReason = (typeof endReasons)[number];
 
@@ -98,7 +105,17 @@ export class EventStreams {
 
   /** The token is no longer good: what it opened ends. */
   revoke(grant: Grant): void {
-    for (const stream of [...(this.#byGrant.get(grant) ?? [])]) stream.end("token revoked");
+    this.#endAll(grant, "token revoked");
+  }
+
+  /** A user has changed: what its tokens opened has the rights of before, and ends. */
+  userChanged({ tenant, user }: Pick<UserGrant, "tenant" | "user">): void {
+    for (const grant of [...this.#byGrant.keys()])
+      if (grant.access === "acl" && grant.tenant === tenant && grant.user === user) this.#endAll(grant, "user changed");
+  }
+
+  #endAll(grant: Grant, reason: EndReason): void {
+    for (const stream of [...(this.#byGrant.get(grant) ?? [])]) stream.end(reason);
   }
 
   noteEnd(reason: EndReason): void {

@@ -121,7 +121,7 @@ export class StoreArea implements Area {
   constructor(options: StoreAreaOptions) {
     this.#options = options;
     this.streams = new EventStreams(options.clock, options.streams);
-    options.tokens.onRemoved = (grant) => this.streams.revoke(grant);
+    options.tokens.onRemoved((grant) => this.streams.revoke(grant));
   }
 
   bodyBytesMax(): number {

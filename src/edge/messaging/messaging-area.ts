@@ -156,7 +156,8 @@ export class MessagingArea implements Area {
     const admission = this.#authenticate(head, routes.takesQueryToken(path) ? token : undefined);
     const found = routes.find(request.method, path);
     const { grant } = admission;
-    if (grant.access === "read-only" && !found.route.isForReadOnlyToken) throw readOnlyTokenRefused;
+    if (grant.access === "acl") throw messagingUnauthorized;
+    if (grant.access !== "standard" && !found.route.isForReadOnlyToken) throw readOnlyTokenRefused;
     return { found, admission };
   }
 

@@ -132,7 +132,7 @@ export class VectorArea implements Area {
   #admit({ method, target }: RequestHead, { authorization }: VectorHead): Admission {
     const { tokens, limits } = this.#options;
     const grant = authorization === undefined ? undefined : tokens.findByHeader(authorization);
-    if (grant === undefined) throw vectorUnauthorized;
+    if (grant === undefined || grant.access === "acl") throw vectorUnauthorized;
     if (!methods.includes(method)) throw vectorMethodNotAllowed;
     const mark = target.indexOf("?");
     const path = splitVectorPath(mark < 0 ? target : target.slice(0, mark), isCommand);
@@ -140,7 +140,7 @@ export class VectorArea implements Area {
     if (path === undefined || route === undefined) throw noSuchVectorPath;
     if (path.indexName !== undefined && path.indexName !== grant.tenant) throw vectorUnauthorized;
     if (!route.takesNamespace && path.rest !== "") throw namespaceNotTaken(route.command);
-    if (route.access === "write" && grant.access === "read-only") throw readOnlyTokenRefused;
+    if (route.access === "write" && grant.access !== "standard") throw readOnlyTokenRefused;
     return {
       grant,
       route,
