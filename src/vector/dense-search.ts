@@ -35,7 +35,7 @@ const EFFORT_PER_HIT = 1.5;
 const VISITS_PER_EFFORT = 11;
 const VISITS_FACTOR_MAX = 4;
 /** What a visit and a row that is scored alone cost, in rows of a whole scan. bench/graph.bench.ts, bench/row-kernel.bench.ts */
-const ROWS_PER_VISIT = 2;
+const ROWS_PER_VISIT = 3;
 const ROWS_PER_GATHER = 4;
 
 export class DenseSearch implements CandidateSearch {

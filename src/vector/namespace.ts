@@ -235,7 +235,7 @@ export class Namespace {
 
   #graphOptions(): GraphOptions {
     const rows = this.#denseRows();
-    return { dimension: this.#dimension, similarity: this.similarity, read: (record) => rows.read(record) };
+    return { dimension: this.#dimension, similarity: this.similarity, read: (record) => rows.look(record) };
   }
 
   *#versions(): Generator<RecordVersion> {

@@ -125,7 +125,8 @@ class GraphLoader {
     const end = start + capacityOf(level);
     let to = start;
     const add = (link: number): void => {
-      if (link === 0 || link === made || to === end || words.subarray(start, to).includes(link)) return;
+      if (link === 0 || link === made || to === end) return;
+      for (let at = start; at < to; at += 1) if (words[at] === link) return;
       words[to] = link;
       to += 1;
     };

@@ -123,6 +123,14 @@ export class RowStore {
     this.#count -= 1;
   }
 
+  /** A row that is there, as it lies in memory: good until the row changes or goes. */
+  look(record: number): Float32Array {
+    assert(this.has(record), "the row that is looked at is there");
+    const block = this.#blockOf(record);
+    const start = this.#rowAddress(block, record) / FLOAT_BYTES;
+    return block.arena.floats.subarray(start, start + this.dimension);
+  }
+
   /** A copy of a row that is there. */
   read(record: number): Float32Array {
     const vector = new Float32Array(this.dimension);
