@@ -66,4 +66,27 @@ testMethods("Bitmap", [
       assert.deepEqual(await redis.pipeline().bitfield("key").get("u4", 4).exec().exec(), [[15]]);
     },
   ],
+  [
+    ["bitcount", "bitpos"],
+    "count without a range, and search within one",
+    async (redis) => {
+      await redis.set("key", "foobar");
+      assert.equal(await redis.exec(["BITCOUNT", "key"]), 26);
+      assert.equal(await redis.bitcount("missing", 0, -1), 0);
+      assert.equal(await redis.bitcount("key", -2, -1), 7);
+      assert.equal(await redis.bitpos("key", 1, 2, 3), 17);
+      assert.equal(await redis.bitpos("missing", 0), 0);
+      assert.equal(await redis.bitpos("missing", 1), -1);
+    },
+  ],
+  [
+    ["bitfield"],
+    "knows signed and unsigned numbers, and what to do when they overflow",
+    async (_redis, plain) => {
+      const chain = plain.bitfield("key").set("i8", 0, 127).overflow("WRAP").incrby("i8", 0, 1).get("i8", 0);
+      assert.deepEqual(await chain.get("u8", 0).exec(), [0, -128, -128, 128]);
+      const counters = plain.bitfield("many").incrby("u2", 100, 1).overflow("SAT").incrby("u2", 102, 3);
+      assert.deepEqual(await counters.incrby("u2", "#51", 3).exec(), [1, 3, 3]);
+    },
+  ],
 ]);

@@ -12,6 +12,13 @@ import { type RunningProgram, startProgram } from "../program/program-process.ts
 import { type FamilyName, type Method, methodsOfFamilies } from "./methods.ts";
 
 type ClientOptions = Omit<RedisConfigNodejs, "url" | "token">;
+type Pipeline = ReturnType<Redis["pipeline"]>;
+
+/** Answers that are not base64, which is what the client asks for by itself. */
+const plainAnswers = { responseEncoding: false } as const satisfies ClientOptions;
+
+/** Methods of a batch that are no command there, or that answer with a chain of their own. */
+const UNBATCHED: ReadonlySet<PropertyKey> = new Set(["exec", "length", "chain", "bitfield"]);
 
 /** A durable server for the tests of one file, and clients of it. */
 export class Served {
@@ -54,23 +61,36 @@ export type MethodRow = readonly [
   show: (redis: Redis, plain: Redis) => Promise<void>,
 ];
 
-/** One test for each row, on a server of their own. Together the rows call every method of the family. */
+/** How what a method asks for travels. The client puts it together in other places each time, and so do we. */
+const ways: readonly (readonly [name: string, client: (served: Served) => Redis])[] = [
+  ["automatic pipelines", (served) => served.client()],
+  ["single requests, plain answers", (served) => served.client({ ...plainAnswers, enableAutoPipelining: false })],
+  ["pipelines", (served) => inBatches(served.client({ enableAutoPipelining: false }), "pipeline")],
+  [
+    "transactions, plain answers",
+    (served) => inBatches(served.client({ ...plainAnswers, enableAutoPipelining: false }), "multi"),
+  ],
+];
+
+/** One test for each row and way, on a server of their own. Together the rows call every method of the family. */
 export function testMethods(family: FamilyName, rows: readonly MethodRow[]): void {
   const served = new Served();
-  for (const [methods, fact, show] of rows) {
-    test(`${family}: ${methods.join(", ")}: ${fact}`, async () => {
-      const called = new Set<string>();
-      const redis = recordCalls(served.client(), called);
-      await redis.flushdb();
+  for (const [way, clientOf] of ways) {
+    for (const [methods, fact, show] of rows) {
+      test(`${family}, in ${way}: ${methods.join(", ")}: ${fact}`, async () => {
+        const called = new Set<string>();
+        const plain = served.client({ enableAutoPipelining: false });
+        await plain.flushdb();
 
-      await show(redis, recordCalls(served.client({ enableAutoPipelining: false }), called));
+        await show(recordCalls(clientOf(served), called), recordCalls(plain, called));
 
-      assert.deepEqual(
-        methods.filter((method) => !called.has(method)),
-        [],
-        "the row calls what it names",
-      );
-    });
+        assert.deepEqual(
+          methods.filter((method) => !called.has(method)),
+          [],
+          "the row calls what it names",
+        );
+      });
+    }
   }
 
   test(`${family}: every method has a row`, () => {
@@ -88,7 +108,8 @@ function recordCalls<Client extends object>(client: Client, called: Set<string>,
   return new Proxy(client, {
     get(target, name): unknown {
       const value: unknown = Reflect.get(target, name);
-      if (name === "json" && typeof value === "object" && value !== null) return recordCalls(value, called, "json.");
+      if (isNamespace(name) && typeof value === "object" && value !== null)
+        return recordCalls(value, called, `${String(name)}.`);
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown => {
         called.add(prefix + String(name));
@@ -96,4 +117,32 @@ function recordCalls<Client extends object>(client: Client, called: Set<string>,
       };
     },
   });
+}
+
+/** The same client, whose calls each travel as a batch of one: all but those that a batch cannot hold. */
+function inBatches(client: Redis, kind: "pipeline" | "multi"): Redis {
+  return new Proxy(client, {
+    get(target, name): unknown {
+      if (isNamespace(name)) {
+        const names = Object.keys(target[name]);
+        return Object.fromEntries(names.map((inner) => [inner, callInBatch(() => target[kind](), [name, inner])]));
+      }
+      const isBatched = !UNBATCHED.has(name) && Object.hasOwn(target[kind](), name);
+      return isBatched ? callInBatch(() => target[kind](), [name]) : Reflect.get(target, name);
+    },
+  });
+}
+
+function callInBatch(batchOf: () => Pipeline, path: readonly PropertyKey[]): (...args: unknown[]) => Promise<unknown> {
+  return async (...args) => {
+    const batch = batchOf();
+    const method = path.reduce<unknown>((holder, name) => Reflect.get(Object(holder), name), batch);
+    assert.ok(typeof method === "function");
+    Reflect.apply(method, undefined, args);
+    return (await batch.exec())[0];
+  };
+}
+
+function isNamespace(name: PropertyKey): name is "json" | "functions" {
+  return name === "json" || name === "functions";
 }

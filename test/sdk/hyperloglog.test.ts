@@ -32,4 +32,14 @@ testMethods("HyperLogLog", [
       assert.equal(await redis.pfcount("all"), 4);
     },
   ],
+  [
+    ["pfadd", "pfcount"],
+    "count a value once, and make an empty sketch",
+    async (redis) => {
+      assert.equal(await redis.pfadd("key", "1", "1", "é", "\u0000"), 1);
+      assert.equal(await redis.pfcount("key"), 3);
+      assert.equal(await redis.pfadd("empty"), 1);
+      assert.equal(await redis.pfcount("empty"), 0);
+    },
+  ],
 ]);

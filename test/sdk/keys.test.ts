@@ -212,4 +212,73 @@ testMethods("Generic, server and connection", [
       await assert.rejects(redis.clientSetinfo("LIB-NAME", "mine"), /ERR Command is not available: 'CLIENT'/);
     },
   ],
+  [
+    ["expire", "pexpire", "expireat", "pexpireat"],
+    "take each condition in either case",
+    async (redis) => {
+      await redis.set("key", "value");
+      assert.equal(await redis.expire("key", 100, "xx"), 0);
+      assert.equal(await redis.expire("key", 100, "nx"), 1);
+      assert.equal(await redis.expire("key", 200, "LT"), 0);
+      assert.equal(await redis.expire("key", 200, "gt"), 1);
+      assert.equal(await redis.pexpire("key", 300_000, "NX"), 0);
+      assert.equal(await redis.pexpire("key", 300_000, "XX"), 1);
+      assert.equal(await redis.pexpire("key", 250_000, "GT"), 0);
+      assert.equal(await redis.pexpire("key", 250_000, "lt"), 1);
+      assert.equal(await redis.ttl("key"), 250);
+      assert.equal(await redis.expireat("key", FAR_S, "nx"), 0);
+      assert.equal(await redis.expireat("key", FAR_S, "LT"), 0);
+      assert.equal(await redis.expireat("key", FAR_S, "gt"), 1);
+      assert.equal(await redis.pexpireat("key", FAR_S * 1000 + 1, "XX"), 1);
+      assert.equal(await redis.pexpireat("key", FAR_S * 1000 + 2, "lt"), 0);
+      assert.equal(await redis.exec(["PEXPIRETIME", "key"]), 4_102_444_800_001);
+    },
+  ],
+  [
+    ["flushall", "flushdb", "copy"],
+    "take the options that they have",
+    async (redis) => {
+      await redis.mset({ from: 1, to: 2 });
+      assert.equal(await redis.copy("from", "to", { replace: false }), "NOT_COPIED");
+      assert.equal(await redis.copy("from", "from"), "NOT_COPIED");
+      assert.equal(await redis.copy("from", "from", { replace: true }), "NOT_COPIED");
+      assert.equal(await redis.flushall([{ async: true }]), "OK");
+      assert.equal(await redis.dbsize(), 0);
+      await redis.set("key", 1);
+      assert.equal(await redis.flushdb({ async: false }), "OK");
+      assert.equal(await redis.dbsize(), 0);
+    },
+  ],
+  [
+    ["scan"],
+    "takes a number for a cursor, and all options at once",
+    async (redis) => {
+      await redis.mset({ "a:1": 1, "a:2": 2 });
+      await redis.rpush("a:3", 1);
+      await redis.rpush("b:1", 1);
+      assert.deepEqual(await redis.scan(0, { match: "a:*", count: 100, type: "list" }), ["0", ["a:3"]]);
+      assert.deepEqual(await redis.scan("0", { match: "b:*", count: 100, withType: true }), [
+        "0",
+        [{ key: "b:1", type: "list" }],
+      ]);
+      assert.deepEqual(await redis.scan(0, { match: "b:*", count: 100, withType: false }), ["0", ["b:1"]]);
+    },
+  ],
+  [
+    ["type"],
+    "names each kind of value",
+    async (redis) => {
+      await redis.set("string", "x");
+      await redis.rpush("list", 1);
+      await redis.sadd("set", 1);
+      await redis.zadd("zset", { score: 1, member: "a" });
+      await redis.hset("hash", { a: 1 });
+      await redis.xadd("stream", "1-1", { a: 1 });
+      await redis.json.set("json", "$", {});
+      const types: string[] = [];
+      for (const key of ["string", "list", "set", "zset", "hash", "stream", "json", "none"])
+        types.push(await redis.type(key));
+      assert.deepEqual(types, ["string", "list", "set", "zset", "hash", "stream", "ReJSON-RL", "none"]);
+    },
+  ],
 ]);

@@ -94,4 +94,43 @@ testMethods("List", [
       assert.deepEqual(await redis.lrange("key", 0, -1), ["y"]);
     },
   ],
+  [
+    ["lpush", "linsert", "lset", "lrem", "lpos", "lindex"],
+    "know elements of any type by what they spell",
+    async (redis) => {
+      assert.equal(await redis.lpush<unknown>("key", { a: 1 }, [2], 3, "vier", true), 5);
+      assert.equal(await redis.linsert<unknown>("key", "before", [2], null), 6);
+      assert.equal(await redis.lpos("key", { a: 1 }), 5);
+      assert.equal(await redis.lset<unknown>("key", -1, { a: [2] }), "OK");
+      assert.deepEqual(await redis.lindex("key", -1), { a: [2] });
+      assert.equal(await redis.lrem<unknown>("key", 0, { a: [2] }), 1);
+      assert.deepEqual(await redis.lrange("key", 0, -1), [true, "vier", 3, null, [2]]);
+    },
+  ],
+  [
+    ["lpos", "lpop", "rpop"],
+    "take counts",
+    async (redis) => {
+      await redis.rpush("key", "a", "b", "a", "b", "a");
+      assert.deepEqual(await redis.lpos("key", "a", { rank: -2, count: 2 }), [2, 0]);
+      assert.deepEqual(await redis.lpos("key", "a", { count: 1 }), [0]);
+      assert.equal(await redis.lpos("key", "b", { rank: 2, maxLen: 3 }), null);
+      assert.deepEqual(await redis.lpos("key", "z", { count: 0 }), []);
+      assert.deepEqual(await redis.lpop("key", 2), ["a", "b"]);
+      assert.deepEqual(await redis.rpop("key", 9), ["a", "b", "a"]);
+      assert.equal(await redis.rpop("key"), null);
+    },
+  ],
+  [
+    ["lmpop", "lmove"],
+    "work from either end",
+    async (redis) => {
+      await redis.rpush("key", 1, 2, 3, 4);
+      assert.equal(await redis.lmove("key", "key", "left", "right"), 1);
+      assert.equal(await redis.lmove("key", "to", "right", "right"), 1);
+      assert.deepEqual(await redis.lmpop(1, ["key"], "LEFT", 2), ["key", [2, 3]]);
+      assert.deepEqual(await redis.lmpop(2, ["key", "to"], "RIGHT"), ["key", [4]]);
+      assert.deepEqual(await redis.lmpop(2, ["key", "to"], "RIGHT", 5), ["to", [1]]);
+    },
+  ],
 ]);

@@ -127,4 +127,53 @@ testMethods("Set", [
       assert.deepEqual(await redis.sscan("key", 0, { match: "b:*", count: 100 }), ["0", ["b:1"]]);
     },
   ],
+  [
+    ["sismember", "smismember", "smove", "srem"],
+    "know members of any type by what they spell",
+    async (redis) => {
+      assert.equal(await redis.sadd<unknown>("key", { a: 1 }, [2], 3, "3", true), 4);
+      assert.equal(await redis.sismember("key", { a: 1 }), 1);
+      assert.deepEqual(await redis.smismember("key", [[2], 3, false]), [1, 1, 0]);
+      assert.equal(await redis.smove("key", "to", [2]), 1);
+      assert.deepEqual(await redis.smembers("to"), [[2]]);
+      assert.equal(await redis.srem<unknown>("key", true, { a: 1 }, null), 2);
+      assert.deepEqual(await redis.smembers("key"), [3]);
+    },
+  ],
+  [
+    ["sdiff", "sinter", "sunion", "sdiffstore", "sinterstore", "sunionstore", "sintercard"],
+    "take one key, and more than two",
+    async (redis) => {
+      await redis.sadd("a", 1, 2, 3);
+      await redis.sadd("b", 2, 3, 4);
+      await redis.sadd("c", 3, 4, 5);
+      assert.deepEqual(await redis.sdiff("a"), [1, 2, 3]);
+      assert.deepEqual(await redis.sinter("a"), [1, 2, 3]);
+      assert.deepEqual(await redis.sunion("a"), [1, 2, 3]);
+      assert.deepEqual(await redis.sdiff("a", "b", "c"), [1]);
+      assert.deepEqual(await redis.sinter("a", "b", "c"), [3]);
+      assert.deepEqual(await redis.sunion("a", "b", "c"), [1, 2, 3, 4, 5]);
+      assert.equal(await redis.sdiffstore("to", "a", "b", "c"), 1);
+      assert.equal(await redis.sinterstore("to", "a", "b", "c"), 1);
+      assert.equal(await redis.sunionstore("to", "a", "b", "c"), 5);
+      assert.equal(await redis.sintercard(["a", "b", "c"], { limit: 0 }), 1);
+      assert.equal(await redis.sintercard(["a"]), 3);
+    },
+  ],
+  [
+    ["sscan"],
+    "takes a number for a cursor, and walks far",
+    async (redis) => {
+      const members = Array.from({ length: 300 }, (_, i) => `member:${i}`);
+      await redis.sadd("key", "first", ...members);
+      const met = new Set<string | number>();
+      let cursor = "0";
+      do {
+        const [next, page] = await redis.sscan("key", Number(cursor), { count: 100, match: "member:*" });
+        for (const member of page) met.add(member);
+        cursor = next;
+      } while (cursor !== "0");
+      assert.equal(met.size, 300);
+    },
+  ],
 ]);

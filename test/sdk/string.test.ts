@@ -221,4 +221,38 @@ testMethods("String", [
       assert.equal(await redis.exec(["LCS", "left", "right", "LEN"]), 6);
     },
   ],
+  [
+    ["set"],
+    "takes a condition, an expiry and get together",
+    async (redis) => {
+      assert.equal(await redis.set("key", 1, { nx: true, ex: 100 }), "OK");
+      assert.equal(await redis.set("key", 2, { nx: true, px: 5_000 }), null);
+      assert.equal(await redis.ttl("key"), 100);
+      assert.equal(await redis.set("key", 3, { xx: true, get: true, px: 50_000 }), 1);
+      assert.equal(await redis.ttl("key"), 50);
+      assert.equal(await redis.set("key", 4, { xx: true, keepTtl: true }), "OK");
+      assert.equal(await redis.ttl("key"), 50);
+      assert.equal(await redis.set("none", 5, { xx: true, get: true, exat: FAR_MS / 1000 }), null);
+      assert.equal(await redis.exists("none"), 0);
+      assert.equal(await redis.set("new", 6, { nx: true, get: true, pxat: FAR_MS }), null);
+      assert.equal(await redis.exec(["PEXPIRETIME", "new"]), 4_102_444_800_000);
+      assert.equal(await redis.set("key", 7, { get: true, keepTtl: true }), 4);
+      assert.equal(await redis.get("key"), 7);
+    },
+  ],
+  [
+    ["mset", "setnx", "setex", "psetex", "getset"],
+    "store what JSON can spell",
+    async (redis) => {
+      assert.equal(await redis.mset({ list: [1, "two"], yes: true, half: 0.5 }), "OK");
+      assert.deepEqual(await redis.mget("list", "yes", "half"), [[1, "two"], true, 0.5]);
+      assert.equal(await redis.setnx("object", { a: { b: null } }), 1);
+      assert.deepEqual(await redis.getset<unknown>("object", [false]), { a: { b: null } });
+      assert.deepEqual(await redis.get("object"), [false]);
+      assert.equal(await redis.setex("seconds", 100, { é: "ß" }), "OK");
+      assert.deepEqual(await redis.get("seconds"), { é: "ß" });
+      assert.equal(await redis.psetex("milliseconds", 90_000, 1.5), "OK");
+      assert.equal(await redis.get("milliseconds"), 1.5);
+    },
+  ],
 ]);
