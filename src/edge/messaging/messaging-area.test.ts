@@ -1,10 +1,12 @@
 /** Who may ask what of messaging over HTTP, and what every answer has. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { EDGE_READ_ONLY_TOKEN, EDGE_TOKEN, edgeRequest, messagingEdge } from "../../../test/messaging-edge.ts";
 import { MessagingFailure, type MessagingFailureKind } from "../../messaging/failure.ts";
 import { defaultLimits } from "../../messaging/limits.ts";
 import type { PublishOutcome } from "../../messaging/publish-request.ts";
+import { TokenTable } from "../auth.ts";
 import { RateLimiter } from "../rate-limit.ts";
 import type { MessagingRoute } from "./messaging-route.ts";
 import { messagingRoutes } from "./messaging-routes.ts";
@@ -314,4 +316,12 @@ test("no answer leaves before what it may have seen is on the disk", async () =>
   safe.resolve();
 
   assert.equal((await answer).status, 200);
+});
+
+test("the token of a user of a database opens nothing here", async () => {
+  const tokens = new TokenTable(Buffer.alloc(32, 3));
+  tokens.replaceUser({ tenant: "main", user: "ann" }, [createHash("sha256").update("anns-token").digest("hex")]);
+  const edge = messagingEdge({}, { tokens });
+  for (const line of ["GET /v2/logs", "POST /v2/publish/https://a.test"])
+    assert.equal((await edge.send(line, { token: "anns-token" })).status, 401, line);
 });

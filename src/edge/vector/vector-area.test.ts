@@ -1,5 +1,6 @@
 /** Who may ask what of the vector index over HTTP, and what every answer has. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
@@ -11,6 +12,7 @@ import {
 } from "../../../test/vector-edge.ts";
 import { VectorFailure, type VectorFailureKind } from "../../vector/failure.ts";
 import { defaultVectorLimits } from "../../vector/limits.ts";
+import { TokenTable } from "../auth.ts";
 import { RequestFailure } from "../errors.ts";
 import { RateLimiter } from "../rate-limit.ts";
 import { vectorRoutes } from "./vector-routes.ts";
@@ -461,4 +463,12 @@ test("S-09: no answer holds the token", async () => {
     assert.doesNotMatch(text, /vector-token/);
     assert.doesNotMatch(JSON.stringify(headers), /vector-token/);
   }
+});
+
+test("the token of a user of a database opens no index", async () => {
+  const tokens = new TokenTable(Buffer.alloc(32, 3));
+  tokens.replaceUser({ tenant: "main", user: "ann" }, [createHash("sha256").update("anns-token").digest("hex")]);
+  const edge = vectorEdge({}, { tokens });
+  for (const line of ["GET /info", "POST /upsert", "POST /query"])
+    assert.equal((await edge.send(line, { token: "anns-token" })).status, 401, line);
 });
