@@ -214,4 +214,66 @@ testMethods("Hash", [
       assert.deepEqual(await redis.httl("key", "b"), [100]);
     },
   ],
+  [
+    ["hexpire", "hpexpire", "hexpireat", "hpexpireat"],
+    "take each condition in either case, and one field or several, also numbers",
+    async (redis) => {
+      await redis.hset("key", { a: 1, 7: 2 });
+      assert.deepEqual(await redis.hexpire("key", 7, 100, "nx"), [1]);
+      assert.deepEqual(await redis.hexpire("key", ["a", 7], 200, "XX"), [0, 1]);
+      assert.deepEqual(await redis.hexpire("key", 7, 100, "gt"), [0]);
+      assert.deepEqual(await redis.hexpire("key", 7, 100, "lt"), [1]);
+      assert.deepEqual(await redis.hpexpire("key", ["a", 7], 300_000, "NX"), [1, 0]);
+      assert.deepEqual(await redis.hpexpire("key", "a", 200_000, "xx"), [1]);
+      assert.deepEqual(await redis.hpexpire("key", "a", 300_000, "GT"), [1]);
+      assert.deepEqual(await redis.hpexpire("key", "a", 250_000, "LT"), [1]);
+      assert.deepEqual(await redis.httl("key", ["a", 7]), [250, 100]);
+      assert.deepEqual(await redis.hexpireat("key", ["a", 7], FAR_S, "NX"), [0, 0]);
+      assert.deepEqual(await redis.hexpireat("key", ["a", 7], FAR_S, "gt"), [1, 1]);
+      assert.deepEqual(await redis.hexpireat("key", 7, FAR_S - 1, "LT"), [1]);
+      assert.deepEqual(await redis.hpexpireat("key", ["a", "missing"], FAR_MS + 1, "xx"), [1, -2]);
+      assert.deepEqual(await redis.hpexpireat("key", 7, FAR_MS + 2, "lt"), [0]);
+      assert.deepEqual(await redis.hpexpiretime("key", ["a", 7]), [4_102_444_800_001, 4_102_444_799_000]);
+      assert.deepEqual(await redis.hexpire("missing", ["a", "b"], 1), [-2, -2]);
+      assert.deepEqual(await redis.hpexpire("key", "a", 0), [2]);
+    },
+  ],
+  [
+    ["hgetex", "hsetex", "hgetdel"],
+    "take each expiry and condition in either case",
+    async (redis) => {
+      assert.equal(await redis.hsetex("key", {}, { a: 1, b: [2] }), 1);
+      assert.equal(await redis.hsetex("key", { conditional: "fnx", expiration: { px: 90_000 } }, { c: "drei" }), 1);
+      assert.equal(await redis.hsetex("key", { conditional: "fxx", expiration: { exat: FAR_S } }, { a: 4, d: 5 }), 0);
+      assert.equal(await redis.hsetex("key", { conditional: "FXX", expiration: { exat: FAR_S } }, { a: 4 }), 1);
+      assert.equal(await redis.hsetex("key", { conditional: "FNX", expiration: { pxat: FAR_MS + 5 } }, { d: 5 }), 1);
+      assert.deepEqual(await redis.hpexpiretime("key", ["a", "b", "d"]), [4_102_444_800_000, -1, 4_102_444_800_005]);
+      assert.deepEqual(await redis.hgetex("key", { px: 80_000 }, "b", "missing"), { b: [2], missing: null });
+      assert.deepEqual(await redis.httl("key", ["b", "c"]), [80, 90]);
+      assert.deepEqual(await redis.hgetex("key", { exat: FAR_S }, "b", "c"), { b: [2], c: "drei" });
+      assert.deepEqual(await redis.hexpiretime("key", ["b", "c"]), [4_102_444_800, 4_102_444_800]);
+      assert.equal(await redis.hgetex("missing", { persist: true }, "a"), null);
+      assert.deepEqual(await redis.hgetdel("key", "a", "b", "c", "d"), { a: 4, b: [2], c: "drei", d: 5 });
+      assert.equal(await redis.exists("key"), 0);
+    },
+  ],
+  [
+    ["hset", "hsetnx", "hmset", "hget", "hvals", "hrandfield"],
+    "hold what JSON can spell",
+    async (redis) => {
+      assert.equal(await redis.hset("key", { object: { a: [1] }, yes: true, half: 0.5 }), 3);
+      assert.equal(await redis.hsetnx("key", "list", [null]), 1);
+      assert.equal(await redis.hmset("key", { text: "straße" }), "OK");
+      assert.deepEqual(await redis.hget("key", "object"), { a: [1] });
+      assert.deepEqual(await redis.hvals("key"), [{ a: [1] }, true, 0.5, [null], "straße"]);
+      assert.deepEqual(await redis.hrandfield("key", 9, true), {
+        object: { a: [1] },
+        yes: true,
+        half: 0.5,
+        list: [null],
+        text: "straße",
+      });
+      assert.deepEqual((await redis.hrandfield("key", 9)).toSorted(), ["half", "list", "object", "text", "yes"]);
+    },
+  ],
 ]);
