@@ -172,4 +172,95 @@ testMethods("JSON", [
       ]);
     },
   ],
+  [
+    ["json.set", "json.get", "json.mset"],
+    "keep values of every kind, and set under a condition",
+    async (redis) => {
+      for (const value of [7, -0.5, true, [1, "2"], { a: { b: [null] } }, [], {}]) {
+        assert.equal(await redis.json.set("key", "$", value), "OK");
+        assert.deepEqual(await redis.json.get("key", "$"), [value]);
+        assert.deepEqual(await redis.json.get("key", "."), value);
+      }
+      assert.equal(await redis.json.set("key", "$", '"12"'), "OK");
+      assert.deepEqual(await redis.json.type("key", "$"), ["string"]);
+      assert.equal(await redis.json.set("key", "$", {}), "OK");
+      assert.equal(await redis.json.set("key", "$.new", 1, { xx: true }), null);
+      assert.equal(await redis.json.set("key", "$.new", 1, { nx: true }), "OK");
+      assert.equal(await redis.json.set("key", "$.new", 2, { xx: true }), "OK");
+      assert.equal(await redis.json.set("key", "$", {}, { nx: true }), null);
+      assert.deepEqual(await redis.json.get("key"), { new: 2 });
+      const values = [
+        { key: "a", path: "$", value: [1, 2] },
+        { key: "b", path: "$", value: true },
+      ];
+      assert.equal(await redis.json.mset(...values), "OK");
+      assert.deepEqual(await redis.json.mget(["a", "b", "none"], "$"), [[[1, 2]], [true], null]);
+      assert.deepEqual(await redis.json.get("key", { indent: "\t", newline: "\n", space: " " }), { new: 2 });
+      assert.equal(
+        await redis.exec(["JSON.GET", "key", "INDENT", "\t", "NEWLINE", "\n", "SPACE", " ", "$"]).then(JSON.stringify),
+        '[{"new":2}]',
+      );
+    },
+  ],
+  [
+    ["json.arrlen", "json.arrpop", "json.clear", "json.del", "json.objkeys", "json.objlen", "json.resp", "json.type"],
+    "work on the whole document when no path is given",
+    async (redis) => {
+      await redis.json.set("list", "$", [1, "zwei", { drei: 3 }]);
+      await redis.json.set("map", "$", { a: 1, b: [true, null] });
+      const whole: unknown[] = [
+        await redis.json.arrlen("list"),
+        await redis.json.type("list"),
+        await redis.json.arrpop("list"),
+        await redis.json.objkeys("map"),
+        await redis.json.objlen("map"),
+        await redis.json.resp("list"),
+        await redis.json.clear("list"),
+        await redis.json.get("list"),
+        await redis.json.del("list"),
+      ];
+      assert.deepEqual(whole, [[3], "array", { drei: 3 }, ["a", "b"], 2, ["[", 1, "zwei"], 1, [], 1]);
+      assert.deepEqual(await redis.json.resp("map", "$.b"), [["[", true, null]]);
+      assert.equal(await redis.json.forget("map"), 1);
+      assert.equal(await redis.exists("list", "map"), 0);
+    },
+  ],
+  [
+    ["json.strlen", "json.arrindex", "json.arrtrim", "json.arrpop", "json.arrinsert"],
+    "count from both ends, and strings by their bytes",
+    async (redis) => {
+      await redis.json.set("text", "$", '"höre"');
+      assert.deepEqual(await redis.json.strlen("text", "$"), [5]);
+      assert.equal(await redis.exec(["JSON.STRLEN", "text"]), 5);
+      await redis.json.set("key", "$", { a: [0, 1, 2, 1, 0] });
+      assert.deepEqual(await redis.json.arrindex("key", "$.a", 1), [1]);
+      assert.deepEqual(await redis.json.arrindex("key", "$.a", 1, 2), [3]);
+      assert.deepEqual(await redis.json.arrindex("key", "$.a", 1, -3, -2), [-1]);
+      assert.deepEqual(await redis.json.arrinsert("key", "$.a", -1, 9), [6]);
+      assert.deepEqual(await redis.json.arrpop("key", "$.a", -2), [9]);
+      assert.deepEqual(await redis.json.arrtrim("key", "$.a", -2, -1), [2]);
+      assert.deepEqual(await redis.json.arrtrim("key", "$.a", 5, 9), [0]);
+      assert.deepEqual(await redis.json.get("key"), { a: [] });
+    },
+  ],
+  [
+    ["json.numincrby", "json.nummultby", "json.toggle", "json.strappend", "json.merge"],
+    "refuse what is not there",
+    async (redis) => {
+      const refused: readonly (() => Promise<unknown>)[] = [
+        () => redis.json.numincrby("none", "$", 1),
+        () => redis.json.nummultby("none", "$", 2),
+        () => redis.json.toggle("none", "$"),
+        () => redis.json.strappend("none", "$", '"x"'),
+        () => redis.json.arrappend("none", "$", 1),
+        () => redis.json.arrinsert("none", "$", 0, 1),
+      ];
+      for (const run of refused)
+        await assert.rejects(run(), /ERR could not perform this operation on a key that doesn't exist/);
+      assert.equal(await redis.json.merge("fresh", "$", { a: 1, b: null }), "OK");
+      assert.deepEqual(await redis.json.get("fresh"), { a: 1 });
+      await redis.set("text", "x");
+      await assert.rejects(redis.json.get("text"), /WRONGTYPE Operation against a key/);
+    },
+  ],
 ]);
