@@ -121,3 +121,54 @@ test("a channel with a history: who comes later reads the stream, then hears wha
   assert.equal(Object.keys(history).at(-1), message.id);
   await subscription.unsubscribe();
 });
+
+test("several patterns, with a listener of each pattern's own; what is no JSON stays text if the client leaves it alone", async () => {
+  const redis = served.client({ automaticDeserialization: false });
+  const subscription = redis.psubscribe(["user:*", "order:[0-9]"]);
+  const counts = new Heard(subscription, "psubscribe");
+  const ofUsers = new Heard(subscription, "pmessage:user:*");
+  const ofOrders = new Heard(subscription, "pmessage:order:[0-9]");
+  assert.deepEqual([await counts.next(), await counts.next()], [1, 1]);
+  assert.deepEqual(subscription.getSubscribedChannels(), ["user:*", "order:[0-9]"]);
+
+  assert.equal(await redis.publish("user:7", '{"on":true}'), 1);
+  assert.equal(await redis.publish("order:1", "plain, with a comma"), 1);
+  assert.equal(await redis.publish("order:12", "nobody"), 0);
+  assert.deepEqual(await ofUsers.next(), { pattern: "user:*", channel: "user:7", message: '{"on":true}' });
+  assert.deepEqual(await ofOrders.next(), {
+    pattern: "order:[0-9]",
+    channel: "order:1",
+    message: "plain, with a comma",
+  });
+
+  await subscription.unsubscribe(["user:*"]);
+  while ((await redis.exec(["PUBSUB", "NUMPAT"])) !== 1);
+  assert.deepEqual(subscription.getSubscribedChannels(), ["order:[0-9]"]);
+  await subscription.unsubscribe();
+  while ((await redis.exec(["PUBSUB", "NUMPAT"])) !== 0);
+});
+
+test("a pattern hears raw text, which the client alone cannot decode", async () => {
+  const redis = served.client();
+  const subscription = redis.psubscribe("raw");
+  const errors = new Heard(subscription, "error");
+  await new Heard(subscription, "psubscribe").next();
+
+  await redis.publish("raw", "no JSON");
+
+  assert.match(String(await errors.next()), /Failed to parse message/);
+  await subscription.unsubscribe();
+});
+
+test("channels may be named in any script, and clients with plain answers hear the same", async () => {
+  const redis = served.client({ responseEncoding: false });
+  for (const channel of ["новости 7", "a:b|c", "🔔", "100%25"]) {
+    const subscription = redis.subscribe(channel);
+    const heard = new Heard(subscription, "message");
+    await new Heard(subscription, "subscribe").next();
+    const published = channel === "100%25" ? "100%" : channel;
+    assert.equal(await redis.publish(published, { é: [1] }), 1, channel);
+    assert.deepEqual(await heard.next(), { channel: published, message: { é: [1] } });
+    await subscription.unsubscribe();
+  }
+});
