@@ -20,6 +20,9 @@ export interface Clock {
 /** The wall clock may step while we sleep, so it is read again at least this often. */
 const SLEEP_MS_MAX = 1_000;
 
+/** Node takes a longer delay for none. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -35,7 +38,12 @@ export const systemClock: Clock = {
   },
 
   after(delayMs, task) {
-    const timer = setTimeout(task, delayMs);
+    let timer: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      timer =
+        leftMs > TIMER_MS_MAX ? setTimeout(() => arm(leftMs - TIMER_MS_MAX), TIMER_MS_MAX) : setTimeout(task, leftMs);
+    };
+    arm(delayMs);
     return () => clearTimeout(timer);
   },
 };

@@ -162,10 +162,10 @@ export class Call {
     return this;
   }
 
-  /** Lets the caller wait. The reply stands for none yet; where the caller cannot wait, it is that of a time that is over. */
+  /** Lets the caller wait. The reply stands for none yet; where the caller cannot wait, it is its reply to that. */
   wait(wait: Wait): Reply {
     const taker = this.#caller?.waiting;
-    if (taker === undefined) return wait.timedOut;
+    if (taker === undefined) return wait.cannotWait ?? wait.timedOut;
     this.database.waiters.add(taker, wait);
     return later;
   }

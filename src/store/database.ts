@@ -109,7 +109,7 @@ export class Database {
     this.pubsub = new PubSub(this.#pushes);
     this.monitors = new Monitors(this.#pushes);
     this.observers = new KeyObservers(this.keyspace);
-    this.waiters = new Waiters({ keyspace: this.keyspace, observers: this.observers, clock });
+    this.waiters = new Waiters({ keyspace: this.keyspace, clock });
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
@@ -243,8 +243,9 @@ export class Database {
     describeClear((code) => writer.record(this.number, code));
     const frames = Array.from(framesOfDatabase(this, writer), (frame) => Buffer.from(frame));
     // Nothing happens to the keys, so nobody is told.
-    const { onChange } = this.keyspace;
+    const { onChange, onReady } = this.keyspace;
     this.keyspace.onChange = undefined;
+    this.keyspace.onReady = undefined;
     this.keyspace.onEvent = undefined;
     for (const frame of frames) {
       const reader = new FrameReader(frame);
@@ -253,6 +254,7 @@ export class Database {
     }
     this.setEventFlags(this.#eventFlags);
     this.keyspace.onChange = onChange;
+    this.keyspace.onReady = onReady;
   }
 
   /** Counters of a command since the start; for INFO and the metrics. */
@@ -286,7 +288,12 @@ export class Database {
 
   #commit(): void {
     const { frame, journal } = this.context;
-    this.waiters.serve();
+    try {
+      this.waiters.serve();
+    } catch (error) {
+      this.context.reportBug(error);
+      throw error;
+    }
     if (!frame.isEmpty) journal.append(frame.take());
     this.#pushes.commit();
   }

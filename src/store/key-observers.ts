@@ -1,6 +1,6 @@
 /**
- * Who wants to know that a key changes: what watches it for a transaction, and
- * what waits for it to hold something.
+ * Who wants to know that a key changes: what watches it for a transaction. Who
+ * waits for a key to hold something is not asked at each change (waiters.ts).
  *
  * (1) A key is in the table as long as somebody observes it, and the keyspace is
  *     told to report changes as long as there is such a key.

@@ -75,8 +75,15 @@ export class Keyspace {
   missCount = 0;
   /** Whether a key that is looked up in vain is an event: the row of the running command decides. */
   tellsMisses = false;
+  /** True while the running command is no use of keys: CLIENT NO-TOUCH. */
+  isLeftUntouched = false;
   /** Called before a key changes, while somebody observes one (key-observers.ts). Never while a journal is replayed. */
   onChange: ((key: Bytes | undefined) => void) | undefined;
+  /**
+   * Called with a key that has become what somebody may wait for, while somebody waits (waiters.ts): it got a value or an
+   * entry, or lost a stream or a group. `undefined`: every key. Never while a journal is replayed.
+   */
+  onReady: ((key: Bytes | undefined) => void) | undefined;
   /** Called with each event of a key, while somebody may be told. Never while a journal is replayed. */
   onEvent: ((event: KeyspaceEvent, key: Bytes) => void) | undefined;
 
@@ -265,6 +272,7 @@ export class Keyspace {
 
   /** Notes that the entry in a slot is used now. */
   touchSlot(slot: number): void {
+    if (this.isLeftUntouched) return;
     const { entries, nowMs } = this;
     if (!this.#countsUses) {
       entries.setStampAt(slot, recencyStamp(nowMs));

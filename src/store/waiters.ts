@@ -1,19 +1,24 @@
 /**
  * Callers whose command waits until a key holds something: BLPOP, XREAD BLOCK.
  *
- * (1) Those who wait for a key are served in the order in which they came.
+ * (1) Those who wait for a key in one line are served in the order in which they
+ *     came. In a line stand those who would take the same from the key, so that
+ *     where the first has to wait on, all do: nobody asks thousands for nothing.
  * (2) They are served within the unit of work that made it possible, behind all
  *     its commands: what is pushed and what is popped are in one frame, and
  *     whoever pushed has counted before that.
- * (3) A waiter observes its keys until it has its reply or its caller leaves.
- * (4) A caller waits for one thing at a time.
+ * (3) Keys come in the order in which they became ready, a key that serving
+ *     itself made ready (BLMOVE) behind them, as in Redis.
+ * (4) A waiter stands in a line of each of its keys until it has its reply or
+ *     its caller leaves, and the keyspace says what becomes ready as long as
+ *     somebody waits.
+ * (5) A caller waits for one thing at a time.
  */
 import { assert } from "../kernel/assert.ts";
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { ReplyTaker } from "./caller.ts";
 import { CommandError } from "./errors.ts";
-import type { KeyObserver, KeyObservers } from "./key-observers.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { errorReply, type Reply } from "./reply.ts";
 
@@ -23,43 +28,40 @@ export interface Wait {
   readonly keys: readonly Bytes[];
   /** For how long, in ms; 0 is for ever. */
   readonly timeoutMs: number;
-  /** The reply when the time is over, and to who cannot wait. */
+  /** The reply when the time is over. */
   readonly timedOut: Reply;
+  /** The reply to who cannot wait, where it is another one than when the time is over. */
+  readonly cannotWait?: Reply;
+  /** The line: what it takes from a key. */
+  readonly line: Bytes;
+  /** True where the first of a line may have to wait on while others can be served: they wait for different things. */
+  readonly isAlone?: boolean;
   /**
-   * Looks at one key that has changed, and changes the keyspace as the command would have. Undefined: there is nothing for
-   * this caller, which waits on. Throws CommandError.
+   * Looks at one key that has become ready, and changes the keyspace as the command would have. Undefined: there is nothing
+   * for this caller, which waits on. Must not count as a look of its own. Throws CommandError.
    */
   serve(key: Bytes): Reply | undefined;
 }
 
-class Waiter implements KeyObserver {
+interface Waiter {
   readonly wait: Wait;
   readonly taker: ReplyTaker;
-  readonly #ready: Set<Bytes>;
-  cancelTimeout: () => void = () => {};
-
-  constructor(wait: Wait, options: { taker: ReplyTaker; ready: Set<Bytes> }) {
-    this.wait = wait;
-    this.taker = options.taker;
-    this.#ready = options.ready;
-  }
-
-  keyChanges(key: Bytes): void {
-    this.#ready.add(key);
-  }
+  readonly cancelTimeout: () => void;
 }
+
+/** Those who wait for a key, by their line, in the order in which they came. */
+type Lines = Map<Bytes, Set<Waiter>>;
 
 export class Waiters {
   readonly #keyspace: Keyspace;
-  readonly #observers: KeyObservers;
   readonly #clock: Clock;
   readonly #byTaker = new Map<ReplyTaker, Waiter>();
-  /** Keys that somebody waits for and that have changed in the running unit, in the order of their first change. */
+  readonly #byKey = new Map<Bytes, Lines>();
+  /** Keys that somebody waits for and that became ready in the running unit of work: (3). */
   readonly #ready = new Set<Bytes>();
 
-  constructor(options: { keyspace: Keyspace; observers: KeyObservers; clock: Clock }) {
+  constructor(options: { keyspace: Keyspace; clock: Clock }) {
     this.#keyspace = options.keyspace;
-    this.#observers = options.observers;
     this.#clock = options.clock;
   }
 
@@ -73,26 +75,32 @@ export class Waiters {
   }
 
   add(taker: ReplyTaker, wait: Wait): void {
-    assert(!this.#byTaker.has(taker), "a caller waits for one thing at a time"); // keeps (4)
-    const waiter = new Waiter(wait, { taker, ready: this.#ready });
+    assert(!this.#byTaker.has(taker), "a caller waits for one thing at a time"); // keeps (5)
+    const { timeoutMs, timedOut, keys, line } = wait;
+    const cancelTimeout = timeoutMs > 0 ? this.#clock.after(timeoutMs, () => this.end(taker, timedOut)) : () => {};
+    const waiter: Waiter = { wait, taker, cancelTimeout };
     this.#byTaker.set(taker, waiter);
-    for (const key of wait.keys) this.#observers.add(key, waiter);
-    if (wait.timeoutMs > 0)
-      waiter.cancelTimeout = this.#clock.after(wait.timeoutMs, () => this.end(taker, wait.timedOut));
+    for (const key of keys) {
+      const lines: Lines = this.#byKey.get(key) ?? new Map();
+      const others = lines.get(line) ?? new Set();
+      this.#byKey.set(key, lines.set(line, others.add(waiter)));
+    }
+    this.#keyspace.onReady = this.#note; // keeps (4)
   }
 
   /** Serves whom the running unit of work has made it possible to serve, before its frame is closed. keeps (2) */
   serve(): void {
+    if (this.#ready.size === 0) return;
+    this.#keyspace.tellsMisses = false;
     for (const key of this.#ready) {
       this.#ready.delete(key);
-      this.#serveKey(key);
+      for (const line of this.#byKey.get(key)?.values() ?? []) this.#serveLine(key, line);
     }
   }
 
   /** Its caller waits no more and gets this reply: time is over, or somebody unblocks it. False if it did not wait. */
   end(taker: ReplyTaker, reply: Reply): boolean {
-    const waiter = this.#byTaker.get(taker);
-    if (waiter === undefined) return false;
+    if (!this.#byTaker.has(taker)) return false;
     this.leave(taker);
     taker.take(reply);
     return true;
@@ -104,7 +112,10 @@ export class Waiters {
     if (waiter === undefined) return;
     this.#byTaker.delete(taker);
     waiter.cancelTimeout();
-    for (const key of waiter.wait.keys) this.#observers.remove(key, waiter); // keeps (3)
+    for (const key of waiter.wait.keys) this.#leaveLine(key, waiter);
+    if (this.#byTaker.size > 0) return;
+    this.#keyspace.onReady = undefined;
+    this.#ready.clear();
   }
 
   /** Nobody can be served any more. */
@@ -112,14 +123,31 @@ export class Waiters {
     for (const taker of [...this.#byTaker.keys()]) this.end(taker, reply);
   }
 
-  #serveKey(key: Bytes): void {
-    for (const observer of this.#observers.of(key)) {
-      if (!(observer instanceof Waiter)) continue;
-      const reply = serveOne(observer.wait, key);
-      if (reply !== undefined) this.end(observer.taker, reply);
-      // What one has taken whole is not there for the next: with thousands that wait, nobody asks them all.
-      if (!this.#keyspace.entries.has(key)) return;
+  /** Of one key, or of every key that exists: `undefined`. */
+  readonly #note = (key: Bytes | undefined): void => {
+    if (key !== undefined) {
+      if (this.#byKey.has(key)) this.#ready.add(key);
+      return;
     }
+    for (const each of this.#byKey.keys()) if (this.#keyspace.entries.has(each)) this.#ready.add(each);
+  };
+
+  /** keeps (1) */
+  #serveLine(key: Bytes, line: ReadonlySet<Waiter>): void {
+    for (const { wait, taker } of line) {
+      const reply = serveOne(wait, key);
+      if (reply !== undefined) this.end(taker, reply);
+      else if (wait.isAlone !== true) return;
+    }
+  }
+
+  #leaveLine(key: Bytes, waiter: Waiter): void {
+    const lines = this.#byKey.get(key);
+    const line = lines?.get(waiter.wait.line);
+    if (lines === undefined || line === undefined) return;
+    line.delete(waiter);
+    if (line.size === 0) lines.delete(waiter.wait.line);
+    if (lines.size === 0) this.#byKey.delete(key);
   }
 }
 

@@ -4,10 +4,8 @@
  */
 import { type Call, type Command, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
+import { REDIS_VERSION } from "../redis-version.ts";
 import { type Reply, verbatim } from "../reply.ts";
-
-/** The version of Redis whose behaviour and texts we follow; clients ask for it before they use a command. */
-const REDIS_VERSION = "7.0.15";
 
 export const infoRow: Row = {
   name: "INFO",
@@ -69,11 +67,11 @@ function serverLines({ context, keyspace }: Database): readonly string[] {
   ];
 }
 
-function clientLines({ context }: Database): readonly string[] {
+function clientLines({ context, waiters }: Database): readonly string[] {
   const figures = context.readFigures?.();
   return [
     ...(figures?.connectedClients === undefined ? [] : [`connected_clients:${figures.connectedClients}`]),
-    "blocked_clients:0",
+    `blocked_clients:${waiters.count}`,
     "tracking_clients:0",
   ];
 }

@@ -12,6 +12,7 @@ import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";
+import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values.ts";
 import { typeOf } from "../values.ts";
 
@@ -138,6 +139,7 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
     keyspace.stampReplaced(slot);
   }
   meter.add(value);
+  keyspace.onReady?.(key);
 }
 
 /** Lets a key, which must exist, live until `atMs`. The table of expiries has the very string of the table of keys. */
@@ -152,8 +154,11 @@ export function applyRemove(keyspace: Keyspace, key: Bytes): void {
   const { entries, meter } = keyspace;
   const slot = entries.find(key);
   if (slot >= 0) {
-    meter.remove(entries.valueAt(slot));
+    const value = entries.valueAt(slot);
+    meter.remove(value);
     entries.removeAt(slot);
+    // Who waits in a group is told that there is none any more.
+    if (value instanceof StreamValue) keyspace.onReady?.(key);
   }
   if (keyspace.expiries.size > 0) keyspace.expiries.delete(key);
   if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
@@ -191,6 +196,7 @@ export function applyFieldExpiryKey(keyspace: Keyspace, key: Bytes): void {
 }
 
 function applyClear(keyspace: Keyspace): void {
+  keyspace.onReady?.(undefined);
   keyspace.meter.clear();
   keyspace.entries.clear();
   keyspace.expiries.clear();

@@ -226,6 +226,7 @@ function applyPutGroup(keyspace: Keyspace, { key, group }: GroupPlace, state: Gr
 
 function applyRemoveGroup(keyspace: Keyspace, { key, group }: GroupPlace): void {
   changingStream(keyspace, key).removeGroup(group);
+  keyspace.onReady?.(key);
 }
 
 function applyAddConsumer(

@@ -138,6 +138,7 @@ function writeState(record: FrameWriter, { lastId, addedCount, maxDeletedId }: S
 
 function applyAdd(keyspace: Keyspace, key: Bytes, { id, content }: { id: StreamId; content: Content }): void {
   streamAt(keyspace, key).append(id, content);
+  keyspace.onReady?.(key);
 }
 
 function applyTrim(keyspace: Keyspace, key: Bytes, { count, removesReferences }: Trim): void {
