@@ -22,12 +22,14 @@ interface Setup {
   plans: Map<string, IndexPlan>;
   keptNow: () => KeptTokens;
   breakDisk: () => void;
+  stopServing: () => void;
 }
 
 function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tenant[]; data?: string[] } = {}): Setup {
   const steps: string[] = [];
   let keptNow: KeptTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
   let isBroken = false;
+  let isServing = true;
   const names = new Set(data);
   const plans: Setup["plans"] = new Map();
   const door = {
@@ -40,7 +42,10 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
       steps.push(`drop ${name}`);
       names.delete(name);
     },
-    tenantNames: async () => [...names],
+    tenantNames: async () => {
+      if (!isServing) throw new Error("not serving");
+      return [...names];
+    },
   };
   const calls = new TenantAdministration({
     tenants: { databases: tenants, indexes: [], users: [] },
@@ -64,6 +69,9 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
     keptNow: () => keptNow,
     breakDisk: () => {
       isBroken = true;
+    },
+    stopServing: () => {
+      isServing = false;
     },
   };
 }
@@ -113,6 +121,15 @@ test("a password reset gives two new tokens", async () => {
 
   assert.equal(new Set([first.token, first.readOnlyToken, second.token, second.readOnlyToken]).size, 4);
   assert.deepEqual(steps, ["keep", "tokens main standard read-only", "keep", "tokens main standard read-only"]);
+});
+
+test("a password reset that the area cannot obey yet keeps the old tokens", async () => {
+  const { calls, steps, stopServing } = setUp();
+  stopServing();
+
+  await assert.rejects(calls.resetPassword("databases", "main"), /not serving/);
+
+  assert.deepEqual(steps, []);
 });
 
 test("what cannot be kept changes nothing, and the next call goes on", async () => {

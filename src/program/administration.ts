@@ -109,6 +109,8 @@ export class TenantAdministration implements TenantCalls {
       if (tenant === undefined) throw tenantMissing(nouns[kind], name);
       const place = givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken);
       if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
+      // An area that does not serve yet would say no below, when the old tokens are not in tokens.json any more.
+      await this.#options.doors[kind].tenantNames();
       const entry = this.#kept[kind]?.find((each) => each.name === name);
       return this.#giveTokens(kind, { madeBy: "admin", ...entry, name }, { before: tenant });
     });

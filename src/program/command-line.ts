@@ -40,6 +40,14 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
       await runServer(reading.run, readVersion());
       return;
     }
+    case "token reset": {
+      const { resetTokens } = await import("./token-reset.ts");
+      const { exitCode, output, problems } = await resetTokens(reading.run, reading.database);
+      process.stdout.write(output);
+      for (const problem of problems) process.stderr.write(`larder: ${problem}\n`);
+      process.exitCode = exitCode;
+      return;
+    }
     default: {
       const never: never = reading;
       throw new Error(`Unknown reading ${String(never)}`);

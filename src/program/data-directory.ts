@@ -1,9 +1,10 @@
 /**
  * The data directory as a whole: made when it is missing, locked for the life
- * of the process (threats.md S-08), and the home of tokens.json. What is in the
- * directories of the areas is the business of `persistence/`.
+ * of the process (threats.md S-08), and the home of tokens.json and of the
+ * address of the admin port. What is in the directories of the areas is the
+ * business of `persistence/`.
  */
-import { accessSync, constants, mkdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AreaName } from "./area.ts";
 import { DamagedTokens, type KeptTokens, parseKeptTokens, printKeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
@@ -19,6 +20,8 @@ export interface DataDirectory {
   readTokens(): KeptTokens;
   /** Replaces tokens.json durably, readable by its owner alone. */
   keepTokens(kept: KeptTokens): Promise<void>;
+  /** Says where the admin port of this process is, for commands that want to speak to it. */
+  noteAdminAddress(address: string): void;
   /** Gives up the lock. */
   release(): void;
 }
@@ -26,6 +29,9 @@ export interface DataDirectory {
 /** Only the owner: there are secrets and data in it. */
 const DIRECTORY_MODE = 0o700;
 const TOKENS_MODE = 0o600;
+
+/** Not in force any more once the process has ended: only the lock says whether there is one. */
+const ADDRESS_FILE = "admin-address";
 
 /** The areas that keep something in this version. */
 export const KEPT_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
@@ -55,11 +61,15 @@ class DiskDirectory implements DataDirectory {
   readonly tokensPath: string;
   readonly isFirstStart: boolean;
   readonly release: () => void;
+  readonly #addressPath: string;
   #kept: KeptTokens;
 
   constructor(path: string, release: () => void) {
     this.release = release;
     this.tokensPath = join(path, TOKENS_FILE);
+    this.#addressPath = join(path, ADDRESS_FILE);
+    // Until this process has a port there is none to speak to: another may have that of the process before us.
+    rmSync(this.#addressPath, { force: true });
     const text = readIfThere(this.tokensPath);
     this.isFirstStart = text === undefined;
     this.#kept = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
@@ -74,6 +84,16 @@ class DiskDirectory implements DataDirectory {
     await writeFileDurably(this.tokensPath, printKeptTokens(kept), { mode: TOKENS_MODE });
     this.#kept = kept;
   }
+
+  noteAdminAddress(address: string): void {
+    writeFileSync(this.#addressPath, `${address}\n`, { mode: TOKENS_MODE });
+  }
+}
+
+/** The base address of the admin port of the larder that uses a data directory; undefined while it has none. */
+export function readAdminAddress(path: string): string | undefined {
+  const text = readIfThere(join(path, ADDRESS_FILE));
+  return text?.endsWith("\n") === true ? text.trim() : undefined;
 }
 
 function readIfThere(path: string): string | undefined {
@@ -116,6 +136,8 @@ class MemoryDirectory implements DataDirectory {
   }
 
   async keepTokens(): Promise<void> {}
+
+  noteAdminAddress(): void {}
 
   release(): void {}
 }

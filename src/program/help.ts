@@ -5,12 +5,21 @@ export const USAGE = [
   ["larder serve", "durable: keeps everything in a data directory, with tokens of its own"],
   ["larder dev", "for development: keeps nothing unless --data-dir is given, well-known tokens"],
   ["larder check", "reads the configuration and the data directory, says what is wrong, and exits"],
+  [
+    "larder token reset <database>",
+    "gives a database two new tokens and prints them; the old ones are refused, whether or not the server runs",
+  ],
   ["larder --version", "prints the version"],
 ] as const;
 
 export function helpText(version: string): string {
   const lines = [`larder ${version}: a Redis-command store, a vector index and messaging over HTTP`, ""];
-  for (const [form, meaning] of USAGE) lines.push(`  ${form.padEnd(18)} ${meaning}`);
+  for (const [form, meaning] of USAGE) {
+    const isLong = form.length > FORM_LENGTH_MAX;
+    if (isLong) lines.push(`  ${form}`);
+    const [first = "", ...rest] = wrap(meaning, FORM_LENGTH_MAX + 3);
+    lines.push(isLong ? first : `  ${form.padEnd(FORM_LENGTH_MAX)} ${first.trimStart()}`, ...rest);
+  }
   lines.push(
     "",
     "A setting is a flag (--name value), an environment variable or a key of the configuration file;",
@@ -43,6 +52,8 @@ export function defaultMeaning(row: Setting<unknown>): string {
 }
 
 const LINE_LENGTH_MAX = 100;
+/** Behind a longer form, the meaning begins in the next line. */
+const FORM_LENGTH_MAX = 18;
 
 function wrap(text: string, indent: number): readonly string[] {
   const lines: string[] = [];

@@ -33,6 +33,22 @@ function problems(given: Given): readonly string[] {
   return (reading as { problems: readonly string[] }).problems;
 }
 
+test("token reset names a database, and its settings are those of serve", () => {
+  const reading = read({ words: "token reset main --data-dir /d", environment: { LARDER_ADMIN_TOKEN: "abc" } });
+  assert.equal(reading.kind, "token reset");
+  const { database, run } = reading as { database: string; run: RunSettings };
+  assert.equal(database, "main");
+  assert.deepEqual([run.command, run.settings.dataDirectory, run.settings.adminToken], ["serve", "/d", "abc"]);
+});
+
+test("token without a whole command is refused", () => {
+  for (const words of ["token", "token reset", "token set main", "token reset --data-dir /d"])
+    assert.deepEqual(problems({ words }), ["Say which database gets new tokens: larder token reset <database>"], words);
+  assert.deepEqual(problems({ words: "token reset main other" }), [
+    'Unknown argument "other": settings are given as --name value',
+  ]);
+});
+
 test("serve without anything: the defaults", () => {
   const { settings, command } = run({});
   assert.equal(command, "serve");
@@ -225,7 +241,7 @@ const commands: readonly (readonly [words: string, kind: string, problem?: strin
   ["serve -h", "help"],
   ["--version", "version"],
   ["", "refused", "Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)"],
-  ["start", "refused", 'Unknown command "start": it is serve, dev or check'],
+  ["start", "refused", 'Unknown command "start": it is serve, dev, check or token'],
 ];
 
 for (const [words, kind, problem] of commands) {

@@ -37,6 +37,8 @@ export interface RunSettings {
 
 export type SettingsReading =
   | { readonly kind: "run"; readonly run: RunSettings }
+  /** `larder token reset`: the settings are those that a server on the same data directory goes by. */
+  | { readonly kind: "token reset"; readonly database: string; readonly run: RunSettings }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   /** One sentence for each thing that is wrong. */
@@ -50,11 +52,20 @@ export function readSettings(input: SettingsInput): SettingsReading {
   if (command === undefined || command.startsWith("-")) {
     return refused("Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)");
   }
+  if (command === "token") return readTokenReset(input, rest);
   if (command !== "serve" && command !== "dev" && command !== "check") {
-    return refused(`Unknown command ${JSON.stringify(command)}: it is serve, dev or check`);
+    return refused(`Unknown command ${JSON.stringify(command)}: it is serve, dev, check or token`);
   }
   const found = collect(input, rest);
   return found.problems.length > 0 ? { kind: "refused", problems: found.problems } : decide(command, found);
+}
+
+function readTokenReset(input: SettingsInput, [action, database, ...flags]: readonly string[]): SettingsReading {
+  if (action !== "reset" || database === undefined || database.startsWith("-"))
+    return refused("Say which database gets new tokens: larder token reset <database>");
+  const found = collect(input, flags);
+  const reading = found.problems.length > 0 ? refused(...found.problems) : decide("serve", found);
+  return reading.kind === "run" ? { kind: "token reset", database, run: reading.run } : reading;
 }
 
 /** The texts that were given for each setting, best source first, and the configuration. */

@@ -11,8 +11,8 @@ export class StartRefusal extends Error {
   /** 2 for what the settings say, 1 for what the machine says. */
   readonly exitCode: 1 | 2;
 
-  constructor(sentence: string, exitCode: 1 | 2 = 1) {
-    super(sentence);
+  constructor(sentence: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
+    super(sentence, options);
     this.exitCode = exitCode;
   }
 }
@@ -49,7 +49,7 @@ const dataFaults = [DamagedData, DirectoryInUse, MissingData, NewerFormat, Wrong
 export function directoryRefusal(fault: unknown, directory: string, place: string): unknown {
   const remedy = `choose another with ${place}`;
   if (fault instanceof Error && dataFaults.some((kind) => fault instanceof kind)) {
-    return new StartRefusal(fault.message);
+    return new StartRefusal(fault.message, 1, { cause: fault });
   }
   switch (codeOf(fault)) {
     case "EACCES":

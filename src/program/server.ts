@@ -93,6 +93,7 @@ export class Server implements SlotEvents {
     this.#stopMeasuring = measureThread(this.#metrics);
     measureProcess(this.#metrics, version);
     const admin = await this.#openAdmin(this.#decided);
+    directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
     return { ...ports, admin };
   }

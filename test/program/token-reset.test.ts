@@ -1,0 +1,144 @@
+/** `larder token reset` with the real program: while it serves, while it does not, and where nothing can be reset. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openStream } from "../event-reader.ts";
+import { type ProgramEnd, spawnProgram, startProgram } from "./program-process.ts";
+
+const timeout = 60_000;
+
+function temporaryDirectory(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+interface Reset {
+  readonly end: ProgramEnd;
+  readonly log: string;
+  readonly token: string;
+  readonly readOnlyToken: string;
+}
+
+/** Runs `larder token reset` with these words behind it. */
+async function reset(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Reset> {
+  const program = spawnProgram(["token", "reset", ...words], { env });
+  const end = await program.ended;
+  const printed =
+    /^# new tokens of the database (\S+); those before are refused\nUPSTASH_REDIS_REST_TOKEN="(\w{43})"\nKV_REST_API_TOKEN="\2"\nKV_REST_API_READ_ONLY_TOKEN="(\w{43})"\n$/.exec(
+      program.output,
+    );
+  if (end.code === 0) assert.ok(printed !== null, program.output);
+  else assert.equal(program.output, "");
+  return { end, log: program.log, token: printed?.[2] ?? "", readOnlyToken: printed?.[3] ?? "" };
+}
+
+const done: ProgramEnd = { code: 0, signal: null };
+
+async function status(url: string, token: string): Promise<number> {
+  return (await fetch(`${url}/get/k`, { headers: { authorization: `Bearer ${token}` } })).status;
+}
+
+test("a server that runs refuses the old tokens at once, ends their streams, and a killed one stays with the new", {
+  timeout,
+}, async (context) => {
+  const directory = temporaryDirectory(context);
+  const args = ["--data-dir", directory];
+  await using first = await startProgram("serve", { args });
+  const { storeUrl, storeToken, storeReadOnlyToken } = first;
+  const stream = await openStream(`${storeUrl}/subscribe/c`, { token: storeToken });
+  assert.equal(await stream.next(), "subscribe,c,1");
+
+  const fresh = await reset(["main", ...args]);
+
+  assert.deepEqual(fresh.end, done);
+  assert.equal(await stream.next(), undefined);
+  assert.deepEqual([await status(storeUrl, storeToken), await status(storeUrl, storeReadOnlyToken)], [401, 401]);
+  assert.deepEqual([await status(storeUrl, fresh.token), await status(storeUrl, fresh.readOnlyToken)], [200, 200]);
+  await first.kill();
+
+  await using second = await startProgram("serve", { args });
+  assert.deepEqual([second.storeToken, second.storeReadOnlyToken], [fresh.token, fresh.readOnlyToken]);
+  assert.deepEqual([await status(second.storeUrl, storeToken), await status(second.storeUrl, fresh.token)], [401, 200]);
+});
+
+test("without a server the file of tokens is replaced, and the next start goes by it", { timeout }, async (context) => {
+  const directory = temporaryDirectory(context);
+  const args = ["--data-dir", directory];
+  const first = await startProgram("serve", { args });
+  await first.kill();
+  const path = join(directory, "tokens.json");
+  const before = JSON.parse(readFileSync(path, "utf8"));
+
+  const fresh = await reset(["main", ...args]);
+
+  assert.deepEqual(fresh.end, done);
+  const after = JSON.parse(readFileSync(path, "utf8"));
+  assert.deepEqual(after, {
+    ...before,
+    databases: [{ name: "main", madeBy: "start", token: fresh.token, readOnlyToken: fresh.readOnlyToken }],
+  });
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+
+  await using second = await startProgram("serve", { args });
+  assert.deepEqual(
+    [
+      await status(second.storeUrl, first.storeToken),
+      await status(second.storeUrl, first.storeReadOnlyToken),
+      await status(second.storeUrl, fresh.token),
+      await status(second.storeUrl, fresh.readOnlyToken),
+    ],
+    [401, 401, 200, 200],
+  );
+});
+
+test("what cannot be reset is said in a sentence, with a server and without", { timeout }, async (context) => {
+  const directory = temporaryDirectory(context);
+  const args = ["--data-dir", directory];
+  const none = join(directory, "none");
+  const nowhere = await reset(["main", "--data-dir", none]);
+  assert.deepEqual(nowhere.end, { code: 1, signal: null });
+  assert.equal(
+    nowhere.log,
+    `larder: No larder has used the data directory ${none} yet: name its directory with --data-dir\n`,
+  );
+
+  const running = await startProgram("serve", { args, env: { LARDER_ADMIN_TOKEN: "the-admin" } });
+  const wrong = await reset(["main", ...args], { LARDER_ADMIN_TOKEN: "another" });
+  const absent = await reset(["main", ...args]);
+  const missing = await reset(["nope", ...args], { LARDER_ADMIN_TOKEN: "the-admin" });
+  assert.deepEqual([wrong.end.code, absent.end.code, missing.end.code], [1, 1, 1]);
+  assert.equal(
+    wrong.log,
+    `larder: The larder at ${running.adminUrl} has another admin token: set LARDER_ADMIN_TOKEN to the one that it was started with\n`,
+  );
+  assert.match(absent.log, /^larder: .*tokens\.json has no admin token: set LARDER_ADMIN_TOKEN to the one /);
+  assert.equal(missing.log, "larder: There is no database nope\n");
+  assert.equal(await status(running.storeUrl, running.storeToken), 200);
+  await running.stop();
+
+  const missingOnDisk = await reset(["nope", ...args]);
+  assert.deepEqual([missingOnDisk.end.code, missingOnDisk.log], [1, "larder: There is no database nope\n"]);
+  const given = await reset(["main", ...args], { LARDER_STORE_TOKEN: "given" });
+  assert.equal(given.log, "larder: The database main is set by LARDER_STORE_TOKEN: change it there and start again\n");
+  const unsaid = await reset([]);
+  assert.deepEqual(
+    [unsaid.end.code, unsaid.log],
+    [2, "larder: Say which database gets new tokens: larder token reset <database>\n"],
+  );
+});
+
+test("tokens that the environment set are not in the file, and are not reset behind its back", {
+  timeout,
+}, async (context) => {
+  const args = ["--data-dir", temporaryDirectory(context)];
+  const env = { LARDER_STORE_TOKEN: "given", LARDER_STORE_READ_ONLY_TOKEN: "given-read-only" };
+  await (await startProgram("serve", { args, env })).stop();
+
+  const { end, log } = await reset(["main", ...args]);
+
+  assert.equal(end.code, 1);
+  assert.match(log, /tokens\.json has no token of the database main: the environment or the configuration sets it/);
+});
