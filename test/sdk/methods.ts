@@ -1,6 +1,7 @@
 /**
- * Every method of the official client, by the family that shows it working, or
- * by the part of the store that is not built yet. `methods.test.ts` compares
+ * Every method of the official client, by the family that shows it working, by
+ * the part of the store that is not built yet, or by the reason why it has none
+ * here. `methods.test.ts` compares
  * this table with the client itself, and each family's file with its row, so a
  * new version of the client cannot bring a method that nobody has tried.
  */
@@ -58,7 +59,7 @@ export const methodsOfFamilies = {
 
 export type FamilyName = keyof typeof methodsOfFamilies;
 
-/** Methods that send nothing, or what other methods put together; `requests.test.ts` has those that can be seen. */
+/** Methods that send nothing, or what other methods put together; `requests.test.ts` calls those that a user may call. */
 export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipeline", "multi", "pipeline", "use"];
 
 /** Methods of parts that the store does not have yet. */
@@ -71,9 +72,14 @@ export const methodsToCome: readonly (readonly [part: string, methods: readonly 
       ...["functions.load", "functions.stats"],
     ],
   ],
-  ["search", ["search.alias", "search.createIndex", "search.index"]],
+];
+
+/** Methods for what the hosted service alone has. `methods.test.ts` shows that each is refused by name. */
+export const methodsOfOthers: readonly (readonly [reason: string, methods: readonly string[]])[] = [
+  ["full-text search is no part of the interface", ["search.alias", "search.createIndex", "search.index"]],
+  ["vectors have an area, and a client, of their own", ["vector.createIndex", "vector.index"]],
   [
-    "arrays, a type of the hosted service alone",
+    "arrays are a type that neither the interface nor Redis has",
     [
       ...["arcount", "ardel", "ardelrange", "arget", "argetrange", "argrep", "arinfo", "arinsert", "arlastitems"],
       ...["arlen", "armget", "armset", "arnext", "arop", "arring", "arscan", "arseek", "arset"],
@@ -81,11 +87,11 @@ export const methodsToCome: readonly (readonly [part: string, methods: readonly 
   ],
 ];
 
-/** What a client holds beside methods: its own settings, and other clients. */
+/** What a client holds beside methods: its own settings. */
 const NO_METHODS: ReadonlySet<string> = new Set([
-  ...["client", "constructor", "enableAutoPipelining", "enableTelemetry", "opts", "readYourWritesSyncToken", "vector"],
+  ...["client", "constructor", "enableAutoPipelining", "enableTelemetry", "opts", "readYourWritesSyncToken"],
 ]);
-const NAMESPACES: ReadonlySet<string> = new Set(["json", "functions", "search"]);
+const NAMESPACES: ReadonlySet<string> = new Set(["json", "functions", "search", "vector"]);
 
 /** The names of all methods of the client as it is installed; those of a namespace with its name in front. */
 export function installedMethods(): readonly string[] {

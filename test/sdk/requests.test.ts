@@ -205,3 +205,56 @@ test("a client that does not want to read its own writes sends no sync token", a
 
   assert.equal(sent[0]?.syncToken, null);
 });
+
+test("a batch counts its commands, and an empty one is an error of the client's own", async () => {
+  const redis = await emptied(served.client());
+  const pipeline = redis.pipeline().set("a", 1).json.set("b", "$", { c: 2 }).json.get("b", "$.c");
+
+  assert.equal(pipeline.length(), 3);
+  assert.deepEqual(await pipeline.exec(), ["OK", "OK", [2]]);
+  assert.equal(redis.multi().length(), 0);
+  await assert.rejects(redis.multi().exec(), /Pipeline is empty/);
+});
+
+test("a batch that keeps its results as they came has text where the client would decode", async () => {
+  const redis = await emptied(served.client({ automaticDeserialization: false }));
+  await redis.set("object", { a: [1] });
+
+  const results = await redis.multi().get("object").hset("hash", { n: 1 }).hgetall("hash").exec();
+
+  assert.deepEqual(results, ['{"a":[1]}', 1, ["n", "1"]]);
+});
+
+test("a middleware sees each request and its answer", async () => {
+  const redis = await emptied(served.client({ enableAutoPipelining: false }));
+  const seen: unknown[] = [];
+  redis.use(async (request, next) => {
+    const answer = await next(request);
+    seen.push([request.body, answer.result]);
+    return answer as never;
+  });
+
+  await redis.set("key", "value");
+  await redis.pipeline().get("key").exec();
+
+  assert.deepEqual(seen[0], [["set", "key", "value"], "OK"]);
+  assert.deepEqual((seen[1] as unknown[])[0], [["get", "key"]]);
+});
+
+test("many commands of one turn are one request in each direction, in the order of the calls", async () => {
+  const redis = await emptied(served.client());
+  const numbers: number[] = [];
+
+  const sent = await recording(async () => {
+    numbers.push(...(await Promise.all(Array.from({ length: 200 }, () => redis.incr("count")))));
+  });
+
+  assert.deepEqual(
+    sent.map(({ path }) => path),
+    ["/pipeline"],
+  );
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 200 }, (_, i) => i + 1),
+  );
+});
