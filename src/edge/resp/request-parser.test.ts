@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RequestParser } from "./request-parser.ts";
+
+const REQUEST_BYTES_MAX = 100_000;
+
+function parser(isTrusted = true): RequestParser {
+  return new RequestParser({ requestBytesMax: REQUEST_BYTES_MAX, isTrusted: () => isTrusted });
+}
+
+/** All requests in the chunks, then the failure, if there is one. */
+function readAll(chunks: readonly string[], reader = parser()): (readonly string[] | string)[] {
+  const read: (readonly string[] | string)[] = [];
+  for (const chunk of chunks) {
+    reader.feed(Buffer.from(chunk, "latin1"));
+    for (let words = reader.next(); words !== undefined; words = reader.next()) read.push(words);
+  }
+  if (reader.failure !== undefined) read.push(reader.failure);
+  return read;
+}
+
+const long = "v".repeat(5_000);
+
+const streams: readonly (readonly [stream: string, requests: readonly (readonly string[] | string)[]])[] = [
+  ["*1\r\n$4\r\nPING\r\n", [["PING"]]],
+  ["*2\r\n$3\r\nGET\r\n$0\r\n\r\n", [["GET", ""]]],
+  [
+    "*3\r\n$3\r\nSET\r\n$16\r\nkey:000000000012\r\n$6\r\n\r\n\x00\xff*1\r\nPING\r\n",
+    [["SET", "key:000000000012", "\r\n\x00\xff*1"], ["PING"]],
+  ],
+  ['PING\r\n\r\n\nPING\nSET k "a b"\r\n', [["PING"], ["PING"], ["SET", "k", "a b"]]],
+  ["*0\r\n*-1\r\n*-20\r\n*1\r\n$1\r\na\r\n", [["a"]]],
+  // Redis looks neither at what follows a return, nor at what follows a bulk string.
+  ["*1\rx$1\rxa..*1\r\n$1\r\nb\r\n", [["a"], ["b"]]],
+  [`*2\r\n$5000\r\n${long}\r\n$1\r\na\r\nPING\r\n`, [[long, "a"], ["PING"]]],
+  ["*1\r\n$1\r\na\r\n*x\r\nPING\r\n", [["a"], "ERR Protocol error: invalid multibulk length"]],
+  ["*2\r\n$1\r\na\r\n!1\r\n", ["ERR Protocol error: expected '$', got '!'"]],
+  ['a "b\r\n', ["ERR Protocol error: unbalanced quotes in request"]],
+];
+
+test("how a stream is cut into chunks changes nothing", () => {
+  for (const [stream, requests] of streams) {
+    assert.deepEqual(readAll([stream]), requests, JSON.stringify(stream));
+    assert.deepEqual(readAll([...stream]), requests, `single bytes of ${JSON.stringify(stream)}`);
+    for (let at = 1; at < stream.length; at += stream.length > 1_000 ? 97 : 1) {
+      assert.deepEqual(readAll([stream.slice(0, at), stream.slice(at)]), requests, `cut at ${at}`);
+    }
+  }
+});
+
+const failures: readonly (readonly [stream: string, failure: string | undefined])[] = [
+  ["*\r\n", "ERR Protocol error: invalid multibulk length"],
+  ["*01\r\n", "ERR Protocol error: invalid multibulk length"],
+  ["*+1\r\n", "ERR Protocol error: invalid multibulk length"],
+  ["*2147483648\r\n", "ERR Protocol error: invalid multibulk length"],
+  ["*-9223372036854775808\r\n", undefined],
+  ["*-9223372036854775809\r\n", "ERR Protocol error: invalid multibulk length"],
+  ["*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length"],
+  ["*1\r\n$536870913\r\n", "ERR Protocol error: invalid bulk length"],
+  ["*1\r\n$00\r\n", "ERR Protocol error: invalid bulk length"],
+  ["*1\r\n\r\n", "ERR Protocol error: expected '$', got ' '"],
+  ["*1\r\n\n\r\n", "ERR Protocol error: expected '$', got ' '"],
+  [`*${"1".repeat(65_535)}`, undefined],
+  [`*${"1".repeat(65_536)}`, "ERR Protocol error: too big mbulk count string"],
+  [`*1\r\n$${"1".repeat(65_536)}`, "ERR Protocol error: too big bulk count string"],
+  ["a".repeat(65_536), undefined],
+  ["a".repeat(65_537), "ERR Protocol error: too big inline request"],
+  // C's strings end at a zero.
+  ["*1\x00\r\n", undefined],
+  ["PING\x00\r\n", undefined],
+  ["*1\r\n$100001\r\n", "ERR max request size exceeded. Limit: 100000 bytes, Actual: 100016 bytes"],
+];
+
+test("limits and malformed requests have the texts of Redis", () => {
+  for (const [stream, failure] of failures) {
+    const reader = parser();
+    readAll([stream], reader);
+    assert.equal(reader.failure, failure, JSON.stringify(stream.slice(0, 40)));
+  }
+});
+
+test("before a login requests are small", () => {
+  const words = (count: number): string => `*${count}\r\n${"$1\r\na\r\n".repeat(count)}`;
+  assert.equal(readAll([words(10)], parser(false)).length, 1);
+  assert.deepEqual(readAll([words(11)], parser(false)), ["ERR Protocol error: unauthenticated multibulk length"]);
+  assert.deepEqual(readAll(["*1\r\n$16384\r\n"], parser(false)), []);
+  assert.deepEqual(readAll(["*1\r\n$16385\r\n"], parser(false)), ["ERR Protocol error: unauthenticated bulk length"]);
+});
+
+test("nothing is read behind a failure, and nothing kept", () => {
+  const reader = parser();
+  assert.deepEqual(readAll(["*x\r\n", "PING\r\n"], reader), ["ERR Protocol error: invalid multibulk length"]);
+  assert.equal(reader.unreadBytes, 0);
+});
+
+test("what is no whole request yet is counted, and what is announced costs nothing", () => {
+  const reader = parser();
+  reader.feed(Buffer.from("*2\r\n$90000\r\nabc"));
+  assert.equal(reader.next(), undefined);
+  assert.equal(reader.unreadBytes, 3);
+  reader.feed(Buffer.from("d"));
+  assert.equal(reader.next(), undefined);
+  assert.equal(reader.unreadBytes, 4);
+});
+
+test("words outlive the chunk that they came in", () => {
+  const chunk = Buffer.from("*2\r\n$5\r\nshort\r\n$20\r\nlonger-than-thirteen\r\n");
+  const reader = parser();
+  reader.feed(chunk);
+  const words = reader.next();
+  chunk.fill(0);
+  assert.deepEqual(words, ["short", "longer-than-thirteen"]);
+});
