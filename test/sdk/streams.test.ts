@@ -31,8 +31,10 @@ testMethods("Stream", [
   [
     ["xadd", "xtrim"],
     "trim nearly exactly where that is enough",
-    async (redis) => {
-      for (let i = 1; i <= 60; i += 1) await redis.xadd("stream", `${i}-1`, { i });
+    async (redis, plain) => {
+      const entries = plain.pipeline();
+      for (let i = 1; i <= 60; i += 1) entries.xadd("stream", `${i}-1`, { i });
+      await entries.exec();
       assert.equal(await redis.xtrim("stream", { strategy: "MAXLEN", threshold: 30 }), 30);
       assert.equal(await redis.xtrim("stream", { strategy: "MINID", threshold: "41-0", exactness: "=" }), 10);
       await redis.xadd("stream", "61-1", { i: 61 }, { trim: { type: "MAXLEN", threshold: 5, comparison: "=" } });
@@ -151,8 +153,10 @@ testMethods("Stream", [
   [
     ["xtrim"],
     "takes exactness and a limit",
-    async (redis) => {
-      for (let i = 1; i <= 300; i += 1) await redis.xadd("stream", `${i}-0`, { i });
+    async (redis, plain) => {
+      const entries = plain.pipeline();
+      for (let i = 1; i <= 300; i += 1) entries.xadd("stream", `${i}-0`, { i });
+      await entries.exec();
       assert.ok((await redis.xtrim("stream", { strategy: "MAXLEN", threshold: 200, limit: 10 })) <= 10);
       assert.ok((await redis.xtrim("stream", { strategy: "MINID", threshold: "290-0", exactness: "~" })) > 0);
       assert.ok([11, 12].includes(await redis.xlen("stream")));
