@@ -27,6 +27,8 @@ export const aclCategories = [
   "connection",
   "transaction",
   "scripting",
+  // Ours.
+  "json",
 ] as const;
 
 export type AclCategory = (typeof aclCategories)[number];

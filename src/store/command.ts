@@ -9,6 +9,7 @@ import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
 import type { AclCategory } from "./acl-categories.ts";
 import type { Caller } from "./caller.ts";
+import type { KeyUse, OperandCounts } from "./command-keys.ts";
 import type { Database } from "./database.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
@@ -35,7 +36,8 @@ export type Flag =
   | "noscript"
   | "loading"
   | "stale"
-  | "no-auth"
+  | "no_auth"
+  | "no_mandatory_keys"
   | "movablekeys"
   | "blocking"
   // ours
@@ -51,8 +53,8 @@ export interface KeyPositions {
   readonly step: number;
   /** The word that says how many keys follow it: those come behind the others. */
   readonly countAt?: number;
-  /** The word behind which the rest is keys, and as many ids: STREAMS of XREAD. */
-  readonly behind?: string;
+  /** The word behind which the rest is keys, and as many ids: STREAMS of XREAD. Options before it may take words themselves. */
+  readonly behind?: { readonly word: string; readonly operandCounts: OperandCounts };
   /** Places of keys that options name among these words, and that are written: STORE of SORT. */
   readonly stored?: (words: readonly Bytes[]) => readonly number[];
 }
@@ -65,9 +67,29 @@ export const allKeys: KeyPositions = { first: 1, last: -1, step: 1 };
 /** MSET: every other argument. */
 export const keyValuePairs: KeyPositions = { first: 1, last: -1, step: 2 };
 /** XREAD: keys stand behind STREAMS, and their ids behind them. */
-export const streamKeys: KeyPositions = { first: 0, last: 0, step: 0, behind: "STREAMS" };
+export const streamKeys: KeyPositions = {
+  first: 0,
+  last: 0,
+  step: 0,
+  behind: {
+    word: "STREAMS",
+    operandCounts: new Map([
+      ["COUNT", 1],
+      ["BLOCK", 1],
+      ["GROUP", 2],
+    ]),
+  },
+};
 /** SINTERCARD: the first argument says how many keys follow. */
 export const countedKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
+
+/** Where channels stand among the words of a command that sends to them or listens. */
+export interface ChannelPositions {
+  readonly first: number;
+  /** Negative: from the end. */
+  readonly last: number;
+  readonly arePatterns: boolean;
+}
 
 export interface Row {
   /** Upper case. A subcommand has its own name only: `ENCODING`, not `OBJECT|ENCODING`. */
@@ -80,6 +102,12 @@ export interface Row {
   /** ACL categories in place of the one that the family implies; those that the flags imply come by themselves. */
   readonly categories?: readonly AclCategory[];
   readonly keys: KeyPositions;
+  /** How it uses its first key, and all others where that differs; absent: reads do read, and writes read and write. */
+  readonly keyUses?: readonly [KeyUse, KeyUse?];
+  /** Where the words decide: how it uses them with these. */
+  readonly keyUsesWith?: (words: readonly Bytes[]) => readonly KeyUse[];
+  /** The channels that it sends to, or begins to listen to. */
+  readonly channels?: ChannelPositions;
   /** For a read that is `powerful` with some arguments only: true if these words make it so. */
   readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
   /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */

@@ -1,6 +1,8 @@
 /** What the records of a database change: what is kept of it. */
+import type { Users } from "./acl/users.ts";
 import type { Keyspace } from "./keyspace.ts";
 
 export interface DatabaseState {
   readonly keyspace: Keyspace;
+  readonly users: Users;
 }

@@ -14,6 +14,7 @@ import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { nextTurn } from "../kernel/turn.ts";
+import { Users } from "./acl/users.ts";
 import type { Caller } from "./caller.ts";
 import { Call, type Command } from "./command.ts";
 import { CommandCounts, ErrorCounts } from "./command-counts.ts";
@@ -85,6 +86,8 @@ export class Database {
   readonly observers: KeyObservers;
   /** Whose command waits for a key to hold something. */
   readonly waiters: Waiters;
+  /** Who may log in besides the tokens of the database. */
+  readonly users: Users;
   readonly #pushes: Pushes;
   readonly #call: Call;
   readonly #quota: Quota;
@@ -104,6 +107,7 @@ export class Database {
     this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
     this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
+    this.users = new Users({ databaseNumber: number, frame, commands: this.commands });
     this.#quota = new Quota(context.dailyRequestsMax);
     this.#pushes = new Pushes(context.journal);
     this.pubsub = new PubSub(this.#pushes);
@@ -295,6 +299,7 @@ export class Database {
       throw error;
     }
     if (!frame.isEmpty) journal.append(frame.take());
+    if (this.users.hasChanges) this.users.commit();
     this.#pushes.commit();
   }
 

@@ -8,6 +8,7 @@
  */
 
 import { upperCase } from "../kernel/bytes.ts";
+import type { RuleFault } from "./acl/rule-fault.ts";
 
 export class CommandError {
   /** The whole text, with its prefix (`ERR`, `WRONGTYPE`, …) and without a leading `-`. */
@@ -15,6 +16,22 @@ export class CommandError {
 
   constructor(text: string) {
     this.text = text;
+  }
+}
+
+/** What is not let pass: a command, a key or channel of it, or somebody who says who they are. */
+export type DenialReason = "command" | "key" | "channel" | "auth";
+
+/** A user has no right to this; ACL LOG tells of it. */
+export class AccessDenied extends CommandError {
+  readonly reason: DenialReason;
+  /** The full name of the command, the key or the channel. */
+  readonly object: string;
+
+  constructor(text: string, denied: { readonly reason: DenialReason; readonly object: string }) {
+    super(text);
+    this.reason = denied.reason;
+    this.object = denied.object;
   }
 }
 
@@ -285,9 +302,94 @@ export function unknownArgument(argument: string): CommandError {
   return new CommandError(`ERR unknown argument: ${argument}`);
 }
 
-export function noPermission(name: string): CommandError {
-  return new CommandError(
+export function noPermission(name: string): AccessDenied {
+  return new AccessDenied(
     `NOPERM this user has no permissions to run the '${name.toLowerCase()}' command or its subcommand`,
+    { reason: "command", object: name.toLowerCase() },
+  );
+}
+
+export function noPermissionFor(reason: "key" | "channel", object: string): AccessDenied {
+  return new AccessDenied(
+    `NOPERM this user has no permissions to access one of the ${reason}s used as arguments`,
+    { reason, object },
+  );
+}
+
+/** Of SORT: BY and GET read keys that no word names. */
+export function sortOptionDenied(option: "BY" | "GET"): CommandError {
+  return new CommandError(`ERR ${option} option of SORT denied due to insufficient ACL permissions.`);
+}
+
+const ruleFaults: Readonly<Record<RuleFault, string>> = {
+  "unknown name": "Unknown command or category name in ACL",
+  syntax: "Syntax error",
+  "pattern behind all keys":
+    "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. Try 'resetkeys' to start with an empty list of patterns",
+  "pattern behind all channels":
+    "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. Try 'resetchannels' to start with an empty list of channels",
+  "no such password": "The password you are trying to remove from the user does not exist",
+  "malformed hash": "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters",
+  "first argument of a subcommand": "Allowing first-arg of a subcommand is not supported",
+  "too many rules": "The user has too many rules of this kind",
+  "too many passwords": "The user has too many passwords",
+};
+
+export function ruleRefused(rule: string, fault: RuleFault): CommandError {
+  return new CommandError(`ERR Error in ACL SETUSER modifier '${printed(rule)}': ${ruleFaults[fault]}`);
+}
+
+export function unmatchedParenthesis(word: string): CommandError {
+  return new CommandError(`ERR Unmatched parenthesis in acl selector starting at '${printed(word)}'.`);
+}
+
+export const userNameInvalid = new CommandError("ERR Usernames can't contain spaces or null characters");
+export const restTokenUsage = new CommandError("ERR invalid syntax. Usage: ACL RESTTOKEN username password");
+export const generateTokenUsage = new CommandError("ERR invalid syntax. Usage: ACL GENTOKEN username [password]");
+export const passwordBitsInvalid = new CommandError(
+  "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096",
+);
+
+export function userNameTooLong(bytesMax: number): CommandError {
+  return new CommandError(`ERR Usernames can't be longer than ${bytesMax} bytes`);
+}
+
+export function userRulesTooLong(bytesMax: number): CommandError {
+  return new CommandError(`ERR The rules of a user can't be longer than ${bytesMax} bytes`);
+}
+
+export function tooManyUsers(countMax: number): CommandError {
+  return new CommandError(`ERR a database can't have more than ${countMax} users`);
+}
+
+/** The users of the tokens of a database. */
+export function builtInUserFixed(name: string, what: "changed" | "removed" = "changed"): CommandError {
+  return new CommandError(`ERR The '${name}' user cannot be ${what}`);
+}
+
+export function userReserved(name: string): CommandError {
+  return new CommandError(`ERR The name '${name}' belongs to a token of the database`);
+}
+
+export function userNotFound(name: string): CommandError {
+  return new CommandError(`ERR User '${printed(name)}' not found`);
+}
+
+export function commandNotFound(name: string): CommandError {
+  return new CommandError(`ERR Command '${printed(name)}' not found`);
+}
+
+export function unknownCategory(name: string): CommandError {
+  return new CommandError(`ERR Unknown category '${printed(name)}'`);
+}
+
+export function wrongPasswordOf(name: string): CommandError {
+  return new CommandError(`ERR Wrong password or user "${printed(name)}" does not exist`);
+}
+
+export function passwordTooWeak(lengthMin: number): CommandError {
+  return new CommandError(
+    `ERR The password is too weak: it must have at least ${lengthMin} characters, and not the same ones again and again`,
   );
 }
 

@@ -5,6 +5,7 @@
  */
 import { assert } from "../kernel/assert.ts";
 import type { FrameReader, FrameWriter } from "../kernel/frame.ts";
+import { userMutations } from "./acl/user-records.ts";
 import type { DatabaseState } from "./database-state.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { genericMutations } from "./mutations/generic.ts";
@@ -48,7 +49,7 @@ export interface StateMutation {
   readonly describe?: (state: DatabaseState, record: (code: number) => FrameWriter) => void;
 }
 
-export const stateMutations: readonly StateMutation[] = [];
+export const stateMutations: readonly StateMutation[] = [...userMutations];
 
 type Replay = (state: DatabaseState, record: FrameReader) => unknown;
 

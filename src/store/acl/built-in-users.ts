@@ -1,4 +1,5 @@
 /** The users of the two tokens that every database has. They are the same for all databases and never change. */
+import type { Bytes } from "../../kernel/bytes.ts";
 import { noPermission } from "../errors.ts";
 import type { User } from "./user.ts";
 
@@ -8,6 +9,7 @@ export const defaultUser: User = {
   isUnrestricted: true,
   mayKeepFigures: true,
   refusalOf: () => undefined,
+  mayReadAllKeys: () => true,
 };
 
 /** Of the read-only token: may run what its row says (spec: store 1.12). */
@@ -17,4 +19,10 @@ export const readOnlyUser: User = {
   mayKeepFigures: false,
   refusalOf: (command, words) =>
     command.isForReadOnlyToken && command.isPowerfulWith?.(words) !== true ? undefined : noPermission(command.fullName),
+  mayReadAllKeys: () => false,
 };
+
+/** Names that nobody else can have. */
+export function isBuiltIn(name: Bytes): boolean {
+  return name === defaultUser.name || name === readOnlyUser.name;
+}

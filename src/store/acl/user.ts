@@ -14,4 +14,6 @@ export interface User {
   readonly mayKeepFigures: boolean;
   /** Why it may not run a command with these words (name first), or undefined. */
   refusalOf(command: Command, words: readonly Bytes[]): CommandError | undefined;
+  /** Whether a command with these words may read keys that no word names, as BY and GET of SORT do. */
+  mayReadAllKeys(command: Command, words: readonly Bytes[]): boolean;
 }

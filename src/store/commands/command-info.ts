@@ -1,7 +1,8 @@
 /** COMMAND: the table of commands, told by itself. Everything here is read from the rows. */
-import { type Bytes, upperCase } from "../../kernel/bytes.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
 import { type AclCategory, categoriesOf } from "../acl-categories.ts";
 import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
+import { type FoundKey, findKeys, hasKeys, type KeyUse, keyUsesOf } from "../command-keys.ts";
 import type { Database } from "../database.ts";
 import {
   commandWithoutKeys,
@@ -74,7 +75,7 @@ export const commandRow: Row = {
       flags: ["loading", "stale"],
       categories: ["connection"],
       keys: noKeys,
-      run: (call) => keysOf(call).map(({ key, use }) => [key, set(use.map(simple))]),
+      run: (call) => keysOf(call).map(({ key, use }) => [key, set(use.flags.map(simple))]),
     },
     helpRow(helpLines, { categories: ["connection"] }),
     {
@@ -125,36 +126,27 @@ function factsOf(command: Command): Reply {
   ];
 }
 
-type KeyUse = readonly string[];
-
-const READ: KeyUse = ["RO", "access"];
-const CHANGED: KeyUse = ["RW", "access", "update"];
-/** Whatever it held. */
-const STORED: KeyUse = ["OW", "update"];
-
-/** How a command uses its keys, as far as its row tells: Redis also knows of insertions and deletions. */
-function usesOf({ isWrite, keys }: Command): { readonly placed: KeyUse; readonly counted: KeyUse } {
-  if (!isWrite) return { placed: READ, counted: READ };
-  if (keys.stored !== undefined) return { placed: READ, counted: READ };
-  // ZUNIONSTORE: what comes out is stored at a key before the counted ones.
-  if (keys.countAt !== undefined && keys.first > 0) return { placed: STORED, counted: READ };
-  return { placed: CHANGED, counted: CHANGED };
-}
-
 /** The word in front of them, a key and an id: the shortest end of a command whose keys stand behind a word. */
 const KEYS_AND_IDS = 3;
+
+/** `variable_flags`: some words make it less. */
+function flagsOf(command: Command, { flags }: KeyUse): readonly string[] {
+  return command.keyUsesWith === undefined ? flags : [...flags, "variable_flags"];
+}
 
 /** Where the keys are, in the form that Redis 7 has for it. */
 function keySpecificationsOf(command: Command): Reply {
   const { first, last, step, countAt, behind } = command.keys;
-  const { placed, counted } = usesOf(command);
+  const uses = keyUsesOf(command);
+  const firstUse = uses[0] as KeyUse;
+  const otherUse = uses[1] ?? firstUse;
   const specification = (
     start: { readonly index: number; readonly use: KeyUse; readonly word?: string },
     type: string,
     facts: readonly (readonly [string, number])[],
   ): Reply =>
     map([
-      ["flags", set(start.use.map(simple))],
+      ["flags", set(flagsOf(command, start.use).map(simple))],
       [
         "begin_search",
         start.word === undefined
@@ -182,19 +174,22 @@ function keySpecificationsOf(command: Command): Reply {
       ],
     ]);
   const found: Reply[] = [];
-  if (first !== 0) {
+  const range = (from: number, use: KeyUse, end: number): void => {
     found.push(
-      specification({ index: first, use: placed }, "range", [
+      specification({ index: from, use }, "range", [
         // Counted from the first key, or from the end when negative.
-        ["lastkey", last < 0 ? last : last - first],
+        ["lastkey", end < 0 ? end : end - from],
         ["keystep", step],
         ["limit", 0],
       ]),
     );
-  }
+  };
+  const isOneUse = firstUse === otherUse || first === last;
+  if (first !== 0) range(first, firstUse, isOneUse ? last : first);
+  if (first !== 0 && !isOneUse) range(first + step, otherUse, last);
   if (behind !== undefined) {
     found.push(
-      specification({ index: -command.arity - KEYS_AND_IDS, use: placed, word: behind }, "range", [
+      specification({ index: -command.arity - KEYS_AND_IDS, use: firstUse, word: behind.word }, "range", [
         ["lastkey", -1],
         ["keystep", 1],
         // The keys are the first half of what is left.
@@ -204,7 +199,7 @@ function keySpecificationsOf(command: Command): Reply {
   }
   if (countAt !== undefined) {
     found.push(
-      specification({ index: countAt, use: counted }, "keynum", [
+      specification({ index: countAt, use: first === 0 ? firstUse : otherUse }, "keynum", [
         ["keynumidx", 0],
         ["firstkey", 1],
         ["keystep", 1],
@@ -239,35 +234,18 @@ function docsOf(commands: Iterable<Command>): Reply {
 }
 
 /** The keys of the command whose words stand behind the subcommand. */
-function keysOf({ database, argsFrom }: Call): readonly { readonly key: Bytes; readonly use: KeyUse }[] {
+function keysOf({ database, argsFrom }: Call): readonly FoundKey[] {
   const words = argsFrom(2);
   let command = database.findCommand(words[0] ?? "");
   if (command?.subcommandByName !== undefined && words.length > 1)
     command = command.subcommandByName.get((words[1] ?? "").toUpperCase());
   if (command === undefined) throw noSuchCommand;
-  const { keys, arity } = command;
-  if (keys.first === 0 && keys.countAt === undefined && keys.behind === undefined) throw commandWithoutKeys;
+  const { arity } = command;
+  if (!hasKeys(command)) throw commandWithoutKeys;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
-  const { placed, counted } = usesOf(command);
-  const found: { key: Bytes; use: KeyUse }[] = [];
-  const find = (at: number, use: KeyUse): void => {
-    found.push({ key: words[at] as Bytes, use });
-  };
-  const end = Math.min(keys.last < 0 ? words.length + keys.last : keys.last, words.length - 1);
-  for (let at = keys.first; at > 0 && at <= end; at += keys.step) find(at, placed);
-  if (keys.countAt !== undefined) {
-    const count = Number.parseInt(words[keys.countAt] ?? "", 10);
-    if (!(count >= 1 && count < words.length - keys.countAt)) throw commandWithWrongKeys;
-    for (let i = 1; i <= count; i += 1) find(keys.countAt + i, counted);
-  }
-  if (keys.behind !== undefined) {
-    const start = 1 + words.findIndex((word, at) => at > 0 && upperCase(word) === keys.behind);
-    if (start === 0 || start === words.length) throw commandWithWrongKeys;
-    const count = (words.length - start) >> 1;
-    for (let i = 0; i < count; i += 1) find(start + i, placed);
-  }
-  for (const at of keys.stored?.(words) ?? []) find(at, STORED);
-  return found;
+  const { keys, isMalformed } = findKeys(command, words);
+  if (isMalformed) throw commandWithWrongKeys;
+  return keys;
 }
 
 function list({ database, word, arg, argCount }: Call): Reply {

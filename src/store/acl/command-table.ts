@@ -1,0 +1,58 @@
+/**
+ * The commands as rules name them: by full name (`get`, `config|set`), and by
+ * category. Made once for each table of commands.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type AclCategory, aclCategories, categoriesOf } from "../acl-categories.ts";
+import type { Command } from "../command.ts";
+
+export class CommandTable {
+  /** One more than the highest number of a command. */
+  readonly size: number;
+  readonly #byName = new Map<Bytes, Command>();
+  readonly #byCategory = new Map<string, Command[]>();
+
+  constructor(commands: readonly Command[]) {
+    for (const category of aclCategories) this.#byCategory.set(category, []);
+    let numberMax = -1;
+    for (const command of withSubcommands(commands)) {
+      this.#byName.set(command.fullName, command);
+      for (const category of categoriesOf(command)) this.#byCategory.get(category)?.push(command);
+      numberMax = Math.max(numberMax, command.number);
+    }
+    this.size = numberMax + 1;
+  }
+
+  /** The command of this full name, which is in lower case, or undefined. */
+  find(fullName: Bytes): Command | undefined {
+    return this.#byName.get(fullName);
+  }
+
+  /** The commands and subcommands of a category, which is in lower case; undefined when there is no such category. */
+  ofCategory(category: Bytes): readonly Command[] | undefined {
+    return this.#byCategory.get(category);
+  }
+
+  get categories(): readonly AclCategory[] {
+    return aclCategories;
+  }
+}
+
+const tables = new WeakMap<readonly Command[], CommandTable>();
+
+/** The table of these commands, the same for all databases that have them. */
+export function commandTableOf(commands: readonly Command[]): CommandTable {
+  let table = tables.get(commands);
+  if (table === undefined) {
+    table = new CommandTable(commands);
+    tables.set(commands, table);
+  }
+  return table;
+}
+
+function* withSubcommands(commands: Iterable<Command>): Generator<Command> {
+  for (const command of commands) {
+    yield command;
+    if (command.subcommandByName !== undefined) yield* command.subcommandByName.values();
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * A selector: commands, keys and channels that belong together. A user has one
+ * of its own and any number besides; a command may run if one of them lets it,
+ * by itself.
+ *
+ *     command   its bit (command-rights.ts)
+ *     key       for each key of the command some pattern that matches and that lets the key be read, written or both,
+ *               as the command uses it
+ *     channel   PUBLISH and SUBSCRIBE: a pattern that matches. PSUBSCRIBE: the pattern itself, letter by letter
+ */
+import { type Bytes, copyOf } from "../../kernel/bytes.ts";
+import type { Command } from "../command.ts";
+import { findKeys, hasKeys, type KeyUse } from "../command-keys.ts";
+import { matchesGlob } from "../structures/glob.ts";
+import { CommandRights } from "./command-rights.ts";
+import type { CommandTable } from "./command-table.ts";
+import type { RuleFault } from "./rule-fault.ts";
+
+export interface KeyPattern {
+  readonly pattern: Bytes;
+  readonly mayRead: boolean;
+  readonly mayWrite: boolean;
+}
+
+/** What a selector does not let pass. `at`: which word. */
+export interface Denial {
+  readonly reason: "command" | "key" | "channel";
+  readonly at: number;
+}
+
+const commandDenied: Denial = { reason: "command", at: 0 };
+
+/** Patterns of keys, patterns of channels and rules on commands that one selector may have of each. */
+export const SELECTOR_RULES_MAX = 1_000;
+
+/** What `isspace` of C takes for one, and the zero byte. */
+const SPACE = /[\0\t-\r ]/;
+
+export function hasSpaces(bytes: Bytes): boolean {
+  return SPACE.test(bytes);
+}
+
+export class Selector {
+  readonly commands: CommandRights;
+  #keys: readonly KeyPattern[] = [];
+  #hasAllKeys = false;
+  #channels: readonly Bytes[] = [];
+  #hasAllChannels = false;
+
+  /** Without any right. */
+  constructor(commands: CommandTable | CommandRights) {
+    this.commands = commands instanceof CommandRights ? commands : new CommandRights(commands);
+  }
+
+  copy(): Selector {
+    const copy = new Selector(this.commands.copy());
+    copy.#keys = this.#keys;
+    copy.#hasAllKeys = this.#hasAllKeys;
+    copy.#channels = this.#channels;
+    copy.#hasAllChannels = this.#hasAllChannels;
+    return copy;
+  }
+
+  get isUnrestricted(): boolean {
+    return this.commands.isEverything && this.#hasAllKeys && this.#hasAllChannels;
+  }
+
+  /** Applies one rule on commands, keys or channels. A fault has changed nothing. */
+  apply(rule: Bytes): RuleFault | undefined {
+    const word = wordRules.get(rule.toLowerCase());
+    if (word !== undefined) {
+      word(this);
+      return undefined;
+    }
+    const sign = rule.charAt(0);
+    if (sign === "~") return this.#addKeys({ pattern: copyOf(rule, 1, rule.length), mayRead: true, mayWrite: true });
+    if (sign === "%") return this.#addUsedKeys(rule);
+    if (sign === "&") return this.#addChannels(copyOf(rule, 1, rule.length));
+    if (sign !== "+" && sign !== "-") return "syntax";
+    if (this.commands.ruleCount >= SELECTOR_RULES_MAX) return "too many rules";
+    return this.commands.apply(rule);
+  }
+
+  setAllKeys(isAllowed: boolean): void {
+    this.#hasAllKeys = isAllowed;
+    this.#keys = [];
+  }
+
+  setAllChannels(isAllowed: boolean): void {
+    this.#hasAllChannels = isAllowed;
+    this.#channels = [];
+  }
+
+  /** What stands against running a command with these words, as many as its arity asks for, or undefined. */
+  denialOf(command: Command, words: readonly Bytes[]): Denial | undefined {
+    if (!this.commands.allows(command, words)) return commandDenied;
+    if (!this.#hasAllKeys && hasKeys(command))
+      for (const { key, use, at } of findKeys(command, words).keys)
+        if (!this.mayUse(key, use)) return { reason: "key", at };
+    if (this.#hasAllChannels || command.channels === undefined) return undefined;
+    const { first, last, arePatterns } = command.channels;
+    const end = last < 0 ? words.length + last : last;
+    for (let at = first; at <= end; at += 1)
+      if (!this.#mayListen(words[at] as Bytes, arePatterns)) return { reason: "channel", at };
+    return undefined;
+  }
+
+  mayUse(key: Bytes, { isRead, isWritten }: KeyUse): boolean {
+    if (this.#hasAllKeys) return true;
+    for (const { pattern, mayRead, mayWrite } of this.#keys) {
+      if ((isRead && !mayRead) || (isWritten && !mayWrite)) continue;
+      if (matchesGlob(pattern, key)) return true;
+    }
+    return false;
+  }
+
+  /** Whether it may read whatever key there is. */
+  get mayReadAllKeys(): boolean {
+    return this.#hasAllKeys || this.#keys.some(({ pattern, mayRead }) => mayRead && pattern === "*");
+  }
+
+  /** As ACL GETUSER tells them: rules, with spaces in between. */
+  describeKeys(): Bytes {
+    return this.#hasAllKeys ? "~*" : this.#keys.map(describePattern).join(" ");
+  }
+
+  describeChannels(): Bytes {
+    return this.#hasAllChannels ? "&*" : this.#channels.map((pattern) => `&${pattern}`).join(" ");
+  }
+
+  /** As ACL LIST tells it: applied in order to a selector without rights, these rules give this one. */
+  describe(): readonly Bytes[] {
+    const keys = this.describeKeys();
+    const channels = this.describeChannels();
+    return [
+      ...(keys === "" ? [] : keys.split(" ")),
+      ...(this.#hasAllChannels ? [] : ["resetchannels"]),
+      ...(channels === "" ? [] : channels.split(" ")),
+      ...this.commands.describe().split(" "),
+    ];
+  }
+
+  #mayListen(channel: Bytes, isPattern: boolean): boolean {
+    return this.#channels.some((pattern) => (isPattern ? pattern === channel : matchesGlob(pattern, channel)));
+  }
+
+  /** `%R~pattern`, `%W~…`, `%RW~…`. */
+  #addUsedKeys(rule: Bytes): RuleFault | undefined {
+    const end = rule.indexOf("~");
+    const letters = rule.slice(1, end).toUpperCase();
+    if (this.#hasAllKeys) return "pattern behind all keys";
+    if (end < 2 || !/^(?:R|W|RW|WR)$/.test(letters)) return "syntax";
+    return this.#addKeys({
+      pattern: copyOf(rule, end + 1, rule.length),
+      mayRead: letters.includes("R"),
+      mayWrite: letters.includes("W"),
+    });
+  }
+
+  #addKeys(added: KeyPattern): RuleFault | undefined {
+    if (this.#hasAllKeys) return "pattern behind all keys";
+    if (hasSpaces(added.pattern)) return "syntax";
+    const at = this.#keys.findIndex(({ pattern }) => pattern === added.pattern);
+    const known = this.#keys[at];
+    if (known === undefined) {
+      if (this.#keys.length >= SELECTOR_RULES_MAX) return "too many rules";
+      this.#keys = [...this.#keys, added];
+      return undefined;
+    }
+    this.#keys = this.#keys.with(at, {
+      pattern: known.pattern,
+      mayRead: known.mayRead || added.mayRead,
+      mayWrite: known.mayWrite || added.mayWrite,
+    });
+    return undefined;
+  }
+
+  #addChannels(pattern: Bytes): RuleFault | undefined {
+    if (this.#hasAllChannels) return "pattern behind all channels";
+    if (hasSpaces(pattern)) return "syntax";
+    if (this.#channels.includes(pattern)) return undefined;
+    if (this.#channels.length >= SELECTOR_RULES_MAX) return "too many rules";
+    this.#channels = [...this.#channels, pattern];
+    return undefined;
+  }
+}
+
+/** Rules that are one word, in lower case. */
+const wordRules: ReadonlyMap<Bytes, (selector: Selector) => void> = new Map([
+  ["allkeys", (selector: Selector) => selector.setAllKeys(true)],
+  ["~*", (selector: Selector) => selector.setAllKeys(true)],
+  ["resetkeys", (selector: Selector) => selector.setAllKeys(false)],
+  ["allchannels", (selector: Selector) => selector.setAllChannels(true)],
+  ["&*", (selector: Selector) => selector.setAllChannels(true)],
+  ["resetchannels", (selector: Selector) => selector.setAllChannels(false)],
+  ["allcommands", (selector: Selector) => selector.commands.setAll(true)],
+  ["+@all", (selector: Selector) => selector.commands.setAll(true)],
+  ["nocommands", (selector: Selector) => selector.commands.setAll(false)],
+  ["-@all", (selector: Selector) => selector.commands.setAll(false)],
+]);
+
+function describePattern({ pattern, mayRead, mayWrite }: KeyPattern): Bytes {
+  if (mayRead && mayWrite) return `~${pattern}`;
+  return mayRead ? `%R~${pattern}` : `%W~${pattern}`;
+}

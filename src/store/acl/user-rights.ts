@@ -1,0 +1,217 @@
+/**
+ * All that ACL SETUSER can say of a user: whether it may log in, its passwords,
+ * its selector and those besides.
+ *
+ * (1) No password is kept, only its SHA-256.
+ * (2) `describe` tells rules that give the same rights to a new user.
+ */
+import { createHash } from "node:crypto";
+import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
+import type { Command } from "../command.ts";
+import type { CommandTable } from "./command-table.ts";
+import type { RuleFault } from "./rule-fault.ts";
+import { type Denial, Selector } from "./selector.ts";
+
+export interface Password {
+  /** SHA-256 in lower-case hexadecimal digits. */
+  readonly hash: string;
+  /** A token of ACL GENTOKEN for this user, which opens the REST interface too. */
+  readonly isToken: boolean;
+}
+
+/** One user may have so many passwords: each is compared at a log-in. */
+export const PASSWORDS_MAX = 100;
+/** And so many selectors: each is asked for each command. */
+export const SELECTORS_MAX = 100;
+/** Bytes of all rules of a user. */
+export const RULES_BYTES_MAX = 256 * 1024;
+
+const HASH = /^[0-9a-f]{64}$/;
+
+export interface RuleContext {
+  /** Whether a password is a token of ACL GENTOKEN for this user. */
+  readonly isToken: (password: Bytes) => boolean;
+}
+
+export class UserRights {
+  readonly #table: CommandTable;
+  isEnabled = false;
+  /** May log in with any password. */
+  needsNoPassword = false;
+  /** Undefined: never said. Kept as Redis keeps it, and of no effect: what RESTORE takes is always checked. */
+  #sanitizes: boolean | undefined;
+  #passwords: readonly Password[] = [];
+  /** Its own, then those in parentheses. */
+  #selectors: readonly Selector[];
+
+  /** A new user: may not log in and do nothing. */
+  constructor(table: CommandTable) {
+    this.#table = table;
+    this.#selectors = [new Selector(table)];
+  }
+
+  copy(): UserRights {
+    const copy = new UserRights(this.#table);
+    copy.isEnabled = this.isEnabled;
+    copy.needsNoPassword = this.needsNoPassword;
+    copy.#sanitizes = this.#sanitizes;
+    copy.#passwords = this.#passwords;
+    copy.#selectors = this.#selectors.map((selector) => selector.copy());
+    return copy;
+  }
+
+  get passwords(): readonly Password[] {
+    return this.#passwords;
+  }
+
+  get selectors(): readonly Selector[] {
+    return this.#selectors;
+  }
+
+  get isUnrestricted(): boolean {
+    return this.#selectors.some((selector) => selector.isUnrestricted);
+  }
+
+  /** Applies one rule. With a fault, the rights are of no use any more: apply rules to a copy. */
+  apply(rule: Bytes, context: RuleContext): RuleFault | undefined {
+    if (rule === "") return undefined;
+    switch (rule.toLowerCase()) {
+      case "on":
+        this.isEnabled = true;
+        return undefined;
+      case "off":
+        this.isEnabled = false;
+        return undefined;
+      case "nopass":
+        this.needsNoPassword = true;
+        this.#passwords = [];
+        return undefined;
+      case "resetpass":
+        this.needsNoPassword = false;
+        this.#passwords = [];
+        return undefined;
+      case "sanitize-payload":
+        this.#sanitizes = true;
+        return undefined;
+      case "skip-sanitize-payload":
+        this.#sanitizes = false;
+        return undefined;
+      case "clearselectors":
+        this.#selectors = this.#selectors.slice(0, 1);
+        return undefined;
+      case "reset":
+        this.#reset();
+        return undefined;
+    }
+    switch (rule.charAt(0)) {
+      case ">":
+        return this.#addPassword({ hash: hashOf(rule.slice(1)), isToken: context.isToken(rule.slice(1)) });
+      case "#":
+        return HASH.test(rule.slice(1)) ? this.#addPassword({ hash: rule.slice(1), isToken: false }) : "malformed hash";
+      case "<":
+        return this.#removePassword(hashOf(rule.slice(1)));
+      case "!":
+        return HASH.test(rule.slice(1)) ? this.#removePassword(rule.slice(1)) : "malformed hash";
+      case "(":
+        if (rule.endsWith(")")) return this.#addSelector(rule.slice(1, -1));
+    }
+    return this.#own.apply(rule);
+  }
+
+  /** What stands against running a command with these words, as Redis picks it of what its selectors say, or undefined. */
+  denialOf(command: Command, words: readonly Bytes[]): Denial | undefined {
+    let found: Denial | undefined;
+    for (const selector of this.#selectors) {
+      const denial = selector.denialOf(command, words);
+      if (denial === undefined) return undefined;
+      if (found === undefined || rankOf(denial) > rankOf(found)) found = denial;
+    }
+    return found;
+  }
+
+  /** Whether these words may be run by a selector that may read every key: for keys that no word names. */
+  mayReadAllKeys(command: Command, words: readonly Bytes[]): boolean {
+    return this.#selectors.some(
+      (selector) => selector.mayReadAllKeys && selector.denialOf(command, words) === undefined,
+    );
+  }
+
+  /** As ACL GETUSER tells them. */
+  get flags(): readonly string[] {
+    return [
+      this.isEnabled ? "on" : "off",
+      ...(this.needsNoPassword ? ["nopass"] : []),
+      ...(this.#sanitizes === undefined ? [] : [this.#sanitizes ? "sanitize-payload" : "skip-sanitize-payload"]),
+    ];
+  }
+
+  /** As ACL LIST tells it, without its name. keeps (2) */
+  describe(): readonly Bytes[] {
+    const [own, ...others] = this.#selectors;
+    return [
+      ...this.flags,
+      ...this.#passwords.map(({ hash }) => `#${hash}`),
+      ...(own?.describe() ?? []),
+      ...others.map((selector) => `(${selector.describe().join(" ")})`),
+    ];
+  }
+
+  /** Says of one of its passwords that it is a token: for records. */
+  markToken(hash: string): void {
+    this.#passwords = this.#passwords.map((password) => (password.hash === hash ? { hash, isToken: true } : password));
+  }
+
+  get #own(): Selector {
+    return this.#selectors[0] as Selector;
+  }
+
+  #reset(): void {
+    this.needsNoPassword = false;
+    this.#passwords = [];
+    this.isEnabled = false;
+    this.#sanitizes = true;
+    this.#selectors = [new Selector(this.#table)];
+  }
+
+  #addPassword(added: Password): RuleFault | undefined {
+    this.needsNoPassword = false;
+    const others = this.#passwords.filter(({ hash }) => hash !== added.hash);
+    if (others.length === this.#passwords.length) {
+      if (others.length >= PASSWORDS_MAX) return "too many passwords";
+      this.#passwords = [...others, added];
+    } else if (added.isToken) {
+      this.markToken(added.hash);
+    }
+    return undefined;
+  }
+
+  #removePassword(removed: string): RuleFault | undefined {
+    const left = this.#passwords.filter(({ hash }) => hash !== removed);
+    if (left.length === this.#passwords.length) return "no such password";
+    this.#passwords = left;
+    return undefined;
+  }
+
+  #addSelector(rules: Bytes): RuleFault | undefined {
+    if (this.#selectors.length > SELECTORS_MAX) return "too many rules";
+    const selector = new Selector(this.#table);
+    for (const rule of rules.split(/[\t-\r ]+/)) {
+      const fault = rule === "" ? undefined : selector.apply(rule);
+      if (fault !== undefined) return fault;
+    }
+    this.#selectors = [...this.#selectors, selector];
+    return undefined;
+  }
+}
+
+/** SHA-256 in lower-case hexadecimal digits. */
+export function hashOf(password: Bytes): string {
+  return createHash("sha256").update(bufferFrom(password)).digest("hex");
+}
+
+const rankOfReason: Readonly<Record<Denial["reason"], number>> = { command: 0, key: 1, channel: 2 };
+
+/** Of several denials that with the greatest is told, as in Redis. */
+function rankOf({ reason, at }: Denial): number {
+  return rankOfReason[reason] * 2 ** 32 + at;
+}

@@ -1,0 +1,265 @@
+/**
+ * The users of one database.
+ *
+ * (1) A user is one object from when it is made until it is deleted.
+ * (2) Every change is a record of the running unit of work, and `onChange` is
+ *     told of it once that unit is over.
+ * (3) `default` and `default_ro` are of no record: they belong to the tokens of
+ *     the database, and nobody can have their names.
+ * (4) Neither passwords nor tokens are kept, only what tells whether one is right.
+ *     The secret is drawn when a token is asked for the first time.
+ */
+import { timingSafeEqual } from "node:crypto";
+import { assert } from "../../kernel/assert.ts";
+import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
+import type { FrameWriter } from "../../kernel/frame.ts";
+import { secretBytes } from "../../kernel/random.ts";
+import type { Command } from "../command.ts";
+import {
+  builtInUserFixed,
+  ruleRefused,
+  tooManyUsers,
+  unmatchedParenthesis,
+  userNameInvalid,
+  userNameTooLong,
+  userReserved,
+  userRulesTooLong,
+} from "../errors.ts";
+import { AclLog } from "./acl-log.ts";
+import { AclUser } from "./acl-user.ts";
+import { defaultUser, isBuiltIn, readOnlyUser } from "./built-in-users.ts";
+import { type CommandTable, commandTableOf } from "./command-table.ts";
+import { hasSpaces } from "./selector.ts";
+import { hashOf, RULES_BYTES_MAX, UserRights } from "./user-rights.ts";
+import {
+  ANY_PASSWORD,
+  digestOf,
+  generatedToken,
+  isGeneratedToken,
+  restTokenOf,
+  SALT_BYTES,
+  SECRET_BYTES,
+  saltOf,
+} from "./user-tokens.ts";
+
+export const USERS_MAX = 10_000;
+export const USER_NAME_BYTES_MAX = 256;
+
+/** Codes of the records. For ever: data directories hold them. */
+export const SET_USER = 180;
+export const DELETE_USER = 181;
+export const SET_TOKEN_SECRET = 182;
+
+export class Users {
+  readonly log = new AclLog();
+  /** Told, after a unit of work, of each user that was made, changed or deleted in it. Not told of what is replayed. */
+  onChange: ((name: Bytes) => void) | undefined;
+  readonly table: CommandTable;
+  readonly #databaseNumber: number;
+  readonly #frame: FrameWriter;
+  readonly #byName = new Map<Bytes, AclUser>();
+  #secret: Buffer | undefined;
+  /** Those that the running unit of work has changed. */
+  readonly #changed = new Set<Bytes>();
+
+  constructor(options: { databaseNumber: number; frame: FrameWriter; commands: readonly Command[] }) {
+    this.#databaseNumber = options.databaseNumber;
+    this.#frame = options.frame;
+    this.table = commandTableOf(options.commands);
+  }
+
+  /** The user of this name, who is neither `default` nor `default_ro`. */
+  find(name: Bytes): AclUser | undefined {
+    return this.#byName.get(name);
+  }
+
+  names(): readonly Bytes[] {
+    return [...this.#byName.keys()];
+  }
+
+  /**
+   * The user whom this name and password open, if it may log in. How long that takes says nothing about the password, nor
+   * whether there is such a user. Never `default` or `default_ro`, whose passwords are tokens, known to the edge alone.
+   */
+  authenticate(name: Bytes, password: Bytes): AclUser | undefined {
+    return this.#credentialOf(name, password)?.user;
+  }
+
+  /** SHA-256 in lower-case hexadecimal digits of each token that opens the REST interface for this user now. */
+  tokenDigestsOf(name: Bytes): readonly string[] {
+    const user = this.#byName.get(name);
+    const secret = this.#secret;
+    if (user === undefined || secret === undefined || !user.rights.isEnabled) return [];
+    const { passwords, needsNoPassword } = user.rights;
+    const hashes = needsNoPassword ? [ANY_PASSWORD] : passwords.map(({ hash }) => hash);
+    return [
+      ...hashes.map((hash) => digestOf(restTokenOf(secret, name, hash))),
+      // What is kept of a password is what the edge wants of a token.
+      ...passwords.flatMap(({ hash, isToken }) => (isToken ? [hash] : [])),
+    ];
+  }
+
+  /** The token of ACL RESTTOKEN, or undefined where name or password are wrong. */
+  restTokenOf(name: Bytes, password: Bytes): string | undefined {
+    const credential = this.#credentialOf(name, password);
+    return credential === undefined ? undefined : restTokenOf(this.#needSecret(), name, credential.hash);
+  }
+
+  /** A token of ACL GENTOKEN: another one each time, or the one that belongs to this password. */
+  generateToken(name: Bytes, password: Bytes | undefined): string {
+    checkName(name);
+    const secret = this.#needSecret();
+    const salt = password === undefined ? secretBytes(SALT_BYTES) : saltOf(secret, name, password);
+    return generatedToken(secret, name, salt);
+  }
+
+  /**
+   * Makes or changes a user by rules, in order: all of them or none.
+   *
+   * @throws {CommandError} naming the rule that is wrong.
+   */
+  set(name: Bytes, words: readonly Bytes[]): void {
+    if (name === defaultUser.name) throw builtInUserFixed(name);
+    checkName(name);
+    const known = this.#byName.get(name);
+    if (known === undefined && this.#byName.size >= USERS_MAX) throw tooManyUsers(USERS_MAX);
+    const rights = known?.rights.copy() ?? new UserRights(this.table);
+    const secret = this.#secret;
+    const isToken = (password: Bytes): boolean => secret !== undefined && isGeneratedToken(secret, name, password);
+    for (const rule of joinSelectors(words)) {
+      const fault = rights.apply(rule, { isToken });
+      if (fault !== undefined) throw ruleRefused(rule, fault);
+    }
+    const rules = rights.describe();
+    if (rules.reduce((bytes, rule) => bytes + rule.length, 0) > RULES_BYTES_MAX)
+      throw userRulesTooLong(RULES_BYTES_MAX);
+    this.#put(name, rights);
+    writeUser(this.#frame.record(this.#databaseNumber, SET_USER), name, rights);
+    this.#changed.add(name); // keeps (2)
+  }
+
+  /** Returns how many of them there were. */
+  delete(names: readonly Bytes[]): number {
+    for (const name of names) if (isBuiltIn(name)) throw builtInUserFixed(name, "removed");
+    let count = 0;
+    for (const name of names) {
+      if (!this.#remove(name)) continue;
+      count += 1;
+      this.#frame.record(this.#databaseNumber, DELETE_USER).bytes(name);
+      this.#changed.add(name);
+    }
+    return count;
+  }
+
+  /** Deletes all users, as part of the running unit of work. The secret stays: without its user no token opens anything. */
+  clear(): void {
+    this.delete(this.names());
+  }
+
+  /** The unit of work is over and its frame, if any, in the journal. keeps (2) */
+  commit(): void {
+    if (this.#changed.size === 0) return;
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const name of changed) this.onChange?.(name);
+  }
+
+  /** True after a unit of work that has changed users, until `commit`. */
+  get hasChanges(): boolean {
+    return this.#changed.size > 0;
+  }
+
+  // For records (user-records.ts).
+
+  /** Rules that this version does not know are left out: a command that is gone needs no right. */
+  replayUser(name: Bytes, { rules, tokenHashes }: { rules: readonly Bytes[]; tokenHashes: readonly string[] }): void {
+    const rights = new UserRights(this.table);
+    for (const rule of rules) rights.apply(rule, { isToken: () => false });
+    for (const hash of tokenHashes) rights.markToken(hash);
+    this.#put(name, rights);
+  }
+
+  replayDeletion(name: Bytes): void {
+    assert(this.#remove(name), "a user that is deleted was there");
+  }
+
+  replaySecret(secret: Buffer): void {
+    assert(secret.length === SECRET_BYTES, "the secret of tokens has 32 bytes");
+    this.#secret = Buffer.from(secret);
+  }
+
+  /** Writes the records that rebuild all this. */
+  describe(record: (code: number) => FrameWriter): void {
+    if (this.#secret !== undefined) record(SET_TOKEN_SECRET).buffer(this.#secret);
+    for (const [name, { rights }] of this.#byName) writeUser(record(SET_USER), name, rights);
+  }
+
+  #put(name: Bytes, rights: UserRights): void {
+    const known = this.#byName.get(name);
+    if (known === undefined) this.#byName.set(name, new AclUser(name, rights));
+    else known.change(rights); // keeps (1)
+  }
+
+  #remove(name: Bytes): boolean {
+    const user = this.#byName.get(name);
+    user?.delete();
+    return this.#byName.delete(name);
+  }
+
+  /** The user, and the hash of the password by which it came in. */
+  #credentialOf(name: Bytes, password: Bytes): { readonly user: AclUser; readonly hash: string } | undefined {
+    const given = hashOf(password);
+    const user = this.#byName.get(name);
+    let found: string | undefined = user?.rights.needsNoPassword === true ? ANY_PASSWORD : undefined;
+    // Each one, whether one was right or not.
+    for (const { hash } of user?.rights.passwords ?? [])
+      if (timingSafeEqual(bufferFrom(hash), bufferFrom(given))) found = hash;
+    if (user === undefined || found === undefined || !user.rights.isEnabled) return undefined;
+    return { user, hash: found };
+  }
+
+  // keeps (4)
+  #needSecret(): Buffer {
+    if (this.#secret !== undefined) return this.#secret;
+    const secret = secretBytes(SECRET_BYTES);
+    this.#secret = secret;
+    this.#frame.record(this.#databaseNumber, SET_TOKEN_SECRET).buffer(secret);
+    // Everybody has tokens from now on.
+    for (const name of this.#byName.keys()) this.#changed.add(name);
+    return secret;
+  }
+}
+
+function checkName(name: Bytes): void {
+  if (hasSpaces(name)) throw userNameInvalid;
+  if (name.length > USER_NAME_BYTES_MAX) throw userNameTooLong(USER_NAME_BYTES_MAX);
+  if (name === readOnlyUser.name || name === defaultUser.name) throw userReserved(name);
+}
+
+/** Words from one that opens a parenthesis to one that closes it are one rule, as Redis joins them. */
+function joinSelectors(words: readonly Bytes[]): readonly Bytes[] {
+  const rules: Bytes[] = [];
+  let open: Bytes[] = [];
+  for (const word of words) {
+    const isOpen = open.length > 0;
+    if (!isOpen && !(word.startsWith("(") && !word.endsWith(")"))) {
+      rules.push(word);
+      continue;
+    }
+    open.push(word);
+    if (!isOpen || !word.endsWith(")")) continue;
+    rules.push(open.join(" "));
+    open = [];
+  }
+  if (open[0] !== undefined) throw unmatchedParenthesis(open[0]);
+  return rules;
+}
+
+function writeUser(record: FrameWriter, name: Bytes, rights: UserRights): void {
+  const rules = rights.describe();
+  record.bytes(name).number(rules.length);
+  for (const rule of rules) record.bytes(rule);
+  const tokens = rights.passwords.filter(({ isToken }) => isToken);
+  record.number(tokens.length);
+  for (const { hash } of tokens) record.bytes(hash);
+}
