@@ -1,0 +1,208 @@
+/**
+ * The table of command families (service.md, Area A, "Command family support"),
+ * taken at its word: each command of a family that is supported works in every
+ * form of a request, and each exception is refused, by its name.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commands } from "../../src/store/commands.ts";
+import { startServer, type TestServer } from "../server.ts";
+import { otherFamilies } from "./store-family-others.ts";
+import { type FamilyRow, valueFamilies } from "./store-family-values.ts";
+
+const families: Readonly<Record<string, readonly FamilyRow[]>> = { ...valueFamilies, ...otherFamilies };
+
+/** Runs the words of a family's program in one form of a request and answers the text of each element. */
+type Form = (server: TestServer, program: readonly string[][]) => Promise<string[]>;
+
+const forms: Readonly<Record<string, Form>> = {
+  "A1 path": async (server, program) => {
+    const texts: string[] = [];
+    for (const words of program)
+      texts.push((await server.get(`/${words.map((word) => encodeURIComponent(word)).join("/")}`)).text);
+    return texts;
+  },
+  "A1 body": async (server, program) => {
+    const texts: string[] = [];
+    for (const words of program) {
+      const [path, body] = words.length === 1 ? [words, undefined] : [words.slice(0, -1), words.at(-1)];
+      texts.push((await server.post(`/${path.map((word) => encodeURIComponent(word)).join("/")}`, body)).text);
+    }
+    return texts;
+  },
+  "A2 body": async (server, program) => {
+    const texts: string[] = [];
+    for (const words of program) texts.push((await server.post("/", words)).text);
+    return texts;
+  },
+  "A3 pipeline": async (server, program) => elements((await server.post("/pipeline", program)).json),
+  "A4 transaction": async (server, program) => elements((await server.post("/multi-exec", program)).json),
+};
+
+function elements(json: unknown): string[] {
+  assert.ok(Array.isArray(json));
+  return json.map((element) => JSON.stringify(element));
+}
+
+for (const [family, rows] of Object.entries(families))
+  for (const [form, run] of Object.entries(forms))
+    test(`A families, ${form}: every command of ${family} works`, async () => {
+      await using server = await startServer();
+
+      const texts = await run(
+        server,
+        rows.map(([command]) => command.split(" ")),
+      );
+
+      assert.deepEqual(
+        texts.map((text, index) => [rows[index]?.[0], text]),
+        rows.map(([command, result]) => [command, `{"result":${result}}`]),
+      );
+    });
+
+/** Shown in tests of their own, since their words or answers are no text. */
+const SHOWN_BELOW: readonly string[] = ["DUMP", "RESTORE"];
+
+test("A families: DUMP and RESTORE carry any value in a request's body", async () => {
+  await using server = await startServer();
+  await server.post("/", ["RPUSH", "list", "a", "é", "12"]);
+  const { json } = await server.get("/dump/list", { headers: { "service-encoding": "base64" } });
+  const dumped = Buffer.from((json as { result: string }).result, "base64");
+
+  assert.deepEqual((await server.post("/restore/copy/0", dumped)).json, { result: "OK" });
+  assert.deepEqual((await server.post("/restore/copy/0?REPLACE", dumped)).json, { result: "OK" });
+  assert.deepEqual((await server.get("/lrange/copy/0/-1")).json, { result: ["a", "é", "12"] });
+  assert.deepEqual((await server.post("/restore/copy/0", dumped)).json, {
+    error: "BUSYKEY Target key name already exists.",
+  });
+  assert.deepEqual((await server.post("/restore/bad/0", "damaged")).json, {
+    error: "ERR DUMP payload version or checksum are wrong",
+  });
+});
+
+/** What Redis 7.0 names in the groups of its reference that the table calls supported. */
+const redisCommands: Readonly<Record<string, string>> = {
+  String:
+    "APPEND DECR DECRBY GET GETDEL GETEX GETRANGE GETSET INCR INCRBY INCRBYFLOAT LCS MGET MSET MSETNX PSETEX SET SETEX " +
+    "SETNX SETRANGE STRLEN SUBSTR",
+  Bitmap: "BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS GETBIT SETBIT",
+  Hash: "HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HRANDFIELD HSCAN HSET HSETNX HSTRLEN HVALS",
+  List:
+    "BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH LINDEX LINSERT LLEN LMOVE LMPOP LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET LTRIM " +
+    "RPOP RPOPLPUSH RPUSH RPUSHX",
+  Set:
+    "SADD SCARD SDIFF SDIFFSTORE SINTER SINTERCARD SINTERSTORE SISMEMBER SMEMBERS SMISMEMBER SMOVE SPOP SRANDMEMBER SREM " +
+    "SSCAN SUNION SUNIONSTORE",
+  SortedSet:
+    "BZMPOP BZPOPMAX BZPOPMIN ZADD ZCARD ZCOUNT ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP " +
+    "ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANGESTORE ZRANK ZREM ZREMRANGEBYLEX " +
+    "ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION ZUNIONSTORE",
+  Geo: "GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE",
+  HyperLogLog: "PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST",
+  Generic:
+    "COPY DEL DUMP EXISTS EXPIRE EXPIREAT EXPIRETIME KEYS MIGRATE MOVE OBJECT PERSIST PEXPIRE PEXPIREAT PEXPIRETIME PTTL " +
+    "RANDOMKEY RENAME RENAMENX RESTORE SCAN SORT SORT_RO TOUCH TTL TYPE UNLINK WAIT",
+  Streams: "XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM",
+  "Pub/Sub": "PSUBSCRIBE PUBLISH PUBSUB PUNSUBSCRIBE SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE",
+  Connection: "AUTH CLIENT ECHO HELLO PING QUIT RESET SELECT",
+  Transactions: "DISCARD EXEC MULTI UNWATCH WATCH",
+  Cluster: "ASKING CLUSTER READONLY READWRITE",
+};
+
+/** What is refused, by the reason. The table itself names the first three, and what it calls unsupported. */
+const refused: Readonly<Record<string, readonly string[]>> = {
+  "they wait": ["BLMOVE", "BLMPOP", "BLPOP", "BRPOP", "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN"],
+  "a transaction is one request": ["DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"],
+  "there is no cluster": ["ASKING", "CLUSTER", "READONLY", "READWRITE"],
+  "there is no connection": ["AUTH", "CLIENT", "HELLO", "QUIT", "RESET", "SELECT"],
+  "a subscription is an event stream": ["PSUBSCRIBE", "PUNSUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE", "MONITOR"],
+  "channels have no shards": ["SPUBLISH", "SSUBSCRIBE", "SUNSUBSCRIBE"],
+  "there is one database": ["MOVE", "SWAPDB"],
+  "there is one node": ["FAILOVER", "MIGRATE", "PSYNC", "REPLCONF", "REPLICAOF", "ROLE", "SLAVEOF", "SYNC"],
+  "the server is not its user's": ["BGREWRITEAOF", "BGSAVE", "DEBUG", "LASTSAVE", "MODULE", "SAVE", "SHUTDOWN"],
+  "they test Redis itself": ["PFDEBUG", "PFSELFTEST"],
+};
+
+const refusedNames: readonly string[] = Object.values(refused).flat();
+
+test("A families: every command that Redis 7.0 has in a family is shown here, or refused for a reason", () => {
+  for (const [family, names] of Object.entries(redisCommands)) {
+    const shown = new Set((families[family] ?? []).map(([command]) => command.split(" ")[0]));
+    assert.deepEqual(
+      names
+        .split(" ")
+        .filter((name) => !shown.has(name) && !refusedNames.includes(name) && !SHOWN_BELOW.includes(name)),
+      [],
+      family,
+    );
+  }
+});
+
+/** Rows of the store by the family that they say, and the name that the table has for it. */
+const tableNames: Readonly<Record<string, string>> = {
+  string: "String",
+  bitmap: "Bitmap",
+  hash: "Hash",
+  list: "List",
+  set: "Set",
+  "sorted-set": "SortedSet",
+  stream: "Streams",
+  geo: "Geo",
+  hyperloglog: "HyperLogLog",
+  json: "JSON",
+  generic: "Generic",
+  pubsub: "Pub/Sub",
+};
+
+test("A families: every row of the store in these families is shown here or refused over HTTP", () => {
+  for (const command of commands) {
+    const rows = families[tableNames[command.family] ?? ""];
+    if (rows === undefined || SHOWN_BELOW.includes(command.name)) continue;
+    const isShown = rows.some(([line]) => line.split(" ")[0] === command.name);
+    assert.equal(isShown, command.isAvailableOverHttp, command.name);
+  }
+});
+
+for (const [reason, names] of Object.entries(refused))
+  test(`A families: ${names.join(", ")}: refused in every form, for ${reason}`, async () => {
+    await using server = await startServer();
+    await server.get("/set/k/v");
+    for (const name of names) {
+      const error = `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`;
+      for (const [method, path, body] of [
+        ["GET", `/${name.toLowerCase()}/k/1`, undefined],
+        ["POST", `/${name}/k`, "1"],
+        ["POST", "/", [name, "k", "1"]],
+        ["POST", "/", [name.toLowerCase()]],
+        [
+          "POST",
+          "/multi-exec",
+          [
+            ["DEL", "k"],
+            [name, "k", "1"],
+          ],
+        ],
+      ] as const) {
+        if (name === "MONITOR" || name.endsWith("SUBSCRIBE")) if (path !== "/" && path !== "/multi-exec") continue;
+        const reply = await server.send(path, { method, body });
+        assert.deepEqual([reply.status, reply.json], [400, { error }], `${method} ${path} ${name}`);
+      }
+      const batch = await server.post("/pipeline", [["EXISTS", "k"], [name, "k", "1"], ["PING"]]);
+      assert.deepEqual(batch.json, [{ result: 1 }, { error }, { result: "PONG" }], name);
+    }
+  });
+
+test("A families: streams are read at once; to wait for entries is refused by name", async () => {
+  await using server = await startServer();
+  await server.post("/", ["XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"]);
+  for (const [name, words] of [
+    ["XREAD", ["XREAD", "BLOCK", "10", "STREAMS", "s", "0"]],
+    ["XREAD", ["xread", "COUNT", "1", "block", "0", "STREAMS", "s", "$"]],
+    ["XREADGROUP", ["XREADGROUP", "GROUP", "g", "c", "BLOCK", "10", "STREAMS", "s", ">"]],
+    ["XREADGROUP", ["xreadgroup", "GROUP", "g", "c", "COUNT", "1", "block", "0", "NOACK", "STREAMS", "s", ">"]],
+  ] as const) {
+    const error = `ERR Command is not available: '${name} BLOCK'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`;
+    assert.deepEqual((await server.post("/", words)).json, { error }, words.join(" "));
+    assert.deepEqual((await server.post("/pipeline", [words, ["PING"]])).json, [{ error }, { result: "PONG" }]);
+  }
+});
