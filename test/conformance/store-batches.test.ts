@@ -1,7 +1,8 @@
 /** Pipelines and transactions (service.md A3, A4, rules 3 and 4, "Moves that are shown"; spec: store 1.6). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startServer } from "../server.ts";
+import { openStream } from "../event-reader.ts";
+import { startServer, TOKEN } from "../server.ts";
 
 const NOT_AVAILABLE =
   "ERR Command is not available: 'NOPE'. See https://upstash.com/docs/redis/overall/rediscompatibility for details";
@@ -70,6 +71,31 @@ test("A3: a long pipeline answers all of it, and others are served meanwhile", a
   assert.deepEqual(
     long.json,
     commands.map((_, index) => ({ result: index + 1 })),
+  );
+});
+
+test("A rule 3: other clients' commands run between those of a pipeline, whose answer comes when all of it has run", async () => {
+  await using server = await startServer();
+  const reader = await openStream(`${server.url}/subscribe/begun`, { token: TOKEN });
+  await reader.next();
+  const count = 20_000;
+  const commands = [["PUBLISH", "begun", "x"], ...Array.from({ length: count }, () => ["INCR", "n"])];
+
+  let isAnswered = false;
+  const answer = server.post("/pipeline", commands).finally(() => {
+    isAnswered = true;
+  });
+  assert.equal(await reader.next(), "message,begun,x");
+  const between = await server.get("/incr/n");
+  assert.equal(isAnswered, false);
+  const { json } = await answer;
+
+  const numbers = (json as { result: number }[]).slice(1).map(({ result }) => result);
+  const own = (between.json as { result: number }).result;
+  assert.ok(own > 1 && own <= count, `between, ${own}`);
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: count + 1 }, (_, index) => index + 1).filter((number) => number !== own),
   );
 });
 

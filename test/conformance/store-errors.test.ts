@@ -74,6 +74,37 @@ test("A errors 400: an error may quote any bytes and is still JSON", async () =>
   }
 });
 
+test("A errors: every text begins with a code word in capitals, and the body is that one field", async () => {
+  await using server = await startServer({ requestBytesMax: 1_000 });
+  await server.post("/", ["HSET", "h", "f", "v"]);
+  const rows: readonly (readonly [status: number, method: string, path: string, body?: unknown, token?: string])[] = [
+    [400, "GET", "/get"],
+    [400, "GET", "/nope"],
+    [400, "GET", "/get/h"],
+    [400, "GET", "/incr/%"],
+    [400, "GET", "/pipeline"],
+    [400, "POST", "/", "{"],
+    [400, "POST", "/", []],
+    [400, "POST", "/", ["XREADGROUP", "GROUP", "g", "c", "STREAMS", "missing", ">"]],
+    [400, "POST", "/", ["RESTORE", "h", "0", "x"]],
+    [400, "POST", "/pipeline", "1"],
+    [400, "POST", "/multi-exec", [["GET"]]],
+    [400, "POST", "/multi-exec", "[]"],
+    [400, "POST", "/set/k", "x".repeat(1_001)],
+    [400, "POST", "/monitor"],
+    [400, "POST", "/set/k/v", undefined, "read-only-token"],
+    [401, "POST", "/set/k/v", undefined, "wrong"],
+    [401, "POST", "/monitor", undefined, "wrong"],
+    [405, "DELETE", "/get/k"],
+  ];
+  for (const [status, method, path, body, token] of rows) {
+    const reply = await server.send(path, { method, body, ...(token === undefined ? {} : { token }) });
+    assert.equal(reply.status, status, `${method} ${path}`);
+    assert.match(reply.text, /^\{"error":"[A-Z]{3,} [^\n]+"\}$/, `${method} ${path}`);
+    assert.equal(reply.headers["content-type"], "application/json", `${method} ${path}`);
+  }
+});
+
 test("A errors 401: a missing or invalid token", async () => {
   await using server = await startServer();
   const reply = await server.get("/ping", { token: null });
