@@ -92,8 +92,10 @@ export function plainReply(reply: Reply): Reply {
   if (Buffer.isBuffer(reply)) return reply.latin1Slice();
   if (Array.isArray(reply)) return reply.map(plainReply);
   if (typeof reply !== "object" || reply === null || !("kind" in reply)) return reply;
-  if (reply.kind === "map")
-    return { kind: "map", pairs: reply.pairs.map(([name, value]) => [plainReply(name), plainReply(value)] as const) };
+  if (reply.kind === "map" || reply.kind === "pairs") {
+    const pairs = reply.pairs.map(([name, value]) => [plainReply(name), plainReply(value)] as const);
+    return { kind: reply.kind, pairs };
+  }
   if (reply.kind === "set") return { kind: "set", members: reply.members.map(plainReply) };
   return reply;
 }

@@ -11,9 +11,19 @@ export function itemsOf(reply: Reply): readonly Reply[] | undefined {
   if (isList(reply)) return reply;
   if (!("kind" in reply)) return undefined;
   if (reply.kind === "set") return reply.members;
-  if (reply.kind !== "map") return undefined;
+  if (reply.kind === "pairs") return reply.pairs;
+  return reply.kind === "map" ? flattened(reply.pairs) : undefined;
+}
+
+/** As `itemsOf`, in RESP3: all pairs are maps there. */
+export function itemsOfResp3(reply: Reply): readonly Reply[] | undefined {
+  const isPairs = typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "pairs";
+  return isPairs ? flattened(reply.pairs) : itemsOf(reply);
+}
+
+function flattened(pairs: readonly (readonly [Reply, Reply])[]): readonly Reply[] {
   const items: Reply[] = [];
-  for (const [name, value] of reply.pairs) items.push(name, value);
+  for (const [name, value] of pairs) items.push(name, value);
   return items;
 }
 

@@ -9,7 +9,7 @@ import type { Bytes } from "../kernel/bytes.ts";
 import { replyTooLarge } from "../store/errors.ts";
 import type { CommandError, Reply } from "../store/mod.ts";
 import { formatDouble } from "../store/structures/number-text.ts";
-import { itemsOf, type Place } from "./reply-items.ts";
+import { itemsOf, itemsOfResp3, type Place } from "./reply-items.ts";
 import { textBytes } from "./reply-json.ts";
 
 export type RespVersion = 2 | 3;
@@ -44,7 +44,7 @@ function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes 
     }
     const item = place.items[place.done] as Reply;
     place.done += 1;
-    const inner = itemsOf(item);
+    const inner = version === 2 ? itemsOf(item) : itemsOfResp3(item);
     if (inner === undefined) text += scalar(item, version);
     else {
       text += listHeader(item, inner.length, version);
@@ -58,7 +58,7 @@ function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes 
 function listHeader(reply: Reply, itemCount: number, version: RespVersion): Bytes {
   const kind = typeof reply === "object" && reply !== null && "kind" in reply ? reply.kind : "array";
   if (version === 2 || kind === "array") return `*${itemCount}\r\n`;
-  return kind === "map" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
+  return kind === "map" || kind === "pairs" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
 }
 
 function scalar(reply: Reply, version: RespVersion): Bytes {

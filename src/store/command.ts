@@ -193,7 +193,7 @@ export class Call {
   /** Lets the caller wait. The reply stands for none yet; where the caller cannot wait, it is its reply to that. */
   wait(wait: Wait): Reply {
     const taker = this.#caller?.waiting;
-    if (taker === undefined) return wait.cannotWait ?? wait.timedOut;
+    if (taker === undefined) return wait.cannotWait === undefined ? wait.timedOut : wait.cannotWait;
     this.database.waiters.add(taker, wait);
     return later;
   }

@@ -10,10 +10,12 @@ import { hashCommands } from "./commands/hash.ts";
 import { hyperLogLogCommands } from "./commands/hyperloglog.ts";
 import { jsonCommands } from "./commands/json.ts";
 import { listCommands } from "./commands/list.ts";
+import { listBlockingCommands } from "./commands/list-blocking.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
 import { serverCommands } from "./commands/server.ts";
 import { setCommands } from "./commands/set.ts";
 import { sortedSetCommands } from "./commands/sorted-set.ts";
+import { sortedSetBlockingCommands } from "./commands/sorted-set-blocking.ts";
 import { streamCommands } from "./commands/stream.ts";
 import { stringCommands } from "./commands/string.ts";
 
@@ -24,8 +26,10 @@ export const commands: readonly Command[] = [
   ...bitmapCommands,
   ...hashCommands,
   ...listCommands,
+  ...listBlockingCommands,
   ...setCommands,
   ...sortedSetCommands,
+  ...sortedSetBlockingCommands,
   ...streamCommands,
   ...geoCommands,
   ...hyperLogLogCommands,

@@ -94,6 +94,7 @@ export const severalExpireTimes = new CommandError(
 );
 export const databaseOutOfRange = new CommandError("ERR DB index is out of range");
 export const timeoutNotInteger = new CommandError("ERR timeout is not an integer or out of range");
+export const timeoutNotFloat = new CommandError("ERR timeout is not a float or out of range");
 export const timeoutNegative = new CommandError("ERR timeout is negative");
 export const frequencyNotKept = new CommandError(
   "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
@@ -185,6 +186,11 @@ export const lastIdInGroup = new CommandError(
 export const newIdWithoutGroup = new CommandError(
   "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.",
 );
+/** To who waits for new entries of a group when it goes away. */
+export const awaitedGroupGone = new CommandError(
+  "NOGROUP the consumer group this client was blocked on no longer exists",
+);
+export const awaitedStreamGone = new CommandError("UNBLOCKED the stream key no longer exists");
 export const claimCountNotPositive = new CommandError("ERR COUNT must be > 0");
 
 /** As C prints a byte string: up to its first zero byte. */

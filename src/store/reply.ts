@@ -30,6 +30,8 @@ export type Special =
   | { readonly kind: "double"; readonly value: number }
   /** Pairs: `%` in RESP3, a flat array elsewhere. */
   | { readonly kind: "map"; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  /** Pairs: `%` in RESP3, an array of arrays of two elsewhere. */
+  | { readonly kind: "pairs"; readonly pairs: readonly (readonly [Reply, Reply])[] }
   /** Distinct members: `~` in RESP3, an array elsewhere. */
   | { readonly kind: "set"; readonly members: readonly Reply[] }
   /** `#t` in RESP3, 1 or 0 elsewhere. */
@@ -68,6 +70,10 @@ export function double(value: number): Reply {
 
 export function map(pairs: readonly (readonly [Reply, Reply])[]): Reply {
   return { kind: "map", pairs };
+}
+
+export function pairs(pairs: readonly (readonly [Reply, Reply])[]): Reply {
+  return { kind: "pairs", pairs };
 }
 
 export function set(members: readonly Reply[]): Reply {

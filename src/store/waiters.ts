@@ -38,7 +38,7 @@ export interface Wait {
   readonly isAlone?: boolean;
   /**
    * Looks at one key that has become ready, and changes the keyspace as the command would have. Undefined: there is nothing
-   * for this caller, which waits on. Must not count as a look of its own. Throws CommandError.
+   * for this caller, which waits on. Throws CommandError.
    */
   serve(key: Bytes): Reply | undefined;
 }
@@ -104,6 +104,12 @@ export class Waiters {
     this.leave(taker);
     taker.take(reply);
     return true;
+  }
+
+  /** As if its time were over: CLIENT UNBLOCK. False if it did not wait. */
+  timeOut(taker: ReplyTaker): boolean {
+    const waiter = this.#byTaker.get(taker);
+    return waiter !== undefined && this.end(taker, waiter.wait.timedOut);
   }
 
   /** The caller has gone, and gets no reply. */

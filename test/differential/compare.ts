@@ -73,6 +73,8 @@ export function rawReply(reply: Reply): RawReply {
       return doubleOfRedis70(reply.value);
     case "map":
       return reply.pairs.flatMap(([name, value]) => [rawReply(name), rawReply(value)]);
+    case "pairs":
+      return reply.pairs.map((pair) => pair.map(rawReply));
     case "set":
       return reply.members.map(rawReply);
     case "boolean":

@@ -4,6 +4,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, countedKeys, family, firstKey, firstTwoKeys } from "../command.ts";
+import { inserted, looked, reduced, taken, updated } from "../command-keys.ts";
 import {
   type CommandError,
   countNegative,
@@ -56,6 +57,7 @@ export const listCommands = family("list", [
     arity: 5,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [inserted],
     run: linsert,
   },
   {
@@ -64,6 +66,7 @@ export const listCommands = family("list", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => keyspace.readList(arg(1))?.length ?? zero,
   },
   {
@@ -72,6 +75,7 @@ export const listCommands = family("list", [
     arity: 5,
     flags: ["write", "denyoom"],
     keys: firstTwoKeys,
+    keyUses: [taken, inserted],
     run: (call) => {
       const fromEnd = readEnd(call, 3);
       const toEnd = readEnd(call, 4);
@@ -84,6 +88,7 @@ export const listCommands = family("list", [
     arity: -4,
     flags: ["write", "movablekeys"],
     keys: countedKeys,
+    keyUses: [taken],
     run: lmpop,
   },
   {
@@ -92,6 +97,7 @@ export const listCommands = family("list", [
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [taken],
     run: (call) => pop(call, "left"),
   },
   {
@@ -108,6 +114,7 @@ export const listCommands = family("list", [
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: (call) => push(call, "left"),
   },
   {
@@ -116,6 +123,7 @@ export const listCommands = family("list", [
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: (call) => pushToExisting(call, "left"),
   },
   {
@@ -132,6 +140,7 @@ export const listCommands = family("list", [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: lrem,
   },
   {
@@ -140,6 +149,7 @@ export const listCommands = family("list", [
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: ({ keyspace, arg, count }) => {
       const key = arg(1);
       const list = keyspace.readList(key);
@@ -157,6 +167,7 @@ export const listCommands = family("list", [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: (call) => {
       const { keyspace, arg } = call;
       const start = call.count(2);
@@ -175,6 +186,7 @@ export const listCommands = family("list", [
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [taken],
     run: (call) => pop(call, "right"),
   },
   {
@@ -183,6 +195,7 @@ export const listCommands = family("list", [
     arity: 3,
     flags: ["write", "denyoom"],
     keys: firstTwoKeys,
+    keyUses: [taken, inserted],
     run: (call) => move(call, { fromEnd: "right", toEnd: "left" }),
   },
   {
@@ -191,6 +204,7 @@ export const listCommands = family("list", [
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: (call) => push(call, "right"),
   },
   {
@@ -199,6 +213,7 @@ export const listCommands = family("list", [
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: (call) => pushToExisting(call, "right"),
   },
 ]);
@@ -225,22 +240,50 @@ function linsert({ keyspace, arg, word }: Call): Reply {
   return length;
 }
 
-function move({ keyspace, arg }: Call, ends: { fromEnd: End; toEnd: End }): Reply {
+/** The ends of a move. */
+export interface Ends {
+  readonly fromEnd: End;
+  readonly toEnd: End;
+}
+
+function move({ keyspace, arg }: Call, ends: Ends): Reply {
   const from = arg(1);
-  const to = arg(2);
-  if (keyspace.readList(from) === undefined) return nil;
+  return keyspace.readList(from) === undefined ? nil : moveOne(keyspace, { from, to: arg(2), ...ends });
+}
+
+/** Moves an element of a list that there is. Throws `wrongType` where it cannot go. */
+export function moveOne(keyspace: Keyspace, move: Ends & { readonly from: Bytes; readonly to: Bytes }): Reply {
+  const { from, to } = move;
   // Refuses another type.
   keyspace.readList(to);
-  const element = moveElement(keyspace, { from, to, ...ends });
-  keyspace.tell(pushed[ends.toEnd], to);
-  keyspace.tellTaken(popped[ends.fromEnd], from);
+  const element = moveElement(keyspace, move);
+  keyspace.tell(pushed[move.toEnd], to);
+  keyspace.tellTaken(popped[move.fromEnd], from);
   return bulk(element);
 }
 
+/** How LMPOP and BLMPOP pop. */
+export interface SomeAtEnd {
+  readonly keys: readonly Bytes[];
+  readonly end: End;
+  readonly count: number;
+}
+
 function lmpop(call: Call): Reply {
-  const { keyspace, arg, word, argCount } = call;
-  const keyCount = positiveCount(call, 1, keyCountNotPositive);
-  const endAt = keyCount + 2;
+  const { keyspace } = call;
+  const { keys, end, count } = readSomeAtEnd(call, 1);
+  for (const key of keys) {
+    const list = keyspace.readList(key);
+    if (list !== undefined) return [key, popSome(keyspace, key, { list, end, count })];
+  }
+  return nilArray;
+}
+
+/** The words of LMPOP from its count of keys on. */
+export function readSomeAtEnd(call: Call, countAt: number): SomeAtEnd {
+  const { arg, word, argCount } = call;
+  const keyCount = positiveCount(call, countAt, keyCountNotPositive);
+  const endAt = countAt + 1 + keyCount;
   if (endAt >= argCount) throw syntaxError;
   const end = readEnd(call, endAt);
   let count: number | undefined;
@@ -248,13 +291,9 @@ function lmpop(call: Call): Reply {
     if (count !== undefined || word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
     count = positiveCount(call, i + 1, countNotPositive);
   }
-  for (let i = 2; i < endAt; i += 1) {
-    const key = arg(i);
-    const list = keyspace.readList(key);
-    if (list === undefined) continue;
-    return [key, popSome(call, key, { list, end, count: count ?? 1 })];
-  }
-  return nilArray;
+  const keys: Bytes[] = [];
+  for (let i = countAt + 1; i < endAt; i += 1) keys.push(arg(i));
+  return { keys, end, count: count ?? 1 };
 }
 
 function pop(call: Call, end: End): Reply {
@@ -262,19 +301,27 @@ function pop(call: Call, end: End): Reply {
   if (argCount > 3) throw wrongArity(command.name);
   const key = arg(1);
   if (argCount === 2) {
-    if (keyspace.readList(key) === undefined) return nil;
-    const element = popElement(keyspace, key, end);
-    keyspace.tellTaken(popped[end], key);
-    return element;
+    return keyspace.readList(key) === undefined ? nil : popOne(keyspace, key, end);
   }
   const count = countFromZeroOr(call, 2, outOfRange);
   const list = keyspace.readList(key);
   if (list === undefined) return nilArray;
-  return count === 0 ? emptyArray : popSome(call, key, { list, end, count });
+  return count === 0 ? emptyArray : popSome(keyspace, key, { list, end, count });
+}
+
+/** Takes the element at an end of a list that there is. */
+export function popOne(keyspace: Keyspace, key: Bytes, end: End): Bytes {
+  const element = popElement(keyspace, key, end);
+  keyspace.tellTaken(popped[end], key);
+  return element;
 }
 
 /** Takes elements, after a look whether the reply may hold them all. */
-function popSome({ keyspace }: Call, key: Bytes, from: { list: ListValue; end: End; count: number }): Reply {
+export function popSome(
+  keyspace: Keyspace,
+  key: Bytes,
+  from: { readonly list: ListValue; readonly end: End; readonly count: number },
+): Reply {
   const { list, end } = from;
   const count = Math.min(from.count, list.length);
   if (count > 1) {
@@ -393,7 +440,7 @@ function stretchOf(list: ListValue, start: number, end: number): { from: number;
   return from < to ? { from, to } : { from: 0, to: 0 };
 }
 
-function readEnd({ word }: Call, index: number): End {
+export function readEnd({ word }: Call, index: number): End {
   const end = word(index);
   if (end === "LEFT") return "left";
   if (end === "RIGHT") return "right";

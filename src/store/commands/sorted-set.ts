@@ -9,6 +9,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
+import { looked, reduced, taken, updated } from "../command-keys.ts";
 import {
   CommandError,
   countNotPositive,
@@ -22,6 +23,7 @@ import {
   syntaxError,
   xxAndNx,
 } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
 import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
 import { bulk, double, emptyArray, nil, nilArray, type Reply, zero } from "../reply.ts";
@@ -40,6 +42,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: (call) => zadd(call, PLAIN_ADD),
   },
   {
@@ -48,6 +51,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => keyspace.readSortedSet(arg(1))?.size ?? zero,
   },
   {
@@ -64,6 +68,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: -4,
     flags: ["write", "movablekeys"],
     keys: inputKeys,
+    keyUses: [taken],
     run: zmpop,
   },
   {
@@ -83,6 +88,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [taken],
     run: (call) => zpop(call, "MAX"),
   },
   {
@@ -91,6 +97,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [taken],
     run: (call) => zpop(call, "MIN"),
   },
   {
@@ -115,6 +122,7 @@ export const sortedSetCommands = family("sorted-set", [
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [reduced],
     run: zrem,
   },
   {
@@ -265,7 +273,7 @@ function zrem({ keyspace, arg, argsFrom }: Call): Reply {
   return found.length;
 }
 
-type End = "MIN" | "MAX";
+export type End = "MIN" | "MAX";
 
 function zpop(call: Call, end: End): Reply {
   const { keyspace, arg, argCount } = call;
@@ -273,13 +281,41 @@ function zpop(call: Call, end: End): Reply {
   const count = argCount === 3 ? call.countFromZero(2) : 1;
   const sortedSet = keyspace.readSortedSet(arg(1));
   if (sortedSet === undefined) return emptyArray;
-  return pop(call, { key: arg(1), sortedSet, end, count }).flatMap(({ member, score }) => [member, double(score)]);
+  return flatReply(popPairs(keyspace, { key: arg(1), sortedSet, end, count }));
+}
+
+/** Members with their scores, one behind the other. */
+export function flatReply(pairs: readonly Scored[]): Reply[] {
+  return pairs.flatMap(({ member, score }) => [member, double(score)]);
+}
+
+/** How ZMPOP and BZMPOP pop. */
+export interface PairsAtEnd {
+  readonly keys: readonly Bytes[];
+  readonly end: End;
+  readonly count: number;
 }
 
 function zmpop(call: Call): Reply {
-  const { keyspace, arg, word, argCount } = call;
-  const keyCount = positiveCount(call, 1, keyCountNotPositive);
-  const endAt = keyCount + 2;
+  const { keyspace } = call;
+  const { keys, end, count } = readPairsAtEnd(call, 1);
+  for (const key of keys) {
+    const sortedSet = keyspace.readSortedSet(key);
+    if (sortedSet !== undefined) return nestedReply(key, popPairs(keyspace, { key, sortedSet, end, count }));
+  }
+  return nilArray;
+}
+
+/** A key, and what was popped from it, each member with its score. */
+export function nestedReply(key: Bytes, pairs: readonly Scored[]): Reply {
+  return [key, pairs.map(({ member, score }) => [member, double(score)])];
+}
+
+/** The words of ZMPOP from its count of keys on. */
+export function readPairsAtEnd(call: Call, countAt: number): PairsAtEnd {
+  const { arg, word, argCount } = call;
+  const keyCount = positiveCount(call, countAt, keyCountNotPositive);
+  const endAt = countAt + 1 + keyCount;
   if (endAt >= argCount) throw syntaxError;
   const end = word(endAt);
   if (end !== "MIN" && end !== "MAX") throw syntaxError;
@@ -288,14 +324,9 @@ function zmpop(call: Call): Reply {
     if (count !== undefined || word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
     count = positiveCount(call, i + 1, countNotPositive);
   }
-  for (let i = 2; i < endAt; i += 1) {
-    const key = arg(i);
-    const sortedSet = keyspace.readSortedSet(key);
-    if (sortedSet === undefined) continue;
-    const popped = pop(call, { key, sortedSet, end, count: count ?? 1 });
-    return [key, popped.map(({ member, score }) => [member, double(score)])];
-  }
-  return nilArray;
+  const keys: Bytes[] = [];
+  for (let i = countAt + 1; i < endAt; i += 1) keys.push(arg(i));
+  return { keys, end, count: count ?? 1 };
 }
 
 /** A count of at least 1; anything else is refused with the text given, as Redis does it here. */
@@ -310,9 +341,9 @@ function positiveCount(call: Call, index: number, refusal: CommandError): number
 }
 
 /** Removes up to `count` pairs at one end, and answers them from there on. */
-function pop(
-  { keyspace }: Call,
-  wish: { key: Bytes; sortedSet: SortedSetValue; end: End; count: number },
+export function popPairs(
+  keyspace: Keyspace,
+  wish: { readonly key: Bytes; readonly sortedSet: SortedSetValue; readonly end: End; readonly count: number },
 ): readonly Scored[] {
   const { key, sortedSet, end } = wish;
   const count = Math.min(wish.count, sortedSet.size);

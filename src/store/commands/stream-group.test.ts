@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/store-harness.ts";
-import { map, type Reply } from "../reply.ts";
+import { map, pairs, type Reply } from "../reply.ts";
 
 const NO_KEY = error(
   "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically.",
@@ -44,14 +44,14 @@ const tables: Record<string, readonly Row[]> = {
   ],
   "XREADGROUP delivers what is new, and again what is pending": [
     ...filled,
-    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", [["s", [entry("1-1"), entry("2-1")]]]],
-    ["XREADGROUP GROUP g bob COUNT 1 STREAMS s >", [["s", [entry("3-1")]]]],
-    ["XREADGROUP GROUP g bob NOACK STREAMS s >", [["s", [entry("4-1")]]]],
+    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
+    ["XREADGROUP GROUP g bob COUNT 1 STREAMS s >", pairs([["s", [entry("3-1")]]])],
+    ["XREADGROUP GROUP g bob NOACK STREAMS s >", pairs([["s", [entry("4-1")]]])],
     ["XREADGROUP GROUP g bob STREAMS s >", nilArray],
-    ["XREADGROUP GROUP g alice STREAMS s 1-1", [["s", [entry("2-1")]]]],
+    ["XREADGROUP GROUP g alice STREAMS s 1-1", pairs([["s", [entry("2-1")]]])],
     ["XDEL s 2-1", 1],
-    ["XREADGROUP GROUP g alice STREAMS s 0", [["s", [entry("1-1"), ["2-1", nilArray]]]]],
-    ["XREADGROUP GROUP g carol STREAMS s 0", [["s", []]]],
+    ["XREADGROUP GROUP g alice STREAMS s 0", pairs([["s", [entry("1-1"), ["2-1", nilArray]]]])],
+    ["XREADGROUP GROUP g carol STREAMS s 0", pairs([["s", []]])],
     [
       "XPENDING s g",
       [
@@ -78,7 +78,7 @@ const tables: Record<string, readonly Row[]> = {
   ],
   "XCLAIM gives entries to another consumer": [
     ...filled,
-    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", [["s", [entry("1-1"), entry("2-1")]]]],
+    ["XREADGROUP GROUP g alice COUNT 2 STREAMS s >", pairs([["s", [entry("1-1"), entry("2-1")]]])],
     ["XCLAIM s g bob 0 1-1 9-9", [entry("1-1")]],
     ["XCLAIM s g bob 100 2-1", []],
     ["XCLAIM s g bob 0 2-1 3-1 JUSTID FORCE RETRYCOUNT 7", ["2-1", "3-1"]],
@@ -100,7 +100,7 @@ const tables: Record<string, readonly Row[]> = {
   ],
   "XAUTOCLAIM goes through what is pending, some at a time": [
     ...filled,
-    ["XREADGROUP GROUP g alice STREAMS s >", [["s", ["1-1", "2-1", "3-1", "4-1"].map(entry)]]],
+    ["XREADGROUP GROUP g alice STREAMS s >", pairs([["s", ["1-1", "2-1", "3-1", "4-1"].map(entry)]])],
     ["XDEL s 1-1", 1],
     ["XAUTOCLAIM s g bob 0 - COUNT 2", ["3-1", [entry("2-1")], ["1-1"]]],
     ["XAUTOCLAIM s g bob 0 3-1 COUNT 5 JUSTID", ["0-0", ["3-1", "4-1"], []]],
@@ -119,8 +119,8 @@ const tables: Record<string, readonly Row[]> = {
   "XACKDEL acknowledges and removes, and heeds other groups": [
     ...filled,
     ["XGROUP CREATE s h 0", ok],
-    ["XREADGROUP GROUP g alice STREAMS s >", [["s", ["1-1", "2-1", "3-1", "4-1"].map(entry)]]],
-    ["XREADGROUP GROUP h bob COUNT 2 STREAMS s >", [["s", ["1-1", "2-1"].map(entry)]]],
+    ["XREADGROUP GROUP g alice STREAMS s >", pairs([["s", ["1-1", "2-1", "3-1", "4-1"].map(entry)]])],
+    ["XREADGROUP GROUP h bob COUNT 2 STREAMS s >", pairs([["s", ["1-1", "2-1"].map(entry)]])],
     ["XACKDEL s g ACKED IDS 3 1-1 3-1 9-9", [2, 2, -1]],
     ["XACKDEL s h ACKED IDS 1 1-1", [1]],
     ["XACKDEL s g KEEPREF IDS 1 2-1", [1]],
@@ -145,10 +145,10 @@ for (const [name, rows] of Object.entries(tables)) {
 
 test("Idle times go on, and claims and XPENDING IDLE ask for them", () => {
   const session = startSession();
-  session.expect([...filled, ["XREADGROUP GROUP g alice COUNT 1 STREAMS s >", [["s", [entry("1-1")]]]]]);
+  session.expect([...filled, ["XREADGROUP GROUP g alice COUNT 1 STREAMS s >", pairs([["s", [entry("1-1")]]])]]);
   session.clock.advance(500);
   session.expect([
-    ["XREADGROUP GROUP g bob COUNT 1 STREAMS s >", [["s", [entry("2-1")]]]],
+    ["XREADGROUP GROUP g bob COUNT 1 STREAMS s >", pairs([["s", [entry("2-1")]]])],
     ["XPENDING s g IDLE 500 - + 10", [["1-1", "alice", 500, 1]]],
     ["XPENDING s g IDLE 501 - + 10", []],
     ["XCLAIM s g bob 501 1-1", []],
@@ -195,7 +195,7 @@ test("XINFO GROUPS tells how far behind a group is, and nothing where that is no
   ];
   session.expect([
     ...filled,
-    ["XREADGROUP GROUP g alice COUNT 1 STREAMS s >", [["s", [entry("1-1")]]]],
+    ["XREADGROUP GROUP g alice COUNT 1 STREAMS s >", pairs([["s", [entry("1-1")]]])],
     groups(1, 3, "1-1"),
     ["XDEL s 3-1", 1],
     groups(1, nil, "1-1"),

@@ -1,8 +1,8 @@
 /**
- * XREAD and XREADGROUP. Reading is in two parts, so that a caller who may wait
- * can come again with what was asked: `readRequest` reads the words, in which
- * `$` becomes the id that is the last one now, and `serveRead` answers from what
- * is there, or undefined while there is nothing.
+ * What XREAD and XREADGROUP read, in two parts, so that a caller who waits can
+ * come again with what was asked: `readRequest` reads the words, in which `$`
+ * becomes the id that is the last one now, and `serveRead` answers from what is
+ * there, or undefined while there is nothing. Waiting is in `stream-blocking.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -13,16 +13,16 @@ import {
   newIdWithoutGroup,
   noackOnlyXreadgroup,
   noSuchKeyOrGroup,
-  notAvailable,
   streamIdInvalid,
   syntaxError,
   timeoutNegative,
   timeoutNotInteger,
   unbalancedStreams,
 } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
 import { addConsumer, assignEntries, deliverEntries, type GroupPlace, noteSeen } from "../mutations/stream-group.ts";
-import { nilArray, type Reply } from "../reply.ts";
+import { nilArray, pairs, type Reply } from "../reply.ts";
 import { REPLY_BYTES_MAX, ReplyBudget } from "../reply-budget.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, idAfter, parseExactId, type StreamId } from "../structures/stream-id.ts";
@@ -43,20 +43,6 @@ export interface ReadRequest {
   /** How long the caller would wait for something, in ms; 0 for ever. */
   readonly blockMs: number | undefined;
   readonly group: { readonly name: Bytes; readonly consumer: Bytes; readonly isPending: boolean } | undefined;
-}
-
-export function xread(call: Call): Reply {
-  return answerNow(call, readRequest(call, false));
-}
-
-export function xreadgroup(call: Call): Reply {
-  return answerNow(call, readRequest(call, true));
-}
-
-function answerNow(call: Call, request: ReadRequest): Reply {
-  // Waiting is for connections that last.
-  if (request.blockMs !== undefined) throw notAvailable(`${call.command.name} BLOCK`);
-  return serveRead(call, request) ?? nilArray;
 }
 
 /** Reads the words of the call. Throws what Redis says of them, and `noSuchKeyOrGroup`. */
@@ -131,22 +117,21 @@ function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Byt
 }
 
 /** For each stream that has something, its key and its entries; undefined if none has. */
-export function serveRead(call: Call, request: ReadRequest): Reply | undefined {
-  const { keyspace } = call;
+export function serveRead(keyspace: Keyspace, request: ReadRequest): Reply | undefined {
   const { reads, countMax, group } = request;
-  if (group !== undefined) checkSize(call, request);
+  if (group !== undefined) checkSize(keyspace, request);
   const budget = new ReplyBudget();
-  const found: Reply[] = [];
+  const found: [Reply, Reply][] = [];
   for (const { key, after } of reads) {
     const stream = keyspace.readStream(key);
     if (stream === undefined) continue;
     const entries =
       group === undefined
         ? readBehind(stream, { after, countMax, budget })
-        : readForGroup(call, { stream, key, after, countMax, group });
+        : readForGroup(keyspace, { stream, key, after, countMax, group });
     if (entries !== undefined) found.push([key, entries]);
   }
-  return found.length === 0 ? undefined : found;
+  return found.length === 0 ? undefined : pairs(found);
 }
 
 function readBehind(
@@ -170,11 +155,12 @@ interface GroupRead {
   readonly group: NonNullable<ReadRequest["group"]>;
 }
 
-function readForGroup({ keyspace, nowMs }: Call, read: GroupRead): Reply | undefined {
+function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   const { stream, key, after, countMax } = read;
   const { name, consumer, isPending } = read.group;
   const place: GroupPlace = { key, group: name };
   const group = stream.group(name) as StreamGroup;
+  const { nowMs } = keyspace;
   if (after === "new") {
     const count = countNew(stream, group, countMax);
     // As Redis 7.0: who is given nothing new leaves no trace.
@@ -184,13 +170,7 @@ function readForGroup({ keyspace, nowMs }: Call, read: GroupRead): Reply | undef
     if (!isKnown) keyspace.tell(events["xgroup-createconsumer"], key);
     return delivered.map(entryReply);
   }
-  const known = group.consumers.get(consumer);
-  if (known === undefined) {
-    addConsumer(keyspace, place, { name: consumer, seenMs: nowMs });
-    keyspace.tell(events["xgroup-createconsumer"], key);
-  } else if (nowMs - known.seenMs >= SEEN_STEP_MS) {
-    noteSeen(keyspace, place, { name: consumer, seenMs: nowMs });
-  }
+  noteConsumer(keyspace, { place, group, consumer });
   // What was delivered to this consumer before, and so is delivered once more.
   const again: Delivery[] = [];
   const entries: Reply[] = [];
@@ -210,6 +190,21 @@ function readForGroup({ keyspace, nowMs }: Call, read: GroupRead): Reply | undef
   return entries;
 }
 
+/** Makes a consumer that there is not, or notes that it asks. */
+export function noteConsumer(
+  keyspace: Keyspace,
+  { place, group, consumer }: { place: GroupPlace; group: StreamGroup; consumer: Bytes },
+): void {
+  const { nowMs } = keyspace;
+  const known = group.consumers.get(consumer);
+  if (known === undefined) {
+    addConsumer(keyspace, place, { name: consumer, seenMs: nowMs });
+    keyspace.tell(events["xgroup-createconsumer"], place.key);
+  } else if (nowMs - known.seenMs >= SEEN_STEP_MS) {
+    noteSeen(keyspace, place, { name: consumer, seenMs: nowMs });
+  }
+}
+
 /** How many entries a group may be given now, at most so many. */
 function countNew(stream: StreamValue, group: StreamGroup, countMax: number): number {
   const from = idAfter(group.lastId);
@@ -225,7 +220,7 @@ function countNew(stream: StreamValue, group: StreamGroup, countMax: number): nu
 }
 
 /** Throws `replyTooLarge` before anything is delivered. Mostly the streams themselves are small enough. */
-function checkSize({ keyspace }: Call, { reads, countMax, group }: ReadRequest): void {
+function checkSize(keyspace: Keyspace, { reads, countMax, group }: ReadRequest): void {
   let bytesMax = 0;
   // No use of the keys, which counts when they are served.
   const streams = reads.map(({ key }) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/store-harness.ts";
-import { map } from "../reply.ts";
+import { map, pairs } from "../reply.ts";
 
 const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const NOT_INTEGER = error("ERR value is not an integer or out of range");
@@ -129,12 +129,12 @@ const tables: Record<string, readonly Row[]> = {
     ["XADD t 5-1 n m", "5-1"],
     [
       "XREAD COUNT 1 STREAMS s t none 0 0 0",
-      [
+      pairs([
         ["s", [["1-1", ["n", "1-1"]]]],
         ["t", [["5-1", ["n", "m"]]]],
-      ],
+      ]),
     ],
-    ["XREAD STREAMS s t 1-1 5-1", [["s", [["2-1", ["n", "2-1"]]]]]],
+    ["XREAD STREAMS s t 1-1 5-1", pairs([["s", [["2-1", ["n", "2-1"]]]]])],
     ["XREAD STREAMS s $", nilArray],
     ["XREAD STREAMS s 18446744073709551615-18446744073709551615", nilArray],
     [
@@ -177,7 +177,7 @@ const tables: Record<string, readonly Row[]> = {
   "KEEPREF, DELREF and ACKED of XADD, XTRIM and XDELEX": [
     ...["1-1", "2-1", "3-1", "4-1"].map((id): Row => [`XADD s ${id} n v`, id]),
     ["XGROUP CREATE s g 0", ok],
-    ["XREADGROUP GROUP g c COUNT 3 STREAMS s >", [["s", ["1-1", "2-1", "3-1"].map((id) => [id, ["n", "v"]])]]],
+    ["XREADGROUP GROUP g c COUNT 3 STREAMS s >", pairs([["s", ["1-1", "2-1", "3-1"].map((id) => [id, ["n", "v"]])]])],
     ["XACK s g 1-1", 1],
     ["XTRIM s MAXLEN 2 ACKED", 1],
     ["XDELEX s ACKED IDS 3 1-1 2-1 4-1", [-1, 2, 2]],
@@ -185,7 +185,7 @@ const tables: Record<string, readonly Row[]> = {
     ["XPENDING s g", [2, "2-1", "3-1", [["c", "2"]]]],
     ["XDELEX s DELREF IDS 2 2-1 3-1", [-1, 1]],
     ["XPENDING s g", [0, nil, nil, nilArray]],
-    ["XREADGROUP GROUP g c STREAMS s >", [["s", [["4-1", ["n", "v"]]]]]],
+    ["XREADGROUP GROUP g c STREAMS s >", pairs([["s", [["4-1", ["n", "v"]]]]])],
     ["XADD s DELREF MAXLEN 1 5-1 n w", "5-1"],
     ["XPENDING s g", [0, nil, nil, nilArray]],
     ["XRANGE s - +", [["5-1", ["n", "w"]]]],

@@ -5,6 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey, streamKeys } from "../command.ts";
+import { looked, read, reduced, updated } from "../command-keys.ts";
 import {
   type CommandError,
   entriesAddedBelowLength,
@@ -35,9 +36,9 @@ import {
 } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 import { exactId, exactIds, rangeStart, rangeStop, readRemoval, readTrimming, trimStream } from "./stream-arguments.ts";
+import { xread, xreadgroup } from "./stream-blocking.ts";
 import { xackdelRow, xackRow, xautoclaimRow, xclaimRow, xgroupRow, xpendingRow } from "./stream-group.ts";
 import { xinfoRow } from "./stream-info.ts";
-import { xread, xreadgroup } from "./stream-read.ts";
 import { rangeReply } from "./stream-reply.ts";
 
 export const streamCommands = family("stream", [
@@ -49,6 +50,7 @@ export const streamCommands = family("stream", [
     arity: -5,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: xadd,
   },
   xautoclaimRow,
@@ -59,6 +61,7 @@ export const streamCommands = family("stream", [
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [reduced],
     run: xdel,
   },
   {
@@ -67,6 +70,7 @@ export const streamCommands = family("stream", [
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [reduced],
     run: xdelex,
   },
   xgroupRow,
@@ -77,6 +81,7 @@ export const streamCommands = family("stream", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => keyspace.readStream(arg(1))?.length ?? zero,
   },
   xpendingRow,
@@ -103,6 +108,7 @@ export const streamCommands = family("stream", [
     flags: ["write", "blocking", "movablekeys"],
     tellsMisses: true,
     keys: streamKeys,
+    keyUses: [read],
     run: xreadgroup,
   },
   {
@@ -119,6 +125,7 @@ export const streamCommands = family("stream", [
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: xsetid,
   },
   {
@@ -127,6 +134,7 @@ export const streamCommands = family("stream", [
     arity: -4,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: (call) => {
       const { trimming } = readTrimming(call, false);
       const key = call.arg(1);

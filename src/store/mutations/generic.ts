@@ -12,6 +12,8 @@ import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
 import type { Mutation } from "../mutations.ts";
 import { HashValue } from "../values/hash.ts";
+import { ListValue } from "../values/list.ts";
+import { SortedSetValue } from "../values/sorted-set.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values.ts";
 import { typeOf } from "../values.ts";
@@ -134,12 +136,19 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
     keyspace.tell(events.new, key);
   } else {
     if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
-    meter.remove(entries.valueAt(slot));
+    const old = entries.valueAt(slot);
+    meter.remove(old);
     entries.setValueAt(slot, value);
     keyspace.stampReplaced(slot);
+    if (old instanceof StreamValue) keyspace.onReady?.(key);
   }
   meter.add(value);
-  keyspace.onReady?.(key);
+  if (keyspace.onReady !== undefined && canBeAwaited(value)) keyspace.onReady(key);
+}
+
+/** True for what some command waits for. */
+function canBeAwaited(value: Value): boolean {
+  return value instanceof ListValue || value instanceof SortedSetValue || value instanceof StreamValue;
 }
 
 /** Lets a key, which must exist, live until `atMs`. The table of expiries has the very string of the table of keys. */

@@ -88,6 +88,10 @@ export class LuaReplies {
       case "map":
         this.#pushMap(lua, reply.pairs, version);
         return;
+      case "pairs":
+        if (version === 2) this.#pushList(lua, reply.pairs, version);
+        else this.#pushMap(lua, reply.pairs, version);
+        return;
       case "set":
         this.#pushSet(lua, reply.members, version);
         return;

@@ -1,0 +1,155 @@
+/** List commands that wait: what is asked, what is answered at once, and what is told later. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/store-harness.ts";
+import { connect, transact } from "../../../test/waiting-callers.ts";
+import { later, type Reply } from "../reply.ts";
+
+const NOT_FLOAT = error("ERR timeout is not a float or out of range");
+const NEGATIVE = error("ERR timeout is negative");
+const SYNTAX = error("ERR syntax error");
+const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
+
+function notAvailable(name: string): Reply {
+  return error(
+    `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
+  );
+}
+
+/** Lines of one connection that need not wait. */
+const tables: Readonly<Record<string, readonly Row[]>> = {
+  "Where there are elements, the first list with any answers at once": [
+    ["RPUSH b 1 2 3", 3],
+    ["RPUSH c 4", 1],
+    ["BLPOP a b c 0", ["b", "1"]],
+    ["BRPOP a b c 0", ["b", "3"]],
+    ["BLMPOP 0 3 a b c LEFT COUNT 5", ["b", ["2"]]],
+    ["BLMPOP 0 2 a c RIGHT", ["c", ["4"]]],
+    ["DBSIZE", 0],
+  ],
+  "BLMOVE and BRPOPLPUSH move at once": [
+    ["RPUSH a 1 2 3", 3],
+    ["BLMOVE a b LEFT RIGHT 0", "1"],
+    ["BRPOPLPUSH a b 0", "3"],
+    ["LRANGE b 0 -1", ["3", "1"]],
+    ["BLMOVE b b left right 0", "3"],
+    ["LRANGE b 0 -1", ["1", "3"]],
+  ],
+  "The time is seconds with a fraction": [
+    ...["nan", "abc", " 1", "1 ", "1s"].map((time): Row => [`BLPOP k "${time}"`, NOT_FLOAT]),
+    ['BLPOP k ""', NOT_FLOAT],
+    // Redis counts ms in 64 bits, and what is beyond comes out negative.
+    ...["-1", "-0.001", "inf", "-inf", "1e30", "9223372036854776"].map((time): Row => [`BLPOP k ${time}`, NEGATIVE]),
+    ["BRPOPLPUSH k l x", NOT_FLOAT],
+    ["BLMOVE k l LEFT RIGHT x", NOT_FLOAT],
+    ["BLMPOP x 1 k LEFT", NOT_FLOAT],
+  ],
+  "Other words are looked at as in the commands that do not wait": [
+    ["BLMOVE k l UP RIGHT x", SYNTAX],
+    ["BLMOVE k l LEFT 0", error("ERR wrong number of arguments for 'blmove' command")],
+    ["BLMPOP x 0 k LEFT", error("ERR numkeys should be greater than 0")],
+    ["BLMPOP x 2 k LEFT", SYNTAX],
+    ["BLMPOP x 1 k MIDDLE", SYNTAX],
+    ["BLMPOP x 1 k LEFT COUNT 0", error("ERR count should be greater than 0")],
+    ["BLMPOP x 1 k LEFT COUNT 1 COUNT 2", SYNTAX],
+    ["BLPOP k", error("ERR wrong number of arguments for 'blpop' command")],
+  ],
+  "Another type is refused, if no list comes before it": [
+    ["SET s v", ok],
+    ["BLPOP none s l 0", WRONG_TYPE],
+    ["BLMOVE s l LEFT LEFT 0", WRONG_TYPE],
+    ["RPUSH l a", 1],
+    ["BLPOP l s 0", ["l", "a"]],
+    ["RPUSH l a", 1],
+    ["BLMOVE l s LEFT LEFT 0", WRONG_TYPE],
+    ["LLEN l", 1],
+  ],
+  "COMMAND tells of keys": [
+    ["COMMAND GETKEYS BLPOP a b 0", ["a", "b"]],
+    ["COMMAND GETKEYS BLMPOP 0 2 a b LEFT", ["a", "b"]],
+    ["COMMAND GETKEYS BLMOVE a b LEFT LEFT 0", ["a", "b"]],
+    ["COMMAND GETKEYS BRPOPLPUSH a b 0", ["a", "b"]],
+  ],
+};
+
+for (const [name, rows] of Object.entries(tables)) {
+  test(name, () => {
+    const caller = connect(startSession());
+    for (const [line, reply] of rows) assert.deepEqual(caller.run(line), reply, line);
+  });
+}
+
+test("Over HTTP these commands are not there", () => {
+  const session = startSession();
+  for (const name of ["BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP"])
+    assert.deepEqual(session.run(`${name} a b c d 0`), notAvailable(name));
+});
+
+test("Who cannot wait has its answer at once", () => {
+  const session = startSession();
+  assert.deepEqual(
+    transact(session, ["BLPOP k 0", "BRPOP k 0", "BLMPOP 0 1 k LEFT", "BLMOVE k l LEFT LEFT 0", "BRPOPLPUSH k l 0"]),
+    [nilArray, nilArray, nilArray, nil, nil],
+  );
+});
+
+/** What one who waits is told when something is pushed, and what is left. */
+const served: readonly (readonly [line: string, push: string, told: Reply, left: readonly string[]])[] = [
+  ["BLPOP x k 0", "RPUSH k 1 2 3", ["k", "1"], ["2", "3"]],
+  ["BRPOP k x 0", "RPUSH k 1 2 3", ["k", "3"], ["1", "2"]],
+  ["BLMPOP 0 2 x k LEFT COUNT 2", "RPUSH k 1 2 3", ["k", ["1", "2"]], ["3"]],
+  ["BLMPOP 0 1 k RIGHT COUNT 2", "RPUSH k 1 2 3", ["k", ["3", "2"]], ["1"]],
+  ["BLMPOP 0 1 k RIGHT COUNT 9", "RPUSH k 1 2 3", ["k", ["3", "2", "1"]], []],
+  ["BLMOVE k k LEFT RIGHT 0", "RPUSH k 1 2 3", "1", ["2", "3", "1"]],
+  ["BRPOPLPUSH k k 0", "RPUSH k 1", "1", ["1"]],
+];
+
+for (const [line, push, told, left] of served) {
+  test(`${line} is told ${JSON.stringify(told)} after ${push}`, () => {
+    const session = startSession();
+    const waiting = connect(session);
+    assert.equal(waiting.run(line), later);
+    assert.equal(session.run(push), 3 - (push.length < "RPUSH k 1 2".length ? 2 : 0));
+    assert.deepEqual(waiting.told, [told]);
+    assert.deepEqual(session.run("LRANGE k 0 -1"), left);
+  });
+}
+
+test("A list that is renamed, copied, restored or moved to a key serves who waits for it", () => {
+  for (const line of ["RENAME other k", "COPY other k", "LMOVE other k LEFT LEFT", "SORT other ALPHA STORE k"]) {
+    const session = startSession();
+    const waiting = connect(session);
+    waiting.run("BLPOP k 0");
+    session.run("RPUSH other a");
+    session.run(line);
+    assert.deepEqual(waiting.told, [["k", "a"]], line);
+  }
+  const session = startSession();
+  const waiting = connect(session);
+  session.run("RPUSH other a");
+  const dump = session.run("DUMP other");
+  waiting.run("BLPOP k 0");
+  session.call("RESTORE", "k", "0", typeof dump === "string" ? dump : "");
+  assert.deepEqual(waiting.told, [["k", "a"]]);
+});
+
+test("Events tell of the push first, then of what serving did", () => {
+  const session = startSession();
+  const heard: string[] = [];
+  const subscriber = session.database.pubsub.open({
+    receive: (push) => {
+      if (push.kind === "pmessage") heard.push(`${push.payload} ${push.channel.slice("__keyspace@0__:".length)}`);
+    },
+    drop: () => {},
+  });
+  session.database.pubsub.subscribePattern(subscriber, "*");
+  session.run("CONFIG SET notify-keyspace-events KAm");
+  const [moving, popping] = [connect(session), connect(session)];
+  moving.run("BLMOVE k target LEFT LEFT 0");
+  popping.run("BLPOP target 0");
+  heard.length = 0;
+
+  session.run("RPUSH k a");
+
+  assert.deepEqual(heard, ["rpush k", "lpush target", "lpop k", "del k", "lpop target", "del target"]);
+});

@@ -1,0 +1,253 @@
+/** Who waits for keys: in what order they are served, within which unit of work, and how waiting ends. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
+import { error, nilArray, startSession } from "../../test/store-harness.ts";
+import { connect, transact } from "../../test/waiting-callers.ts";
+import { RedisCompat } from "./redis-compat.ts";
+import { later, pairs } from "./reply.ts";
+
+test("Those who wait for a key are served in the order in which they came", () => {
+  const session = startSession();
+  const [first, second, third] = [connect(session), connect(session), connect(session)];
+  for (const caller of [first, second, third]) assert.equal(caller?.run("BLPOP k 0"), later);
+
+  assert.equal(session.run("RPUSH k a b"), 2);
+
+  assert.deepEqual(first?.told, [["k", "a"]]);
+  assert.deepEqual(second?.told, [["k", "b"]]);
+  assert.equal(third?.isWaiting, true);
+  session.expect([
+    ["EXISTS k", 0],
+    ["RPUSH k c d", 2],
+    ["LRANGE k 0 -1", ["d"]],
+  ]);
+  assert.deepEqual(third?.told, [["k", "c"]]);
+  assert.equal(session.database.waiters.count, 0);
+});
+
+test("What is pushed and what is popped are one frame, and replay ends in the same state", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  const [popping, moving] = [connect(session), connect(session)];
+  popping.run("BLPOP k 0");
+  moving.run("BLMOVE k target LEFT RIGHT 0");
+  const frameCount = journal.frames.length;
+
+  assert.equal(session.run("RPUSH k a b c"), 3);
+
+  assert.equal(journal.frames.length, frameCount + 1);
+  assert.deepEqual([popping.told, moving.told], [[["k", "a"]], ["b"]]);
+  assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
+  session.expect([
+    ["LRANGE k 0 -1", ["c"]],
+    ["LRANGE target 0 -1", ["b"]],
+  ]);
+});
+
+test("What serving one makes possible is served in the same unit of work, in a circle too", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  const callers = Array.from({ length: 4 }, () => connect(session));
+  const [one, two, three, four] = callers;
+  one?.run("BLMOVE a b LEFT LEFT 0");
+  two?.run("BLMOVE b c LEFT LEFT 0");
+  three?.run("BRPOPLPUSH c a 0");
+  four?.run("BRPOP a 0");
+  const frameCount = journal.frames.length;
+
+  session.run("RPUSH a x");
+
+  assert.deepEqual(
+    callers.map(({ told }) => told),
+    [["x"], ["x"], ["x"], [["a", "x"]]],
+  );
+  assert.equal(journal.frames.length, frameCount + 1);
+  assert.equal(session.run("DBSIZE"), 0);
+  assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
+});
+
+test("A key that becomes another type serves nobody, and serves again when it has the right one", () => {
+  const session = startSession();
+  const [popping, ranking, reading] = [connect(session), connect(session), connect(session)];
+  popping.run("BLPOP k 0");
+  ranking.run("BZPOPMIN k 0");
+  reading.run("XREAD BLOCK 0 STREAMS k 0");
+
+  session.expect([
+    ["SET k v", { kind: "simple", text: "OK" }],
+    ["DEL k", 1],
+    ["ZADD k 1 m", 1],
+  ]);
+  assert.deepEqual(ranking.told, [["k", "m", { kind: "double", value: 1 }]]);
+  session.expect([["RPUSH k e", 1]]);
+  assert.deepEqual(popping.told, [["k", "e"]]);
+  session.expect([["XADD k 1-1 n v", "1-1"]]);
+  assert.deepEqual(reading.told, [pairs([["k", [["1-1", ["n", "v"]]]]])]);
+});
+
+test("What is gone at the end of a transaction was never there for who waits", () => {
+  const session = startSession();
+  const popping = connect(session);
+  popping.run("BLPOP k 0");
+  assert.deepEqual(transact(session, ["RPUSH k a", "DEL k"]), [1, 1]);
+  assert.deepEqual(transact(session, ["RPUSH k a", "DEL k", "SADD k m"]), [1, 1, 1]);
+  assert.equal(popping.isWaiting, true);
+  assert.deepEqual(transact(session, ["DEL k", "RPUSH k a", "LPUSH k b"]), [1, 1, 2]);
+  assert.deepEqual(popping.told, [["k", "b"]]);
+});
+
+test("Keys that a transaction fills are served in the order in which they became ready", () => {
+  const session = startSession();
+  const [both, other] = [connect(session), connect(session)];
+  both.run("BLPOP one two 0");
+  other.run("BLPOP two 0");
+
+  transact(session, ["SET one x", "RPUSH two b", "DEL one", "RPUSH one a"]);
+
+  assert.deepEqual(both.told, [["two", "b"]]);
+  assert.equal(other.isWaiting, true);
+  session.expect([["LRANGE one 0 -1", ["a"]]]);
+});
+
+test("Time that is over ends the waiting, not a millisecond earlier", () => {
+  const session = startSession();
+  const { clock } = session;
+  const [popping, moving, patient] = [connect(session), connect(session), connect(session)];
+  popping.run("BLPOP k 0.25");
+  moving.run("BLMOVE k target LEFT LEFT 0.2501");
+  patient.run("BLPOP k 0");
+  clock.advance(249);
+  assert.deepEqual([popping.isWaiting, moving.isWaiting], [true, true]);
+  clock.advance(1);
+  assert.deepEqual([popping.told, moving.isWaiting], [[nilArray], true]);
+  clock.advance(1);
+  assert.deepEqual(moving.told, [nilArray]);
+  clock.advance(1_000_000_000);
+  assert.equal(patient.isWaiting, true);
+  session.run("RPUSH k a");
+  assert.deepEqual([popping.told, moving.told, patient.told], [[nilArray], [nilArray], [["k", "a"]]]);
+});
+
+test("Who was served is not told again when its time would be over", () => {
+  const session = startSession();
+  const popping = connect(session);
+  popping.run("BLPOP k 1");
+  session.run("RPUSH k a");
+  session.clock.advance(2_000);
+  assert.deepEqual(popping.told, [["k", "a"]]);
+});
+
+test("Who leaves gets nothing, and the next one is served", () => {
+  const session = startSession();
+  const [gone, popping] = [connect(session), connect(session)];
+  gone.run("BLPOP k l 1");
+  popping.run("BLPOP k 0");
+  const { waiters, keyspace } = session.database;
+  if (gone.waiting !== undefined) waiters.leave(gone.waiting);
+  session.run("RPUSH k a");
+  session.clock.advance(2_000);
+  assert.deepEqual([gone.told, popping.told], [[], [["k", "a"]]]);
+  assert.equal(waiters.count, 0);
+  assert.equal(keyspace.onReady, undefined);
+});
+
+test("Somebody else may end the waiting with a reply, once", () => {
+  const session = startSession();
+  const popping = connect(session);
+  popping.run("BLPOP k 0");
+  const { waiters } = session.database;
+  const unblocked = error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+  assert.ok(popping.waiting !== undefined);
+  assert.equal(waiters.end(popping.waiting, unblocked), true);
+  assert.equal(waiters.end(popping.waiting, unblocked), false);
+  session.run("RPUSH k a");
+  assert.deepEqual(popping.told, [unblocked]);
+});
+
+test("A database that is dropped ends all waiting with an error", () => {
+  const session = startSession();
+  const callers = [connect(session), connect(session)];
+  callers[0]?.run("BLPOP k 10");
+  callers[1]?.run("XREAD BLOCK 0 STREAMS k $");
+  session.store.dropDatabase("main");
+  for (const { told, isWaiting } of callers) {
+    assert.deepEqual([isWaiting, told.length], [false, 1]);
+    assert.deepEqual(told[0], session.run("PING"));
+  }
+});
+
+test("DEBUG RELOAD serves nobody, and who waits goes on waiting", () => {
+  const session = startSession({ compat: new RedisCompat(() => {}) });
+  const [popping, reading] = [connect(session), connect(session)];
+  session.expect([
+    ["XADD s 1-1 n v", "1-1"],
+    ["XGROUP CREATE s g $", { kind: "simple", text: "OK" }],
+  ]);
+  popping.run("BLPOP k 0");
+  reading.run("XREADGROUP GROUP g c BLOCK 0 STREAMS s >");
+  session.run("DEBUG RELOAD");
+  assert.deepEqual([popping.isWaiting, reading.isWaiting], [true, true]);
+  session.run("RPUSH k a");
+  session.run("XADD s 2-1 n v");
+  assert.deepEqual(popping.told, [["k", "a"]]);
+  assert.deepEqual(reading.told, [pairs([["s", [["2-1", ["n", "v"]]]]])]);
+});
+
+test("Who names a key twice stands in its line once", () => {
+  const session = startSession();
+  const [popping, next] = [connect(session), connect(session)];
+  popping.run("BLPOP k k 0");
+  next.run("BLPOP k 0");
+  session.run("RPUSH k a b");
+  assert.deepEqual([popping.told, next.told], [[["k", "a"]], [["k", "b"]]]);
+});
+
+test("A refusal of one who is served goes to that one alone, and the next is served", () => {
+  const session = startSession();
+  const [moving, popping] = [connect(session), connect(session)];
+  session.run("SET target string");
+  moving.run("BLMOVE k target LEFT LEFT 0");
+  popping.run("BLPOP k 0");
+  assert.equal(session.run("RPUSH k a"), 1);
+  assert.deepEqual(moving.told, [error("WRONGTYPE Operation against a key holding the wrong kind of value")]);
+  assert.deepEqual(popping.told, [["k", "a"]]);
+});
+
+test("With thousands who wait for a key, only who may be served is asked", () => {
+  const session = startSession();
+  const { waiters } = session.database;
+  let askedCount = 0;
+  const served: number[] = [];
+  for (let number = 0; number < 5_000; number += 1) {
+    waiters.add(
+      { take: () => served.push(number) },
+      {
+        keys: ["k"],
+        timeoutMs: 0,
+        timedOut: nilArray,
+        line: number % 2 === 0 ? "even" : "odd",
+        serve: () => {
+          askedCount += 1;
+          return number < 4 ? "served" : undefined;
+        },
+      },
+    );
+  }
+  session.run("RPUSH k a");
+  assert.deepEqual(served, [0, 2, 1, 3]);
+  assert.equal(askedCount, 6);
+  session.run("RPUSH k b");
+  assert.equal(askedCount, 6, "a list that has elements already makes nobody ready");
+  session.run("SET other v");
+  assert.equal(askedCount, 6);
+});
+
+test("INFO counts who waits", () => {
+  const session = startSession();
+  const popping = connect(session);
+  const blocked = (): string => /blocked_clients:\d+/.exec(JSON.stringify(session.run("INFO clients")))?.[0] ?? "";
+  assert.equal(blocked(), "blocked_clients:0");
+  popping.run("BLPOP k 0");
+  assert.equal(blocked(), "blocked_clients:1");
+});
