@@ -8,7 +8,7 @@
  */
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
-import { TokenTable } from "../src/edge/auth.ts";
+import { type TokenFor, TokenTable } from "../src/edge/auth.ts";
 import { ByteBudget } from "../src/edge/byte-budget.ts";
 import type { StreamLimits } from "../src/edge/event-streams.ts";
 import type { Area, Observation } from "../src/edge/handler.ts";
@@ -16,6 +16,7 @@ import { IN_FLIGHT_BYTES_MAX, type Listener, type ListenerLimits, listen } from 
 import { type Rate, RateLimiter } from "../src/edge/rate-limit.ts";
 import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../src/edge/store-routes.ts";
 import { SyncTokens } from "../src/edge/sync-token.ts";
+import { followUsers } from "../src/edge/user-tokens.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import { createLog } from "../src/kernel/log.ts";
@@ -68,6 +69,7 @@ export class TestServer implements AsyncDisposable {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #options: ServerOptions;
   #listener: Listener | undefined;
+  #area: StoreArea | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -99,6 +101,11 @@ export class TestServer implements AsyncDisposable {
       ...(options.streams === undefined ? {} : { streams: options.streams }),
       ...(rate === undefined ? {} : { limiter: new RateLimiter(this.clock, rate) }),
     });
+    this.#area = storeArea;
+    this.addDatabase("main", [
+      { token: TOKEN, access: "standard" },
+      { token: READ_ONLY_TOKEN, access: "read-only" },
+    ]);
     this.#listener = await listen({
       area: area === undefined ? storeArea : area(storeArea),
       host: "127.0.0.1",
@@ -115,6 +122,13 @@ export class TestServer implements AsyncDisposable {
       observe: (observation) => this.observations.push(observation),
       ...(limits === undefined ? {} : { limits }),
     });
+  }
+
+  /** A database with its tokens, whose users may come in too. */
+  addDatabase(name: string, tokens: readonly TokenFor[]): void {
+    if (this.#area === undefined) throw new Error("The server is not started");
+    this.tokens.replaceTenant(name, tokens);
+    followUsers(this.store.database(name), { tokens: this.tokens, streams: this.#area.streams });
   }
 
   get listener(): Listener {

@@ -4,8 +4,8 @@
  * every request.
  */
 import type { Bytes } from "../kernel/bytes.ts";
-
-import type { CommandError, Reply, User } from "../store/mod.ts";
+import { type CommandError, type Database, defaultUser, type Reply, readOnlyUser, type User } from "../store/mod.ts";
+import type { Grant } from "./auth.ts";
 import { resp2WithBase64, unknownResponseFormat } from "./errors.ts";
 import type { RequestHead } from "./handler.ts";
 import { HeaderSet, headerSpellings, unprefixedHeader } from "./names.ts";
@@ -96,6 +96,22 @@ export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyForm
       return resp2Format;
     default:
       throw unknownResponseFormat(responseFormat);
+  }
+}
+
+/** The user that a token opens, with the rights that it has now; undefined when it is gone. */
+export function userOf(grant: Grant, { users }: Database): User | undefined {
+  switch (grant.access) {
+    case "standard":
+      return defaultUser;
+    case "read-only":
+      return readOnlyUser;
+    case "acl":
+      return users.find(grant.user);
+    default: {
+      const never: never = grant;
+      throw new Error(`Unknown access of ${String(never)}`);
+    }
   }
 }
 

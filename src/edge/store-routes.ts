@@ -9,14 +9,7 @@
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
-import {
-  CommandError,
-  type Database,
-  defaultUser,
-  type Reply,
-  readOnlyUser,
-  TransactionDiscarded,
-} from "../store/mod.ts";
+import { CommandError, type Database, type Reply, TransactionDiscarded } from "../store/mod.ts";
 import { errorReply, findError } from "../store/reply.ts";
 import type { Grant, TokenTable } from "./auth.ts";
 import { corsHeaders, isPreflight, preflightReply } from "./cors.ts";
@@ -46,6 +39,7 @@ import {
   readStoreHead,
   resp2Format,
   type StoreHead,
+  userOf,
 } from "./store-request.ts";
 import { monitorStream, type OpenStream, patternStream, subscribeStream } from "./store-streams.ts";
 import { type SyncTokens, syncTokenHeader } from "./sync-token.ts";
@@ -146,6 +140,10 @@ export class StoreArea implements Area {
       if (!methods.includes(request.method)) throw methodNotAllowed(request.method);
       const target = splitTarget(request.target);
       const grant = this.#authenticate(head, target);
+      const database = this.#options.store.database(grant.tenant);
+      const user = userOf(grant, database);
+      // The token outlives its user by nothing but the command that is deleting it.
+      if (user === undefined) throw unauthorized;
       const overRate = this.#options.limiter?.take(grant);
       if (overRate !== undefined) throw overRate;
       const format = chooseFormat(head);
@@ -156,8 +154,8 @@ export class StoreArea implements Area {
         request,
         target,
         words,
-        caller: new HttpCaller(grant.access === "standard" ? defaultUser : readOnlyUser, request),
-        database: this.#options.store.database(grant.tenant),
+        caller: new HttpCaller(user, request),
+        database,
         format,
         replyBytesMax: this.#options.replyBytesMax,
       });

@@ -7,6 +7,7 @@ import { TokenTable } from "../edge/auth.ts";
 import { RateLimiter } from "../edge/rate-limit.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../edge/store-routes.ts";
 import { SyncTokens } from "../edge/sync-token.ts";
+import { followUsers } from "../edge/user-tokens.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { pauseThread } from "../kernel/pause.ts";
 import { secretBytes, systemRandom } from "../kernel/random.ts";
@@ -117,9 +118,10 @@ export class StoreEngine implements AreaEngine {
   }
 
   async setTokens({ name, tokens }: AreaTenant): Promise<void> {
-    this.#store.database(name);
+    const database = this.#store.database(name);
     await this.#store.whenSafe();
     this.#tokens.replaceTenant(name, tokens);
+    followUsers(database, { tokens: this.#tokens, streams: this.edge.streams });
   }
 
   async dropTenant(name: string): Promise<void> {
