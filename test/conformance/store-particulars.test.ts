@@ -1,0 +1,259 @@
+/**
+ * What the store does beside, or unlike, Redis 7.0, as the official clients and
+ * the hosted service have it (spec: store, part 2). Each program begins with an
+ * empty database; a line is words separated by blanks, and the answer in JSON.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startServer } from "../server.ts";
+
+type Line = readonly [command: string, answer: unknown];
+
+const syntax = { error: "ERR syntax error" };
+const wrongType = { error: "WRONGTYPE Operation against a key holding the wrong kind of value" };
+
+const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
+  [
+    "SET takes its words in any case, NX with GET, and conditions on the value or its digest",
+    [
+      ["SET k v Px 5000 nX gEt", null],
+      ["SET k w NX GET", "v"],
+      ["SET k w keepTtl xx", "OK"],
+      ["TTL k", 5],
+      ["SET k x keepTtl EX 5", syntax],
+      ["SET none v IFEQ other", null],
+      ["SET none v IFDEQ 0000000000000000", null],
+      ["SET one v IFNE other", "OK"],
+      ["SET two v IFDNE 0000000000000000", "OK"],
+      ["DIGEST one", "f7042be43fb80714"],
+      ["SET one w IFDEQ f7042be43fb80714 GET", "v"],
+      ["SET one x IFEQ v", null],
+      ["SET one x IFEQ v GET", "w"],
+      ["GET one", "w"],
+    ],
+  ],
+  [
+    "DIGEST and DELEX know strings; without a condition DELEX removes any key",
+    [
+      ["RPUSH list a", 1],
+      ["DIGEST list", wrongType],
+      ["DIGEST none", null],
+      ["DELEX list IFEQ a", { error: "ERR Key should be of string type if conditions are specified" }],
+      ["EXISTS list", 1],
+      ["DELEX list", 1],
+      ["DELEX list", 0],
+    ],
+  ],
+  [
+    "expiry of fields has a code for each field, and HSET takes it away",
+    [
+      ["HTTL none FIELDS 2 a b", [-2, -2]],
+      ["HEXPIRE none 10 FIELDS 2 a b", [-2, -2]],
+      ["HPERSIST none FIELDS 1 a", [-2]],
+      ["HPEXPIRETIME none FIELDS 1 a", [-2]],
+      ["HSET h a 1 b 2 c 3", 3],
+      ["HEXPIRE h 100 FIELDS 2 a none", [1, -2]],
+      ["HEXPIRE h 100 XX FIELDS 2 a b", [1, 0]],
+      ["HSET h a 4", 0],
+      ["HTTL h FIELDS 2 a b", [-1, -1]],
+      ["HEXPIRE h 0 FIELDS 2 a b", [2, 2]],
+      ["HPEXPIREAT h 1 FIELDS 1 c", [2]],
+      ["EXISTS h", 0],
+    ],
+  ],
+  [
+    "ZRANGE takes LIMIT also by rank",
+    [
+      ["ZADD z 1 a 2 b 3 c", 3],
+      ["ZRANGE z 0 -1 LIMIT 1 1", ["b"]],
+      ["ZRANGE z 0 -1 REV LIMIT 0 2 WITHSCORES", ["c", "3", "b", "2"]],
+      ["ZRANGE z 1 2 LIMIT 1 5", ["c"]],
+    ],
+  ],
+  [
+    "scores are text, pairs are flat, and scores of places exact",
+    [
+      ["ZADD z 0.1 a 1e300 b 1790000000000001 c", 3],
+      ["ZSCORE z b", "1e+300"],
+      ["ZRANGE z 0 -1 WITHSCORES", ["a", "0.1", "c", "1790000000000001", "b", "1e+300"]],
+      ["ZPOPMIN z 2", ["a", "0.1", "c", "1790000000000001"]],
+      ["GEOADD g 13.361389 38.115556 p", 1],
+      ["ZSCORE g p", "3479099956230698"],
+      ["GEOSEARCH g FROMMEMBER p BYRADIUS 1 KM", ["p"]],
+      ["GEODIST g p p MI", "0.0000"],
+    ],
+  ],
+  [
+    "COPY onto itself copies nothing, UNLINK without keys removes nothing",
+    [
+      ["SET k v", "OK"],
+      ["COPY k k", 0],
+      ["COPY k k REPLACE", 0],
+      ["COPY none none", 0],
+      ["UNLINK", 0],
+      ["DEL", { error: "ERR wrong number of arguments for 'del' command" }],
+    ],
+  ],
+  [
+    "SCAN tells types if asked, and knows names of types that no key has",
+    [
+      ["SET s v", "OK"],
+      ["SCAN 0 WITHTYPE", ["0", ["s", "string"]]],
+      ["SCAN 0 withtype TYPE hash", ["0", []]],
+      ["SCAN 0 TYPE search", ["0", []]],
+      ["JSON.SET j $ {}", "OK"],
+      ["TYPE j", "ReJSON-RL"],
+      ["SCAN 0 TYPE ReJSON-RL WITHTYPE", ["0", ["j", "ReJSON-RL"]]],
+      ["SCAN x", { error: "ERR invalid cursor" }],
+    ],
+  ],
+  [
+    "nobody replicates: WAIT counts none",
+    [
+      ["SET k v", "OK"],
+      ["WAIT 1 10", 0],
+      ["WAIT 0 0", 0],
+      ["WAITAOF 0 0 0", [0, 0]],
+    ],
+  ],
+  [
+    "bits as of Redis 8.2",
+    [
+      ["SET a abc", "OK"],
+      ["SET b abd", "OK"],
+      ["BITOP DIFF d a b", 3],
+      ["BITOP DIFF1 d a b", 3],
+      ["BITOP ANDOR d a b", 3],
+      ["BITOP ONE d a b", 3],
+      ["BITCOUNT d", 3],
+      ["BITCOUNT a 0 11 BIT", 5],
+      ["BITPOS a 1 2 23 BIT", 2],
+      ["BITPOS a 1 2 -1 BYTE", 17],
+    ],
+  ],
+  [
+    "streams: references of Redis 8.2, the lag of groups, and streams and ids that do not match",
+    [
+      ["XADD s 1-1 f a", "1-1"],
+      ["XADD s MAXLEN ~ 5 KEEPREF 2-1 f b", "2-1"],
+      ["XADD s MAXLEN ~ 5 DELREF 3-1 f c", "3-1"],
+      ["XGROUP CREATE s g 0", "OK"],
+      [
+        "XREADGROUP GROUP g c COUNT 2 STREAMS s >",
+        [
+          [
+            "s",
+            [
+              ["1-1", ["f", "a"]],
+              ["2-1", ["f", "b"]],
+            ],
+          ],
+        ],
+      ],
+      [
+        "XINFO GROUPS s",
+        [["name", "g", "consumers", 1, "pending", 2, "last-delivered-id", "2-1", "entries-read", 2, "lag", 1]],
+      ],
+      ["XTRIM s MAXLEN = 2 ACKED", 0],
+      ["XTRIM s MAXLEN = 2 DELREF", 1],
+      ["XPENDING s g", [1, "2-1", "2-1", [["c", "1"]]]],
+      ["XDELEX s ACKED IDS 1 2-1", [2]],
+      ["XACKDEL s g KEEPREF IDS 2 2-1 9-9", [1, -1]],
+      ["XRANGE s - +", [["3-1", ["f", "c"]]]],
+      [
+        "XREAD STREAMS s t 0",
+        { error: "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified." },
+      ],
+    ],
+  ],
+  [
+    "INFO, COMMAND and CONFIG answer with nothing for what they do not know",
+    [
+      ["INFO nope", ""],
+      ["COMMAND INFO nope", [null]],
+      ["CONFIG GET nope", []],
+      ["CONFIG SET nope 1", { error: "ERR Unknown option or number of arguments for CONFIG SET - 'nope'" }],
+      ["CONFIG GET notify-keyspace-events", ["notify-keyspace-events", ""]],
+      ["CONFIG SET notify-keyspace-events KEA", "OK"],
+      ["CONFIG GET notify-keyspace-events", ["notify-keyspace-events", "AKE"]],
+    ],
+  ],
+  [
+    "JSON: what a path finds below a value comes before the value",
+    [
+      ['JSON.SET j $ {"a":2,"b":3,"nested":{"a":4,"b":null}}', "OK"],
+      ["JSON.GET j $..b", "[null,3]"],
+      ["JSON.GET j $..a", "[4,2]"],
+      ['JSON.SET i $ {"a":1,"nested":{"a":3}}', "OK"],
+      ["JSON.MGET i j none $..a", ["[3,1]", "[4,2]", null]],
+    ],
+  ],
+  [
+    "JSON: old paths answer one value or an error, several paths an object",
+    [
+      ['JSON.SET j $ {"a":2,"n":{"a":4.5}}', "OK"],
+      ["JSON.GET j .n.a", "4.5"],
+      ["JSON.GET j n", '{"a":4.5}'],
+      ["JSON.GET j .none", { error: "ERR Path '.none' does not exist" }],
+      ["JSON.GET j $.none", "[]"],
+      ["JSON.GET j .a .n", '{".a":2,".n":{"a":4.5}}'],
+      ["JSON.GET j $.a .n", '{"$.a":[2],".n":[{"a":4.5}]}'],
+      ["JSON.TYPE j $..a", ["number", "integer"]],
+      ["JSON.NUMINCRBY j .a 1", "3"],
+      ["JSON.NUMMULTBY j $..a 2", "[9.0,6]"],
+      ["JSON.NUMINCRBY j $.* 1", "[7,null]"],
+    ],
+  ],
+  [
+    "JSON: one missing level is made, booleans toggle to 0 and 1, and what is emptied is counted",
+    [
+      ["JSON.SET j $ {}", "OK"],
+      ["JSON.SET j $.a.b 1", null],
+      ['JSON.SET j $.a {"b":true}', "OK"],
+      ["JSON.TOGGLE j $.a.b", [0]],
+      ["JSON.TOGGLE j $.a.b", [1]],
+      ['JSON.SET j $ {"o":{"x":1},"l":[1],"s":"t","t":true,"i":42,"f":3.5}', "OK"],
+      ["JSON.CLEAR j $.*", 4],
+      ["JSON.GET j", '{"o":{},"l":[],"s":"t","t":true,"i":0,"f":0}'],
+      ["JSON.CLEAR j $.*", 0],
+    ],
+  ],
+];
+
+for (const [fact, lines] of programs)
+  test(`A particulars: ${fact}`, async () => {
+    await using server = await startServer();
+    for (const [line, answer] of lines) {
+      const reply = await server.post("/", line.split(" "));
+      const isError = typeof answer === "object" && answer !== null && "error" in answer;
+      assert.deepEqual(reply.json, isError ? answer : { result: answer }, line);
+      assert.equal(reply.status, isError ? 400 : 200, line);
+    }
+  });
+
+test("A particulars: a stream of 300 entries that is trimmed to nearly 30 keeps 29 to 31", async () => {
+  await using server = await startServer();
+  const entries = Array.from({ length: 300 }, (_, i) => ["XADD", "s", `${i + 1}-1`, "f", "v"]);
+  await server.post("/pipeline", entries);
+
+  const { json } = await server.post("/", ["XTRIM", "s", "MAXLEN", "~", "30"]);
+
+  const { result: length } = (await server.get("/xlen/s")).json as { result: number };
+  assert.ok(length >= 29 && length <= 31, `${length} entries are left`);
+  assert.deepEqual(json, { result: 300 - length });
+});
+
+test("A particulars: integers of 64 bits are exact in JSON documents, and 1 is not 1.0", async () => {
+  await using server = await startServer();
+  await server.post("/", ["JSON.SET", "j", "$", "[9223372036854775807,-9223372036854775808,1,1.0]"]);
+
+  assert.deepEqual((await server.get("/json.get/j")).json, {
+    result: "[9223372036854775807,-9223372036854775808,1,1.0]",
+  });
+  assert.deepEqual((await server.post("/", ["JSON.TYPE", "j", "$.*"])).json, {
+    result: ["integer", "integer", "integer", "number"],
+  });
+  assert.deepEqual((await server.post("/", ["JSON.NUMINCRBY", "j", "$[1]", 1])).json, {
+    result: "[-9223372036854775807]",
+  });
+});
