@@ -18,8 +18,8 @@
  *     which its own commands make. Setting the ones leaves the others alone.
  * (5) A token opens the same grant, the same object, as long as it is good.
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { type Bytes, bytesFromText } from "../kernel/bytes.ts";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { type Bytes, bufferFrom, bytesFromText } from "../kernel/bytes.ts";
 
 export type DefaultAccess = "standard" | "read-only";
 
@@ -195,7 +195,7 @@ export class TokenTable {
   }
 
   #digestOfToken(token: Bytes): Buffer {
-    return this.#digestOf(createHash("sha256").update(token, "latin1").digest());
+    return this.#digestOf(hash("sha256", bufferFrom(token), "buffer"));
   }
 
   #digestOf(tokenDigest: Buffer): Buffer {
