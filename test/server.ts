@@ -23,6 +23,7 @@ import { createLog } from "../src/kernel/log.ts";
 import { seededRandom } from "../src/kernel/random.ts";
 import { NullJournal } from "../src/store/journal.ts";
 import { Store } from "../src/store/mod.ts";
+import { luaOptions } from "./lua.ts";
 
 export const TOKEN = "standard-token";
 export const READ_ONLY_TOKEN = "read-only-token";
@@ -80,6 +81,7 @@ export class TestServer implements AsyncDisposable {
       random: seededRandom(1),
       hashSeed: Buffer.alloc(8, 1),
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
+      lua: luaOptions,
     });
     this.tokens.replaceTenant("main", [
       { token: TOKEN, access: "standard" },

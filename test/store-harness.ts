@@ -27,6 +27,7 @@ import { NullJournal, type StoreJournal } from "../src/store/journal.ts";
 import type { RedisCompat } from "../src/store/redis-compat.ts";
 import { errorReply, type Reply } from "../src/store/reply.ts";
 import { Store } from "../src/store/store.ts";
+import { luaOptions } from "./lua.ts";
 
 export { nil, nilArray, ok } from "../src/store/reply.ts";
 
@@ -66,6 +67,7 @@ export function startSession(options?: {
     clock,
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
+    lua: luaOptions,
     ...(compat === undefined ? {} : { compat }),
   });
   const database = store.database("main");

@@ -13,6 +13,7 @@ import type { FamilySnapshot } from "../kernel/metrics.ts";
 import type { HeaderSpelling } from "../messaging/delivery.ts";
 import type { MessagingLimits } from "../messaging/limits.ts";
 import type { MemorySettings } from "../store/memory-settings.ts";
+import type { LuaLimits } from "../store/scripting/lua-runtime.ts";
 import type { VectorLimits } from "../vector/limits.ts";
 import type { IndexPlan } from "./index-settings.ts";
 
@@ -89,6 +90,7 @@ export interface AreaLimits {
   readonly queryToken: boolean;
   /** Whether the store has what the tests of Redis need (`store/redis-compat.ts`). */
   readonly redisCompat: boolean;
+  readonly scripts: Pick<LuaLimits, "budgetMs" | "stateBytesMax" | "instanceBytesMax">;
 }
 
 export type AreaState = "opening" | "serving" | "draining" | "closed";

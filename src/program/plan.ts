@@ -17,6 +17,8 @@ export interface PlanOptions {
   readonly version: string;
 }
 
+/** The states of so many users fit beside each other when each takes all it may. */
+const SCRIPT_STATES = 4;
 /** Deliveries of all users together, unless one user may have more. */
 const PARALLELISM_MIN = 2_000;
 
@@ -50,6 +52,11 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
       cors: settings.cors,
       queryToken: settings.queryToken,
       redisCompat: settings.redisCompat,
+      scripts: {
+        budgetMs: settings.scriptTimeMsMax,
+        stateBytesMax: settings.scriptMemoryBytesMax,
+        instanceBytesMax: settings.scriptMemoryBytesMax * SCRIPT_STATES,
+      },
     },
     messaging: messagingPlan(run),
     vector: vectorPlan(run),

@@ -306,6 +306,27 @@ export const settingRows = {
     default: "5",
     parse: parseCount(1, 64),
   },
+  scriptTimeMsMax: {
+    group: "Limits",
+    flag: "--script-time-limit",
+    environment: ["LARDER_SCRIPT_TIME_LIMIT"],
+    fileKey: "scriptTimeLimit",
+    argument: "<time>",
+    meaning: "How long a script or function may run before it is stopped; nobody else is served meanwhile",
+    default: "1s",
+    parse: parseDurationMs(10, 60_000),
+  },
+  scriptMemoryBytesMax: {
+    group: "Limits",
+    flag: "--script-memory",
+    environment: ["LARDER_SCRIPT_MEMORY"],
+    fileKey: "scriptMemory",
+    argument: "<size>",
+    meaning:
+      "Most memory that the scripts of one user of a database may take; all users together take up to four times it",
+    default: "64mb",
+    parse: parseSize(MB, 512 * MB),
+  },
   requestsPerDayMax: {
     group: "Limits",
     flag: "--daily-request-limit",

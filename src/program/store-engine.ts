@@ -17,6 +17,7 @@ import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
+import { readLuaCode } from "./lua-code.ts";
 import { recoverArea, watchTrouble } from "./recover-area.ts";
 import { measureStore, measureStreams } from "./store-metrics.ts";
 
@@ -52,6 +53,7 @@ export class StoreEngine implements AreaEngine {
       memory: limits.memory,
       memoryOf: (name) => limits.memoryByDatabase.get(name),
       ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
+      lua: { code: readLuaCode(), limits: limits.scripts },
       version,
       readFigures,
     });

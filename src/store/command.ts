@@ -24,6 +24,7 @@ import type { Wait } from "./waiters.ts";
  * - `powerful`: a read that a read-only token may not run (spec: store 1.12)
  * - `public`: not flagged `readonly`, yet a read-only token may run it
  * - `tcp-only`: not available over HTTP
+ * - `may-replicate`: not a write, yet refused to a script that may not write, as Redis does
  * - `compat-only`: exists only where the store was started for the tests of Redis (redis-compat.ts)
  */
 export type Flag =
@@ -39,11 +40,15 @@ export type Flag =
   | "no_auth"
   | "no_mandatory_keys"
   | "movablekeys"
+  | "no_mandatory_keys"
+  | "skip_monitor"
+  | "allow_busy"
   | "blocking"
   // ours
   | "powerful"
   | "public"
   | "tcp-only"
+  | "may-replicate"
   | "compat-only";
 
 /** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
@@ -131,8 +136,12 @@ export interface Command extends Row {
   readonly tellsMisses: boolean;
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
-  /** False for what administers: its words may hold secrets, and Redis hides it too. */
+  /** False for what administers, since its words may hold secrets, and for what shows itself. */
   readonly isShownToMonitors: boolean;
+  /** May be called by a script. */
+  readonly isForScripts: boolean;
+  /** Refused to a script that may not write, though it is no write. */
+  readonly mayReplicate: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
 }
 
@@ -158,7 +167,10 @@ function register(familyName: string, row: Row, containerName: string): Command 
     tellsMisses: row.tellsMisses ?? !has("write"),
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
-    isShownToMonitors: !has("admin"),
+    isShownToMonitors: !has("admin") && !has("skip_monitor"),
+    // What belongs to a connection has none in a script.
+    isForScripts: !has("noscript") && !has("tcp-only"),
+    mayReplicate: has("may-replicate"),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };
 }

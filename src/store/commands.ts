@@ -12,6 +12,7 @@ import { jsonCommands } from "./commands/json.ts";
 import { listCommands } from "./commands/list.ts";
 import { listBlockingCommands } from "./commands/list-blocking.ts";
 import { pubsubCommands } from "./commands/pubsub.ts";
+import { scriptingCommands } from "./commands/scripting.ts";
 import { serverCommands } from "./commands/server.ts";
 import { setCommands } from "./commands/set.ts";
 import { sortedSetCommands } from "./commands/sorted-set.ts";
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   ...jsonCommands,
   ...serverCommands,
   ...pubsubCommands,
+  ...scriptingCommands,
   ...debugCommands,
 ];
 

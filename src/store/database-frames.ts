@@ -20,6 +20,8 @@ export function* framesOfDatabase(
     return frame.record(database.number, code);
   };
   for (const { describe } of stateMutations) describe?.(database, record);
+  for (const done of full) yield done;
+  full.length = 0;
   for (let slot = 0; slot < entries.size; slot += 1) {
     const key = entries.keyAt(slot);
     const value = entries.valueAt(slot);

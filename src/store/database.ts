@@ -38,12 +38,15 @@ import { Keyspace } from "./keyspace.ts";
 import { eventTeller } from "./keyspace-events.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import { Monitors } from "./monitor.ts";
-import { describeClear } from "./mutations/generic.ts";
+import { flushLibraries } from "./mutations/functions.ts";
+import { clearKeyspace, describeClear } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";
 import { PubSub } from "./pubsub.ts";
 import { Pushes, type Subscriber } from "./pushes.ts";
 import { Quota } from "./quota.ts";
 import { errorReply, type Reply } from "./reply.ts";
+import { ScriptCommands, type ScriptRules } from "./script-commands.ts";
+import { Scripts } from "./scripts.ts";
 import type { StoreContext } from "./store.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -89,7 +92,11 @@ export class Database {
   /** Who may log in besides the tokens of the database. */
   readonly users: Users;
   readonly #pushes: Pushes;
-  readonly #call: Call;
+  /** Scripts, and the libraries of functions. */
+  readonly scripts: Scripts;
+  /** What the running command is given; another one while a script runs, whose own command goes on. */
+  #call: Call;
+  readonly #scriptCall: Call;
   readonly #quota: Quota;
   readonly #eviction: Eviction;
   readonly #counts: CommandCounts[] = [];
@@ -107,6 +114,8 @@ export class Database {
     this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
     this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
+    this.#scriptCall = new Call({ keyspace: this.keyspace, database: this, random: context.random });
+    this.scripts = new Scripts({ databaseNumber: number, interpreter: context.interpreter });
     this.users = new Users({ databaseNumber: number, frame, commands: this.commands });
     this.#quota = new Quota(context.dailyRequestsMax);
     this.#pushes = new Pushes(context.journal);
@@ -197,17 +206,50 @@ export class Database {
     this.keyspace.onEvent = eventTeller(flags, this.pubsub);
   }
 
-  /** Runs a mutation that no command asked for, as a unit of its own (reset). */
-  mutate(change: (keyspace: Keyspace) => void): void {
+  /** Removes all keys, and what is kept beside them, as a unit of its own. */
+  reset(): void {
     this.#begin();
-    change(this.keyspace);
+    clearKeyspace(this.keyspace);
+    flushLibraries(this);
+    this.scripts.cache.flush();
+    this.scripts.closeStates();
     this.#commit();
+  }
+
+  /**
+   * Runs a script on behalf of a caller, within the running unit of work: its commands see what was there before, and what
+   * they change is part of the same frame.
+   */
+  runScript(caller: Caller, rules: ScriptRules, script: (commands: ScriptCommands) => Reply): Reply {
+    const { keyspace } = this;
+    const commands = new ScriptCommands({
+      database: this,
+      caller,
+      rules,
+      run: (as, command, words) => this.#run(as, command, words),
+    });
+    const call = this.#call;
+    const { mayRemoveExpired } = keyspace;
+    this.#call = this.#scriptCall;
+    if (rules.isReadOnly) keyspace.mayRemoveExpired = false;
+    try {
+      return script(commands);
+    } finally {
+      this.#call = call;
+      keyspace.mayRemoveExpired = mayRemoveExpired;
+    }
+  }
+
+  /** False if the running command may take no memory: there was none to spare when it began. */
+  get hasRoom(): boolean {
+    return this.#eviction.hasRoom;
   }
 
   /** Refuses whatever still comes in, such as the rest of a long pipeline: the database is gone from the journal. */
   drop(): void {
     this.#isDropped = true;
     this.pubsub.dropAll();
+    this.scripts.closeStates();
     this.waiters.endAll(errorReply(databaseDropped));
   }
 

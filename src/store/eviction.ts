@@ -39,6 +39,7 @@ export class Eviction {
   /** What was above the limit when the last slice ended. */
   #excessBytes = Number.POSITIVE_INFINITY;
   #isBehind = false;
+  #hasRoom = true;
   /** The pool: (1). */
   readonly #keys: Bytes[] = [];
   readonly #merits: number[] = [];
@@ -55,6 +56,11 @@ export class Eviction {
     return this.#isBehind;
   }
 
+  /** What `makeRoom` has answered last. */
+  get hasRoom(): boolean {
+    return this.#hasRoom;
+  }
+
   /** Takes up the settings of the keyspace. */
   settingsChanged(): void {
     this.#policy = findEvictionPolicy(this.#keyspace.memory.policy);
@@ -69,6 +75,11 @@ export class Eviction {
    * nothing may go although it does not fit: then it must not grow.
    */
   makeRoom(): boolean {
+    this.#hasRoom = this.#evict();
+    return this.#hasRoom;
+  }
+
+  #evict(): boolean {
     const keyspace = this.#keyspace;
     const { bytesMax } = keyspace.memory;
     this.#isBehind = false;

@@ -8,6 +8,7 @@ import type { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { userMutations } from "./acl/user-records.ts";
 import type { DatabaseState } from "./database-state.ts";
 import type { Keyspace } from "./keyspace.ts";
+import { functionMutations } from "./mutations/functions.ts";
 import { genericMutations } from "./mutations/generic.ts";
 import { hashMutations } from "./mutations/hash.ts";
 import { hyperLogLogMutations } from "./mutations/hyperloglog.ts";
@@ -49,7 +50,7 @@ export interface StateMutation {
   readonly describe?: (state: DatabaseState, record: (code: number) => FrameWriter) => void;
 }
 
-export const stateMutations: readonly StateMutation[] = [...userMutations];
+export const stateMutations: readonly StateMutation[] = [...functionMutations, ...userMutations];
 
 type Replay = (state: DatabaseState, record: FrameReader) => unknown;
 

@@ -12,9 +12,9 @@ import { framesOfDatabase } from "./database-frames.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
 import type { StoreJournal } from "./journal.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory-settings.ts";
-import { clearKeyspace } from "./mutations/generic.ts";
 import { replayRecords } from "./mutations.ts";
 import type { RedisCompat } from "./redis-compat.ts";
+import { Interpreter, type LuaOptions } from "./scripts.ts";
 
 export interface StoreOptions {
   readonly journal: StoreJournal;
@@ -30,6 +30,8 @@ export interface StoreOptions {
   readonly memoryOf?: (name: string) => Partial<MemorySettings> | undefined;
   /** What the tests of Redis need besides; absent: none of it exists. */
   readonly compat?: RedisCompat;
+  /** What scripts run in; absent: they are refused. */
+  readonly lua?: LuaOptions | undefined;
   /** Version of the program, for INFO. */
   readonly version?: string;
   /** What INFO tells of the process around the store; absent: those lines are left out. */
@@ -56,6 +58,7 @@ export interface StoreContext {
   /** Where the database of a name begins. */
   readonly memoryOf: (name: string) => MemorySettings;
   readonly compat: RedisCompat | undefined;
+  readonly interpreter: Interpreter;
   readonly version: string;
   readonly readFigures: (() => ProcessFigures) | undefined;
   readonly startedAtMs: number;
@@ -91,6 +94,7 @@ export class Store {
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
       memoryOf: (name) => ({ ...defaultMemorySettings, ...options.memory, ...options.memoryOf?.(name) }),
       compat: options.compat,
+      interpreter: new Interpreter({ lua: options.lua, clock: options.clock, random: options.random }),
       version: options.version ?? "0.0.0",
       readFigures: options.readFigures,
       startedAtMs: options.clock.nowMs(),
@@ -151,7 +155,7 @@ export class Store {
 
   /** Empties every database. */
   reset(): void {
-    for (const database of this.#byName.values()) database.mutate(clearKeyspace);
+    for (const database of this.#byName.values()) database.reset();
   }
 
   /** Applies one frame of a snapshot or a journal. Reads no clock and no dice. */

@@ -10,6 +10,7 @@ import { seededRandom } from "../../src/kernel/random.ts";
 import { type Database, TransactionDiscarded } from "../../src/store/database.ts";
 import type { StoreJournal } from "../../src/store/journal.ts";
 import { Store } from "../../src/store/store.ts";
+import { luaOptions } from "../lua.ts";
 import { memoryFault } from "../memory-recount.ts";
 import { testCaller } from "../store-harness.ts";
 import { asMilliseconds, asMultiset, asPairs, type Comparison, exact, isList, rawReply } from "./compare.ts";
@@ -85,6 +86,7 @@ export class Engine {
       clock: new VirtualClock(nowMs),
       random: seededRandom(1),
       hashSeed: new Uint8Array(8),
+      lua: luaOptions,
     });
     for (const frame of frames) this.#store.replay(Buffer.from(frame));
   }

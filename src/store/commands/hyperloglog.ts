@@ -32,7 +32,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     name: "PFCOUNT",
     summary: "About how many different elements were added to any of the HyperLogLogs",
     arity: -2,
-    flags: ["readonly"],
+    flags: ["readonly", "may-replicate"],
     keys: allKeys,
     run: count,
   },

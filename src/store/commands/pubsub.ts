@@ -87,7 +87,7 @@ export const pubsubCommands = family("pubsub", [
     name: "PUBLISH",
     summary: "Sends a message to the subscribers of a channel and answers how many there were",
     arity: 3,
-    flags: ["pubsub", "loading", "stale", "fast"],
+    flags: ["may-replicate", "pubsub", "loading", "stale", "fast"],
     keys: noKeys,
     run: ({ database, arg }) => database.pubsub.publish(arg(1), arg(2)),
   },

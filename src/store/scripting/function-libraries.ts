@@ -3,7 +3,8 @@
  * FLUSH change and FCALL reads. It holds texts and facts; compiled code is the
  * runtime's (lua-runtime.ts), which makes it again from the text.
  *
- * (1) No two libraries have a function of the same name.
+ * (1) No two libraries have a function of the same name; names of functions are
+ *     compared without regard to case, those of libraries with it.
  * (2) A library that is refused has changed nothing.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -30,12 +31,12 @@ export interface FunctionLibrary {
 export const LIBRARIES_MAX = 1_000;
 const LIBRARY_BYTES_MAX = 1_024 * 1_024;
 const noFunctions = new CommandError("ERR No functions registered");
-const libraryNotFound = new CommandError("ERR Library not found");
 const tooManyLibraries = new CommandError(`ERR No more than ${LIBRARIES_MAX} libraries can be loaded`);
 const libraryTooLarge = new CommandError("ERR Library is larger than 1 MiB");
 
 export class FunctionLibraries {
   readonly #libraries = new Map<Bytes, FunctionLibrary>();
+  /** By the names of functions in lower case. */
   readonly #libraryOfFunction = new Map<Bytes, FunctionLibrary>();
 
   get libraryCount(): number {
@@ -64,31 +65,50 @@ export class FunctionLibraries {
     const registrations = options.runtime.loadLibrary(options.owner, { name, source });
     if (registrations instanceof CommandError) throw registrations;
     if (registrations.length === 0) throw noFunctions;
-    // keeps (1)
-    for (const registration of registrations) {
-      const other = this.#libraryOfFunction.get(registration.name);
-      if (other !== undefined && other !== replaced)
-        throw new CommandError(`ERR Function ${registration.name} already exists`);
-    }
+    this.#checkFunctions(registrations, replaced); // keeps (1)
     const functions = registrations
       .slice(0, FUNCTIONS_PER_LIBRARY_MAX)
       .map(({ name: functionName, description, flags }) => ({ name: functionName, description, flags }));
     return { name, code, source, functions };
   }
 
-  /** Takes a prepared library in, in place of one of the same name. */
-  put(library: FunctionLibrary): void {
-    if (this.#libraries.has(library.name)) this.delete(library.name);
-    this.#libraries.set(library.name, library);
-    for (const { name } of library.functions) this.#libraryOfFunction.set(name, library);
+  /** Checks that libraries prepared elsewhere may all be put here, which changes nothing. Throws CommandError. */
+  checkJoining(others: FunctionLibraries, { isReplacing }: { isReplacing: boolean }): void {
+    for (const { name } of others.libraries)
+      if (!isReplacing && this.#libraries.has(name)) throw new CommandError(`ERR Library ${name} already exists`);
+    for (const { functions } of others.libraries)
+      for (const { name } of functions) {
+        const other = this.#libraryOfFunction.get(name.toLowerCase());
+        if (other !== undefined && !others.has(other.name))
+          throw new CommandError(`ERR Function ${name} already exists`);
+      }
+    let count = this.#libraries.size;
+    for (const { name } of others.libraries) if (!this.#libraries.has(name)) count += 1;
+    if (count > LIBRARIES_MAX) throw tooManyLibraries;
   }
 
-  /** Throws CommandError if there is none of this name. */
-  delete(name: Bytes): void {
+  has(name: Bytes): boolean {
+    return this.#libraries.has(name);
+  }
+
+  /** Takes a prepared library in, in place of one of the same name. */
+  put(library: FunctionLibrary): void {
+    this.delete(library.name);
+    this.#libraries.set(library.name, library);
+    for (const { name } of library.functions) this.#libraryOfFunction.set(name.toLowerCase(), library);
+  }
+
+  /** False if there is none of this name. */
+  delete(name: Bytes): boolean {
     const library = this.#libraries.get(name);
-    if (library === undefined) throw libraryNotFound;
+    if (library === undefined) return false;
     this.#libraries.delete(name);
-    for (const { name: functionName } of library.functions) this.#libraryOfFunction.delete(functionName);
+    for (const { name: functionName } of library.functions) {
+      const lowerName = functionName.toLowerCase();
+      // Another library may have it by now: libraries that replace each other are put one after the other.
+      if (this.#libraryOfFunction.get(lowerName) === library) this.#libraryOfFunction.delete(lowerName);
+    }
+    return true;
   }
 
   flush(): void {
@@ -98,8 +118,16 @@ export class FunctionLibraries {
 
   /** The library that has this function, and the function. */
   find(functionName: Bytes): { readonly library: FunctionLibrary; readonly found: LibraryFunction } | undefined {
-    const library = this.#libraryOfFunction.get(functionName);
-    const found = library?.functions.find(({ name }) => name === functionName);
+    const lowerName = functionName.toLowerCase();
+    const library = this.#libraryOfFunction.get(lowerName);
+    const found = library?.functions.find(({ name }) => name.toLowerCase() === lowerName);
     return library === undefined || found === undefined ? undefined : { library, found };
+  }
+
+  #checkFunctions(functions: readonly { readonly name: Bytes }[], replaced: FunctionLibrary | undefined): void {
+    for (const { name } of functions) {
+      const other = this.#libraryOfFunction.get(name.toLowerCase());
+      if (other !== undefined && other !== replaced) throw new CommandError(`ERR Function ${name} already exists`);
+    }
   }
 }

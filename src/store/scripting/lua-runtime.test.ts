@@ -293,7 +293,7 @@ test("states and compiled scripts are bounded, the longest unused goes first", (
   assert.equal(runtime.stateCount, 3);
   for (let round = 0; round < 3; round += 1)
     for (let value = 0; value < 5; value += 1) assert.equal(run(`return ${value}`), value);
-  runtime.flush();
+  runtime.flush(() => true);
   assert.equal(runtime.stateCount, 0);
   assert.equal(run("return 7"), 7);
 });
@@ -439,7 +439,7 @@ redis.register_function('f3', function() return KEYS end)`;
     "-ERR user_function:4: Script attempted to access nonexistent global variable 'KEYS' script: f3, on @user_function:4.",
   );
   assert.deepEqual(libraries.find("f2")?.found, { name: "f2", description: "d", flags: ["no-writes"] });
-  runtime.flush();
+  runtime.flush(() => true);
   assert.deepEqual(call("f1"), [0, 0]);
   assert.equal(load("#!lua name=lib\nredis.register_function('f9', function() return 9 end)", true), "lib");
   assert.equal(call("f9"), 9);

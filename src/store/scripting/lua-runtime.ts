@@ -192,15 +192,11 @@ export class LuaRuntime {
     return outcome instanceof CommandError ? errorReply(outcome) : outcome;
   }
 
-  /** Forgets all that is compiled; of one owner only if it is named. */
-  flush(owner?: string): void {
+  /** Forgets all that is compiled for the owners that are named. */
+  flush(isNamed: (owner: string) => boolean): void {
     const machine = this.#machine;
-    if (machine === undefined || owner === undefined) {
-      this.#machine = undefined;
-      return;
-    }
-    this.#closeState(machine, owner);
-    this.#closeState(machine, functionsOwner(owner));
+    if (machine === undefined) return;
+    for (const key of [...machine.states.keys()]) if (isNamed(ownerOf(key))) this.#closeState(machine, key);
   }
 
   /** States there are now. */
@@ -475,9 +471,16 @@ export class LuaRuntime {
   }
 }
 
+const FUNCTIONS = "functions\0";
+
 /** Functions have a state of their own, where KEYS and ARGV do not exist. */
 function functionsOwner(owner: string): string {
-  return `functions\0${owner}`;
+  return FUNCTIONS + owner;
+}
+
+/** Whose state it is. */
+function ownerOf(stateKey: string): string {
+  return stateKey.startsWith(FUNCTIONS) ? stateKey.slice(FUNCTIONS.length) : stateKey;
 }
 
 function clockFunction(instance: LuaInstance, clock: Clock): HostFunction {

@@ -34,12 +34,16 @@ export class ScriptCache {
     return this.#bytes;
   }
 
-  /** The script, remembered from now on. Throws CommandError if its shebang is wrong; its Lua is not looked at. */
-  add(script: Bytes): CachedScript {
+  /**
+   * The script, remembered from now on. Throws CommandError if its shebang is wrong, and what `check` throws, which sees each
+   * script once before it is remembered.
+   */
+  add(script: Bytes, check?: (script: CachedScript) => void): CachedScript {
     const digest = sha1(script).toString("hex");
     const found = this.find(digest);
     if (found !== undefined) return found;
     const added = { ...parseScriptHeader(script), digest };
+    check?.(added);
     this.#scripts.set(digest, added);
     this.#bytes += bytesOf(added);
     // keeps (2)
@@ -65,14 +69,6 @@ export class ScriptCache {
   /** As `find`, without counting as a use; for SCRIPT EXISTS. */
   has(digest: string): boolean {
     return this.#scripts.has(digest.toLowerCase());
-  }
-
-  /** Forgets a script that turned out not to compile. */
-  remove(digest: string): void {
-    const found = this.#scripts.get(digest);
-    if (found === undefined) return;
-    this.#scripts.delete(digest);
-    this.#bytes -= bytesOf(found);
   }
 
   flush(): void {

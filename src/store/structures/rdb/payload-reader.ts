@@ -30,6 +30,10 @@ export class PayloadReader {
     this.#leftBytes = unfoldedBytesMax;
   }
 
+  get isAtEnd(): boolean {
+    return this.#offset === this.#buffer.length;
+  }
+
   /** Counts one element of a collection. Bound, so that it can be handed on. */
   readonly countElement = (byteCount: number): void => this.#take(byteCount + ELEMENT_BYTES);
 

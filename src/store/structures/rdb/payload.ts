@@ -17,10 +17,10 @@
  *          25 the same as a listpack of (field, value, moment or 0)
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
-import { badDataFormat, dumpChecksumWrong } from "../../errors.ts";
+import { badDataFormat } from "../../errors.ts";
 import { parseFloat64 } from "../number-text.ts";
-import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import { type Count, readIntset, readListpack, readZiplist } from "./packed-lists.ts";
+import { closePayload, openPayload } from "./payload-footer.ts";
 import { PayloadReader } from "./payload-reader.ts";
 import { PayloadWriter } from "./payload-writer.ts";
 import { type DumpedStream, readStream, writeStream } from "./stream-payload.ts";
@@ -46,7 +46,6 @@ export interface DumpedHash {
 const VERSION = 10;
 /** That of Redis 7.4, where fields expire. */
 const FIELD_EXPIRY_VERSION = 12;
-const FOOTER_BYTES = 2 + CRC64_BYTES;
 
 const STRING = 0;
 const LIST = 1;
@@ -77,11 +76,7 @@ const NODE_PACKED = 2;
 export function writePayload(value: Dumped): Buffer {
   const writer = new PayloadWriter();
   const version = writeValue(writer, value);
-  const payload = writer.take(FOOTER_BYTES);
-  const footer = payload.length - FOOTER_BYTES;
-  payload.writeUInt16LE(version, footer);
-  writeCrc64(payload, footer + 2, { buffer: payload, offset: footer + 2 });
-  return payload;
+  return closePayload(writer, version);
 }
 
 /** Returns the version of the format that it takes. */
@@ -144,13 +139,8 @@ function writeHash(writer: PayloadWriter, { fields, values, expiriesMs }: Dumped
  * @throws `dumpChecksumWrong`, `badDataFormat`
  */
 export function readPayload(payload: Buffer): Dumped {
-  const footer = payload.length - FOOTER_BYTES;
-  if (footer < 0 || payload.readUInt16LE(footer) > FIELD_EXPIRY_VERSION) throw dumpChecksumWrong;
-  const checksum = Buffer.alloc(CRC64_BYTES);
-  writeCrc64(payload, footer + 2, { buffer: checksum, offset: 0 });
-  if (!checksum.equals(payload.subarray(footer + 2))) throw dumpChecksumWrong;
   // Bytes between the value and the footer are left alone, as Redis does.
-  return readValue(new PayloadReader(payload.subarray(0, footer)));
+  return readValue(new PayloadReader(openPayload(payload)));
 }
 
 function readValue(reader: PayloadReader): Dumped {

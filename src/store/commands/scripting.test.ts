@@ -1,0 +1,277 @@
+/** EVAL, its like and SCRIPT: their words, what they refuse in which words, and what a script may do. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/store-harness.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import { sha1 } from "../../kernel/sha1.ts";
+import { readOnlyUser } from "../acl/built-in-users.ts";
+import { findError, type Reply } from "../reply.ts";
+
+/** The error of a script, with the place that stands behind each. */
+function scriptError(script: Bytes, text: string, line = 1): Reply {
+  return error(`${text} script: ${sha1(script).toString("hex")}, on @user_script:${line}.`);
+}
+
+/** What a script answers, given its keys and arguments. */
+function evaluate(session: Session, script: Bytes, keys: readonly Bytes[] = [], args: readonly Bytes[] = []): Reply {
+  return session.call("EVAL", script, `${keys.length}`, ...keys, ...args);
+}
+
+test("EVAL gives a script its keys and arguments, and answers what it returns", () => {
+  startSession().expect([
+    ["EVAL 'return {KEYS[1], KEYS[2], ARGV[1], ARGV[2]}' 2 a b c d", ["a", "b", "c", "d"]],
+    ["EVAL 'return {#KEYS, #ARGV}' 0 a", [0, 1]],
+    ["EVAL 'return 3.99' 0", 3],
+    ["EVAL 'return false' 0", nil],
+    ["EVAL \"return redis.status_reply('FINE')\" 0", { kind: "simple", text: "FINE" }],
+    ["EVAL \"return redis.call('SET', KEYS[1], ARGV[1])\" 1 k v", ok],
+    ["EVAL \"return redis.call('GET', KEYS[1])\" 1 k", "v"],
+    ["EVAL \"return redis.call('GET', KEYS[1])\" 1 none", nil],
+    ["EVAL \"return {redis.call('INCR', 'n'), redis.call('INCR', 'n')}\" 0", [1, 2]],
+    ["EVAL \"return redis.call('set', 'k', '\\x00\\xff')\" 0", ok],
+    ["GET k", "\x00\xff"],
+    ["EVAL \"return redis.pcall('INCR', 'k')['err']\" 0", "ERR value is not an integer or out of range"],
+  ]);
+});
+
+test("the words of EVAL and EVALSHA are refused as Redis refuses them", () => {
+  startSession().expect([
+    ["EVAL 'return 1'", error("ERR wrong number of arguments for 'eval' command")],
+    ["EVAL 'return 1' x", error("ERR value is not an integer or out of range")],
+    ["EVAL 'return 1' 1.5", error("ERR value is not an integer or out of range")],
+    ["EVAL 'return 1' -1", error("ERR Number of keys can't be negative")],
+    ["EVAL 'return 1' 1", error("ERR Number of keys can't be greater than number of args")],
+    ["EVAL 'return 1' 9223372036854775807", error("ERR Number of keys can't be greater than number of args")],
+    ["EVALSHA wrong-sha1 0", error("NOSCRIPT No matching script. Please use EVAL.")],
+    ["EVALSHA_RO wrong-sha1 0", error("NOSCRIPT No matching script. Please use EVAL.")],
+    ["EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0", error("NOSCRIPT No matching script. Please use EVAL.")],
+    ["EVAL 'return 1' 0", 1],
+    ["EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0", 1],
+    ["EVALSHA E0E1F9FABFC9D4800C877A703B823AC0578FF8DB 0", 1],
+    ["EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db x", error("ERR value is not an integer or out of range")],
+    ["EVALSHA_RO e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0", 1],
+  ]);
+});
+
+test("a script that does not compile is refused and not remembered", () => {
+  const text = "ERR Error compiling script (new function): user_script:1: unexpected symbol near '<eof>'";
+  startSession().expect([
+    ["SCRIPT LOAD 'return ('", error(text)],
+    ["EVAL 'return (' 0", error(text)],
+    [`SCRIPT EXISTS ${sha1("return (").toString("hex")}`, [0]],
+    ["EVAL '#!lua' 0", error("ERR Invalid script shebang")],
+    ['EVAL "#!lua flags=what\\nreturn 1" 0', error("ERR Unexpected flag in script shebang: what")],
+    ['EVAL "#!lua name=x\\nreturn 1" 0', error("ERR Unknown lua shebang option: name=x")],
+  ]);
+});
+
+test("a script of more than a mebibyte is refused", () => {
+  const session = startSession();
+  const tooLarge = error("ERR Script is larger than 1 MiB");
+  assert.equal(session.call("EVAL", `return 1--${"x".repeat(1_048_566)}`, "0"), 1);
+  assert.deepEqual(session.call("EVAL", `return 1--${"x".repeat(1_048_567)}`, "0"), tooLarge);
+  assert.deepEqual(session.call("SCRIPT", "LOAD", " ".repeat(1_048_577)), tooLarge);
+});
+
+test("SCRIPT keeps, finds and forgets scripts", () => {
+  const digest = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+  const session = startSession();
+  session.expect([
+    ["SCRIPT LOAD 'return 1'", digest],
+    [`SCRIPT EXISTS ${digest} ${digest.toUpperCase()} what`, [1, 1, 0]],
+    [`EVALSHA ${digest} 0`, 1],
+    ["SCRIPT FLUSH what", error("ERR SCRIPT FLUSH only support SYNC|ASYNC option")],
+    ["SCRIPT FLUSH SYNC ASYNC", error("ERR SCRIPT FLUSH only support SYNC|ASYNC option")],
+    ["SCRIPT FLUSH", ok],
+    [`SCRIPT EXISTS ${digest}`, [0]],
+    ["SCRIPT FLUSH async", ok],
+    ["SCRIPT FLUSH SYNC", ok],
+    ["SCRIPT KILL", error("NOTBUSY No scripts in execution right now.")],
+    ["SCRIPT DEBUG NO", ok],
+    ["SCRIPT DEBUG YES", error("ERR There is no script debugger here")],
+    ["SCRIPT DEBUG SYNC", error("ERR There is no script debugger here")],
+    ["SCRIPT DEBUG what", error("ERR Use SCRIPT DEBUG YES/SYNC/NO")],
+    ["SCRIPT EXISTS", error("ERR wrong number of arguments for 'script|exists' command")],
+    ["SCRIPT what", error("ERR unknown subcommand 'what'. Try SCRIPT HELP.")],
+    ["SCRIPT", error("ERR wrong number of arguments for 'script' command")],
+  ]);
+  assert.deepEqual((session.run("SCRIPT HELP") as readonly Reply[])[0], {
+    kind: "simple",
+    text: "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  });
+});
+
+test("what a script may not call is refused in the words of Redis", () => {
+  const session = startSession();
+  const table: readonly [Bytes, string][] = [
+    ["return redis.call('nosuch')", "ERR Unknown Redis command called from script"],
+    ["return redis.call('')", "ERR Unknown Redis command called from script"],
+    ["return redis.call('object','nosuch','k')", "ERR Unknown Redis command called from script"],
+    ["return redis.call('object')", "ERR Wrong number of args calling Redis command from script"],
+    ["return redis.call('get')", "ERR Wrong number of args calling Redis command from script"],
+    ["return redis.call('get', 'a', 'b')", "ERR Wrong number of args calling Redis command from script"],
+    ["return redis.call('eval', 'return 1', '0')", "ERR This Redis command is not allowed from script"],
+    ["return redis.call('fcall', 'f', '0')", "ERR This Redis command is not allowed from script"],
+    ["return redis.call('script', 'flush')", "ERR This Redis command is not allowed from script"],
+    ["return redis.call('function', 'flush')", "ERR This Redis command is not allowed from script"],
+    ["return redis.call()", "ERR Please specify at least one argument for this redis lib call"],
+    ["return redis.call({})", "ERR Lua redis lib command arguments must be strings or integers"],
+  ];
+  for (const [script, text] of table) assert.deepEqual(evaluate(session, script), scriptError(script, text), script);
+});
+
+test("a script that only reads is refused every write", () => {
+  const session = startSession();
+  session.run("SET k v");
+  const refused = "ERR Write commands are not allowed from read-only scripts.";
+  const evaluateReadOnly = (script: Bytes): Reply => session.call("EVAL_RO", script, "0");
+  assert.equal(evaluateReadOnly("return redis.call('get', 'k')"), "v");
+  for (const command of ["'set','k','w'", "'del','k'", "'publish','c','m'", "'pfcount','p'", "'getdel','k'"]) {
+    const script = `return redis.call(${command})`;
+    assert.deepEqual(evaluateReadOnly(script), scriptError(script, refused), script);
+    const flagged = `#!lua flags=no-writes\n${script}`;
+    assert.deepEqual(session.call("EVAL", flagged, "0"), scriptError(flagged, refused, 2), flagged);
+  }
+  const withWrites = error("ERR Can not execute a script with write flag using *_ro command.");
+  assert.deepEqual(evaluateReadOnly("#!lua\nreturn 1"), withWrites);
+  assert.equal(evaluateReadOnly("#!lua flags=no-writes\nreturn 1"), 1);
+  assert.equal(session.run("GET k"), "v");
+});
+
+test("under allow-key-locking a script may name the keys that it was given and no others", () => {
+  const session = startSession();
+  const start = "#!lua flags=allow-key-locking\n";
+  const refusal = (key: Bytes): string =>
+    `ERR Dynamic keys are not allowed in Lua scripts when 'allow-key-locking' flag is set. Key was: ${key}`;
+  const good = `${start}redis.call('mset', KEYS[1], 'x', KEYS[2], 'y') return redis.call('mget', KEYS[2], KEYS[1])`;
+  assert.deepEqual(evaluate(session, good, ["a", "b"]), ["y", "x"]);
+  const table: readonly [Bytes, Bytes][] = [
+    ["return redis.call('get', 'c')", "c"],
+    ["return redis.call('mget', KEYS[1], 'c')", "c"],
+    ["return redis.call('set', ARGV[1], 'v')", "z"],
+    ["return redis.call('zunionstore', KEYS[1], '2', KEYS[2], 'd')", "d"],
+    ["return redis.call('sort', KEYS[1], 'store', 'e')", "e"],
+    ["return redis.call('xread', 'streams', KEYS[1], 'f', '0', '0')", "f"],
+  ];
+  for (const [body, key] of table) {
+    const script = start + body;
+    assert.deepEqual(evaluate(session, script, ["a", "b"], ["z"]), scriptError(script, refusal(key), 2), body);
+  }
+});
+
+test("an error of a script names the script and the line", () => {
+  const session = startSession();
+  const script = "local x = 1\nerror('broken')";
+  assert.deepEqual(evaluate(session, script), scriptError(script, "ERR user_script:2: broken", 2));
+  const raised = "return redis.error_reply('MY own')";
+  assert.deepEqual(evaluate(session, raised), error("MY own"));
+});
+
+test("what a script wrote before it failed stays", () => {
+  const session = startSession();
+  const script = "redis.call('set', 'k', 'v') redis.call('incr', 'k')";
+  assert.deepEqual(evaluate(session, script), scriptError(script, "ERR value is not an integer or out of range"));
+  assert.equal(session.run("GET k"), "v");
+});
+
+test("time stands still in a script, and a key past its time is absent", () => {
+  const session = startSession();
+  session.expect([
+    ["SET k v PX 10", ok],
+    ["SET l v PX 10", ok],
+  ]);
+  session.clock.advance(20);
+  assert.deepEqual(session.call("EVAL_RO", "return {redis.call('get', 'k'), redis.call('dbsize')}", "0"), [nil, 2]);
+  assert.deepEqual(evaluate(session, "return {redis.call('get', 'k'), redis.call('dbsize')}"), [nil, 1]);
+  const times = evaluate(session, "return {redis.call('time'), redis.call('time')}") as readonly Reply[];
+  assert.deepEqual(times[0], times[1]);
+});
+
+test("a command that would wait answers at once in a script", () => {
+  startSession().expect([["EVAL \"return redis.call('xread', 'streams', 's', '$')\" 0", nil]]);
+});
+
+test("scripts ask for their own rights", () => {
+  startSession().expect([
+    ["EVAL \"return redis.acl_check_cmd('set', 'k', 'v')\" 0", 1],
+    [
+      "EVAL \"return redis.acl_check_cmd('nosuch')\" 0",
+      scriptError("return redis.acl_check_cmd('nosuch')", "ERR Invalid command passed to redis.acl_check_cmd()"),
+    ],
+  ]);
+});
+
+test("a read-only token runs no script at all", () => {
+  const { database } = startSession();
+  const caller = { ...testCaller, user: readOnlyUser };
+  for (const name of ["eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"])
+    assert.equal(
+      findError(database.execute(caller, [name, "return 1", "0"]))?.text,
+      `NOPERM this user has no permissions to run the '${name}' command or its subcommand`,
+    );
+  for (const [name, subcommand] of [
+    ["SCRIPT", "LOAD"],
+    ["FUNCTION", "LOAD"],
+  ] as const)
+    assert.equal(
+      findError(database.execute(caller, [name, subcommand, "x"]))?.text,
+      `NOPERM this user has no permissions to run the '${name.toLowerCase()}|load' command or its subcommand`,
+    );
+});
+
+test("a script is counted as one command, each of its commands as another, and an error once", () => {
+  const session = startSession();
+  evaluate(session, "redis.call('set', 'k', 'v') redis.call('incr', 'k')");
+  evaluate(session, "error('own')");
+  const { database } = session;
+  const countsOf = (name: Bytes) => {
+    const command = database.findCommand(name);
+    assert.ok(command !== undefined);
+    return database.countsOf(command);
+  };
+  assert.equal(countsOf("SET").calls, 1);
+  assert.equal(countsOf("INCR").failed, 1);
+  assert.equal(countsOf("EVAL").calls, 2);
+  assert.equal(countsOf("EVAL").failed, 1);
+  assert.equal(database.errorCounts.total, 2);
+});
+
+test("when memory is short a script may not begin to take more, unless it says that it may", () => {
+  const session = startSession();
+  session.expect([
+    ["SET k v", ok],
+    ["CONFIG SET maxmemory 1", ok],
+  ]);
+  const refused = "OOM command not allowed when used memory > 'maxmemory'.";
+  const set = "return redis.call('set', 'k', 'w')";
+  assert.deepEqual(evaluate(session, set), scriptError(set, refused));
+  assert.equal(evaluate(session, "return redis.call('get', 'k')"), "v");
+  assert.deepEqual(evaluate(session, "redis.call('del', 'k') return redis.call('set', 'k', 'w')"), ok);
+  assert.deepEqual(evaluate(session, `#!lua\n${set}`), error(refused));
+  assert.deepEqual(evaluate(session, "#!lua\nreturn 1"), error(refused));
+  assert.equal(evaluate(session, "#!lua flags=no-writes\nreturn 1"), 1);
+  assert.deepEqual(evaluate(session, `#!lua flags=allow-oom\n${set}`), ok);
+});
+
+test("a database that is emptied forgets what its scripts left, and others do not", () => {
+  const session = startSession();
+  const other = session.store.database("other");
+  const script = "counts = nil return 1";
+  session.run("SCRIPT LOAD 'return 2'");
+  assert.equal(other.scripts.cache.count, 0);
+  assert.deepEqual(
+    evaluate(session, script),
+    scriptError(script, "ERR user_script:1: Attempt to modify a readonly table"),
+  );
+  session.store.reset();
+  assert.equal(session.database.scripts.cache.count, 0);
+});
+
+test("keys of scripts are known to COMMAND GETKEYS", () => {
+  startSession().expect([
+    ["COMMAND GETKEYS EVAL 'return 1' 2 a b c", ["a", "b"]],
+    ["COMMAND GETKEYS FCALL f 1 a", ["a"]],
+    ["COMMAND GETKEYS EVALSHA digest 0 a", []],
+    ["COMMAND GETKEYS EVAL_RO 'return 1' 3 a", error("ERR Invalid arguments specified for command")],
+  ]);
+});

@@ -1,0 +1,150 @@
+/** EVAL and its like, SCRIPT, and the rows of functions, which have a file of their own. */
+import { type Call, family, noKeys, type Row } from "../command.ts";
+import { notInteger } from "../errors.ts";
+import { ok, type Reply } from "../reply.ts";
+import type { CachedScript } from "../scripting/script-cache.ts";
+import {
+  nothingRuns,
+  scriptDebugMissing,
+  scriptDebugMode,
+  scriptFlushMode,
+  writesWithReadOnlyCommand,
+} from "../scripting/script-errors.ts";
+import { functionCallRows, functionRow } from "./function.ts";
+import { helpRow } from "./help.ts";
+import { readKeysAndArguments, readOnlyScriptFlags, runScript, scriptFlags, scriptKeys } from "./script-run.ts";
+
+const helpLines: readonly string[] = [
+  "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "DEBUG (YES|SYNC|NO)",
+  "    There is no debugger: only NO is accepted.",
+  "EXISTS <sha1> [<sha1> ...]",
+  "    Which of these scripts are remembered.",
+  "FLUSH [ASYNC|SYNC]",
+  "    Forgets all scripts of this database.",
+  "KILL",
+  "    A script is never running when a command comes, so there is nothing to end.",
+  "LOAD <script>",
+  "    Remembers a script without running it, and answers its digest.",
+];
+
+const scriptRow: Row = {
+  name: "SCRIPT",
+  summary: "Commands on the scripts that are remembered",
+  arity: -2,
+  flags: [],
+  categories: [],
+  keys: noKeys,
+  subcommands: [
+    {
+      name: "DEBUG",
+      summary: "Refused: there is no debugger",
+      arity: 3,
+      flags: ["noscript"],
+      keys: noKeys,
+      run: ({ word }) => {
+        const mode = word(2);
+        if (mode === "NO") return ok;
+        throw mode === "YES" || mode === "SYNC" ? scriptDebugMissing : scriptDebugMode;
+      },
+    },
+    {
+      name: "EXISTS",
+      summary: "Which scripts are remembered",
+      arity: -3,
+      flags: ["noscript"],
+      keys: noKeys,
+      run: ({ database, argsFrom }) => argsFrom(2).map((digest) => (database.scripts.cache.has(digest) ? 1 : 0)),
+    },
+    {
+      name: "FLUSH",
+      summary: "Forgets all scripts of this database",
+      arity: -2,
+      flags: ["noscript"],
+      keys: noKeys,
+      run: ({ database, argCount, word }) => {
+        if (argCount > 3 || (argCount === 3 && word(2) !== "SYNC" && word(2) !== "ASYNC")) throw scriptFlushMode;
+        database.scripts.cache.flush();
+        database.scripts.closeStates();
+        return ok;
+      },
+    },
+    helpRow(helpLines),
+    {
+      name: "KILL",
+      summary: "Ends the running script; there never is one when a command comes",
+      arity: 2,
+      flags: ["noscript", "allow_busy"],
+      keys: noKeys,
+      run: () => {
+        throw nothingRuns;
+      },
+    },
+    {
+      name: "LOAD",
+      summary: "Remembers a script without running it",
+      arity: 3,
+      flags: ["noscript", "stale"],
+      keys: noKeys,
+      run: ({ database, caller, arg }) => database.scripts.scriptOf(arg(2), caller.user).digest,
+    },
+  ],
+  run: () => ok,
+};
+
+export const scriptingCommands = family("scripting", [
+  {
+    name: "EVAL",
+    summary: "Runs a Lua script",
+    arity: -3,
+    flags: scriptFlags,
+    keys: scriptKeys,
+    run: (call) => evaluate(call, { isReadOnly: false }, textOf),
+  },
+  {
+    name: "EVALSHA",
+    summary: "Runs a Lua script that is remembered",
+    arity: -3,
+    flags: scriptFlags,
+    keys: scriptKeys,
+    run: (call) => evaluate(call, { isReadOnly: false }, digestOf),
+  },
+  {
+    name: "EVALSHA_RO",
+    summary: "Runs a Lua script that is remembered and does not write",
+    arity: -3,
+    flags: readOnlyScriptFlags,
+    keys: scriptKeys,
+    run: (call) => evaluate(call, { isReadOnly: true }, digestOf),
+  },
+  {
+    name: "EVAL_RO",
+    summary: "Runs a Lua script that does not write",
+    arity: -3,
+    flags: readOnlyScriptFlags,
+    keys: scriptKeys,
+    run: (call) => evaluate(call, { isReadOnly: true }, textOf),
+  },
+  ...functionCallRows,
+  functionRow,
+  scriptRow,
+]);
+
+function textOf({ database, caller, arg }: Call): CachedScript {
+  return database.scripts.scriptOf(arg(1), caller.user);
+}
+
+function digestOf({ database, arg }: Call): CachedScript {
+  return database.scripts.scriptOfDigest(arg(1));
+}
+
+function evaluate(call: Call, { isReadOnly }: { isReadOnly: boolean }, find: (call: Call) => CachedScript): Reply {
+  const { keys, args } = readKeysAndArguments(call, notInteger);
+  const { digest, source, flags, isPresent } = find(call);
+  if (isReadOnly && isPresent && !flags.includes("no-writes")) throw writesWithReadOnlyCommand;
+  const { scripts } = call.database;
+  const owner = scripts.ownerOf(call.caller.user);
+  return runScript(call, { flags: isPresent ? flags : undefined, isReadOnly, keys }, (host) =>
+    scripts.runtime.run({ owner, name: digest, source, keys, args, host }),
+  );
+}
