@@ -26,6 +26,7 @@ export const budgets: readonly Budget[] = [
     testMs: 600,
     proofCount: 100_000,
   },
+  { suite: "waiting", unit: "commands of connections that wait", testMs: 1_500, proofCount: 200_000 },
   { suite: "hit-rate", unit: "reads of a cache for each policy", testMs: 1_500, proofCount: 2_000_000 },
   { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
   { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },
@@ -45,6 +46,7 @@ export const budgets: readonly Budget[] = [
   { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 40 },
   { suite: "json-paths", unit: "JSON paths and texts that are none", testMs: 750, proofCount: 400_000 },
   { suite: "json-documents", unit: "JSON commands", testMs: 750, proofCount: 500_000 },
+  { suite: "resp-requests", unit: "streams of RESP requests", testMs: 750, proofCount: 300_000 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */

@@ -185,11 +185,10 @@ export class RequestParser {
   #readOddCount(max: number, what: string): number | undefined {
     const at = this.#at;
     const lineEnd = findInLine(this.#bytes, { at, end: this.#end, byte: CARRIAGE_RETURN });
-    if (lineEnd < 0) {
-      if (this.#end - at > LINE_BYTES_MAX) this.#fail(`ERR Protocol error: too big ${what}`);
-      return undefined;
+    if ((lineEnd < 0 ? this.#end : lineEnd) - at > LINE_BYTES_MAX) {
+      return this.#fail(`ERR Protocol error: too big ${what}`);
     }
-    if (lineEnd + 2 > this.#end) return undefined;
+    if (lineEnd < 0 || lineEnd + 2 > this.#end) return undefined;
     const isArray = max === WORDS_MAX;
     const kind = this.#bytes[at] as number;
     if (!isArray && kind !== DOLLAR) {
@@ -263,16 +262,13 @@ export class RequestParser {
   #readLine(): Bytes[] | undefined {
     const at = this.#at;
     const lineFeed = findInLine(this.#bytes, { at, end: this.#end, byte: LINE_FEED });
-    if (lineFeed < 0) {
-      if (this.#end - at > LINE_BYTES_MAX) this.#fail("ERR Protocol error: too big inline request");
-      return undefined;
+    if ((lineFeed < 0 ? this.#end : lineFeed) - at > LINE_BYTES_MAX) {
+      return this.#fail("ERR Protocol error: too big inline request");
     }
+    if (lineFeed < 0) return undefined;
     const hasReturn = lineFeed > at && this.#bytes[lineFeed - 1] === CARRIAGE_RETURN;
     const words = splitLine(this.#bytes.latin1Slice(at, hasReturn ? lineFeed - 1 : lineFeed));
-    if (words === undefined) {
-      this.#fail("ERR Protocol error: unbalanced quotes in request");
-      return undefined;
-    }
+    if (words === undefined) return this.#fail("ERR Protocol error: unbalanced quotes in request");
     this.#at = lineFeed + 1;
     return words;
   }

@@ -1,0 +1,38 @@
+/** Pushes as RESP: what subscribers and monitors are told (Redis: pub/sub, MONITOR). */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Push } from "../../store/mod.ts";
+import type { RespVersion } from "../reply-resp.ts";
+
+/** One push goes to many connections, and is printed once for each version. */
+const printed: Readonly<Record<RespVersion, WeakMap<Push, Bytes>>> = { 2: new WeakMap(), 3: new WeakMap() };
+
+/** A push, in one of the versions: an array in RESP2, a push of RESP3; the line of a monitor is a simple string in both. */
+export function pushText(push: Push, version: RespVersion): Bytes {
+  const texts = printed[version];
+  let text = texts.get(push);
+  if (text === undefined) {
+    text = print(push, version);
+    texts.set(push, text);
+  }
+  return text;
+}
+
+function print(push: Push, version: RespVersion): Bytes {
+  const sign = version === 2 ? "*" : ">";
+  switch (push.kind) {
+    case "message":
+      return `${sign}3\r\n$7\r\nmessage\r\n${bulk(push.channel)}${bulk(push.payload)}`;
+    case "pmessage":
+      return `${sign}4\r\n$8\r\npmessage\r\n${bulk(push.pattern)}${bulk(push.channel)}${bulk(push.payload)}`;
+    case "monitor":
+      return `+${push.line}\r\n`;
+    default: {
+      const never: never = push;
+      return never;
+    }
+  }
+}
+
+function bulk(bytes: Bytes): Bytes {
+  return `$${bytes.length}\r\n${bytes}\r\n`;
+}

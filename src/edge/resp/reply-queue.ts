@@ -1,0 +1,117 @@
+/**
+ * What a connection has to say, until the journal lets it go and the socket
+ * takes it.
+ *
+ * (1) Bytes leave in the order in which they were added.
+ * (2) Replies leave when the journal is safe up to where it ended when they
+ *     were flushed, which is behind everything that they saw. So whoever makes
+ *     a reply flushes before anything else can happen.
+ * (3) One wait for the journal is under way at a time.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+
+/** The journal behind the store: what is said has to wait for it. */
+export interface ReplyJournal {
+  readonly end: number;
+  readonly safe: number;
+  whenSafe(position: number): Promise<void>;
+}
+
+interface Held {
+  readonly text: Bytes;
+  readonly position: number;
+}
+
+export interface ReplyQueueOptions {
+  readonly journal: ReplyJournal;
+  /** Takes what may leave. */
+  readonly write: (text: Bytes) => void;
+  /** Something that was held has been written. */
+  readonly released: () => void;
+}
+
+export class ReplyQueue {
+  readonly #options: ReplyQueueOptions;
+  #text: Bytes = "";
+  /** Whether `#text` has replies, and not only pushes, which are safe already. */
+  #hasReplies = false;
+  #held: Held[] = [];
+  #heldBytes = 0;
+  #isWaiting = false;
+  #isDropped = false;
+
+  constructor(options: ReplyQueueOptions) {
+    this.#options = options;
+  }
+
+  addReply(text: Bytes): void {
+    this.#text += text;
+    this.#hasReplies = true;
+  }
+
+  addPush(text: Bytes): void {
+    this.#text += text;
+  }
+
+  /** Bytes that were added and not yet given to `write`. */
+  get bytes(): number {
+    return this.#text.length + this.#heldBytes;
+  }
+
+  /** Bytes that are not flushed yet. */
+  get unflushedBytes(): number {
+    return this.#text.length;
+  }
+
+  /** Lets go what may leave now, and holds the rest. keeps (2) */
+  flush(): void {
+    const text = this.#text;
+    if (text === "" || this.#isDropped) return;
+    const { journal, write } = this.#options;
+    const position = this.#hasReplies ? journal.end : 0;
+    this.#text = "";
+    this.#hasReplies = false;
+    if (this.#held.length === 0 && journal.safe >= position) {
+      write(text);
+      return;
+    }
+    this.#held.push({ text, position }); // keeps (1)
+    this.#heldBytes += text.length;
+    this.#wait();
+  }
+
+  /** Nobody is there any more who would read it. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#text = "";
+    this.#held = [];
+    this.#heldBytes = 0;
+  }
+
+  /** keeps (3) */
+  #wait(): void {
+    const [first] = this.#held;
+    if (first === undefined || this.#isWaiting) return;
+    this.#isWaiting = true;
+    void this.#options.journal.whenSafe(first.position).then(() => {
+      this.#isWaiting = false;
+      this.#release();
+    });
+  }
+
+  #release(): void {
+    const { safe } = this.#options.journal;
+    let count = 0;
+    let text = "";
+    for (const held of this.#held) {
+      if (held.position > safe) break;
+      text += held.text;
+      count += 1;
+    }
+    this.#held.splice(0, count);
+    this.#heldBytes -= text.length;
+    if (text !== "") this.#options.write(text);
+    this.#wait();
+    this.#options.released();
+  }
+}
