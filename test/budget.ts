@@ -46,6 +46,8 @@ export const budgets: readonly Budget[] = [
   { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 40 },
   { suite: "json-paths", unit: "JSON paths and texts that are none", testMs: 750, proofCount: 400_000 },
   { suite: "json-documents", unit: "JSON commands", testMs: 750, proofCount: 500_000 },
+  { suite: "json-commands", unit: "JSON commands beside a model", testMs: 1_000, proofCount: 1_000_000 },
+  { suite: "json-numbers", unit: "sums and products in JSON documents", testMs: 500, proofCount: 500_000 },
   { suite: "resp-requests", unit: "streams of RESP requests", testMs: 750, proofCount: 300_000 },
 ];
 

@@ -43,9 +43,13 @@ export function connect(session: Pick<Session, "database">, heard: (reply: Reply
     get isWaiting() {
       return database.waiters.isWaiting(waiting);
     },
-    run: (line) => runAs(database, caller, typeof line === "string" ? splitLine(line) : line),
+    run: (line) => runAs(database, caller, wordsOf(line)),
   };
   return caller;
+}
+
+function wordsOf(line: string | readonly Bytes[]): readonly Bytes[] {
+  return typeof line === "string" ? splitLine(line) : line;
 }
 
 function runAs(database: Database, caller: Caller, words: readonly Bytes[]): Reply {
@@ -54,9 +58,12 @@ function runAs(database: Database, caller: Caller, words: readonly Bytes[]): Rep
 }
 
 /** Runs several commands as one unit of work, for somebody who cannot wait. */
-export function transact(session: Pick<Session, "database">, lines: readonly string[]): readonly Reply[] {
+export function transact(
+  session: Pick<Session, "database">,
+  lines: readonly (string | readonly Bytes[])[],
+): readonly Reply[] {
   const caller: Caller = { user: defaultUser, transport: "tcp", address: "127.0.0.1:2" };
-  const replies = session.database.transaction(caller, lines.map(splitLine));
+  const replies = session.database.transaction(caller, lines.map(wordsOf));
   assert.ok(!(replies instanceof Promise), "a journal that is always safe answers at once");
   return replies.map(plainReply);
 }

@@ -28,6 +28,8 @@ export interface RedisProcess {
   call(args: readonly string[]): Promise<RawReply>;
   /** Sends all commands at once and resolves with their replies in order. */
   pipeline(commands: readonly (readonly string[])[]): Promise<RawReply[]>;
+  /** Another connection, which the caller closes. */
+  connect(): Promise<RedisConnection>;
   /**
    * Listens to all channels that match a pattern, on a connection of its own, until the server ends. `heard` is called with
    * each message; the promise resolves when the server has begun to send them.
@@ -86,6 +88,7 @@ async function startOnce(port: number, settings: readonly string[]): Promise<Red
       port,
       call: async (args) => (await connection.send([args]))[0] as RawReply,
       pipeline: (commands) => connection.send(commands),
+      connect: () => openConnection(port),
       listen: async (pattern, heard) => void listening.push(await listen(port, pattern, heard)),
       stop: async () => {
         connection.close();
@@ -129,7 +132,8 @@ function freePort(): Promise<number> {
   });
 }
 
-interface Connection {
+export interface RedisConnection {
+  /** Sends all commands at once and resolves with their replies in order; rejects when the connection is closed. */
   send(commands: readonly (readonly string[])[]): Promise<RawReply[]>;
   close(): void;
 }
@@ -141,7 +145,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-async function openConnection(port: number): Promise<Connection> {
+async function openConnection(port: number): Promise<RedisConnection> {
   const socket = await new Promise<Socket>((resolve, reject) => {
     const opening = connect(port, "127.0.0.1", () => resolve(opening));
     opening.once("error", reject);

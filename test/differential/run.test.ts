@@ -28,7 +28,14 @@ function serverWith(fault: (command: Command, reply: RawReply) => RawReply): Red
     }
     return replies;
   };
-  return { port: 0, call: async (command) => answer(command), pipeline, listen: async () => {}, stop: async () => {} };
+  return {
+    port: 0,
+    call: async (command) => answer(command),
+    pipeline,
+    connect: async () => ({ send: pipeline, close: () => {} }),
+    listen: async () => {},
+    stop: async () => {},
+  };
 }
 
 function answerTransaction(

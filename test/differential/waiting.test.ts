@@ -1,0 +1,179 @@
+/**
+ * Commands that wait, beside a real redis-server 7.0.15: random programs of
+ * several connections get the same replies, those who wait too, and leave the
+ * same keys behind; what is journaled rebuilds them.
+ *
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/waiting.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { systemRandom } from "../../src/kernel/random.ts";
+import type { Reply } from "../../src/store/reply.ts";
+import { allowanceOf } from "../budget.ts";
+import { contentOf, RecordingJournal, replayed } from "../recording-journal.ts";
+import { joinLine, type Session, startSession } from "../store-harness.ts";
+import { connect, transact, type WaitingCaller } from "../waiting-callers.ts";
+import { besideRedis } from "./beside-redis.ts";
+import { isSame, rawReply, showReply } from "./compare.ts";
+import type { Command } from "./programs.ts";
+import type { RawReply, RedisConnection, RedisProcess } from "./redis-process.ts";
+import { CONNECTION_COUNT, WaitingDraw, type WaitingStep } from "./waiting-programs.ts";
+
+const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const limit = allowanceOf("waiting");
+
+const PROGRAM_STEPS = 80;
+/** So long may a reply of Redis take that ought to come. */
+const REPLY_MS_MAX = 10_000;
+
+/** A connection to both servers. */
+class Pair {
+  readonly ours: WaitingCaller;
+  readonly theirs: RedisConnection;
+  readonly #ourReplies: Reply[] = [];
+  readonly #theirReplies: RawReply[] = [];
+  #wake: () => void = () => {};
+
+  constructor(session: Session, theirs: RedisConnection) {
+    this.ours = connect(session, (reply) => this.#ourReplies.push(reply));
+    this.theirs = theirs;
+  }
+
+  get theirReplyCount(): number {
+    return this.#theirReplies.length;
+  }
+
+  send(commands: readonly Command[], ourReply: Reply): void {
+    const isLater =
+      typeof ourReply === "object" && ourReply !== null && "kind" in ourReply && ourReply.kind === "later";
+    if (!isLater) this.#ourReplies.push(ourReply);
+    void this.theirs.send(commands).then(
+      (replies) => {
+        this.#theirReplies.push(replies.at(-1) as RawReply);
+        this.#wake();
+      },
+      // The connection has left.
+      () => {},
+    );
+  }
+
+  /** Waits until Redis has answered as often as we have, and compares. */
+  async compare(what: () => string): Promise<void> {
+    while (this.#theirReplies.length < this.#ourReplies.length) {
+      const cancel = systemClock.after(REPLY_MS_MAX, () => this.#wake());
+      const count = this.#theirReplies.length;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      cancel();
+      assert.notEqual(
+        this.#theirReplies.length,
+        count,
+        `Redis does not answer ${showOurs(this.#ourReplies)}\n${what()}`,
+      );
+    }
+    for (const [index, ours] of this.#ourReplies.splice(0).entries()) {
+      const theirs = this.#theirReplies[index] as RawReply;
+      const raw = rawReply(ours);
+      assert.ok(isSame(raw, theirs), `ours:   ${showReply(raw)}\ntheirs: ${showReply(theirs)}\n${what()}`);
+    }
+    this.#theirReplies.length = 0;
+  }
+}
+
+function showOurs(replies: readonly Reply[]): string {
+  return replies.map((reply) => showReply(rawReply(reply))).join(" ");
+}
+
+/** Resolves when as many wait at Redis as here, or when it has answered somebody who should wait. */
+async function untilAsManyWait(redis: RedisProcess, count: number, hasAnswered: () => boolean): Promise<void> {
+  const startMs = systemClock.monotonicMs();
+  for (;;) {
+    const text = String(await redis.call(["INFO", "clients"]));
+    const theirs = Number(/blocked_clients:(\d+)/.exec(text)?.[1]);
+    if (theirs === count || hasAnswered()) return;
+    assert.ok(systemClock.monotonicMs() - startMs < REPLY_MS_MAX, `${count} wait here, ${theirs} at Redis`);
+  }
+}
+
+function show(step: WaitingStep): string {
+  if (step.kind === "leave") return `${step.by}: leaves`;
+  const lines = step.kind === "command" ? [step.command] : step.commands;
+  return `${step.by}: ${lines.map(joinLine).join(" ; ")}`;
+}
+
+async function runProgram(redis: RedisProcess, number: number): Promise<number> {
+  await redis.call(["FLUSHALL"]);
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  const { waiters } = session.database;
+  const draw = new WaitingDraw(number);
+  const pairs: Pair[] = [];
+  for (let i = 0; i < CONNECTION_COUNT; i += 1) pairs.push(new Pair(session, await redis.connect()));
+  const steps: WaitingStep[] = [];
+  const what = (): string => `program ${number}\n${steps.slice(-25).map(show).join("\n")}`;
+  while (steps.length < PROGRAM_STEPS) {
+    const canSpeak = [...pairs.keys()].filter((index) => pairs[index]?.ours.isWaiting === false);
+    const step = draw.step(canSpeak);
+    steps.push(step);
+    const pair = pairs[step.by] as Pair;
+    if (step.kind === "leave") {
+      if (pair.ours.waiting !== undefined) waiters.leave(pair.ours.waiting);
+      pair.theirs.close();
+      pairs[step.by] = new Pair(session, await redis.connect());
+    } else if (step.kind === "command") {
+      pair.send([step.command], pair.ours.run(step.command));
+    } else {
+      const commands = [["MULTI"], ...step.commands, ["EXEC"]];
+      pair.send(commands, transact(session, step.commands));
+    }
+    // Whoever waits here and not there has answered, which is told by the comparison of the next turn.
+    await untilAsManyWait(redis, waiters.count, () => pair.ours.isWaiting && pair.theirReplyCount > 0);
+    for (const one of pairs) await one.compare(what);
+    for (const one of pairs) assert.equal(one.theirReplyCount, 0, `Redis answers who waits here\n${what()}`);
+  }
+  await compareStates(redis, session, what);
+  assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store), what());
+  for (const { theirs, ours } of pairs) {
+    theirs.close();
+    if (ours.waiting !== undefined) waiters.leave(ours.waiting);
+  }
+  await untilAsManyWait(redis, 0, () => false);
+  return steps.length;
+}
+
+async function compareStates(redis: RedisProcess, session: Session, what: () => string): Promise<void> {
+  const keys = session.call("KEYS", "*") as readonly string[];
+  const commands: Command[] = [["DBSIZE"]];
+  for (const key of keys) {
+    const type = session.call("TYPE", key) as { readonly text: string };
+    if (type.text === "list") commands.push(["LRANGE", key, "0", "-1"]);
+    else if (type.text === "zset") commands.push(["ZRANGE", key, "0", "-1", "WITHSCORES"]);
+    else if (type.text === "stream") {
+      commands.push(["XRANGE", key, "-", "+"], ["XINFO", "GROUPS", key]);
+      for (const group of ["g", "h"]) commands.push(["XPENDING", key, group]);
+    } else commands.push(["GET", key]);
+  }
+  const theirs = await redis.pipeline(commands);
+  for (const [index, command] of commands.entries()) {
+    const ours = rawReply(session.call(...command));
+    assert.ok(
+      isSame(ours, theirs[index] as RawReply),
+      `${joinLine(command)}\nours:   ${showReply(ours)}\ntheirs: ${showReply(theirs[index] as RawReply)}\n${what()}`,
+    );
+  }
+}
+
+besideRedis((redis) => {
+  test("Several connections, some of which wait, are answered as Redis answers them", async (context) => {
+    context.diagnostic(`LARDER_DIFFERENTIAL_SEED=${seed}`);
+    const startMs = systemClock.monotonicMs();
+    let stepCount = 0;
+    for (let number = seed; ; number += 1) {
+      stepCount += await runProgram(redis(), number);
+      if ("count" in limit ? stepCount >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs) break;
+    }
+    context.diagnostic(`${stepCount} commands`);
+  });
+});
