@@ -7,6 +7,8 @@ export interface Caller {
   readonly transport: "http" | "tcp";
   /** `address:port` of the peer. */
   readonly address: string;
+  /** True for a script, which runs commands with the rights of its caller. */
+  readonly isScript?: boolean;
   /** Takes the reply of a command that has to wait. Absent: this caller cannot wait, and such a command answers at once. */
   readonly waiting?: ReplyTaker | undefined;
 }

@@ -168,8 +168,8 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
-    // What belongs to a connection has none in a script.
-    isForScripts: !has("noscript") && !has("tcp-only"),
+    // What belongs to a connection has none in a script; what would wait answers at once there.
+    isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking")),
     mayReplicate: has("may-replicate"),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };

@@ -191,6 +191,12 @@ export const awaitedGroupGone = new CommandError(
   "NOGROUP the consumer group this client was blocked on no longer exists",
 );
 export const awaitedStreamGone = new CommandError("UNBLOCKED the stream key no longer exists");
+
+/** `name` as it was spelled. */
+export function waitingInScript(name: string): CommandError {
+  return new CommandError(`ERR ${printed(name)} command is not allowed with BLOCK option from scripts`);
+}
+
 export const claimCountNotPositive = new CommandError("ERR COUNT must be > 0");
 
 /** As C prints a byte string: up to its first zero byte. */

@@ -55,7 +55,7 @@ export class ScriptCommands implements ScriptHost {
     const { user, transport } = options.caller;
     this.#database = options.database;
     // Without `waiting`: a command that would have to wait answers at once.
-    this.#caller = { user, transport, address: "lua" };
+    this.#caller = { user, transport, address: "lua", isScript: true };
     this.#rules = options.rules;
     this.#frame = options.database.context.frame;
     this.#runCommand = options.run;

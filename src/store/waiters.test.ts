@@ -110,6 +110,37 @@ test("Keys that a transaction fills are served in the order in which they became
   session.expect([["LRANGE one 0 -1", ["a"]]]);
 });
 
+test("Keys that a script fills are served behind it, in the order in which they became ready", () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  const [both, other] = [connect(session), connect(session)];
+  both.run("BLPOP one two 0");
+  other.run("BLPOP one 0");
+  const frameCount = journal.frames.length;
+
+  const script = "redis.call('RPUSH', 'two', 'b') redis.call('RPUSH', 'one', 'a') return redis.call('LLEN', 'two')";
+  assert.equal(session.call("EVAL", script, "0"), 1);
+
+  assert.deepEqual([both.told, other.told], [[["two", "b"]], [["one", "a"]]]);
+  assert.equal(journal.frames.length, frameCount + 1);
+});
+
+test("A script never waits", () => {
+  const session = startSession();
+  const caller = connect(session);
+  const call = (line: string): string => `return redis.pcall(unpack({${line.replace(/\S+/g, "'$&',")}}))`;
+  assert.deepEqual(caller.run(["EVAL", call("BLMPOP 0 1 k LEFT"), "0"]), null);
+  assert.deepEqual(caller.run(["EVAL", call("BZMPOP 0 1 k MIN"), "0"]), null);
+  assert.deepEqual(caller.run(["EVAL", call("RPUSH k a"), "0"]), 1);
+  assert.deepEqual(caller.run(["EVAL", call("BLMPOP 0 1 k LEFT"), "0"]), ["k", ["a"]]);
+  assert.deepEqual(
+    caller.run(["EVAL", call("xread BLOCK 0 STREAMS s $"), "0"]),
+    error("ERR xread command is not allowed with BLOCK option from scripts"),
+  );
+  for (const line of ["BLPOP k 0", "BLMOVE k l LEFT LEFT 0", "BZPOPMIN k 0"])
+    assert.deepEqual(caller.run(["EVAL", call(line), "0"]), error("ERR This Redis command is not allowed from script"));
+});
+
 test("Time that is over ends the waiting, not a millisecond earlier", () => {
   const session = startSession();
   const { clock } = session;
