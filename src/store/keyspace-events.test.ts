@@ -220,3 +220,42 @@ test("replay tells nothing, and flags do not outlive a restart", () => {
   session.run("SET k v");
   assert.equal(replayed(journal.frames).database("main").eventFlags, "");
 });
+
+test("JSON commands tell what they did in the words of Redis' module, and del when the key goes", () => {
+  const { session, told } = start("KA");
+  const rows: readonly (readonly [line: string, events: readonly string[]])[] = [
+    ['JSON.SET k $ \'{"n":1,"s":"a","b":true,"l":[1,2,3]}\'', ["json.set"]],
+    ["JSON.SET k $.n 2 NX", []],
+    ["JSON.SET k $.n 2", ["json.set"]],
+    ["JSON.NUMINCRBY k $.n 2", ["json.numincrby"]],
+    ["JSON.NUMINCRBY k $.s 2", []],
+    ["JSON.NUMMULTBY k $.n 2", ["json.nummultby"]],
+    ["JSON.STRAPPEND k $.s '\"b\"'", ["json.strappend"]],
+    ["JSON.STRAPPEND k $.n '\"b\"'", []],
+    ["JSON.TOGGLE k $.b", ["json.toggle"]],
+    ["JSON.TOGGLE k $.n", []],
+    ["JSON.ARRAPPEND k $.l 4", ["json.arrappend"]],
+    ["JSON.ARRAPPEND k $.none 4", []],
+    ["JSON.ARRINSERT k $.l 0 0", ["json.arrinsert"]],
+    ["JSON.ARRPOP k $.l", ["json.arrpop"]],
+    ["JSON.ARRTRIM k $.l 0 1", ["json.arrtrim"]],
+    ["JSON.MERGE k $ '{\"m\":{}}'", ["json.merge"]],
+    ["JSON.MSET k $.m 1 k $.o 2", ["json.mset", "json.mset"]],
+    ["JSON.CLEAR k $.l", ["json.clear"]],
+    ["JSON.CLEAR k $.l", []],
+    ["JSON.DEL k $.none", []],
+    ["JSON.DEL k $.m", ["json.del"]],
+    ["JSON.FORGET k $.o", ["json.del"]],
+    ["JSON.GET k", []],
+    ["JSON.DEL k", ["json.del", "del"]],
+    ["JSON.DEL k", []],
+  ];
+  for (const [line, names] of rows) {
+    const reply = session.run(line);
+    assert.deepEqual(
+      told(),
+      names.map((name) => `__keyspace@0__:k ${name}`),
+      `${line} ${JSON.stringify(reply)}`,
+    );
+  }
+});

@@ -31,7 +31,7 @@ function eventsOf<const Name extends string>(flag: string, names: readonly Name[
   return table as Record<Name, KeyspaceEvent>;
 }
 
-/** Every event, by its name. */
+/** Every event, by its name. Those of JSON are named as Redis' module names them. */
 export const events = {
   ...eventsOf("g", ["del", "rename_from", "rename_to", "copy_to", "expire", "persist", "restore"]),
   ...eventsOf("$", ["set", "setrange", "append", "incrby", "incrbyfloat", "setbit", "pfadd"]),
@@ -43,6 +43,9 @@ export const events = {
   ...eventsOf("z", ["geosearchstore", "georadiusstore"]),
   ...eventsOf("t", ["xadd", "xdel", "xtrim", "xsetid", "xgroup-create", "xgroup-setid", "xgroup-destroy"]),
   ...eventsOf("t", ["xgroup-createconsumer", "xgroup-delconsumer"]),
+  ...eventsOf("d", ["json.set", "json.mset", "json.merge", "json.del", "json.clear", "json.toggle", "json.strappend"]),
+  ...eventsOf("d", ["json.numincrby", "json.nummultby", "json.arrappend", "json.arrinsert", "json.arrpop"]),
+  ...eventsOf("d", ["json.arrtrim"]),
   ...eventsOf("x", ["expired"]),
   ...eventsOf("e", ["evicted"]),
   ...eventsOf("n", ["new"]),

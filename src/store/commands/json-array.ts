@@ -7,6 +7,7 @@ import { parsePath } from "../json/path-parser.ts";
 import { textOfNode } from "../json/print.ts";
 import { StepBudget } from "../json/step-budget.ts";
 import { depthOf, matchesOf } from "../json/walk.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { insertElements, removeElements, trimElements } from "../mutations/json.ts";
 import { nil, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -26,13 +27,14 @@ import {
 const OR_NO_ARRAY = " or not an array";
 
 export function arrappend(call: Call): Reply {
-  return insert(call, { valuesAt: 3, indexFor: (length) => length });
+  return insert(call, { valuesAt: 3, indexFor: (length) => length, event: events["json.arrappend"] });
 }
 
 export function arrinsert(call: Call): Reply {
   const given = call.count(3);
   return insert(call, {
     valuesAt: 4,
+    event: events["json.arrinsert"],
     indexFor: (length) => {
       const index = given < 0 ? length + given : given;
       return index < 0 || index > length ? undefined : index;
@@ -45,9 +47,10 @@ interface Insertion {
   readonly valuesAt: number;
   /** Where in an array of this length they go; undefined where that is out of reach. */
   readonly indexFor: (length: number) => number | undefined;
+  readonly event: KeyspaceEvent;
 }
 
-function insert(call: Call, { valuesAt, indexFor }: Insertion): Reply {
+function insert(call: Call, { valuesAt, indexFor, event }: Insertion): Reply {
   const { keyspace, arg, argsFrom } = call;
   const key = arg(1);
   const path = parsePath(arg(2));
@@ -63,11 +66,12 @@ function insert(call: Call, { valuesAt, indexFor }: Insertion): Reply {
     checkDepth(depthOf(match) + 1, depth);
     if (match.node.length + nodes.length > ELEMENTS_MAX) throw documentGrowsTooMuch;
   }
-  return changeEach({
+  return changeEach(call, {
     key,
     path,
     matches,
     missing: pathMissing(path.text, OR_NO_ARRAY),
+    event,
     change: (spot, match) => {
       const array = document.find(spot.location);
       const index = Array.isArray(array) ? indexFor(array.length) : undefined;
@@ -141,11 +145,12 @@ export function arrpop(call: Call): Reply {
     budget.take(textOfNode(node[placeOf(given, node.length)] as JsonNode).length);
     full.add(node);
   }
-  return changeEach({
+  return changeEach(call, {
     key,
     path,
     matches,
     missing: pathMissing(path.text, OR_NO_ARRAY),
+    event: events["json.arrpop"],
     change: (spot) => {
       const array = document.find(spot.location);
       if (!Array.isArray(array)) return undefined;
@@ -171,11 +176,12 @@ export function arrtrim(call: Call): Reply {
   const start = count(3);
   const stop = count(4);
   const document = getDocument(call, key);
-  return changeEach({
+  return changeEach(call, {
     key,
     path,
     matches: targetsIn(document, { key, path }),
     missing: pathMissing(path.text, OR_NO_ARRAY),
+    event: events["json.arrtrim"],
     change: (spot) => {
       const array = document.find(spot.location);
       if (!Array.isArray(array)) return undefined;

@@ -17,6 +17,7 @@ import { parseJson } from "../json/parse.ts";
 import { parsePath } from "../json/path-parser.ts";
 import { JsonPrinter } from "../json/print.ts";
 import { depthOf, locationOf, type Match } from "../json/walk.ts";
+import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { appendText, removeElements, removeMembers, setNode } from "../mutations/json.ts";
 import { nil, type Reply, zero } from "../reply.ts";
@@ -35,14 +36,19 @@ import {
 } from "./json-target.ts";
 
 export function numincrby(call: Call): Reply {
-  return calculate(call, sumOf);
+  return calculate(call, { operation: sumOf, event: events["json.numincrby"] });
 }
 
 export function nummultby(call: Call): Reply {
-  return calculate(call, productOf);
+  return calculate(call, { operation: productOf, event: events["json.nummultby"] });
 }
 
-function calculate(call: Call, operation: (one: JsonNumber, other: JsonNumber) => JsonNumber | undefined): Reply {
+interface Calculation {
+  readonly operation: (one: JsonNumber, other: JsonNumber) => JsonNumber | undefined;
+  readonly event: KeyspaceEvent;
+}
+
+function calculate(call: Call, { operation, event }: Calculation): Reply {
   const { keyspace, arg } = call;
   const key = arg(1);
   const path = parsePath(arg(2));
@@ -61,6 +67,7 @@ function calculate(call: Call, operation: (one: JsonNumber, other: JsonNumber) =
     const location = locationOf(match);
     if (result !== null && isNumber(document.find(location))) setNode(keyspace, { key, location }, result);
   }
+  if (results.some((result) => result !== null)) keyspace.tell(event, key);
   if (!path.isLegacy) {
     const printer = new JsonPrinter();
     printer.elements(results);
@@ -83,11 +90,12 @@ export function strappend(call: Call): Reply {
   checkCopies(matches.length, suffix.length);
   for (const { node } of matches)
     if (typeof node === "string" && node.length + suffix.length > JSON_STRING_BYTES_MAX) throw stringTooLong;
-  return changeEach({
+  return changeEach(call, {
     key,
     path,
     matches,
     missing: pathMissing(path.text, " or not a string"),
+    event: events["json.strappend"],
     change: (spot) =>
       typeof document.find(spot.location) === "string" ? appendText(keyspace, spot, suffix) : undefined,
   });
@@ -111,11 +119,12 @@ export function toggle(call: Call): Reply {
   const key = arg(1);
   const path = lastPathAt(call, 2);
   const document = getDocument(call, key);
-  return changeEach({
+  return changeEach(call, {
     key,
     path,
     matches: targetsIn(document, { key, path }),
     missing: pathMissing(path.text, " or not a bool"),
+    event: events["json.toggle"],
     change: (spot) => {
       const node = document.find(spot.location);
       if (typeof node !== "boolean") return undefined;
@@ -191,6 +200,7 @@ export function clear(call: Call): Reply {
     setNode(keyspace, { key, location }, cleared);
     count += 1;
   }
+  if (count > 0) keyspace.tell(events["json.clear"], key);
   return count;
 }
 
@@ -212,6 +222,7 @@ export function del(call: Call): Reply {
   const matches = targetsIn(document, { key, path });
   if (matches.some(({ parent }) => parent === undefined)) {
     removeKey(keyspace, key);
+    keyspace.tellTaken(events["json.del"], key);
     return 1;
   }
   let count = 0;
@@ -232,6 +243,7 @@ export function del(call: Call): Reply {
       );
     count += steps.size;
   }
+  if (count > 0) keyspace.tell(events["json.del"], key);
   return count;
 }
 

@@ -23,6 +23,7 @@ import { isSingular, type JsonPath, type Selector } from "../json/path.ts";
 import { parsePath } from "../json/path-parser.ts";
 import { StepBudget } from "../json/step-budget.ts";
 import { type Location, locationOf, type Match, matchesOf } from "../json/walk.ts";
+import { events } from "../keyspace-events.ts";
 import { mergeNode, putDocument, setNode } from "../mutations/json.ts";
 import { nil, ok, type Reply } from "../reply.ts";
 import { JsonValue } from "../values/json.ts";
@@ -47,6 +48,7 @@ export function set(call: Call): Reply {
   const { locations, isNew } = planFor({ key, document }, path, parsed);
   if (locations.length === 0 || condition === (isNew ? "XX" : "NX")) return nil;
   apply(call, { key, locations, parsed, isFirst: document === undefined });
+  call.keyspace.tell(events["json.set"], key);
   return ok;
 }
 
@@ -69,7 +71,10 @@ export function mset(call: Call): Reply {
     if (repeated.has(key)) drafts.set(key, drafted(drafts.get(key) ?? document?.copy(), locations, parsed));
     return { key, locations, parsed, isFirst: document === undefined };
   });
-  for (const plan of plans) apply(call, plan);
+  for (const plan of plans) {
+    apply(call, plan);
+    call.keyspace.tell(events["json.mset"], plan.key);
+  }
   return ok;
 }
 
@@ -82,6 +87,7 @@ export function merge(call: Call): Reply {
   const { locations } = planFor({ key, document }, path, parsed);
   if (document === undefined) {
     putDocument(keyspace, key, patched(parsed.node));
+    keyspace.tell(events["json.merge"], key);
     return ok;
   }
   for (const location of locations) {
@@ -89,7 +95,9 @@ export function merge(call: Call): Reply {
     if (node !== undefined && !mergeFits(node, parsed.node)) throw documentGrowsTooMuch;
   }
   for (const location of locations) mergeNode(keyspace, { key, location }, parsed.node);
-  return locations.length === 0 ? nil : ok;
+  if (locations.length === 0) return nil;
+  keyspace.tell(events["json.merge"], key);
+  return ok;
 }
 
 function readCondition({ word, argCount }: Call): "NX" | "XX" | undefined {

@@ -22,6 +22,7 @@ import type { JsonPath } from "../json/path.ts";
 import { parsePath } from "../json/path-parser.ts";
 import { StepBudget } from "../json/step-budget.ts";
 import { locationOf, type Match, matchesOf } from "../json/walk.ts";
+import type { KeyspaceEvent } from "../keyspace-events.ts";
 import type { Spot } from "../mutations/json.ts";
 import type { Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -119,11 +120,14 @@ export interface Change {
   readonly change: (spot: Spot, match: Match) => Reply | undefined;
   /** For the old syntax, where nothing was changed. */
   readonly missing: CommandError;
+  /** What has happened, if there was a node of the right kind. */
+  readonly event: KeyspaceEvent;
 }
 
 /** Changes the nodes in the order of the matches. What can refuse the command has been checked before. */
-export function changeEach({ key, path, matches, change, missing }: Change): Reply {
+export function changeEach({ keyspace }: Call, { key, path, matches, change, missing, event }: Change): Reply {
   const replies = matches.map((match) => change({ key, location: locationOf(match) }, match));
+  if (replies.some((reply) => reply !== undefined)) keyspace.tell(event, key);
   if (!path.isLegacy) return replies.map((reply) => reply ?? null);
   const last = replies.findLast((reply) => reply !== undefined);
   if (last === undefined) throw missing;
