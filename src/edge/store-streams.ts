@@ -29,7 +29,7 @@ export type OpenStream = (stream: EventStream) => () => void;
 export function monitorStream(call: StreamCall): OpenStream {
   check(call);
   if (call.words.length > 1) throw failureOf(wrongArity("monitor"));
-  return listening(call, "monitor", (subscriber, stream) => {
+  return listening(call, ["monitor"], (subscriber, stream) => {
     stream.send(MONITOR_BEGINS);
     call.database.monitors.add(subscriber);
   });
@@ -38,7 +38,7 @@ export function monitorStream(call: StreamCall): OpenStream {
 /** A6: every message of some channels. */
 export function subscribeStream(call: StreamCall): OpenStream {
   const channels = namesOf(call, "subscribe");
-  return listening(call, "subscribe", (subscriber, stream) => {
+  return listening(call, ["subscribe", ...channels], (subscriber, stream) => {
     for (const channel of channels) {
       const count = call.database.pubsub.subscribe(subscriber, channel);
       stream.send(bufferFrom(subscribedEvent("subscribe", channel, count)));
@@ -49,7 +49,7 @@ export function subscribeStream(call: StreamCall): OpenStream {
 /** Every message of the channels that match some patterns. */
 export function patternStream(call: StreamCall): OpenStream {
   const patterns = namesOf(call, "psubscribe");
-  return listening(call, "psubscribe", (subscriber, stream) => {
+  return listening(call, ["psubscribe", ...patterns], (subscriber, stream) => {
     for (const pattern of patterns) {
       const count = call.database.pubsub.subscribePattern(subscriber, pattern);
       stream.send(bufferFrom(subscribedEvent("psubscribe", pattern, count)));
@@ -74,11 +74,11 @@ function check({ request }: StreamCall): void {
 /** Refuses now whoever may not listen, and begins to listen when the stream opens. */
 function listening(
   { database, caller }: StreamCall,
-  command: string,
+  words: readonly Bytes[],
   begin: (subscriber: Subscriber, stream: EventStream) => void,
 ): OpenStream {
   try {
-    database.checkListening(caller, command);
+    database.checkListening(caller, words);
   } catch (thrown) {
     throw thrown instanceof CommandError ? failureOf(thrown) : thrown;
   }

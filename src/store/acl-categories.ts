@@ -53,6 +53,8 @@ const categoriesOfFlag: ReadonlyMap<Flag, readonly AclCategory[]> = new Map([
 export function categoriesOf(command: Command): readonly AclCategory[] {
   const found = new Set<string>(command.categories ?? [familyCategory(command.family)]);
   for (const flag of command.flags) for (const category of categoriesOfFlag.get(flag) ?? []) found.add(category);
+  // What a script reads, nobody knows: as in Redis, EVAL_RO does not come with all that reads.
+  if (found.has("scripting")) found.delete("read");
   if (!found.has("fast")) found.add("slow");
   return aclCategories.filter((category) => found.has(category));
 }

@@ -224,6 +224,12 @@ export class Call {
     return this.#caller?.user.mayKeepFigures === true && this.keyspace.mayRemoveExpired;
   }
 
+  /** Whether the caller may read keys that no word of the command names. */
+  get mayReadAllKeys(): boolean {
+    const { user } = this.caller;
+    return user.isUnrestricted || user.mayReadAllKeys(this.command, this.#words);
+  }
+
   get caller(): Caller {
     const caller = this.#caller;
     assert(caller !== undefined, "a command runs on behalf of somebody");

@@ -14,6 +14,7 @@ import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { nextTurn } from "../kernel/turn.ts";
+import type { AclContext } from "./acl/acl-log.ts";
 import { Users } from "./acl/users.ts";
 import type { Caller } from "./caller.ts";
 import { Call, type Command } from "./command.ts";
@@ -158,7 +159,7 @@ export class Database {
     this.#begin();
     let hasRoom: boolean | undefined;
     const commands = requests.map((request) => {
-      const command = this.#find(caller, request);
+      const command = this.#find(caller, request, "multi");
       if (command instanceof CommandError) throw this.#discard(command);
       // Nothing is queued while memory is short, reads neither, as in Redis.
       hasRoom ??= this.#eviction.makeRoom();
@@ -254,18 +255,32 @@ export class Database {
   }
 
   /**
-   * Whether somebody may listen. `command` is what they would have said over TCP, in lower case: `subscribe`,
-   * `psubscribe` or `monitor`.
+   * Whether somebody may listen. The words are those of the command that they would have given over TCP: `subscribe` and
+   * channels, `psubscribe` and patterns, or `monitor`.
    *
    * @throws {CommandError} when they may not.
    */
-  checkListening(caller: Caller, command: string): void {
+  checkListening(caller: Caller, words: CommandRequest): void {
     this.#begin();
     if (this.#isDropped) throw databaseDropped;
-    const refusal = caller.user.isUnrestricted ? this.#quota.take(1, this.keyspace.nowMs) : noPermission(command);
+    const { user } = caller;
+    const [name = ""] = words;
+    const command = user.isUnrestricted ? undefined : findCommand(name);
+    let denial = user.isUnrestricted ? undefined : noPermission(name);
+    if (command !== undefined) denial = user.refusalOf(command, words);
+    if (denial !== undefined) this.noteDenial(caller, denial, "toplevel");
+    const refusal = denial ?? this.#quota.take(1, this.keyspace.nowMs);
     if (refusal === undefined) return;
     this.errorCounts.add(refusal.text);
     throw refusal;
+  }
+
+  /** Lets ACL LOG tell of a refusal, if it is one for want of a right. */
+  noteDenial(caller: Caller, { denied }: CommandError, context: AclContext): void {
+    if (denied === undefined) return;
+    const { user, address } = caller;
+    const client = `addr=${address} user=${user.name}`;
+    this.users.log.add({ ...denied, context, username: user.name, client }, this.keyspace.nowMs);
   }
 
   /** The far end of a subscriber has gone: it listens to nothing more. */
@@ -390,7 +405,7 @@ export class Database {
   }
 
   /** The command that may run, or the reason why none does. */
-  #find(caller: Caller, request: CommandRequest): Command | CommandError {
+  #find(caller: Caller, request: CommandRequest, context: AclContext = "toplevel"): Command | CommandError {
     if (this.#isDropped) return databaseDropped;
     const name = request[0];
     if (name === undefined) return emptyCommand;
@@ -412,6 +427,7 @@ export class Database {
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, request);
     if (refusal === undefined) return command;
     this.countsOf(command).rejected += 1;
+    this.noteDenial(caller, refusal, context);
     return refusal;
   }
 

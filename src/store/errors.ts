@@ -13,26 +13,26 @@ import type { RuleFault } from "./acl/rule-fault.ts";
 export class CommandError {
   /** The whole text, with its prefix (`ERR`, `WRONGTYPE`, …) and without a leading `-`. */
   readonly text: string;
+  readonly #denied: Denied | undefined;
 
-  constructor(text: string) {
+  constructor(text: string, denied?: Denied) {
     this.text = text;
+    this.#denied = denied;
+  }
+
+  /** Set where a user has no right to something: ACL LOG tells of it. */
+  get denied(): Denied | undefined {
+    return this.#denied;
   }
 }
 
 /** What is not let pass: a command, a key or channel of it, or somebody who says who they are. */
 export type DenialReason = "command" | "key" | "channel" | "auth";
 
-/** A user has no right to this; ACL LOG tells of it. */
-export class AccessDenied extends CommandError {
+export interface Denied {
   readonly reason: DenialReason;
   /** The full name of the command, the key or the channel. */
   readonly object: string;
-
-  constructor(text: string, denied: { readonly reason: DenialReason; readonly object: string }) {
-    super(text);
-    this.reason = denied.reason;
-    this.object = denied.object;
-  }
 }
 
 export const databaseDropped = new CommandError("ERR the database was deleted");
@@ -314,15 +314,15 @@ export function unknownArgument(argument: string): CommandError {
   return new CommandError(`ERR unknown argument: ${argument}`);
 }
 
-export function noPermission(name: string): AccessDenied {
-  return new AccessDenied(
+export function noPermission(name: string): CommandError {
+  return new CommandError(
     `NOPERM this user has no permissions to run the '${name.toLowerCase()}' command or its subcommand`,
     { reason: "command", object: name.toLowerCase() },
   );
 }
 
-export function noPermissionFor(reason: "key" | "channel", object: string): AccessDenied {
-  return new AccessDenied(
+export function noPermissionFor(reason: "key" | "channel", object: string): CommandError {
+  return new CommandError(
     `NOPERM this user has no permissions to access one of the ${reason}s used as arguments`,
     { reason, object },
   );

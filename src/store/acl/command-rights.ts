@@ -75,7 +75,7 @@ export class CommandRights {
   /** Applies `+get`, `-config|set`, `+@read`, `+select|0`. A fault has changed nothing. */
   apply(rule: Bytes): RuleFault | undefined {
     const isAllowed = rule.charAt(0) === "+";
-    const subject = upperCase(rule.slice(1)).toLowerCase();
+    const subject = lowerCase(rule.slice(1));
     if (subject.charAt(0) === "@") {
       const commands = this.#table.ofCategory(subject.slice(1));
       if (commands === undefined) return "unknown name";
@@ -148,4 +148,9 @@ export class CommandRights {
       this.#firstArguments = new Map(this.#firstArguments).set(command.number, [...known, first]);
     return undefined;
   }
+}
+
+/** With the letters of ASCII in lower case, and all other bytes as they are. */
+function lowerCase(bytes: Bytes): Bytes {
+  return bytes.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

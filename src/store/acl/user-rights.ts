@@ -24,7 +24,7 @@ export const PASSWORDS_MAX = 100;
 /** And so many selectors: each is asked for each command. */
 export const SELECTORS_MAX = 100;
 /** Bytes of all rules of a user. */
-export const RULES_BYTES_MAX = 256 * 1024;
+export const RULES_BYTES_MAX = 64 * 1024;
 
 const HASH = /^[0-9a-f]{64}$/;
 

@@ -5,8 +5,9 @@
  * Values are bigints here: 64 bits, and the arithmetic of Redis in them. Fields
  * of up to 32 bits, the usual ones, go the short way of `bitfield-narrow.ts`.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
+import { type KeyUse, type OperandCounts, read, readAndUpdated } from "../command-keys.ts";
 import { bitfieldOnlyGets, bitfieldOverflowInvalid, bitfieldTypeInvalid, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
@@ -55,6 +56,22 @@ interface Target {
   readonly key: Bytes;
   readonly isGrown: boolean;
   isChanged: boolean;
+}
+
+/** How many words follow these, which write nothing. */
+const operandCounts: OperandCounts = new Map([
+  ["GET", 2],
+  ["OVERFLOW", 1],
+]);
+
+/** Steps that only get only read. What is no such step, malformed ones too, may write. */
+export function bitfieldUses(words: readonly Bytes[]): readonly KeyUse[] {
+  for (let at = 2; at < words.length; at += 1) {
+    const operandCount = operandCounts.get(upperCase(words[at] as Bytes));
+    if (operandCount === undefined) return [readAndUpdated];
+    at += operandCount;
+  }
+  return [read];
 }
 
 export function bitfieldReadOnly(call: Call): Reply {

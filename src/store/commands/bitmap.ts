@@ -4,6 +4,7 @@
  * the string longer. BITFIELD is in `bitfield.ts`, BITOP in `bitop.ts`.
  */
 import { type Call, family, firstKey, type KeyPositions } from "../command.ts";
+import { overwritten, read } from "../command-keys.ts";
 import { bitNotBit, bitToFindNotBit, syntaxError } from "../errors.ts";
 import { events } from "../keyspace-events.ts";
 import { setStringRange } from "../mutations/string.ts";
@@ -12,7 +13,7 @@ import { countBits, findBit } from "../structures/bits.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { byteAt, type StringValue, viewOf } from "../values/string.ts";
 import { readBitOffset } from "./bit-offset.ts";
-import { bitfield, bitfieldReadOnly } from "./bitfield.ts";
+import { bitfield, bitfieldReadOnly, bitfieldUses } from "./bitfield.ts";
 import { bitop } from "./bitop.ts";
 
 const keysFromSecond: KeyPositions = { first: 2, last: -1, step: 1 };
@@ -32,6 +33,7 @@ export const bitmapCommands = family("bitmap", [
     arity: -2,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUsesWith: bitfieldUses,
     run: bitfield,
   },
   {
@@ -49,6 +51,7 @@ export const bitmapCommands = family("bitmap", [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: keysFromSecond,
+    keyUses: [overwritten, read],
     run: bitop,
   },
   {

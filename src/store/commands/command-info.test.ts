@@ -21,7 +21,7 @@ test("COMMAND and COMMAND INFO answer the ten facts of each command", () => {
     [],
     [
       map([
-        ["flags", set([simple("RW"), simple("access"), simple("update")])],
+        ["flags", set([simple("RW"), simple("update")])],
         [
           "begin_search",
           map([
@@ -63,7 +63,7 @@ test("COMMAND INFO tells keys that reach to the end, and subcommands", () => {
   assert.deepEqual(del?.slice(3, 6), [1, -1, 1]);
   assert.deepEqual(del?.[8], [
     map([
-      ["flags", set([simple("RW"), simple("access"), simple("update")])],
+      ["flags", set([simple("RM"), simple("delete")])],
       [
         "begin_search",
         map([
@@ -152,7 +152,11 @@ test("COMMAND GETKEYS finds the keys behind STORE and STOREDIST", () => {
     ["COMMAND GETKEYS sort a store", ["a"]],
     ["COMMAND GETKEYS sort_ro a store b", ["a"]],
     ["COMMAND GETKEYS georadius k 1 2 3 m store a StoreDist b", ["k", "a", "b"]],
-    ["COMMAND GETKEYS georadius k 1 2 3 m storedist a storedist b", ["k", "a"]],
+    ["COMMAND GETKEYS georadius k 1 2 3 m storedist a storedist b", ["k", "a", "b"]],
+    ["COMMAND GETKEYS georadius k 1 2 3 m store store store b", ["k", "store", "b"]],
+    ["COMMAND GETKEYS sort a store limit store b", ["a", "b"]],
+    ["COMMAND GETKEYS xreadgroup GROUP streams c STREAMS k >", ["k"]],
+    ["COMMAND GETKEYS xreadgroup COUNT 1 GROUP STREAMS streams STREAMS k >", ["k"]],
     ["COMMAND GETKEYS georadius k 1 2 3 m store", ["k"]],
     ["COMMAND GETKEYS georadiusbymember k store 1 km store x", ["k", "x"]],
     ["COMMAND GETKEYS georadius_ro k 1 2 3 m store x", ["k"]],
@@ -162,6 +166,7 @@ test("COMMAND GETKEYS finds the keys behind STORE and STOREDIST", () => {
 test("COMMAND GETKEYSANDFLAGS tells whether keys are written", () => {
   const read: Reply = set([simple("RO"), simple("access")]);
   const changed: Reply = set([simple("RW"), simple("access"), simple("update")]);
+  const inserted: Reply = set([simple("RW"), simple("insert")]);
   const stored: Reply = set([simple("OW"), simple("update")]);
   startSession().expect([
     [
@@ -171,7 +176,12 @@ test("COMMAND GETKEYSANDFLAGS tells whether keys are written", () => {
         ["b", read],
       ],
     ],
-    ["COMMAND GETKEYSANDFLAGS append a x", [["a", changed]]],
+    ["COMMAND GETKEYSANDFLAGS append a x", [["a", inserted]]],
+    ["COMMAND GETKEYSANDFLAGS incr a", [["a", changed]]],
+    ["COMMAND GETKEYSANDFLAGS set a x", [["a", stored]]],
+    ["COMMAND GETKEYSANDFLAGS set a x EX 1 get", [["a", changed]]],
+    ["COMMAND GETKEYSANDFLAGS bitfield a GET u8 0 OVERFLOW sat get u8 1", [["a", read]]],
+    ["COMMAND GETKEYSANDFLAGS bitfield a GET u8 0 SET u8 0 1", [["a", changed]]],
     [
       "COMMAND GETKEYSANDFLAGS sort a store b",
       [
@@ -202,6 +212,17 @@ test("COMMAND LIST names all commands, or those that a filter lets through", () 
         "restore",
         "sort",
         "sort_ro",
+        "acl|deluser",
+        "acl|dryrun",
+        "acl|gentoken",
+        "acl|getuser",
+        "acl|list",
+        "acl|load",
+        "acl|log",
+        "acl|resttoken",
+        "acl|save",
+        "acl|setuser",
+        "acl|users",
         "config|get",
         "config|resetstat",
         "config|set",

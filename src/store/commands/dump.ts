@@ -2,6 +2,7 @@
 import { bufferFrom } from "../../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
+import { overwritten } from "../command-keys.ts";
 import { dumpedOf, valueFrom } from "../dumped-values.ts";
 import { busyKey, frequencyOutOfRange, negativeIdleTime, negativeTimeToLive, syntaxError } from "../errors.ts";
 import { events } from "../keyspace-events.ts";
@@ -28,6 +29,7 @@ export const restoreRow: Row = {
   flags: ["write", "denyoom"],
   categories: ["keyspace", "dangerous"],
   keys: firstKey,
+  keyUses: [overwritten],
   run: restore,
 };
 

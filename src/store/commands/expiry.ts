@@ -6,6 +6,7 @@
 
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
+import { updated } from "../command-keys.ts";
 import { gtAndLt, invalidExpire, nxAndOthers, unsupportedOption } from "../errors.ts";
 import {
   millisecondsFromNow,
@@ -32,6 +33,7 @@ export const expiryRows: readonly Row[] = [
     arity: 2,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: persist,
   },
   expiring("PEXPIRE", "Lets a key live for some milliseconds", millisecondsFromNow),
@@ -49,6 +51,7 @@ function expiring(name: string, summary: string, form: TimeForm): Row {
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: (call) => expire(call, form),
   };
 }

@@ -5,6 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, noKeys } from "../command.ts";
+import { created, looked, overwritten, read, removed, taken } from "../command-keys.ts";
 import {
   databaseOutOfRange,
   noLocalSync,
@@ -33,6 +34,7 @@ export const genericCommands = family("generic", [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: firstTwoKeys,
+    keyUses: [read, overwritten],
     run: copy,
   },
   {
@@ -41,6 +43,7 @@ export const genericCommands = family("generic", [
     arity: -2,
     flags: ["write"],
     keys: allKeys,
+    keyUses: [removed],
     run: remove,
   },
   dumpRow,
@@ -50,6 +53,7 @@ export const genericCommands = family("generic", [
     arity: -2,
     flags: ["readonly", "fast"],
     keys: allKeys,
+    keyUses: [looked],
     run: ({ keyspace, arg, argCount }) => {
       let count = 0;
       for (let i = 1; i < argCount; i += 1) {
@@ -84,6 +88,7 @@ export const genericCommands = family("generic", [
     arity: 3,
     flags: ["write"],
     keys: firstTwoKeys,
+    keyUses: [taken, overwritten],
     run: (call) => {
       const { keyspace, arg } = call;
       const from = arg(1);
@@ -102,6 +107,7 @@ export const genericCommands = family("generic", [
     arity: 3,
     flags: ["write", "fast"],
     keys: firstTwoKeys,
+    keyUses: [taken, created],
     run: (call) => {
       const { keyspace, arg } = call;
       const from = arg(1);
@@ -122,6 +128,7 @@ export const genericCommands = family("generic", [
     arity: -2,
     flags: ["readonly", "fast"],
     keys: allKeys,
+    keyUses: [looked],
     run: ({ keyspace, arg, argCount }) => {
       let count = 0;
       for (let i = 1; i < argCount; i += 1) if (keyspace.find(arg(i)) !== undefined) count += 1;
@@ -134,6 +141,7 @@ export const genericCommands = family("generic", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => {
       const value = keyspace.peek(arg(1));
       if (value === undefined) keyspace.tell(events.keymiss, arg(1));
@@ -147,6 +155,7 @@ export const genericCommands = family("generic", [
     arity: -1,
     flags: ["write", "fast"],
     keys: allKeys,
+    keyUses: [removed],
     run: remove,
   },
   {

@@ -3,8 +3,9 @@
  * search with different words before it. A search looks at up to nine ranges of
  * scores, measures every member in them, and stops early only with ANY.
  */
-import { type Bytes, upperCase } from "../../kernel/bytes.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
+import { type OperandCounts, overwritten, placesOf, read } from "../command-keys.ts";
 import {
   anyNeedsCount,
   type CommandError,
@@ -84,6 +85,7 @@ export const geoSearchRows: readonly Row[] = [
     flags: ["write", "denyoom", "movablekeys"],
     tellsMisses: true,
     keys: { ...firstKey, stored: (words) => storedBehind(words, 6) },
+    keyUses: [read, overwritten],
     run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "place", mayStore: true }),
   },
   {
@@ -93,6 +95,7 @@ export const geoSearchRows: readonly Row[] = [
     flags: ["write", "denyoom", "movablekeys"],
     tellsMisses: true,
     keys: { ...firstKey, stored: (words) => storedBehind(words, 5) },
+    keyUses: [read, overwritten],
     run: (call) => search(call, { sourceAt: 1, optionsAt: 5, center: "member", mayStore: true }),
   },
   {
@@ -126,15 +129,27 @@ export const geoSearchRows: readonly Row[] = [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: firstTwoKeys,
+    keyUses: [overwritten, read],
     run: (call) => search(call, { sourceAt: 2, optionsAt: 3, storeAt: 1 }),
   },
 ];
 
-/** Where the keys of STORE and STOREDIST stand. As Redis tells it: the first of each, although the last one is used. */
+const operandCounts: OperandCounts = new Map([
+  ["COUNT", 1],
+  ["STORE", 1],
+  ["STOREDIST", 1],
+]);
+
+/** Where the keys of STORE and STOREDIST stand: the first of each, which Redis tells, and the last of all, which is used. */
 function storedBehind(words: readonly Bytes[], optionsAt: number): readonly number[] {
-  return ["STORE", "STOREDIST"]
-    .map((option) => words.findIndex((word, at) => at >= optionsAt && upperCase(word) === option) + 1)
-    .filter((at) => at > 0 && at < words.length);
+  const [stores, storesOfDistance] = ["STORE", "STOREDIST"].map((word) =>
+    placesOf(words, { word, operandCounts, from: optionsAt })
+      .map((at) => at + 1)
+      .filter((at) => at < words.length),
+  );
+  const all = [...(stores ?? []), ...(storesOfDistance ?? [])];
+  const told = [stores?.[0], storesOfDistance?.[0], all.length === 0 ? undefined : Math.max(...all)];
+  return [...new Set(told)].filter((at) => at !== undefined);
 }
 
 function search(call: Call, form: Form): Reply {

@@ -5,6 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
+import { updated } from "../command-keys.ts";
 import { syntaxError } from "../errors.ts";
 import { nil, nilArray, type Reply } from "../reply.ts";
 import { distanceBetween, placeOfScore, scoreOfPlace, standardGeohash } from "../structures/geohash.ts";
@@ -19,6 +20,7 @@ export const geoCommands = family("geo", [
     arity: -5,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: geoadd,
   },
   {

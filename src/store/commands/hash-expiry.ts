@@ -7,6 +7,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
+import { taken, updated } from "../command-keys.ts";
 import {
   type CommandError,
   expiringFieldCountNotPositive,
@@ -54,6 +55,7 @@ export const hashExpiryRows: readonly Row[] = [
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [taken],
     run: hgetdel,
   },
   {
@@ -70,6 +72,7 @@ export const hashExpiryRows: readonly Row[] = [
     arity: -5,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: hpersist,
   },
   expiring("HPEXPIRE", "Lets fields live for some milliseconds", millisecondsFromNow),
@@ -82,6 +85,7 @@ export const hashExpiryRows: readonly Row[] = [
     arity: -6,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: hsetex,
   },
   telling("HTTL", "The seconds that fields have left to live", (atMs, nowMs) => Math.ceil((atMs - nowMs) / 1_000)),
@@ -95,6 +99,7 @@ function expiring(name: string, summary: string, form: TimeForm): Row {
     arity: -6,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: (call) => hexpire(call, form),
   };
 }

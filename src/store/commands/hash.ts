@@ -8,6 +8,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
+import { inserted, looked, reduced, updated } from "../command-keys.ts";
 import {
   countOutOfRange,
   hashNotFloat,
@@ -39,6 +40,7 @@ export const hashCommands = family("hash", [
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [reduced],
     run: hdel,
   },
   {
@@ -47,6 +49,7 @@ export const hashCommands = family("hash", [
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => (keyspace.readHash(arg(1))?.has(arg(2)) === true ? one : zero),
   },
   {
@@ -95,6 +98,7 @@ export const hashCommands = family("hash", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => keyspace.readHash(arg(1))?.size ?? zero,
   },
   {
@@ -111,6 +115,7 @@ export const hashCommands = family("hash", [
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: (call) => {
       putPairs(call);
       return ok;
@@ -138,6 +143,7 @@ export const hashCommands = family("hash", [
     arity: -4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [updated],
     run: putPairs,
   },
   {
@@ -146,6 +152,7 @@ export const hashCommands = family("hash", [
     arity: 4,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: ({ keyspace, arg }) => {
       const key = arg(1);
       const field = arg(2);
@@ -161,6 +168,7 @@ export const hashCommands = family("hash", [
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => keyspace.readHash(arg(1))?.get(arg(2))?.length ?? zero,
   },
   {

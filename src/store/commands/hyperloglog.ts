@@ -4,6 +4,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey } from "../command.ts";
+import { inserted, read, readAndInserted, readAndKept } from "../command-keys.ts";
 import { events } from "../keyspace-events.ts";
 import { raiseRegisters } from "../mutations/hyperloglog.ts";
 import { replaceString, setStringRange } from "../mutations/string.ts";
@@ -26,6 +27,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     arity: -2,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: add,
   },
   {
@@ -34,6 +36,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     arity: -2,
     flags: ["readonly", "may-replicate"],
     keys: allKeys,
+    keyUses: [readAndKept],
     run: count,
   },
   {
@@ -43,6 +46,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: allKeys,
+    keyUses: [readAndInserted, read],
     run: merge,
   },
 ]);

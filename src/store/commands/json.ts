@@ -7,6 +7,7 @@
  * whole. Lengths of strings are in bytes of UTF-8.
  */
 import { type Call, family, firstKey, type KeyPositions, noKeys, secondKey } from "../command.ts";
+import { overwritten, reduced, taken, updated } from "../command-keys.ts";
 import { pathMissing } from "../errors.ts";
 import { nodeBytesOf } from "../json/node.ts";
 import { StepBudget } from "../json/step-budget.ts";
@@ -36,6 +37,7 @@ export const jsonCommands = family("json", [
     arity: -4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: arrappend,
   },
   {
@@ -52,6 +54,7 @@ export const jsonCommands = family("json", [
     arity: -5,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: arrinsert,
   },
   {
@@ -68,6 +71,7 @@ export const jsonCommands = family("json", [
     arity: -2,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [taken],
     run: arrpop,
   },
   {
@@ -76,6 +80,7 @@ export const jsonCommands = family("json", [
     arity: 5,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [updated],
     run: arrtrim,
   },
   {
@@ -84,6 +89,7 @@ export const jsonCommands = family("json", [
     arity: -2,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: clear,
   },
   {
@@ -111,6 +117,7 @@ export const jsonCommands = family("json", [
     arity: -2,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: del,
   },
   {
@@ -119,6 +126,7 @@ export const jsonCommands = family("json", [
     arity: -2,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: del,
   },
   {
@@ -135,6 +143,7 @@ export const jsonCommands = family("json", [
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: merge,
   },
   {
@@ -151,6 +160,7 @@ export const jsonCommands = family("json", [
     arity: -4,
     flags: ["write", "denyoom"],
     keys: everyThird,
+    keyUses: [overwritten],
     run: mset,
   },
   {
@@ -199,6 +209,7 @@ export const jsonCommands = family("json", [
     arity: -4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [overwritten],
     run: set,
   },
   {
@@ -207,6 +218,7 @@ export const jsonCommands = family("json", [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: strappend,
   },
   {

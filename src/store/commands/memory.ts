@@ -3,6 +3,7 @@
  * allocator do not exist, since there is nothing true to tell.
  */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
+import { looked } from "../command-keys.ts";
 import { syntaxError } from "../errors.ts";
 import { integer, nil, type Reply } from "../reply.ts";
 import { helpRow } from "./help.ts";
@@ -29,6 +30,7 @@ export const memoryRow: Row = {
       flags: ["readonly", "powerful"],
       categories: [],
       keys: secondKey,
+      keyUses: [looked],
       run: usage,
     },
   ],

@@ -1,5 +1,6 @@
 /** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
+import { looked } from "../command-keys.ts";
 import { frequencyNotKept, idleTimeNotKept } from "../errors.ts";
 import { integer, nil, one, type Reply } from "../reply.ts";
 import { typeOf, type Value } from "../values.ts";
@@ -31,6 +32,7 @@ export const objectRow: Row = {
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
+      keyUses: [looked],
       run: (call) => tell(call, (value) => typeOf(value).encoding(value)),
     },
     {
@@ -39,6 +41,7 @@ export const objectRow: Row = {
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
+      keyUses: [looked],
       run: (call) =>
         tell(call, () => {
           if (!call.keyspace.countsUses) throw frequencyNotKept;
@@ -52,6 +55,7 @@ export const objectRow: Row = {
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
+      keyUses: [looked],
       run: (call) =>
         tell(call, () => {
           if (call.keyspace.countsUses) throw idleTimeNotKept;
@@ -64,6 +68,7 @@ export const objectRow: Row = {
       arity: 3,
       flags: ["readonly", "powerful"],
       keys: secondKey,
+      keyUses: [looked],
       run: (call) => tell(call, () => one),
     },
   ],

@@ -42,7 +42,7 @@ const pubsubRow: Row = {
       keys: noKeys,
       run: channels,
     },
-    helpRow(helpLines),
+    helpRow(helpLines, { categories: [] }),
     {
       name: "NUMPAT",
       summary: "How many patterns somebody listens to",
@@ -89,6 +89,7 @@ export const pubsubCommands = family("pubsub", [
     arity: 3,
     flags: ["may-replicate", "pubsub", "loading", "stale", "fast"],
     keys: noKeys,
+    channels: { first: 1, last: 1, arePatterns: false },
     run: ({ database, arg }) => database.pubsub.publish(arg(1), arg(2)),
   },
   pubsubRow,

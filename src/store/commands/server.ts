@@ -3,12 +3,14 @@ import { type Call, family, noKeys } from "../command.ts";
 import { syntaxError } from "../errors.ts";
 import { clearKeyspace } from "../mutations/generic.ts";
 import { ok, type Reply } from "../reply.ts";
+import { aclRow } from "./acl.ts";
 import { commandRow } from "./command-info.ts";
 import { configRow } from "./config.ts";
 import { infoRow } from "./info.ts";
 import { memoryRow } from "./memory.ts";
 
 export const serverCommands = family("server", [
+  aclRow,
   commandRow,
   configRow,
   {

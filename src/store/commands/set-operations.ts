@@ -8,6 +8,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, countedKeys, type Row } from "../command.ts";
+import { overwritten, read, updated } from "../command-keys.ts";
 import { keyCountNotPositive, keyCountTooLarge, limitNegative, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events, type KeyspaceEvent } from "../keyspace-events.ts";
@@ -51,6 +52,7 @@ export const setOperationRows: readonly Row[] = [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: allKeys,
+    keyUses: [overwritten, read],
     run: (call) => store(call, difference, events.sdiffstore),
   },
   {
@@ -76,6 +78,7 @@ export const setOperationRows: readonly Row[] = [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: allKeys,
+    keyUses: [updated, read],
     run: (call) => store(call, intersection, events.sinterstore),
   },
   {
@@ -93,6 +96,7 @@ export const setOperationRows: readonly Row[] = [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: allKeys,
+    keyUses: [overwritten, read],
     run: (call) => store(call, union, events.sunionstore),
   },
 ];

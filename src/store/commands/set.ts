@@ -4,6 +4,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey, firstTwoKeys } from "../command.ts";
+import { inserted, looked, reduced, taken } from "../command-keys.ts";
 import { notBetween, syntaxError, wrongType } from "../errors.ts";
 import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
@@ -23,6 +24,7 @@ export const setCommands = family("set", [
     arity: -3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: ({ keyspace, arg, argsFrom }) => {
       const key = arg(1);
       // Refuses another type.
@@ -38,6 +40,7 @@ export const setCommands = family("set", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => integer(keyspace.readSet(arg(1))?.size ?? 0),
   },
   {
@@ -46,6 +49,7 @@ export const setCommands = family("set", [
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => (keyspace.readSet(arg(1))?.has(arg(2)) === true ? one : zero),
   },
   {
@@ -76,6 +80,7 @@ export const setCommands = family("set", [
     arity: 4,
     flags: ["write", "fast"],
     keys: firstTwoKeys,
+    keyUses: [taken, inserted],
     run: smove,
   },
   {
@@ -84,6 +89,7 @@ export const setCommands = family("set", [
     arity: -2,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [taken],
     run: spop,
   },
   {
@@ -100,6 +106,7 @@ export const setCommands = family("set", [
     arity: -3,
     flags: ["write", "fast"],
     keys: firstKey,
+    keyUses: [reduced],
     run: ({ keyspace, arg, argsFrom }) => {
       const key = arg(1);
       if (keyspace.readSet(key) === undefined) return zero;

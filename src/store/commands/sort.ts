@@ -6,9 +6,10 @@
  * what follows `->` behind it is the field of a hash. BY without a star means
  * the order in which the elements lie.
  */
-import { type Bytes, copyOf, upperCase } from "../../kernel/bytes.ts";
+import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
-import { notSortable, syntaxError, wrongType } from "../errors.ts";
+import { type OperandCounts, overwritten, placesOf, read } from "../command-keys.ts";
+import { notSortable, sortOptionDenied, syntaxError, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
@@ -32,6 +33,7 @@ export const sortRows: readonly Row[] = [
     categories: ["set", "sortedset", "list", "dangerous"],
     tellsMisses: true,
     keys: { ...firstKey, stored: storedAt },
+    keyUses: [read, overwritten],
     run: (call) => sort(call, { mayStore: true }),
   },
   {
@@ -47,22 +49,17 @@ export const sortRows: readonly Row[] = [
   },
 ];
 
-/** Words behind the options that have any. */
-const OPERAND_COUNTS: ReadonlyMap<string, number> = new Map([
+const operandCounts: OperandCounts = new Map([
   ["LIMIT", 2],
   ["BY", 1],
   ["GET", 1],
+  ["STORE", 1],
 ]);
 
 /** Where the key of the last STORE stands. */
 function storedAt(words: readonly Bytes[]): readonly number[] {
-  let stored: readonly number[] = [];
-  for (let at = 2; at < words.length; at += 1) {
-    const option = upperCase(words[at] as Bytes);
-    if (option === "STORE" && at + 1 < words.length) stored = [at + 1];
-    at += OPERAND_COUNTS.get(option) ?? 0;
-  }
-  return stored;
+  const places = placesOf(words, { word: "STORE", operandCounts, from: 2 }).map((at) => at + 1);
+  return places.filter((at) => at < words.length).slice(-1);
 }
 
 interface Wish {
@@ -78,9 +75,18 @@ interface Wish {
   store: Bytes | undefined;
 }
 
+/** Redis asks this of a user too: for BY with a star, and for GET of anything but the element itself. */
+function checkUnnamedKeys({ by, gets }: Wish, call: Call): void {
+  const isBy = by?.includes("*") === true;
+  const isGet = gets.some((get) => get !== "#");
+  if (!(isBy || isGet) || call.mayReadAllKeys) return;
+  throw sortOptionDenied(isBy ? "BY" : "GET");
+}
+
 function sort(call: Call, options: { mayStore: boolean }): Reply {
   const { keyspace, arg } = call;
   const wish = readWish(call, options);
+  checkUnnamedKeys(wish, call);
   const key = arg(1);
   const value = keyspace.find(key);
   if (

@@ -7,6 +7,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call, KeyPositions, Row } from "../command.ts";
+import { overwritten, read } from "../command-keys.ts";
 import { CommandError, limitNegative, noInputKeys, syntaxError, weightNotFloat, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events, type KeyspaceEvent } from "../keyspace-events.ts";
@@ -78,6 +79,7 @@ function storing(name: string, summary: string, operation: Operation): Row {
     flags: ["write", "denyoom", "movablekeys"],
     tellsMisses: true,
     keys: storeKeys,
+    keyUses: [overwritten, read],
     run: (call) => store(call, operation),
   };
 }

@@ -9,6 +9,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
+import { overwritten, read, reduced } from "../command-keys.ts";
 import { lexWithScores, limitNeedsRange, notFloatRange, notLexRange, syntaxError } from "../errors.ts";
 import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
@@ -108,6 +109,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: firstTwoKeys,
+    keyUses: [overwritten, read],
     run: zrangestore,
   },
   {
@@ -116,6 +118,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: (call) => removeRange(call, readRange(call, "lex", 2), events.zremrangebylex),
   },
   {
@@ -124,6 +127,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: (call) => removeRange(call, readRange(call, "rank", 2), events.zremrangebyrank),
   },
   {
@@ -132,6 +136,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     arity: 4,
     flags: ["write"],
     keys: firstKey,
+    keyUses: [reduced],
     run: (call) => removeRange(call, readRange(call, "score", 2), events.zremrangebyscore),
   },
   {

@@ -5,6 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, noKeys, type Row, secondKey } from "../command.ts";
+import { inserted, reduced, updated } from "../command-keys.ts";
 import {
   type CommandError,
   claimCountNotPositive,
@@ -68,6 +69,7 @@ export const xgroupRow: Row = {
       arity: -5,
       flags: ["write", "denyoom"],
       keys: secondKey,
+      keyUses: [inserted],
       run: createGroup,
     },
     {
@@ -76,6 +78,7 @@ export const xgroupRow: Row = {
       arity: 5,
       flags: ["write", "denyoom"],
       keys: secondKey,
+      keyUses: [inserted],
       run: (call) => {
         const { keyspace, arg, nowMs } = call;
         const { group } = existingGroup(call);
@@ -91,6 +94,7 @@ export const xgroupRow: Row = {
       arity: 5,
       flags: ["write"],
       keys: secondKey,
+      keyUses: [reduced],
       run: (call) => {
         const { keyspace, arg } = call;
         const consumer = existingGroup(call).group.consumers.get(arg(4));
@@ -107,6 +111,7 @@ export const xgroupRow: Row = {
       arity: 4,
       flags: ["write"],
       keys: secondKey,
+      keyUses: [reduced],
       run: ({ keyspace, arg }) => {
         const stream = keyspace.readStream(arg(2));
         if (stream === undefined) throw groupNeedsStream;
@@ -123,6 +128,7 @@ export const xgroupRow: Row = {
       arity: -5,
       flags: ["write"],
       keys: secondKey,
+      keyUses: [updated],
       run: (call) => {
         const { keyspace, arg, argCount } = call;
         const { readCount } = readGroupOptions(call, false);
@@ -145,6 +151,7 @@ export const xackRow: Row = {
   flags: ["write", "fast"],
   tellsMisses: true,
   keys: firstKey,
+  keyUses: [updated],
   run: (call) => {
     const { keyspace, arg } = call;
     const group = keyspace.readStream(arg(1))?.group(arg(2));
@@ -161,6 +168,7 @@ export const xackdelRow: Row = {
   arity: -6,
   flags: ["write", "fast"],
   keys: firstKey,
+  keyUses: [reduced],
   run: xackdel,
 };
 
@@ -180,6 +188,7 @@ export const xclaimRow: Row = {
   flags: ["write", "fast"],
   tellsMisses: true,
   keys: firstKey,
+  keyUses: [updated],
   run: xclaim,
 };
 
@@ -190,6 +199,7 @@ export const xautoclaimRow: Row = {
   flags: ["write", "fast"],
   tellsMisses: true,
   keys: firstKey,
+  keyUses: [reduced],
   run: xautoclaim,
 };
 

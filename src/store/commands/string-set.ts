@@ -6,8 +6,9 @@
  * Every check comes before the first mutation, so a refused SET has changed
  * nothing.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
+import { type KeyUse, overwritten, readAndUpdated } from "../command-keys.ts";
 import { syntaxError } from "../errors.ts";
 import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "../expire-time.ts";
 import type { Keyspace } from "../keyspace.ts";
@@ -28,6 +29,12 @@ interface SetOptions {
   readonly only: "if absent" | "if present" | Condition | undefined;
   readonly returnsOld: boolean;
   readonly expiry: TimeOption | "keep" | undefined;
+}
+
+/** With GET the value is answered, and with a comparison it can be guessed. */
+export function setUses(words: readonly Bytes[]): readonly KeyUse[] {
+  const isRead = words.slice(3).some((word) => upperCase(word) === "GET" || conditionWords.has(upperCase(word)));
+  return [isRead ? readAndUpdated : overwritten];
 }
 
 export function set(call: Call): Reply {

@@ -9,6 +9,7 @@
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
+import { created, inserted, looked, overwritten, taken, updated } from "../command-keys.ts";
 import { offsetOutOfRange, stringTooLong, wrongArity } from "../errors.ts";
 import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
@@ -20,7 +21,7 @@ import { bulkOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
-import { getEx, getSet, psetEx, putTold, set, setEx, setNx } from "./string-set.ts";
+import { getEx, getSet, psetEx, putTold, set, setEx, setNx, setUses } from "./string-set.ts";
 
 export const stringCommands = family("string", [
   {
@@ -29,6 +30,7 @@ export const stringCommands = family("string", [
     arity: 3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [inserted],
     run: append,
   },
   {
@@ -78,6 +80,7 @@ export const stringCommands = family("string", [
     flags: ["write", "fast"],
     tellsMisses: true,
     keys: firstKey,
+    keyUses: [taken],
     run: getDel,
   },
   {
@@ -152,6 +155,7 @@ export const stringCommands = family("string", [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: keyValuePairs,
+    keyUses: [overwritten],
     run: mset,
   },
   {
@@ -160,6 +164,7 @@ export const stringCommands = family("string", [
     arity: -3,
     flags: ["write", "denyoom"],
     keys: keyValuePairs,
+    keyUses: [created],
     run: msetNx,
   },
   {
@@ -168,6 +173,7 @@ export const stringCommands = family("string", [
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [overwritten],
     run: psetEx,
   },
   {
@@ -177,6 +183,7 @@ export const stringCommands = family("string", [
     flags: ["write", "denyoom"],
     tellsMisses: true,
     keys: firstKey,
+    keyUsesWith: setUses,
     run: set,
   },
   {
@@ -185,6 +192,7 @@ export const stringCommands = family("string", [
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [overwritten],
     run: setEx,
   },
   {
@@ -193,6 +201,7 @@ export const stringCommands = family("string", [
     arity: 3,
     flags: ["write", "denyoom", "fast"],
     keys: firstKey,
+    keyUses: [created],
     run: setNx,
   },
   {
@@ -201,6 +210,7 @@ export const stringCommands = family("string", [
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
+    keyUses: [updated],
     run: setRange,
   },
   {
@@ -209,6 +219,7 @@ export const stringCommands = family("string", [
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
+    keyUses: [looked],
     run: ({ keyspace, arg }) => integer(keyspace.readString(arg(1))?.length ?? 0),
   },
   {

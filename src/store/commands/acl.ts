@@ -1,0 +1,347 @@
+/**
+ * ACL: the users of a database, and what they may do. Rules and texts are those
+ * of Redis 7; two commands are of the hosted service, whose users log in to the
+ * REST interface with tokens.
+ *
+ * Users are kept like keys, so SAVE has nothing left to do, and LOAD, which in
+ * Redis replaces the users by those of a file, has nothing to load.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { secretBytes } from "../../kernel/random.ts";
+import { defaultUser, readOnlyUser } from "../acl/built-in-users.ts";
+import type { Selector } from "../acl/selector.ts";
+import type { User } from "../acl/user.ts";
+import { type Call, noKeys, type Row } from "../command.ts";
+import {
+  commandNotFound,
+  diskRefusal,
+  generateTokenUsage,
+  passwordBitsInvalid,
+  passwordTooWeak,
+  restTokenUsage,
+  subcommandSyntax,
+  unknownCategory,
+  userNotFound,
+  wrongArity,
+  wrongPasswordOf,
+} from "../errors.ts";
+import { bulk, double, map, nil, ok, type Reply, set, simple } from "../reply.ts";
+import { ReplyBudget } from "../reply-budget.ts";
+import { helpRow } from "./help.ts";
+
+const helpLines: readonly string[] = [
+  "ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "CAT [<category>]",
+  "    The categories of commands, or the commands of one.",
+  "DELUSER <username> [<username> ...]",
+  "    Delete users.",
+  "DRYRUN <username> <command> [<arg> ...]",
+  "    Whether a user may run a command, without running it.",
+  "GENPASS [<bits>]",
+  "    A password that nobody can guess.",
+  "GENTOKEN <username> [<password>]",
+  "    A password for a user that is a token of the REST interface too.",
+  "GETUSER <username>",
+  "    The rights of a user.",
+  "LIST",
+  "    All users, as rules.",
+  "LOAD",
+  "    Does nothing: users are kept as keys are.",
+  "LOG [<count>|RESET]",
+  "    What was refused to users lately.",
+  "RESTTOKEN <username> <password>",
+  "    The token with which a user may use the REST interface.",
+  "SAVE",
+  "    Does nothing: users are kept as keys are.",
+  "SETUSER <username> <rule> [<rule> ...]",
+  "    Make a user, or change one.",
+  "USERS",
+  "    The names of all users.",
+  "WHOAMI",
+  "    The name of the user who asks.",
+];
+
+/** What tells of nobody's rights. */
+const OPEN_FLAGS = ["noscript", "loading", "stale"] as const;
+const ADMIN_FLAGS = ["admin", ...OPEN_FLAGS] as const;
+/** The family is the server's, which is no category. */
+const facts = { categories: [], keys: noKeys } as const;
+
+export const aclRow: Row = {
+  ...facts,
+  name: "ACL",
+  summary: "Commands on users and their rights",
+  arity: -2,
+  flags: [],
+  subcommands: [
+    {
+      ...facts,
+      name: "CAT",
+      summary: "The categories of commands, or the commands of one",
+      arity: -2,
+      flags: OPEN_FLAGS,
+      run: categories,
+    },
+    {
+      ...facts,
+      name: "DELUSER",
+      summary: "Deletes users and tells how many there were",
+      arity: -3,
+      flags: ADMIN_FLAGS,
+      run: (call) => {
+        checkDisk(call);
+        return call.database.users.delete(call.argsFrom(2));
+      },
+    },
+    {
+      ...facts,
+      name: "DRYRUN",
+      summary: "Tells whether a user may run a command",
+      arity: -4,
+      flags: ADMIN_FLAGS,
+      run: dryRun,
+    },
+    {
+      ...facts,
+      name: "GENPASS",
+      summary: "A password that nobody can guess",
+      arity: -2,
+      flags: OPEN_FLAGS,
+      run: generatePassword,
+    },
+    {
+      ...facts,
+      name: "GENTOKEN",
+      summary: "A password for a user that is a token of the REST interface too",
+      arity: -2,
+      flags: ADMIN_FLAGS,
+      run: generateToken,
+    },
+    {
+      ...facts,
+      name: "GETUSER",
+      summary: "The rights of a user",
+      arity: 3,
+      flags: ADMIN_FLAGS,
+      run: getUser,
+    },
+    helpRow(helpLines, { categories: [] }),
+    {
+      ...facts,
+      name: "LIST",
+      summary: "All users, as rules that would make them",
+      arity: 2,
+      flags: ADMIN_FLAGS,
+      run: list,
+    },
+    {
+      ...facts,
+      name: "LOAD",
+      summary: "Does nothing, since users are kept as keys are",
+      arity: 2,
+      flags: ADMIN_FLAGS,
+      run: () => ok,
+    },
+    {
+      ...facts,
+      name: "LOG",
+      summary: "What was refused to users lately",
+      arity: -2,
+      flags: ADMIN_FLAGS,
+      run: log,
+    },
+    {
+      ...facts,
+      name: "RESTTOKEN",
+      summary: "The token with which a user may use the REST interface",
+      arity: -2,
+      flags: ADMIN_FLAGS,
+      run: restToken,
+    },
+    {
+      ...facts,
+      name: "SAVE",
+      summary: "Does nothing, since users are kept as keys are",
+      arity: 2,
+      flags: ADMIN_FLAGS,
+      run: () => ok,
+    },
+    {
+      ...facts,
+      name: "SETUSER",
+      summary: "Makes a user or changes its rights, by rules",
+      arity: -3,
+      flags: ADMIN_FLAGS,
+      run: (call) => {
+        checkDisk(call);
+        call.database.users.set(call.arg(2), call.argsFrom(3));
+        return ok;
+      },
+    },
+    {
+      ...facts,
+      name: "USERS",
+      summary: "The names of all users",
+      arity: 2,
+      flags: ADMIN_FLAGS,
+      run: namesOf,
+    },
+    {
+      ...facts,
+      name: "WHOAMI",
+      summary: "The name of the user who asks",
+      arity: 2,
+      flags: OPEN_FLAGS,
+      run: ({ caller }) => caller.user.name,
+    },
+  ],
+  run: () => nil,
+};
+
+/** Its password is a token, of which the store knows nothing. */
+const DEFAULT_RULES = "on ~* &* +@all";
+
+/** In the order of Redis, that of their bytes. */
+function namesOf({ database: { users } }: Call): readonly Bytes[] {
+  return [...users.names(), defaultUser.name].sort();
+}
+
+function list(call: Call): Reply {
+  const { users } = call.database;
+  const budget = new ReplyBudget();
+  return namesOf(call).map((name) => {
+    const rules = users.find(name)?.rights.describe() ?? [DEFAULT_RULES];
+    const line = ["user", name, ...rules].join(" ");
+    budget.take(line.length);
+    return line;
+  });
+}
+
+/** These rows are not flagged `write`, as in Redis, and yet users are written to the journal. */
+function checkDisk({ database }: Call): void {
+  const { refusal } = database.context.journal;
+  if (refusal !== undefined) throw diskRefusal(refusal);
+}
+
+function categories({ database: { users }, arg, argCount }: Call): Reply {
+  const { table } = users;
+  if (argCount === 2) return table.categories.map(bulk);
+  if (argCount > 3) throw subcommandSyntax("ACL", arg(1));
+  const commands = table.ofCategory(arg(2).toLowerCase());
+  if (commands === undefined) throw unknownCategory(arg(2));
+  return commands.map(({ fullName }) => fullName);
+}
+
+function dryRun({ database, arg, argsFrom }: Call): Reply {
+  const name = arg(2);
+  const builtIn = [defaultUser, readOnlyUser].find((one) => one.name === name);
+  const user: User | undefined = builtIn ?? database.users.find(name);
+  if (user === undefined) throw userNotFound(name);
+  const words = argsFrom(3);
+  let command = database.findCommand(arg(3));
+  if (command?.subcommandByName !== undefined && words.length > 1)
+    command = command.subcommandByName.get((words[1] as Bytes).toUpperCase());
+  if (command === undefined) throw commandNotFound(arg(3));
+  const { arity } = command;
+  if (arity >= 0 ? words.length !== arity : words.length < -arity) throw wrongArity(command.fullName);
+  const denied = user.refusalOf(command, words)?.denied;
+  if (denied === undefined) return ok;
+  return denied.reason === "command"
+    ? `This user has no permissions to run the '${denied.object}' command`
+    : `This user has no permissions to access the '${denied.object}' ${denied.reason}`;
+}
+
+const PASSWORD_BITS = 256;
+const PASSWORD_BITS_MAX = 4_096;
+
+/** Hexadecimal digits, four bits each. */
+function generatePassword(call: Call): Reply {
+  const { argCount, arg } = call;
+  if (argCount > 3) throw subcommandSyntax("ACL", arg(1));
+  const bits = argCount === 2 ? PASSWORD_BITS : call.count(2);
+  if (bits <= 0 || bits > PASSWORD_BITS_MAX) throw passwordBitsInvalid;
+  const digitCount = Math.ceil(bits / 4);
+  return secretBytes(Math.ceil(digitCount / 2))
+    .toString("hex")
+    .slice(0, digitCount);
+}
+
+function restToken(call: Call): Reply {
+  const { database, arg, argCount } = call;
+  if (argCount !== 4) throw restTokenUsage;
+  checkDisk(call);
+  const token = database.users.restTokenOf(arg(2), arg(3));
+  if (token === undefined) throw wrongPasswordOf(arg(2));
+  return token;
+}
+
+/** The least that a password given to GENTOKEN must have: bytes, and different ones among them. */
+const GENERATED_FROM_LENGTH_MIN = 12;
+const GENERATED_FROM_VARIETY_MIN = 6;
+
+function generateToken(call: Call): Reply {
+  const { database, arg, argCount } = call;
+  if (argCount !== 3 && argCount !== 4) throw generateTokenUsage;
+  checkDisk(call);
+  const password = argCount === 4 ? arg(3) : undefined;
+  if (
+    password !== undefined &&
+    (password.length < GENERATED_FROM_LENGTH_MIN || new Set(password).size < GENERATED_FROM_VARIETY_MIN)
+  )
+    throw passwordTooWeak(GENERATED_FROM_LENGTH_MIN);
+  return database.users.generateToken(arg(2), password);
+}
+
+function getUser({ database, arg }: Call): Reply {
+  const name = arg(2);
+  if (name === defaultUser.name)
+    return map([
+      ["flags", set([simple("on")])],
+      ["passwords", []],
+      ["commands", "+@all"],
+      ["keys", "~*"],
+      ["channels", "&*"],
+      ["selectors", []],
+    ]);
+  const rights = database.users.find(name)?.rights;
+  if (rights === undefined) return nil;
+  const [own, ...others] = rights.selectors.map(describeSelector);
+  return map([
+    ["flags", set(rights.flags.map(simple))],
+    ["passwords", rights.passwords.map(({ hash }) => hash)],
+    ...(own ?? []),
+    ["selectors", others.map(map)],
+  ]);
+}
+
+function describeSelector(selector: Selector): readonly (readonly [Reply, Reply])[] {
+  return [
+    ["commands", selector.commands.describe()],
+    ["keys", selector.describeKeys()],
+    ["channels", selector.describeChannels()],
+  ];
+}
+
+const LOG_COUNT = 10;
+
+function log(call: Call): Reply {
+  const { database, arg, word, argCount, nowMs } = call;
+  const { log } = database.users;
+  if (argCount > 3) throw subcommandSyntax("ACL", arg(1));
+  if (argCount === 3 && word(2) === "RESET") {
+    log.clear();
+    return ok;
+  }
+  const count = Math.max(0, argCount === 3 ? call.count(2) : LOG_COUNT);
+  return log.entries.slice(0, count).map((entry) =>
+    map([
+      ["count", entry.count],
+      ["reason", entry.reason],
+      ["context", entry.context],
+      ["object", entry.object],
+      ["username", entry.username],
+      ["age-seconds", double(Math.max(0, nowMs - entry.lastAtMs) / 1_000)],
+      ["client-info", entry.client],
+    ]),
+  );
+}
