@@ -267,6 +267,21 @@ test("commands stop while the peer does not read, and go on when it does", async
   assert.equal((await scene.peer.hear(100 * reply.length)).length, 100 * reply.length);
 });
 
+test("replies that nobody reads count in the budget, and without room for them no command runs", async () => {
+  await using scene = await startScene({}, 8_000_000);
+  scene.peer.socket.pause();
+  scene.peer.say("BIG 5000000\r\n".repeat(20));
+  while (scene.budget.usedBytes === 0) await once(scene.socket, "data");
+  assert.ok(scene.session.executed.length < 20);
+  scene.peer.socket.resume();
+  const reply = 5_000_000 + "$5000000\r\n\r\n".length;
+  assert.equal((await scene.peer.hear(20 * reply)).length, 20 * reply);
+  assert.equal(scene.session.executed.length, 20);
+  scene.peer.socket.destroy();
+  await scene.closed;
+  assert.equal(scene.budget.usedBytes, 0);
+});
+
 test("who listens and does not read is cut off: at once beyond the hard bound, by and by beyond the soft one", async () => {
   const push = { kind: "message", channel: "c", payload: "p".repeat(1_000_000) } as const;
   {

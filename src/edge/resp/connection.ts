@@ -13,7 +13,8 @@
  *     that we learn when the peer goes away.
  * (3) Who listens is not asked whether there is room: it costs at most
  *     `listeningBytesMax`, and at most `slowBytesMax` for longer than `slowMs`
- *     (threats A-17). Who does not read its replies at all is cut off too.
+ *     (threats A-17). Who takes none of its replies for `stalledMs` is cut off
+ *     too, when they are too many or memory is short.
  * (4) When the socket has closed, the session is closed, once.
  */
 import type { Socket } from "node:net";
@@ -77,7 +78,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: ConnectionLimits;
-  /** Shared by the listeners of a thread: what is held of requests that have not all come. */
+  /** Shared by the listeners of a thread: requests that have not all come, and replies that were not taken. */
   readonly budget: ByteBudget;
   /** Begins the conversation; undefined while the store is still opening. Asked when the first request comes. */
   readonly converse: (connection: RespConnection) => Conversation | undefined;
@@ -97,7 +98,7 @@ const TURN_MS_MAX = 5;
 const COMMANDS_PER_LOOK = 64;
 /** So much is read of a peer whose commands cannot run now. */
 const UNREAD_BYTES_MAX = 64 * 1024;
-/** Requests that have not all come count in the budget from here on. */
+/** Requests that have not all come, and replies that were not taken, count in the budget from here on. */
 const COUNTED_BYTES_MIN = 64 * 1024;
 /** Replies of one turn are given on in parts of about this size. */
 const FLUSH_BYTES = 256 * 1024;
@@ -128,7 +129,11 @@ export class RespConnection implements SessionPeer {
   #isSettling = false;
   /** Pushes that came while a command ran. keeps (1) */
   #pushed: Bytes = "";
+  /** What it has of the budget, for its requests and for its replies. */
   #countedBytes = 0;
+  #countedReplyBytes = 0;
+  /** There was no room for its replies in the budget. */
+  #isShort = false;
   #cancelSlow: (() => void) | undefined;
   #cancelEnd: (() => void) | undefined;
 
@@ -238,7 +243,8 @@ export class RespConnection implements SessionPeer {
 
   /** True while no command may run. keeps (2) */
   get #mustHold(): boolean {
-    return this.#isYielding || this.#session?.isWaiting === true || this.queuedBytes > this.#limits.queuedBytesMax;
+    if (this.#isYielding || this.#isShort || this.#session?.isWaiting === true) return true;
+    return this.queuedBytes > this.#limits.queuedBytesMax;
   }
 
   #run(): void {
@@ -277,7 +283,7 @@ export class RespConnection implements SessionPeer {
       count += 1;
       if (queue.unflushedBytes >= FLUSH_BYTES) {
         queue.flush();
-        if (this.queuedBytes > limits.queuedBytesMax) return;
+        if (this.#isShort || this.queuedBytes > limits.queuedBytesMax) return;
       }
       if (count % COMMANDS_PER_LOOK !== 0) continue;
       const nowMs = clock.monotonicMs();
@@ -337,11 +343,22 @@ export class RespConnection implements SessionPeer {
   #write(text: Bytes): void {
     this.#options.events.sent(text.length);
     this.#socket.write(text, "latin1");
-    if (this.queuedBytes > this.#limits.queuedBytesMax) this.#socket.setTimeout(this.#limits.stalledMs);
+    const { writableLength } = this.#socket;
+    if (writableLength >= COUNTED_BYTES_MIN) this.#countReplies(writableLength);
+  }
+
+  #countReplies(bytes: number): void {
+    const { budget } = this.#options;
+    if (this.#countedReplyBytes === 0) this.#socket.setTimeout(this.#limits.stalledMs);
+    this.#isShort = !budget.take(bytes - this.#countedReplyBytes);
+    if (!this.#isShort) this.#countedReplyBytes = bytes;
   }
 
   #drained(): void {
     this.#socket.setTimeout(0);
+    this.#options.budget.release(this.#countedReplyBytes);
+    this.#countedReplyBytes = 0;
+    this.#isShort = false;
     this.#cancelSlow?.();
     this.#cancelSlow = undefined;
     this.#proceed();
@@ -372,8 +389,14 @@ export class RespConnection implements SessionPeer {
       });
   }
 
+  /** The peer has taken nothing for long. That is its own business as long as nobody else needs the room. */
   #stalled(): void {
-    if (this.#socket.writableLength > 0) this.#cut("too slow");
+    if (this.#socket.writableLength === 0) return;
+    const { budget } = this.#options;
+    const hasRoom = !this.#isShort && budget.take(COUNTED_BYTES_MIN);
+    if (hasRoom) budget.release(COUNTED_BYTES_MIN);
+    if (!hasRoom || this.queuedBytes > this.#limits.queuedBytesMax) this.#cut("too slow");
+    else this.#socket.setTimeout(this.#limits.stalledMs);
   }
 
   /** What has come is still answered, but nobody waits for a peer that has gone. */
@@ -430,8 +453,9 @@ export class RespConnection implements SessionPeer {
     this.#queue.drop();
     this.#cancelSlow?.();
     this.#cancelEnd?.();
-    this.#options.budget.release(this.#countedBytes);
+    this.#options.budget.release(this.#countedBytes + this.#countedReplyBytes);
     this.#countedBytes = 0;
+    this.#countedReplyBytes = 0;
     this.#session?.close();
     this.#options.events.closed(this);
   }
