@@ -58,6 +58,7 @@ export function startSession(options?: {
   journal?: StoreJournal;
   clock?: VirtualClock;
   compat?: RedisCompat;
+  pendingEntriesMax?: number;
 }): Session {
   const clock = options?.clock ?? new VirtualClock();
   const compat = options?.compat;
@@ -69,6 +70,7 @@ export function startSession(options?: {
     hashSeed: new Uint8Array(8),
     lua: luaOptions,
     ...(compat === undefined ? {} : { compat }),
+    pendingEntriesMax: options?.pendingEntriesMax ?? 0,
   });
   const database = store.database("main");
   const call = (...words: readonly Bytes[]): Reply => {

@@ -83,6 +83,7 @@ export interface AreaLimits {
   /** What is different for some of them, by name. */
   readonly memoryByDatabase: ReadonlyMap<string, Partial<DatabaseMemory>>;
   readonly requestsPerDayMax: number | undefined;
+  readonly pendingEntriesMax: number | undefined;
   readonly requestsPerSecondMax: number | undefined;
   /** Event streams of the store. */
   readonly streamsPerTokenMax: number;

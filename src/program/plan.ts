@@ -47,6 +47,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
       },
       memoryByDatabase: new Map(run.configuration.databases.map(({ name, memory = {} }) => [name, memory])),
       requestsPerDayMax: settings.requestsPerDayMax,
+      pendingEntriesMax: settings.pendingEntriesMax,
       requestsPerSecondMax: settings.requestsPerSecondMax,
       streamsPerTokenMax: settings.streamsPerTokenMax,
       cors: settings.cors,

@@ -337,6 +337,16 @@ export const settingRows = {
     default: "off",
     parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
   },
+  pendingEntriesMax: {
+    group: "Limits",
+    flag: "--pending-limit",
+    environment: ["LARDER_PENDING_LIMIT"],
+    fileKey: "pendingLimit",
+    argument: "<count>|off",
+    meaning: "Most entries of a stream that XREADGROUP leaves pending for one consumer",
+    default: "off",
+    parse: orOff(parseCount(1, Number.MAX_SAFE_INTEGER)),
+  },
   requestsPerSecondMax: {
     group: "Limits",
     flag: "--rate-limit",

@@ -50,6 +50,7 @@ export class StoreEngine implements AreaEngine {
       random: systemRandom,
       hashSeed: secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
+      pendingEntriesMax: limits.pendingEntriesMax ?? 0,
       memory: limits.memory,
       memoryOf: (name) => limits.memoryByDatabase.get(name),
       ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),

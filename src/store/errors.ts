@@ -197,6 +197,22 @@ export function waitingInScript(name: string): CommandError {
   return new CommandError(`ERR ${printed(name)} command is not allowed with BLOCK option from scripts`);
 }
 
+interface PendingFigures {
+  readonly limit: number;
+  readonly pendingCount: number;
+  readonly newCount: number;
+  readonly key: string;
+  readonly group: string;
+  readonly consumer: string;
+}
+
+/** Wording of the hosted service. */
+export function pendingTooMany({ limit, pendingCount, newCount, key, group, consumer }: PendingFigures): CommandError {
+  return new CommandError(
+    `ERR XReadGroup is cancelled. Pending Entries List limit per consumer is about to be reached. Limit: ${limit}, Current PEL size: ${pendingCount}, Requested Read: ${newCount}, Key: ${key}, Group: ${group}, Consumer: ${consumer}.`,
+  );
+}
+
 export const claimCountNotPositive = new CommandError("ERR COUNT must be > 0");
 
 /** As C prints a byte string: up to its first zero byte. */
@@ -322,10 +338,10 @@ export function noPermission(name: string): CommandError {
 }
 
 export function noPermissionFor(reason: "key" | "channel", object: string): CommandError {
-  return new CommandError(
-    `NOPERM this user has no permissions to access one of the ${reason}s used as arguments`,
-    { reason, object },
-  );
+  return new CommandError(`NOPERM this user has no permissions to access one of the ${reason}s used as arguments`, {
+    reason,
+    object,
+  });
 }
 
 /** Of SORT: BY and GET read keys that no word names. */

@@ -24,6 +24,8 @@ export interface StoreOptions {
   readonly hashSeed: Uint8Array;
   /** Commands a day per database; 0 or absent: no limit. */
   readonly dailyRequestsMax?: number;
+  /** Entries that XREADGROUP leaves pending for one consumer of a group; 0 or absent: no limit. */
+  readonly pendingEntriesMax?: number;
   /** How much memory each database may take, and what goes when it takes more; what is absent is as in Redis. */
   readonly memory?: Partial<MemorySettings>;
   /** What is different for the database of a name. */
@@ -55,6 +57,7 @@ export interface StoreContext {
   readonly random: Random;
   readonly hashSeed: Uint8Array;
   readonly dailyRequestsMax: number;
+  readonly pendingEntriesMax: number;
   /** Where the database of a name begins. */
   readonly memoryOf: (name: string) => MemorySettings;
   readonly compat: RedisCompat | undefined;
@@ -92,6 +95,7 @@ export class Store {
       random: options.random,
       hashSeed: options.hashSeed,
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
+      pendingEntriesMax: options.pendingEntriesMax ?? 0,
       memoryOf: (name) => ({ ...defaultMemorySettings, ...options.memory, ...options.memoryOf?.(name) }),
       compat: options.compat,
       interpreter: new Interpreter({ lua: options.lua, clock: options.clock, random: options.random }),

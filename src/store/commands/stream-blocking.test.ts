@@ -129,6 +129,25 @@ test("A stream that expires ends the waiting in its groups", () => {
   assert.deepEqual(grouped.told, [STREAM_GONE]);
 });
 
+test("A limit of pending entries refuses what would go beyond it, to who waits too, and delivers nothing", () => {
+  const session = startSession({ pendingEntriesMax: 3 });
+  const caller = connect(session);
+  session.run("XGROUP CREATE s g $ MKSTREAM");
+  transact(session, ["XADD s 1-1 n 1-1", "XADD s 2-1 n 2-1"]);
+  const refusal = (pendingCount: number, newCount: number): Reply =>
+    error(
+      `ERR XReadGroup is cancelled. Pending Entries List limit per consumer is about to be reached. Limit: 3, Current PEL size: ${pendingCount}, Requested Read: ${newCount}, Key: s, Group: g, Consumer: alice.`,
+    );
+  assert.deepEqual(caller.run("XREADGROUP GROUP g alice STREAMS s >"), found("s", "1-1", "2-1"));
+  assert.equal(caller.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >"), later);
+  transact(session, ["XADD s 3-1 n 3-1", "XADD s 4-1 n 4-1"]);
+  assert.deepEqual(caller.told, [refusal(2, 2)]);
+  assert.deepEqual(caller.run("XREADGROUP GROUP g alice COUNT 2 STREAMS s >"), refusal(2, 2));
+  assert.deepEqual(caller.run("XREADGROUP GROUP g alice COUNT 1 STREAMS s >"), found("s", "3-1"));
+  assert.deepEqual(caller.run("XREADGROUP GROUP g alice NOACK STREAMS s >"), found("s", "4-1"));
+  assert.deepEqual(session.run("XPENDING s g"), [3, "1-1", "3-1", [["alice", "3"]]]);
+});
+
 test("Who waits without a COUNT is given a thousand entries at most", () => {
   const session = startSession();
   const caller = connect(session);

@@ -13,6 +13,7 @@ import {
   newIdWithoutGroup,
   noackOnlyXreadgroup,
   noSuchKeyOrGroup,
+  pendingTooMany,
   streamIdInvalid,
   syntaxError,
   timeoutNegative,
@@ -43,7 +44,16 @@ export interface ReadRequest {
   readonly countMax: number;
   /** How long the caller would wait for something, in ms; 0 for ever. */
   readonly blockMs: number | undefined;
-  readonly group: { readonly name: Bytes; readonly consumer: Bytes; readonly isPending: boolean } | undefined;
+  readonly group: GroupRequest | undefined;
+}
+
+interface GroupRequest {
+  readonly name: Bytes;
+  readonly consumer: Bytes;
+  /** False where entries are acknowledged by being read. */
+  readonly isPending: boolean;
+  /** How many entries may be pending for a consumer; 0 is any number. */
+  readonly pendingMax: number;
 }
 
 /** Reads the words of the call. Throws what Redis says of them, and `noSuchKeyOrGroup`. */
@@ -88,7 +98,7 @@ export function readRequest(call: Call, isGroup: boolean): ReadRequest {
     reads,
     countMax: countMax === 0 ? Number.POSITIVE_INFINITY : countMax,
     blockMs,
-    group: names && { ...names, isPending },
+    group: names && { ...names, isPending, pendingMax: call.database.context.pendingEntriesMax },
   };
 }
 
@@ -121,6 +131,7 @@ function readAfter({ keyspace }: Call, read: { key: Bytes; id: Bytes; group: Byt
 /** For each stream that has something, its key and its entries; undefined if none has. */
 export function serveRead(keyspace: Keyspace, request: ReadRequest): Reply | undefined {
   const { reads, countMax, group } = request;
+  checkPending(keyspace, request);
   if (group !== undefined) checkSize(keyspace, request);
   const budget = new ReplyBudget();
   const found: [Reply, Reply][] = [];
@@ -219,6 +230,21 @@ function countNew(stream: StreamValue, group: StreamGroup, countMax: number): nu
     return count < countMax;
   });
   return count;
+}
+
+/** Throws `pendingTooMany` before anything is delivered. */
+function checkPending(keyspace: Keyspace, { reads, countMax, group }: ReadRequest): void {
+  if (group === undefined || group.pendingMax === 0 || !group.isPending) return;
+  for (const { key, after } of reads) {
+    const stream = after === "new" ? keyspace.peek(key) : undefined;
+    const state = stream instanceof StreamValue ? stream.group(group.name) : undefined;
+    if (!(stream instanceof StreamValue) || state === undefined) continue;
+    const newCount = countNew(stream, state, countMax);
+    const pendingCount = state.consumers.get(group.consumer)?.pending.size ?? 0;
+    if (newCount === 0 || pendingCount + newCount <= group.pendingMax) continue;
+    const { name, consumer, pendingMax: limit } = group;
+    throw pendingTooMany({ limit, pendingCount, newCount, key, group: name, consumer });
+  }
 }
 
 /** Throws `replyTooLarge` before anything is delivered. Mostly the streams themselves are small enough. */
