@@ -141,6 +141,8 @@ function tokensChapter(): readonly string[] {
     "",
     "The first start of `larder serve` makes a database `main`, an index `main` and a messaging user `main`, unless the configuration lists some, and generates their tokens, the signing keys and the admin token. They are printed at that start and kept in `tokens.json` in the data directory, which only its owner may read. `larder dev` has well-known tokens; those are refused on an address that other machines may reach.",
     "",
+    "A user that ACL SETUSER has made comes in over HTTP with a token: that of `ACL RESTTOKEN <user> <password>`, which is the same each time, or one of `ACL GENTOKEN <user>` that is set as a password with `>token`. A token has what its user may at that moment, is refused (401) when the user is deleted or off or the password is taken away, and when its user changes the event streams that it opened end. Users and their tokens outlive restarts and new tokens of the database; they are in the journal, without anything that opens them.",
+    "",
     "`larder token reset <database>` gives a database two new tokens, prints them, and refuses the old ones: a server that uses the data directory is asked through its admin port, of which it keeps the address there; without one `tokens.json` is changed, and the next start goes by it. It needs `--data-dir`, and `LARDER_ADMIN_TOKEN` where the server was started with one. `POST /v1/databases/<name>/reset-password` does the same. Either way the new tokens are on the disk before anybody sees them, and event streams that the old ones opened end.",
   ];
 }

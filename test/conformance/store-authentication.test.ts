@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { READ_ONLY_TOKEN, startServer, TOKEN } from "../server.ts";
+import { escapes } from "../store-escapes.ts";
 
 const UNAUTHORIZED = '{"error":"WRONGPASS invalid or missing auth token"}';
 
@@ -89,6 +90,15 @@ test("A-02: the query parameter can be turned off", async () => {
   assert.deepEqual((await server.get(`/ping?_token=${TOKEN}`)).json, { result: "PONG" });
 });
 
+test("A authentication 2: the standard token is refused nothing for want of a permission", async () => {
+  await using server = await startServer();
+  const lines = escapes.map(({ words }) => words).filter(([name]) => name !== "");
+  const replies = (await server.post("/pipeline", lines)).json as { error?: string }[];
+  assert.equal(replies.length, lines.length);
+  for (const [index, { error = "" }] of replies.entries())
+    assert.doesNotMatch(error, /^NOPERM/, lines[index]?.join(" "));
+});
+
 test("A authentication 2: the read-only token reads", async () => {
   await using server = await startServer();
   await server.post("/multi-exec", [
@@ -137,23 +147,24 @@ test("A authentication 2: the refusal of a command that exists is NOPERM with it
   );
 });
 
-test("A authentication 3: there are no ACL users yet, and ACL RESTTOKEN says that it is not available", async () => {
-  await using server = await startServer();
-  const reply = await server.post("/", ["ACL", "RESTTOKEN", "user", "password"]);
-  assert.equal(reply.status, 400);
-  assert.match(reply.text, /^\{"error":"ERR Command is not available: 'ACL'\./);
-});
-
 test("A authentication 4: resetting the password revokes both tokens at once", async () => {
   await using server = await startServer();
   assert.equal((await server.get("/set/k/v")).status, 200);
   assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 200);
 
-  server.tokens.replaceTenant("main", [{ token: "fresh", access: "standard" }]);
+  server.tokens.replaceTenant("main", [
+    { token: "fresh", access: "standard" },
+    { token: "fresh-read-only", access: "read-only" },
+  ]);
 
-  assert.equal((await server.get("/get/k")).status, 401);
-  assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 401);
-  assert.deepEqual((await server.get("/get/k", { token: "fresh" })).json, { result: "v" });
+  for (const token of [TOKEN, READ_ONLY_TOKEN]) {
+    for (const path of ["/get/k", "/", "/pipeline", "/multi-exec", "/subscribe/c", "/monitor"])
+      assert.equal((await server.post(path, "[]", { token })).text, UNAUTHORIZED, path);
+    assert.equal((await server.get(`/get/k?_token=${token}`, { token: null })).status, 401);
+  }
+  assert.deepEqual((await server.get("/set/k/w", { token: "fresh" })).json, { result: "OK" });
+  assert.deepEqual((await server.get("/get/k", { token: "fresh-read-only" })).json, { result: "w" });
+  assert.equal((await server.get("/set/k/x", { token: "fresh-read-only" })).status, 400);
 });
 
 test("A-06: the token chooses the database, and databases share nothing", async () => {

@@ -78,3 +78,112 @@ test("A-04: no command that writes or tells too much gets past the read-only tok
 
   assert.equal(await stateOf(server), before);
 });
+
+/** Makes a user with these rules and returns a token of it. */
+async function tokenOf(server: TestServer, rules: string): Promise<string> {
+  const made = await server.post("/pipeline", [
+    ["ACL", "SETUSER", "reader", "reset", "on", ">secret", ...rules.split(" ")],
+    ["ACL", "RESTTOKEN", "reader", "secret"],
+  ]);
+  const [, token] = made.json as { result: string }[];
+  return token?.result ?? "";
+}
+
+test("A-04, A-05: nor past a user who may only read below a prefix", async () => {
+  await using server = await startServer();
+  await fill(server);
+  const token = await tokenOf(server, "+@read +ping ~app:*");
+  const before = await stateOf(server);
+  assert.deepEqual((await server.get("/get/app:k", { token })).json, { result: "v" });
+
+  for (const line of escapes) if (line.isRead !== true) await tryAll(server, line, token);
+
+  assert.equal(await stateOf(server), before);
+});
+
+const NO_KEY = '{"error":"NOPERM this user has no permissions to access one of the keys used as arguments"}';
+
+/** Lines with a key that is not below `app:`, in each place where a command may name one. */
+const foreignKeys: readonly string[] = [
+  "GET other",
+  "MGET app:k other",
+  "SET other x",
+  "MSET app:k x other x",
+  "DEL app:k other",
+  "COPY app:k other",
+  "COPY other app:k",
+  "RENAME app:k other",
+  "OBJECT ENCODING other",
+  "MEMORY USAGE other",
+  "DUMP other",
+  "LCS app:k other",
+  "BITOP AND app:d app:k other",
+  "PFCOUNT app:hll other",
+  "HGETALL other",
+  "LMOVE app:l other LEFT LEFT",
+  "LMPOP 2 app:l other LEFT",
+  "SINTERSTORE other app:s",
+  "SDIFF app:s other",
+  "SINTERCARD 2 app:s other",
+  "ZUNION 2 app:z other",
+  "ZRANGESTORE other app:z 0 -1",
+  "ZUNIONSTORE app:d 2 app:z other",
+  "SORT app:l STORE other",
+  "SORT_RO other",
+  "GEORADIUS app:g 0 0 1 km STORE other",
+  "GEOSEARCHSTORE other app:g FROMLONLAT 0 0 BYRADIUS 1 km",
+  "XREAD STREAMS app:x other 0 0",
+  "XREADGROUP GROUP STREAMS c COUNT 1 STREAMS app:x other > >",
+  "XGROUP CREATE other g $ MKSTREAM",
+  "XINFO STREAM other",
+  "JSON.GET other $",
+  "JSON.MGET app:j other $",
+  "EVAL x 1 other",
+  "EVALSHA 0000000000000000000000000000000000000000 2 app:k other",
+];
+
+test("A-05: no key outside the patterns of a user is reached, wherever a command names it", async () => {
+  await using server = await startServer();
+  await fill(server);
+  await server.post("/", ["SET", "other", "secret"]);
+  const token = await tokenOf(server, "+@all ~app:*");
+  const before = await stateOf(server);
+  for (const line of foreignKeys) {
+    for (const way of ways) {
+      const answer = await way.send(server, line.split(" "), token);
+      if (answer !== undefined) assert.deepEqual([answer.status, answer.text], [400, NO_KEY], `${line} by ${way.name}`);
+    }
+  }
+  assert.equal(await stateOf(server), before);
+  assert.deepEqual((await server.get("/get/other")).json, { result: "secret" });
+});
+
+test("A-05: reading and writing are permissions of their own", async () => {
+  await using server = await startServer();
+  const token = await tokenOf(server, "+@all %R~in:* %W~out:* ~both:*");
+  await server.post("/pipeline", [
+    ["SET", "in:a", "1"],
+    ["SADD", "in:s", "a"],
+  ]);
+  const rows: readonly (readonly [line: string, isAllowed: boolean])[] = [
+    ["GET in:a", true],
+    ["COPY in:a out:a", true],
+    ["SUNIONSTORE out:s in:s", true],
+    ["SET out:k v", true],
+    ["SET both:k v GET", true],
+    ["GETEX in:a", false],
+    ["GET out:a", false],
+    ["SET in:a x", false],
+    ["SET out:k v GET", false],
+    ["GETEX in:a PERSIST", false],
+    ["GETDEL in:a", false],
+    ["APPEND in:a x", false],
+    ["SUNIONSTORE out:s out:s", false],
+    ["SUNIONSTORE in:s in:s", false],
+    ["RENAME in:a out:b", false],
+  ];
+  for (const [line, isAllowed] of rows) {
+    const { status, text } = await server.post("/", line.split(" "), { token });
+    assert.deepEqual([status, text === NO_KEY], isAllowed ? [200, false] : [400, true], `${line}: ${text}`);
+  }
+});

@@ -1,0 +1,140 @@
+/**
+ * Users of a database with the official client: a token of ACL RESTTOKEN is all that it gets, and the real program is
+ * killed, started again and told to reset its tokens.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { errors, Redis } from "@upstash/redis";
+import { openStream } from "../event-reader.ts";
+import { type RunningProgram, spawnProgram, startProgram } from "../program/program-process.ts";
+import { Served } from "./client.ts";
+
+const timeout = 60_000;
+const served = new Served();
+
+/** Without automatic pipelining each call is a request of its own. */
+function clientOf(token: string, { storeUrl: url }: RunningProgram = served.program): Redis {
+  return new Redis({ url, token, enableAutoPipelining: false });
+}
+
+/** Makes a user with the password `secret`; its token of ACL RESTTOKEN, and a client that has it. */
+async function userOf(
+  name: string,
+  rules: string,
+  program = served.program,
+): Promise<{ redis: Redis; token: string; owner: Redis }> {
+  const owner = clientOf(program.storeToken, program);
+  assert.equal(await owner.exec(["ACL", "SETUSER", name, "on", ">secret", ...rules.split(" ")]), "OK");
+  const token = await owner.exec<string>(["ACL", "RESTTOKEN", name, "secret"]);
+  return { redis: clientOf(token, program), token, owner };
+}
+
+function refused(text: string): (thrown: unknown) => boolean {
+  return (thrown) => thrown instanceof errors.UpstashError && thrown.message.startsWith(text);
+}
+
+function noCommand(name: string): (thrown: unknown) => boolean {
+  return refused(`NOPERM this user has no permissions to run the '${name}' command or its subcommand`);
+}
+
+const noKey = refused("NOPERM this user has no permissions to access one of the keys used as arguments");
+const unauthorized = refused("WRONGPASS invalid or missing auth token");
+
+test("a client with a user's token may do what the user may, in every form that it sends", async () => {
+  const { redis, token } = await userOf("forms", "+get +set +mget ~app:*");
+
+  assert.equal(await redis.set("app:k", { a: 1 }), "OK");
+  assert.deepEqual(await redis.get("app:k"), { a: 1 });
+  await assert.rejects(redis.get("other"), noKey);
+  await assert.rejects(redis.del("app:k"), noCommand("del"));
+  assert.deepEqual(await redis.pipeline().get("app:k").mget("app:k", "app:none").exec(), [{ a: 1 }, [{ a: 1 }, null]]);
+  await assert.rejects(redis.pipeline().get("app:k").flushall().exec(), /NOPERM .*'flushall'/);
+  assert.deepEqual(await redis.multi().set("app:k", 2).get("app:k").exec(), ["OK", 2]);
+  await assert.rejects(redis.multi().set("app:k", 3).del("app:k").exec(), noCommand("del"));
+  assert.equal(await redis.get("app:k"), 2);
+
+  // Calls of one turn go out as one pipeline.
+  const together = new Redis({ url: served.program.storeUrl, token, enableAutoPipelining: true });
+  assert.deepEqual(await Promise.all([together.get("app:k"), together.get("app:none")]), [2, null]);
+});
+
+test("rights that are taken or given count from the next request on", async () => {
+  const { redis, owner } = await userOf("narrowed", "+get +set ~*");
+  assert.equal(await redis.set("k", 1), "OK");
+
+  await owner.exec(["ACL", "SETUSER", "narrowed", "-set"]);
+  await assert.rejects(redis.set("k", 2), noCommand("set"));
+  await owner.exec(["ACL", "SETUSER", "narrowed", "+set", "resetkeys", "~mine:*"]);
+  await assert.rejects(redis.set("k", 2), noKey);
+  assert.equal(await redis.set("mine:k", 2), "OK");
+});
+
+test("a token ends with its password, and with its user", async () => {
+  const { redis, owner } = await userOf("gone", "+get ~*");
+  assert.equal(await redis.get("none"), null);
+
+  await owner.exec(["ACL", "SETUSER", "gone", ">other", "<secret"]);
+  await assert.rejects(redis.get("none"), unauthorized);
+  const second = clientOf(await owner.exec<string>(["ACL", "RESTTOKEN", "gone", "other"]));
+  assert.equal(await second.get("none"), null);
+  await owner.exec(["ACL", "DELUSER", "gone"]);
+  await assert.rejects(second.get("none"), unauthorized);
+  await assert.rejects(
+    owner.exec(["ACL", "RESTTOKEN", "gone", "other"]),
+    refused('ERR Wrong password or user "gone" does not exist'),
+  );
+});
+
+test("a token of ACL GENTOKEN is a bearer token once it is a password of its user", async () => {
+  const owner = served.client({ enableAutoPipelining: false });
+  const token = await owner.exec<string>(["ACL", "GENTOKEN", "bot"]);
+  await assert.rejects(clientOf(token).get("none"), unauthorized);
+
+  await owner.exec(["ACL", "SETUSER", "bot", "on", `>${token}`, "+get", "~*"]);
+
+  assert.equal(await clientOf(token).get("none"), null);
+});
+
+test("a user's token outlives the program, killed or stopped, and a reset of the database's own tokens", {
+  timeout,
+}, async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-sdk-"));
+  context.after(() => rmSync(directory, { recursive: true }));
+  const args = ["--data-dir", directory, "--fsync", "always"];
+  await using first = await startProgram("serve", { args });
+  const { redis, token } = await userOf("kept", "+@all ~* &*", first);
+  await redis.set("k", "v");
+  const generated = await clientOf(first.storeToken, first).exec<string>(["ACL", "GENTOKEN", "bot"]);
+  await clientOf(first.storeToken, first).exec(["ACL", "SETUSER", "bot", "on", `>${generated}`, "+get", "~*"]);
+  await clientOf(first.storeToken, first).exec(["ACL", "SETUSER", "deleted", "on", ">secret", "+get", "~*"]);
+  const deleted = await clientOf(first.storeToken, first).exec<string>(["ACL", "RESTTOKEN", "deleted", "secret"]);
+  await clientOf(first.storeToken, first).exec(["ACL", "DELUSER", "deleted"]);
+  await first.kill();
+
+  await using second = await startProgram("serve", { args });
+  assert.equal(await clientOf(token, second).get("k"), "v");
+  assert.equal(await clientOf(generated, second).get("k"), "v");
+  await assert.rejects(clientOf(deleted, second).get("k"), unauthorized);
+  await assert.rejects(clientOf(generated, second).set("k", "w"), noCommand("set"));
+
+  const ofUser = await openStream(`${second.storeUrl}/subscribe/c`, { token });
+  const ofDatabase = await openStream(`${second.storeUrl}/subscribe/c`, { token: first.storeToken });
+  await Promise.all([ofUser.next(), ofDatabase.next()]);
+  const reset = spawnProgram(["token", "reset", "main", ...args]);
+  assert.equal((await reset.ended).code, 0, reset.log);
+  assert.equal(await ofDatabase.next(), undefined);
+  for (const old of [first.storeToken, first.storeReadOnlyToken])
+    await assert.rejects(clientOf(old, second).get("k"), unauthorized);
+  const fresh = /^UPSTASH_REDIS_REST_TOKEN="(.*)"$/m.exec(reset.output)?.[1] ?? "";
+  assert.equal(await clientOf(token, second).get("k"), "v");
+  assert.equal(await clientOf(fresh, second).publish("c", "still here"), 1);
+  assert.equal(await ofUser.next(), "message,c,still here");
+  await second.stop();
+
+  await using third = await startProgram("serve", { args });
+  assert.equal(await clientOf(token, third).get("k"), "v");
+  assert.equal(await clientOf(fresh, third).exec(["ACL", "WHOAMI"]), "default");
+});
