@@ -212,6 +212,7 @@ export class Database {
     this.#begin();
     clearKeyspace(this.keyspace);
     flushLibraries(this);
+    this.users.clear();
     this.scripts.cache.flush();
     this.scripts.closeStates();
     this.#commit();

@@ -1,0 +1,113 @@
+/**
+ * Question: how many commands does the store answer over RESP on one core,
+ * beside redis-server?
+ *
+ * Method: `dist/` as it is published (npm run build first) and redis-server,
+ * both with data on disk that is synced once a second, both started and pinned
+ * to core 0; redis-benchmark with 50 connections on core 1 asks one and then
+ * the other, in an order that alternates from round to round. Values of 3 bytes
+ * under 10,000 keys; one request in flight for each connection (`-P 1`), and
+ * sixteen (`-P 16`). Three rounds of 2 s; medians [min to max].
+ *
+ * Read: `of redis-server` is the ratio of the medians. With `-P 1` both spend
+ * their time in the system, and redis-benchmark is often the limit. Goals: 0.8
+ * with `-P 1`, and for SET and GET 0.3 with `-P 16`. One that is not reached
+ * says NO.
+ *
+ * Run: npm run build && npm run bench -- resp [--quick]
+ *      --quick: one round of 1 s; writes no results
+ */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { machineFacts } from "./harness/machine.ts";
+import { freePort } from "./harness/pinned-process.ts";
+import { writePart } from "./harness/results-page.ts";
+import { median, spreadOf } from "./harness/statistics.ts";
+import { spreadText, table } from "./harness/table.ts";
+import { hasRedisBenchmark, runRedisBenchmark, startRedis } from "./peers/redis.ts";
+import { publishedProgram, startLarder, TOKEN } from "./store/subjects.ts";
+
+const tests = ["set", "get", "incr", "lpush"] as const;
+
+interface Row {
+  readonly test: (typeof tests)[number];
+  readonly pipelined: number;
+  /** Share of redis-server's rate that is wanted. */
+  readonly goal: number | undefined;
+}
+
+const rows: readonly Row[] = [
+  ...tests.map((test) => ({ test, pipelined: 1, goal: 0.8 })),
+  ...tests.map((test) => ({ test, pipelined: 16, goal: test === "set" || test === "get" ? 0.3 : undefined })),
+];
+
+const CONNECTIONS = 50;
+const VALUE_BYTES = 3;
+
+const { values } = parseArgs({ options: { quick: { type: "boolean" } } });
+const { rounds, seconds } = values.quick === true ? { rounds: 1, seconds: 1 } : { rounds: 3, seconds: 2 };
+
+if (!hasRedisBenchmark || !existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.url)))) {
+  console.error("redis-server, redis-benchmark and dist/main.js are needed: npm run build makes the last");
+  process.exit(1);
+}
+
+const parent = mkdtempSync(join(tmpdir(), "larder-bench-"));
+process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+process.once("SIGINT", () => process.exit(130));
+
+const redis = await startRedis(parent);
+const respPort = await freePort();
+const directory = mkdtempSync(join(parent, "larder-"));
+const flags = ["--data-dir", directory, "--fsync", "everysec", "--threads", "per-area", "--resp-port", `${respPort}`];
+const larder = await startLarder(publishedProgram(parent), flags);
+
+const subjects = {
+  larder: { port: respPort, password: TOKEN },
+  redis: { port: redis.port },
+} as const;
+
+const rates = new Map<string, number[]>();
+for (let round = 0; round < rounds; round += 1) {
+  const names = round % 2 === 0 ? (["redis", "larder"] as const) : (["larder", "redis"] as const);
+  for (const row of rows) {
+    for (const name of names) {
+      const { test, pipelined } = row;
+      const load = { test, pipelined, connections: CONNECTIONS, valueBytes: VALUE_BYTES, seconds };
+      const result = runRedisBenchmark({ ...load, ...subjects[name] });
+      const key = keyOf(row, name);
+      rates.set(key, [...(rates.get(key) ?? []), result?.perSecond ?? Number.NaN]);
+      console.error(`${key}: ${Math.round(result?.perSecond ?? Number.NaN)}/s`);
+    }
+  }
+}
+await larder.process.stop();
+await redis.stop();
+
+const lines = rows.map((row) => {
+  const ours = rates.get(keyOf(row, "larder")) ?? [];
+  const theirs = rates.get(keyOf(row, "redis")) ?? [];
+  const ratio = median(ours) / median(theirs);
+  const goal = row.goal === undefined ? "" : `${row.goal}: ${ratio >= row.goal ? "yes" : "NO"}`;
+  const name = `${row.test.toUpperCase()}, -P ${row.pipelined}`;
+  return [name, spreadText(spreadOf(ours)), spreadText(spreadOf(theirs)), ratio.toFixed(2), goal];
+});
+
+const page = [
+  "# RESP (`bench/resp.bench.ts`)",
+  "",
+  ...machineFacts(new Date()).map((fact) => `- ${fact}`),
+  `- ${CONNECTIONS} connections, values of ${VALUE_BYTES} bytes, runs of ${seconds} s, ${rounds} rounds`,
+  "",
+  table(["redis-benchmark", "larder, commands/s", "redis-server", "of redis-server", "goal"], lines),
+  "",
+].join("\n");
+console.log(page);
+if (values.quick !== true) writePart(page);
+
+function keyOf({ test, pipelined }: Row, subject: string): string {
+  return `${subject} ${test} -P ${pipelined}`;
+}
