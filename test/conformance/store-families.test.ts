@@ -12,8 +12,13 @@ import { type FamilyRow, valueFamilies } from "./store-family-values.ts";
 
 const families: Readonly<Record<string, readonly FamilyRow[]>> = { ...valueFamilies, ...otherFamilies };
 
+/** The words of a row; a text of them has blanks between. */
+function wordsOf([command]: FamilyRow): readonly string[] {
+  return typeof command === "string" ? command.split(" ") : command;
+}
+
 /** Runs the words of a family's program in one form of a request and answers the text of each element. */
-type Form = (server: TestServer, program: readonly string[][]) => Promise<string[]>;
+type Form = (server: TestServer, program: readonly (readonly string[])[]) => Promise<string[]>;
 
 const forms: Readonly<Record<string, Form>> = {
   "A1 path": async (server, program) => {
@@ -49,10 +54,7 @@ for (const [family, rows] of Object.entries(families))
     test(`A families, ${form}: every command of ${family} works`, async () => {
       await using server = await startServer();
 
-      const texts = await run(
-        server,
-        rows.map(([command]) => command.split(" ")),
-      );
+      const texts = await run(server, rows.map(wordsOf));
 
       assert.deepEqual(
         texts.map((text, index) => [rows[index]?.[0], text]),
@@ -62,6 +64,11 @@ for (const [family, rows] of Object.entries(families))
 
 /** Shown in tests of their own, since their words or answers are no text. */
 const SHOWN_BELOW: readonly string[] = ["DUMP", "RESTORE"];
+const SUBCOMMANDS_SHOWN_BELOW: readonly string[] = [
+  ...["function|dump", "function|kill", "function|restore", "script|kill", "object|freq", "command|count"],
+  // Their answers are drawn: `store-users.test.ts`.
+  ...["acl|genpass", "acl|gentoken", "acl|resttoken"],
+];
 
 test("A families: DUMP and RESTORE carry any value in a request's body", async () => {
   await using server = await startServer();
@@ -99,6 +106,7 @@ const redisCommands: Readonly<Record<string, string>> = {
     "ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION ZUNIONSTORE",
   Geo: "GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE",
   HyperLogLog: "PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST",
+  Scripting: "EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO FUNCTION SCRIPT",
   Generic:
     "COPY DEL DUMP EXISTS EXPIRE EXPIREAT EXPIRETIME KEYS MIGRATE MOVE OBJECT PERSIST PEXPIRE PEXPIREAT PEXPIRETIME PTTL " +
     "RANDOMKEY RENAME RENAMENX RESTORE SCAN SORT SORT_RO TOUCH TTL TYPE UNLINK WAIT",
@@ -127,7 +135,7 @@ const refusedNames: readonly string[] = Object.values(refused).flat();
 
 test("A families: every command that Redis 7.0 has in a family is shown here, or refused for a reason", () => {
   for (const [family, names] of Object.entries(redisCommands)) {
-    const shown = new Set((families[family] ?? []).map(([command]) => command.split(" ")[0]));
+    const shown = new Set((families[family] ?? []).map((row) => wordsOf(row)[0]));
     assert.deepEqual(
       names
         .split(" ")
@@ -151,14 +159,59 @@ const tableNames: Readonly<Record<string, string>> = {
   hyperloglog: "HyperLogLog",
   json: "JSON",
   generic: "Generic",
+  scripting: "Scripting",
   pubsub: "Pub/Sub",
+  server: "Server",
+  connection: "Connection",
 };
+
+test("A families: FUNCTION DUMP and RESTORE carry libraries, and there is nothing to kill", async () => {
+  await using server = await startServer();
+  const library = "#!lua name=lib\nredis.register_function('f', function() return 7 end)";
+  await server.post("/", ["FUNCTION", "LOAD", library]);
+  const { json } = await server.get("/function/dump", { headers: { "service-encoding": "base64" } });
+  await server.get("/function/flush");
+
+  const dumped = Buffer.from((json as { result: string }).result, "base64");
+  assert.deepEqual((await server.post("/function/restore", dumped)).json, { result: "OK" });
+  assert.deepEqual((await server.get("/fcall/f/0")).json, { result: 7 });
+  for (const path of ["/script/kill", "/function/kill"])
+    assert.deepEqual((await server.get(path)).json, { error: "NOTBUSY No scripts in execution right now." });
+});
+
+test("A families: COMMAND counts what it lists, and FREQ is there while the policy counts", async () => {
+  await using server = await startServer();
+  const listed = (await server.get("/command/list")).json as { result: string[] };
+  assert.deepEqual((await server.get("/command/count")).json, {
+    result: listed.result.filter((name) => !name.includes("|")).length,
+  });
+  await server.get("/config/set/maxmemory-policy/allkeys-lfu");
+  await server.get("/set/k/v");
+  assert.deepEqual((await server.get("/object/freq/k")).json, { result: 5 });
+});
+
+test("A families: every subcommand of the store but HELP is shown here, and HELP answers lines", async () => {
+  await using server = await startServer();
+  for (const { name, family, subcommandByName } of commands)
+    for (const { name: subName, fullName } of subcommandByName?.values() ?? []) {
+      const rows = families[tableNames[family] ?? ""];
+      if (rows === undefined) continue;
+      if (subName === "HELP") {
+        const { json } = await server.get(`/${name}/${subName}`);
+        assert.equal((json as { result: string[] }).result[0]?.startsWith(`${name} <subcommand>`), true, fullName);
+      } else if (!SUBCOMMANDS_SHOWN_BELOW.includes(fullName))
+        assert.ok(
+          rows.some((row) => wordsOf(row)[0] === name && wordsOf(row)[1]?.toUpperCase() === subName),
+          fullName,
+        );
+    }
+});
 
 test("A families: every row of the store in these families is shown here or refused over HTTP", () => {
   for (const command of commands) {
     const rows = families[tableNames[command.family] ?? ""];
     if (rows === undefined || SHOWN_BELOW.includes(command.name)) continue;
-    const isShown = rows.some(([line]) => line.split(" ")[0] === command.name);
+    const isShown = rows.some((row) => wordsOf(row)[0] === command.name);
     assert.equal(isShown, command.isAvailableOverHttp, command.name);
   }
 });

@@ -6,7 +6,36 @@
  */
 import type { FamilyRow } from "./store-family-values.ts";
 
+const LIBRARY = `#!lua name=lib
+redis.register_function('f', function(keys, args) return redis.call('set', keys[1], args[1]) end)
+redis.register_function{function_name='g', callback=function(keys) return redis.call('get', keys[1]) end, flags={'no-writes'}}`;
+const INCREMENT = "return redis.call('incr', KEYS[1])";
+
 export const otherFamilies = {
+  Scripting: [
+    [["EVAL", "return {KEYS[1], ARGV[1], 3, {4}}", "1", "k", "a"], '["k","a",3,[4]]'],
+    [["EVAL", "return redis.call('set', KEYS[1], ARGV[1])", "1", "k", "v"], '"OK"'],
+    [["EVAL_RO", "return redis.call('get', KEYS[1])", "1", "k"], '"v"'],
+    [["SCRIPT", "LOAD", INCREMENT], '"2bab3b661081db58bd2341920e0ba7cf5dc77b25"'],
+    ["SCRIPT EXISTS 2bab3b661081db58bd2341920e0ba7cf5dc77b25 0000000000000000000000000000000000000000", "[1,0]"],
+    ["EVALSHA 2bab3b661081db58bd2341920e0ba7cf5dc77b25 1 n", "1"],
+    [["SCRIPT", "LOAD", "return redis.call('get', KEYS[1])"], '"4e6d8fc8bb01276962cce5371fa795a7763657ae"'],
+    ["EVALSHA_RO 4e6d8fc8bb01276962cce5371fa795a7763657ae 1 n", '"1"'],
+    ["SCRIPT DEBUG NO", '"OK"'],
+    ["SCRIPT FLUSH", '"OK"'],
+    ["SCRIPT EXISTS 2bab3b661081db58bd2341920e0ba7cf5dc77b25", "[0]"],
+    [["FUNCTION", "LOAD", LIBRARY], '"lib"'],
+    [["FUNCTION", "LOAD", "REPLACE", LIBRARY], '"lib"'],
+    ["FCALL f 1 k w", '"OK"'],
+    ["FCALL_RO g 1 k", '"w"'],
+    [
+      "FUNCTION LIST",
+      '[["library_name","lib","engine","LUA","functions",[["name","f","description",null,"flags",[]],["name","g","description",null,"flags",["no-writes"]]]]]',
+    ],
+    ["FUNCTION STATS", '["running_script",null,"engines",["LUA",["libraries_count",1,"functions_count",2]]]'],
+    ["FUNCTION DELETE lib", '"OK"'],
+    ["FUNCTION FLUSH", '"OK"'],
+  ],
   Streams: [
     ["XADD s 1-1 f a", '"1-1"'],
     ["XADD s 2-* f b", '"2-0"'],
@@ -146,6 +175,27 @@ export const otherFamilies = {
     ["MEMORY USAGE none", "null"],
     ["FLUSHDB", '"OK"'],
     ["FLUSHALL ASYNC", '"OK"'],
+    ["ACL WHOAMI", '"default"'],
+    ["ACL USERS", '["default"]'],
+    ["ACL SETUSER ada on >secret ~own:* &news +@read -keys", '"OK"'],
+    ["ACL USERS", '["ada","default"]'],
+    ["ACL DRYRUN ada get own:k", '"OK"'],
+    ["ACL DRYRUN ada get k", `"This user has no permissions to access the 'k' key"`],
+    ["ACL CAT hyperloglog", '["pfadd","pfcount","pfmerge"]'],
+    ["ACL LOG RESET", '"OK"'],
+    ["ACL LOG", "[]"],
+    [
+      "ACL LIST",
+      '["user ada on #2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b ~own:* resetchannels &news -@all +@read -keys","user default on ~* &* +@all"]',
+    ],
+    [
+      "ACL GETUSER ada",
+      '["flags",["on"],"passwords",["2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"],"commands","-@all +@read -keys","keys","~own:*","channels","&news","selectors",[]]',
+    ],
+    ["ACL GETUSER bob", "null"],
+    ["ACL SAVE", '"OK"'],
+    ["ACL LOAD", '"OK"'],
+    ["ACL DELUSER ada bob", "1"],
   ],
   Connection: [
     ["PING", '"PONG"'],
@@ -157,5 +207,7 @@ export const otherFamilies = {
     ["PUBSUB CHANNELS", "[]"],
     ["PUBSUB NUMSUB news", '["news",0]'],
     ["PUBSUB NUMPAT", "0"],
+    ["PUBSUB SHARDCHANNELS", "[]"],
+    ["PUBSUB SHARDNUMSUB news", '["news",0]'],
   ],
 } as const satisfies Readonly<Record<string, readonly FamilyRow[]>>;

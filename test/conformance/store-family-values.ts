@@ -4,7 +4,7 @@
  * answer is the JSON behind `result`. Texts and shapes are those of Redis 7.0
  * wherever it has the command. `store-families.test.ts` runs them.
  */
-export type FamilyRow = readonly [command: string, result: string];
+export type FamilyRow = readonly [command: string | readonly string[], result: string];
 
 export const valueFamilies = {
   String: [
