@@ -11,6 +11,7 @@ export function itemsOf(reply: Reply): readonly Reply[] | undefined {
   if (isList(reply)) return reply;
   if (!("kind" in reply)) return undefined;
   if (reply.kind === "set") return reply.members;
+  if (reply.kind === "push") return reply.items;
   if (reply.kind === "pairs") return reply.pairs;
   return reply.kind === "map" ? flattened(reply.pairs) : undefined;
 }

@@ -58,6 +58,7 @@ function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes 
 function listHeader(reply: Reply, itemCount: number, version: RespVersion): Bytes {
   const kind = typeof reply === "object" && reply !== null && "kind" in reply ? reply.kind : "array";
   if (version === 2 || kind === "array") return `*${itemCount}\r\n`;
+  if (kind === "push") return `>${itemCount}\r\n`;
   return kind === "map" || kind === "pairs" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
 }
 

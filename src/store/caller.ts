@@ -1,6 +1,7 @@
 /** Who asks the store for something: with whose rights, and over what. */
 import type { User } from "./acl/user.ts";
 import type { Reply } from "./reply.ts";
+import type { Session } from "./session/session.ts";
 
 export interface Caller {
   readonly user: User;
@@ -11,6 +12,8 @@ export interface Caller {
   readonly isScript?: boolean;
   /** Takes the reply of a command that has to wait. Absent: this caller cannot wait, and such a command answers at once. */
   readonly waiting?: ReplyTaker | undefined;
+  /** The conversation that it has over one connection, which some commands change. */
+  readonly session?: Session | undefined;
 }
 
 export interface ReplyTaker {

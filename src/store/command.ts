@@ -15,6 +15,7 @@ import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { RedisCompat } from "./redis-compat.ts";
 import { later, type Reply } from "./reply.ts";
+import type { Session } from "./session/session.ts";
 import { parseInteger } from "./structures/number-text.ts";
 import type { Wait } from "./waiters.ts";
 
@@ -24,6 +25,11 @@ import type { Wait } from "./waiters.ts";
  * - `powerful`: a read that a read-only token may not run (spec: store 1.12)
  * - `public`: not flagged `readonly`, yet a read-only token may run it
  * - `tcp-only`: not available over HTTP
+ * - `before-login`: answered over TCP to who has not logged in, as `no_auth` is
+ * - `unqueued`: over TCP it runs at once between MULTI and EXEC too
+ * - `while-listening`: may be said in RESP2 by who is subscribed to something
+ * - `runs-queue`: what is queued decides whether it is a write
+ * - `no-transaction`: over TCP it is refused there
  * - `may-replicate`: not a write, yet refused to a script that may not write, as Redis does
  * - `compat-only`: exists only where the store was started for the tests of Redis (redis-compat.ts)
  */
@@ -38,7 +44,7 @@ export type Flag =
   | "loading"
   | "stale"
   | "no_auth"
-  | "no_mandatory_keys"
+  | "skip_slowlog"
   | "movablekeys"
   | "no_mandatory_keys"
   | "skip_monitor"
@@ -49,6 +55,11 @@ export type Flag =
   | "public"
   | "tcp-only"
   | "may-replicate"
+  | "before-login"
+  | "unqueued"
+  | "no-transaction"
+  | "while-listening"
+  | "runs-queue"
   | "compat-only";
 
 /** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
@@ -117,6 +128,13 @@ export interface Row {
   readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
   /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */
   readonly tellsMisses?: boolean;
+  /** These words as MONITOR shows them: without secrets. */
+  readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
+  /**
+   * What is called in place of `run` within a session: for what changes the conversation. Replies may also be given to the
+   * session; then the last one is returned, or nothing.
+   */
+  readonly converse?: (session: Session, words: readonly Bytes[]) => Reply | undefined;
   /** A container such as OBJECT: its `run` is called only where `arity` lets it stand alone, as COMMAND does. */
   readonly subcommands?: readonly Row[];
   run(call: Call): Reply;
@@ -136,6 +154,17 @@ export interface Command extends Row {
   readonly tellsMisses: boolean;
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
+  /** True for what somebody may say over TCP who has not logged in. */
+  readonly isForStrangers: boolean;
+  /** True for what is not queued between MULTI and EXEC. */
+  readonly isUnqueued: boolean;
+  readonly isForTransactions: boolean;
+  readonly isForListeners: boolean;
+  /** True for what a client in MONITOR may not run. */
+  readonly touchesKeys: boolean;
+  /** True for what CLIENT PAUSE WRITE holds up. */
+  readonly mayChange: boolean;
+  readonly runsQueue: boolean;
   /** False for what administers, since its words may hold secrets, and for what shows itself. */
   readonly isShownToMonitors: boolean;
   /** May be called by a script. */
@@ -167,6 +196,13 @@ function register(familyName: string, row: Row, containerName: string): Command 
     tellsMisses: row.tellsMisses ?? !has("write"),
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
+    isForStrangers: has("no_auth") || has("before-login"),
+    isUnqueued: has("unqueued"),
+    isForTransactions: !has("no-transaction"),
+    isForListeners: has("while-listening"),
+    touchesKeys: has("readonly") || has("write") || has("may-replicate"),
+    mayChange: has("write") || has("may-replicate"),
+    runsQueue: has("runs-queue"),
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
     // What belongs to a connection has none in a script; what would wait answers at once there.
     isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking")),
@@ -234,6 +270,11 @@ export class Call {
     const caller = this.#caller;
     assert(caller !== undefined, "a command runs on behalf of somebody");
     return caller;
+  }
+
+  /** The session of the caller that asked last. */
+  get session(): Session | undefined {
+    return this.#caller?.session;
   }
 
   /** What the tests of Redis may turn; undefined for everybody else. */

@@ -44,6 +44,10 @@ test("a command is found by its name in any case, and by nothing else", () => {
 const READ_ONLY: readonly string[] = [
   ...["lindex", "llen", "lpos", "lrange"],
   ...["ping", "echo", "time", "dbsize", "pubsub|numsub"],
+  // What belongs to its own connection over TCP.
+  ...["auth", "hello", "quit", "reset", "select", "multi", "exec", "discard", "watch", "unwatch"],
+  ...["client|caching", "client|getname", "client|getredir", "client|help", "client|id", "client|info"],
+  ...["client|no-touch", "client|reply", "client|setinfo", "client|setname", "client|tracking", "client|trackinginfo"],
   ...["exists", "expiretime", "pexpiretime", "pttl", "sort_ro", "touch", "ttl", "type"],
   ...["digest", "get", "getrange", "lcs", "mget", "strlen", "substr"],
   ...["hexists", "hget", "hgetall", "hkeys", "hlen", "hmget", "hrandfield", "hscan", "hstrlen", "hvals"],

@@ -19,6 +19,7 @@ import { sortedSetCommands } from "./commands/sorted-set.ts";
 import { sortedSetBlockingCommands } from "./commands/sorted-set-blocking.ts";
 import { streamCommands } from "./commands/stream.ts";
 import { stringCommands } from "./commands/string.ts";
+import { transactionCommands } from "./commands/transaction.ts";
 
 export const commands: readonly Command[] = [
   ...connectionCommands,
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   ...serverCommands,
   ...pubsubCommands,
   ...scriptingCommands,
+  ...transactionCommands,
   ...debugCommands,
 ];
 

@@ -15,6 +15,7 @@ import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import { nextTurn } from "../kernel/turn.ts";
 import type { AclContext } from "./acl/acl-log.ts";
+import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
 import type { Caller } from "./caller.ts";
 import { Call, type Command } from "./command.ts";
@@ -27,6 +28,7 @@ import {
   diskRefusal,
   emptyCommand,
   noPermission,
+  noPermissionAnyMore,
   notAvailable,
   outOfMemory,
   unknownSubcommand,
@@ -45,9 +47,10 @@ import { replayRecords } from "./mutations.ts";
 import { PubSub } from "./pubsub.ts";
 import { Pushes, type Subscriber } from "./pushes.ts";
 import { Quota } from "./quota.ts";
-import { errorReply, type Reply } from "./reply.ts";
+import { errorReply, later, type Reply } from "./reply.ts";
 import { ScriptCommands, type ScriptRules } from "./script-commands.ts";
 import { Scripts } from "./scripts.ts";
+import { Sessions } from "./session/sessions.ts";
 import type { StoreContext } from "./store.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -71,6 +74,12 @@ const PIPELINE_MS_MAX = 5;
 /** How often a pipeline looks at the clock: a look costs as much as a third of a GET. */
 const PIPELINE_COMMANDS_PER_LOOK = 64;
 
+/** A command that waits for EXEC. It was checked when it came. */
+export interface QueuedCommand {
+  readonly command: Command;
+  readonly words: CommandRequest;
+}
+
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
 export class Database {
@@ -92,6 +101,8 @@ export class Database {
   readonly waiters: Waiters;
   /** Who may log in besides the tokens of the database. */
   readonly users: Users;
+  /** Who is logged in over TCP. */
+  readonly sessions: Sessions;
   readonly #pushes: Pushes;
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
@@ -124,6 +135,7 @@ export class Database {
     this.monitors = new Monitors(this.#pushes);
     this.observers = new KeyObservers(this.keyspace);
     this.waiters = new Waiters({ keyspace: this.keyspace, clock });
+    this.sessions = new Sessions(clock);
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
@@ -172,6 +184,40 @@ export class Database {
     const replies = commands.map((command, index) => this.#run(caller, command, requests[index] as CommandRequest));
     this.#commit();
     return this.#whenSafe(replies);
+  }
+
+  /**
+   * Whether a session may queue a command for a transaction: the command, or why not. Nothing is queued while memory is
+   * short, as in Redis.
+   */
+  admit(caller: Caller, request: CommandRequest): Command | CommandError {
+    this.#begin();
+    const command = this.#find(caller, request, "multi");
+    let refusal: CommandError | undefined;
+    if (command instanceof CommandError) refusal = command;
+    else if (!this.#eviction.makeRoom()) refusal = outOfMemory;
+    else refusal = this.#diskRefusalOf(command);
+    this.#commit();
+    if (refusal === undefined) return command;
+    this.errorCounts.add(refusal.text);
+    return refusal;
+  }
+
+  /** Why none of these commands may run now, as part of the running unit of work, which is that of EXEC. */
+  refusalOfQueued(queued: readonly QueuedCommand[]): CommandError | undefined {
+    const hasRoom = this.#eviction.makeRoom();
+    for (const { command } of queued) {
+      const refusal = !hasRoom && command.mayGrow ? outOfMemory : this.#diskRefusalOf(command);
+      if (refusal !== undefined) return refusal;
+    }
+    return this.#quota.take(queued.length, this.keyspace.nowMs);
+  }
+
+  /** Runs a queued command as part of the running unit of work, which is that of EXEC, if the caller still may. */
+  runQueued(caller: Caller, { command, words }: QueuedCommand): Reply {
+    const { user } = caller;
+    const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
+    return refusal === undefined ? this.#run(caller, command, words) : this.#answerError(noPermissionAnyMore(refusal));
   }
 
   /** Removes what is past its time, at most so much that nobody notices. Returns how many keys and fields went. */
@@ -253,6 +299,7 @@ export class Database {
     this.pubsub.dropAll();
     this.scripts.closeStates();
     this.waiters.endAll(errorReply(databaseDropped));
+    this.sessions.killAll();
   }
 
   /**
@@ -319,6 +366,11 @@ export class Database {
     this.keyspace.onReady = onReady;
   }
 
+  /** Whether somebody of this name may log in. */
+  hasUser(name: Bytes): boolean {
+    return isBuiltIn(name) || this.users.find(name) !== undefined;
+  }
+
   /** Counters of a command since the start; for INFO and the metrics. */
   countsOf(command: Command): CommandCounts {
     let counts = this.#counts[command.number];
@@ -357,7 +409,7 @@ export class Database {
       throw error;
     }
     if (!frame.isEmpty) journal.append(frame.take());
-    if (this.users.hasChanges) this.users.commit();
+    if (this.users.hasChanges) this.sessions.usersChanged(this.users.commit(), this.#call.session);
     this.#pushes.commit();
   }
 
@@ -449,12 +501,20 @@ export class Database {
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
+    const { converse } = command;
+    const { session } = caller;
+    if (session !== undefined && !session.isExecuting) session.lastCommand = command;
     const counts = this.countsOf(command);
     const isTimed = counts.begin();
     const startMs = isTimed ? this.context.clock.monotonicMs() : 0;
     let reply: Reply;
     try {
-      reply = command.run(this.#call.prepare(caller, command, request));
+      const call = this.#call.prepare(caller, command, request);
+      if (converse === undefined || session === undefined) reply = command.run(call);
+      else {
+        const said = converse(session, request);
+        reply = said === undefined ? later : said;
+      }
     } catch (error) {
       if (!(error instanceof CommandError)) {
         this.context.reportBug(error);
@@ -465,7 +525,11 @@ export class Database {
     }
     if (isTimed) counts.addTime(this.context.clock.monotonicMs() - startMs);
     if (this.monitors.isWatched && command.isShownToMonitors)
-      this.monitors.tell({ words: request, address: caller.address, nowMs: this.keyspace.nowMs });
+      this.monitors.tell({
+        words: command.shownWords?.(request) ?? request,
+        address: caller.address,
+        nowMs: this.keyspace.nowMs,
+      });
     return reply;
   }
 

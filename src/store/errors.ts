@@ -330,6 +330,89 @@ export function unknownArgument(argument: string): CommandError {
   return new CommandError(`ERR unknown argument: ${argument}`);
 }
 
+export const noAuthentication = new CommandError("NOAUTH Authentication required.");
+export const wrongPassword = new CommandError("WRONGPASS invalid username-password pair or user is disabled.");
+export const noPasswordNeeded = new CommandError(
+  "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+);
+export const helloNeedsLogin = new CommandError(
+  "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+);
+export const protocolNotInteger = new CommandError("ERR Protocol version is not an integer or out of range");
+export const protocolUnknown = new CommandError("NOPROTO unsupported protocol version");
+export const clientNameInvalid = new CommandError(
+  "ERR Client names cannot contain spaces, newlines or special characters.",
+);
+export const monitorTouchesKeys = new CommandError("ERR Replica can't interact with the keyspace");
+export const monitorInTransaction = new CommandError("ERR MONITOR isn't allowed for DENY BLOCKING client");
+export const notInTransaction = new CommandError("ERR Command not allowed inside a transaction");
+export const multiNested = new CommandError("ERR MULTI calls can not be nested");
+export const watchInMulti = new CommandError("ERR WATCH inside MULTI is not allowed");
+export const execWithoutMulti = new CommandError("ERR EXEC without MULTI");
+export const discardWithoutMulti = new CommandError("ERR DISCARD without MULTI");
+export const transactionAborted = new CommandError("EXECABORT Transaction discarded because of previous errors.");
+export const transactionTooLarge = new CommandError("ERR the commands of the transaction take too much memory");
+export const watchesTooMany = new CommandError("ERR too many keys are watched");
+export const subscriptionsTooMany = new CommandError("ERR too many channels and patterns are subscribed to");
+
+export const cachingWithoutTracking = new CommandError(
+  "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
+);
+export const trackingNotThere = new CommandError("ERR Client tracking is not available");
+export const clientIdInvalid = new CommandError("ERR Invalid client ID");
+export const clientIdNotPositive = new CommandError("ERR client-id should be greater than 0");
+export const noSuchClient = new CommandError("ERR No such client");
+export const pauseKindUnknown = new CommandError("ERR CLIENT PAUSE mode must be WRITE or ALL");
+export const unblockReasonUnknown = new CommandError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+export const unblocked = new CommandError("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+
+export function clientTypeUnknown(type: string): CommandError {
+  return new CommandError(`ERR Unknown client type '${printed(type)}'`);
+}
+
+export function noSuchUser(name: string): CommandError {
+  return new CommandError(`ERR No such user '${printed(name)}'`);
+}
+
+/** Wording of Redis 7.2. */
+export function libraryFactInvalid(option: string): CommandError {
+  return new CommandError(`ERR ${option} cannot contain spaces, newlines or special characters.`);
+}
+
+export function libraryFactUnknown(option: string): CommandError {
+  return new CommandError(`ERR Unrecognized option '${printed(option)}'`);
+}
+
+export function transactionRefused(reason: string): CommandError {
+  return new CommandError(`EXECABORT Transaction discarded because of: ${reason}`);
+}
+
+export function helloOptionUnknown(option: string): CommandError {
+  return new CommandError(`ERR Syntax error in HELLO option '${printed(option)}'`);
+}
+
+/** In RESP2, somebody who listens may say little else. `name` is in lower case. */
+export function notWhileListening(name: string): CommandError {
+  return new CommandError(
+    `ERR Can't execute '${name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context`,
+  );
+}
+
+const denials: Readonly<Record<DenialReason, string>> = {
+  command: "no permission to execute the command or subcommand",
+  key: "no permission to touch the specified keys",
+  channel: "no permission to access one of the channels used as arguments to the command",
+  auth: "no permission",
+};
+
+/** At EXEC, for a command that could be queued before. `refusal` is what the user is refused now. */
+export function noPermissionAnyMore(refusal: CommandError): CommandError {
+  const reason = denials[refusal.denied?.reason ?? "command"];
+  return new CommandError(
+    `NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is no longer allowed for the following reason: ${reason}`,
+  );
+}
+
 export function noPermission(name: string): CommandError {
   return new CommandError(
     `NOPERM this user has no permissions to run the '${name.toLowerCase()}' command or its subcommand`,

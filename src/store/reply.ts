@@ -38,7 +38,9 @@ export type Special =
   | { readonly kind: "boolean"; readonly value: boolean }
   /** Text for people: `=` with `txt:` in RESP3, a bulk string elsewhere. */
   | { readonly kind: "verbatim"; readonly text: Bytes }
-  /** There is no reply yet: it goes to `Caller.waiting`, by and by. Never printed. */
+  /** What is told besides replies: `>` in RESP3, an array elsewhere. */
+  | { readonly kind: "push"; readonly items: readonly Reply[] }
+  /** There is no reply now: it goes to `Caller.waiting`, by and by, or there is none at all. Never printed. */
   | { readonly kind: "later" };
 
 export const ok: Reply = Object.freeze({ kind: "simple", text: "OK" });
@@ -78,6 +80,10 @@ export function pairs(pairs: readonly (readonly [Reply, Reply])[]): Reply {
 
 export function set(members: readonly Reply[]): Reply {
   return { kind: "set", members };
+}
+
+export function push(items: readonly Reply[]): Reply {
+  return { kind: "push", items };
 }
 
 export function verbatim(text: Bytes): Reply {

@@ -85,6 +85,7 @@ export class Store {
   readonly #byName = new Map<string, Database>();
   readonly #byNumber = new Map<number, Database>();
   #numberMax = STORE_ITSELF;
+  #sessionIdMax = 0;
 
   constructor(options: StoreOptions) {
     const frame = new FrameWriter();
@@ -132,6 +133,12 @@ export class Store {
     frame.record(STORE_ITSELF, DROP_DATABASE).number(database.number);
     journal.append(frame.take());
     this.#drop(database.number);
+  }
+
+  /** The number of a new session: no other has it, and later ones have greater ones. */
+  takeSessionId(): number {
+    this.#sessionIdMax += 1;
+    return this.#sessionIdMax;
   }
 
   get databaseNames(): readonly string[] {

@@ -77,6 +77,8 @@ export function rawReply(reply: Reply): RawReply {
       return reply.pairs.map((pair) => pair.map(rawReply));
     case "set":
       return reply.members.map(rawReply);
+    case "push":
+      return reply.items.map(rawReply);
     case "boolean":
       return reply.value ? 1 : 0;
     case "verbatim":

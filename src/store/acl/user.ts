@@ -8,6 +8,8 @@ import type { CommandError } from "../errors.ts";
 
 export interface User {
   readonly name: Bytes;
+  /** True once there is no such user any more. */
+  readonly isDeleted?: boolean;
   /** Nothing is refused to it, so nothing has to be looked at. */
   readonly isUnrestricted: boolean;
   /** True where a read may keep what it has worked out, such as the estimate of PFCOUNT. */

@@ -156,12 +156,13 @@ export class Users {
     this.delete(this.names());
   }
 
-  /** The unit of work is over and its frame, if any, in the journal. keeps (2) */
-  commit(): void {
-    if (this.#changed.size === 0) return;
+  /** The unit of work is over and its frame, if any, in the journal. Returns whom it has changed. keeps (2) */
+  commit(): readonly Bytes[] {
+    if (this.#changed.size === 0) return [];
     const changed = [...this.#changed];
     this.#changed.clear();
     for (const name of changed) this.onChange?.(name);
+    return changed;
   }
 
   /** True after a unit of work that has changed users, until `commit`. */

@@ -208,6 +208,12 @@ test("COMMAND LIST names all commands, or those that a filter lets through", () 
     [
       "COMMAND LIST FILTERBY ACLCAT dangerous",
       [
+        "client|kill",
+        "client|list",
+        "client|no-evict",
+        "client|pause",
+        "client|unblock",
+        "client|unpause",
         "keys",
         "restore",
         "sort",
@@ -229,6 +235,7 @@ test("COMMAND LIST names all commands, or those that a filter lets through", () 
         "flushall",
         "flushdb",
         "info",
+        "monitor",
       ],
     ],
     ["COMMAND LIST FILTERBY aclcat nope", []],

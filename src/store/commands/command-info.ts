@@ -107,7 +107,18 @@ export const commandRow: Row = {
 };
 
 /** Flags of our own, of which Redis' clients know nothing. */
-const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>(["powerful", "public", "tcp-only", "may-replicate", "compat-only"]);
+const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>([
+  "powerful",
+  "public",
+  "tcp-only",
+  "may-replicate",
+  "before-login",
+  "unqueued",
+  "no-transaction",
+  "while-listening",
+  "runs-queue",
+  "compat-only",
+]);
 
 /** Name, arity, flags, first key, last key, step, ACL categories, tips, key positions, subcommands. */
 function factsOf(command: Command): Reply {

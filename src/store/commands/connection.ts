@@ -1,20 +1,48 @@
-/** The commands of the connection family that make sense without a connection: over HTTP, PING and ECHO. */
-import { family, noKeys } from "../command.ts";
-import { wrongArity } from "../errors.ts";
-import { bulk, pong } from "../reply.ts";
+/**
+ * The connection family. Over HTTP there is no connection, and PING and ECHO
+ * alone make sense; the rest is the conversation of a session.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { upperCase } from "../../kernel/bytes.ts";
+import { family, noKeys, type Row } from "../command.ts";
+import {
+  databaseOutOfRange,
+  helloNeedsLogin,
+  helloOptionUnknown,
+  noPasswordNeeded,
+  notInteger,
+  protocolNotInteger,
+  protocolUnknown,
+  syntaxError,
+  wrongArity,
+  wrongPassword,
+} from "../errors.ts";
+import { REDIS_VERSION } from "../redis-version.ts";
+import { bulk, emptyArray, map, ok, pong, type Reply, simple } from "../reply.ts";
+import type { Session } from "../session/session.ts";
+import { parseInteger } from "../structures/number-text.ts";
+import { checkClientName, clientRow } from "./client.ts";
+
+/** What stands for a secret where words are shown. */
+const REDACTED = "(redacted)";
+
+const greeting: Pick<Row, "flags" | "keys"> = {
+  flags: ["noscript", "loading", "stale", "fast", "no_auth", "allow_busy", "public", "tcp-only"],
+  keys: noKeys,
+};
 
 export const connectionCommands = family("connection", [
   {
-    name: "PING",
-    summary: "Answers PONG, or the message it is given",
-    arity: -1,
-    flags: ["fast", "public"],
-    keys: noKeys,
-    run: ({ arg, argCount, command }) => {
-      if (argCount > 2) throw wrongArity(command.name);
-      return argCount === 1 ? pong : bulk(arg(1));
-    },
+    ...greeting,
+    name: "AUTH",
+    summary: "Logs in with a token, or as a user with a password",
+    arity: -2,
+    flags: [...greeting.flags, "no-transaction"],
+    shownWords: (words) => (words.length > 3 ? words : words.map((word, index) => (index === 0 ? word : REDACTED))),
+    run: () => ok,
+    converse: auth,
   },
+  clientRow,
   {
     name: "ECHO",
     summary: "Answers the message it is given",
@@ -23,4 +51,147 @@ export const connectionCommands = family("connection", [
     keys: noKeys,
     run: ({ arg }) => bulk(arg(1)),
   },
+  {
+    ...greeting,
+    name: "HELLO",
+    summary: "Chooses the version of RESP, logs in and names the connection",
+    arity: -1,
+    flags: [...greeting.flags, "no-transaction"],
+    shownWords: (words) => words.map((word, index) => (isSecretOfHello(words, index) ? REDACTED : word)),
+    run: () => ok,
+    converse: hello,
+  },
+  {
+    name: "PING",
+    summary: "Answers PONG, or the message it is given",
+    arity: -1,
+    flags: ["fast", "public", "before-login", "while-listening"],
+    keys: noKeys,
+    run: ({ arg, argCount }) => pingReply(argCount === 1 ? undefined : arg(1), argCount),
+    converse: (session, words) => {
+      const reply = pingReply(words[1], words.length);
+      const isApart = session.respVersion === 2 && session.listening.count > 0;
+      return isApart ? ["pong", words[1] ?? ""] : reply;
+    },
+  },
+  {
+    ...greeting,
+    name: "QUIT",
+    summary: "Closes the connection behind the last reply",
+    arity: -1,
+    flags: [...greeting.flags, "unqueued", "while-listening"],
+    run: () => ok,
+    converse: (session) => {
+      session.end();
+      return ok;
+    },
+  },
+  {
+    ...greeting,
+    name: "RESET",
+    summary: "Makes the connection what it was when it was opened",
+    arity: 1,
+    flags: [...greeting.flags, "unqueued", "while-listening"],
+    run: () => ok,
+    converse: (session) => {
+      session.reset();
+      return simple("RESET");
+    },
+  },
+  {
+    name: "SELECT",
+    summary: "Selects the database 0, which is the only one of a token",
+    arity: 2,
+    flags: ["loading", "stale", "fast", "public", "tcp-only"],
+    keys: noKeys,
+    run: ({ arg }) => {
+      const number = parseInteger(arg(1));
+      if (number === undefined || number > INTEGER_MAX || number < -INTEGER_MAX - 1) throw notInteger;
+      if (number !== 0) throw databaseOutOfRange;
+      return ok;
+    },
+  },
 ]);
+
+/** Of 32 bits. */
+const INTEGER_MAX = 2 ** 31 - 1;
+
+function pingReply(message: Bytes | undefined, argCount: number): Reply {
+  if (argCount > 2) throw wrongArity("PING");
+  return message === undefined ? pong : bulk(message);
+}
+
+function auth(session: Session, words: readonly Bytes[]): Reply {
+  if (words.length > 3) throw syntaxError;
+  const [, first = "", second] = words;
+  if (second !== undefined) logIn(session, { user: first, password: second });
+  else if (!tryLogIn(session, { user: undefined, password: first }))
+    throw session.login.anonymous === undefined ? wrongPassword : noPasswordNeeded;
+  return ok;
+}
+
+interface Credentials {
+  readonly user: Bytes | undefined;
+  readonly password: Bytes;
+}
+
+function tryLogIn(session: Session, credentials: Credentials): boolean {
+  const loggedIn = session.login.logIn(credentials);
+  if (loggedIn === undefined) return false;
+  session.enter(loggedIn);
+  return true;
+}
+
+function logIn(session: Session, credentials: Credentials): void {
+  if (!tryLogIn(session, credentials)) throw wrongPassword;
+}
+
+/** Everything is looked at before anything is changed, but for the login, as in Redis. */
+function hello(session: Session, words: readonly Bytes[]): Reply {
+  const version = words[1] === undefined ? undefined : readVersion(words[1]);
+  let credentials: Credentials | undefined;
+  let name: Bytes | undefined;
+  for (let at = 2; at < words.length; at += 1) {
+    const option = upperCase(words[at] as Bytes);
+    const left = words.length - 1 - at;
+    if (option === "AUTH" && left >= 2) {
+      credentials = { user: words[at + 1], password: words[at + 2] as Bytes };
+      at += 2;
+    } else if (option === "SETNAME" && left >= 1) {
+      name = words[at + 1] as Bytes;
+      checkClientName(name);
+      at += 1;
+    } else throw helloOptionUnknown(words[at] as Bytes);
+  }
+  if (credentials !== undefined) logIn(session, credentials);
+  if (!session.isAuthenticated) throw helloNeedsLogin;
+  if (name !== undefined) session.name = name;
+  if (version !== undefined) session.setRespVersion(version);
+  return map([
+    ["server", "redis"],
+    ["version", REDIS_VERSION],
+    ["proto", session.respVersion],
+    ["id", session.id],
+    ["mode", "standalone"],
+    ["role", "master"],
+    ["modules", emptyArray],
+  ]);
+}
+
+function readVersion(word: Bytes): 2 | 3 {
+  const version = parseInteger(word);
+  if (version === undefined) throw protocolNotInteger;
+  if (version !== 2 && version !== 3) throw protocolUnknown;
+  return version;
+}
+
+/** True for the user and the password behind AUTH. */
+function isSecretOfHello(words: readonly Bytes[], index: number): boolean {
+  for (let at = 2; at + 2 < words.length && at < index; at += 1) {
+    const option = upperCase(words[at] as Bytes);
+    if (option === "AUTH" && index <= at + 2) return true;
+    if (option === "AUTH") at += 2;
+    else if (option === "SETNAME") at += 1;
+  }
+  return false;
+}

@@ -1,12 +1,14 @@
 /**
- * Publish and subscribe: sending, and telling who listens. Over HTTP one
- * listens by an event stream, which is no command.
+ * Publish and subscribe: sending, telling who listens, and listening. Over HTTP
+ * one listens by an event stream, which is no command.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, noKeys, type Row } from "../command.ts";
 import { malformedSubcommand } from "../errors.ts";
 import { emptyArray, nil, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
+import type { Turn } from "../session/listening.ts";
+import type { Session } from "../session/session.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { helpRow } from "./help.ts";
 
@@ -23,6 +25,12 @@ const helpLines: readonly string[] = [
   "SHARDNUMSUB [<channel> ...]",
   "    The channels that are named, each with 0: there are no shards.",
 ];
+
+const listenerFacts: Pick<Row, "flags" | "keys" | "run"> = {
+  flags: ["pubsub", "noscript", "loading", "stale", "tcp-only", "while-listening"],
+  keys: noKeys,
+  run: () => nil,
+};
 
 const FLAGS = ["pubsub", "loading", "stale"] as const;
 
@@ -93,7 +101,65 @@ export const pubsubCommands = family("pubsub", [
     run: ({ database, arg }) => database.pubsub.publish(arg(1), arg(2)),
   },
   pubsubRow,
+  {
+    ...listenerFacts,
+    name: "PSUBSCRIBE",
+    summary: "Listens to the channels that match patterns",
+    arity: -2,
+    channels: { first: 1, last: -1, arePatterns: true },
+    converse: (session, words) => subscribe(session, words, { name: "psubscribe", isPattern: true }),
+  },
+  {
+    ...listenerFacts,
+    name: "PUNSUBSCRIBE",
+    summary: "Listens to patterns no more, or to none",
+    arity: -1,
+    converse: (session, words) => unsubscribe(session, words, { name: "punsubscribe", isPattern: true }),
+  },
+  {
+    ...listenerFacts,
+    name: "SUBSCRIBE",
+    summary: "Listens to channels",
+    arity: -2,
+    channels: { first: 1, last: -1, arePatterns: false },
+    converse: (session, words) => subscribe(session, words, { name: "subscribe", isPattern: false }),
+  },
+  {
+    ...listenerFacts,
+    name: "UNSUBSCRIBE",
+    summary: "Listens to channels no more, or to none",
+    arity: -1,
+    converse: (session, words) => unsubscribe(session, words, { name: "unsubscribe", isPattern: false }),
+  },
 ]);
+
+/** Each channel is confirmed by a reply of its own; the last one is the reply of the command. */
+function subscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply {
+  try {
+    return confirm(session, words.slice(1), (name) => session.listening.subscribe(name, turn));
+  } finally {
+    session.modeChanged();
+  }
+}
+
+function unsubscribe(session: Session, words: readonly Bytes[], turn: Turn): Reply {
+  const named = words.length > 1 ? words.slice(1) : session.listening.names(turn.isPattern);
+  try {
+    // To leave nothing is confirmed too.
+    return confirm(session, named.length === 0 ? [null] : named, (name) => session.listening.unsubscribe(name, turn));
+  } finally {
+    session.modeChanged();
+  }
+}
+
+function confirm<T>(session: Session, names: readonly T[], turn: (name: T) => Reply): Reply {
+  let last: Reply | undefined;
+  for (const name of names) {
+    if (last !== undefined) session.say(last);
+    last = turn(name);
+  }
+  return last ?? nil;
+}
 
 function channels({ database, arg, argCount }: Call): Reply {
   if (argCount > 3) throw malformedSubcommand("PUBSUB", arg(1));

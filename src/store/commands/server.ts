@@ -8,6 +8,7 @@ import { commandRow } from "./command-info.ts";
 import { configRow } from "./config.ts";
 import { infoRow } from "./info.ts";
 import { memoryRow } from "./memory.ts";
+import { monitorRow } from "./monitor.ts";
 
 export const serverCommands = family("server", [
   aclRow,
@@ -42,6 +43,7 @@ export const serverCommands = family("server", [
   },
   infoRow,
   memoryRow,
+  monitorRow,
   {
     name: "TIME",
     summary: "The time of the server in seconds and microseconds",

@@ -111,6 +111,7 @@ export class LuaReplies {
           instance.setField(lua, -2, "verbatim_string");
         }
         return;
+      case "push":
       case "later":
         throw new Error("nobody waits in a script");
       default: {

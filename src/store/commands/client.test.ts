@@ -1,0 +1,295 @@
+/** CLIENT: what sessions say of themselves and do to others. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { heard, settled, startConversations } from "../../../test/session-harness.ts";
+import { error, nil, ok } from "../../../test/store-harness.ts";
+import { readOnlyUser } from "../acl/built-in-users.ts";
+import { map, push, set, simple, verbatim } from "../reply.ts";
+
+const syntaxError = error("ERR syntax error");
+
+test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO tell of the session itself", () => {
+  const { clock, connect } = startConversations();
+  const one = connect();
+  one.expect([
+    ["CLIENT ID", 1],
+    ["CLIENT GETNAME", nil],
+    ["CLIENT SETNAME me", ok],
+    ["CLIENT GETNAME", "me"],
+    ['CLIENT SETNAME ""', ok],
+    ["CLIENT GETNAME", nil],
+    ["CLIENT SETNAME me", ok],
+    ['CLIENT SETNAME "a b"', error("ERR Client names cannot contain spaces, newlines or special characters.")],
+    ['CLIENT SETNAME "a\\xff"', error("ERR Client names cannot contain spaces, newlines or special characters.")],
+    ["CLIENT SETINFO lib-name ioredis(5)", ok],
+    ["CLIENT SETINFO LIB-VER 5.4.1", ok],
+    ['CLIENT SETINFO lib-ver "1 2"', error("ERR lib-ver cannot contain spaces, newlines or special characters.")],
+    ["CLIENT SETINFO lib-what x", error("ERR Unrecognized option 'lib-what'")],
+    ["CLIENT WHAT", error("ERR unknown subcommand 'WHAT'. Try CLIENT HELP.")],
+    ["CLIENT", error("ERR wrong number of arguments for 'client' command")],
+    ["CLIENT ID x", error("ERR wrong number of arguments for 'client|id' command")],
+  ]);
+  clock.advance(2_500);
+  one.run("WATCH a b");
+  one.run("MULTI");
+  one.run("SET k v");
+  const other = connect();
+  clock.advance(1_000);
+  other.expect([
+    [
+      "CLIENT LIST ID 1",
+      verbatim(
+        "id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6379 name=me age=3 idle=1 flags=x db=0 sub=0 psub=0 ssub=0 multi=1 watch=2 qbuf=0 multi-mem=173 omem=0 tot-mem=173 cmd=multi user=default redir=-1 resp=2 lib-name=ioredis(5) lib-ver=5.4.1\n",
+      ),
+    ],
+    [
+      "CLIENT INFO",
+      verbatim(
+        "id=2 addr=127.0.0.1:40002 laddr=127.0.0.1:6379 name= age=1 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf=0 multi-mem=0 omem=0 tot-mem=0 cmd=client|info user=default redir=-1 resp=2 lib-name= lib-ver=\n",
+      ),
+    ],
+  ]);
+});
+
+test("CLIENT LIST has the sessions of its own database, or some of them", () => {
+  const { store, connect } = startConversations();
+  const one = connect();
+  const two = connect({ user: readOnlyUser });
+  const strange = connect({ database: store.database("other") });
+  two.run("HELLO 3");
+  const listener = connect();
+  listener.run("SUBSCRIBE a");
+  const ids = (line: string): string => {
+    const [reply] = one.run(line);
+    assert.ok(typeof reply === "object" && reply !== null && "text" in reply);
+    return [...reply.text.matchAll(/^id=(\d+) /gm)].map(([, id]) => id).join(" ");
+  };
+  assert.equal(ids("CLIENT LIST"), "1 2 4");
+  assert.equal(ids("CLIENT LIST TYPE normal"), "1 2");
+  assert.equal(ids("CLIENT LIST TYPE pubsub"), "4");
+  assert.equal(ids("CLIENT LIST TYPE replica"), "");
+  assert.equal(ids("CLIENT LIST TYPE master"), "");
+  assert.equal(ids("CLIENT LIST ID 4 3 1 999"), "4 1");
+  one.expect([
+    ["CLIENT LIST TYPE what", error("ERR Unknown client type 'what'")],
+    ["CLIENT LIST ID", syntaxError],
+    ["CLIENT LIST ID x", error("ERR Invalid client ID")],
+    ["CLIENT LIST what", syntaxError],
+    ["CLIENT LIST TYPE normal what", syntaxError],
+    ["CLIENT KILL ID 3", 0],
+    ["CLIENT KILL 127.0.0.1:40003", error("ERR No such client")],
+    ["CLIENT UNBLOCK 3", 0],
+  ]);
+  assert.equal(strange.closed, undefined);
+});
+
+test("CLIENT KILL closes by address, number, user and type, and spares who asks unless told", () => {
+  const { connect } = startConversations();
+  const one = connect();
+  one.expect([
+    ["CLIENT KILL 1.1.1.1:1", error("ERR No such client")],
+    ["CLIENT KILL ID 0", error("ERR client-id should be greater than 0")],
+    ["CLIENT KILL ID x", error("ERR client-id should be greater than 0")],
+    ["CLIENT KILL TYPE what", error("ERR Unknown client type 'what'")],
+    ["CLIENT KILL USER nobody", error("ERR No such user 'nobody'")],
+    ["CLIENT KILL SKIPME what", syntaxError],
+    ["CLIENT KILL SKIPME yes what", syntaxError],
+    ["CLIENT KILL WHAT x", syntaxError],
+    ["CLIENT KILL ID 99", 0],
+    ["CLIENT KILL ADDR 127.0.0.1:40001", 0],
+  ]);
+  const two = connect();
+  one.expect([["CLIENT KILL 127.0.0.1:40002", ok]]);
+  assert.equal(two.closed, "at once");
+  const three = connect();
+  const four = connect({ user: readOnlyUser });
+  one.expect([["CLIENT KILL USER default LADDR 127.0.0.1:6379", 1]]);
+  assert.equal(three.closed, "at once");
+  assert.equal(four.closed, undefined);
+  const five = connect();
+  five.run("PSUBSCRIBE *");
+  one.expect([
+    ["CLIENT KILL TYPE pubsub USER default_ro", 0],
+    ["CLIENT KILL TYPE pubsub", 1],
+    ["CLIENT KILL TYPE normal SKIPME yes", 1],
+    ["CLIENT KILL TYPE normal SKIPME no", 1],
+  ]);
+  assert.equal(five.closed, "at once");
+  assert.equal(four.closed, "at once");
+  assert.equal(one.closed, "when written");
+});
+
+test("CLIENT KILL of oneself by address answers and closes", () => {
+  const { connect } = startConversations();
+  const one = connect();
+  one.expect([["CLIENT KILL 127.0.0.1:40001", ok], ["PING"]]);
+  assert.equal(one.closed, "when written");
+});
+
+test("nobody's keys are tracked, and no connection is closed for its memory", () => {
+  const { connect } = startConversations();
+  const tracking = map([
+    ["flags", set(["off"])],
+    ["redirect", -1],
+    ["prefixes", []],
+  ]);
+  connect().expect([
+    ["CLIENT TRACKINGINFO", tracking],
+    ["CLIENT GETREDIR", -1],
+    ["CLIENT TRACKING OFF", ok],
+    ["CLIENT TRACKING ON", error("ERR Client tracking is not available")],
+    ["CLIENT TRACKING ON BCAST", error("ERR Client tracking is not available")],
+    ["CLIENT TRACKING what", syntaxError],
+    [
+      "CLIENT CACHING YES",
+      error(
+        "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled",
+      ),
+    ],
+    ["CLIENT NO-EVICT ON", ok],
+    ["CLIENT NO-EVICT OFF", ok],
+    ["CLIENT NO-EVICT what", syntaxError],
+  ]);
+  const [help] = connect().run("CLIENT HELP");
+  assert.ok(Array.isArray(help) && help.length > 10);
+});
+
+test("CLIENT NO-TOUCH lets reads be no use of a key", () => {
+  const { clock, connect } = startConversations();
+  const one = connect();
+  one.run("SET k v");
+  clock.advance(20_000);
+  one.expect([
+    ["CLIENT NO-TOUCH ON", ok],
+    ["GET k", "v"],
+    ["OBJECT IDLETIME k", 20],
+    ["CLIENT NO-TOUCH OFF", ok],
+    ["GET k", "v"],
+    ["OBJECT IDLETIME k", 0],
+    ["CLIENT NO-TOUCH what", syntaxError],
+  ]);
+});
+
+test("CLIENT PAUSE holds up everybody of the database until its end", async () => {
+  const { clock, store, connect } = startConversations();
+  const one = connect();
+  const two = connect();
+  const strange = connect({ database: store.database("other") });
+  one.expect([
+    ["CLIENT PAUSE x", error("ERR timeout is not an integer or out of range")],
+    ["CLIENT PAUSE -1", error("ERR timeout is negative")],
+    ["CLIENT PAUSE 1 what", error("ERR CLIENT PAUSE mode must be WRITE or ALL")],
+    ["CLIENT PAUSE 1000", ok],
+    ["SET k v"],
+  ]);
+  two.expect([["PING"]]);
+  strange.expect([["PING", simple("PONG")]]);
+  assert.equal(one.session.isWaiting, true);
+  clock.advance(999);
+  await settled();
+  assert.deepEqual(one.listen(), []);
+  clock.advance(1);
+  await settled();
+  assert.deepEqual(one.listen(), [ok]);
+  assert.deepEqual(two.listen(), [simple("PONG")]);
+  assert.equal(one.resumeCount, 1);
+  one.expect([["GET k", "v"]]);
+});
+
+test("CLIENT PAUSE WRITE holds up what may write, and CLIENT UNPAUSE ends it", async () => {
+  const { connect } = startConversations();
+  const one = connect();
+  const two = connect();
+  two.expect([
+    ["MULTI", ok],
+    ["SET k v", simple("QUEUED")],
+  ]);
+  one.expect([["CLIENT PAUSE 100000 WRITE", ok]]);
+  two.expect([["INCR n", simple("QUEUED")], ["EXEC"]]);
+  const three = connect();
+  three.expect([["GET k", nil], ["PUBLISH a b"]]);
+  const four = connect();
+  four.run("SET gone x");
+  four.session.close();
+  one.expect([["CLIENT UNPAUSE", ok]]);
+  await settled();
+  assert.deepEqual(two.listen(), [[ok, 1]]);
+  assert.deepEqual(three.listen(), [0]);
+  one.expect([
+    ["GET k", "v"],
+    ["EXISTS gone", 0],
+  ]);
+});
+
+test("CLIENT UNBLOCK ends the waiting of a session, as a timeout or by an error", async () => {
+  const { connect } = startConversations();
+  const one = connect();
+  const two = connect();
+  const wait = (): void => {
+    const { database } = two.session;
+    // As a command that waits does.
+    database.waiters.add(two.session, {
+      keys: ["k"],
+      line: "test",
+      timeoutMs: 0,
+      timedOut: nil,
+      serve: () => undefined,
+    });
+  };
+  one.expect([
+    ["CLIENT UNBLOCK x", error("ERR value is not an integer or out of range")],
+    ["CLIENT UNBLOCK 2 what", error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")],
+    ["CLIENT UNBLOCK 2 ERROR what", syntaxError],
+    ["CLIENT UNBLOCK 2", 0],
+    ["CLIENT UNBLOCK 99", 0],
+  ]);
+  wait();
+  one.expect([["CLIENT UNBLOCK 2", 1]]);
+  await settled();
+  assert.deepEqual(two.listen(), [nil]);
+  wait();
+  one.expect([
+    ["CLIENT UNBLOCK 2 ERROR", 1],
+    ["CLIENT UNBLOCK 2 ERROR", 0],
+  ]);
+  await settled();
+  assert.deepEqual(two.listen(), [error("UNBLOCKED client unblocked via CLIENT UNBLOCK")]);
+});
+
+test("in RESP2 who listens says little else, in RESP3 everything", () => {
+  const { connect } = startConversations();
+  const one = connect();
+  const refused = error(
+    "ERR Can't execute 'client|id': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+  );
+  one.expect([
+    ["SUBSCRIBE a", push(["subscribe", "a", 1])],
+    ["CLIENT ID", refused],
+    [
+      "MULTI",
+      error(
+        "ERR Can't execute 'multi': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+      ),
+    ],
+    ["GET", error("ERR wrong number of arguments for 'get' command")],
+    ["PING", ["pong", ""]],
+    ["PING hi", ["pong", "hi"]],
+    ["PING a b", error("ERR wrong number of arguments for 'ping' command")],
+    ["UNSUBSCRIBE", push(["unsubscribe", "a", 0])],
+    ["CLIENT ID", 1],
+    ["UNSUBSCRIBE", push(["unsubscribe", nil, 0])],
+    ["PUNSUBSCRIBE x y", heard(push(["punsubscribe", "x", 0]), push(["punsubscribe", "y", 0]))],
+    ["PSUBSCRIBE a* b*", heard(push(["psubscribe", "a*", 1]), push(["psubscribe", "b*", 2]))],
+    ["PSUBSCRIBE a*", push(["psubscribe", "a*", 2])],
+    ["RESET", simple("RESET")],
+  ]);
+  one.run("HELLO 3");
+  one.expect([
+    ["SUBSCRIBE a", push(["subscribe", "a", 1])],
+    ["CLIENT ID", 1],
+    ["PING", simple("PONG")],
+    ["PUBLISH a hi", heard({ kind: "message", channel: "a", payload: "hi" }, 1)],
+    ["CLIENT REPLY OFF"],
+    ["PUBLISH a hi", { kind: "message", channel: "a", payload: "hi" }],
+  ]);
+});

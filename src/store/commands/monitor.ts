@@ -1,0 +1,22 @@
+/** MONITOR over TCP. Over HTTP it is an event stream. */
+import { noKeys, type Row } from "../command.ts";
+import { monitorInTransaction } from "../errors.ts";
+import { ok } from "../reply.ts";
+
+export const monitorRow: Row = {
+  name: "MONITOR",
+  summary: "Tells every command that is run from now on",
+  arity: 1,
+  flags: ["admin", "noscript", "loading", "stale", "tcp-only"],
+  categories: [],
+  keys: noKeys,
+  run: () => ok,
+  converse: (session) => {
+    if (session.isExecuting) throw monitorInTransaction;
+    // As Redis, which answers only once.
+    if (session.listening.isMonitor) return undefined;
+    session.listening.monitor();
+    session.modeChanged();
+    return ok;
+  },
+};

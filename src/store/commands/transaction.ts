@@ -1,0 +1,95 @@
+/** Transactions over TCP. Over HTTP there is `/multi-exec` instead. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { allKeys, family, noKeys, type Row } from "../command.ts";
+import {
+  discardWithoutMulti,
+  execWithoutMulti,
+  multiNested,
+  transactionAborted,
+  transactionRefused,
+  watchInMulti,
+} from "../errors.ts";
+import { nilArray, ok, type Reply } from "../reply.ts";
+import type { Session } from "../session/session.ts";
+
+const facts: Pick<Row, "flags" | "keys" | "run"> = {
+  flags: ["noscript", "loading", "stale", "fast", "allow_busy", "public", "tcp-only"],
+  keys: noKeys,
+  run: () => ok,
+};
+
+export const transactionCommands = family("transaction", [
+  {
+    ...facts,
+    name: "DISCARD",
+    summary: "Forgets the commands that are queued, and the watched keys",
+    arity: 1,
+    flags: [...facts.flags, "unqueued"],
+    converse: ({ transaction }) => {
+      if (!transaction.isOpen) throw discardWithoutMulti;
+      transaction.end();
+      return ok;
+    },
+  },
+  {
+    ...facts,
+    name: "EXEC",
+    summary: "Runs the commands that are queued as one, unless a watched key has changed",
+    arity: 1,
+    flags: ["noscript", "loading", "stale", "skip_slowlog", "public", "tcp-only", "unqueued", "runs-queue"],
+    converse: exec,
+  },
+  {
+    ...facts,
+    name: "MULTI",
+    summary: "Lets the commands that follow be queued",
+    arity: 1,
+    flags: [...facts.flags, "unqueued"],
+    converse: (session) => {
+      const { transaction } = session;
+      if (transaction.isOpen) throw multiNested;
+      transaction.isOpen = true;
+      session.modeChanged();
+      return ok;
+    },
+  },
+  {
+    ...facts,
+    name: "UNWATCH",
+    summary: "Watches no key any more",
+    arity: 1,
+    converse: ({ transaction }) => {
+      transaction.unwatch();
+      return ok;
+    },
+  },
+  {
+    ...facts,
+    name: "WATCH",
+    summary: "Lets EXEC do nothing if one of these keys changes before",
+    arity: -2,
+    keys: allKeys,
+    flags: [...facts.flags, "unqueued"],
+    converse: ({ transaction, database }, words: readonly Bytes[]) => {
+      if (transaction.isOpen) throw watchInMulti;
+      transaction.watch(database, words.slice(1));
+      return ok;
+    },
+  },
+]);
+
+function exec(session: Session): Reply {
+  const { transaction, database } = session;
+  if (!transaction.isOpen) throw execWithoutMulti;
+  try {
+    const refusal = database.refusalOfQueued(transaction.queued);
+    if (refusal !== undefined) throw transactionRefused(refusal.text);
+    transaction.noteExpired();
+    if (transaction.isRefused) throw transactionAborted;
+    if (transaction.hasChanged) return nilArray;
+    return session.executeQueued();
+  } finally {
+    transaction.end();
+    session.modeChanged();
+  }
+}

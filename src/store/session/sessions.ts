@@ -1,0 +1,75 @@
+/**
+ * The sessions that are logged in to one database, and the pause that CLIENT
+ * PAUSE imposes on them. Nobody else's sessions are seen from here.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Session } from "./session.ts";
+
+/** What waits while it lasts: every command, or those that may change something. */
+export type PauseKind = "all" | "write";
+
+export class Sessions {
+  readonly #clock: Clock;
+  readonly #byId = new Map<number, Session>();
+  #pause: { readonly kind: PauseKind; readonly untilMs: number } | undefined;
+  #cancelPauseEnd = (): void => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  /** In the order in which they logged in. */
+  all(): Iterable<Session> {
+    return this.#byId.values();
+  }
+
+  find(id: number): Session | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** For a session alone, as it logs in and leaves. */
+  enter(session: Session): void {
+    this.#byId.set(session.id, session);
+  }
+
+  leave(session: Session): void {
+    this.#byId.delete(session.id);
+  }
+
+  /** The database has gone. */
+  killAll(): void {
+    this.#cancelPauseEnd();
+    for (const session of [...this.#byId.values()]) session.kill();
+  }
+
+  /** The rights of these users are others now, or there are no such users any more. One of the sessions has asked for it. */
+  usersChanged(names: readonly Bytes[], asking: Session | undefined): void {
+    for (const session of [...this.#byId.values()])
+      if (names.includes(session.user.name)) session.userChanged({ isAsking: session === asking });
+  }
+
+  get pauseKind(): PauseKind | undefined {
+    return this.#pause?.kind;
+  }
+
+  /** Lets commands wait from now on. Of two pauses the later end counts, and the stricter kind, as in Redis. */
+  pause(kind: PauseKind, forMs: number): void {
+    const untilMs = Math.max(this.#clock.monotonicMs() + forMs, this.#pause?.untilMs ?? 0);
+    this.#pause = { kind: this.#pause?.kind === "all" ? "all" : kind, untilMs };
+    this.#cancelPauseEnd();
+    this.#cancelPauseEnd = this.#clock.after(untilMs - this.#clock.monotonicMs(), () => this.unpause());
+    for (const session of this.#byId.values()) session.pauseChanged();
+  }
+
+  /** Lets everybody go on. */
+  unpause(): void {
+    this.#cancelPauseEnd();
+    this.#pause = undefined;
+    for (const session of [...this.#byId.values()]) session.pauseChanged();
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * What a session has begun with WATCH and MULTI.
+ *
+ * (1) A watched key is observed from WATCH until the session unwatches, begins
+ *     to execute, or leaves; a change of it in between makes EXEC answer
+ *     nothing. A key that was past its time at WATCH counts as absent there, and
+ *     one whose time has come since as changed, removed or not.
+ * (2) A command that was refused instead of queued makes EXEC refuse the whole.
+ * (3) The queue and the set of watched keys are bounded.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Database, QueuedCommand } from "../database.ts";
+import { transactionTooLarge, watchesTooMany } from "../errors.ts";
+import type { KeyObserver } from "../key-observers.ts";
+
+/** What queued commands may take, in bytes. */
+const QUEUE_BYTES_MAX = 256 * 1024 * 1024;
+/** About what a queued command takes beside its bytes, and about what each of its words does. */
+const COMMAND_BYTES = 96;
+const WORD_BYTES = 24;
+const WATCHED_KEYS_MAX = 1_000_000;
+
+export class Transaction implements KeyObserver {
+  /** True between MULTI and its end. */
+  isOpen = false;
+  /** True once a command was refused instead of queued: (2). */
+  isRefused = false;
+  /** True once a watched key has changed: (1). */
+  hasChanged = false;
+  #queued: QueuedCommand[] = [];
+  #queuedBytes = 0;
+  #database: Database | undefined;
+  /** Watched keys, with whether they existed then. */
+  readonly #watched = new Map<Bytes, boolean>();
+
+  get queued(): readonly QueuedCommand[] {
+    return this.#queued;
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  /** How many keys are watched. */
+  get watchedCount(): number {
+    return this.#watched.size;
+  }
+
+  /** @throws {CommandError} when the queue is full. */
+  queue(command: QueuedCommand): void {
+    let bytes = COMMAND_BYTES;
+    for (const word of command.words) bytes += WORD_BYTES + word.length;
+    if (this.#queuedBytes + bytes > QUEUE_BYTES_MAX) throw transactionTooLarge; // keeps (3)
+    this.#queuedBytes += bytes;
+    this.#queued.push(command);
+  }
+
+  /** Ends it, whatever came of it; nothing is queued or watched any more. */
+  end(): void {
+    this.isOpen = false;
+    this.isRefused = false;
+    this.#queued = [];
+    this.#queuedBytes = 0;
+    this.unwatch();
+  }
+
+  /** Within a unit of work. @throws {CommandError} when so many keys cannot be watched. */
+  watch(database: Database, keys: readonly Bytes[]): void {
+    // It answers nothing anyway.
+    if (this.hasChanged) return;
+    this.#database = database;
+    for (const key of keys) {
+      if (this.#watched.has(key)) continue;
+      if (this.#watched.size >= WATCHED_KEYS_MAX) throw watchesTooMany; // keeps (3)
+      // Removes it if it is past its time, before it is observed: keeps (1).
+      this.#watched.set(key, database.keyspace.peek(key) !== undefined);
+      database.observers.add(key, this);
+    }
+  }
+
+  unwatch(): void {
+    for (const key of this.#watched.keys()) this.#database?.observers.remove(key, this);
+    this.#watched.clear();
+    this.hasChanged = false;
+  }
+
+  /** Looks for watched keys whose time has come, within the unit of work of EXEC: (1). */
+  noteExpired(): void {
+    for (const [key, existed] of this.#watched) {
+      if (this.hasChanged) return;
+      // Where nothing may be removed, nobody is told.
+      if (existed && this.#database?.keyspace.peek(key) === undefined) this.hasChanged = true;
+    }
+  }
+
+  keyChanges(): void {
+    this.hasChanged = true;
+  }
+}
