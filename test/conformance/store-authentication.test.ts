@@ -96,7 +96,7 @@ test("A authentication 2: the standard token is refused nothing for want of a pe
   const replies = (await server.post("/pipeline", lines)).json as { error?: string }[];
   assert.equal(replies.length, lines.length);
   for (const [index, { error = "" }] of replies.entries())
-    assert.doesNotMatch(error, /^NOPERM/, lines[index]?.join(" "));
+    assert.doesNotMatch(error, /^NOPERM/, lines[index]?.join(" ") ?? "");
 });
 
 test("A authentication 2: the read-only token reads", async () => {

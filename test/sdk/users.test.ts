@@ -98,6 +98,29 @@ test("a token of ACL GENTOKEN is a bearer token once it is a password of its use
   assert.equal(await clientOf(token).get("none"), null);
 });
 
+test("a database that is deleted takes its users with it, and another of its name has none of them", async () => {
+  const { adminUrl, output } = served.program;
+  const authorization = `Bearer ${/^# admin: \S+ token (\S+)$/m.exec(output)?.[1]}`;
+  const make = async (): Promise<Redis> => {
+    const body = JSON.stringify({ name: "short-lived" });
+    const made = await fetch(`${adminUrl}/v1/databases`, { method: "POST", headers: { authorization }, body });
+    return clientOf(((await made.json()) as { token: string }).token);
+  };
+  const owner = await make();
+  await owner.exec(["ACL", "SETUSER", "ann", "on", ">secret", "+get", "~*"]);
+  const redis = clientOf(await owner.exec<string>(["ACL", "RESTTOKEN", "ann", "secret"]));
+  assert.equal(await redis.get("k"), null);
+
+  await fetch(`${adminUrl}/v1/databases/short-lived`, { method: "DELETE", headers: { authorization } });
+  await assert.rejects(redis.get("k"), unauthorized);
+
+  const second = await make();
+  await assert.rejects(redis.get("k"), unauthorized);
+  await second.exec(["ACL", "SETUSER", "ann", "on", ">secret", "+get", "~*"]);
+  await second.exec(["ACL", "RESTTOKEN", "ann", "secret"]);
+  await assert.rejects(redis.get("k"), unauthorized);
+});
+
 test("a user's token outlives the program, killed or stopped, and a reset of the database's own tokens", {
   timeout,
 }, async (context) => {
