@@ -47,7 +47,9 @@ export interface BenchmarkResult {
 /** One test of redis-benchmark, for about so many seconds. Null when it prints no result. */
 export function runRedisBenchmark(options: {
   port: number;
-  test: "set" | "get";
+  test: "set" | "get" | "incr" | "lpush";
+  /** Of the server, if it wants one. */
+  password?: string;
   pipelined: number;
   connections: number;
   valueBytes: number;
@@ -63,6 +65,7 @@ export function runRedisBenchmark(options: {
 function benchmarkOnce(options: {
   port: number;
   test: string;
+  password?: string;
   pipelined: number;
   connections: number;
   valueBytes: number;
@@ -71,6 +74,7 @@ function benchmarkOnce(options: {
   const [program = "", ...args] = pinned(LOAD_CORE, [
     "redis-benchmark",
     ...["-p", `${options.port}`, "-t", options.test, "-c", `${options.connections}`, "-P", `${options.pipelined}`],
+    ...(options.password === undefined ? [] : ["-a", options.password]),
     ...["-d", `${options.valueBytes}`, "-n", `${options.requests}`, "-r", "10000", "--csv"],
   ]);
   const { stdout } = spawnSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

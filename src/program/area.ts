@@ -38,6 +38,8 @@ export interface AreaPlan {
   readonly area: AreaName;
   /** Undefined: it has no listener, main mounts it below a prefix. */
   readonly listen: ListenPlan | undefined;
+  /** Of the store, when it speaks RESP too. */
+  readonly resp: RespPlan | undefined;
   /** Its own part of the data directory; undefined: nothing is kept. */
   readonly directory: string | undefined;
   readonly fsync: "always" | "everysec" | "no";
@@ -63,6 +65,19 @@ export interface MessagingPlan {
 /** What only the vector area goes by. */
 export interface VectorPlan {
   readonly limits: VectorLimits;
+}
+
+/** Where and how the store speaks RESP over TCP. */
+export interface RespPlan {
+  readonly listen: ListenPlan;
+  readonly connectionsMax: number;
+  /** Files of the certificate and its key, and the settings that name them; undefined: connections are in the clear. */
+  readonly tls: { readonly certificate: NamedFile; readonly key: NamedFile } | undefined;
+}
+
+export interface NamedFile {
+  readonly path: string;
+  readonly place: string;
 }
 
 export interface ListenPlan {
@@ -107,13 +122,19 @@ export interface AreaEvents {
   snapshotDue(): void;
 }
 
+/** The ports that an area listens on. */
+export interface OpenPorts {
+  readonly port: number | undefined;
+  readonly respPort: number | undefined;
+}
+
 /** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
 export interface AreaDoor {
   /**
-   * Binds the port, answers 503 there, recovers what is kept, then serves. Returns the real port. Rejects with a
+   * Binds the port, answers 503 there, recovers what is kept, then serves. Returns the real ports. Rejects with a
    * `StartRefusal` for what the operator has to put right.
    */
-  open(): Promise<number | undefined>;
+  open(): Promise<OpenPorts>;
   /** Stops accepting, waits up to `graceMs` for what is being answered, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;

@@ -83,3 +83,11 @@ test("an area without a tenant has no variables", () => {
     QSTASH_NEXT_SIGNING_KEY: "sig_2",
   });
 });
+
+test("where the store speaks RESP, its address is one that Redis clients read, and the secret in it is kept as others are", () => {
+  const addresses = { ...options.addresses, resp: { host: "[::1]:5", isEncrypted: true } };
+  const text = printBlock({ ...options, addresses });
+  assert.match(text, /^# larder .*, rediss:\/\/\[::1\]:5 \(store over RESP\)$/m);
+  assert.match(text, /^REDIS_URL="rediss:\/\/default:d-t@\[::1\]:5"$/m);
+  assert.match(printBlock({ ...options, addresses, isFirstStart: false }), /^# REDIS_URL: in \/data\/tokens\.json$/m);
+});

@@ -15,6 +15,8 @@ export interface Addresses {
   readonly vector: string;
   readonly messaging: string;
   readonly admin: string;
+  /** Where the store speaks RESP: host and port. Absent: nowhere. */
+  readonly resp?: { readonly host: string; readonly isEncrypted: boolean };
 }
 
 export type EnvironmentBlock = Readonly<Record<string, string>>;
@@ -22,7 +24,7 @@ export type EnvironmentBlock = Readonly<Record<string, string>>;
 interface Line {
   readonly name: string;
   readonly value: string;
-  /** Absent for addresses. */
+  /** Absent for addresses. A value may be an address with the secret in it. */
   readonly secret?: Secret;
 }
 
@@ -45,8 +47,11 @@ export interface BlockOptions {
 
 export function printBlock(options: BlockOptions): string {
   const { version, addresses, tenants, tokensPath } = options;
+  const { resp } = addresses;
+  const respPlace =
+    resp === undefined ? "" : `, ${resp.isEncrypted ? "rediss" : "redis"}://${resp.host} (store over RESP)`;
   const lines = [
-    `# larder ${version} running at ${addresses.store} (store), ${addresses.vector} (vector), ${addresses.messaging} (messaging)`,
+    `# larder ${version} running at ${addresses.store} (store), ${addresses.vector} (vector), ${addresses.messaging} (messaging)${respPlace}`,
     ...options.remarks.map((remark) => `# ${remark}`),
   ];
   const printed = (secret: Secret): string | undefined => {
@@ -77,6 +82,12 @@ function linesOf(addresses: Addresses, tenants: Tenants): readonly Line[] {
     add("KV_REST_API_URL", addresses.store);
     add("KV_REST_API_TOKEN", database.token);
     add("KV_REST_API_READ_ONLY_TOKEN", database.readOnlyToken);
+    const { resp } = addresses;
+    if (resp !== undefined) {
+      const scheme = resp.isEncrypted ? "rediss" : "redis";
+      const password = encodeURIComponent(database.token.value);
+      lines.push({ name: "REDIS_URL", value: `${scheme}://default:${password}@${resp.host}`, secret: database.token });
+    }
   }
   if (index !== undefined) {
     add("UPSTASH_VECTOR_REST_URL", addresses.vector);

@@ -14,12 +14,15 @@ import type { Area as EdgeArea } from "../edge/handler.ts";
 import type { Listener } from "../edge/node-http.ts";
 import { failureReply } from "../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../kernel/metrics.ts";
-import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant } from "./area.ts";
+import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
 import { type ListenerSurroundings, openListener, requestObserver } from "./listener.ts";
 
 /** What is behind the port of an area. */
 export interface AreaEngine {
   readonly edge: EdgeArea;
+  /** Listens where it listens besides: binds there, says that it is opening, and returns the real port. */
+  openOwnPort?(surroundings: ListenerSurroundings): Promise<number | undefined>;
+  closeOwnPort?(graceMs: number): Promise<void>;
   /** Recovers what is kept and starts what runs by itself. */
   open(): Promise<void>;
   /** Ends what it does by itself within `graceMs`, then writes and syncs the rest. No request comes any more. */
@@ -59,7 +62,7 @@ export class ListeningArea implements AreaDoor {
     refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
   };
 
-  async open(): Promise<number | undefined> {
+  async open(): Promise<OpenPorts> {
     const { plan, engine, events, metrics, surroundings } = this.#options;
     events.state("opening");
     if (plan.listen !== undefined) {
@@ -71,12 +74,13 @@ export class ListeningArea implements AreaDoor {
       };
       this.#listener = await openListener(this.edge, wishes, surroundings);
     }
+    const respPort = await engine.openOwnPort?.(surroundings);
     await engine.open();
     if (!this.#isClosing) {
       this.#current = engine.edge;
       events.state("serving");
     }
-    return this.#listener?.port;
+    return { port: this.#listener?.port, respPort };
   }
 
   async close(graceMs: number): Promise<void> {
@@ -84,7 +88,7 @@ export class ListeningArea implements AreaDoor {
     this.#isClosing = true;
     const { engine, events } = this.#options;
     events.state("draining");
-    await this.#listener?.close(graceMs);
+    await Promise.all([this.#listener?.close(graceMs), engine.closeOwnPort?.(graceMs)]);
     await engine.close(graceMs);
     events.state("closed");
   }

@@ -5,7 +5,7 @@ import { defaultLimits } from "../messaging/limits.ts";
 import { areaDirectory } from "../persistence/data-directory.ts";
 import { defaultVectorLimits } from "../vector/limits.ts";
 import { areaTenantOf } from "./administration.ts";
-import type { AreaName, AreaPlan, ListenPlan, MessagingPlan, VectorPlan } from "./area.ts";
+import type { AreaName, AreaPlan, ListenPlan, MessagingPlan, RespPlan, VectorPlan } from "./area.ts";
 import type { RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
 import type { IndexTenant, Tenant, Tenants, UserTenant } from "./tokens.ts";
@@ -33,6 +33,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
   return {
     area,
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
+    resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
     directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
     // Messaging acknowledges only what is synced, whatever the store does.
     fsync: area === "messaging" ? "always" : settings.fsync,
@@ -114,8 +115,26 @@ function vectorPlan({ settings }: RunSettings): VectorPlan {
   };
 }
 
+function respPlan(run: RunSettings): RespPlan {
+  const { settings, origins } = run;
+  const { respCertificatePath, respKeyPath } = settings;
+  const isEncrypted = respCertificatePath !== undefined && respKeyPath !== undefined;
+  return {
+    listen: listenPlan(run, "respPort"),
+    connectionsMax: settings.respConnectionsMax,
+    tls: isEncrypted
+      ? {
+          certificate: { path: resolve(respCertificatePath), place: origins.respCertificatePath.place },
+          key: { path: resolve(respKeyPath), place: origins.respKeyPath.place },
+        }
+      : undefined,
+  };
+}
+
+type PortSetting = "storePort" | "messagingPort" | "vectorPort" | "port" | "respPort";
+
 /** Where a port is listened on: the host of the areas and the port of this setting. */
-export function listenPlan(run: RunSettings, port: "storePort" | "messagingPort" | "vectorPort" | "port"): ListenPlan {
+export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
   return {
     host: run.settings.host,
     port: run.settings[port] ?? 0,

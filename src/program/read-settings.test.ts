@@ -74,6 +74,7 @@ test("serve without anything: the defaults", () => {
     scriptTimeMsMax: 1_000,
     scriptMemoryBytesMax: 67_108_864,
     streamsPerTokenMax: 1_000,
+    respConnectionsMax: 10_000,
     cors: true,
     queryToken: true,
     redisCompat: false,
@@ -135,7 +136,7 @@ test("a flag beats the environment, which beats the file, which beats the defaul
 });
 
 test("every setting can be given by its flag or variable, and refuses nonsense by that name", () => {
-  const anyText = new Set(["config", "dataDirectory"]);
+  const anyText = new Set(["config", "dataDirectory", "respCertificatePath", "respKeyPath"]);
   for (const [name, row] of settingList) {
     const variable = row.environment[0] ?? "";
     const place = row.flag ?? variable;
@@ -210,7 +211,29 @@ const values: readonly (readonly [words: string, name: string, value: unknown])[
     '--allow-destination: "10.0.0.0/33" is not a CIDR block, an address, a host name or *.suffix',
   ],
   ["--outbound-map a=b:80", "refused", '--outbound-map: "a=b:80" is not host=address:port or *.suffix=address:port'],
-  ["--resp-port 6379", "refused", "--resp-port: this version does not speak RESP over TCP yet; leave it off"],
+  ["--resp-port 6379", "respPort", 6_379],
+  ["--resp-port 6379 --redis-compat on", "redisCompat", true],
+  [
+    "--resp-port 6379 --resp-tls-cert c.pem",
+    "refused",
+    "--resp-tls-cert needs --resp-tls-key as well: TLS takes a certificate and its key",
+  ],
+  [
+    "--resp-port 6379 --resp-tls-key k.pem",
+    "refused",
+    "--resp-tls-key needs --resp-tls-cert as well: TLS takes a certificate and its key",
+  ],
+  [
+    "--resp-tls-cert c.pem --resp-tls-key k.pem",
+    "refused",
+    "--resp-tls-cert has an effect over RESP alone: set --resp-port as well, or leave it off",
+  ],
+  [
+    "--resp-port 6379 --redis-compat on --host 0.0.0.0",
+    "refused",
+    "--redis-compat lets in whoever says nothing, and 0.0.0.0 may be reached from other machines: use --host 127.0.0.1, or leave it off",
+  ],
+  ["--max-resp-connections 5", "respConnectionsMax", 5],
   [
     "--redis-compat on",
     "refused",

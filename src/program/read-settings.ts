@@ -8,6 +8,7 @@
 import { type Configuration, emptyConfiguration, parseConfiguration } from "../config.ts";
 import type { ProviderSurroundings } from "./embedding-settings.ts";
 import { type Command, type Setting, type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
+import { isLoopback } from "./tokens.ts";
 import { BadValue } from "./values.ts";
 
 export interface SettingsInput {
@@ -269,12 +270,8 @@ const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
 /** The settings that depend on one another. Returns a refusal as text. */
 function combine(run: RunSettings): RunSettings | string {
   const { settings, origins } = run;
-  if (settings.respPort !== undefined) {
-    return `${origins.respPort.place}: this version does not speak RESP over TCP yet; leave it off`;
-  }
-  if (settings.redisCompat && settings.respPort === undefined) {
-    return `${origins.redisCompat.place} has an effect over RESP alone: set --resp-port as well, or leave it off`;
-  }
+  const respRefusal = checkResp(run);
+  if (respRefusal !== undefined) return respRefusal;
   const settled = settleOnePort(run);
   if (typeof settled === "string") return settled;
   const onePort = settled.settings.port !== undefined;
@@ -286,6 +283,27 @@ function combine(run: RunSettings): RunSettings | string {
     return `${origins.heapBytesMax.place} needs a thread per area: with one thread, set NODE_OPTIONS=--max-old-space-size=<MB>`;
   }
   return { ...settled, settings: { ...settled.settings, threads } };
+}
+
+/** What belongs to the RESP port has an effect with it alone, and a certificate needs its key. */
+function checkResp({ settings, origins }: RunSettings): string | undefined {
+  const { respCertificatePath, respKeyPath, redisCompat, respPort } = settings;
+  if ((respCertificatePath === undefined) !== (respKeyPath === undefined)) {
+    const [given, missing] =
+      respKeyPath === undefined
+        ? [origins.respCertificatePath, origins.respKeyPath]
+        : [origins.respKeyPath, origins.respCertificatePath];
+    return `${given.place} needs ${missing.place} as well: TLS takes a certificate and its key`;
+  }
+  if (redisCompat && !isLoopback(settings.host)) {
+    return `${origins.redisCompat.place} lets in whoever says nothing, and ${settings.host} may be reached from other machines: use ${origins.host.place} 127.0.0.1, or leave it off`;
+  }
+  if (respPort !== undefined) return undefined;
+  const [idle] = [
+    ...(redisCompat ? [origins.redisCompat] : []),
+    ...(respCertificatePath === undefined ? [] : [origins.respCertificatePath]),
+  ];
+  return idle && `${idle.place} has an effect over RESP alone: set --resp-port as well, or leave it off`;
 }
 
 /** `--port` replaces the three ports, unless one of those was given at a better place. */

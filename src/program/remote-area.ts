@@ -4,7 +4,7 @@
  * being one across the threads, every other fault arrives as its text.
  */
 import type { MessagePort, Worker } from "node:worker_threads";
-import type { AreaDoor, AreaEvents } from "./area.ts";
+import type { AreaDoor, AreaEvents, OpenPorts } from "./area.ts";
 import { StartRefusal } from "./refusal.ts";
 
 interface Question {
@@ -52,7 +52,7 @@ export class RemoteArea implements AreaDoor {
     worker.on("exit", () => this.#abandon());
   }
 
-  open(): Promise<number | undefined> {
+  open(): Promise<OpenPorts> {
     return this.#ask("open");
   }
 

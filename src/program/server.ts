@@ -20,7 +20,7 @@ import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import { TenantAdministration } from "./administration.ts";
-import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan } from "./area.ts";
+import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan, type OpenPorts } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
@@ -217,11 +217,19 @@ export class Server implements SlotEvents {
     );
     const base = await this.#openOnePort();
     const ports = await Promise.all(this.#slots.map((slot) => slot.door?.open()));
+    const portsOf = (name: AreaName): OpenPorts | undefined =>
+      ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>
-      base === undefined
-        ? addressOf(settings.host, ports[this.#slots.findIndex((slot) => slot.name === name)] ?? 0)
-        : `${base}/${name}`;
-    return { store: address("store"), vector: address("vector"), messaging: address("messaging") };
+      base === undefined ? addressOf(settings.host, portsOf(name)?.port ?? 0) : `${base}/${name}`;
+    const respPort = portsOf("store")?.respPort;
+    return {
+      store: address("store"),
+      vector: address("vector"),
+      messaging: address("messaging"),
+      ...(respPort !== undefined && {
+        resp: { host: authorityOf(settings.host, respPort), isEncrypted: settings.respKeyPath !== undefined },
+      }),
+    };
   }
 
   /** All areas below prefixes of one port, if that is wanted. Returns its address. */
@@ -284,6 +292,10 @@ async function figuresOf({ name, door }: AreaSlot): Promise<LabelledSnapshot> {
 }
 
 function addressOf(host: string, port: number): string {
+  return `http://${authorityOf(host, port)}`;
+}
+
+function authorityOf(host: string, port: number): string {
   const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+  return `${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

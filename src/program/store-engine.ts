@@ -5,6 +5,7 @@
 import { getHeapStatistics } from "node:v8";
 import { TokenTable } from "../edge/auth.ts";
 import { RateLimiter } from "../edge/rate-limit.ts";
+import type { RespListener } from "../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../edge/store-routes.ts";
 import { SyncTokens } from "../edge/sync-token.ts";
 import { followUsers } from "../edge/user-tokens.ts";
@@ -16,13 +17,15 @@ import { type ProcessFigures, RedisCompat, Store } from "../store/mod.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import { LateJournal } from "./late-journal.ts";
+import type { ListenerSurroundings } from "./listener.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { readLuaCode } from "./lua-code.ts";
 import { recoverArea, watchTrouble } from "./recover-area.ts";
-import { measureStore, measureStreams } from "./store-metrics.ts";
+import { openRespListener } from "./resp-listener.ts";
+import { measureResp, measureStore, measureStreams } from "./store-metrics.ts";
 
 /** Of this thread and of the process, for INFO. */
-function readFigures(): ProcessFigures {
+function readProcessFigures(): ProcessFigures {
   const { heapUsed, external, rss } = process.memoryUsage();
   return { usedBytes: heapUsed + external, residentBytes: rss };
 }
@@ -38,6 +41,8 @@ export class StoreEngine implements AreaEngine {
   readonly #store: Store;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
   #kept: KeptArea | undefined;
+  #resp: RespListener | undefined;
+  #isServing = false;
   #stops: (() => void)[] = [];
 
   constructor(context: EngineContext) {
@@ -56,7 +61,10 @@ export class StoreEngine implements AreaEngine {
       ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
       lua: { code: readLuaCode(), limits: limits.scripts },
       version,
-      readFigures,
+      readFigures: () => {
+        const resp = this.#resp;
+        return { ...readProcessFigures(), ...(resp !== undefined && { connectedClients: resp.connectionCount }) };
+      },
     });
     this.edge = new StoreArea({
       store: this.#store,
@@ -84,7 +92,36 @@ export class StoreEngine implements AreaEngine {
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());
+    this.#isServing = true;
     if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
+  }
+
+  /** The RESP port, if there is one. */
+  async openOwnPort({ clock, log, budget }: ListenerSurroundings): Promise<number | undefined> {
+    const { plan, metrics } = this.#context;
+    if (plan.resp === undefined) return undefined;
+    const { listen, connectionsMax, tls } = plan.resp;
+    const options = {
+      store: this.#store,
+      tokens: this.#tokens,
+      host: listen.host,
+      port: listen.port,
+      connectionsMax,
+      isOpenToAll: plan.limits.redisCompat,
+      isServing: () => this.#isServing,
+      clock,
+      storeClock: this.#context.clock,
+      log,
+      budget,
+      limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
+    };
+    this.#resp = await openRespListener(options, { listen, tls });
+    measureResp(metrics, this.#resp);
+    return this.#resp.port;
+  }
+
+  async closeOwnPort(graceMs: number): Promise<void> {
+    await this.#resp?.close(graceMs);
   }
 
   /** Says so when the databases may take more than the heap has room for: then the thread would end before it refuses. */

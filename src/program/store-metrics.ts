@@ -1,5 +1,7 @@
 /** The store's own figures: commands by name and outcome over all databases, and keys by database. */
 import { type EventStreams, endReasons } from "../edge/event-streams.ts";
+import { cutReasons } from "../edge/resp/connection.ts";
+import type { RespListener } from "../edge/resp/listener.ts";
 import type { Metrics, SeriesSnapshot } from "../kernel/metrics.ts";
 import type { Command } from "../store/command.ts";
 import { commands } from "../store/commands.ts";
@@ -56,6 +58,43 @@ export function measureStreams(metrics: Metrics, streams: EventStreams): void {
       labelNames: ["reason"],
     },
     () => endReasons.map((reason) => ({ labelValues: [reason], values: [streams.endedCount(reason)] })),
+  );
+}
+
+export function measureResp(metrics: Metrics, listener: RespListener): void {
+  metrics.reading("larder_resp_connections", "Open connections to the RESP port", () => listener.connectionCount);
+  metrics.readings(
+    {
+      name: "larder_resp_connections_total",
+      help: "Connections to the RESP port, by whether they were accepted",
+      kind: "counter",
+      labelNames: ["outcome"],
+    },
+    () => [
+      { labelValues: ["accepted"], values: [listener.acceptedCount] },
+      { labelValues: ["rejected"], values: [listener.rejectedCount] },
+    ],
+  );
+  metrics.readings(
+    {
+      name: "larder_resp_connections_cut_off_total",
+      help: "Connections to the RESP port that were ended although their peer wanted more, by reason",
+      kind: "counter",
+      labelNames: ["reason"],
+    },
+    () => cutReasons.map((reason) => ({ labelValues: [reason], values: [listener.cutCount(reason)] })),
+  );
+  metrics.reading(
+    "larder_resp_received_bytes_total",
+    "Bytes that came in over RESP",
+    () => listener.receivedBytes,
+    "counter",
+  );
+  metrics.reading(
+    "larder_resp_sent_bytes_total",
+    "Bytes that were sent over RESP",
+    () => listener.sentBytes,
+    "counter",
   );
 }
 

@@ -1,0 +1,142 @@
+/** The RESP port over real sockets, with a real store behind it. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { RawPeer } from "../../../test/raw-peer.ts";
+import { startSession } from "../../../test/store-harness.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { createLog } from "../../kernel/log.ts";
+import type { Store } from "../../store/mod.ts";
+import { TokenTable } from "../auth.ts";
+import { ByteBudget } from "../byte-budget.ts";
+import { RespListener, type RespListenerOptions } from "./listener.ts";
+
+interface Port extends AsyncDisposable {
+  readonly listener: RespListener;
+  readonly store: Store;
+  readonly tokens: TokenTable;
+  open(): Promise<RawPeer>;
+  /** A peer that has logged in. */
+  enter(): Promise<RawPeer>;
+}
+
+async function startPort(options: Partial<RespListenerOptions> = {}): Promise<Port> {
+  const { store, clock } = startSession();
+  const tokens = new TokenTable(Buffer.alloc(32, 1));
+  tokens.replaceTenant("main", [
+    { token: "token", access: "standard" },
+    { token: "reader", access: "read-only" },
+  ]);
+  const listener = new RespListener({
+    store,
+    tokens,
+    host: "127.0.0.1",
+    port: 0,
+    connectionsMax: 100,
+    isOpenToAll: false,
+    isServing: () => true,
+    clock: systemClock,
+    storeClock: clock,
+    log: createLog({ level: "error", format: "json", clock, sink: () => {} }),
+    budget: new ByteBudget(1e9),
+    limits: { requestBytesMax: 1e6, replyBytesMax: 1e6 },
+    ...options,
+  });
+  await listener.open();
+  const open = (): Promise<RawPeer> => RawPeer.open(listener.port);
+  return {
+    listener,
+    store,
+    tokens,
+    open,
+    enter: async () => {
+      const peer = await open();
+      assert.equal(await peer.ask("AUTH token\r\n", 5), "+OK\r\n");
+      return peer;
+    },
+    [Symbol.asyncDispose]: () => listener.close(0),
+  };
+}
+
+test("before AUTH nothing of the store is told", async () => {
+  await using port = await startPort();
+  using peer = await port.open();
+  const refusal = "-NOAUTH Authentication required.\r\n";
+  assert.equal(await peer.ask("GET k\r\nnone\r\n", 2 * refusal.length), refusal.repeat(2));
+  assert.match(await peer.ask("AUTH wrong\r\n", 11), /^-WRONGPASS/);
+});
+
+test("while the store opens every command is answered LOADING, and then it serves", async () => {
+  let isServing = false;
+  await using port = await startPort({ isServing: () => isServing });
+  using peer = await port.open();
+  const loading = "-LOADING larder is loading its data\r\n";
+  assert.equal(await peer.ask("AUTH token\r\nPING\r\n", 2 * loading.length), loading.repeat(2));
+  isServing = true;
+  assert.equal(await peer.ask("AUTH token\r\n", 5), "+OK\r\n");
+});
+
+test("who comes beyond the limit of connections is told so and sent away", async () => {
+  await using port = await startPort({ connectionsMax: 1 });
+  using first = await port.enter();
+  using second = await port.open();
+  assert.equal(await second.hearAll(), "-ERR max number of clients reached\r\n");
+  assert.deepEqual([port.listener.acceptedCount, port.listener.rejectedCount], [1, 1]);
+  assert.equal(await first.ask("PING\r\n", 7), "+PONG\r\n");
+});
+
+test("a connection whose token stops to be good is ended, and no other", async () => {
+  await using port = await startPort();
+  using peer = await port.enter();
+  using reader = await port.open();
+  assert.equal(await reader.ask("AUTH default_ro reader\r\n", 5), "+OK\r\n");
+  port.tokens.remove("token");
+  assert.equal(await peer.hearAll(), "");
+  assert.equal(port.listener.cutCount("token revoked"), 1);
+  assert.equal(await reader.ask("PING\r\n", 7), "+PONG\r\n");
+});
+
+test("what is published is heard, in the order of its replies", async () => {
+  await using port = await startPort();
+  using peer = await port.enter();
+  using other = await port.enter();
+  const subscribed = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
+  assert.equal(await peer.ask("SUBSCRIBE c\r\n", subscribed.length), subscribed);
+  const message = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$3\r\none\r\n";
+  assert.equal(await other.ask("PUBLISH c one\r\n", 4), ":1\r\n");
+  assert.equal(await peer.hear(message.length), message);
+});
+
+test("a command that waits is served by another connection, in both orders of arrival", async () => {
+  await using port = await startPort();
+  using peer = await port.enter();
+  using other = await port.enter();
+  const popped = "*2\r\n$4\r\nlist\r\n$1\r\nx\r\n";
+  peer.say("BLPOP list 0\r\nPING\r\n");
+  assert.equal(await other.ask("RPUSH list x\r\n", 4), ":1\r\n");
+  assert.equal(await peer.hear(popped.length + 7), `${popped}+PONG\r\n`);
+  assert.equal(await other.ask("RPUSH list x\r\n", 4), ":1\r\n");
+  assert.equal(await peer.ask("BLPOP list 0\r\n", popped.length), popped);
+});
+
+test("a drain answers what has come, ends every connection and takes no more", async () => {
+  const port = await startPort();
+  using idle = await port.enter();
+  using waiting = await port.enter();
+  waiting.say("BLPOP none 0\r\n");
+  const closed = port.listener.close(60_000);
+  assert.deepEqual(await Promise.all([idle.hearAll(), waiting.hearAll()]), ["", ""]);
+  await closed;
+  assert.equal(port.listener.connectionCount, 0);
+  await assert.rejects(port.open());
+});
+
+test("when a peer goes away its connection is no longer counted", async () => {
+  await using port = await startPort();
+  using peer = await port.enter();
+  assert.equal(port.listener.connectionCount, 1);
+  peer.socket.end();
+  await once(peer.socket, "close");
+  while (port.listener.connectionCount > 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(port.listener.receivedBytes === "AUTH token\r\n".length && port.listener.sentBytes === 5);
+});

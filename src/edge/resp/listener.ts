@@ -1,0 +1,194 @@
+/**
+ * The RESP port of the store: connections of Redis clients, in the clear or
+ * within TLS, never both.
+ *
+ * (1) There are at most `connectionsMax`; who comes beyond is told so and sent
+ *     away, as Redis does.
+ * (2) A connection whose token stops to be good is ended at once.
+ * (3) Until the store serves, every request is answered `-LOADING`.
+ */
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Store } from "../../store/mod.ts";
+import { Session } from "../../store/session/session.ts";
+import type { Grant, TokenTable } from "../auth.ts";
+import type { ByteBudget } from "../byte-budget.ts";
+import { type ConnectionLimits, type CutReason, defaultConnectionLimits, RespConnection } from "./connection.ts";
+import { RespLogin } from "./login.ts";
+
+export interface RespListenerOptions {
+  readonly store: Store;
+  readonly tokens: TokenTable;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Texts in PEM; absent: connections are in the clear. */
+  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  readonly connectionsMax: number;
+  /** Whether who says nothing comes in, where there is one database. */
+  readonly isOpenToAll: boolean;
+  /** False while the store opens. */
+  readonly isServing: () => boolean;
+  /** The clock of the sockets, and the one that sessions live by. */
+  readonly clock: Clock;
+  readonly storeClock: Clock;
+  readonly log: Log;
+  readonly budget: ByteBudget;
+  /** What is absent is as in `defaultConnectionLimits`. */
+  readonly limits: Pick<ConnectionLimits, "requestBytesMax" | "replyBytesMax"> & Partial<ConnectionLimits>;
+}
+
+/** Connections beyond `connectionsMax` that may be told so, or be within a handshake, at the same time. */
+const TURNED_AWAY_MAX = 100;
+/** Longest time for a handshake of TLS. */
+const HANDSHAKE_MS_MAX = 10_000;
+/** When a silent connection is asked whether it is alive; Redis has the same (`tcp-keepalive`). */
+const KEEP_ALIVE_MS = 300_000;
+/** How long a peer has to take the refusal. */
+const REFUSED_MS = 2_000;
+
+const TOO_MANY = "-ERR max number of clients reached\r\n";
+
+export class RespListener {
+  readonly #options: RespListenerOptions;
+  readonly #limits: ConnectionLimits;
+  readonly #server: Server;
+  readonly #logins = new Map<RespConnection, RespLogin>();
+  readonly #cutCounts = new Map<CutReason, number>();
+  readonly #stopListening: () => void;
+  acceptedCount = 0;
+  rejectedCount = 0;
+  receivedBytes = 0;
+  sentBytes = 0;
+  #port = 0;
+  #isDraining = false;
+
+  /** Throws when certificate and key are none, or do not belong together. */
+  constructor(options: RespListenerOptions) {
+    const { tls, tokens, connectionsMax } = options;
+    this.#options = options;
+    this.#limits = { ...defaultConnectionLimits, ...options.limits };
+    // What a peer still says when it has ended its side is answered.
+    const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+    if (tls === undefined) this.#server = createServer(shared, (socket) => this.#accept(socket));
+    else {
+      const { certificate: cert, key } = tls;
+      const wishes = { ...shared, cert, key, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS_MAX } as const;
+      this.#server = createTlsServer(wishes, (socket) => this.#accept(socket));
+      this.#server.on("tlsClientError", (_fault, socket: Socket) => {
+        this.rejectedCount += 1;
+        socket.destroy();
+      });
+    }
+    this.#server.maxConnections = connectionsMax + TURNED_AWAY_MAX;
+    this.#server.on("drop", () => {
+      this.rejectedCount += 1;
+    });
+    this.#stopListening = tokens.onRemoved((grant) => this.#revoke(grant));
+  }
+
+  /** Starts to listen. Rejects with the system's error when the address cannot be used. */
+  open(): Promise<void> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off("error", reject);
+        const address = this.#server.address();
+        if (typeof address === "object" && address !== null) this.#port = address.port;
+        resolve();
+      });
+    });
+  }
+
+  /** The real port, also when any was asked for. */
+  get port(): number {
+    return this.#port;
+  }
+
+  get connectionCount(): number {
+    return this.#logins.size;
+  }
+
+  /** How many connections were ended for a reason since the start. */
+  cutCount(reason: CutReason): number {
+    return this.#cutCounts.get(reason) ?? 0;
+  }
+
+  /**
+   * Stops accepting, lets connections answer what they have read, and resolves when every one is closed. Those that are
+   * open after `graceMs` are destroyed.
+   */
+  close(graceMs: number): Promise<void> {
+    this.#isDraining = true;
+    this.#stopListening();
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(graceMs, () => {
+        for (const connection of [...this.#logins.keys()]) connection.destroy();
+      });
+      this.#server.close(() => {
+        cancel();
+        resolve();
+      });
+      for (const connection of [...this.#logins.keys()]) connection.drain();
+    });
+  }
+
+  #accept(socket: Socket): void {
+    const { store, tokens, isOpenToAll, connectionsMax, clock, log, budget } = this.#options;
+    if (this.#isDraining) {
+      socket.destroy();
+      return;
+    }
+    // keeps (1)
+    if (this.#logins.size >= connectionsMax) {
+      this.#turnAway(socket);
+      return;
+    }
+    this.acceptedCount += 1;
+    const login = new RespLogin({ store, tokens, isOpenToAll });
+    const connection = new RespConnection({
+      socket,
+      journal: store,
+      clock,
+      log,
+      budget,
+      limits: this.#limits,
+      converse: (peer) => this.#converse(peer, login),
+      events: {
+        received: (bytes) => {
+          this.receivedBytes += bytes;
+        },
+        sent: (bytes) => {
+          this.sentBytes += bytes;
+        },
+        cutOff: (reason) => void this.#cutCounts.set(reason, this.cutCount(reason) + 1),
+        closed: (closed) => void this.#logins.delete(closed),
+      },
+    });
+    this.#logins.set(connection, login);
+  }
+
+  /** keeps (3) */
+  #converse(peer: RespConnection, login: RespLogin): Session | undefined {
+    const { store, storeClock: clock, isServing } = this.#options;
+    return isServing() ? new Session({ peer, login, store, clock }) : undefined;
+  }
+
+  #turnAway(socket: Socket): void {
+    this.rejectedCount += 1;
+    const cancel = this.#options.clock.after(REFUSED_MS, () => socket.destroy());
+    socket.on("error", () => {});
+    socket.on("close", cancel);
+    socket.on("end", () => socket.destroySoon());
+    socket.resume();
+    socket.end(TOO_MANY, "latin1");
+  }
+
+  /** keeps (2) */
+  #revoke(grant: Grant): void {
+    for (const [connection, login] of [...this.#logins]) if (login.grant === grant) connection.revoke();
+  }
+}
