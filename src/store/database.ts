@@ -181,7 +181,10 @@ export class Database {
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw this.#discard(overQuota);
-    const replies = commands.map((command, index) => this.#run(caller, command, requests[index] as CommandRequest));
+    // One of them may take rights away from those behind it.
+    const replies = commands.map((command, index) =>
+      this.runQueued(caller, { command, words: requests[index] as CommandRequest }),
+    );
     this.#commit();
     return this.#whenSafe(replies);
   }
@@ -217,7 +220,9 @@ export class Database {
   runQueued(caller: Caller, { command, words }: QueuedCommand): Reply {
     const { user } = caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
-    return refusal === undefined ? this.#run(caller, command, words) : this.#answerError(noPermissionAnyMore(refusal));
+    if (refusal === undefined) return this.#run(caller, command, words);
+    this.noteDenial(caller, refusal, "multi");
+    return this.#answerError(noPermissionAnyMore(refusal));
   }
 
   /** Removes what is past its time, at most so much that nobody notices. Returns how many keys and fields went. */
