@@ -149,6 +149,25 @@ test("A authentication 3: a user may give itself away, in the middle of a pipeli
   assert.equal(await run(server, "GET k", token), "v");
 });
 
+test("A-05: in a transaction too, what a command takes away is refused behind it", async () => {
+  await using server = await startServer();
+  const token = await userOf(server, "on >secret +@all ~*");
+  const transaction = await server.post(
+    "/multi-exec",
+    [
+      ["SET", "k", "v"],
+      ["ACL", "SETUSER", "ann", "-set"],
+      ["SET", "k", "w"],
+      ["GET", "k"],
+    ],
+    { token },
+  );
+  assert.equal(transaction.status, 200);
+  const error =
+    "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is no longer allowed for the following reason: no permission to execute the command or subcommand";
+  assert.deepEqual(transaction.json, [{ result: "OK" }, { result: "OK" }, { error }, { result: "v" }]);
+});
+
 test("ACL GENTOKEN gives a token that is a password and a bearer token at once", async () => {
   await using server = await startServer();
   const token = String(await run(server, "ACL GENTOKEN bot"));

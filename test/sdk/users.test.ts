@@ -98,6 +98,23 @@ test("a token of ACL GENTOKEN is a bearer token once it is a password of its use
   assert.equal(await clientOf(token).get("none"), null);
 });
 
+test("a subscription of the client needs the channel, and ends when the user changes", async () => {
+  const { token, owner } = await userOf("reader", "resetchannels +subscribe &news");
+  const url = served.program.storeUrl;
+  const other = await openStream(`${url}/subscribe/other`, { token });
+  assert.equal(other.status, 400);
+  const reader = await openStream(`${url}/subscribe/news`, { token });
+  assert.equal(await reader.next(), "subscribe,news,1");
+  assert.equal(await owner.publish("news", "x"), 1);
+  assert.equal(await reader.next(), "message,news,x");
+
+  await owner.exec(["ACL", "SETUSER", "reader", "&*"]);
+
+  assert.equal(await reader.next(), undefined);
+  const metrics = await (await fetch(`${served.program.adminUrl}/metrics`)).text();
+  assert.match(metrics, /^larder_store_event_streams_ended_total\{area="store",reason="user changed"\} 1$/m);
+});
+
 test("a database that is deleted takes its users with it, and another of its name has none of them", async () => {
   const { adminUrl, output } = served.program;
   const authorization = `Bearer ${/^# admin: \S+ token (\S+)$/m.exec(output)?.[1]}`;
