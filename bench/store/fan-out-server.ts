@@ -1,0 +1,6 @@
+/** The store behind its HTTP edge with a journal that keeps nothing, as a process of its own, for `fan-out.bench.ts`. */
+import { startServer, TOKEN } from "../../test/server.ts";
+
+const server = await startServer();
+console.log(`listening on ${server.listener.port} with ${TOKEN}`);
+process.once("SIGTERM", () => process.exit(0));
