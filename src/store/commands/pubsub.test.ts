@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { heard, startConversations } from "../../../test/session-harness.ts";
 import { error, startSession, testCaller } from "../../../test/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
+import { push, type Reply, simple } from "../reply.ts";
 
 test("PUBSUB tells channels, their subscribers, and patterns", () => {
   const session = startSession();
@@ -60,3 +62,110 @@ test("a read-only token may ask for subscribers of channels it knows, and nothin
   ])
     assert.match(JSON.stringify(database.command(caller, words)), /NOPERM/);
 });
+
+test("over TCP a session subscribes, is told, and leaves", () => {
+  const { connect } = startConversations();
+  const listener = connect();
+  const one = connect();
+  listener.expect([
+    ["SUBSCRIBE a b a", heard(push(["subscribe", "a", 1]), push(["subscribe", "b", 2]), push(["subscribe", "a", 2]))],
+    ["PSUBSCRIBE a* [b]", heard(push(["psubscribe", "a*", 3]), push(["psubscribe", "[b]", 4]))],
+    ["SUBSCRIBE", error("ERR wrong number of arguments for 'subscribe' command")],
+    ["SSUBSCRIBE x", notAvailable("SSUBSCRIBE")],
+    ["SUNSUBSCRIBE", notAvailable("SUNSUBSCRIBE")],
+    ["SPUBLISH a b", notAvailable("SPUBLISH")],
+  ]);
+  one.expect([
+    ["PUBLISH a x", 2],
+    ["PUBLISH b y", 2],
+    ["PUBLISH c z", 0],
+    ["PUBSUB NUMSUB a b c", ["a", 1, "b", 1, "c", 0]],
+    ["PUBSUB NUMPAT", 2],
+  ]);
+  assert.deepEqual(listener.listen(), [
+    { kind: "message", channel: "a", payload: "x" },
+    { kind: "pmessage", pattern: "a*", channel: "a", payload: "x" },
+    { kind: "message", channel: "b", payload: "y" },
+    { kind: "pmessage", pattern: "[b]", channel: "b", payload: "y" },
+  ]);
+  listener.expect([
+    ["UNSUBSCRIBE b c", heard(push(["unsubscribe", "b", 3]), push(["unsubscribe", "c", 3]))],
+    ["PUNSUBSCRIBE", heard(push(["punsubscribe", "a*", 2]), push(["punsubscribe", "[b]", 1]))],
+    ["UNSUBSCRIBE", push(["unsubscribe", "a", 0])],
+    ["PUNSUBSCRIBE", push(["punsubscribe", null, 0])],
+    ["PUBLISH a x", 0],
+  ]);
+  assert.equal(listener.session.isListening, false);
+});
+
+test("MONITOR over TCP tells what others run, without secrets and without what administers", () => {
+  const { clock, connect, connectStranger } = startConversations();
+  clock.advance(1_721_284_005_242 - clock.nowMs());
+  const monitor = connect();
+  monitor.expect([
+    ["MONITOR", simple("OK")],
+    ["MONITOR"],
+    ["GET k", error("ERR Replica can't interact with the keyspace")],
+    ["PUBLISH a b", error("ERR Replica can't interact with the keyspace")],
+  ]);
+  assert.equal(monitor.session.isListening, true);
+  const one = connect();
+  for (const line of [
+    "SET k v",
+    "GET",
+    "CONFIG GET maxmemory",
+    "AUTH secret",
+    "AUTH default secret",
+    "HELLO 3 SETNAME auth AUTH default secret",
+    "MULTI",
+    "GET k",
+    "EXEC",
+    "CLIENT ID",
+    "CLIENT LIST",
+  ])
+    one.run(line);
+  connectStranger().run("AUTH main-token");
+  const lines = monitor
+    .listen()
+    .map((told) => (typeof told === "object" && told !== null && "line" in told ? told.line : told));
+  assert.deepEqual(lines, [
+    '1721284005.242000 [0 127.0.0.1:40002] "SET" "k" "v"',
+    '1721284005.242000 [0 127.0.0.1:40002] "AUTH" "(redacted)"',
+    '1721284005.242000 [0 127.0.0.1:40002] "AUTH" "(redacted)" "(redacted)"',
+    '1721284005.242000 [0 127.0.0.1:40002] "HELLO" "3" "SETNAME" "auth" "AUTH" "(redacted)" "(redacted)"',
+    '1721284005.242000 [0 127.0.0.1:40002] "MULTI"',
+    '1721284005.242000 [0 127.0.0.1:40002] "GET" "k"',
+    '1721284005.242000 [0 127.0.0.1:40002] "EXEC"',
+    '1721284005.242000 [0 127.0.0.1:40002] "CLIENT" "ID"',
+  ]);
+  monitor.expect([["RESET", simple("RESET")]]);
+  one.run("SET k v");
+  assert.deepEqual(monitor.listen(), []);
+});
+
+test("A-06: the listeners of one database hear nothing of another", () => {
+  const { store, connect } = startConversations();
+  const other = { database: store.database("other") };
+  const listener = connect(other);
+  listener.run("PSUBSCRIBE *");
+  const monitor = connect(other);
+  monitor.run("MONITOR");
+  const one = connect();
+  one.expect([
+    ["PUBLISH a x", 0],
+    ["SET k v", { kind: "simple", text: "OK" }],
+    ["WATCH k", { kind: "simple", text: "OK" }],
+    ["MULTI", { kind: "simple", text: "OK" }],
+  ]);
+  connect(other).run("SET k w");
+  one.expect([["EXEC", []]]);
+  assert.deepEqual(listener.listen(), []);
+  const told = monitor.listen();
+  assert.equal(told.length, 1);
+});
+
+function notAvailable(name: string): Reply {
+  return error(
+    `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
+  );
+}
