@@ -61,10 +61,7 @@ export class StoreEngine implements AreaEngine {
       ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
       lua: { code: readLuaCode(), limits: limits.scripts },
       version,
-      readFigures: () => {
-        const resp = this.#resp;
-        return { ...readProcessFigures(), ...(resp !== undefined && { connectedClients: resp.connectionCount }) };
-      },
+      readFigures: readProcessFigures,
     });
     this.edge = new StoreArea({
       store: this.#store,

@@ -106,6 +106,11 @@ export class PubSub {
     return this.#channels.get(channel)?.size ?? 0;
   }
 
+  /** How many channels somebody listens to by name. */
+  get channelCount(): number {
+    return this.#channels.size;
+  }
+
   /** How many different patterns there are. */
   get patternCount(): number {
     return this.#patterns.size;

@@ -46,8 +46,6 @@ export interface ProcessFigures {
   readonly usedBytes: number;
   /** Memory of the whole process. */
   readonly residentBytes: number;
-  /** Open connections to the listeners of the store; absent: not known, and the line is left out. */
-  readonly connectedClients?: number;
 }
 
 /** What the databases of a store have in common. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/recording-journal.ts";
+import { startConversations } from "../../../test/session-harness.ts";
 import { type Session, startSession } from "../../../test/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
@@ -177,11 +178,10 @@ test("INFO tells of the process what it is given, and leaves it out otherwise", 
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
     version: "1.2.3",
-    readFigures: () => ({ usedBytes: 1_538_944, residentBytes: 512, connectedClients: 7 }),
+    readFigures: () => ({ usedBytes: 1_538_944, residentBytes: 512 }),
   });
   const text = infoText({ run: (line) => runOn(store, line) });
   assert.equal(lineOf(text, "larder_version"), "1.2.3");
-  assert.equal(lineOf(text, "connected_clients"), "7");
   assert.equal(lineOf(text, "used_memory_thread"), "1538944");
   assert.equal(lineOf(text, "used_memory_thread_human"), "1.47M");
   assert.equal(lineOf(text, "used_memory_rss_human"), "512B");
@@ -207,4 +207,18 @@ test("INFO memory tells what the database takes, and what it may take", () => {
   assert.equal(lineOf(changed, "maxmemory"), "1572864");
   assert.equal(lineOf(changed, "maxmemory_human"), "1.50M");
   assert.equal(lineOf(changed, "maxmemory_policy"), "volatile-ttl");
+});
+
+test("INFO tells of the sessions of its own database", () => {
+  const { store, connect } = startConversations();
+  connect({ database: store.database("other") }).run("SUBSCRIBE x");
+  connect().run("SUBSCRIBE a b");
+  connect().run("PSUBSCRIBE a*");
+  connect().run("BLPOP list 0");
+  const text = infoText({ run: (line) => runOn(store, line) });
+  assert.equal(lineOf(text, "connected_clients"), "3");
+  assert.equal(lineOf(text, "blocked_clients"), "1");
+  assert.equal(lineOf(text, "pubsub_channels"), "2");
+  assert.equal(lineOf(text, "pubsub_patterns"), "1");
+  assert.equal(lineOf(text, "role"), "master");
 });

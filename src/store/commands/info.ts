@@ -67,13 +67,9 @@ function serverLines({ context, keyspace }: Database): readonly string[] {
   ];
 }
 
-function clientLines({ context, waiters }: Database): readonly string[] {
-  const figures = context.readFigures?.();
-  return [
-    ...(figures?.connectedClients === undefined ? [] : [`connected_clients:${figures.connectedClients}`]),
-    `blocked_clients:${waiters.count}`,
-    "tracking_clients:0",
-  ];
+/** Of those that speak over TCP with this database: over HTTP nobody is connected to one. */
+function clientLines({ sessions, waiters }: Database): readonly string[] {
+  return [`connected_clients:${sessions.count}`, `blocked_clients:${waiters.count}`, "tracking_clients:0"];
 }
 
 function memoryLines({ context, keyspace }: Database): readonly string[] {
@@ -126,6 +122,8 @@ function statsLines(database: Database): readonly string[] {
     `evicted_keys:${keyspace.evictedCount}`,
     `keyspace_hits:${keyspace.hitCount}`,
     `keyspace_misses:${keyspace.missCount}`,
+    `pubsub_channels:${database.pubsub.channelCount}`,
+    `pubsub_patterns:${database.pubsub.patternCount}`,
   ];
 }
 
