@@ -24,10 +24,10 @@ const UNBATCHED: ReadonlySet<PropertyKey> = new Set(["exec", "length", "chain", 
 export class Served {
   #program: RunningProgram | undefined;
 
-  constructor() {
+  constructor(args: readonly string[] = []) {
     const directory = mkdtempSync(join(tmpdir(), "larder-sdk-"));
     before(async () => {
-      this.#program = await startProgram("serve", { args: ["--data-dir", directory] });
+      this.#program = await startProgram("serve", { args: ["--data-dir", directory, ...args] });
     });
     after(async () => {
       await this.#program?.stop();
@@ -74,7 +74,8 @@ const ways: readonly (readonly [name: string, client: (served: Served) => Redis]
 
 /** One test for each row and way, on a server of their own. Together the rows call every method of the family. */
 export function testMethods(family: FamilyName, rows: readonly MethodRow[]): void {
-  const served = new Served();
+  // One thread is there sooner, and there are many families.
+  const served = new Served(["--threads", "one"]);
   for (const [way, clientOf] of ways) {
     for (const [methods, fact, show] of rows) {
       test(`${family}, in ${way}: ${methods.join(", ")}: ${fact}`, async () => {

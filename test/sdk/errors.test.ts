@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { errors, Redis } from "@upstash/redis";
 import { Served } from "./client.ts";
 
-const served = new Served();
+const served = new Served(["--threads", "one"]);
 
 /** Without automatic pipelining the client puts the command behind the text. */
 const single = { enableAutoPipelining: false } as const;

@@ -57,7 +57,7 @@ testMethods("Publish and subscribe", [
   ],
 ]);
 
-const served = new Served();
+const served = new Served(["--threads", "one"]);
 
 test("several channels of one subscription, of which one is left", async () => {
   const redis = served.client();

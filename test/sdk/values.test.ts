@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Served } from "./client.ts";
 
-const served = new Served();
+const served = new Served(["--threads", "one"]);
 
 const encodings = [
   { responseEncoding: "base64", automaticDeserialization: false },
