@@ -83,10 +83,6 @@ export class TestServer implements AsyncDisposable {
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
       lua: luaOptions,
     });
-    this.tokens.replaceTenant("main", [
-      { token: TOKEN, access: "standard" },
-      { token: READ_ONLY_TOKEN, access: "read-only" },
-    ]);
   }
 
   async start(): Promise<void> {

@@ -168,6 +168,35 @@ test("A-05: in a transaction too, what a command takes away is refused behind it
   assert.deepEqual(transaction.json, [{ result: "OK" }, { result: "OK" }, { error }, { result: "v" }]);
 });
 
+test("A-05: a script, and a function, has the rights of the user who calls it", async () => {
+  await using server = await startServer();
+  const library =
+    "#!lua name=lib\nredis.register_function('take', function(keys) return redis.call('DEL', keys[1]) end)";
+  assert.deepEqual((await server.post("/", ["FUNCTION", "LOAD", library])).json, { result: "lib" });
+  const token = await userOf(server, "on >secret +eval +evalsha +fcall +get +set ~app:*");
+  const send = async (words: readonly string[]): Promise<string> => {
+    const { result, error } = (await server.post("/", words, { token })).json as { result?: unknown; error?: string };
+    return error ?? JSON.stringify(result);
+  };
+  const NO_KEY_THERE =
+    /^ERR The user executing the script can't access at least one of the keys mentioned in the command/;
+  const NO_COMMAND_THERE = /^ERR The user executing the script can't run this command or subcommand/;
+  const rows: readonly (readonly [words: string[], answer: RegExp])[] = [
+    [["EVAL", "return redis.call('SET', KEYS[1], ARGV[1])", "1", "app:k", "v"], /^"OK"$/],
+    [["EVAL", "return redis.call('GET', 'other')", "0"], NO_KEY_THERE],
+    [["EVAL", "return redis.call('SET', 'other', 'x')", "1", "app:k"], NO_KEY_THERE],
+    [["EVAL", "return redis.call('DEL', KEYS[1])", "1", "app:k"], NO_COMMAND_THERE],
+    [["EVAL", "return redis.call('FLUSHALL')", "0"], NO_COMMAND_THERE],
+    [["EVAL", "return redis.pcall('KEYS', '*').err", "0"], /^"ERR The user executing the script can't run/],
+    [["FCALL", "take", "1", "app:k"], NO_COMMAND_THERE],
+    [["EVAL_RO", "return 1", "0"], /^NOPERM .*'eval_ro' command/],
+    [["GET", "app:k"], /^"v"$/],
+  ];
+  await server.post("/", ["SET", "other", "kept"]);
+  for (const [words, answer] of rows) assert.match(await send(words), answer, words.join(" "));
+  assert.equal(await run(server, "GET other"), "kept");
+});
+
 test("ACL GENTOKEN gives a token that is a password and a bearer token at once", async () => {
   await using server = await startServer();
   const token = String(await run(server, "ACL GENTOKEN bot"));

@@ -31,9 +31,9 @@ export const commandNotForScripts = new CommandError("ERR This Redis command is 
 export const writeInReadOnlyScript = new CommandError("ERR Write commands are not allowed from read-only scripts.");
 
 /** The words that Redis has in a script for what a user may not do. */
-export function noPermissionInScript({ text }: CommandError): CommandError {
-  if (/\bkeys?\b/.test(text)) return keyNotPermitted;
-  return /\bchannels?\b/.test(text) ? channelNotPermitted : commandNotPermitted;
+export function noPermissionInScript({ denied }: CommandError): CommandError {
+  if (denied?.reason === "key") return keyNotPermitted;
+  return denied?.reason === "channel" ? channelNotPermitted : commandNotPermitted;
 }
 
 const commandNotPermitted = new CommandError("ERR The user executing the script can't run this command or subcommand");
