@@ -92,7 +92,10 @@ export function findKeys(command: Command, words: readonly Bytes[]): FoundKeys {
   }
   if (keys.behind !== undefined) {
     const { word, operandCounts } = keys.behind;
-    const start = (placesOf(words, { word, operandCounts, from: 1 })[0] ?? words.length) + 1;
+    // Where it stands as what an option takes alone, the command is refused; yet its keys are told, as Redis does.
+    const place =
+      placesOf(words, { word, operandCounts, from: 1 })[0] ?? words.findIndex((one) => upperCase(one) === word);
+    const start = (place > 0 ? place : words.length) + 1;
     const count = (words.length - start) >> 1;
     for (let i = 0; i < count; i += 1) find(start + i);
     isMalformed ||= count < 1;

@@ -1,6 +1,7 @@
 /** Transactions over TCP. Over HTTP there is `/multi-exec` instead. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, family, noKeys, type Row } from "../command.ts";
+import { looked } from "../command-keys.ts";
 import {
   discardWithoutMulti,
   execWithoutMulti,
@@ -69,6 +70,7 @@ export const transactionCommands = family("transaction", [
     summary: "Lets EXEC do nothing if one of these keys changes before",
     arity: -2,
     keys: allKeys,
+    keyUses: [looked],
     flags: [...facts.flags, "unqueued"],
     converse: ({ transaction, database }, words: readonly Bytes[]) => {
       if (transaction.isOpen) throw watchInMulti;
