@@ -1,14 +1,16 @@
 /**
- * Every method of the official client, by the family that shows it working, by
- * the part of the store that is not built yet, or by the reason why it has none
- * here. `methods.test.ts` compares
+ * Every method of the official client, by the family that shows it working, or
+ * by the reason why it has none here. `methods.test.ts` compares
  * this table with the client itself, and each family's file with its row, so a
  * new version of the client cannot bring a method that nobody has tried.
  */
 import { Redis } from "@upstash/redis";
 
 /** A method of a namespace has its name in front: `json.get`. */
-export type Method = Extract<keyof Redis, string> | `json.${Extract<keyof Redis["json"], string>}`;
+export type Method =
+  | Extract<keyof Redis, string>
+  | `json.${Extract<keyof Redis["json"], string>}`
+  | `functions.${Extract<keyof Redis["functions"], string>}`;
 
 export const methodsOfFamilies = {
   String: [
@@ -49,6 +51,11 @@ export const methodsOfFamilies = {
     ...(["json.numincrby", "json.nummultby", "json.objkeys", "json.objlen", "json.resp", "json.set"] as const),
     ...(["json.strappend", "json.strlen", "json.toggle", "json.type"] as const),
   ],
+  "Scripts and functions": [
+    ...(["createScript", "eval", "evalRo", "evalsha", "evalshaRo", "scriptExists", "scriptFlush"] as const),
+    ...(["scriptLoad", "functions.call", "functions.callRo", "functions.delete", "functions.flush"] as const),
+    ...(["functions.list", "functions.load", "functions.stats"] as const),
+  ],
   "Generic, server and connection": [
     ...(["copy", "del", "exec", "exists", "expire", "expireat", "keys", "persist", "pexpire", "pexpireat"] as const),
     ...(["pttl", "randomkey", "rename", "renamenx", "scan", "touch", "ttl", "type", "unlink"] as const),
@@ -61,18 +68,6 @@ export type FamilyName = keyof typeof methodsOfFamilies;
 
 /** Methods that send nothing, or what other methods put together; `requests.test.ts` calls those that a user may call. */
 export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipeline", "multi", "pipeline", "use"];
-
-/** Methods of parts that the store does not have yet. */
-export const methodsToCome: readonly (readonly [part: string, methods: readonly string[]])[] = [
-  [
-    "scripts and functions",
-    [
-      ...["createScript", "eval", "evalRo", "evalsha", "evalshaRo", "scriptExists", "scriptFlush", "scriptLoad"],
-      ...["functions.call", "functions.callRo", "functions.delete", "functions.flush", "functions.list"],
-      ...["functions.load", "functions.stats"],
-    ],
-  ],
-];
 
 /** Methods for what the hosted service alone has. `methods.test.ts` shows that each is refused by name. */
 export const methodsOfOthers: readonly (readonly [reason: string, methods: readonly string[]])[] = [
