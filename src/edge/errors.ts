@@ -213,10 +213,6 @@ export const messagingUnauthorized = new RequestFailure(
   "Missing or invalid token: send it as Authorization: Bearer <token>",
 );
 export const readOnlyTokenRefused = new RequestFailure("forbidden", "A read-only token may only read");
-export const workflowsNotAvailable = new RequestFailure(
-  "not implemented",
-  "Workflows are not available in this version",
-);
 export const chatNotAvailable = new RequestFailure(
   "not implemented",
   "There is no chat completion here: publish to the URL of the service itself",

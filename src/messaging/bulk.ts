@@ -29,7 +29,8 @@ export function cancelMatching(
   const found: Message[] = [];
   for (const message of candidates(engine, user, filter)) {
     if (found.length >= countMax) break;
-    if (message.user === user && matches(message)) found.push(message);
+    // A run is ended as a whole: without one of its steps it would wait for ever.
+    if (message.user === user && message.run === undefined && matches(message)) found.push(message);
   }
   let count = 0;
   for (const message of found) if (engine.cancel(message)) count += 1;
@@ -41,7 +42,7 @@ export function deadLettersOf(
   filter: Filter,
   { order, count, cursor }: Page,
 ): { letters: readonly DeadLetter[]; cursor: string | undefined } {
-  const matches = letterMatcher(filter);
+  const matches = letterMatcher(filter, user);
   const isBehind = behind(cursor, order === "latest first");
   const letters: DeadLetter[] = [];
   const all = order === "latest first" ? [...user.deadLetters.values()].reverse() : user.deadLetters.values();
@@ -71,7 +72,9 @@ export async function retryDeadLetters(
   user: User,
   { filter, page, overrides }: { filter: Filter; page: BulkPage; overrides: Partial<PublishOptions> },
 ): Promise<{ published: { messageId: string; isDeduplicated: boolean }[]; cursor: string | undefined }> {
-  const { letters, cursor } = matchingLetters(user, filter, page);
+  const { letters: all, cursor } = matchingLetters(user, filter, page);
+  // Those of runs are resumed or restarted instead.
+  const letters = all.filter(({ envelope }) => envelope.fields.workflow === undefined);
   assertComplete(filter, letters);
   const bodies = await Promise.all(letters.map((letter) => engine.realm.bodies.load(letter.body)));
   // Others may have retried or deleted some meanwhile.
@@ -100,6 +103,7 @@ function retryLetter(
     notBeforeMs = nowMs + (delayMs ?? 0),
     deduplicationId: _id,
     isDeduplicatedByContent: _content,
+    workflow: _part,
     ...options
   } = overrides;
   const fields = { ...letter.envelope.fields, ...options };
@@ -139,7 +143,9 @@ function matchingLetters(
   const page = { order: "earliest first", count: countMax } as const;
   if (filter.ids === undefined) return deadLettersOf(user, filter, cursor === undefined ? page : { ...page, cursor });
   const known = [...new Set(filter.ids)].flatMap((id) => user.deadLetters.get(id) ?? []);
-  const letters = known.filter(letterMatcher(filter)).sort((a, b) => a.id.ms - b.id.ms || a.id.number - b.id.number);
+  const letters = known
+    .filter(letterMatcher(filter, user))
+    .sort((a, b) => a.id.ms - b.id.ms || a.id.number - b.id.number);
   return { letters: letters.slice(0, countMax), cursor: undefined };
 }
 

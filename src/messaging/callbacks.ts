@@ -14,7 +14,7 @@ import { redactedHeaders, redactedText } from "./redaction.ts";
 
 /** What a callback tells. */
 export interface AttemptReport {
-  readonly message: Message;
+  readonly message: Pick<Message, "id" | "envelope" | "notBeforeMs" | "createdAtMs">;
   readonly bytes: Buffer;
   readonly response: ResponseFacts;
   readonly responseBytes: Buffer;
@@ -40,12 +40,16 @@ export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue
   return {
     fields: envelopeFields(plan.url, options, origin),
     options,
-    bytes: Buffer.from(JSON.stringify(bodyOf(report))),
+    bytes: Buffer.from(JSON.stringify(reportOf(report))),
   };
 }
 
-function bodyOf({ message, bytes, response, responseBytes, retried, deadLetter }: AttemptReport): unknown {
-  const { fields } = message.envelope;
+/** What a callback says of an attempt. Hidden parts are hidden, unless the destination is who they were meant for. */
+export function reportOf(
+  { message, bytes, response, responseBytes, retried, deadLetter }: AttemptReport,
+  { isRedacted = true } = {},
+): object {
+  const fields = isRedacted ? message.envelope.fields : { ...message.envelope.fields, redact: undefined };
   // Where no answer came, the body is what went wrong.
   const body = response.status === 0 ? Buffer.from(response.error) : responseBytes;
   return {

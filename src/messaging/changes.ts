@@ -28,6 +28,8 @@ import {
 import type { Schedule, ScheduleRecord } from "./schedule.ts";
 import type { UrlGroup } from "./url-group.ts";
 import type { User } from "./user.ts";
+import type { FailureFunction, Run, RunConfig, RunRecord, RunState } from "./workflow/run.ts";
+import type { Waiter, WaiterRecord } from "./workflow/waiter.ts";
 
 export interface NewMessage {
   readonly fields: EnvelopeFields;
@@ -142,6 +144,100 @@ export class Changes {
     const frame = this.#frame.record(user.number, code.bodyMoved).number(bodyOwner[owner]);
     writeLetterId(frame, letter.id);
     const body = owner === "deadLetter" ? letter.body : letter.responseBody;
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+  }
+
+  // Workflow runs. The entries of a run come with its messages: `accept` is also what puts one at the end.
+
+  createRun(user: User, record: RunRecord): Run {
+    writeJson(this.#frame.record(user.number, code.runCreated), record);
+    return this.#realm.createRun(user, record);
+  }
+
+  /** Its entries make room for those of another start. */
+  restartRun(run: Run, config: RunConfig): void {
+    writeJson(this.#frame.record(run.user.number, code.runRestarted), { id: run.id, config });
+    this.#realm.restartRun(run, config);
+  }
+
+  /** `result` is what its function returned; undefined if it did not. */
+  endRun(run: Run, { state, atMs, result }: { state: RunState; atMs: number; result: Buffer | undefined }): void {
+    const frame = this.#frame.record(run.user.number, code.runEnded);
+    writeText(frame, run.id);
+    frame
+      .number(state)
+      .time(atMs)
+      .number(result === undefined ? 0 : 1);
+    let body: Body | undefined;
+    if (result !== undefined) {
+      body = Body.of(result, false);
+      this.#realm.bodies.note(body, writeBody(frame, body, result));
+    }
+    this.#realm.endRun(run, { state, atMs, result: body });
+  }
+
+  forgetRun(run: Run): void {
+    writeText(this.#frame.record(run.user.number, code.runForgotten), run.id);
+    this.#realm.forgetRun(run);
+  }
+
+  /** An entry that counts as delivered. */
+  copyEntry(user: User, facts: MessageFacts, { fields, bytes, isNeededSoon }: NewMessage): void {
+    const envelope = this.#realm.envelopes.share(fields);
+    const body = Body.of(bytes, isNeededSoon);
+    const frame = this.#frame.record(user.number, code.entryCopied);
+    writeMessageFacts(frame, facts);
+    writeText(frame, envelope.text);
+    writeText(frame, "");
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+    this.#realm.copyEntry(user, envelope, body, facts);
+  }
+
+  /** The message ends, and leaves no dead letter. */
+  failInRun(message: Message, atMs: number, response: ResponseFacts, responseBytes: Buffer): void {
+    const frame = this.#record(message, code.failedInRun, atMs).time(0);
+    writeResponse(frame, response);
+    frame.buffer(responseBytes);
+    this.#realm.failInRun(message);
+  }
+
+  addWaiter(user: User, record: WaiterRecord): Waiter {
+    writeJson(this.#frame.record(user.number, code.waiterAdded), record);
+    return this.#realm.addWaiter(user, record);
+  }
+
+  removeWaiter(user: User, { number }: Waiter): void {
+    this.#frame.record(user.number, code.waiterRemoved).number(number);
+    this.#realm.removeWaiter(user, number);
+  }
+
+  saveEvent(run: Run, eventId: string, data: Buffer): void {
+    const frame = this.#frame.record(run.user.number, code.eventSaved);
+    writeText(frame, run.id);
+    writeText(frame, eventId);
+    frame.buffer(data);
+    this.#realm.saveEvent(run, eventId, data);
+  }
+
+  takeEvent(run: Run, eventId: string): void {
+    const frame = this.#frame.record(run.user.number, code.eventTaken);
+    writeText(frame, run.id);
+    writeText(frame, eventId);
+    this.#realm.takeEvent(run, eventId);
+  }
+
+  /** Undefined: the endpoint has none. */
+  putFailureFunction(run: Run, failureFunction: FailureFunction | undefined): void {
+    writeJson(this.#frame.record(run.user.number, code.failureFunctionPut), { id: run.id, failureFunction });
+    this.#realm.putFailureFunction(run, failureFunction);
+  }
+
+  /** `index` is of an entry; undefined: the result. */
+  moveRunBody(run: Run, index: number | undefined, { body, bytes }: { body: Body; bytes: Buffer }): void {
+    const owner = index === undefined ? bodyOwner.runResult : bodyOwner.entry;
+    const frame = this.#frame.record(run.user.number, code.bodyMoved).number(owner);
+    writeText(frame, run.id);
+    frame.number(index ?? 0);
     this.#realm.bodies.note(body, writeBody(frame, body, bytes));
   }
 

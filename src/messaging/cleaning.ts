@@ -52,6 +52,17 @@ export async function moveBodies(engine: Engine, segments: readonly OldSegment[]
       }
     }
   }
+  for (const user of [...engine.realm.users]) {
+    for (const run of [...user.runs.values()]) {
+      for (const [index, { body }] of run.entries.entries()) {
+        if (!isOld(body)) continue;
+        await mover.move(user, body, (bytes) => engine.changes.moveRunBody(run, index, { body, bytes }));
+      }
+      const { result } = run;
+      if (result === undefined || !isOld(result)) continue;
+      await mover.move(user, result, (bytes) => engine.changes.moveRunBody(run, undefined, { body: result, bytes }));
+    }
+  }
   return mover.count;
 }
 

@@ -6,6 +6,7 @@
 import type { Envelope } from "./envelope.ts";
 import type { Message } from "./message.ts";
 import { signDelivery } from "./signature.ts";
+import type { Run } from "./workflow/run.ts";
 
 /** In which spelling our headers are sent: with both prefixes, or one. */
 export type HeaderSpelling = "both" | "service" | "upstash";
@@ -105,6 +106,7 @@ export function deliveryRequest(message: Message, body: Buffer, facts: DeliveryF
   const signature = signDelivery({ key: user.signingKeys.current, url, body, nowMs, tokenId });
   const headers = [...forwardedHeaders(envelope), "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
   const own = { message, signature, region: settings.region };
+  addRunHeaders(headers, message, settings.spelling);
   const names = namesBySpelling.get(settings.spelling) ?? [];
   for (let index = 0; index < names.length; index += 1) {
     const value = ownHeaders[index]?.[1](own);
@@ -112,6 +114,34 @@ export function deliveryRequest(message: Message, body: Buffer, facts: DeliveryF
     for (const name of names[index] ?? []) headers.push(name, value);
   }
   return { user: user.name, url, method, headers, body, timeoutMs };
+}
+
+/** What a delivery to the endpoint of a workflow says beside that (spec: workflow 3). */
+const runHeaders: readonly (readonly [name: string, value: (message: Message, run: Run) => string | undefined])[] = [
+  ["RunId", (_message, { id }) => id],
+  ["Url", (_message, { record }) => record.url],
+  ["Init", ({ envelope }) => String(envelope.fields.workflow?.isInit === true)],
+  ["CreatedAt", (_message, { record }) => String(record.createdAtMs)],
+  ["Unknown-Sdk", ({ envelope }) => (envelope.fields.workflow?.isUnknownSdk ? "true" : undefined)],
+];
+
+const runNames: ReadonlySet<string> = new Set(
+  runHeaders.flatMap(([name]) => prefixesBySpelling.both.map((prefix) => `${prefix}workflow-${name}`.toLowerCase())),
+);
+
+/** A third party that a run calls gets none of it. */
+function isToEndpoint({ fields: { workflow } }: Envelope): boolean {
+  return workflow !== undefined && workflow.callType !== "toCallback";
+}
+
+function addRunHeaders(headers: string[], message: Message, spelling: HeaderSpelling): void {
+  const { run } = message;
+  if (run === undefined || !isToEndpoint(message.envelope)) return;
+  for (const [name, say] of runHeaders) {
+    const value = say(message, run);
+    if (value === undefined) continue;
+    for (const prefix of prefixesBySpelling[spelling]) headers.push(`${prefix}Workflow-${name}`, value);
+  }
 }
 
 const forwarded = new WeakMap<Envelope, readonly string[]>();
@@ -124,7 +154,9 @@ function forwardedHeaders(envelope: Envelope): readonly string[] {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (!ownNames.has(name.toLowerCase())) kept.push(name, headers[i + 1] as string);
+    const lower = name.toLowerCase();
+    if (!ownNames.has(lower) && !(isToEndpoint(envelope) && runNames.has(lower)))
+      kept.push(name, headers[i + 1] as string);
   }
   forwarded.set(envelope, kept);
   return kept;

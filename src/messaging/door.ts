@@ -14,6 +14,7 @@ import type { QueueRecord } from "./queue.ts";
 import type { ScheduleRecord } from "./schedule.ts";
 import type { State } from "./states.ts";
 import type { Endpoint, UrlGroup } from "./url-group.ts";
+import type { WorkflowDoor } from "./workflow/workflow-door.ts";
 
 /**
  * Which messages, dead letters or log entries are meant: all fields together (AND), one value of each (OR). Names of
@@ -29,6 +30,16 @@ export interface Filter {
   readonly statuses?: readonly number[];
   /** Log entries. */
   readonly states?: readonly State[];
+  /** Dead letters: those of workflow runs only, and of these runs. */
+  readonly runs?: RunFilter;
+}
+
+/** What is asked of the run of a dead letter: all fields together, one value of each. */
+export interface RunFilter {
+  readonly ids?: readonly string[];
+  readonly urls?: readonly string[];
+  readonly createdAtMs?: readonly number[];
+  readonly failureFunctionStates?: readonly string[];
 }
 
 export const attributeNames = [
@@ -42,6 +53,8 @@ export const attributeNames = [
   "label",
   "flowControlKey",
   "callerIp",
+  "workflowRunId",
+  "source",
 ] as const;
 
 export type AttributeName = (typeof attributeNames)[number];
@@ -192,6 +205,8 @@ export interface UserDoor {
   /** Forgets the rate window, and with `isWhole` the calls under way too. */
   resetFlowKey(key: string, isWhole: boolean): Promise<void>;
   readonly globalParallelism: { readonly max: number; readonly count: number };
+
+  readonly workflows: WorkflowDoor;
 
   readonly signingKeys: SigningKeys;
   /** Next becomes current, and a fresh one next. */

@@ -1,6 +1,6 @@
 /** The state of messaging as the frames of a snapshot, which `replay.ts` reads. Bodies are told by their places. */
 import { FrameWriter } from "../kernel/frame.ts";
-import type { Body } from "./body.ts";
+import { Body } from "./body.ts";
 import type { Message, MessageFacts } from "./message.ts";
 import type { Realm } from "./realm.ts";
 import {
@@ -14,6 +14,7 @@ import {
   writeText,
 } from "./records.ts";
 import type { User } from "./user.ts";
+import type { Run } from "./workflow/run.ts";
 
 /** Frames are ended at the first record behind so many bytes. */
 const FRAME_BYTES = 256 * 1024;
@@ -49,10 +50,13 @@ export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
       .time(dueMs)
       .number(hasSlot ? 1 : 0);
     writeText(frame, envelope.text);
-    writeKeptBody(frame, body);
+    writeKeptBody(frame, message.run?.entryOf(message.sequence) === undefined ? body : EMPTY_BODY);
   }
   if (!frame.isEmpty) yield frame.take();
 }
+
+/** For bodies that stand elsewhere in the snapshot. */
+const EMPTY_BODY = Body.of(Buffer.alloc(0), false);
 
 /** Yields behind each record. Messages come later: they name queues and keys. */
 function* writeResources(frame: FrameWriter, user: User): Generator<void> {
@@ -66,6 +70,7 @@ function* writeResources(frame: FrameWriter, user: User): Generator<void> {
     frame.buffer(body);
     yield;
   }
+  for (const run of user.runs.values()) yield* writeRun(frame, run);
   for (const [key, { sequence, nonce, atMs }] of user.deduplication.entries()) {
     writeText(frame.record(number, code.deduplicationKept), key);
     frame.number(sequence).number(nonce).time(atMs);
@@ -76,7 +81,9 @@ function* writeResources(frame: FrameWriter, user: User): Generator<void> {
     writeMessageFacts(frame, { ...letter, slotOwner: 0 });
     frame.number(letter.retried);
     writeText(frame, letter.envelope.text);
-    writeKeptBody(frame, letter.body);
+    // The body of a letter of a run is one of its entries.
+    const run = letter.envelope.fields.workflow && user.runs.get(letter.envelope.fields.workflow.runId);
+    writeKeptBody(frame, run?.entryOf(letter.sequence) === undefined ? letter.body : EMPTY_BODY);
     writeResponse(frame, letter.response);
     writeKeptBody(frame, letter.responseBody);
     yield;
@@ -85,7 +92,31 @@ function* writeResources(frame: FrameWriter, user: User): Generator<void> {
   yield writeLetterId(frame, user.deadLetters.lastId);
 }
 
-function writeKeptBody(frame: FrameWriter, body: Body): void {
+/** Yields behind each record. */
+function* writeRun(frame: FrameWriter, run: Run): Generator<void> {
+  const { number } = run.user;
+  writeJson(frame.record(number, code.runKept), run.record);
+  writeJson(frame, run.facts);
+  frame.number(run.result === undefined ? 0 : 1);
+  if (run.result !== undefined) writeKeptBody(frame, run.result);
+  yield;
+  for (const entry of run.entries) {
+    writeText(frame.record(number, code.entryKept), run.id);
+    writeMessageFacts(frame, { ...entry, slotOwner: 0 });
+    frame.number(entry.isDelivered ? 1 : 0);
+    writeText(frame, entry.envelope.text);
+    writeKeptBody(frame, entry.body);
+    yield;
+  }
+  for (const waiter of run.waiters) {
+    writeJson(frame.record(number, code.waiterAdded), waiter);
+    yield;
+  }
+}
+
+function writeKeptBody(frame: FrameWriter, kept: Body): void {
+  // Nobody reads a body any more whose run has ended.
+  const body = kept.isWanted ? kept : EMPTY_BODY;
   const { segment, offset, length, checksum, bytes } = body;
   if (segment > 0) {
     frame.number(segment).number(offset).number(length).number(checksum);

@@ -28,6 +28,7 @@ import { ScheduleTimer } from "./schedule-timer.ts";
 import { Scheduler } from "./scheduler.ts";
 import { state } from "./states.ts";
 import type { User } from "./user.ts";
+import { Workflows } from "./workflow/workflows.ts";
 
 export interface EngineOptions {
   readonly journal: MessagingJournal;
@@ -55,12 +56,15 @@ export interface EngineCounts {
 }
 
 const HEARTBEAT_MS = 1_000;
+/** Runs that are looked at in one beat. */
+const FORGET_COUNT_MAX = 10_000;
 
 export class Engine {
   readonly realm: Realm;
   readonly changes: Changes;
   readonly scheduler: Scheduler;
   readonly schedules: ScheduleTimer;
+  readonly workflows: Workflows;
   readonly brake: Brake;
   readonly counts: EngineCounts = {
     accepted: 0,
@@ -99,6 +103,7 @@ export class Engine {
       start: (message) => this.#start(message),
     });
     this.schedules = new ScheduleTimer(this);
+    this.workflows = new Workflows(this, options.clock);
     this.brake = new Brake(this.scheduler, options.clock);
   }
 
@@ -129,6 +134,7 @@ export class Engine {
     // Schedules that fire now publish messages of their own, which are not among those that were recovered.
     this.counts.repeated += this.scheduler.resume(nowMs);
     this.schedules.resume(nowMs);
+    this.workflows.resume(nowMs);
     this.#setTimer();
     this.#beat();
   }
@@ -168,7 +174,7 @@ export class Engine {
   /** Appends what was changed, lets go on what can, and resolves when it is on the disk. */
   finish(): Promise<void> {
     const { journal } = this.#options;
-    const position = this.changes.commit();
+    const position = this.commitFresh();
     this.scheduler.dispatch(this.nowMs());
     this.#setTimer();
     return journal.whenSafe(position);
@@ -227,11 +233,27 @@ export class Engine {
     return true;
   }
 
+  /** Cancels a message whose run ends, unless it is called: then it is left to end. `finish` has to follow. */
+  cancelWaiting(message: Message): void {
+    if (!this.#isCalled(message)) this.cancel(message);
+  }
+
+  /** Messages that were held back go on. */
+  arrive(messages: readonly Message[]): void {
+    if (!this.#isRunning) return;
+    const known = messages.filter((message) => this.realm.messages.get(message.sequence) === message);
+    this.scheduler.arrived(known, this.nowMs());
+    this.#setTimer();
+  }
+
   /** Time has passed. */
   tick(): void {
     if (!this.#isRunning) return;
     const nowMs = this.nowMs();
-    if (this.#options.journal.refusal === undefined) this.schedules.tick(nowMs);
+    if (this.#options.journal.refusal === undefined) {
+      this.schedules.tick(nowMs);
+      this.workflows.tick(nowMs);
+    }
     this.scheduler.tick(nowMs);
     this.#setTimer();
   }
@@ -257,12 +279,21 @@ export class Engine {
 
   #start(message: Message): void {
     this.counts.attempts += 1;
-    const bytes = this.realm.bodies.load(message.body);
+    this.workflows.started(message);
+    const bytes = this.#bodyOf(message);
     if (bytes instanceof Promise) void this.#startLater(message, bytes);
     else this.#call(message, bytes);
   }
 
-  async #startLater(message: Message, loading: Promise<Buffer>): Promise<void> {
+  /** What is sent, and what callbacks say was sent. */
+  #bodyOf(message: Message): CallBody | Promise<CallBody> {
+    const { run } = message;
+    if (run !== undefined) return this.workflows.bodyOf(message, run);
+    const bytes = this.realm.bodies.load(message.body);
+    return bytes instanceof Promise ? bytes.then(plainBody) : plainBody(bytes);
+  }
+
+  async #startLater(message: Message, loading: Promise<CallBody>): Promise<void> {
     try {
       this.#call(message, await loading);
     } catch (fault) {
@@ -272,7 +303,7 @@ export class Engine {
     }
   }
 
-  #call(message: Message, bytes: Buffer): void {
+  #call(message: Message, { sent, initial }: CallBody): void {
     // The body may have been read for so long that the user is gone.
     if (!this.#isRunning || message.user.isDropped) return;
     const { outbound, settings } = this.#options;
@@ -280,7 +311,8 @@ export class Engine {
     const timeoutMs = Math.min(message.envelope.fields.timeoutMs ?? timeoutMsMax, timeoutMsMax);
     const facts = { settings, nowMs: this.nowMs(), tokenId: drawId("jwt_", this.random), timeoutMs };
     const startMs = this.#options.clock.monotonicMs();
-    outbound.send(deliveryRequest(message, bytes, facts), (result) => this.#ended(message, { bytes, result, startMs }));
+    const ended = (result: DeliveryResult): void => this.#ended(message, { bytes: initial, result, startMs });
+    outbound.send(deliveryRequest(message, sent, facts), ended);
   }
 
   /** `startMs` is monotonic. */
@@ -297,6 +329,7 @@ export class Engine {
     const elapsedMs = this.#options.clock.monotonicMs();
     this.scheduler.release(message, nowMs, { elapsedMs, tookMs: elapsedMs - startMs });
     if (message.state === state.retry) this.scheduler.retryAt(message, nowMs);
+    this.workflows.ended(message);
     if (queue !== undefined) this.scheduler.advance(queue, nowMs);
     if (held !== undefined) this.scheduler.advance(held, nowMs);
     this.scheduler.dispatch(nowMs);
@@ -313,7 +346,11 @@ export class Engine {
       counts.cancelled += 1;
       return;
     }
-    const { retried } = message;
+    const { retried, run } = message;
+    if (run !== undefined) {
+      this.workflows.settle(message, run, { bytes, result, nowMs });
+      return;
+    }
     const outcome = outcomeOf(message, result, nowMs);
     const { response, bytes: responseBytes } = responseOf(result);
     const { callback, failureCallback } = message.envelope.fields;
@@ -381,10 +418,9 @@ export class Engine {
       const arrived = this.#fresh.slice(0, count);
       this.#fresh = this.#fresh.slice(count);
       if (!this.#isRunning) continue;
-      this.scheduler.arrived(
-        arrived.map(({ message }) => message),
-        this.nowMs(),
-      );
+      const nowMs = this.nowMs();
+      const messages = arrived.map(({ message }) => message);
+      this.scheduler.arrived(this.workflows.holdBack(messages, nowMs), nowMs);
       this.#setTimer();
     }
     this.#isWatching = false;
@@ -397,7 +433,8 @@ export class Engine {
     if (!this.#isRunning) return;
     const { refusal } = this.#options.journal;
     // While nothing can be recorded, schedules wait for the next beat.
-    const dueMs = earlier(this.scheduler.nextDueMs, refusal === undefined ? this.schedules.nextDueMs : undefined);
+    const published = earlier(this.schedules.nextDueMs, this.workflows.nextDueMs);
+    const dueMs = earlier(this.scheduler.nextDueMs, refusal === undefined ? published : undefined);
     if (dueMs === this.#timerMs) return;
     this.#cancelTimer?.();
     this.#timerMs = dueMs;
@@ -431,13 +468,35 @@ export class Engine {
       ) {
         this.changes.removeDeadLetter(user, letter);
       }
+      this.#forgetRuns(user, nowMs - this.limits.runRetentionMs);
       for (const key of user.flowKeys.values()) if (key.isForgettable(nowMs)) this.changes.removeFlowKey(user, key);
       this.changes.commit();
+    }
+  }
+
+  /** Runs stand in the order of their start; so many are looked at, beginning with the oldest. */
+  #forgetRuns(user: User, endedBeforeMs: number): void {
+    let looked = 0;
+    for (const run of user.runs.values()) {
+      looked += 1;
+      if (looked > FORGET_COUNT_MAX) return;
+      if (run.isStarted || run.endedAtMs >= endedBeforeMs) continue;
+      if (run.messages.size === 0 && run.letterId === undefined) this.changes.forgetRun(run);
     }
   }
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** What a call sends, and what is said to have been sent: of a run, what it began with. */
+interface CallBody {
+  readonly sent: Buffer;
+  readonly initial: Buffer;
+}
+
+function plainBody(bytes: Buffer): CallBody {
+  return { sent: bytes, initial: bytes };
+}
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined) return b;

@@ -7,6 +7,8 @@
  * has it.
  */
 
+import type { CallType } from "./workflow/workflow-options.ts";
+
 export interface FlowControl {
   readonly key: string;
   readonly parallelism?: number;
@@ -30,6 +32,24 @@ export interface Redaction {
   readonly body?: true;
   /** All headers, or these (lower case). */
   readonly headers?: true | readonly string[];
+}
+
+/** The part of a message in a workflow run (spec: workflow 1). */
+export interface WorkflowFields {
+  readonly runId: string;
+  /** `step`: delivers the entries of the run; `toCallback`: a call of a third party; `fromCallback`: what came of it. */
+  readonly callType: CallType;
+  readonly isInit?: true;
+  /** Asks the endpoint to start the run once more. */
+  readonly isUnknownSdk?: true;
+  /** A long body may be left out. */
+  readonly isLazy?: true;
+  /** An answer has to show that it comes from a workflow. */
+  readonly isDetected?: true;
+  /** Body and headers are another URL's than the endpoint's: what was given for a time-out. */
+  readonly isBodyOwn?: true;
+  /** The run whose end this message tells. */
+  readonly tellsOf?: string;
 }
 
 export interface EnvelopeFields {
@@ -58,6 +78,7 @@ export interface EnvelopeFields {
   readonly holdsQueue?: string | undefined;
   /** How many deliveries of ours led to this message, one to the next; absent: none. */
   readonly hops?: number | undefined;
+  readonly workflow?: WorkflowFields | undefined;
 }
 
 /** An envelope that messages share. */

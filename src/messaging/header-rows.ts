@@ -300,7 +300,10 @@ export const headerFamilies: readonly { readonly prefix: string; readonly meanin
   { prefix: "callback-", meaning: "is said of the callback: one of the headers marked so, or one to be sent to it" },
   { prefix: "failure-callback-", meaning: "the same of the failure callback" },
   { prefix: "telemetry-", meaning: "is passed over" },
-  { prefix: "workflow-", meaning: "belongs to workflows, which are not there yet: 501" },
+  {
+    prefix: "workflow-",
+    meaning: "says what part in a workflow run the message has; clients of workflows set it, and `Feature-Set` with it",
+  },
 ];
 
 export function emptyDraft(): Draft {

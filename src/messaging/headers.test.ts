@@ -148,7 +148,12 @@ test("what cannot be accepted is refused with the name of the header", () => {
       "bad request",
       "Invalid value for the header X-A: a value has no control characters and only Latin-1 ones",
     ],
-    ["workflow-runid=wfr_1", "not implemented", "Workflow-Runid: workflows are not available in this version"],
+    [
+      "workflow-runid=wfr 1",
+      "bad request",
+      "Invalid value for Workflow-RunId: it must be 1 to 512 visible ASCII characters without a space",
+    ],
+    ["workflow-init=true; workflow-calltype=other", "bad request", 'Invalid value for Workflow-CallType: "other"'],
   ];
   for (const [text, kind, failure] of rows) assert.throws(() => read(text), { kind, text: failure }, text);
 });
@@ -283,7 +288,11 @@ test("what a callback cannot have is refused when its message is published", () 
     ["callback-retries=99", "quota exceeded", 'Callback-Retries "99" is above the limit of 10 retries'],
     ["callback-timeout=x", "bad request", 'Invalid value for Callback-Timeout: "x": a span is like 50s, 3m or 2h'],
     ["callback-a b=1", "bad request", 'Invalid header name: "a b"'],
-    ["callback-workflow-runid=x", "not implemented", "Workflow-Runid: workflows are not available in this version"],
+    [
+      "callback-workflow-runid=a b",
+      "bad request",
+      "Invalid value for Workflow-RunId: it must be 1 to 512 visible ASCII characters without a space",
+    ],
   ];
   for (const [text, kind, failure] of rows) {
     assert.throws(() => read(`callback=http://a.test; ${text}`), { kind, text: failure }, text);

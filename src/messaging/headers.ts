@@ -12,7 +12,7 @@
  *     headers, so that of two faults the same one is named each time.
  */
 import type { CallbackPlan, FlowControl } from "./envelope.ts";
-import { badRequest, MessagingFailure } from "./failure.ts";
+import { badRequest } from "./failure.ts";
 import { canonicalName, checkHeaderName, checkHeaderValue, isForwarded } from "./forwarded-headers.ts";
 import {
   type Draft,
@@ -27,6 +27,7 @@ import {
 } from "./header-rows.ts";
 import type { PublishOptions } from "./publish-request.ts";
 import { InvalidRetryDelay, parseRetryDelay } from "./retry-delay.ts";
+import { isWorkflowHeader, readWorkflowOptions } from "./workflow/workflow-options.ts";
 
 /** What came with a message. */
 export interface GivenHeaders {
@@ -45,14 +46,16 @@ export interface ScheduleOptions {
   readonly scheduleId: string | undefined;
 }
 
+export { RETRIES_DEFAULT };
+
 const METHOD_DEFAULT = "POST";
+const SCHEDULED_RUN = "Workflow-RunId is not for schedules: a schedule that calls the URL of a workflow starts a run";
 /** As much as the headers of a request may have; a batch has them in its body. */
 const HEADER_LENGTH_MAX = 64 * 1024;
 
 const FORWARD = "forward-";
 const CALLBACK = "callback-";
 const FAILURE_CALLBACK = "failure-callback-";
-const WORKFLOW = "workflow-";
 
 interface NumberedRow {
   readonly row: HeaderRow;
@@ -107,6 +110,12 @@ export function callbackOptions(plan: CallbackPlan, retriesMax: number, retryDel
   return readCallback(plan, { context: acceptingContext, role: "callback", prefix: "", defaults });
 }
 
+/** Headers that stand in a body, for a message that comes later. Throws a `MessagingFailure`. */
+export function acceptedOptions({ own, contentType }: Pick<GivenHeaders, "own" | "contentType">): PublishOptions {
+  const given = { own, contentType, others: nothing };
+  return readOptions(given, { context: acceptingContext, role: "message", prefix: "", defaults: noDefaults });
+}
+
 /** What was accepted once is not measured again: settings may have changed since. */
 const acceptingContext: ReadContext = {
   limits: {
@@ -141,6 +150,8 @@ interface Sorted {
   readonly forwarded: string[];
   readonly callback: string[];
   readonly failureCallback: string[];
+  /** With their names as they are. */
+  readonly workflow: string[];
 }
 
 function readOptions(given: GivenHeaders, reading: Reading): PublishOptions {
@@ -152,7 +163,7 @@ function readOptions(given: GivenHeaders, reading: Reading): PublishOptions {
 function readDraft({ own }: GivenHeaders, reading: Reading): { readonly draft: Draft; readonly sorted: Sorted } {
   const { context, role, prefix } = reading;
   const texts: (string | undefined)[] = new Array(headerRows.length).fill(undefined);
-  const sorted: Sorted = { forwarded: [], callback: [], failureCallback: [] };
+  const sorted: Sorted = { forwarded: [], callback: [], failureCallback: [], workflow: [] };
   let length = 0;
   for (let i = 0; i < own.length; i += 2) {
     const name = own[i] as string;
@@ -181,12 +192,7 @@ function sortIn(sorted: Sorted, name: string, value: string): void {
   if (name.startsWith(FORWARD)) sorted.forwarded.push(name.slice(FORWARD.length), value);
   else if (name.startsWith(FAILURE_CALLBACK)) sorted.failureCallback.push(name.slice(FAILURE_CALLBACK.length), value);
   else if (name.startsWith(CALLBACK)) sorted.callback.push(name.slice(CALLBACK.length), value);
-  // Without them the destination would take each call for the first of a run, and start another.
-  else if (name.startsWith(WORKFLOW)) throw workflowsMissing(name);
-}
-
-function workflowsMissing(name: string): MessagingFailure {
-  return new MessagingFailure("not implemented", `${canonicalName(name)}: workflows are not available in this version`);
+  else if (isWorkflowHeader(name)) sorted.workflow.push(name, value);
 }
 
 function optionsOf(draft: Draft, sorted: Sorted, given: GivenHeaders, reading: Reading): PublishOptions {
@@ -201,6 +207,11 @@ function optionsOf(draft: Draft, sorted: Sorted, given: GivenHeaders, reading: R
     headers: destinationHeaders(draft, sorted.forwarded, given),
     retriesMax,
   };
+  const workflow = readWorkflowOptions(sorted.workflow, draft.retriesMax !== undefined);
+  if (workflow !== undefined) {
+    if (reading.role === "schedule") throw badRequest(SCHEDULED_RUN);
+    options.workflow = workflow;
+  }
   assignOptional(options, draft);
   assignCallbacks(options, draft, sorted, { ...reading, defaults: { retriesMax, retryDelay: draft.retryDelay } });
   return options;

@@ -9,7 +9,7 @@ import type { LogEntry, LoggedMessage } from "./door.ts";
 import type { EnvelopeFields } from "./envelope.ts";
 import { attributesOf } from "./matching.ts";
 import { messageId } from "./message-id.ts";
-import { AREA, code, readBody, readLetterId, readMessageFacts, readResponse, readText } from "./records.ts";
+import { AREA, bodyOwner, code, readBody, readLetterId, readMessageFacts, readResponse, readText } from "./records.ts";
 import { type State, state } from "./states.ts";
 
 /** A message that was accepted. */
@@ -67,7 +67,8 @@ function readEvent({ frame, reader, user, events }: Reading): void {
     return;
   }
   switch (recordCode) {
-    case code.messageAccepted: {
+    case code.messageAccepted:
+    case code.entryCopied: {
       const { sequence, nonce, createdAtMs } = readMessageFacts(reader);
       const fields = fieldsOf(readText(reader));
       readText(reader);
@@ -75,6 +76,9 @@ function readEvent({ frame, reader, user, events }: Reading): void {
       const id = messageId(sequence, nonce);
       messages.push({ message: sequence, user, id, attributes: attributesOf(fields), detail: detail() });
       entries.push({ message: sequence, timeMs: createdAtMs, state: state.created, detail: undefined });
+      if (recordCode === code.entryCopied) {
+        entries.push({ message: sequence, timeMs: createdAtMs, state: state.delivered, detail: undefined });
+      }
       return;
     }
     case code.attemptStarted:
@@ -99,6 +103,15 @@ function readEvent({ frame, reader, user, events }: Reading): void {
       readResponse(reader);
       readBody(reader);
       entries.push({ message, timeMs, state: state.error, detail: failureDetail(detail()) });
+      entries.push({ message, timeMs, state: state.failed, detail: undefined });
+      return;
+    }
+    case code.failedInRun: {
+      const { message, timeMs } = moved(reader, state.error);
+      reader.time();
+      readResponse(reader);
+      reader.buffer();
+      entries.push({ message, timeMs, state: state.error, detail: detail() });
       entries.push({ message, timeMs, state: state.failed, detail: undefined });
       return;
     }
@@ -135,12 +148,35 @@ function skipRecord(recordCode: number, reader: FrameReader): void {
       readLetterId(reader);
       return;
     case code.bodyMoved: {
-      // The message has a number, a dead letter an id.
-      if (reader.number() === 0) reader.number();
-      else readLetterId(reader);
+      // The message has a number, a dead letter an id, and a run an id and a place in it.
+      const owner = reader.number();
+      if (owner === bodyOwner.message) reader.number();
+      else if (owner === bodyOwner.deadLetter || owner === bodyOwner.response) readLetterId(reader);
+      else {
+        reader.bytes();
+        reader.number();
+      }
       readBody(reader);
       return;
     }
+    case code.runEnded:
+      reader.bytes();
+      reader.number();
+      reader.time();
+      if (reader.number() === 1) readBody(reader);
+      return;
+    case code.waiterRemoved:
+      reader.number();
+      return;
+    case code.eventSaved:
+      reader.bytes();
+      reader.bytes();
+      reader.buffer();
+      return;
+    case code.eventTaken:
+      reader.bytes();
+      reader.bytes();
+      return;
     case code.schedulePut:
       reader.bytes();
       reader.buffer();

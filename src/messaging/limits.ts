@@ -25,6 +25,18 @@ export interface MessagingLimits {
   readonly deduplicationWindowMs: number;
   /** Of a response that is kept for logs, dead letters and callbacks. */
   readonly responseBytesMax: number;
+  /** Entries of one workflow run. */
+  readonly stepsPerRunMax: number;
+  /** Of the entries of one workflow run together. */
+  readonly runBytesMax: number;
+  /** How many runs may invoke one another, one to the next. */
+  readonly invokeDepthMax: number;
+  /** Runs that wait for one event. */
+  readonly waitersPerEventMax: number;
+  /** Longer lists of entries are not sent but fetched, by clients that can. */
+  readonly lazyFetchBytes: number;
+  /** How long an ended run is remembered. */
+  readonly runRetentionMs: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -48,4 +60,10 @@ export const defaultLimits: MessagingLimits = {
   parallelism: 2_000,
   deduplicationWindowMs: 600_000,
   responseBytesMax: MB,
+  stepsPerRunMax: 10_000,
+  runBytesMax: 100 * MB,
+  invokeDepthMax: 100,
+  waitersPerEventMax: 10_000,
+  lazyFetchBytes: 4 * MB,
+  runRetentionMs: 14 * DAY_MS,
 };

@@ -4,6 +4,8 @@ import type { AttributeName, Filter } from "./door.ts";
 import type { EnvelopeFields } from "./envelope.ts";
 import type { Message } from "./message.ts";
 import { messageId } from "./message-id.ts";
+import type { User } from "./user.ts";
+import type { Run } from "./workflow/run.ts";
 
 type Values = (fields: EnvelopeFields) => readonly (string | undefined)[];
 
@@ -18,6 +20,8 @@ const valuesOf: Readonly<Record<Exclude<AttributeName, "messageId">, Values>> = 
   label: ({ labels }) => labels ?? [],
   flowControlKey: ({ flowControl }) => [flowControl?.key],
   callerIp: ({ callerIp }) => [callerIp],
+  workflowRunId: ({ workflow }) => [workflow?.runId],
+  source: ({ workflow }) => [workflow === undefined ? undefined : "workflow"],
 };
 
 /** Attributes with their values, as they go into the history: host and path too. */
@@ -40,7 +44,8 @@ export function messageMatcher(filter: Filter): (message: Message) => boolean {
 }
 
 /** True for a dead letter that the filter means. Its failure is what `fromMs` and `toMs` speak of. */
-export function letterMatcher(filter: Filter): (letter: DeadLetter) => boolean {
+export function letterMatcher(filter: Filter, user: User): (letter: DeadLetter) => boolean {
+  const byRun = runMatcher(filter, user);
   const byFields = fieldsMatcher(filter);
   const ids = filter.ids === undefined ? undefined : new Set(filter.ids);
   const statuses = filter.statuses === undefined ? undefined : new Set(filter.statuses);
@@ -48,7 +53,29 @@ export function letterMatcher(filter: Filter): (letter: DeadLetter) => boolean {
     (ids === undefined || ids.has(deadLetterIdText(letter.id))) &&
     isWithin(filter, letter.id.ms) &&
     (statuses === undefined || statuses.has(letter.response.status)) &&
+    byRun(letter) &&
     byFields(letter.envelope.fields, letter);
+}
+
+/** The run whose failure left a dead letter. */
+export function runOfLetter(user: User, { envelope }: DeadLetter): Run | undefined {
+  const { workflow } = envelope.fields;
+  return workflow === undefined ? undefined : user.runs.get(workflow.runId);
+}
+
+function runMatcher({ runs }: Filter, user: User): (letter: DeadLetter) => boolean {
+  if (runs === undefined) return () => true;
+  const { ids, urls, createdAtMs, failureFunctionStates } = runs;
+  return (letter) => {
+    const run = runOfLetter(user, letter);
+    return (
+      run !== undefined &&
+      (ids?.includes(run.id) ?? true) &&
+      (urls?.includes(run.record.url) ?? true) &&
+      (createdAtMs?.includes(run.record.createdAtMs) ?? true) &&
+      (failureFunctionStates?.includes(run.failureFunction?.state ?? "") ?? true)
+    );
+  };
 }
 
 interface Numbered {

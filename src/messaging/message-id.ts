@@ -18,7 +18,7 @@ export interface IdNumbers {
 }
 
 /** With the underscore. Other kinds of ids are made elsewhere or given by callers. */
-export type IdPrefix = "msg_" | "scd_" | "jwt_";
+export type IdPrefix = "msg_" | "scd_" | "jwt_" | "wfr_";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE = 62;

@@ -12,6 +12,7 @@ import { messageId } from "./message-id.ts";
 import type { MessageList } from "./message-list.ts";
 import { checkMove, type State, state } from "./states.ts";
 import type { User } from "./user.ts";
+import type { Run } from "./workflow/run.ts";
 
 export interface MessageFacts {
   /** Grows with every message of the server. */
@@ -35,6 +36,8 @@ export class Message {
   /** Between the two moments: mostly a small number, which takes no memory of its own. */
   readonly #delayMs: number;
   readonly slotOwner: number;
+  /** The workflow run that it belongs to. */
+  run: Run | undefined = undefined;
 
   state: State = state.created;
   /** Attempts that have ended. */

@@ -44,7 +44,7 @@ export function responseOf(result: DeliveryResult): { readonly response: Respons
 const NO_BYTES = Buffer.alloc(0);
 
 /** The first value of a header by its lower-case name. */
-function headerOf(headers: readonly string[], name: string): string | undefined {
+export function headerOf(headers: readonly string[], name: string): string | undefined {
   const wanted = name.toLowerCase();
   for (let i = 0; i < headers.length; i += 2) {
     if ((headers[i] as string).toLowerCase() === wanted) return headers[i + 1];

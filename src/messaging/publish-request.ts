@@ -1,5 +1,6 @@
 /** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
 import type { CallbackPlan, FlowControl, Redaction } from "./envelope.ts";
+import type { WorkflowOptions } from "./workflow/workflow-options.ts";
 
 /** Everything that headers (or query parameters, or the fields of a batch element) say about one message. */
 export interface PublishOptions {
@@ -23,6 +24,8 @@ export interface PublishOptions {
   readonly queueName?: string;
   /** How many deliveries of ours led to this message, one to the next; absent: none. */
   readonly hops?: number;
+  /** Its part in a workflow run. */
+  readonly workflow?: WorkflowOptions;
 }
 
 export interface PublishRequest {
@@ -39,6 +42,8 @@ export interface Published {
   readonly messageId: string;
   readonly url: string;
   readonly isDeduplicated: boolean;
+  /** The run that it started or belongs to. */
+  readonly run?: { readonly id: string; readonly createdAtMs: number };
 }
 
 /** The answer to one request: a URL has one message, a group one for each endpoint. */

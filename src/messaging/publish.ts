@@ -9,7 +9,7 @@ import type { Random } from "../kernel/random.ts";
 import type { Changes } from "./changes.ts";
 import type { Accepted } from "./deduplication.ts";
 import { drawNonce } from "./drawn-ids.ts";
-import type { EnvelopeFields } from "./envelope.ts";
+import type { EnvelopeFields, WorkflowFields } from "./envelope.ts";
 import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { Message, MessageFacts } from "./message.ts";
@@ -18,6 +18,7 @@ import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "
 import type { Realm } from "./realm.ts";
 import type { Endpoint, UrlGroup } from "./url-group.ts";
 import type { User } from "./user.ts";
+import { carryOutRun, planRunMessage, RunCounts, type RunDraft } from "./workflow/starting.ts";
 
 /** Where a message comes from, beside its publisher's options. */
 export interface Origin {
@@ -27,6 +28,7 @@ export interface Origin {
   readonly callerIp?: string | undefined;
   readonly callbackOf?: string | undefined;
   readonly holdsQueue?: string | undefined;
+  readonly workflow?: WorkflowFields | undefined;
 }
 
 interface Draft {
@@ -40,6 +42,8 @@ interface Draft {
 
 interface PlannedRequest {
   readonly isGroup: boolean;
+  /** Of a workflow run, in place of drafts. */
+  readonly run?: RunDraft;
   readonly drafts: readonly Draft[];
 }
 
@@ -56,6 +60,7 @@ export interface PublishContext {
   readonly limits: MessagingLimits;
   readonly user: User;
   readonly nowMs: number;
+  readonly random: Random;
 }
 
 const DAY_MS = 86_400_000;
@@ -77,12 +82,17 @@ export function planPublish(
   const seen = new Map<string, Draft>();
   const newQueues = new Set<string>();
   const planned: PlannedRequest[] = [];
+  const runs = new RunCounts();
   let count = 0;
   let duplicateCount = 0;
   for (const request of requests) {
     const { queueName } = request.options;
     if (queueName !== undefined && !user.queues.has(queueName)) newQueues.add(queueName);
-    const one = planRequest(context, request, { seen, scheduleId });
+    const one = planRequest(context, request, { seen, scheduleId, runs });
+    if (one.run !== undefined) {
+      if (one.run.kind === "duplicate") duplicateCount += 1;
+      else count += 1;
+    }
     for (const { original } of one.drafts) {
       if (original === undefined) count += 1;
       else duplicateCount += 1;
@@ -101,7 +111,7 @@ export function planPublish(
 /** Does what was planned. `created` is told each new message. */
 export function carryOut(
   changes: Changes,
-  { realm, user, nowMs, random }: PublishContext & { readonly random: Random },
+  { realm, user, nowMs, random }: PublishContext,
   plan: PublishPlan,
   created: (message: Message) => void,
 ): PublishOutcome[] {
@@ -125,7 +135,16 @@ export function carryOut(
     created(message);
     return { messageId: message.id, url: fields.url, isDeduplicated: false };
   };
-  return plan.requests.map(({ isGroup, drafts }) => {
+  return plan.requests.map(({ isGroup, drafts, run }) => {
+    if (run !== undefined) {
+      const facts = (): MessageFacts =>
+        newFacts({ realm, random }, { nowMs, notBeforeMs: run.notBeforeMs, slotOwner: 0 });
+      const isNeededSoon = run.notBeforeMs <= nowMs + SOON_MS;
+      return {
+        kind: "url",
+        published: carryOutRun(changes, { user, draft: run, facts }, { isNeededSoon, created }),
+      };
+    }
     const [first] = drafts;
     if (!isGroup && first !== undefined) return { kind: "url", published: publish(first) };
     return { kind: "group", published: drafts.map(publish) };
@@ -181,6 +200,7 @@ export function envelopeFields(
     callbackOf: origin.callbackOf,
     holdsQueue: origin.holdsQueue,
     hops: options.hops,
+    workflow: origin.workflow,
   };
 }
 
@@ -189,12 +209,24 @@ export function isUrl(destination: string): boolean {
 }
 
 function planRequest(
-  { user, nowMs, limits }: PublishContext,
-  { destination, body, options, callerIp }: PublishRequest,
-  { seen, scheduleId }: { seen: Map<string, Draft>; scheduleId: string | undefined },
+  context: PublishContext,
+  request: PublishRequest,
+  { seen, scheduleId, runs }: { seen: Map<string, Draft>; scheduleId: string | undefined; runs: RunCounts },
 ): PlannedRequest {
+  const { user, nowMs, limits } = context;
+  const { destination, body, options, callerIp } = request;
   if (body.length > limits.bodyBytesMax) {
     throw badRequest(`The body has ${body.length} bytes, and the most is ${limits.bodyBytesMax}`);
+  }
+  const { workflow } = options;
+  if (workflow !== undefined) {
+    if (!isUrl(destination)) throw badRequest(`Invalid destination: a workflow has a URL, and ${destination} is none`);
+    const makeFields = envelopeFields;
+    return {
+      isGroup: false,
+      drafts: [],
+      run: planRunMessage(context, request, { counts: runs, makeFields, workflow }),
+    };
   }
   const group = isUrl(destination) ? undefined : findGroup(user, destination);
   const headers = group?.headers === undefined ? options.headers : withDefaults(options.headers, group);

@@ -21,6 +21,16 @@ import { Schedule, type ScheduleRecord } from "./schedule.ts";
 import { state } from "./states.ts";
 import type { UrlGroup } from "./url-group.ts";
 import { User } from "./user.ts";
+import {
+  type FailureFunction,
+  Run,
+  type RunConfig,
+  type RunFacts,
+  type RunRecord,
+  type RunState,
+  runState,
+} from "./workflow/run.ts";
+import type { Waiter, WaiterRecord } from "./workflow/waiter.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -30,6 +40,7 @@ export class Realm {
   readonly messages = new MessageTable();
   readonly flowKeysByNumber = new Map<number, FlowKey>();
   readonly schedulesByNumber = new Map<number, { readonly user: User; readonly schedule: Schedule }>();
+  readonly waitersByNumber = new Map<number, { readonly user: User; readonly waiter: Waiter }>();
   readonly #limits: MessagingLimits;
   readonly #usersByName = new Map<string, User>();
   readonly #usersByNumber = new Map<number, User>();
@@ -37,6 +48,7 @@ export class Realm {
   #sequenceMax = 0;
   /** Numbers of flow keys and schedules: of this process only. */
   #numberMax = 0;
+  #waiterNumberMax = 0;
 
   constructor(limits: MessagingLimits) {
     this.#limits = limits;
@@ -93,6 +105,7 @@ export class Realm {
     for (const letter of user.deadLetters.values()) this.#releaseLetter(letter);
     for (const key of user.flowKeys.values()) this.flowKeysByNumber.delete(key.number);
     for (const schedule of user.schedules.values()) this.schedulesByNumber.delete(schedule.number);
+    for (const run of user.runs.values()) this.#dropRun(run);
     user.isDropped = true;
     this.#usersByName.delete(user.name);
     this.#usersByNumber.delete(user.number);
@@ -112,6 +125,10 @@ export class Realm {
     }
     if (deduplicationKey !== "") user.deduplication.add(deduplicationKey, { sequence, nonce, atMs: createdAtMs });
     this.countDay(user, Math.floor(createdAtMs / DAY_MS), 1);
+    if (message.run !== undefined && isEntry(envelope)) {
+      envelope.useCount += 1;
+      message.run.addEntry(envelope, body, { ...facts, isDelivered: false });
+    }
     return message;
   }
 
@@ -122,7 +139,9 @@ export class Realm {
     body: Body,
     facts: MessageFacts & Pick<Message, "state" | "retried" | "dueMs"> & { readonly hasSlot: boolean },
   ): void {
-    const message = this.#add(user, envelope, body, facts);
+    // An entry has the body already.
+    const entry = this.#runOf(user, envelope)?.entryOf(facts.sequence);
+    const message = this.#add(user, envelope, entry?.body ?? body, facts);
     message.state = facts.state;
     message.retried = facts.retried;
     message.dueMs = facts.dueMs;
@@ -139,6 +158,8 @@ export class Realm {
   deliver(message: Message): void {
     message.moveTo(state.delivered);
     this.#noteOutcome(message, "SUCCESS");
+    const entry = message.run?.entryOf(message.sequence);
+    if (entry !== undefined) entry.isDelivered = true;
     this.#remove(message);
   }
 
@@ -161,6 +182,7 @@ export class Realm {
     envelope.useCount += 1;
     this.bodies.setAside(body);
     message.user.deadLetters.add(letter);
+    if (message.run !== undefined) message.run.letterId = deadLetterIdText(id);
     this.#detach(message);
     this.envelopes.release(envelope);
     return letter;
@@ -181,10 +203,152 @@ export class Realm {
     assert(letter !== undefined, `dead letter ${id} exists when it is removed`);
     user.deadLetters.delete(id);
     this.#releaseLetter(letter);
+    const run = this.#runOf(user, letter.envelope);
+    if (run?.letterId !== id) return;
+    run.letterId = undefined;
+    this.#dropEntries(run);
   }
 
   restoreDeadLetter(user: User, letter: DeadLetter): void {
-    user.deadLetters.add(letter);
+    const entry = this.#runOf(user, letter.envelope)?.entryOf(letter.sequence);
+    user.deadLetters.add(entry === undefined ? letter : { ...letter, body: entry.body });
+  }
+
+  /** A message that ends without a dead letter. */
+  failInRun(message: Message): void {
+    message.moveTo(state.error);
+    message.moveTo(state.failed);
+    const entry = message.run?.entryOf(message.sequence);
+    if (entry !== undefined) entry.isDelivered = true;
+    this.#remove(message);
+  }
+
+  // Workflow runs.
+
+  createRun(user: User, record: RunRecord): Run {
+    const run = new Run(user, record);
+    user.runs.set(record.id, run);
+    const parent = this.#invokerOf(run);
+    if (parent?.isStarted === true) parent.children.add(run);
+    return run;
+  }
+
+  restoreRun(user: User, record: RunRecord, facts: RunFacts, result: Body | undefined): Run {
+    const run = new Run(user, record);
+    run.restore(facts);
+    run.result = result;
+    user.runs.set(record.id, run);
+    if (run.isStarted) this.#invokerOf(run)?.children.add(run);
+    return run;
+  }
+
+  runOf(user: User, id: string): Run {
+    const run = user.runs.get(id);
+    assert(run !== undefined, `run ${id} was created before its records`);
+    return run;
+  }
+
+  /** The entries so far make room for those of another start. */
+  restartRun(run: Run, config: RunConfig): void {
+    run.record = { ...run.record, config, isStartedTwice: undefined };
+    this.#dropEntries(run);
+  }
+
+  endRun(
+    run: Run,
+    ended: { readonly state: RunState; readonly atMs: number; readonly result: Body | undefined },
+  ): void {
+    assert(run.isStarted, "a run ends once");
+    run.state = ended.state;
+    run.endedAtMs = ended.atMs;
+    run.result = ended.result;
+    run.savedEvents.clear();
+    for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
+    run.waiters.clear();
+    run.children.clear();
+    this.#invokerOf(run)?.children.delete(run);
+    // A run that failed can be resumed as long as its dead letter is there.
+    if (ended.state !== runState.failed) this.#dropEntries(run);
+  }
+
+  forgetRun(run: Run): void {
+    this.#dropRun(run);
+    run.user.runs.delete(run.id);
+  }
+
+  /** `envelope` is counted as used already. */
+  copyEntry(user: User, envelope: Envelope, body: Body, facts: MessageFacts): void {
+    this.raiseSequence(facts.sequence);
+    const run = this.#runOf(user, envelope);
+    assert(run !== undefined, "an entry is copied into a run");
+    run.addEntry(envelope, body, { ...facts, isDelivered: true });
+  }
+
+  get waiterNumberMax(): number {
+    return this.#waiterNumberMax;
+  }
+
+  addWaiter(user: User, waiter: WaiterRecord): Waiter {
+    this.#waiterNumberMax = Math.max(this.#waiterNumberMax, waiter.number);
+    const sameEvent = user.waiters.get(waiter.eventId);
+    if (sameEvent === undefined) user.waiters.set(waiter.eventId, new Set([waiter]));
+    else sameEvent.add(waiter);
+    this.waitersByNumber.set(waiter.number, { user, waiter });
+    this.runOf(user, waiter.runId).waiters.add(waiter);
+    return waiter;
+  }
+
+  removeWaiter(user: User, number: number): void {
+    const known = this.waitersByNumber.get(number);
+    assert(known !== undefined && known.user === user, `waiter ${number} exists when it is removed`);
+    this.#removeWaiter(user, known.waiter);
+    this.runOf(user, known.waiter.runId).waiters.delete(known.waiter);
+  }
+
+  saveEvent(run: Run, eventId: string, data: Buffer): void {
+    const saved = run.savedEvents.get(eventId);
+    if (saved === undefined) run.savedEvents.set(eventId, [data]);
+    else saved.push(data);
+  }
+
+  /** The oldest saved event leaves. */
+  takeEvent(run: Run, eventId: string): void {
+    const saved = run.savedEvents.get(eventId);
+    assert(saved !== undefined && saved.length > 0, "an event that is taken was saved");
+    saved.shift();
+    if (saved.length === 0) run.savedEvents.delete(eventId);
+  }
+
+  putFailureFunction(run: Run, failureFunction: FailureFunction | undefined): void {
+    run.failureFunction = failureFunction;
+  }
+
+  #removeWaiter(user: User, waiter: Waiter): void {
+    this.waitersByNumber.delete(waiter.number);
+    const sameEvent = user.waiters.get(waiter.eventId);
+    sameEvent?.delete(waiter);
+    if (sameEvent?.size === 0) user.waiters.delete(waiter.eventId);
+  }
+
+  #invokerOf({ user, record }: Run): Run | undefined {
+    return record.invoker === undefined ? undefined : user.runs.get(record.invoker.runId);
+  }
+
+  #runOf(user: User, { fields }: Envelope): Run | undefined {
+    return fields.workflow === undefined ? undefined : user.runs.get(fields.workflow.runId);
+  }
+
+  #dropRun(run: Run): void {
+    this.#dropEntries(run);
+    if (run.result !== undefined) this.bodies.free(run.result);
+    for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
+  }
+
+  #dropEntries(run: Run): void {
+    for (const { envelope, body } of run.takeEntries()) {
+      this.envelopes.release(envelope);
+      this.bodies.free(body);
+    }
   }
 
   /** Messages accepted on a day (days since the epoch, UTC). */
@@ -298,6 +462,8 @@ export class Realm {
   #add(user: User, envelope: Envelope, body: Body, facts: MessageFacts): Message {
     const message = new Message(user, envelope, body, facts);
     this.raiseSequence(message.sequence);
+    message.run = this.#runOf(user, envelope);
+    message.run?.messages.add(message);
     this.messages.add(message);
     this.queueOf(message)?.members.add(message);
     if (message.slotOwner !== 0) this.heldQueueOf(message)?.keepSlot(message.slotOwner, message.sequence);
@@ -320,13 +486,15 @@ export class Realm {
 
   #remove(message: Message): void {
     this.#detach(message);
-    this.bodies.free(message.body);
+    // The body of an entry is the run's.
+    if (message.run?.entryOf(message.sequence) === undefined) this.bodies.free(message.body);
     this.envelopes.release(message.envelope);
   }
 
   /** Out of all tables; its body and envelope stay. */
   #detach(message: Message): void {
     this.messages.remove(message);
+    message.run?.messages.delete(message);
     const queue = this.queueOf(message);
     queue?.members.delete(message);
     queue?.releaseSlot(message.sequence, message.sequence);
@@ -335,11 +503,17 @@ export class Realm {
     if (key !== undefined) key.messageCount -= 1;
   }
 
+  /** The body of a letter of a run is an entry of it, which goes with the letter. */
   #releaseLetter({ envelope, body, responseBody }: DeadLetter): void {
     this.envelopes.release(envelope);
     this.bodies.free(body);
     this.bodies.free(responseBody);
   }
+}
+
+/** True for a message that is also an entry of its run. */
+function isEntry({ fields: { workflow } }: Envelope): boolean {
+  return workflow !== undefined && workflow.callType !== "failureCall" && workflow.isBodyOwn !== true;
 }
 
 /** The id of a dead letter as its text: what it is known by. */

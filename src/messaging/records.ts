@@ -51,6 +51,25 @@ export const code = {
   flowKeyPut: 37,
   signingKeysPut: 38,
   flowKeyRemoved: 39,
+  // Of workflow runs.
+  runCreated: 50,
+  /** Another first entry and other settings, in the place of those it began with. */
+  runRestarted: 51,
+  runEnded: 52,
+  runForgotten: 53,
+  /** An entry of another run that counts as delivered. */
+  entryCopied: 54,
+  /** A message that ends without a dead letter: the run has it, or goes on. */
+  failedInRun: 55,
+  waiterAdded: 56,
+  waiterRemoved: 57,
+  eventSaved: 58,
+  eventTaken: 59,
+  failureFunctionPut: 60,
+  /** Snapshots. */
+  runKept: 61,
+  /** Snapshots: of the run kept last. */
+  entryKept: 62,
 } as const;
 
 export function writeText(frame: FrameWriter, text: string): void {
@@ -128,4 +147,4 @@ export function readLetterId(reader: FrameReader): DeadLetterId {
 }
 
 /** What a body that was moved belongs to. */
-export const bodyOwner = { message: 0, deadLetter: 1, response: 2 } as const;
+export const bodyOwner = { message: 0, deadLetter: 1, response: 2, entry: 3, runResult: 4 } as const;

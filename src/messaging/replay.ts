@@ -24,6 +24,8 @@ import type { ScheduleRecord } from "./schedule.ts";
 import { type State, state } from "./states.ts";
 import type { UrlGroup } from "./url-group.ts";
 import type { User } from "./user.ts";
+import type { FailureFunction, RunConfig, RunFacts, RunRecord, RunState } from "./workflow/run.ts";
+import type { WaiterRecord } from "./workflow/waiter.ts";
 
 /** Where the payload of a frame lies; undefined for a frame of a snapshot. */
 export interface Place {
@@ -166,6 +168,50 @@ const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
       realm.putSigningKeys(user, keys, given);
     },
   ],
+  [code.runCreated, ({ realm, user, reader }) => realm.createRun(user, readJson<RunRecord>(reader))],
+  [
+    code.runRestarted,
+    ({ realm, user, reader }) => {
+      const { id, config } = readJson<{ id: string; config: RunConfig }>(reader);
+      realm.restartRun(realm.runOf(user, id), config);
+    },
+  ],
+  [code.runEnded, replayRunEnded],
+  [code.runForgotten, ({ realm, user, reader }) => realm.forgetRun(realm.runOf(user, readText(reader)))],
+  [code.entryCopied, replayEntryCopied],
+  [
+    code.failedInRun,
+    ({ realm, reader }) => {
+      const message = realm.messageOf(reader.number());
+      reader.time();
+      reader.time();
+      readResponse(reader);
+      reader.buffer();
+      realm.failInRun(message);
+    },
+  ],
+  [code.waiterAdded, ({ realm, user, reader }) => realm.addWaiter(user, readJson<WaiterRecord>(reader))],
+  [code.waiterRemoved, ({ realm, user, reader }) => realm.removeWaiter(user, reader.number())],
+  [
+    code.eventSaved,
+    ({ realm, user, reader }) => {
+      const run = realm.runOf(user, readText(reader));
+      realm.saveEvent(run, readText(reader), Buffer.from(reader.buffer()));
+    },
+  ],
+  [
+    code.eventTaken,
+    ({ realm, user, reader }) => realm.takeEvent(realm.runOf(user, readText(reader)), readText(reader)),
+  ],
+  [
+    code.failureFunctionPut,
+    ({ realm, user, reader }) => {
+      const { id, failureFunction } = readJson<{ id: string; failureFunction?: FailureFunction }>(reader);
+      realm.putFailureFunction(realm.runOf(user, id), failureFunction);
+    },
+  ],
+  [code.runKept, replayRunKept],
+  [code.entryKept, replayEntryKept],
 ] satisfies [number, (context: Context) => void][]);
 
 function replayAccepted({ realm, user, reader, place }: Context): void {
@@ -206,15 +252,55 @@ function replayLetterKept(context: Context): void {
   realm.restoreDeadLetter(user, { id, ...facts, retried, envelope, body, response, responseBody: keptBodyOf(context) });
 }
 
+function replayRunEnded({ realm, user, reader, place }: Context): void {
+  const run = realm.runOf(user, readText(reader));
+  const state = reader.number() as RunState;
+  const atMs = reader.time();
+  const hasResult = reader.number() === 1;
+  realm.endRun(run, { state, atMs, result: hasResult ? bodyOf(realm, readBody(reader), place) : undefined });
+}
+
+function replayEntryCopied({ realm, user, reader, place }: Context): void {
+  const facts = readMessageFacts(reader);
+  const envelope = realm.envelopes.shareText(readText(reader));
+  readText(reader);
+  realm.copyEntry(user, envelope, bodyOf(realm, readBody(reader), place), facts);
+}
+
+function replayRunKept(context: Context): void {
+  const { realm, user, reader } = context;
+  const record = readJson<RunRecord>(reader);
+  const facts = readJson<RunFacts>(reader);
+  realm.restoreRun(user, record, facts, reader.number() === 1 ? keptBodyOf(context) : undefined);
+}
+
+function replayEntryKept(context: Context): void {
+  const { realm, user, reader } = context;
+  const run = realm.runOf(user, readText(reader));
+  const facts = readMessageFacts(reader);
+  const isDelivered = reader.number() === 1;
+  const envelope = realm.envelopes.shareText(readText(reader));
+  run.addEntry(envelope, keptBodyOf(context), { ...facts, isDelivered });
+}
+
 function replayMoved({ realm, user, reader, place }: Context): void {
-  const owner = reader.number();
-  const body =
-    owner === bodyOwner.message
-      ? realm.messageOf(reader.number()).body
-      : letterBody(user, deadLetterIdText(readLetterId(reader)), owner);
+  const body = movedBody(realm, user, reader);
   const { offset } = readBody(reader);
   assert(place !== undefined, "bodies are moved in journals");
   realm.bodies.place(body, place.segment, place.offset + offset);
+}
+
+function movedBody(realm: Realm, user: User, reader: FrameReader): Body {
+  const owner = reader.number();
+  if (owner === bodyOwner.message) return realm.messageOf(reader.number()).body;
+  if (owner === bodyOwner.deadLetter || owner === bodyOwner.response) {
+    return letterBody(user, deadLetterIdText(readLetterId(reader)), owner);
+  }
+  const run = realm.runOf(user, readText(reader));
+  const index = reader.number();
+  const body = owner === bodyOwner.entry ? run.entries[index]?.body : run.result;
+  assert(body !== undefined, "a body that is moved has its run");
+  return body;
 }
 
 function letterBody(user: User, id: string, owner: number): Body {

@@ -132,6 +132,10 @@ export class Scheduler {
   resume(nowMs: number): number {
     // First, because their slots are free then.
     for (const message of this.#realm.messages) {
+      // What was called for a run that has ended meanwhile is not called again.
+      if (message.run?.hasLeftBehind(message) === true && message.state !== state.cancelRequested) {
+        this.#changes.requestCancel(message, nowMs);
+      }
       if (message.state !== state.cancelRequested) continue;
       this.#changes.cancel(message, nowMs);
       this.#changes.commit();

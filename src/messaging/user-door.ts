@@ -30,6 +30,8 @@ import { state } from "./states.ts";
 import type { Endpoint, UrlGroup } from "./url-group.ts";
 import type { User } from "./user.ts";
 import { waitsFor } from "./waits-for.ts";
+import { EngineWorkflowDoor } from "./workflow/engine-workflow-door.ts";
+import type { WorkflowDoor } from "./workflow/workflow-door.ts";
 
 /** How long a finished message can still be looked up. */
 const FINISHED_MS = 60_000;
@@ -38,9 +40,11 @@ export class EngineUserDoor implements UserDoor {
   readonly #engine: Engine;
   readonly #user: User;
   readonly #log: LogReader;
+  readonly workflows: WorkflowDoor;
 
   constructor(engine: Engine, user: User, log: LogReader) {
     this.#engine = engine;
+    this.workflows = new EngineWorkflowDoor(engine, user);
     this.#user = user;
     this.#log = log;
   }

@@ -8,6 +8,8 @@ import { MessageList } from "./message-list.ts";
 import type { Queue } from "./queue.ts";
 import type { Schedule } from "./schedule.ts";
 import type { UrlGroup } from "./url-group.ts";
+import type { Run } from "./workflow/run.ts";
+import type { Waiter } from "./workflow/waiter.ts";
 
 export class User {
   readonly name: string;
@@ -17,6 +19,10 @@ export class User {
   readonly schedules = new Map<string, Schedule>();
   readonly groups = new Map<string, UrlGroup>();
   readonly flowKeys = new Map<string, FlowKey>();
+  /** Workflow runs in the order of their start, ended ones too until they are forgotten. */
+  readonly runs = new Map<string, Run>();
+  /** Runs that wait, by the event, in the order in which they began to. */
+  readonly waiters = new Map<string, Set<Waiter>>();
   readonly deadLetters = new DeadLetters();
   readonly deduplication: Deduplication;
   /** Those that have messages now. */

@@ -25,6 +25,7 @@ import type { AreaEngine } from "./listening-area.ts";
 import { messageLog } from "./message-log.ts";
 import { measureMessaging } from "./messaging-metrics.ts";
 import { recoverArea, watchTrouble } from "./recover-area.ts";
+import { userIdOf } from "./tokens.ts";
 
 const TOKEN_KEY_BYTES = 32;
 
@@ -38,6 +39,8 @@ export class MessagingEngine implements AreaEngine {
   readonly #messaging: Messaging;
   readonly #outbound: OutboundClient;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
+  /** What the tokens of each user say in their `UserID`. */
+  readonly #userIds = new Map<string, ReadonlySet<string>>();
   readonly #segments = new KeptSegments();
   #history: HistoryDoor | undefined;
   #kept: KeptArea | undefined;
@@ -83,6 +86,7 @@ export class MessagingEngine implements AreaEngine {
       clock,
       destinations: (url) => this.#outbound.refusalOf(url),
       acceptBrake: () => this.#messaging.engine.brake.pull(),
+      usersNamed: (id) => [...this.#userIds].filter(([, ids]) => ids.has(id)).map(([name]) => name),
     });
     measureMessaging(metrics, this.#messaging.engine);
   }
@@ -122,10 +126,12 @@ export class MessagingEngine implements AreaEngine {
   async setTokens({ name, tokens, signingKeys }: AreaTenant): Promise<void> {
     await this.#messaging.createUser(name, signingKeys);
     this.#tokens.replaceTenant(name, tokens);
+    this.#userIds.set(name, new Set(tokens.map(({ token }) => userIdOf(token))));
   }
 
   async dropTenant(name: string): Promise<void> {
     this.#tokens.removeTenant(name);
+    this.#userIds.delete(name);
     await this.#messaging.dropUser(name);
   }
 

@@ -117,6 +117,17 @@ function generateMessagingToken(user: string): string {
   return messagingToken({ user, password: secretText(32) });
 }
 
+/** The `UserID` of a messaging token; the token itself if it is none of ours. */
+export function userIdOf(token: string): string {
+  try {
+    const fields: unknown = JSON.parse(Buffer.from(token, "base64").toString("utf8"));
+    if (typeof fields === "object" && fields !== null && "UserID" in fields) return String(fields.UserID);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return token;
+}
+
 function messagingToken({ user, password }: { user: string; password: string }): string {
   return Buffer.from(JSON.stringify({ UserID: user, Password: password })).toString("base64");
 }

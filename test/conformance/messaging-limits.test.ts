@@ -367,7 +367,6 @@ test("C2, C16: bodies that say nothing are 400 and named, an absent group is 404
 test("Errors: every failure is an object with one text, and paths and methods that are not there say so", async () => {
   await using server = await startMessagingServer();
   const unauthorized = refusal("Missing or invalid token: send it as Authorization: Bearer <token>");
-  const workflows = refusal("Workflows are not available in this version");
   await assertExchanges(server, [
     ["GET /v2/logs", { token: null }, 401, unauthorized],
     ["GET /v2/logs", { token: "wrong" }, 401, unauthorized],
@@ -393,11 +392,12 @@ test("Errors: every failure is an object with one text, and paths and methods th
     ["GET /v2/queues/q", {}, 404, refusal("queue q not found")],
     ["DELETE /v2/queues/q", {}, 200, {}],
     ["DELETE /v2/topics/g", {}, 200, {}],
-    ["POST /v2/notify/wfr_1/event", {}, 501, workflows],
-    ["DELETE /v2/workflows/dlq", {}, 501, workflows],
-    ["GET /v2/workflows/dlq", {}, 501, workflows],
-    ["GET /v2/waiters/event", {}, 501, workflows],
-    ["DELETE /v2/workflows/runs/wfr_1", {}, 501, workflows],
+    ["POST /v2/notify/wfr_1/event", {}, 400, refusal("The workflow run wfr_1 does not exist")],
+    ["DELETE /v2/workflows/runs/wfr_1", {}, 404, refusal("workflow run wfr_1 not found")],
+    ["GET /v2/workflows/runs/wfr_1", {}, 404, refusal("workflow run wfr_1 not found")],
+    ["DELETE /v2/workflows/dlq/1-0", {}, 404, refusal("failed workflow run 1-0 not found")],
+    ["POST /v2/workflows/dlq/resume/1-0", {}, 404, refusal("failed workflow run 1-0 not found")],
+    ["DELETE /v2/workflows/runs?labeel=a", {}, 400, refusal("Unknown filter: labeel")],
     ["POST /v2/publish/", {}, 400, refusal("destination is missing: give a URL or the name of a URL group")],
     [
       "POST /v2/publish/ftp://a.test",

@@ -190,6 +190,7 @@ function rowsToFilter([first, second, , group]: readonly string[]): readonly (re
     [`toDate=${START_MS}`, ["b.test:8443/one", "a.test/two", "a.test/one?x=1"]],
     ["label=blue&path=/one", ["a.test/one?x=1"]],
     ["label=red&path=/two", []],
+    ["workflowRunId=wfr_1", []],
     ["unknown=1", all],
   ];
 }

@@ -18,8 +18,18 @@ import type { MessagingCall } from "./messaging-route.ts";
 const WANTED = "a JSON array of objects with destination, headers, body and queue";
 const NO_BYTES = Buffer.alloc(0);
 
+/** In what lists differ. */
+export interface BatchForm {
+  /** Another name of `destination`. */
+  readonly urlField?: string;
+  /** Headers that come before those of each element: the first of a name counts. */
+  readonly first?: readonly string[];
+}
+
+const PLAIN: BatchForm = {};
+
 /** The messages of a batch, checked. Throws a `MessagingFailure` or a RequestFailure that names the element. */
-export function readBatch(call: MessagingCall): readonly PublishRequest[] {
+export function readBatch(call: MessagingCall, form: BatchForm = PLAIN): readonly PublishRequest[] {
   const { request, limits } = call;
   const elements = parseJsonBody(request.body, WANTED);
   if (!Array.isArray(elements)) throw bodyMalformed(WANTED);
@@ -30,7 +40,7 @@ export function readBatch(call: MessagingCall): readonly PublishRequest[] {
   return elements.map((element: unknown, index) => {
     try {
       if (!isJsonObject(element)) throw badRequest("it must be an object");
-      return readElement(call, element, from);
+      return readElement(call, element, { from, form });
     } catch (thrown) {
       if (!(thrown instanceof MessagingFailure)) throw thrown;
       throw new MessagingFailure(thrown.kind, `Message ${index} of the batch: ${thrown.text}`);
@@ -38,11 +48,18 @@ export function readBatch(call: MessagingCall): readonly PublishRequest[] {
   });
 }
 
-function readElement(call: MessagingCall, element: JsonObject, from: string): PublishRequest {
-  const destination = checkDestination(optionalText(element, "destination") ?? "", call.refusalOf);
+function readElement(
+  call: MessagingCall,
+  element: JsonObject,
+  { from, form: { urlField, first = [] } }: { from: string; form: BatchForm },
+): PublishRequest {
+  const named = urlField === undefined ? undefined : optionalText(element, urlField);
+  const destination = checkDestination(optionalText(element, "destination") ?? named ?? "", call.refusalOf);
   const queueName = optionalText(element, "queue");
   if (queueName !== undefined) checkIdentifier("queue", queueName);
-  const options = readPublishOptions(elementHeaders(call, element), call);
+  const headers = elementHeaders(call, element);
+  const given = first.length === 0 ? headers : { ...headers, own: [...first, ...headers.own] };
+  const options = readPublishOptions(given, call);
   const body = optionalText(element, "body");
   return {
     destination,

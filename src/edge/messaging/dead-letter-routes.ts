@@ -77,7 +77,6 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     countMax: LIST_COUNT_MAX,
     orderDefault: "earliest first",
   });
-  if (filter === undefined) return { status: 200, value: { messages: [] } };
   let found = door.deadLetters(filter, page);
   const count = fittingCount(found.letters);
   if (count < found.letters.length) found = door.deadLetters(filter, { ...page, count });
@@ -114,8 +113,7 @@ async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswe
 
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
   const { filter, page } = readBulk(call, call.query);
-  const { deleted, cursor } =
-    filter === undefined ? { deleted: 0, cursor: undefined } : await call.door.deleteDeadLetters(filter, page);
+  const { deleted, cursor } = await call.door.deleteDeadLetters(filter, page);
   return { status: 200, value: { deleted, cursor } };
 }
 
@@ -125,18 +123,14 @@ function retryMany(call: MessagingCall): Promise<MessagingAnswer> {
   return retry(call, filter, page);
 }
 
-function readBulk(
-  { request }: MessagingCall,
-  query: string,
-): { readonly filter: Filter | undefined; readonly page: BulkPage } {
+function readBulk({ request }: MessagingCall, query: string): { readonly filter: Filter; readonly page: BulkPage } {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "dead letters", isChange: true, others: ["count", "cursor"] });
   return { filter, page: readBulkPage(parameters, BULK_COUNT_MAX) };
 }
 
-async function retry(call: MessagingCall, filter: Filter | undefined, page: BulkPage): Promise<MessagingAnswer> {
+async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promise<MessagingAnswer> {
   const overrides = readOverrides(headersOf(call), call);
-  if (filter === undefined) return { status: 201, value: { responses: [] } };
   const { published, cursor } = await call.door.retryDeadLetters(filter, page, overrides);
   const responses = published.map(({ messageId, isDeduplicated }) =>
     isDeduplicated ? { messageId, deduplicated: true } : { messageId },

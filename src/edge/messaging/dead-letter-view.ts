@@ -16,6 +16,27 @@ export async function deadLetterView(door: UserDoor, letter: DeadLetter): Promis
     responseStatus: response.status,
     responseHeader: headerLists(response.headers),
     ...responseBodyView(response.status === 0 ? Buffer.from(response.error) : responseBody),
+    ...runView(door, letter),
+  };
+}
+
+/** The run that failed with this letter, and what came of the call that told of it. */
+function runView(door: UserDoor, { envelope }: DeadLetter): object {
+  const { workflow } = envelope.fields;
+  const run = workflow === undefined ? undefined : door.workflows.find(workflow.runId);
+  if (run === undefined) return {};
+  const { record, failureFunction } = run;
+  return {
+    workflowRunId: run.id,
+    workflowUrl: record.url,
+    workflowCreatedAt: record.createdAtMs,
+    failureFunctionState: failureFunction?.state,
+    failureCallbackInfo: failureFunction && {
+      state: failureFunction.state,
+      responseStatus: failureFunction.status,
+      responseBody: failureFunction.body,
+      responseHeaders: failureFunction.headers && headerLists(failureFunction.headers),
+    },
   };
 }
 

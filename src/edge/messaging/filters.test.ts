@@ -73,15 +73,15 @@ test("filters come in a JSON body too, as one value or a list, and null counts a
   );
 });
 
-test("what only workflow runs have is found nowhere", () => {
-  for (const query of [
-    "source=workflow",
-    "workflowRunId=wfr_1",
-    "workflowUrl=https://a.test",
-    "workflowCreatedAt=1",
-    "failureFunctionState=CALLBACK_FAIL",
-  ]) {
-    assert.equal(read("dead letters", query), undefined, query);
+test("what only workflow runs have asks for their dead letters alone", () => {
+  for (const [query, runs] of [
+    ["source=workflow", {}],
+    ["workflowRunId=wfr_1", { ids: ["wfr_1"] }],
+    ["workflowUrl=https://a.test", { urls: ["https://a.test"] }],
+    ["workflowCreatedAt=1", { createdAtMs: [1] }],
+    ["source=workflow&failureFunctionState=CALLBACK_FAIL", { failureFunctionStates: ["CALLBACK_FAIL"] }],
+  ] as const) {
+    assert.deepEqual(read("dead letters", query), { attributes: new Map(), runs }, query);
   }
 });
 
@@ -106,6 +106,7 @@ test("a call that changes something refuses what it does not know, and what is e
       'Invalid value for responseStatus: "5xx": it must be a whole number',
     ],
     ["dead letters", "source=mail", undefined, "Invalid value for source: use workflow"],
+    ["dead letters", "failureFunctionState=GONE", undefined, 'Invalid value for failureFunctionState: "GONE"'],
   ];
   for (const [target, query, body, text] of rows) {
     assert.throws(() => read(target, query, { isChange: true, body }), { kind: "bad request", text }, text);

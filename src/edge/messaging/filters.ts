@@ -9,7 +9,7 @@
  *     and every empty value: a filter that fell away would mean everything. A
  *     list passes them over.
  */
-import type { AttributeName, Filter, Page } from "../../messaging/door.ts";
+import type { AttributeName, Filter, Page, RunFilter } from "../../messaging/door.ts";
 import { badRequest } from "../../messaging/failure.ts";
 import { type State, stateRows, statesInProgress } from "../../messaging/states.ts";
 import { type Parameters, parseWholeNumber } from "./parameters.ts";
@@ -35,8 +35,8 @@ interface FilterDraft {
   toMs: number | undefined;
   statuses: number[] | undefined;
   states: State[] | undefined;
-  /** It asks for something that only workflows have. */
-  isForWorkflows: boolean;
+  /** It asks for dead letters of workflow runs alone. */
+  runs: RunFilter | undefined;
 }
 
 const everywhere: readonly FilterTarget[] = ["messages", "dead letters", "logs"];
@@ -109,19 +109,59 @@ export const filterRows: readonly FilterRow[] = [
     for: deadLettersOnly,
     apply(draft, values, name) {
       if (!values.every((text) => text === "workflow")) throw badRequest(`Invalid value for ${name}: use workflow`);
-      draft.isForWorkflows = true;
+      draft.runs = { ...draft.runs };
     },
   },
-  ...["workflowRunId", "workflowUrl", "workflowCreatedAt", "failureFunctionState"].map(
-    (name): FilterRow => ({
-      name,
-      meaning: "of failed workflow runs",
-      for: deadLettersOnly,
-      apply(draft) {
-        draft.isForWorkflows = true;
-      },
-    }),
-  ),
+  {
+    name: "workflowRunId",
+    meaning: "id of a failed workflow run",
+    for: deadLettersOnly,
+    apply(draft, values) {
+      draft.runs = { ...draft.runs, ids: values };
+    },
+  },
+  {
+    name: "workflowRunId",
+    meaning: "id of the workflow run that it belongs to",
+    for: logsOnly,
+    attribute: "workflowRunId",
+  },
+  {
+    name: "workflowUrl",
+    meaning: "URL of a failed workflow run",
+    for: deadLettersOnly,
+    separator: BEFORE_URL,
+    apply(draft, values) {
+      draft.runs = { ...draft.runs, urls: values };
+    },
+  },
+  {
+    name: "workflowCreatedAt",
+    meaning: "when a failed workflow run started: Unix ms",
+    for: deadLettersOnly,
+    apply(draft, values, name) {
+      draft.runs = { ...draft.runs, createdAtMs: values.map((text) => parseWholeNumber(name, text)) };
+    },
+  },
+  {
+    name: "failureFunctionState",
+    meaning: "CALLBACK_INPROGRESS, CALLBACK_SUCCESS, CALLBACK_FAIL or CALLBACK_CANCELED",
+    for: deadLettersOnly,
+    apply(draft, values, name) {
+      const unknown = values.find((text) => !failureFunctionStates.includes(text));
+      if (unknown !== undefined) {
+        throw badRequest(`Invalid value for ${name}: ${JSON.stringify(unknown.slice(0, NAME_LENGTH_MAX))}`);
+      }
+      draft.runs = { ...draft.runs, failureFunctionStates: values };
+    },
+  },
+];
+
+const failureFunctionStates: readonly string[] = [
+  "CALLBACK_INPROGRESS",
+  "CALLBACK_SUCCESS",
+  "CALLBACK_FAIL",
+  "CALLBACK_CANCELED",
 ];
 
 const rowsByTarget: Readonly<Record<FilterTarget, ReadonlyMap<string, FilterRow>>> = {
@@ -142,8 +182,8 @@ export interface FilterReading {
   readonly others: readonly string[];
 }
 
-/** The filter that the parameters make, or undefined for one that nothing can match. Throws a `MessagingFailure`. */
-export function readFilter(parameters: Parameters, { target, isChange, others }: FilterReading): Filter | undefined {
+/** The filter that the parameters make. Throws a `MessagingFailure`. */
+export function readFilter(parameters: Parameters, { target, isChange, others }: FilterReading): Filter {
   const rows = rowsByTarget[target];
   const draft: FilterDraft = {
     ids: undefined,
@@ -152,7 +192,7 @@ export function readFilter(parameters: Parameters, { target, isChange, others }:
     toMs: undefined,
     statuses: undefined,
     states: undefined,
-    isForWorkflows: false,
+    runs: undefined,
   };
   for (const name of parameters.names) {
     const row = rows.get(name);
@@ -165,7 +205,7 @@ export function readFilter(parameters: Parameters, { target, isChange, others }:
     else if (isChange) throw badRequest(`Invalid value for ${name}: it is empty`); // keeps (3)
   }
   if (draft.ids !== undefined) return { ids: draft.ids, attributes: new Map() }; // keeps (1)
-  return draft.isForWorkflows ? undefined : filterOf(draft);
+  return filterOf(draft);
 }
 
 const NAME_LENGTH_MAX = 100;
@@ -188,13 +228,14 @@ function addIds(draft: FilterDraft, values: readonly string[]): void {
   draft.ids = [...(draft.ids ?? []), ...values];
 }
 
-function filterOf({ attributes, fromMs, toMs, statuses, states }: FilterDraft): Filter {
+function filterOf({ attributes, fromMs, toMs, statuses, states, runs }: FilterDraft): Filter {
   return {
     attributes,
     ...(fromMs === undefined ? {} : { fromMs }),
     ...(toMs === undefined ? {} : { toMs }),
     ...(statuses === undefined ? {} : { statuses }),
     ...(states === undefined ? {} : { states }),
+    ...(runs === undefined ? {} : { runs }),
   };
 }
 

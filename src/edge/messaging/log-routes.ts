@@ -45,7 +45,6 @@ async function list(
   const filter = readFilter(parameters, { target: "logs", isChange: false, others: [] });
   const bounds: PageBounds = { countDefault, countMax: COUNT_MAX, orderDefault: "latest first" };
   const page = readPage(parameters, bounds);
-  if (filter === undefined) return { status: 200, value: { [field]: [] } };
   const { entries, cursor } = await readWithinBytes(door, filter, page);
   return { status: 200, value: { cursor, [field]: entries.map((entry) => logEntryView(entry, cancelled)) } };
 }

@@ -59,8 +59,7 @@ async function cancelMessages({ door, request, query }: MessagingCall): Promise<
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "messages", isChange: true, others: ["count"] });
   const count = readCount(parameters, CANCEL_COUNT_MAX);
-  const cancelled = filter === undefined ? 0 : await door.cancelMatching(filter, count);
-  return { status: 200, value: { cancelled } };
+  return { status: 200, value: { cancelled: await door.cancelMatching(filter, count) } };
 }
 
 function messageMissing(id: string): unknown {

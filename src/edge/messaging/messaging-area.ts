@@ -48,6 +48,8 @@ export interface MessagingAreaOptions {
   readonly destinations: (url: URL) => string | undefined;
   /** Awaited before a message is accepted. Returns undefined when nothing is to be waited for. */
   readonly acceptBrake?: () => Promise<void> | undefined;
+  /** Users whose tokens have this `UserID`: webhooks name it. Absent: the user's name is it. */
+  readonly usersNamed?: (id: string) => readonly string[];
 }
 
 interface Admission {
@@ -62,6 +64,9 @@ interface Admitted {
   readonly query: string;
   readonly ownQuery: OwnQuery;
 }
+
+/** Who comes without a token. */
+const OPEN: Admission = { grant: { tenant: "", access: "standard" }, isAuthorizationOurs: false };
 
 /** In place of a route for what was refused before one was found. */
 const REFUSED = "C refused";
@@ -125,7 +130,7 @@ export class MessagingArea implements Area {
     { found, admission, query, ownQuery }: Admitted,
   ): MessagingAnswer | Promise<MessagingAnswer> {
     const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
-    const door = messaging.user(admission.grant.tenant);
+    const door = found.route.isOpen ? this.#openDoor(found) : messaging.user(admission.grant.tenant);
     // The token outlives its user by a moment when a user is deleted.
     if (door === undefined) throw messagingUnauthorized;
     const answer = found.route.run({
@@ -146,6 +151,17 @@ export class MessagingArea implements Area {
     return found.route.body === undefined ? whenTold(answer, door) : answer;
   }
 
+  /** The door of whose run the path names. */
+  #openDoor({ names }: FoundRoute): UserDoor {
+    const { messaging, usersNamed } = this.#options;
+    const [name = "", runId = ""] = names;
+    for (const user of usersNamed?.(name) ?? [name]) {
+      const door = messaging.user(user);
+      if (door?.workflows.find(runId) !== undefined) return door;
+    }
+    throw new MessagingFailure("not found", `workflow run ${runId} not found`);
+  }
+
   /** Who asks, and for what: refused unless this token may ask it. Throws a RequestFailure. */
   #admit(
     request: RequestHead,
@@ -153,6 +169,8 @@ export class MessagingArea implements Area {
     path: string,
     { token }: OwnQuery,
   ): { readonly found: FoundRoute; readonly admission: Admission } {
+    const open = routes.findOpen(path);
+    if (open !== undefined) return { found: open, admission: OPEN };
     const admission = this.#authenticate(head, routes.takesQueryToken(path) ? token : undefined);
     const found = routes.find(request.method, path);
     const { grant } = admission;

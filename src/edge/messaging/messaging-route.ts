@@ -51,6 +51,8 @@ export type MessagingRoute = Route<MessagingCall, MessagingAnswer | Promise<Mess
   readonly isRateLimited: boolean;
   /** A token in the query counts. */
   readonly takesQueryToken?: true;
+  /** Needs no token: the first name of the path says whose it is, and the rest of it is hard to guess. */
+  readonly isOpen?: true;
   /** Only for paths whose names are identifiers; others go on to the rows behind. */
   readonly isForIdentifiersOnly?: true;
   /** Its body holds whole messages: a batch, or one. Others hold a few fields. */
@@ -112,6 +114,17 @@ export class MessagingRoutes {
       return { route, name: compiled.name, ...matched };
     }
     throw allowed.length > 0 ? messagingMethodNotAllowed(method, allowed) : noSuchMessagingPath(method);
+  }
+
+  /** The row of a path that needs no token, if it is one. */
+  findOpen(path: string): FoundRoute | undefined {
+    for (const compiled of this.#rowsOf(path)) {
+      if (compiled.route.isOpen !== true) continue;
+      const matched = match(compiled, path);
+      if (matched?.names.every((name) => name !== ""))
+        return { route: compiled.route, name: compiled.name, ...matched };
+    }
+    return undefined;
   }
 
   /** What the bodies of requests to this path hold at most. */

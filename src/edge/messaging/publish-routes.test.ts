@@ -105,9 +105,9 @@ test("C15: nothing reaches the door if a header or the destination is bad", asyn
     ["POST /v2/enqueue/a%20b/https://a.test", "X: y", 400, /^Invalid value for queueName: "a b": must be/],
     [
       "POST /v2/publish/https://a.test",
-      "Upstash-Workflow-Init: true",
-      501,
-      /^Workflow-Init: workflows are not available/,
+      "Upstash-Workflow-RunId: wfr 1",
+      400,
+      /^Invalid value for Workflow-RunId: it must be/,
     ],
   ] as const) {
     const before = edge.calls.length;

@@ -100,8 +100,13 @@ function entriesOf(outcome: PublishOutcome): unknown {
   return outcome.kind === "url" ? entryOf(outcome.published) : outcome.published.map(entryOf);
 }
 
-function entryOf({ messageId, url, isDeduplicated }: Published): unknown {
-  return isDeduplicated ? { messageId, url, deduplicated: true } : { messageId, url };
+function entryOf({ messageId, url, isDeduplicated, run }: Published): unknown {
+  return {
+    messageId,
+    url,
+    ...(isDeduplicated ? { deduplicated: true } : {}),
+    ...(run === undefined ? {} : { workflowRunId: run.id, workflowCreatedAt: run.createdAtMs }),
+  };
 }
 
 /** Refuses a batch whose answer would be too large before anything of it is stored (threats C-22). */

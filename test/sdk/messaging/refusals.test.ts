@@ -8,12 +8,12 @@ import { type Served, testMethods } from "./served.ts";
 const served: Served = testMethods("What is refused", [
   [
     ["workflow.cancel"],
-    "workflows are not there yet",
+    "a run that is not there cannot be cancelled",
     async (client) => {
       await assert.rejects(client.workflow.cancel("wfr_1"), {
         name: "QstashError",
-        status: 501,
-        message: '{"error":"Workflows are not available in this version"}',
+        status: 404,
+        message: '{"error":"workflow run wfr_1 not found"}',
       });
     },
   ],

@@ -1,0 +1,136 @@
+/** Events that runs wait for (service.md C3, C9; spec: workflow 2, 4.7). */
+import { badRequest, notFound } from "../../messaging/failure.ts";
+import { canonicalName } from "../../messaging/forwarded-headers.ts";
+import { headerLists } from "../../messaging/header-lists.ts";
+import type { Waiter } from "../../messaging/workflow/waiter.ts";
+import { checkRunId } from "../../messaging/workflow/workflow-options.ts";
+import type { Notified } from "../../messaging/workflow/workflows.ts";
+import type { MessagingAnswer, MessagingCall, MessagingRoute } from "./messaging-route.ts";
+import { ok } from "./messaging-route.ts";
+
+export const eventRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/wait/:eventId",
+    summary: "a run waits for an event: `{url, timeout, timeoutUrl, timeoutHeaders, timeoutBody, step}`",
+    isRateLimited: false,
+    body: "message",
+    run: wait,
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/notify/:eventId",
+    summary: "tells all runs that wait for an event; the body is what they are told",
+    isRateLimited: true,
+    body: "message",
+    run: notifyAll,
+  },
+  {
+    rule: "C3",
+    method: "POST",
+    template: "/v2/notify/:workflowRunId/:eventId",
+    summary: "tells one run of an event, now or when it waits for it",
+    isRateLimited: true,
+    body: "message",
+    run: notifyRun,
+  },
+  {
+    rule: "C9",
+    method: "GET",
+    template: "/v2/waiters/:eventId",
+    summary: "the runs that wait for an event",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: ({ door, names: [eventId = ""] }) => ({ status: 200, value: door.workflows.waiters(eventId).map(waiterView) }),
+  },
+  {
+    rule: "C",
+    method: "ANY",
+    template: "/v2/workflows/hooks/:userId/:workflowRunId/:eventId",
+    summary: "the same as a notify of one run, for others: it needs no token, and the whole request is what it tells",
+    isRateLimited: false,
+    isOpen: true,
+    body: "message",
+    run: hook,
+  },
+];
+
+async function wait({ door, names, head, request, refusalOf }: MessagingCall): Promise<MessagingAnswer> {
+  const [eventId = ""] = names;
+  const runId = head.own[head.own.indexOf("workflow-runid") + 1];
+  if (!head.own.includes("workflow-runid") || runId === undefined) {
+    throw badRequest("Workflow-RunId is missing: it says which run waits");
+  }
+  checkRunId(runId);
+  const { own: headers, contentType } = head;
+  await door.workflows.wait({ eventId, runId, headers, contentType, body: request.body, refusalOf });
+  return ok;
+}
+
+async function notifyAll({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [eventId = ""] = names;
+  const notified = await door.workflows.notifyAll(eventId, request.body);
+  return { status: 201, value: notified.map(notifiedView) };
+}
+
+/** C3 */
+async function notifyRun({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [runId = "", eventId = ""] = names;
+  return { status: 201, value: notifiedView(await door.workflows.notifyRun(runId, eventId, request.body)) };
+}
+
+async function hook({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [, runId = "", eventId = ""] = names;
+  if (door.workflows.find(runId)?.isStarted !== true) throw notFound(`workflow run ${runId} not found`);
+  const told = Buffer.from(JSON.stringify(requestView(request)));
+  const notified = await door.workflows.notifyRun(runId, eventId, told);
+  return { status: 200, value: notifiedView(notified) };
+}
+
+/** What a run is told of a call of its webhook: enough to build the request again. */
+function requestView({ method, rawHeaders, body, target }: MessagingCall["request"]): object {
+  const header = headerLists(rawHeaders);
+  return {
+    method,
+    header,
+    ...(body.length === 0 ? {} : { body: body.toString("base64") }),
+    // Who is in front of us says how it was asked.
+    proto: header["X-Forwarded-Proto"]?.[0] === "https" ? "https" : "http",
+    host: header["Host"]?.[0] ?? "localhost",
+    url: target,
+  };
+}
+
+/** service.md "Notify result". */
+function notifiedView({ run, waiter, messageId }: Notified): object {
+  return {
+    ...(waiter === undefined ? {} : { waiter: waiterView(waiter), messageId, deduplicated: false, error: "" }),
+    workflowRunId: run.id,
+    workflowCreatedAt: run.record.createdAtMs,
+  };
+}
+
+/** service.md "Notify result", `waiter`. */
+function waiterView({ url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody }: Waiter): object {
+  return {
+    url,
+    headers: headersView(headers),
+    deadline: Math.ceil(deadlineMs / 1_000),
+    timeoutBody,
+    timeoutUrl,
+    timeoutHeaders: headersView(timeoutHeaders),
+  };
+}
+
+function headersView(own: readonly string[]): Record<string, string[]> {
+  const view: Record<string, string[]> = Object.create(null);
+  for (let i = 0; i < own.length; i += 2) {
+    const name = canonicalName(own[i] as string);
+    const key = name === "Content-Type" ? name : `Upstash-${name}`;
+    view[key] ??= [];
+    view[key].push(own[i + 1] as string);
+  }
+  return view;
+}

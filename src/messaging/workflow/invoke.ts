@@ -1,0 +1,89 @@
+/** What a run says when it starts another one and waits for its end (spec: workflow 4.9). */
+import { badRequest } from "../failure.ts";
+import type { Invoker } from "./run.ts";
+import { checkRunId } from "./workflow-options.ts";
+
+/** Throws a `MessagingFailure` that names the field. */
+export function readInvoke(bytes: Buffer): { readonly invoker: Invoker; readonly body: Buffer } {
+  const given = readObject(bytes);
+  const runId = given["workflowRunId"];
+  const url = given["workflowUrl"];
+  const step = given["step"];
+  if (typeof runId !== "string") throw invalid("workflowRunId", "the id of the run that invokes");
+  checkRunId(runId);
+  if (typeof url !== "string" || URL.parse(url) === null) throw invalid("workflowUrl", "a URL");
+  if (!isObject(step)) throw invalid("step", "an object");
+  const createdAtMs = Number(given["workflowRunCreatedAt"] ?? 0);
+  return {
+    invoker: {
+      runId,
+      url,
+      createdAtMs: Number.isSafeInteger(createdAtMs) ? createdAtMs : 0,
+      headers: headersOf(given["headers"], "headers"),
+      step,
+    },
+    body: bodyOf(given["body"]),
+  };
+}
+
+const NAMES = /^(?:upstash|service)-/;
+
+/**
+ * A map of headers as clients send it, `{name: [value]}`, as ours: names in lower case without prefix, value, … Others are
+ * to be forwarded. Throws a `MessagingFailure`.
+ */
+export function headersOf(map: unknown, field: string): readonly string[] {
+  if (map === undefined || map === null) return [];
+  if (!isObject(map)) throw invalid(field, "an object");
+  const own: string[] = [];
+  for (const [written, value] of Object.entries(map)) {
+    const name = written.trim().toLowerCase();
+    for (const text of Array.isArray(value) ? value : [value]) {
+      if (typeof text !== "string") throw invalid(`${field}.${written}`, "a list of strings");
+      if (NAMES.test(name)) own.push(name.replace(NAMES, ""), text);
+      else if (name === "content-type") own.push(name, text);
+    }
+  }
+  return own;
+}
+
+/** Ours without the content type, and the content type. */
+export function partHeaders(given: readonly string[]): {
+  readonly own: readonly string[];
+  readonly contentType: string | undefined;
+} {
+  const own: string[] = [];
+  let contentType: string | undefined;
+  for (let i = 0; i < given.length; i += 2) {
+    const name = given[i] as string;
+    const value = given[i + 1] as string;
+    if (name === "content-type") contentType = value;
+    else own.push(name, value);
+  }
+  return { own, contentType };
+}
+
+function bodyOf(body: unknown): Buffer {
+  if (body === undefined || body === null) return Buffer.alloc(0);
+  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+function readObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    if (isObject(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw badRequest(
+    "The body of an invoke must be a JSON object with body, headers, workflowRunId, workflowUrl and step",
+  );
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(field: string, wanted: string): unknown {
+  return badRequest(`Invalid value for ${field}: it must be ${wanted}`);
+}

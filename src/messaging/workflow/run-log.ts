@@ -1,0 +1,379 @@
+/**
+ * A run as its log shows it: steps in groups (spec: workflow 6). Worked out from
+ * the log of its messages, which outlives its entries.
+ *
+ *     sequential   the start, and steps one after the other
+ *     parallel     what was planned at once, with results as they come
+ *     next         a delivery that nothing has followed yet
+ */
+import type { LogEntry } from "../door.ts";
+import type { EnvelopeFields } from "../envelope.ts";
+import { headerLists } from "../header-lists.ts";
+import { redactedHeaders, redactedText } from "../redaction.ts";
+import { type State, state } from "../states.ts";
+import { isObject } from "./invoke.ts";
+import type { Run } from "./run.ts";
+import { plannedStep, readStep, type StepFields } from "./step-text.ts";
+
+export interface StepGroup {
+  readonly type: "sequential" | "parallel" | "next";
+  readonly steps: object[];
+}
+
+interface StepError {
+  readonly error: string;
+  readonly body: string;
+  readonly headers: object;
+  readonly status: number;
+  readonly time: number;
+}
+
+/** A message of the run as its log tells it. */
+interface RunStep {
+  readonly id: string;
+  readonly fields: EnvelopeFields;
+  readonly body: Buffer;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+  readonly errors: StepError[];
+  state: State;
+  nextDeliveryMs: number | undefined;
+  /** What its body says, if it is a plan or a result. */
+  readonly step: StepFields | undefined;
+}
+
+export interface RunLog {
+  readonly groups: readonly StepGroup[];
+  /** The last answer that made the run fail. */
+  readonly failure: StepError | undefined;
+  /** Of the call that told of the failure. */
+  readonly failureErrors: readonly StepError[];
+}
+
+/** `entries` are all of the run's messages, earliest first. `phraseOf` is what a status means. */
+export function runLogOf(
+  run: Run,
+  entries: readonly LogEntry[],
+  { nowMs, phraseOf }: { readonly nowMs: number; readonly phraseOf: (status: number) => string },
+): RunLog {
+  const messages = messagesOf(entries, phraseOf);
+  const last = messages.findLastIndex(({ fields }) => fields.workflow?.isInit === true);
+  const listed = messages.slice(Math.max(last, 0)).filter(isListed);
+  const failed = messages.find((message) => message.state === state.failed && isOfEndpoint(message));
+  const told = messages.filter(({ fields }) => fields.workflow?.callType === "failureCall");
+  return {
+    groups: new Grouping(run, listed, nowMs).groups(),
+    failure: failed?.errors.at(-1),
+    failureErrors: told.flatMap(({ errors }) => errors),
+  };
+}
+
+function messagesOf(entries: readonly LogEntry[], phraseOf: (status: number) => string): readonly RunStep[] {
+  const byId = new Map<string, RunStep>();
+  for (const { message, timeMs, state: entryState, nextDeliveryMs, response } of entries) {
+    let known = byId.get(message.id);
+    if (known === undefined) {
+      const { id, envelope: fields, body, createdAtMs, notBeforeMs } = message;
+      const isStep = fields.workflow?.callType === "step" && fields.workflow.isInit !== true;
+      const step = isStep ? readStep(body) : undefined;
+      known = { id, fields, body, createdAtMs, notBeforeMs, errors: [], state: entryState, nextDeliveryMs, step };
+      byId.set(id, known);
+    }
+    known.state = entryState;
+    known.nextDeliveryMs = nextDeliveryMs;
+    if (entryState === state.error && response !== undefined) {
+      const { status, headers, error, body } = response;
+      const text = error !== "" ? error : `${status} ${phraseOf(status)}`.trim();
+      const shown = body.toString("utf8");
+      known.errors.push({ error: text, body: shown, headers: headerLists(headers), status, time: timeMs });
+    }
+  }
+  return [...byId.values()];
+}
+
+function isListed({ fields: { workflow } }: RunStep): boolean {
+  return workflow?.callType !== "failureCall" && workflow?.isBodyOwn !== true;
+}
+
+/** Its outcome decides whether the run goes on. */
+function isOfEndpoint({ fields: { workflow } }: RunStep): boolean {
+  return workflow?.callType === "step" || workflow?.callType === "fromCallback";
+}
+
+class Grouping {
+  readonly #run: Run;
+  readonly #messages: readonly RunStep[];
+  readonly #nowMs: number;
+  readonly #groups: StepGroup[] = [];
+  /** Where the step of a number stands. */
+  readonly #placeOf = new Map<number, { readonly group: StepGroup; readonly index: number }>();
+  readonly #results = new Set<number>();
+  readonly #calls = new Map<number, RunStep>();
+  readonly #answers = new Map<number, RunStep>();
+  #fork: { readonly group: StepGroup; readonly concurrent: number } | undefined;
+
+  constructor(run: Run, messages: readonly RunStep[], nowMs: number) {
+    this.#run = run;
+    this.#messages = messages;
+    this.#nowMs = nowMs;
+  }
+
+  groups(): readonly StepGroup[] {
+    for (const message of this.#messages) {
+      const called = calledStep(message);
+      if (called === undefined) continue;
+      const { workflow } = message.fields;
+      (workflow?.callType === "toCallback" ? this.#calls : this.#answers).set(called, message);
+    }
+    for (const message of this.#messages) {
+      const { workflow } = message.fields;
+      if (workflow?.isInit === true) this.#groups.push({ type: "sequential", steps: [this.#initial(message)] });
+      else if (workflow?.callType === "toCallback") this.#called(message);
+      else if (message.step !== undefined) this.#stepped(message, message.step);
+    }
+    this.#waiting();
+    this.#next();
+    return this.#groups;
+  }
+
+  #initial(message: RunStep): object {
+    return {
+      stepName: "init",
+      stepType: "Initial",
+      ...this.#common(message, { concurrent: 1 }),
+      state: "STEP_SUCCESS",
+      out: this.#text(message, message.body.toString("utf8")),
+    };
+  }
+
+  #stepped(message: RunStep, step: StepFields): void {
+    const target = plannedStep(step);
+    if (target !== undefined) this.#planned(message, step, target);
+    else if (typeof step["stepId"] === "number") this.#resulted(message, step, step["stepId"]);
+  }
+
+  #planned(message: RunStep, step: StepFields, target: number): void {
+    if (this.#placeOf.has(target)) return;
+    const concurrent = typeof step["concurrent"] === "number" ? step["concurrent"] : 1;
+    if (this.#fork === undefined || this.#fork.group.steps.length >= this.#fork.concurrent) {
+      this.#fork = { group: { type: "parallel", steps: [] }, concurrent };
+      this.#groups.push(this.#fork.group);
+    }
+    const { group } = this.#fork;
+    this.#placeOf.set(target, { group, index: group.steps.length });
+    group.steps.push({
+      ...this.#fieldsOf(message, { ...step, stepId: target, targetStep: undefined }),
+      state: this.#planState(message),
+      ...errorsOf(message),
+    });
+  }
+
+  #resulted(message: RunStep, step: StepFields, id: number): void {
+    if (this.#results.has(id)) return;
+    this.#results.add(id);
+    const isSleeping =
+      message.state === state.created && message.notBeforeMs > this.#nowMs && message.notBeforeMs > message.createdAtMs;
+    const isDropped = message.state === state.cancelled && message.notBeforeMs > this.#run.endedAtMs;
+    const place = this.#placeOf.get(id);
+    const shown = {
+      ...this.#fieldsOf(message, step),
+      state: place === undefined && isDropped ? "STEP_CANCELED" : isSleeping ? "STEP_PROGRESS" : "STEP_SUCCESS",
+    };
+    if (place !== undefined) {
+      place.group.steps[place.index] = { ...shown, state: "STEP_SUCCESS" };
+      return;
+    }
+    const group: StepGroup = { type: "sequential", steps: [shown] };
+    this.#placeOf.set(id, { group, index: 0 });
+    this.#groups.push(group);
+  }
+
+  /** A call of a third party without a result. */
+  #called(message: RunStep): void {
+    const id = calledStep(message);
+    if (id === undefined) return;
+    const hasResult = this.#messages.some(({ step }) => step?.["stepId"] === id);
+    if (hasResult) return;
+    const place = this.#placeOf.get(id);
+    const given = callHeaders(message);
+    const step = {
+      stepId: id,
+      stepName: given("stepname"),
+      stepType: "Call",
+      concurrent: Number(given("concurrent") ?? 1),
+    };
+    if (place !== undefined) {
+      place.group.steps[place.index] = { ...place.group.steps[place.index], ...this.#callOf(id) };
+      return;
+    }
+    const group: StepGroup = {
+      type: "sequential",
+      steps: [{ ...this.#fieldsOf(message, step), state: this.#pendingState(), ...errorsOf(message) }],
+    };
+    this.#placeOf.set(id, { group, index: 0 });
+    this.#groups.push(group);
+  }
+
+  /** Waits and invoked runs that have not ended. */
+  #waiting(): void {
+    const pending: { step: StepFields; facts: object; createdAtMs: number }[] = [];
+    for (const { step, eventId, deadlineMs } of this.#run.waiters) {
+      pending.push({
+        step,
+        facts: { waitEventId: eventId, waitTimeoutDeadline: deadlineMs },
+        createdAtMs: this.#nowMs,
+      });
+    }
+    for (const { record } of this.#run.children) {
+      const facts = {
+        invokedWorkflowRunId: record.id,
+        invokedWorkflowUrl: record.url,
+        invokedWorkflowCreatedAt: record.createdAtMs,
+      };
+      pending.push({ step: record.invoker?.step ?? {}, facts, createdAtMs: record.createdAtMs });
+    }
+    for (const { step, facts, createdAtMs } of pending) {
+      const id = step["stepId"];
+      const place = typeof id === "number" ? this.#placeOf.get(id) : undefined;
+      if (place !== undefined) place.group.steps[place.index] = { ...place.group.steps[place.index], ...facts };
+      else {
+        const { targetStep: _none, ...shown } = step;
+        const pendingStep = {
+          ...shown,
+          callType: "step",
+          createdAt: createdAtMs,
+          state: this.#pendingState(),
+          ...facts,
+        };
+        this.#groups.push({ type: "sequential", steps: [pendingStep] });
+      }
+    }
+  }
+
+  /** Deliveries to the endpoint that nothing has followed. */
+  #next(): void {
+    const last = this.#messages.findLast(isOfEndpoint);
+    const steps: object[] = [];
+    for (const message of this.#messages) {
+      if (!isOfEndpoint(message) || (message.step !== undefined && plannedStep(message.step) !== undefined)) continue;
+      const isTroubled =
+        message.state === state.retry || message.state === state.failed || message.state === state.error;
+      const isUnderWay =
+        message === last &&
+        this.#run.isStarted &&
+        (message.state === state.active || (message.state === state.created && message.notBeforeMs <= this.#nowMs));
+      if (!isTroubled && !isUnderWay) continue;
+      steps.push({
+        messageId: message.id,
+        state: message.state === state.failed ? "STEP_FAILED" : isTroubled ? "STEP_RETRY" : "STEP_PROGRESS",
+        retries: message.fields.retriesMax,
+        ...errorsOf(message),
+        ...retryDelayOf(message),
+        ...(message.nextDeliveryMs === undefined ? {} : { nextDeliveryTime: message.nextDeliveryMs }),
+      });
+    }
+    if (steps.length > 0) this.#groups.push({ type: "next", steps });
+  }
+
+  #planState(message: RunStep): string {
+    switch (message.state) {
+      case state.failed:
+        return "STEP_FAILED";
+      case state.retry:
+      case state.error:
+        return "STEP_RETRY";
+      case state.cancelled:
+      case state.cancelRequested:
+        return "STEP_CANCELED";
+      default:
+        return this.#pendingState();
+    }
+  }
+
+  #pendingState(): string {
+    return this.#run.isStarted ? "STEP_PROGRESS" : "STEP_CANCELED";
+  }
+
+  #fieldsOf(message: RunStep, step: StepFields): object {
+    const { out, ...rest } = step;
+    const shownOut =
+      out === undefined ? {} : { out: this.#text(message, typeof out === "string" ? out : JSON.stringify(out)) };
+    const id = step["stepId"];
+    return {
+      ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+      ...this.#common(message, { concurrent: 1, ...rest }),
+      ...(typeof id === "number" ? this.#callOf(id) : {}),
+      ...shownOut,
+    };
+  }
+
+  #common(message: RunStep, { concurrent }: StepFields): object {
+    const { id, fields, createdAtMs } = message;
+    return {
+      callType: fields.workflow?.callType,
+      messageId: id,
+      concurrent,
+      createdAt: createdAtMs,
+      headers: headerLists(redactedHeaders(fields.redact ?? {}, fields.headers)),
+      retries: fields.retriesMax,
+      ...retryDelayOf(message),
+    };
+  }
+
+  /** What a step called, and what it was answered. */
+  #callOf(id: number): object {
+    const call = this.#calls.get(id);
+    if (call === undefined) return {};
+    const { fields, body } = call;
+    const answer = this.#answers.get(id);
+    const told = answer === undefined ? undefined : readStep(answer.body);
+    const header = told?.["header"];
+    return {
+      callUrl: fields.url,
+      callMethod: fields.method,
+      callBody: this.#text(call, body.toString("utf8")),
+      callHeaders: headerLists(redactedHeaders(fields.redact ?? {}, fields.headers)),
+      ...(told === undefined
+        ? {}
+        : {
+            callResponseStatus: told["status"],
+            callResponseBody: Buffer.from(String(told["body"] ?? ""), "base64").toString("utf8"),
+            callResponseHeaders: isObject(header) ? header : {},
+          }),
+    };
+  }
+
+  #text({ fields }: RunStep, text: string): string {
+    const redact = fields.redact ?? this.#run.record.config.redact;
+    return redact?.body === true ? redactedText(text) : text;
+  }
+}
+
+function errorsOf({ errors }: RunStep): object {
+  return errors.length === 0 ? {} : { errors };
+}
+
+function retryDelayOf({ fields }: RunStep): object {
+  return fields.retryDelay === undefined ? {} : { retryDelay: fields.retryDelay };
+}
+
+/** What the callback of a call is sent with, by the end of its name. */
+function callHeaders({ fields }: RunStep): (name: string) => string | undefined {
+  return (name) => {
+    const wanted = `forward-upstash-workflow-${name}`;
+    const planned = fields.callback?.given.find(([given]) => given === wanted)?.[1];
+    if (planned !== undefined) return planned;
+    const index = fields.headers.findIndex(
+      (given, at) => at % 2 === 0 && given.toLowerCase() === `upstash-workflow-${name}`,
+    );
+    return index < 0 ? undefined : fields.headers[index + 1];
+  };
+}
+
+/** The step that a call, or what came of it, belongs to. */
+function calledStep(message: RunStep): number | undefined {
+  const callType = message.fields.workflow?.callType;
+  if (callType !== "toCallback" && callType !== "fromCallback") return undefined;
+  const id = Number(callHeaders(message)("stepid") ?? Number.NaN);
+  return Number.isSafeInteger(id) ? id : undefined;
+}

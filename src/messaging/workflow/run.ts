@@ -1,0 +1,201 @@
+/**
+ * A workflow run: an ordered list of entries that is all the memory its
+ * functions have (spec: workflow 1). Each entry came with a message, and what
+ * that message delivers is the list up to its entry.
+ *
+ *     RUN_STARTED ──> RUN_SUCCESS | RUN_FAILED | RUN_CANCELED
+ *
+ * (1) Entries are only ever put at the end, in the frame that accepts their
+ *     message. The one exception is the second start of a run whose client was
+ *     not known: it puts one entry in the place of the first.
+ * (2) A run owns the bodies and envelopes of its entries; a message of the run
+ *     shares them. They go when the run ends; those of a failed run when its
+ *     dead letter goes, because it can be resumed until then.
+ * (3) What waits for a run (waiters, saved events, messages) goes with its end.
+ */
+import type { Body } from "../body.ts";
+import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../envelope.ts";
+import type { Message, MessageFacts } from "../message.ts";
+import { messageId } from "../message-id.ts";
+import type { User } from "../user.ts";
+import type { Waiter } from "./waiter.ts";
+
+/** The numbers stand in journals: they never change. */
+export const runState = { started: 0, success: 1, failed: 2, canceled: 3 } as const;
+
+export type RunState = (typeof runState)[keyof typeof runState];
+
+/** As logs and filters spell them. */
+export const runStateNames: readonly string[] = ["RUN_STARTED", "RUN_SUCCESS", "RUN_FAILED", "RUN_CANCELED"];
+
+/** What the first message says for all later ones: those carry none of it. */
+export interface RunConfig {
+  /** To the endpoint: name, value, … `Content-Type` first if there is one. */
+  readonly headers: readonly string[];
+  readonly retriesMax?: number | undefined;
+  readonly retryDelay?: string | undefined;
+  readonly flowControl?: FlowControl | undefined;
+  readonly failureCallback?: CallbackPlan | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly redact?: Redaction | undefined;
+}
+
+/** The run that started this one and waits for its end. */
+export interface Invoker {
+  readonly runId: string;
+  readonly url: string;
+  readonly createdAtMs: number;
+  /** Of the message that tells its end: names in lower case without prefix, value, … */
+  readonly headers: readonly string[];
+  /** Fields of the step that the end is the result of. */
+  readonly step: Readonly<Record<string, unknown>>;
+}
+
+/** What is known of a run from its start. In the journal as JSON. */
+export interface RunRecord {
+  readonly id: string;
+  readonly url: string;
+  readonly createdAtMs: number;
+  readonly callerIp: string;
+  readonly config: RunConfig;
+  readonly invoker?: Invoker | undefined;
+  /** How many runs invoked one another down to this one; 0: a client started it. */
+  readonly depth: number;
+  /** Its endpoint starts it a second time, with headers of its own. */
+  readonly isStartedTwice?: true | undefined;
+  /** Started by a plain request: the endpoint has to show that it is one for workflows. */
+  readonly isPlainTrigger?: true | undefined;
+}
+
+export interface Entry {
+  readonly sequence: number;
+  readonly nonce: number;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+  readonly envelope: Envelope;
+  readonly body: Body;
+  isDelivered: boolean;
+}
+
+export type FailureFunctionState = "CALLBACK_INPROGRESS" | "CALLBACK_SUCCESS" | "CALLBACK_FAIL" | "CALLBACK_CANCELED";
+
+/** The call that tells of a failed run. In the journal as JSON. */
+export interface FailureFunction {
+  readonly state: FailureFunctionState;
+  readonly messageId: string;
+  readonly url: string;
+  readonly retriesMax: number;
+  readonly status?: number;
+  readonly headers?: readonly string[];
+  readonly body?: string;
+}
+
+/** What a snapshot holds of a run beside its record, its result and its entries. */
+export interface RunFacts {
+  readonly state: RunState;
+  readonly endedAtMs: number;
+  readonly firstMessageId: string;
+  readonly letterId?: string | undefined;
+  readonly failureFunction?: FailureFunction | undefined;
+  readonly savedEvents: readonly (readonly [eventId: string, data: readonly string[]])[];
+}
+
+export class Run {
+  readonly user: User;
+  record: RunRecord;
+  state: RunState = runState.started;
+  /** 0: it goes on. */
+  endedAtMs = 0;
+  /** What its function returned. */
+  result: Body | undefined = undefined;
+  /** Of its first entry, kept when the entries are gone. */
+  firstMessageId = "";
+  entryBytes = 0;
+  /** Of the failed message. */
+  letterId: string | undefined = undefined;
+  failureFunction: FailureFunction | undefined = undefined;
+  readonly savedEvents = new Map<string, Buffer[]>();
+  readonly waiters = new Set<Waiter>();
+  /** Unfinished messages. */
+  readonly messages = new Set<Message>();
+  /** Deliveries to its endpoint under way. */
+  readonly inFlight = new Set<number>();
+  /** Runs that it invoked and that have not ended. */
+  readonly children = new Set<Run>();
+  #entries: Entry[] = [];
+  readonly #bySequence = new Map<number, Entry>();
+
+  constructor(user: User, record: RunRecord) {
+    this.user = user;
+    this.record = record;
+  }
+
+  get id(): string {
+    return this.record.id;
+  }
+
+  get isStarted(): boolean {
+    return this.state === runState.started;
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** The entry that came with a message; undefined when it is gone, or never was one. */
+  entryOf(sequence: number): Entry | undefined {
+    return this.#bySequence.get(sequence);
+  }
+
+  /** keeps (1) */
+  addEntry(envelope: Envelope, body: Body, facts: MessageFacts & { readonly isDelivered: boolean }): void {
+    const { sequence, nonce, createdAtMs, notBeforeMs, isDelivered } = facts;
+    const entry: Entry = { sequence, nonce, createdAtMs, notBeforeMs, envelope, body, isDelivered };
+    this.#entries.push(entry);
+    this.#bySequence.set(sequence, entry);
+    this.entryBytes += body.length;
+    if (this.firstMessageId === "") this.firstMessageId = messageId(sequence, nonce);
+  }
+
+  /** Takes all entries out. Whoever calls this frees their bodies and envelopes. */
+  takeEntries(): readonly Entry[] {
+    const taken = this.#entries;
+    this.#entries = [];
+    this.#bySequence.clear();
+    this.entryBytes = 0;
+    return taken;
+  }
+
+  /**
+   * True for a message whose outcome means nothing to the run any more: the run has ended, or another start took the
+   * place of this one. The call that tells of a failure is not one of these.
+   */
+  hasLeftBehind({ sequence, envelope }: Message): boolean {
+    const { workflow } = envelope.fields;
+    if (workflow?.callType === "failureCall") return false;
+    if (workflow?.isBodyOwn === true) return !this.isStarted;
+    return !this.isStarted || !this.#bySequence.has(sequence);
+  }
+
+  get facts(): RunFacts {
+    const { state, endedAtMs, firstMessageId, letterId, failureFunction } = this;
+    const savedEvents = [...this.savedEvents].map(
+      ([eventId, data]) => [eventId, data.map((bytes) => bytes.toString("base64"))] as const,
+    );
+    return { state, endedAtMs, firstMessageId, letterId, failureFunction, savedEvents };
+  }
+
+  restore(facts: RunFacts): void {
+    this.state = facts.state;
+    this.endedAtMs = facts.endedAtMs;
+    this.firstMessageId = facts.firstMessageId;
+    this.letterId = facts.letterId;
+    this.failureFunction = facts.failureFunction;
+    for (const [eventId, data] of facts.savedEvents) {
+      this.savedEvents.set(
+        eventId,
+        data.map((text) => Buffer.from(text, "base64")),
+      );
+    }
+  }
+}

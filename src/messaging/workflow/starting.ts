@@ -1,0 +1,178 @@
+/**
+ * From published messages to runs and their entries: what starts a run, what
+ * is put at the end of one, what is the same start again (spec: workflow 4.1
+ * to 4.3, 4.9). `planRunMessage` decides and changes nothing, `carryOutRun`
+ * does it, both as parts of publishing (publish.ts).
+ */
+import type { Random } from "../../kernel/random.ts";
+import type { Changes } from "../changes.ts";
+import { drawId } from "../drawn-ids.ts";
+import type { EnvelopeFields, WorkflowFields } from "../envelope.ts";
+import { badRequest, quotaExceeded } from "../failure.ts";
+import type { MessagingLimits } from "../limits.ts";
+import type { Message, MessageFacts } from "../message.ts";
+import type { Published, PublishOptions, PublishRequest } from "../publish-request.ts";
+import type { User } from "../user.ts";
+import { readInvoke } from "./invoke.ts";
+import type { Invoker, Run, RunRecord } from "./run.ts";
+import { asksForTwoStarts, configOf, configured, featureFields, replacedConfig } from "./trigger-config.ts";
+import type { WorkflowOptions } from "./workflow-options.ts";
+
+/** A message of a run, ready to be accepted. */
+export interface RunDraft {
+  readonly kind: "start" | "restart" | "append" | "duplicate";
+  readonly runId: string;
+  readonly url: string;
+  readonly fields: EnvelopeFields | undefined;
+  readonly bytes: Buffer;
+  readonly notBeforeMs: number;
+  /** Of a run that starts, or starts again. */
+  readonly record: RunRecord | undefined;
+}
+
+/** What the requests of one call start or put at the end of runs, before it is done. */
+export class RunCounts {
+  readonly started = new Set<string>();
+  readonly #appended = new Map<string, { count: number; bytes: number }>();
+
+  /** Throws a `MessagingFailure` if the run would have more than it may. */
+  add({ id, entries, entryBytes }: Run, bytes: number, limits: MessagingLimits): void {
+    const added = this.#appended.get(id) ?? { count: 0, bytes: 0 };
+    added.count += 1;
+    added.bytes += bytes;
+    this.#appended.set(id, added);
+    if (entries.length + added.count > limits.stepsPerRunMax) {
+      throw quotaExceeded(`Maximum number of steps of the workflow run ${id} exceeded: ${limits.stepsPerRunMax}`);
+    }
+    if (entryBytes + added.bytes > limits.runBytesMax) {
+      throw quotaExceeded(`Maximum number of bytes of the workflow run ${id} exceeded: ${limits.runBytesMax}`);
+    }
+  }
+}
+
+interface PlanContext {
+  readonly user: User;
+  readonly limits: MessagingLimits;
+  readonly nowMs: number;
+  readonly random: Random;
+}
+
+/** Makes the envelope of a message: `envelopeFields` of publish.ts. */
+export type MakeFields = (
+  url: string,
+  options: PublishOptions,
+  origin: { readonly callerIp: string; readonly workflow: WorkflowFields },
+) => EnvelopeFields;
+
+/** Throws a `MessagingFailure`, which names the run that cannot go on. */
+export function planRunMessage(
+  context: PlanContext,
+  request: PublishRequest,
+  { counts, makeFields, workflow }: { counts: RunCounts; makeFields: MakeFields; workflow: WorkflowOptions },
+): RunDraft {
+  const runId = workflow.runId ?? drawId("wfr_", context.random);
+  const given = { ...request, runId, workflow, makeFields };
+  if (workflow.isInit) return planStart(context, given, counts);
+  const run = startedRun(context.user, runId);
+  counts.add(run, request.body.length, context.limits);
+  return planAppend(context, given, run);
+}
+
+interface Given extends PublishRequest {
+  readonly runId: string;
+  readonly workflow: WorkflowOptions;
+  readonly makeFields: MakeFields;
+}
+
+/** The run of this id. Throws if it is not there, or has ended. */
+export function startedRun(user: User, id: string): Run {
+  const run = user.runs.get(id);
+  if (run === undefined) throw badRequest(`The workflow run ${id} does not exist`);
+  if (!run.isStarted) throw badRequest(`The workflow run ${id} has ended`);
+  return run;
+}
+
+function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDraft {
+  const { runId, workflow, options, callerIp, destination, makeFields } = given;
+  const known = context.user.runs.get(runId);
+  const isAgain = known?.isStarted === true && known.record.isStartedTwice === true && workflow.isRepublished;
+  if (counts.started.has(runId) || (known !== undefined && !isAgain)) {
+    return { ...draftOf(context, given), kind: "duplicate", fields: undefined, record: undefined };
+  }
+  counts.started.add(runId);
+  const { invoker, body } = workflow.isInvoke ? readInvoke(given.body) : { invoker: undefined, body: given.body };
+  const first = configOf(options);
+  const config = known === undefined ? first : replacedConfig(known.record.config, first);
+  const isStartedTwice = known === undefined && asksForTwoStarts(options);
+  const record: RunRecord = {
+    id: runId,
+    url: workflow.url ?? destination,
+    createdAtMs: known?.record.createdAtMs ?? context.nowMs,
+    callerIp,
+    config,
+    invoker,
+    depth: depthOf(context, invoker),
+    ...(isStartedTwice ? { isStartedTwice } : {}),
+    ...(workflow.isPlainTrigger === true ? { isPlainTrigger: true } : {}),
+  };
+  const own = configured({ ...options, headers: config.headers }, config);
+  const fields = makeFields(destination, own, {
+    callerIp,
+    workflow: {
+      runId,
+      callType: "step",
+      isInit: true,
+      ...featureFields(workflow),
+      ...(isStartedTwice ? { isUnknownSdk: true } : {}),
+    },
+  });
+  return { ...draftOf(context, given), kind: known === undefined ? "start" : "restart", bytes: body, fields, record };
+}
+
+/** Throws if the run that invokes has ended, or was itself invoked by too many. */
+function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): number {
+  if (invoker === undefined) return 0;
+  const depth = startedRun(user, invoker.runId).record.depth + 1;
+  if (depth > limits.invokeDepthMax) {
+    throw badRequest(
+      `The workflow run ${invoker.runId} was invoked through ${depth - 1} others: the most is ${limits.invokeDepthMax}`,
+    );
+  }
+  return depth;
+}
+
+function planAppend(context: PlanContext, given: Given, run: Run): RunDraft {
+  const { workflow, options, callerIp, destination, makeFields } = given;
+  const part: WorkflowFields = { runId: run.id, callType: workflow.callType, ...featureFields(workflow) };
+  const own = workflow.callType === "toCallback" ? options : configured(options, run.record.config);
+  const fields = makeFields(destination, own, { callerIp, workflow: part });
+  return { ...draftOf(context, given), kind: "append", fields, record: undefined };
+}
+
+function draftOf(
+  { nowMs }: PlanContext,
+  { runId, destination, body, options }: Given,
+): Pick<RunDraft, "runId" | "url" | "bytes" | "notBeforeMs"> {
+  const notBeforeMs = Math.max(nowMs, options.notBeforeMs ?? nowMs + (options.delayMs ?? 0));
+  return { runId, url: destination, bytes: body, notBeforeMs };
+}
+
+/** Does what was planned, in the frame that is being made. */
+export function carryOutRun(
+  changes: Changes,
+  { user, draft, facts }: { user: User; draft: RunDraft; facts: () => MessageFacts },
+  { isNeededSoon, created }: { isNeededSoon: boolean; created: (message: Message) => void },
+): Published {
+  const { kind, runId, url, fields, bytes, record } = draft;
+  if (kind === "start" && record !== undefined) changes.createRun(user, record);
+  const run = user.runs.get(runId);
+  const view = run && { id: run.id, createdAtMs: run.record.createdAtMs };
+  if (run === undefined || view === undefined || fields === undefined) {
+    const first = run?.firstMessageId ?? "";
+    return { messageId: first, url, isDeduplicated: true, ...(view && { run: view }) };
+  }
+  if (kind === "restart" && record !== undefined) changes.restartRun(run, record.config);
+  const message = changes.accept(user, facts(), { fields, bytes, isNeededSoon, deduplicationKey: "" });
+  created(message);
+  return { messageId: message.id, url, isDeduplicated: false, run: view };
+}

@@ -1,0 +1,115 @@
+/**
+ * What the start of a run says for all of its messages (spec: workflow 5.1).
+ * Later messages carry none of it; what one carries nevertheless wins.
+ */
+import type { WorkflowFields } from "../envelope.ts";
+import type { PublishOptions } from "../publish-request.ts";
+import type { RunConfig } from "./run.ts";
+
+const UNKNOWN_SDK = "upstash-workflow-unknown-sdk";
+const SDK_VERSION = "upstash-workflow-sdk-version";
+
+/** What a first message says for those behind it. */
+export function configOf(options: PublishOptions): RunConfig {
+  const { workflow, retriesMax, retryDelay, flowControl, failureCallback, labels, redact } = options;
+  const plan = failureCallback && {
+    url: failureCallback.url,
+    given: failureCallback.given.filter(([name]) => name !== `forward-${UNKNOWN_SDK}`),
+  };
+  return {
+    headers: withoutHeader(options.headers, UNKNOWN_SDK),
+    retriesMax: workflow?.hasRetries ? retriesMax : undefined,
+    retryDelay,
+    flowControl,
+    failureCallback: plan,
+    labels,
+    redact,
+  };
+}
+
+/** The config of a second start: what it does not say stays as the first one said it, but for the headers. */
+export function replacedConfig(first: RunConfig, second: RunConfig): RunConfig {
+  return {
+    headers: second.headers,
+    retriesMax: second.retriesMax ?? first.retriesMax,
+    retryDelay: second.retryDelay ?? first.retryDelay,
+    flowControl: second.flowControl ?? first.flowControl,
+    failureCallback: second.failureCallback ?? first.failureCallback,
+    labels: second.labels ?? first.labels,
+    redact: second.redact ?? first.redact,
+  };
+}
+
+type Configured = Pick<
+  PublishOptions,
+  "headers" | "retriesMax" | "retryDelay" | "flowControl" | "failureCallback" | "labels" | "redact"
+>;
+
+/** A message's options with those of its run for what it does not say itself. */
+export function configured<Options extends Configured & { readonly workflow?: { readonly hasRetries: boolean } }>(
+  options: Options,
+  config: RunConfig,
+): Options {
+  const { retryDelay, flowControl, failureCallback, labels, redact } = options;
+  const hasRetries = options.workflow?.hasRetries === true;
+  return {
+    ...options,
+    headers: withHeaders(options.headers, config.headers),
+    retriesMax: hasRetries ? options.retriesMax : (config.retriesMax ?? options.retriesMax),
+    ...given("retryDelay", retryDelay ?? config.retryDelay),
+    ...given("flowControl", flowControl ?? config.flowControl),
+    ...given("failureCallback", failureCallback ?? config.failureCallback),
+    ...given("labels", labels ?? config.labels),
+    ...given("redact", redact ?? config.redact),
+  };
+}
+
+/** The same for the delivery of a call's result, which must not look like a list of entries. */
+export function withoutSdkVersion(headers: readonly string[]): readonly string[] {
+  return withoutHeader(headers, SDK_VERSION);
+}
+
+/** `headers`, and those of `defaults` whose names are not among them. `Content-Type` stays in front. */
+export function withHeaders(headers: readonly string[], defaults: readonly string[]): readonly string[] {
+  const names = new Set<string>();
+  for (let i = 0; i < headers.length; i += 2) names.add((headers[i] as string).toLowerCase());
+  const own: string[] = [...headers];
+  const front: string[] = [];
+  for (let i = 0; i < defaults.length; i += 2) {
+    const name = defaults[i] as string;
+    if (names.has(name.toLowerCase())) continue;
+    (name === "Content-Type" ? front : own).push(name, defaults[i + 1] as string);
+  }
+  return front.length === 0 ? own : [...front, ...own];
+}
+
+export function withoutHeader(headers: readonly string[], lowerName: string): readonly string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (name.toLowerCase() !== lowerName) kept.push(name, headers[i + 1] as string);
+  }
+  return kept.length === headers.length ? headers : kept;
+}
+
+export function hasHeader(headers: readonly string[], lowerName: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) if ((headers[i] as string).toLowerCase() === lowerName) return true;
+  return false;
+}
+
+/** Asks for a start in two steps. */
+export function asksForTwoStarts({ workflow, headers }: PublishOptions): boolean {
+  return workflow?.isUnknownSdk === true || hasHeader(headers, UNKNOWN_SDK);
+}
+
+/** The features as a message keeps them. */
+export function featureFields({ features }: { readonly features: readonly string[] }): Partial<WorkflowFields> {
+  return {
+    ...(features.includes("LazyFetch") ? { isLazy: true } : {}),
+    ...(features.includes("WF_DetectTrigger") ? { isDetected: true } : {}),
+  };
+}
+
+function given<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { [Key in Name]?: Value });
+}

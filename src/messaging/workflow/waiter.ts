@@ -1,0 +1,22 @@
+/** A run that waits for an event (spec: workflow 4.7). In the journal as JSON. */
+
+export interface WaiterRecord {
+  /** Of this waiter among all of the server; it grows. */
+  readonly number: number;
+  readonly eventId: string;
+  readonly runId: string;
+  /** When it has waited long enough. */
+  readonly deadlineMs: number;
+  readonly url: string;
+  /** Of the message that tells what came of it: names in lower case without prefix, value, … */
+  readonly headers: readonly string[];
+  readonly timeoutUrl: string;
+  /** The same for the message that tells of a time-out. */
+  readonly timeoutHeaders: readonly string[];
+  /** Sent to `timeoutUrl` in place of the entries. */
+  readonly timeoutBody?: string | undefined;
+  /** Fields of the step that the event is the result of. */
+  readonly step: Readonly<Record<string, unknown>>;
+}
+
+export type Waiter = WaiterRecord;

@@ -1,0 +1,318 @@
+/**
+ * Workflow runs as they happen: what comes of their deliveries, their end, the
+ * events that they wait for. Each event is one frame, like all of messaging
+ * (spec: workflow 7).
+ *
+ * (1) What ends a run also takes its waiting messages and tells the run that
+ *     invoked it, in the same frame.
+ * (2) The outcome of a delivery that was under way when its run ended means
+ *     nothing: no retry, no dead letter, no entry.
+ * (3) Who removes a waiter puts the result at the end of the run, in one frame:
+ *     so exactly one of event and time-out wins.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { AttemptReport } from "../callbacks.ts";
+import type { DeliveryResult } from "../delivery.ts";
+import { DueHeap } from "../due-heap.ts";
+import type { Engine } from "../engine.ts";
+import { quotaExceeded } from "../failure.ts";
+import type { Message } from "../message.ts";
+import { headerOf, outcomeOf, responseOf } from "../outcome.ts";
+import { newFacts } from "../publish.ts";
+import type { User } from "../user.ts";
+import { Holding } from "./holding.ts";
+import { type FailureFunction, type Run, type RunState, runState } from "./run.ts";
+import { deliveryBody, type RunBody } from "./run-bodies.ts";
+import { callResult, failureMessage, type RunMessage, resultMessage } from "./run-messages.ts";
+import { startedRun } from "./starting.ts";
+import type { Waiter } from "./waiter.ts";
+import { readWait, type WaitRequest, waitResult } from "./waits.ts";
+
+/** What a call of a message of a run brought. */
+export interface RunOutcome {
+  /** What the run began with, or the message's own body. */
+  readonly bytes: Buffer;
+  readonly result: DeliveryResult;
+  readonly nowMs: number;
+}
+
+/** What came of the last attempt of a message. */
+type RunReport = AttemptReport & { readonly message: Message };
+
+/** A run that was told of an event. */
+export interface Notified {
+  readonly run: Run;
+  /** Undefined: nobody waited, and it is kept. */
+  readonly waiter: Waiter | undefined;
+  readonly messageId: string | undefined;
+}
+
+const NOT_A_WORKFLOW =
+  "detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint";
+const NOT_A_TRIGGER = "trigger rest api is only usable with sdk versions after v1.0.0 major version";
+
+export class Workflows {
+  readonly #engine: Engine;
+  readonly #holding: Holding;
+  /** Deadlines of waiters by number. */
+  readonly #due = new DueHeap();
+
+  constructor(engine: Engine, clock: Clock) {
+    this.#engine = engine;
+    this.#holding = new Holding(clock, (messages) => engine.arrive(messages));
+  }
+
+  get nextDueMs(): number | undefined {
+    return this.#due.peekDueMs();
+  }
+
+  /** After a recovery. */
+  resume(nowMs: number): void {
+    for (const { waiter } of this.#engine.realm.waitersByNumber.values())
+      this.#due.push(waiter.deadlineMs, waiter.number);
+    this.tick(nowMs);
+  }
+
+  // Deliveries.
+
+  /** Messages that are on the disk now: those of them that may go on. */
+  holdBack(messages: readonly Message[], nowMs: number): readonly Message[] {
+    return this.#holding.holdBack(messages, nowMs);
+  }
+
+  bodyOf(message: Message, run: Run): RunBody | Promise<RunBody> {
+    const { realm, limits } = this.#engine;
+    return deliveryBody(realm.bodies, run, { message, lazyFetchBytes: limits.lazyFetchBytes });
+  }
+
+  started({ run, sequence, envelope }: Message): void {
+    const callType = envelope.fields.workflow?.callType;
+    if (callType === "step" || callType === "fromCallback") run?.inFlight.add(sequence);
+  }
+
+  ended({ run, sequence }: Message): void {
+    if (run === undefined) return;
+    run.inFlight.delete(sequence);
+    this.#holding.ended(run);
+  }
+
+  /** Records what came of a call of a message of a run. */
+  settle(message: Message, run: Run, outcome: RunOutcome): void {
+    const { changes, counts } = this.#engine;
+    const { nowMs, result } = outcome;
+    const { response, bytes: responseBytes } = responseOf(result);
+    const isDelivered = response.status >= 200 && response.status < 300 && result.kind === "answer";
+    if (run.hasLeftBehind(message)) {
+      // keeps (2)
+      if (isDelivered) changes.deliver(message, nowMs, response.status);
+      else {
+        changes.requestCancel(message, nowMs);
+        changes.cancel(message, nowMs);
+        counts.cancelled += 1;
+      }
+      return;
+    }
+    const report = { message, bytes: outcome.bytes, response, responseBytes, retried: message.retried };
+    const error = isDelivered ? whyNoWorkflow(message, run, result) : undefined;
+    if (error !== undefined) {
+      counts.failed += 1;
+      this.#failRun(run, { ...report, response: { ...response, error } }, nowMs);
+      return;
+    }
+    const what = outcomeOf(message, result, nowMs);
+    switch (what.kind) {
+      case "delivered":
+        changes.deliver(message, nowMs, response.status);
+        counts.delivered += 1;
+        break;
+      case "retry":
+        changes.retry(message, nowMs, nowMs + what.delayMs, response, responseBytes);
+        counts.retried += 1;
+        return;
+      case "failed":
+        counts.failed += 1;
+        break;
+    }
+    this.#finished(run, report, what.kind, nowMs);
+  }
+
+  /** The last attempt of a message has ended. */
+  #finished(run: Run, report: RunReport, kind: "delivered" | "failed", nowMs: number): void {
+    const { message, response, responseBytes } = report;
+    const { workflow, callback } = message.envelope.fields;
+    switch (workflow?.callType) {
+      case "toCallback":
+        if (kind === "failed") this.#engine.changes.failInRun(message, nowMs, response, responseBytes);
+        if (callback !== undefined) this.#accept(run, callResult(run, callback, report), nowMs);
+        return;
+      case "failureCall":
+        if (kind === "failed") this.#engine.changes.failInRun(message, nowMs, response, responseBytes);
+        this.#noteFailureCall(run, report, kind);
+        return;
+      default:
+        if (kind === "failed") this.#failRun(run, report, nowMs);
+    }
+  }
+
+  /** keeps (1) */
+  #failRun(run: Run, report: RunReport, nowMs: number): void {
+    const { changes } = this.#engine;
+    const letter = changes.fail(report.message, nowMs, report.response, report.responseBytes);
+    this.#end(run, { state: runState.failed, result: undefined, nowMs });
+    const told = failureMessage(run, letter, report);
+    if (told === undefined) return;
+    const message = this.#accept(run, told, nowMs);
+    const { url, retriesMax } = told.fields;
+    changes.putFailureFunction(run, { state: "CALLBACK_INPROGRESS", messageId: message.id, url, retriesMax });
+  }
+
+  #noteFailureCall(run: Run, { message, response, responseBytes }: AttemptReport, kind: "delivered" | "failed"): void {
+    const { changes } = this.#engine;
+    const known = run.failureFunction;
+    if (known === undefined || known.messageId !== message.id) return;
+    const isMissing = headerOf(response.headers, "upstash-workflow-failure-callback-notfound") !== undefined;
+    if (kind === "delivered" && isMissing) {
+      changes.putFailureFunction(run, undefined);
+      return;
+    }
+    const ended: FailureFunction = {
+      ...known,
+      state: kind === "delivered" ? "CALLBACK_SUCCESS" : "CALLBACK_FAIL",
+      status: response.status,
+      headers: response.headers,
+      body: response.status === 0 ? response.error : responseBytes.toString("utf8"),
+    };
+    changes.putFailureFunction(run, ended);
+  }
+
+  // The end of a run.
+
+  /** Its function has returned. Nothing happens to a run that is gone. `finish` of the engine has to follow. */
+  finish(run: Run, result: Buffer): void {
+    if (run.isStarted) this.#end(run, { state: runState.success, result, nowMs: this.#engine.nowMs() });
+  }
+
+  /** `finish` of the engine has to follow. */
+  cancel(run: Run): void {
+    this.#end(run, { state: runState.canceled, result: undefined, nowMs: this.#engine.nowMs() });
+  }
+
+  /** keeps (1) */
+  #end(run: Run, { state, result, nowMs }: { state: RunState; result: Buffer | undefined; nowMs: number }): void {
+    for (const message of [...run.messages]) this.#engine.cancelWaiting(message);
+    this.#engine.changes.endRun(run, { state, atMs: nowMs, result });
+    const { invoker } = run.record;
+    const parent = invoker === undefined ? undefined : run.user.runs.get(invoker.runId);
+    if (invoker === undefined || parent?.isStarted !== true) return;
+    const text = result?.toString("utf8") ?? "";
+    const out = {
+      ...(text === "" ? {} : { body: text }),
+      isCanceled: state === runState.canceled,
+      isFailed: state === runState.failed,
+    };
+    const bytes = Buffer.from(JSON.stringify({ ...invoker.step, out: JSON.stringify(out) }));
+    const { url, headers } = invoker;
+    this.#accept(parent, resultMessage(parent, { url, headers, bytes, part: { tellsOf: run.id } }), nowMs);
+  }
+
+  // Events.
+
+  /** `finish` of the engine has to follow. Throws a `MessagingFailure` before anything has changed. */
+  wait(user: User, request: WaitRequest): void {
+    const { changes, realm, limits } = this.#engine;
+    const run = startedRun(user, request.runId);
+    const { waiter, timeoutMs } = readWait(request);
+    // An endpoint that ended before it answered asks again.
+    for (const other of run.waiters) {
+      if (other.eventId === waiter.eventId && other.step["stepId"] === waiter.step["stepId"]) return;
+    }
+    const nowMs = this.#engine.nowMs();
+    const record = { ...waiter, number: realm.waiterNumberMax + 1, deadlineMs: nowMs + timeoutMs };
+    const saved = run.savedEvents.get(waiter.eventId)?.[0];
+    if (saved !== undefined) {
+      changes.takeEvent(run, waiter.eventId);
+      this.#tell(run, record, saved, nowMs);
+      return;
+    }
+    if ((user.waiters.get(waiter.eventId)?.size ?? 0) >= limits.waitersPerEventMax) {
+      throw quotaExceeded(`Maximum number of waiters of an event exceeded: ${limits.waitersPerEventMax}`);
+    }
+    changes.addWaiter(user, record);
+    this.#due.push(record.deadlineMs, record.number);
+  }
+
+  /** Tells all that wait for it. `finish` of the engine has to follow. */
+  notifyAll(user: User, eventId: string, data: Buffer): readonly Notified[] {
+    const nowMs = this.#engine.nowMs();
+    return [...(user.waiters.get(eventId) ?? [])].map((waiter) => {
+      const run = this.#engine.realm.runOf(user, waiter.runId);
+      return { run, waiter, messageId: this.#wake(run, waiter, data, nowMs).id };
+    });
+  }
+
+  /** Tells a run, now or when it waits for the event. `finish` of the engine has to follow. */
+  notifyRun(run: Run, eventId: string, data: Buffer): Notified {
+    const waiter = [...run.waiters].find((other) => other.eventId === eventId);
+    if (waiter === undefined) {
+      this.#engine.changes.saveEvent(run, eventId, data);
+      return { run, waiter: undefined, messageId: undefined };
+    }
+    return { run, waiter, messageId: this.#wake(run, waiter, data, this.#engine.nowMs()).id };
+  }
+
+  /** Ends waits that took too long. */
+  tick(nowMs: number): void {
+    for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
+      const known = this.#engine.realm.waitersByNumber.get(this.#due.pop());
+      if (known === undefined) continue;
+      this.#wake(this.#engine.realm.runOf(known.user, known.waiter.runId), known.waiter, undefined, nowMs);
+      this.#engine.commitFresh();
+    }
+  }
+
+  /** keeps (3) */
+  #wake(run: Run, waiter: Waiter, data: Buffer | undefined, nowMs: number): Message {
+    this.#engine.changes.removeWaiter(run.user, waiter);
+    return this.#tell(run, waiter, data, nowMs);
+  }
+
+  /** Puts the result of a wait at the end of its run. Without data it waited too long. */
+  #tell(run: Run, waiter: Waiter, data: Buffer | undefined, nowMs: number): Message {
+    const bytes = waitResult(waiter, data);
+    const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
+    if (data !== undefined) return this.#accept(run, resultMessage(run, { url, headers, bytes }), nowMs);
+    const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes });
+    if (timeoutBody === undefined) return this.#accept(run, late, nowMs);
+    // The run has its entry, and its URL is sent what was asked for.
+    const facts = newFacts(this.#engine, { nowMs, notBeforeMs: nowMs, slotOwner: 0 });
+    this.#engine.changes.copyEntry(run.user, facts, { ...late, isNeededSoon: true, deduplicationKey: "" });
+    const workflow = { runId: run.id, callType: "step", isBodyOwn: true } as const;
+    const own = { fields: { ...late.fields, workflow }, bytes: Buffer.from(timeoutBody) };
+    return this.#accept(run, own, nowMs);
+  }
+
+  #accept(run: Run, { fields, bytes }: RunMessage, nowMs: number): Message {
+    const facts = newFacts(this.#engine, { nowMs, notBeforeMs: nowMs, slotOwner: 0 });
+    if (fields.queueName !== undefined) this.#engine.queueFor(run.user, fields.queueName);
+    const message = this.#engine.changes.accept(run.user, facts, {
+      fields,
+      bytes,
+      isNeededSoon: true,
+      deduplicationKey: "",
+    });
+    this.#engine.addFresh(message);
+    return message;
+  }
+}
+
+/** Why a destination that took a delivery is none for workflows, or undefined. */
+function whyNoWorkflow({ envelope }: Message, { record }: Run, result: DeliveryResult): string | undefined {
+  const { workflow } = envelope.fields;
+  if (workflow === undefined || result.kind !== "answer" || workflow.isBodyOwn === true) return undefined;
+  if (workflow.callType !== "step" && workflow.callType !== "fromCallback") return undefined;
+  if (record.isPlainTrigger === true && workflow.isInit === true) {
+    return headerOf(result.headers, "upstash-workflow-sdk") === undefined ? NOT_A_TRIGGER : undefined;
+  }
+  if (workflow.isDetected !== true) return undefined;
+  return headerOf(result.headers, "upstash-workflow-sdk-version") === undefined ? NOT_A_WORKFLOW : undefined;
+}

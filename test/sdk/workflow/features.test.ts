@@ -1,0 +1,236 @@
+/** Each feature of a workflow as the official client serves it: what comes of it, and how often its route was called. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Application, invokable, outline, type RouteFunction } from "./application.ts";
+
+const app = new Application();
+
+test("a sleep ends when its time has come: three deliveries", async () => {
+  const url = app.workflow("sleep", async (context) => {
+    await context.sleep("rest", "1h");
+    return await context.run("after", () => "awake");
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  const asleep = await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  assert.deepEqual(outline(asleep), [
+    ["sequential", "init STEP_SUCCESS"],
+    ["sequential", "rest STEP_PROGRESS"],
+  ]);
+
+  await app.larder.clock.advance(3_600_000);
+
+  const run = await app.ended(workflowRunId);
+  assert.equal(run.workflowRunResponse, '"awake"');
+  assert.deepEqual(outline(run), [
+    ["sequential", "init STEP_SUCCESS"],
+    ["sequential", "rest STEP_SUCCESS"],
+    ["sequential", "after STEP_SUCCESS"],
+  ]);
+  assert.equal(app.count("sleep"), 3);
+});
+
+test("a sleep until a moment, beside a step in a fork", async () => {
+  const url = app.workflow("until", async (context) => {
+    const [, value] = await Promise.all([
+      context.sleepUntil("moment", new Date(Date.now() + 60_000)),
+      context.run("work", () => "done"),
+    ]);
+    return value;
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  await app.until(workflowRunId, ({ steps }) => steps[1]?.steps[1]?.["state"] === "STEP_SUCCESS");
+
+  await app.larder.clock.advance(61_000);
+
+  const run = await app.ended(workflowRunId);
+  assert.equal(run.workflowRunResponse, '"done"');
+  assert.deepEqual(outline(run), [
+    ["sequential", "init STEP_SUCCESS"],
+    ["parallel", "moment STEP_SUCCESS", "work STEP_SUCCESS"],
+  ]);
+  assert.equal(app.count("until"), 5);
+});
+
+test("a call takes two more deliveries, and a third party gets nothing of ours", async () => {
+  const third = app.route("third", async (request) => {
+    const text = await request.text();
+    return Response.json({ asked: text }, { status: 201, headers: { "x-third": "yes" } });
+  });
+  const url = app.workflow("call", async (context) => {
+    const { status, body, header } = await context.call("ask", {
+      url: third,
+      method: "PUT",
+      body: '{"a":1}',
+      headers: { "x-mine": "1" },
+    });
+    return { status, body, header: header["X-Third"] };
+  });
+  const { workflowRunId } = await app.client.trigger({ url, headers: { "x-secret": "ours" } });
+
+  const run = await app.ended(workflowRunId);
+
+  assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), {
+    status: 201,
+    body: { asked: '{"a":1}' },
+    header: ["yes"],
+  });
+  const [called] = app.deliveries.filter(({ path }) => path === "/third");
+  assert.equal(called?.method, "PUT");
+  assert.equal(called?.headers.get("x-mine"), "1");
+  assert.equal(called?.headers.get("x-secret"), null);
+  assert.equal(called?.headers.get("upstash-workflow-runid"), null);
+  assert.equal(app.count("call"), 3);
+  const [step] = run.steps[1]?.steps ?? [];
+  assert.equal(step?.["callUrl"], third);
+  assert.equal(step?.["callResponseStatus"], 201);
+  assert.equal(step?.["stepType"], "Call");
+});
+
+test("a call that fails for good is a result like any other", async () => {
+  const third = app.route("broken", async () => new Response("out of order", { status: 500 }));
+  const url = app.workflow("failing-call", async (context) => {
+    const { status, body } = await context.call<string>("ask", { url: third, retries: 1, retryDelay: "1" });
+    return { status, body };
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  for (let look = 0; look < 2_000 && app.count("broken") < 2; look += 1) {
+    await app.larder.clock.advance(10);
+    await app.run(workflowRunId);
+  }
+
+  const run = await app.ended(workflowRunId);
+
+  assert.equal(run.workflowState, "RUN_SUCCESS");
+  assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), { status: 500, body: "out of order" });
+  assert.equal(app.count("broken"), 2);
+  assert.equal(app.count("failing-call"), 3);
+});
+
+test("an event wakes the run that waits for it, and its waiter is listed until then", async () => {
+  const url = app.workflow("wait", async (context) => {
+    const { eventData, timeout } = await context.waitForEvent("hold", "order-1", { timeout: "1d" });
+    return { eventData, timeout };
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+  const waiters = await app.client.getWaiters({ eventId: "order-1" });
+  assert.equal(waiters.length, 1);
+  assert.deepEqual(waiters[0]?.headers?.["Upstash-Workflow-Runid"], [workflowRunId]);
+
+  const notified: readonly object[] = await app.client.notify({ eventId: "order-1", eventData: { paid: true } });
+
+  assert.equal(notified.length, 1);
+  assert.partialDeepStrictEqual(notified, [{ workflowRunId, error: "" }]);
+  const run = await app.ended(workflowRunId);
+  assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), { eventData: { paid: true }, timeout: false });
+  assert.equal(app.count("wait"), 2);
+  assert.deepEqual(await app.client.notify({ eventId: "order-1", eventData: "late" }), []);
+});
+
+test("a wait that takes too long goes on with a time-out", async () => {
+  const url = app.workflow("late", async (context) => {
+    const { eventData, timeout } = await context.waitForEvent("hold", "never", { timeout: 60 });
+    return { eventData, timeout };
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+
+  await app.larder.clock.advance(60_000);
+
+  const run = await app.ended(workflowRunId);
+  assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), { timeout: true });
+  assert.deepEqual(await app.client.getWaiters({ eventId: "never" }), []);
+});
+
+test("an event for one run is kept until the run waits for it", async () => {
+  const url = app.workflow("kept", async (context) => {
+    await context.sleep("first", 10);
+    const { eventData } = await context.waitForEvent<string>("hold", "early");
+    return eventData;
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  await app.until(workflowRunId, ({ steps }) => steps.length === 2);
+
+  await app.client.notify({ eventId: "early", eventData: "kept for you", workflowRunId });
+  await app.larder.clock.advance(10_000);
+
+  const run = await app.ended(workflowRunId);
+  assert.equal(run.workflowRunResponse, '"kept for you"');
+});
+
+test("a webhook needs no token and gives the run the whole request", async () => {
+  let address = "";
+  const url = app.workflow("hook", async (context) => {
+    const webhook = await context.createWebhook("make");
+    await context.run("publish", () => {
+      address = webhook.webhookUrl;
+    });
+    const { request } = await context.waitForWebhook("hold", webhook, "1h");
+    return {
+      method: request?.method,
+      body: await request?.text(),
+      url: request?.url,
+      x: request?.headers.get("x-from"),
+    };
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  await app.until(workflowRunId, ({ steps }) => steps.length === 4);
+
+  const reply = await fetch(`${address}?a=1`, { method: "PUT", body: "from outside", headers: { "x-from": "shop" } });
+
+  assert.equal(reply.status, 200);
+  const run = await app.ended(workflowRunId);
+  assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), {
+    method: "PUT",
+    body: "from outside",
+    url: `${address}?a=1`,
+    x: "shop",
+  });
+  assert.equal((await fetch(address)).status, 404);
+});
+
+test("a run may notify another", async () => {
+  const waiting = app.workflow("waiting", async (context) => {
+    const { eventData } = await context.waitForEvent<string>("hold", "baton");
+    return eventData;
+  });
+  const notifying = app.workflow("notifying", async (context) => {
+    const { notifyResponse } = await context.notify("pass", "baton", "run!");
+    return notifyResponse.length;
+  });
+  const first = await app.client.trigger({ url: waiting });
+  await app.until(first.workflowRunId, ({ steps }) => steps.length === 2);
+
+  const second = await app.client.trigger({ url: notifying });
+
+  assert.equal((await app.ended(second.workflowRunId)).workflowRunResponse, "1");
+  assert.equal((await app.ended(first.workflowRunId)).workflowRunResponse, '"run!"');
+});
+
+test("an invoked run gives its result to the one that invoked it", async () => {
+  const inner: RouteFunction = async (context) => {
+    const got = await context.run("inner", () => `${JSON.stringify(context.requestPayload)}!`);
+    return { got };
+  };
+  app.workflow("child", inner);
+  const url = app.workflow("parent", async (context) => {
+    const workflow = invokable("child", inner);
+    const { body, isCanceled, isFailed } = await context.invoke("outer", { workflow, body: { a: 1 } });
+    return { body, isCanceled, isFailed };
+  });
+
+  const { workflowRunId } = await app.client.trigger({ url });
+
+  const run = await app.ended(workflowRunId);
+  assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), {
+    body: { got: '{"a":1}!' },
+    isCanceled: false,
+    isFailed: false,
+  });
+  assert.deepEqual(outline(run), [
+    ["sequential", "init STEP_SUCCESS"],
+    ["sequential", "outer STEP_SUCCESS"],
+  ]);
+  assert.equal(app.count("parent"), 2);
+  assert.equal(app.count("child"), 2);
+});
