@@ -27,6 +27,7 @@ const chapters: readonly (() => readonly string[])[] = [
   configurationChapter,
   indexesChapter,
   tokensChapter,
+  respChapter,
   adminChapter,
   commandsChapter,
   memoryChapter,
@@ -147,6 +148,27 @@ function tokensChapter(): readonly string[] {
   ];
 }
 
+function respChapter(): readonly string[] {
+  return [
+    "## Redis clients",
+    "",
+    "With `--resp-port` the store also speaks RESP, versions 2 and 3, over TCP. All databases share the port, and what a connection says of itself names its database:",
+    "",
+    "| said with AUTH or HELLO | opens |",
+    "|---|---|",
+    "| `AUTH <token>`, `AUTH default <token>` | the database that the token belongs to |",
+    "| `AUTH default_ro <read-only token>` | the same, as far as the read-only token goes |",
+    "| `AUTH <user>@<database> <password>` | the database, as a user that ACL SETUSER has made |",
+    "| `AUTH <user> <password>` | the same, where there is one database |",
+    "",
+    "So a client connects to `redis://default:<token>@<host>:<port>`, which the start prints as `REDIS_URL`. Before that only AUTH, HELLO, PING, QUIT and RESET are there, and while the store opens every command is answered `LOADING`. A connection ends when its token is reset or its user is deleted.",
+    "",
+    "With `--resp-tls-cert` and `--resp-tls-key` the port speaks TLS 1.2 and 1.3 and nothing else (`rediss://`); both files are read at the start. Without them tokens and data cross the network in the clear.",
+    "",
+    "A request may have as many bytes as over HTTP (`--max-request-size`). A connection with 32 MB of replies that were not read runs no further command until they are; one that listens (SUBSCRIBE, MONITOR) is cut off at 32 MB, or when it has had more than 8 MB for a minute. The admin port's metrics count both.",
+  ];
+}
+
 function adminChapter(): readonly string[] {
   return [
     "## The admin port",
@@ -174,7 +196,7 @@ function commandsChapter(): readonly string[] {
   const lines = [
     "## The commands of the store",
     "",
-    "As Redis 7 runs them, but for what ARCHITECTURE.md lists. Every other name is refused with `ERR Command is not available`. A read-only token may run those marked `r`. Those of the family debug exist over RESP and with `--redis-compat on` only.",
+    "As Redis 7 runs them, but for what ARCHITECTURE.md lists. Every other name is refused with `ERR Command is not available`. A read-only token may run those marked `r`; those marked `t` are there over TCP only (see Redis clients). Those of the family debug exist over RESP and with `--redis-compat on` only.",
     "",
     "INFO tells the times of commands as estimates: the first 16 runs of a command are timed, then one in 256, since a look at the clock costs almost half of a GET.",
   ];
@@ -183,10 +205,11 @@ function commandsChapter(): readonly string[] {
     "A JSON path that begins with `$` is answered by an array of all that it leads to, any other path by one value. Paths are those of RFC 9535, with `=~` for patterns; what `..` finds below a node comes before what it finds in it. JSON.SET, like every change of a document, leaves the expiry of the key alone. A document nests 128 levels deep, a path takes 5,000,000 steps at most, and a command adds 64 MB at most beside the value it was given.",
   );
   for (const [family, rows] of Map.groupBy(commands, (command) => command.family)) {
-    lines.push("", `### ${family}`, "", "| command | token | what it does |", "|---|---|---|");
+    lines.push("", `### ${family}`, "", "| command | marks | what it does |", "|---|---|---|");
     for (const row of rows.flatMap(withSubcommands)) {
       const name = row.fullName.toUpperCase().replace("|", " ");
-      lines.push(`| \`${name}\` | ${row.isForReadOnlyToken ? "r" : ""} | ${row.summary.replaceAll("|", "\\|")} |`);
+      const marks = [...(row.isForReadOnlyToken ? ["r"] : []), ...(row.isAvailableOverHttp ? [] : ["t"])].join(" ");
+      lines.push(`| \`${name}\` | ${marks} | ${row.summary.replaceAll("|", "\\|")} |`);
     }
   }
   return lines;
