@@ -1,9 +1,11 @@
 /** `larder token reset` with the real program: while it serves, while it does not, and where nothing can be reset. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { Redis } from "ioredis";
 import { openStream } from "../event-reader.ts";
 import { type ProgramEnd, spawnProgram, startProgram } from "./program-process.ts";
 
@@ -62,6 +64,43 @@ test("a server that runs refuses the old tokens at once, ends their streams, and
   await using second = await startProgram("serve", { args });
   assert.deepEqual([second.storeToken, second.storeReadOnlyToken], [fresh.token, fresh.readOnlyToken]);
   assert.deepEqual([await status(second.storeUrl, storeToken), await status(second.storeUrl, fresh.token)], [401, 200]);
+});
+
+test("connections over RESP that logged in with the old tokens end, and those of users stay", {
+  timeout,
+}, async (context) => {
+  const args = ["--data-dir", temporaryDirectory(context)];
+  await using program = await startProgram("serve", { args: [...args, "--resp-port", "0"] });
+  const { hostname, port } = new URL(program.environment["REDIS_URL"] ?? "");
+  const connect = (username: string, password: string): Redis => {
+    const client = new Redis({
+      host: hostname,
+      port: Number(port),
+      username,
+      password,
+      retryStrategy: () => null,
+      enableReadyCheck: false,
+    });
+    // An end that the server makes is what this is about.
+    client.on("error", () => {});
+    context.after(() => client.disconnect());
+    return client;
+  };
+  const owner = connect("default", program.storeToken);
+  const reader = connect("default_ro", program.storeReadOnlyToken);
+  assert.equal(await owner.acl("SETUSER", "ann", "on", ">secret", "+@all", "~*"), "OK");
+  assert.equal(await reader.get("k"), null);
+  const ann = connect("ann", "secret");
+  assert.equal(await ann.acl("WHOAMI"), "ann");
+  const ends = Promise.all([once(owner, "end"), once(reader, "end")]);
+
+  const fresh = await reset(["main", ...args]);
+
+  assert.deepEqual(fresh.end, done);
+  await ends;
+  assert.equal(await ann.set("k", "v"), "OK");
+  assert.equal(await connect("default_ro", fresh.readOnlyToken).get("k"), "v");
+  await assert.rejects(connect("default", program.storeToken).get("k"));
 });
 
 test("without a server the file of tokens is replaced, and the next start goes by it", { timeout }, async (context) => {
