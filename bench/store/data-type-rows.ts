@@ -17,6 +17,8 @@ export interface DataTypeRow {
   /** The command that is timed, and how often; absent: filling is. */
   readonly command?: (i: number, count: number) => Words;
   readonly times?: number;
+  /** True for what redis-server has not: only ours is measured. */
+  readonly isOursAlone?: boolean;
 }
 
 /** redis-server's commands are timed in so many parts. */
@@ -40,6 +42,9 @@ const rpush = (i: number): Words => ["RPUSH", "list", `element:${pad(i)}`];
 const sadd = (i: number): Words => ["SADD", "set", `member:${pad(i)}`];
 const hset = (i: number): Words => ["HSET", "hash", `field:${pad(i)}`, `value:${i % 1_000}`];
 const geoadd = (i: number): Words => ["GEOADD", "geo", longitude(i), latitude(i), `place:${pad(i)}`];
+const document = (i: number): string =>
+  `{"id":${i},"name":"name ${pad(i)}","tags":["one","two"],"price":{"amount":${i % 1_000}.5,"currency":"EUR"}}`;
+const jsonSet = (i: number): Words => ["JSON.SET", `json:${pad(i)}`, "$", document(i)];
 /** Two bitmaps of ten bits for each command, every tenth of them set. */
 const setbit = (i: number, n: number): Words => ["SETBIT", i % 2 === 0 ? "bits" : "more", `${any(n * 10)}`, "1"];
 const few = (n: number): Words => ["SADD", "few", `member:${pad(any(n))}`];
@@ -103,6 +108,64 @@ export const dataTypeRows: readonly DataTypeRow[] = [
     fill: (i, n) => (i === n - 1 ? ["XGROUP", "CREATE", "stream", "group", "0"] : xadd(i)),
     command: () => ["XREADGROUP", "GROUP", "group", "one", "COUNT", "10", "STREAMS", "stream", ">"],
     times: 10_000,
+  },
+  {
+    name: "XREAD of 10",
+    fill: xadd,
+    command: (_, n) => ["XREAD", "COUNT", "10", "STREAMS", "stream", `${1 + any(n)}`],
+    times: 50_000,
+  },
+  {
+    name: "XACK",
+    fill: (i, n) => {
+      if (i < n - 2) return xadd(i);
+      return i === n - 2
+        ? ["XGROUP", "CREATE", "stream", "group", "0"]
+        : ["XREADGROUP", "GROUP", "group", "one", "COUNT", "200000", "STREAMS", "stream", ">"];
+    },
+    command: (i) => ["XACK", "stream", "group", `${i + 1}-0`],
+    times: 100_000,
+  },
+  { name: "JSON.SET, new documents", share: 0.2, fill: jsonSet, weighs: true, isOursAlone: true },
+  {
+    name: "JSON.GET, whole",
+    share: 0.1,
+    fill: jsonSet,
+    command: (_, n) => ["JSON.GET", `json:${pad(any(n))}`, "$"],
+    times: 100_000,
+    isOursAlone: true,
+  },
+  {
+    name: "JSON.GET, one member",
+    share: 0.1,
+    fill: jsonSet,
+    command: (_, n) => ["JSON.GET", `json:${pad(any(n))}`, "$.price.amount"],
+    times: 100_000,
+    isOursAlone: true,
+  },
+  {
+    name: "JSON.SET, one member",
+    share: 0.1,
+    fill: jsonSet,
+    command: (i, n) => ["JSON.SET", `json:${pad(any(n))}`, "$.price.amount", `${i}`],
+    times: 100_000,
+    isOursAlone: true,
+  },
+  {
+    name: "JSON.NUMINCRBY",
+    share: 0.1,
+    fill: jsonSet,
+    command: (_, n) => ["JSON.NUMINCRBY", `json:${pad(any(n))}`, "$.id", "1"],
+    times: 100_000,
+    isOursAlone: true,
+  },
+  {
+    name: "JSON.ARRAPPEND",
+    share: 0.1,
+    fill: jsonSet,
+    command: (_, n) => ["JSON.ARRAPPEND", `json:${pad(any(n))}`, "$.tags", '"three"'],
+    times: 100_000,
+    isOursAlone: true,
   },
   { name: "GEOADD", share: 0.1, fill: geoadd, weighs: true },
   {

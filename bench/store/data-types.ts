@@ -41,7 +41,8 @@ export async function measureDataTypes(options: {
     log(`data types: ${row.name}`);
     const failed = (error: unknown): undefined => log(`${row.name}: ${error}`) as undefined;
     const ours = await measureOurs(row, elementCount).catch(failed);
-    const theirs = redisMissing === false ? await measureRedis(row, elementCount).catch(failed) : undefined;
+    const isCompared = redisMissing === false && row.isOursAlone !== true;
+    const theirs = isCompared ? await measureRedis(row, elementCount).catch(failed) : undefined;
     results.push({ name: row.name, ours, theirs });
   }
   return results;
