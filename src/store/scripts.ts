@@ -57,7 +57,6 @@ export class Interpreter {
 
 /** As much as a library may have. */
 export const SCRIPT_BYTES_MAX = 1_024 * 1_024;
-const DIGEST_LENGTH = 40;
 
 export class Scripts {
   readonly cache = new ScriptCache();
@@ -98,7 +97,7 @@ export class Scripts {
 
   /** The script of this digest. Throws `noScript`. */
   scriptOfDigest(digest: Bytes): CachedScript {
-    const found = digest.length === DIGEST_LENGTH ? this.cache.find(digest) : undefined;
+    const found = this.cache.find(digest);
     if (found === undefined) throw noScript;
     return found;
   }

@@ -120,6 +120,7 @@ export class Engine {
       answered.push({ command, ours, comparison });
       return ours;
     };
+    if (own) ask(["FUNCTION", "LIST", "WITHCODE"], exact);
     const keys = ask(["KEYS", "*"], asMultiset);
     assert.ok(isList(keys), "KEYS answers an array");
     for (const key of keys.map(String).toSorted()) {

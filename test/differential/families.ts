@@ -7,6 +7,7 @@ import { geoFamily } from "./families/geo.ts";
 import { hashFamily } from "./families/hash.ts";
 import { hyperLogLogFamily } from "./families/hyperloglog.ts";
 import { listFamily } from "./families/list.ts";
+import { scriptingFamily } from "./families/scripting.ts";
 import { serverFamily } from "./families/server.ts";
 import { setFamily } from "./families/set.ts";
 import { numericSortFamily, sortFamily } from "./families/sort.ts";
@@ -32,4 +33,4 @@ export const collectionFamilies: readonly Family[] = [
   serverFamily,
 ];
 
-export const families: readonly Family[] = [...byteStringFamilies, ...collectionFamilies];
+export const families: readonly Family[] = [...byteStringFamilies, ...collectionFamilies, scriptingFamily];

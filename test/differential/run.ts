@@ -144,7 +144,13 @@ const FIXED_NOW_MS = 1_767_225_600_000;
  * program met would decide about this one.
  */
 async function freshKeyspace(redis: RedisProcess): Promise<number> {
-  const [, , time] = await redis.pipeline([["INCRBYFLOAT", "any", "1"], ["FLUSHALL"], ["TIME"]]);
+  const [, , time] = await redis.pipeline([
+    ["INCRBYFLOAT", "any", "1"],
+    ["FLUSHALL"],
+    ["TIME"],
+    ["FUNCTION", "FLUSH"],
+    ["SCRIPT", "FLUSH"],
+  ]);
   const [seconds, microseconds] = time !== undefined && isList(time) ? time : [];
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }

@@ -8,11 +8,7 @@ import { Served } from "./client.ts";
 import { installedMethods, methodsOfFamilies, methodsOfOthers, methodsOfTheClient } from "./methods.ts";
 
 const othersListed: readonly string[] = methodsOfOthers.flatMap(([, methods]) => methods);
-const listed: readonly string[] = [
-  ...Object.values(methodsOfFamilies).flat(),
-  ...methodsOfTheClient,
-  ...othersListed,
-];
+const listed: readonly string[] = [...Object.values(methodsOfFamilies).flat(), ...methodsOfTheClient, ...othersListed];
 
 test("every method of the client is shown by a family, or is left out for a reason", () => {
   assert.deepEqual(listed.toSorted(), installedMethods().toSorted());

@@ -56,6 +56,12 @@ export class Workload {
   }
 }
 
+const TWO_WRITES: Bytes = "redis.call('SET', KEYS[1], ARGV[1]) return redis.pcall('INCR', KEYS[2])";
+
+function library(name: Bytes, answer: Bytes): Bytes {
+  return `#!lua name=${name}\nredis.register_function('${name}', function() return '${answer}' end)`;
+}
+
 interface Draws {
   key(): Bytes;
   hash(): Bytes;
@@ -114,6 +120,9 @@ const commandMakers: readonly ((draw: Draws) => CommandRequest)[] = [
   ({ value, field }) => ["JSON.MERGE", "json", "$", `{"list":["${value()}"],"${field()}":null}`],
   ({ value }) => ["JSON.ARRINSERT", "json", "$.list", "0", `"${value()}"`],
   ({ field }) => ["JSON.DEL", "json", `$..${field()}`],
+  ({ field, value }) => ["FUNCTION", "LOAD", "REPLACE", library(field(), value())],
+  ({ field }) => ["FUNCTION", "DELETE", field()],
+  ({ key, value }) => ["EVAL", TWO_WRITES, "2", key(), "counter", value()],
   ({ key }) => ["GET", key()],
   ({ key }) => ["GET", key()],
   ({ hash }) => ["HGETALL", hash()],

@@ -4,6 +4,7 @@
  * nothing: a key past its time that is still there is in the text.
  */
 import { FrameWriter } from "../../src/kernel/frame.ts";
+import { stateMutations } from "../../src/store/mutations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { typeOf } from "../../src/store/values.ts";
 
@@ -11,7 +12,8 @@ import { typeOf } from "../../src/store/values.ts";
 export function stateOf(store: Store): string {
   const lines: string[] = [];
   const writer = new FrameWriter();
-  for (const { name, number, keyspace } of store.databases) {
+  for (const database of store.databases) {
+    const { name, number, keyspace } = database;
     const { entries, expiries, fieldExpiryKeys } = keyspace;
     lines.push(`${number} database ${name} with ${entries.size} keys`);
     const line = (bytes: Uint8Array): void => {
@@ -22,6 +24,7 @@ export function stateOf(store: Store): string {
       if (!writer.isEmpty) line(writer.take());
       return writer.record(number, code);
     };
+    for (const { describe } of stateMutations) describe?.(database, record);
     for (let slot = 0; slot < entries.size; slot += 1) {
       const value = entries.valueAt(slot);
       // The row of a value takes values of its own type.

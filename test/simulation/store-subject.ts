@@ -3,6 +3,7 @@ import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import type { Caller } from "../../src/store/caller.ts";
 import { TransactionDiscarded } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";
+import { luaOptions } from "../lua.ts";
 import {
   type Server as CrashServer,
   type ServerOptions,
@@ -19,7 +20,7 @@ const caller: Caller = { user: defaultUser, transport: "http", address: "127.0.0
 export const storeSubject: Subject<Store, string> = {
   area: "store",
   empty: "",
-  open: (parts: EngineParts) => new Store({ ...parts, hashSeed: new Uint8Array(8) }),
+  open: (parts: EngineParts) => new Store({ ...parts, hashSeed: new Uint8Array(8), lua: luaOptions }),
   stateOf,
   textOf: (state) => state,
   clients: (parts) => new StoreClients(parts),

@@ -147,7 +147,7 @@ test("FUNCTION DELETE, FLUSH, STATS and KILL", () => {
     ["FUNCTION FLUSH what", error("ERR FUNCTION FLUSH only supports SYNC|ASYNC option")],
     [
       "FUNCTION FLUSH sync async",
-      error("ERR unknown subcommand or wrong number of arguments for 'flush'. Try FUNCTION HELP."),
+      error("ERR unknown subcommand or wrong number of arguments for 'FLUSH'. Try FUNCTION HELP."),
     ],
     ["FUNCTION FLUSH async", ok],
     ["FUNCTION FLUSH SYNC", ok],
@@ -234,7 +234,7 @@ test("FUNCTION RESTORE refuses what is no dump", () => {
     [[dump, "what"], error("ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.")],
     [
       [dump, "FLUSH", "x"],
-      error("ERR unknown subcommand or wrong number of arguments for 'restore'. Try FUNCTION HELP."),
+      error("ERR unknown subcommand or wrong number of arguments for 'RESTORE'. Try FUNCTION HELP."),
     ],
   ];
   for (const [words, reply] of table) assert.deepEqual(session.call("FUNCTION", "RESTORE", ...words), reply);

@@ -1,7 +1,7 @@
 /** FUNCTION and FCALL: libraries of functions, which are kept like keys but apart from them. */
 import { bufferFrom } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
-import { malformedSubcommand } from "../errors.ts";
+import { subcommandSyntax } from "../errors.ts";
 import { deleteLibrary, flushLibraries, putLibrary } from "../mutations/functions.ts";
 import { emptyArray, map, nil, ok, type Reply, set, simple } from "../reply.ts";
 import { FunctionLibraries, type FunctionLibrary } from "../scripting/function-libraries.ts";
@@ -179,8 +179,8 @@ function load({ database, caller, argCount, arg, word }: Call): Reply {
   return library.name;
 }
 
-function flush({ database, argCount, word }: Call): Reply {
-  if (argCount > 3) throw malformedSubcommand("FUNCTION", "flush");
+function flush({ database, argCount, arg, word }: Call): Reply {
+  if (argCount > 3) throw subcommandSyntax("FUNCTION", arg(1));
   if (argCount === 3 && word(2) !== "SYNC" && word(2) !== "ASYNC") throw functionFlushMode;
   flushLibraries(database);
   database.scripts.closeStates();
@@ -232,7 +232,7 @@ function factsOf({ name, code, functions }: FunctionLibrary, isWithCode: boolean
 const policies = ["FLUSH", "APPEND", "REPLACE"] as const;
 
 function restore({ database, caller, argCount, arg, word }: Call): Reply {
-  if (argCount > 4) throw malformedSubcommand("FUNCTION", "restore");
+  if (argCount > 4) throw subcommandSyntax("FUNCTION", arg(1));
   const policy = argCount === 4 ? policies.find((known) => known === word(3)) : "APPEND";
   if (policy === undefined) throw restorePolicyUnknown;
   const { scripts } = database;

@@ -2,8 +2,9 @@
 import { type Call, family, noKeys, type Row } from "../command.ts";
 import { notInteger } from "../errors.ts";
 import { ok, type Reply } from "../reply.ts";
-import type { CachedScript } from "../scripting/script-cache.ts";
+import { type CachedScript, DIGEST_LENGTH } from "../scripting/script-cache.ts";
 import {
+  noScript,
   nothingRuns,
   scriptDebugMissing,
   scriptDebugMode,
@@ -139,6 +140,7 @@ function digestOf({ database, arg }: Call): CachedScript {
 }
 
 function evaluate(call: Call, { isReadOnly }: { isReadOnly: boolean }, find: (call: Call) => CachedScript): Reply {
+  if (find === digestOf && call.arg(1).length !== DIGEST_LENGTH) throw noScript;
   const { keys, args } = readKeysAndArguments(call, notInteger);
   const { digest, source, flags, isPresent } = find(call);
   if (isReadOnly && isPresent && !flags.includes("no-writes")) throw writesWithReadOnlyCommand;

@@ -3,8 +3,6 @@ import type { LuaLibrary } from "./lua-globals.ts";
 import type { LuaHost } from "./lua-host.ts";
 import type { LuaPointer } from "./lua-instance.ts";
 
-const TWO_32 = 2 ** 32;
-
 export function bitLibrary(host: LuaHost): LuaLibrary {
   const { api } = host.instance;
   const argument = (lua: LuaPointer, position: number): number => toBits(api.luaL_checknumber(lua, position));
@@ -53,11 +51,13 @@ function swapBytes(value: number): number {
   return (value << 24) | ((value & 0xff00) << 8) | ((value >>> 8) & 0xff00) | (value >>> 24);
 }
 
-/** The low 32 bits of a number, rounded to the nearest even integer, as adding 2^52 + 2^51 does in C. */
+/** 2^52 + 2^51: added to a number, it brings the lowest 32 bits of its whole part to the end of the mantissa. */
+const ALIGNING = 6_755_399_441_055_744;
+const aligned = new Float64Array(1);
+const alignedWords = new Uint32Array(aligned.buffer);
+
+/** As LuaBitOp reads a number: rounded, modulo 2^32, and beyond 2^51 whatever the sum has for its last bits. */
 function toBits(value: number): number {
-  if (!Number.isFinite(value)) return 0;
-  const floor = Math.floor(value);
-  const rest = value - floor;
-  const rounded = rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
-  return (rounded % TWO_32) | 0;
+  aligned[0] = value + ALIGNING;
+  return (alignedWords[0] as number) | 0;
 }

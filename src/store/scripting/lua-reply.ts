@@ -72,7 +72,7 @@ export class LuaReplies {
         this.#pushSingleField(lua, "ok", reply.text);
         return;
       case "error":
-        this.pushError(lua, reply.error.text);
+        this.pushCommandError(lua, reply.error.text);
         return;
       case "nil array":
         this.#pushNil(lua, version);
@@ -121,9 +121,14 @@ export class LuaReplies {
     }
   }
 
-  /** Pushes `{err=text}` as a command's error looks to a script. */
+  /** Pushes `{err=text}`, which is what a script finds wrong with its own calls. */
   pushError(lua: LuaPointer, text: Bytes): void {
     this.#pushSingleField(lua, "err", text);
+  }
+
+  /** Pushes a command's error as it looks to a script. */
+  pushCommandError(lua: LuaPointer, text: Bytes): void {
+    this.pushError(lua, text);
     this.#instance.api.lua_pushboolean(lua, 1);
     this.#instance.setField(lua, -2, "ignore_error_stats_update");
   }

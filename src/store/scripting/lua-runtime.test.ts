@@ -404,7 +404,10 @@ test("libraries are loaded, called and refused as in Redis 7.0", () => {
     ["syntax error", "ERR Error compiling function: user_function:2: '=' expected near 'error'"],
     ["x = 1", `${register} user_function:2: Attempt to modify a readonly table`],
     ["return y", `${register} user_function:2: Script attempted to access nonexistent global variable 'y'`],
-    ["redis.call('get','x')", `${register} redis.call/pcall can only be called inside a script invocation`],
+    [
+      "redis.call('get','x')",
+      `${register} user_function:2: Script attempted to access nonexistent global variable 'call'`,
+    ],
     [
       "redis.register_function('g-1', function() end)",
       `${register} Library names can only contain letters, numbers, or underscores(_) and must be at least one character long`,

@@ -111,7 +111,7 @@ export function structLibrary(host: LuaHost): LuaLibrary {
   }
 
   function size(lua: LuaPointer): number {
-    const format = new Format(host, lua);
+    const format = new Format(host, lua, { passesUnknown: true });
     let at = 0;
     for (let option = format.next(at); option !== undefined; option = format.next(at)) {
       if (option.letter === "s") instance.raiseArgument(lua, 1, "option 's' has no fixed size");
@@ -138,12 +138,15 @@ class Format {
   readonly #host: LuaHost;
   readonly #lua: LuaPointer;
   readonly #text: string;
+  readonly #passesUnknown: boolean;
   #at = 0;
   #alignment = 1;
 
-  constructor(host: LuaHost, lua: LuaPointer) {
+  /** `passesUnknown`: letters and digits that stand for nothing are passed over, as `struct.size` does in Redis. */
+  constructor(host: LuaHost, lua: LuaPointer, { passesUnknown = false } = {}) {
     this.#host = host;
     this.#lua = lua;
+    this.#passesUnknown = passesUnknown;
     this.#text = host.instance.bytesOfArgument(lua, 1);
   }
 
@@ -194,7 +197,7 @@ class Format {
       if (alignment === 0 || (alignment & (alignment - 1)) !== 0)
         this.#host.instance.raise(this.#lua, `alignment ${alignment} is not a power of 2`);
       this.#alignment = alignment;
-    } else this.#refuseLetter(letter);
+    } else if (!this.#passesUnknown || !/[A-Za-z0-9]/.test(letter)) this.#refuseLetter(letter);
   }
 
   #refuseLetter(letter: string): never {

@@ -35,7 +35,6 @@ export class HostFailure extends Error {
   override name = "HostFailure";
 }
 
-const OUTSIDE = "ERR redis.call/pcall can only be called inside a script invocation";
 export const REDIS_VERSION = "7.0.15";
 const REDIS_VERSION_NUMBER = 0x07_00_0f;
 const ALL_COPIES = 3;
@@ -54,13 +53,21 @@ export function redisLibrary(options: {
   const { api } = instance;
 
   function call(lua: LuaPointer, isProtected: boolean): number {
+    const script = running();
+    // While a library is loaded Redis has no such functions.
+    if (script === undefined)
+      return instance.raise(
+        lua,
+        `Script attempted to access nonexistent global variable '${isProtected ? "pcall" : "call"}'`,
+      );
     const words = readWords(lua);
     if (typeof words === "string") return fail(lua, words, isProtected);
-    const script = running();
-    if (script === undefined) return fail(lua, OUTSIDE, false);
     const reply = answer(script.host, words);
     const error = findError(reply);
-    if (error !== undefined) return fail(lua, error.text, isProtected);
+    if (error !== undefined) {
+      replies.pushCommandError(lua, error.text);
+      return isProtected ? 1 : api.lua_error(lua);
+    }
     api.lua_settop(lua, 0);
     replies.push(lua, reply, script.version);
     return 1;
@@ -103,6 +110,20 @@ export function redisLibrary(options: {
     api.lua_createtable(lua, 0, 1);
     api.lua_pushvalue(lua, 1);
     instance.setField(lua, -2, name);
+    return 1;
+  }
+
+  /** Every error has a code in front: what is one word gets one. */
+  function errorReplyOf(lua: LuaPointer): number {
+    if (api.lua_gettop(lua) !== 1 || api.lua_type(lua, -1) !== LuaType.string) {
+      replies.pushError(lua, "ERR wrong number or type of arguments");
+      return 1;
+    }
+    const text = instance
+      .bytesAt(lua, 1)
+      .replace(/^-/, "")
+      .replace(/^[\r\n]+|[\r\n]+$/g, "");
+    replies.pushError(lua, text.includes(" ") ? text : `ERR ${text}`);
     return 1;
   }
 
@@ -165,7 +186,7 @@ export function redisLibrary(options: {
     functions: {
       call: (lua) => call(lua, false),
       pcall: (lua) => call(lua, true),
-      error_reply: (lua) => singleField(lua, "err"),
+      error_reply: errorReplyOf,
       status_reply: (lua) => singleField(lua, "ok"),
       log,
       sha1hex,

@@ -14,6 +14,8 @@ export interface CachedScript extends ScriptHeader {
 }
 
 export const SCRIPT_CACHE_BYTES_MAX = 32 * 1_024 * 1_024;
+/** Of a SHA-1 in hexadecimal digits. */
+export const DIGEST_LENGTH = 40;
 /** What an entry takes beside the text. */
 const ENTRY_BYTES = 200;
 

@@ -23,6 +23,7 @@ const NAMES: readonly string[] = [
         "connection",
         "pubsub",
         "hyperloglog",
+        "scripting",
       ].includes(family),
     )
     .map(({ name }) => name.toLowerCase()),
