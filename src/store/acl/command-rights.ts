@@ -102,16 +102,6 @@ export class CommandRights {
     return [this.#startsWithAll ? "+@all" : "-@all", ...this.#rules].join(" ");
   }
 
-  /** True if exactly the same commands may be run, those of later versions too. */
-  equals(other: CommandRights): boolean {
-    if (this.#isEverything !== other.#isEverything) return false;
-    if (this.#bits.some((word, index) => word !== other.#bits[index])) return false;
-    const listed = ({ [0]: number, [1]: first }: readonly [number, readonly Bytes[]]) =>
-      `${number} ${[...first].sort()}`;
-    const own = [...this.#firstArguments].map(listed).sort();
-    return own.join("\n") === [...other.#firstArguments].map(listed).sort().join("\n");
-  }
-
   #has(number: number): boolean {
     return (((this.#bits[number >>> 5] ?? 0) >>> (number & 31)) & 1) === 1;
   }

@@ -22,6 +22,9 @@ export interface KeyPattern {
   readonly mayWrite: boolean;
 }
 
+/** `told`: as ACL LIST has it, in the words of Redis. `kept`: exactly what it is. */
+export type RuleForm = "told" | "kept";
+
 /** What a selector does not let pass. `at`: which word. */
 export interface Denial {
   readonly reason: "command" | "key" | "channel";
@@ -101,7 +104,7 @@ export class Selector {
     const { first, last, arePatterns } = command.channels;
     const end = last < 0 ? words.length + last : last;
     for (let at = first; at <= end; at += 1)
-      if (!this.#mayListen(words[at] as Bytes, arePatterns)) return { reason: "channel", at };
+      if (!this.mayListen(words[at] as Bytes, arePatterns)) return { reason: "channel", at };
     return undefined;
   }
 
@@ -112,6 +115,14 @@ export class Selector {
       if (matchesGlob(pattern, key)) return true;
     }
     return false;
+  }
+
+  /** `isPattern`: what somebody would listen to by PSUBSCRIBE. */
+  mayListen(channel: Bytes, isPattern: boolean): boolean {
+    return (
+      this.#hasAllChannels ||
+      this.#channels.some((pattern) => (isPattern ? pattern === channel : matchesGlob(pattern, channel)))
+    );
   }
 
   /** Whether it may read whatever key there is. */
@@ -128,9 +139,10 @@ export class Selector {
     return this.#hasAllChannels ? "&*" : this.#channels.map((pattern) => `&${pattern}`).join(" ");
   }
 
-  /** As ACL LIST tells it: applied in order to a selector without rights, these rules give this one. */
-  describe(): readonly Bytes[] {
-    const keys = this.describeKeys();
+  /** Applied in order to a selector without rights, these rules give this one. */
+  describe(form: RuleForm): readonly Bytes[] {
+    const keys =
+      form === "told" ? this.describeKeys() : this.#hasAllKeys ? "~*" : this.#keys.map(keptPattern).join(" ");
     const channels = this.describeChannels();
     return [
       ...(keys === "" ? [] : keys.split(" ")),
@@ -138,10 +150,6 @@ export class Selector {
       ...(channels === "" ? [] : channels.split(" ")),
       ...this.commands.describe().split(" "),
     ];
-  }
-
-  #mayListen(channel: Bytes, isPattern: boolean): boolean {
-    return this.#channels.some((pattern) => (isPattern ? pattern === channel : matchesGlob(pattern, channel)));
   }
 
   /** `%R~pattern`, `%W~…`, `%RW~…`. */
@@ -198,6 +206,12 @@ const wordRules: ReadonlyMap<Bytes, (selector: Selector) => void> = new Map([
   ["nocommands", (selector: Selector) => selector.commands.setAll(false)],
   ["-@all", (selector: Selector) => selector.commands.setAll(false)],
 ]);
+
+/** `~*` is every key, while the pattern alone does not match the empty one. */
+function keptPattern(key: KeyPattern): Bytes {
+  const told = describePattern(key);
+  return told === "~*" ? "%RW~*" : told;
+}
 
 function describePattern({ pattern, mayRead, mayWrite }: KeyPattern): Bytes {
   if (mayRead && mayWrite) return `~${pattern}`;

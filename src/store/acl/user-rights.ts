@@ -3,14 +3,15 @@
  * its selector and those besides.
  *
  * (1) No password is kept, only its SHA-256.
- * (2) `describe` tells rules that give the same rights to a new user.
+ * (2) The rules that `describe` gives give the same rights to a new user: exactly those that are kept, and those that
+ *     are told but for the empty key, which the pattern `*` does not match.
  */
 import { createHash } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
 import type { Command } from "../command.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { RuleFault } from "./rule-fault.ts";
-import { type Denial, Selector } from "./selector.ts";
+import { type Denial, type RuleForm, Selector } from "./selector.ts";
 
 export interface Password {
   /** SHA-256 in lower-case hexadecimal digits. */
@@ -145,14 +146,14 @@ export class UserRights {
     ];
   }
 
-  /** As ACL LIST tells it, without its name. keeps (2) */
-  describe(): readonly Bytes[] {
+  /** As ACL LIST tells it, without its name, or as it is kept. keeps (2) */
+  describe(form: RuleForm = "told"): readonly Bytes[] {
     const [own, ...others] = this.#selectors;
     return [
       ...this.flags,
       ...this.#passwords.map(({ hash }) => `#${hash}`),
-      ...(own?.describe() ?? []),
-      ...others.map((selector) => `(${selector.describe().join(" ")})`),
+      ...(own?.describe(form) ?? []),
+      ...others.map((selector) => `(${selector.describe(form).join(" ")})`),
     ];
   }
 
