@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { CommandError } from "../store/errors.ts";
 import type { Reply } from "../store/mod.ts";
-import { double, errorReply, map, nilArray, ok, pong, set, simple, verbatim } from "../store/reply.ts";
+import { double, errorReply, map, nilArray, ok, pairs, pong, set, simple, verbatim } from "../store/reply.ts";
 import { base64Result } from "./reply-base64.ts";
 import { jsonResult, utf8Of } from "./reply-json.ts";
 import { resp2Result, resp3Result } from "./reply-resp.ts";
@@ -118,6 +118,16 @@ const rows: Row[] = [
     base64: '{"result":["Zg==","dg==","Zw==",[1]]}',
     resp2: "*4\r\n$1\r\nf\r\n$1\r\nv\r\n$1\r\ng\r\n*1\r\n:1\r\n",
     resp3: "%2\r\n$1\r\nf\r\n$1\r\nv\r\n$1\r\ng\r\n*1\r\n:1\r\n",
+  },
+  {
+    reply: pairs([
+      ["s", ["e"]],
+      ["t", []],
+    ]),
+    json: '{"result":[["s",["e"]],["t",[]]]}',
+    base64: '{"result":[["cw==",["ZQ=="]],["dA==",[]]]}',
+    resp2: "*2\r\n*2\r\n$1\r\ns\r\n*1\r\n$1\r\ne\r\n*2\r\n$1\r\nt\r\n*0\r\n",
+    resp3: "%2\r\n$1\r\ns\r\n*1\r\n$1\r\ne\r\n$1\r\nt\r\n*0\r\n",
   },
   {
     reply: set(["a"]),

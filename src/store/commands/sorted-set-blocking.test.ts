@@ -120,3 +120,13 @@ test("A sorted set that is stored at a key serves who waits for it", () => {
     assert.equal(waiting.told.length, 1, line);
   }
 });
+
+test("A sorted set that is stored over a key of another type serves who waits for it, as in Redis since 7.2", () => {
+  const session = startSession();
+  const waiting = connect(session);
+  waiting.run("BZPOPMIN k 0");
+  session.run("SET k string");
+  session.run("ZADD other 1 a");
+  session.run("ZUNIONSTORE k 1 other");
+  assert.deepEqual(waiting.told, [["k", "a", double(1)]]);
+});
