@@ -85,6 +85,13 @@ function messagingPlan({ settings }: RunSettings): MessagingPlan {
       groupsMax: settings.groupsMax,
       endpointsPerGroupMax: settings.endpointsMax,
       deadLetterRetentionMs: settings.deadLetterRetentionMs,
+      stepsPerRunMax: settings.stepsPerRunMax,
+      runBytesMax: settings.runBytesMax,
+      invokeDepthMax: settings.invokeDepthMax,
+      waitersPerEventMax: settings.waitersPerEventMax,
+      lazyFetchBytes: settings.lazyFetchBytes,
+      // As long as its messages are in the log.
+      runRetentionMs: settings.logRetentionMs,
       userParallelism: settings.userParallelism,
       originParallelism: settings.destinationParallelism,
       parallelism: Math.max(PARALLELISM_MIN, settings.userParallelism),

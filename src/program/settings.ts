@@ -28,6 +28,7 @@ import {
   parseSwitch,
   parseToken,
 } from "./values.ts";
+import { workflowSettingRows } from "./workflow-settings.ts";
 
 export type Command = "serve" | "dev" | "check";
 
@@ -529,6 +530,7 @@ export const settingRows = {
     default: "1000",
     parse: parseCount(1, 100_000),
   },
+  ...workflowSettingRows,
   userParallelism: {
     group: "Messaging",
     flag: "--user-parallelism",
