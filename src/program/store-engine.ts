@@ -21,7 +21,6 @@ import type { ListenerSurroundings } from "./listener.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { readLuaCode } from "./lua-code.ts";
 import { recoverArea, watchTrouble } from "./recover-area.ts";
-import { openRespListener } from "./resp-listener.ts";
 import { measureResp, measureStore, measureStreams } from "./store-metrics.ts";
 
 /** Of this thread and of the process, for INFO. */
@@ -112,6 +111,8 @@ export class StoreEngine implements AreaEngine {
       budget,
       limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
     };
+    // Loaded only where it is used, as TLS takes a thread some milliseconds.
+    const { openRespListener } = await import("./resp-listener.ts");
     this.#resp = await openRespListener(options, { listen, tls });
     measureResp(metrics, this.#resp);
     return this.#resp.port;
