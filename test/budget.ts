@@ -28,6 +28,7 @@ export const budgets: readonly Budget[] = [
   },
   { suite: "waiting", unit: "commands of connections that wait", testMs: 1_500, proofCount: 200_000 },
   { suite: "access", unit: "users whose rights are compared", testMs: 1_500, proofCount: 5_000 },
+  { suite: "sessions", unit: "commands of conversations in between each other", testMs: 3_000, proofCount: 200_000 },
   { suite: "hit-rate", unit: "reads of a cache for each policy", testMs: 1_500, proofCount: 2_000_000 },
   { suite: "crash-states", unit: "simulated crash states", testMs: 10_000, proofCount: 20_000 },
   { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },

@@ -479,14 +479,14 @@ export class Database {
     const { arity } = command;
     if (arity >= 0 ? request.length !== arity : request.length < -arity) {
       this.countsOf(command).rejected += 1;
-      return wrongArity(command.fullName);
+      return refusalOf(caller, command, wrongArity(command.fullName));
     }
     const { user } = caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, request);
     if (refusal === undefined) return command;
     this.countsOf(command).rejected += 1;
     this.noteDenial(caller, refusal, context);
-    return refusal;
+    return refusalOf(caller, command, refusal);
   }
 
   /** False for what is only there for the tests of Redis. */
@@ -549,4 +549,9 @@ export class Database {
     this.errorCounts.add(error.text);
     return new TransactionDiscarded(error);
   }
+}
+
+/** What a command is refused with. For EXEC that ends what it would have run. */
+function refusalOf({ session }: Caller, { runsQueue }: Command, refusal: CommandError): CommandError {
+  return runsQueue && session !== undefined ? session.refuseToExecute(refusal) : refusal;
 }

@@ -383,8 +383,9 @@ export function libraryFactUnknown(option: string): CommandError {
   return new CommandError(`ERR Unrecognized option '${printed(option)}'`);
 }
 
-export function transactionRefused(reason: string): CommandError {
-  return new CommandError(`EXECABORT Transaction discarded because of: ${reason}`);
+/** As Redis: an EXEC that is refused, for whatever reason, discards the transaction. */
+export function refusalOfExec({ text }: CommandError): CommandError {
+  return new CommandError(`EXECABORT Transaction discarded because of: ${text.replace(/^ERR /, "")}`);
 }
 
 export function helloOptionUnknown(option: string): CommandError {

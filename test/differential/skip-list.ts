@@ -15,7 +15,23 @@ export const skipList: readonly Skipped[] = [
   },
   {
     what: "family connection",
-    reason: "PING and ECHO alone make sense over HTTP; a script compares them",
+    reason: "PING and ECHO alone make sense over HTTP; a script compares them, and sessions.test.ts the rest over TCP",
+  },
+  {
+    what: "family transaction",
+    reason: "only over TCP, where sessions.test.ts compares conversations in between each other",
+  },
+  {
+    what: "MONITOR",
+    reason: "only over TCP; its lines have times, so they are in tables beside PUBSUB",
+  },
+  {
+    what: "HELLO, AUTH and CLIENT REPLY between MULTI and EXEC",
+    reason: "refused here: Redis queues them, and then one array has two versions of RESP, or misses elements",
+  },
+  {
+    what: "several channels in one SUBSCRIBE between MULTI and EXEC, and a message to oneself there",
+    reason: "Redis puts more into the array than it has announced; here it stands before the array",
   },
   {
     what: "family pubsub",

@@ -7,6 +7,7 @@ import { error, nil, nilArray, ok } from "../../../test/store-harness.ts";
 import { simple } from "../reply.ts";
 
 const queued = simple("QUEUED");
+const execRefused = "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";
 const aborted = error("EXECABORT Transaction discarded because of previous errors.");
 
 test("what stands between MULTI and EXEC runs as one, in order", () => {
@@ -66,9 +67,9 @@ test("a command that is refused when it comes discards the whole", () => {
     ["MULTI", ok],
     ["MULTI", error("ERR MULTI calls can not be nested")],
     ["WATCH k", error("ERR WATCH inside MULTI is not allowed")],
-    ["EXEC x", error("ERR wrong number of arguments for 'exec' command")],
-    ["SET k v", queued],
-    ["DISCARD", ok],
+    ["EXEC x", error(execRefused)],
+    ["DISCARD", error("ERR DISCARD without MULTI")],
+    ["EXEC x", error(execRefused)],
     ["MULTI", ok],
     ["MULTI", error("ERR MULTI calls can not be nested")],
     ["SET k v", queued],

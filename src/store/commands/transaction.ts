@@ -6,8 +6,8 @@ import {
   discardWithoutMulti,
   execWithoutMulti,
   multiNested,
+  refusalOfExec,
   transactionAborted,
-  transactionRefused,
   watchInMulti,
 } from "../errors.ts";
 import { nilArray, ok, type Reply } from "../reply.ts";
@@ -85,7 +85,7 @@ function exec(session: Session): Reply {
   if (!transaction.isOpen) throw execWithoutMulti;
   try {
     const refusal = database.refusalOfQueued(transaction.queued);
-    if (refusal !== undefined) throw transactionRefused(refusal.text);
+    if (refusal !== undefined) throw refusalOfExec(refusal);
     transaction.noteExpired();
     if (transaction.isRefused) throw transactionAborted;
     if (transaction.hasChanged) return nilArray;

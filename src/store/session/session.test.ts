@@ -227,7 +227,11 @@ test("CLIENT REPLY switches replies off, skips one, and switches them on", () =>
     ["MULTI", ok],
     ["CLIENT REPLY OFF", error("ERR Command not allowed inside a transaction")],
     ["DISCARD", ok],
+    ["CLIENT REPLY SKIP"],
+    ["RESET"],
     ["CLIENT REPLY OFF"],
+    ["SUBSCRIBE a", { kind: "push", items: ["subscribe", "a", 1] }],
+    ["PING"],
     ["RESET", simple("RESET")],
     ["GET k", "v"],
   ]);

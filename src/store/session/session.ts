@@ -26,6 +26,7 @@ import {
   noAuthentication,
   notInTransaction,
   notWhileListening,
+  refusalOfExec,
   wrongArity,
 } from "../errors.ts";
 import { errorReply, later, type Reply, simple } from "../reply.ts";
@@ -175,9 +176,11 @@ export class Session implements Caller, ReplyTaker {
     return this.#isEnding;
   }
 
-  /** A reply, within a command that has several. */
+  /** A reply, within a command that has several. What is told besides replies is told all the same, as in Redis. */
   say(reply: Reply): void {
-    if (this.#replyMode === "on" || this.#replyMode === "skip next") this.peer.reply(reply);
+    if (this.#replyMode === "on" || this.#replyMode === "skip next" || isPush(reply)) this.peer.reply(reply);
+    // Of EXEC.
+    else if (Array.isArray(reply)) for (const part of reply) if (isPush(part)) this.peer.reply(part);
   }
 
   /** Takes the reply of the command that waited, and goes on behind the unit of work that made it. */
@@ -230,6 +233,13 @@ export class Session implements Caller, ReplyTaker {
     }
   }
 
+  /** EXEC is refused before it could begin: the transaction is over, as in Redis. Returns what is answered. */
+  refuseToExecute(refusal: CommandError): CommandError {
+    this.transaction.end();
+    this.modeChanged();
+    return refusalOfExec(refusal);
+  }
+
   /** Makes the session what it was when the connection was opened, but for the library it names. */
   reset(): void {
     const { anonymous } = this.login;
@@ -238,7 +248,8 @@ export class Session implements Caller, ReplyTaker {
     this.name = "";
     this.isExemptFromEviction = false;
     this.#leavesKeysUntouched = false;
-    this.#replyMode = "on";
+    // As in Redis, a reply that is to be skipped is skipped here too.
+    if (this.#replyMode !== "skip this") this.#replyMode = "on";
     this.#respVersion = 2;
     if (anonymous === undefined) this.#leave();
     else this.enter(anonymous);
@@ -355,15 +366,18 @@ export class Session implements Caller, ReplyTaker {
   #answerInMode(database: Database, words: Bytes[]): Reply {
     const command = database.findCommand(words[0] ?? "");
     const isQueued = this.transaction.isOpen && command?.isUnqueued !== true;
-    if (!isQueued && (command === undefined || !this.#isRestrictedFor(command))) {
-      const reply = database.execute(this, words);
-      return reply;
-    }
+    if (!isQueued && (command === undefined || this.#listeningRefusalOf(command) === undefined))
+      return database.execute(this, words);
     const admitted = database.admit(this, words);
-    const refusal = admitted instanceof CommandError ? admitted : this.#refusalOf(admitted);
-    if (refusal === undefined && !(admitted instanceof CommandError)) return this.#queue(admitted, words);
-    this.transaction.isRefused = true;
-    return errorReply(refusal ?? noAuthentication);
+    if (admitted instanceof CommandError) return this.#refuse(admitted);
+    const refusal = this.#listeningRefusalOf(admitted) ?? this.#queueRefusalOf(admitted);
+    if (refusal === undefined) return this.#queue(admitted, words);
+    return this.#refuse(admitted.runsQueue ? this.refuseToExecute(refusal) : refusal);
+  }
+
+  #refuse(refusal: CommandError): Reply {
+    if (this.transaction.isOpen) this.transaction.isRefused = true;
+    return errorReply(refusal);
   }
 
   #queue(command: Command, words: Bytes[]): Reply {
@@ -372,22 +386,15 @@ export class Session implements Caller, ReplyTaker {
       return queuedReply;
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      this.transaction.isRefused = true;
-      return errorReply(error);
+      return this.#refuse(error);
     }
   }
 
-  /** True where what the session listens to leaves little that may be said. */
-  #isRestrictedFor(command: Command): boolean {
-    return this.#listeningRefusalOf(command) !== undefined;
-  }
-
-  #refusalOf(command: Command): CommandError | undefined {
-    const refusal = this.#listeningRefusalOf(command);
-    if (refusal !== undefined) return refusal;
+  #queueRefusalOf(command: Command): CommandError | undefined {
     return this.transaction.isOpen && !command.isForTransactions ? notInTransaction : undefined;
   }
 
+  /** What the session listens to may leave little that it may say. */
   #listeningRefusalOf(command: Command): CommandError | undefined {
     const { listening } = this;
     if (listening.isMonitor && command.touchesKeys) return monitorTouchesKeys;
@@ -410,4 +417,8 @@ export class Session implements Caller, ReplyTaker {
       if (!this.#isClosed) task();
     });
   }
+}
+
+function isPush(reply: Reply): boolean {
+  return typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "push";
 }

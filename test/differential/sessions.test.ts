@@ -1,0 +1,218 @@
+/**
+ * Several connections in between each other, beside a real redis-server 7.0.15:
+ * transactions with watched keys, channels and patterns, both versions of RESP,
+ * replies that are switched off. What each connection receives is compared byte
+ * by byte after each command: with what our sessions say, and, at our RESP port,
+ * with what a real connection to it receives.
+ *
+ * Left out, because we differ on purpose: HELLO, AUTH and CLIENT REPLY within a
+ * transaction are refused here; the order in which a hash table names channels;
+ * several channels in one SUBSCRIBE within a transaction, which breaks the
+ * protocol in Redis; and where a message to oneself stands beside the reply.
+ *
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/sessions.test.ts
+ */
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { test } from "node:test";
+import { resp2Result, resp3Result } from "../../src/edge/reply-resp.ts";
+import { pushText } from "../../src/edge/resp/push-text.ts";
+import type { Bytes } from "../../src/kernel/bytes.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { systemRandom } from "../../src/kernel/random.ts";
+import { allowanceOf } from "../budget.ts";
+import { type Heard, type Speaker, startConversations } from "../session-harness.ts";
+import { joinLine } from "../store-harness.ts";
+import { besideRedis } from "./beside-redis.ts";
+import { Draw } from "./draw.ts";
+
+const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const limit = allowanceOf("sessions");
+
+const CONNECTION_COUNT = 4;
+const STEP_COUNT = 120;
+const REPLY_BYTES_MAX = 1_000_000;
+/** A step that takes longer has not sent what was expected. */
+const STEP_MS_MAX = 5_000;
+
+/** One end of a conversation with a real server, which only collects. */
+class Line {
+  readonly #socket: Socket;
+  received = "";
+  #wake: (() => void) | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => {
+      this.received += chunk.latin1Slice();
+      this.#wake?.();
+    });
+  }
+
+  static open(port: number): Promise<Line> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(port, "127.0.0.1", () => resolve(new Line(socket)));
+      socket.once("error", reject);
+    });
+  }
+
+  send(words: readonly Bytes[]): void {
+    const text = words.map((word) => `$${word.length}\r\n${word}\r\n`).join("");
+    this.#socket.write(`*${words.length}\r\n${text}`, "latin1");
+  }
+
+  /** Resolves when so many bytes have come, or it has taken too long. */
+  async until(length: number): Promise<void> {
+    const startMs = systemClock.monotonicMs();
+    while (this.received.length < length && systemClock.monotonicMs() - startMs < STEP_MS_MAX) {
+      await new Promise<void>((resolve) => {
+        const cancel = systemClock.after(STEP_MS_MAX, resolve);
+        this.#wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+  }
+
+  /** Sends the words and resolves behind their reply, on a line that says nothing else. */
+  async ask(words: readonly Bytes[], replyLength: number): Promise<void> {
+    this.received = "";
+    this.send(words);
+    await this.until(replyLength);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Ours, in the bytes of the version that the session has now. */
+function printed(speaker: Speaker, all: readonly Heard[]): Bytes {
+  const { respVersion } = speaker.session;
+  return all
+    .map((one) => {
+      if (typeof one === "object" && one !== null && "kind" in one) {
+        if (one.kind === "message" || one.kind === "pmessage" || one.kind === "monitor")
+          return pushText(one, respVersion);
+      }
+      return respVersion === 2 ? resp2Result(one, REPLY_BYTES_MAX) : resp3Result(one, REPLY_BYTES_MAX);
+    })
+    .join("");
+}
+
+const KEYS: readonly Bytes[] = ["a", "b"];
+const NAMES: readonly Bytes[] = ["x", "y", "z"];
+// No channel matches two: which comes first is up to a hash table.
+const PATTERNS: readonly Bytes[] = ["x*", "[yz]"];
+
+/** A command that may come now. */
+function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
+  const { transaction, listening } = session;
+  const key = draw.pick(KEYS);
+  const name = draw.pick(NAMES);
+  const pattern = draw.pick(PATTERNS);
+  const isListening = listening.count > 0;
+  // Nobody gets out of RESP2's pub/sub by chance soon enough.
+  if (isListening && session.respVersion === 2 && draw.oneIn(4)) return ["RESET"];
+  const choices: Bytes[][] = [
+    ["GET", key],
+    ["SET", key, draw.pick(["1", "x"])],
+    ["INCR", key],
+    ["DEL", key],
+    ["LPUSH", key, "e"],
+    ["FLUSHALL"],
+    ["WATCH", key],
+    ["UNWATCH"],
+    ["MULTI"],
+    ["MULTI"],
+    ["EXEC"],
+    ["EXEC"],
+    ["DISCARD"],
+    ["GET"],
+    ["EXEC", "x"],
+    ["PING"],
+    ["PING", "hi"],
+    ["ECHO", "hi"],
+    ["SELECT", "0"],
+    ["CLIENT", "SETNAME", name],
+    ["CLIENT", "GETNAME"],
+    ["CLIENT", "what"],
+    ["SUBSCRIBE", name],
+    ["PSUBSCRIBE", pattern],
+    ["UNSUBSCRIBE", name],
+    ["PUNSUBSCRIBE", pattern],
+  ];
+  const willListen = transaction.queued.some(({ command }) => command.isForListeners);
+  if (!isListening && !willListen)
+    choices.push(["PUBLISH", name, "hello"], ["PUBLISH", name, "hello"], ["PUBLISH", name, ""]);
+  if (listening.channelCount <= 1) choices.push(["UNSUBSCRIBE"]);
+  if (listening.patternCount <= 1) choices.push(["PUNSUBSCRIBE"]);
+  if (!transaction.isOpen) {
+    choices.push(
+      ["HELLO", draw.pick(["2", "3", "3", "4", "x"])],
+      ["CLIENT", "REPLY", draw.pick(["ON", "OFF", "SKIP", "what"])],
+    );
+    choices.push(["SUBSCRIBE", "x", "y"], ["UNSUBSCRIBE", "x", "z"], ["PSUBSCRIBE", "x*", "x*"]);
+  }
+  if (draw.oneIn(10)) return ["RESET"];
+  // Who has switched replies off switches them on soon.
+  return draw.pick(choices);
+}
+
+/** What differs by nature: the number of the connection in the answer to HELLO. */
+function comparable(text: Bytes): Bytes {
+  return text.replace(/(\$2\r\nid\r\n):\d+/g, "$1:0");
+}
+
+async function runProgram(port: number, programSeed: number): Promise<number> {
+  const draw = new Draw(programSeed);
+  const { connect: converse } = startConversations();
+  const speakers = Array.from({ length: CONNECTION_COUNT }, () => converse());
+  const lines = await Promise.all(speakers.map(() => Line.open(port)));
+  const control = await Line.open(port);
+  const said: string[] = [];
+  try {
+    await control.ask(["FLUSHALL"], "+OK\r\n".length);
+    for (let step = 0; step < STEP_COUNT; step += 1) {
+      const at = draw.below(CONNECTION_COUNT);
+      const speaker = speakers[at] as Speaker;
+      const command = drawCommand(draw, speaker);
+      said.push(`${at}: ${joinLine(command)}`);
+      speaker.session.execute([...command]);
+      const expected = speakers.map((one) => printed(one, one.listen()));
+      for (const line of lines) line.received = "";
+      (lines[at] as Line).send(command);
+      // HELLO answers a number that may have more digits there.
+      if (command[0] === "HELLO") await (lines[at] as Line).until((expected[at] as Bytes).length);
+      else await Promise.all(lines.map((line, index) => line.until((expected[index] as Bytes).length)));
+      // Whatever else there is to come has come when somebody else was answered twice.
+      for (let turn = 0; turn < 2; turn += 1) await control.ask(["PING"], "+PONG\r\n".length);
+      for (const [index, line] of lines.entries()) {
+        assert.equal(
+          comparable(line.received),
+          comparable(expected[index] as Bytes),
+          `SEED=${programSeed}: connection ${index} after\n  ${said.join("\n  ")}`,
+        );
+      }
+    }
+  } finally {
+    for (const line of [...lines, control]) line.close();
+  }
+  return STEP_COUNT;
+}
+
+besideRedis((redis) => {
+  test("random conversations receive what Redis sends", async (context) => {
+    const startMs = systemClock.monotonicMs();
+    let commandCount = 0;
+    for (let number = seed; ; number += 1) {
+      commandCount += await runProgram(redis().port, number);
+      const isDone =
+        "count" in limit ? commandCount >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
+      if (isDone) break;
+    }
+    context.diagnostic(`SEED=${seed}: ${commandCount} commands`);
+  });
+});
