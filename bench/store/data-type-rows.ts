@@ -3,6 +3,7 @@
  * the command that is timed. Redis gets the same words, so chance is seeded.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
+import { sha1 } from "../../src/kernel/sha1.ts";
 
 export type Words = readonly string[];
 
@@ -47,6 +48,15 @@ const document = (i: number): string =>
 const jsonSet = (i: number): Words => ["JSON.SET", `json:${pad(i)}`, "$", document(i)];
 /** Two bitmaps of ten bits for each command, every tenth of them set. */
 const setbit = (i: number, n: number): Words => ["SETBIT", i % 2 === 0 ? "bits" : "more", `${any(n * 10)}`, "1"];
+/** A sliding window of requests, as limiters keep it: five commands in a script. */
+const LIMITER = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
+local count = redis.call('ZCARD', KEYS[1])
+if count < limit then redis.call('ZADD', KEYS[1], now, ARGV[4]) end
+redis.call('PEXPIRE', KEYS[1], window)
+redis.call('INCR', KEYS[2])
+return {count < limit and 1 or 0, limit - count}`;
+const limiterWords = (i: number): Words => ["2", `user:${i % 1_000}`, "requests", `${i}`, "10000", "20", `${i}`];
 const few = (n: number): Words => ["SADD", "few", `member:${pad(any(n))}`];
 
 function range(name: string, key: string, start: number): Words {
@@ -59,6 +69,20 @@ function somewhere(n: number): Words {
 }
 
 export const dataTypeRows: readonly DataTypeRow[] = [
+  {
+    name: "EVAL of a limiter, five commands",
+    share: 0.001,
+    fill: () => ["SCRIPT", "LOAD", LIMITER],
+    command: (i) => ["EVAL", LIMITER, ...limiterWords(i)],
+    times: 200_000,
+  },
+  {
+    name: "EVALSHA of a limiter, five commands",
+    share: 0.001,
+    fill: () => ["SCRIPT", "LOAD", LIMITER],
+    command: (i) => ["EVALSHA", sha1(LIMITER).toString("hex"), ...limiterWords(i)],
+    times: 200_000,
+  },
   { name: "SET, new keys", fill: (i) => ["SET", `key:${pad(i)}`, `value:${i % 1_000}`], weighs: true },
   {
     name: "SCAN, COUNT 1000",

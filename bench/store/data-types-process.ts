@@ -9,6 +9,7 @@
 import { performance } from "node:perf_hooks";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
+import { readLuaCode } from "../../src/program/lua-code.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import { NullJournal } from "../../src/store/journal.ts";
 import { type Caller, type Database, Store } from "../../src/store/mod.ts";
@@ -58,7 +59,9 @@ function warmUp({ fill, command }: DataTypeRow): void {
 
 function openDatabase(): Database {
   const hashSeed = Uint8Array.of(3, 1, 4, 1, 5, 9, 2, 6);
-  return new Store({ journal: new NullJournal(), clock: systemClock, random: systemRandom, hashSeed }).database("main");
+  const lua = { code: readLuaCode() };
+  const journal = new NullJournal();
+  return new Store({ journal, clock: systemClock, random: systemRandom, hashSeed, lua }).database("main");
 }
 
 /**

@@ -10,10 +10,12 @@ import { geoFamily } from "../../test/differential/families/geo.ts";
 import { hashFamily } from "../../test/differential/families/hash.ts";
 import { jsonFamily } from "../../test/differential/families/json.ts";
 import { listFamily } from "../../test/differential/families/list.ts";
+import { scriptingFamily } from "../../test/differential/families/scripting.ts";
 import { setFamily } from "../../test/differential/families/set.ts";
 import { streamFamily } from "../../test/differential/families/stream.ts";
 import { stringFamily } from "../../test/differential/families/string.ts";
 import { type Command, drawProgram } from "../../test/differential/programs.ts";
+import { luaOptions } from "../../test/lua.ts";
 import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
 import { joinLine, plainReply, testCaller } from "../../test/store-harness.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
@@ -26,7 +28,13 @@ import { Store } from "./store.ts";
 const NO_CHANCE: Random = { below: () => 0, unit: () => 0 };
 
 function openStore(journal = new RecordingJournal()): Store {
-  return new Store({ journal, clock: new VirtualClock(), random: NO_CHANCE, hashSeed: new Uint8Array(8) });
+  return new Store({
+    journal,
+    clock: new VirtualClock(),
+    random: NO_CHANCE,
+    hashSeed: new Uint8Array(8),
+    lua: luaOptions,
+  });
 }
 
 function run(database: Database, command: Command): Reply {
@@ -45,6 +53,7 @@ const mixed = [
   streamFamily,
   geoFamily,
   genericFamily,
+  scriptingFamily,
 ];
 
 const family = {

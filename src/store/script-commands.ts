@@ -103,7 +103,10 @@ export class ScriptCommands implements ScriptHost {
     if (!command.isForScripts) return commandNotForScripts;
     const { user } = this.#caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
-    if (refusal !== undefined) return noPermissionInScript(refusal);
+    if (refusal !== undefined) {
+      this.#database.noteDenial(this.#caller, refusal, "lua");
+      return noPermissionInScript(refusal);
+    }
     const { isReadOnly, allowsGrowth, lockedKeys } = this.#rules;
     if (isReadOnly && (command.isWrite || command.mayReplicate)) return writeInReadOnlyScript;
     if (lockedKeys !== undefined)
