@@ -328,6 +328,12 @@ export class Database {
     throw refusal;
   }
 
+  /** Lets ACL LOG tell that somebody gave this name and a wrong password, or that of a user who is off. */
+  noteFailedLogin(username: Bytes): void {
+    const denied = { reason: "auth", context: "toplevel", object: "AUTH" } as const;
+    this.users.log.add({ ...denied, username, client: "" }, this.context.clock.nowMs());
+  }
+
   /** Lets ACL LOG tell of a refusal, if it is one for want of a right. */
   noteDenial(caller: Caller, { denied }: CommandError, context: AclContext): void {
     if (denied === undefined) return;

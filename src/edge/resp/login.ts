@@ -58,6 +58,7 @@ export class RespLogin implements SessionLogin {
     // Without such a database another one is asked for a user that cannot be: that takes as long.
     const asked = database ?? this.#anyDatabase();
     const user = asked?.users.authenticate(database === undefined ? "" : name, password);
+    if (user === undefined) database?.noteFailedLogin(name);
     if (user === undefined || database === undefined) return undefined;
     this.#grant = undefined;
     return { database, user };

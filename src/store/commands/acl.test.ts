@@ -570,6 +570,23 @@ test("ACL LOG counts what agrees, the newest first, and forgets the oldest", () 
     ["ACL LOG RESET", ok],
     ["ACL LOG", []],
   ]);
+  session.database.noteFailedLogin("mallory");
+  session.expect([
+    [
+      "ACL LOG",
+      [
+        map([
+          ["count", 1],
+          ["reason", "auth"],
+          ["context", "toplevel"],
+          ["object", "AUTH"],
+          ["username", "mallory"],
+          ["age-seconds", { kind: "double", value: 0 }],
+          ["client-info", ""],
+        ]),
+      ],
+    ],
+  ]);
   for (let i = 0; i < 200; i += 1) run(`GET k${i}`);
   assert.equal((session.run("ACL LOG 1000") as readonly Reply[]).length, 128);
 });
