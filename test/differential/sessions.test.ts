@@ -15,14 +15,19 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
+import { TokenTable } from "../../src/edge/auth.ts";
+import { ByteBudget } from "../../src/edge/byte-budget.ts";
 import { resp2Result, resp3Result } from "../../src/edge/reply-resp.ts";
+import { RespListener } from "../../src/edge/resp/listener.ts";
 import { pushText } from "../../src/edge/resp/push-text.ts";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { createLog } from "../../src/kernel/log.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
+import { RedisCompat } from "../../src/store/redis-compat.ts";
 import { allowanceOf } from "../budget.ts";
 import { type Heard, type Speaker, startConversations } from "../session-harness.ts";
-import { joinLine } from "../store-harness.ts";
+import { joinLine, startSession } from "../store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { Draw } from "./draw.ts";
 
@@ -166,15 +171,47 @@ function comparable(text: Bytes): Bytes {
   return text.replace(/(\$2\r\nid\r\n):\d+/g, "$1:0");
 }
 
-async function runProgram(port: number, programSeed: number): Promise<number> {
+/** Conversations with a real server. */
+class Far {
+  readonly name: string;
+  readonly #lines: readonly Line[];
+  readonly #control: Line;
+
+  constructor(name: string, lines: readonly Line[], control: Line) {
+    this.name = name;
+    this.#lines = lines;
+    this.#control = control;
+  }
+
+  static async open(name: string, port: number): Promise<Far> {
+    const lines = await Promise.all(Array.from({ length: CONNECTION_COUNT }, () => Line.open(port)));
+    const far = new Far(name, lines, await Line.open(port));
+    await far.#control.ask(["FLUSHALL"], "+OK\r\n".length);
+    return far;
+  }
+
+  /** Says a command on one line, and answers what each line receives then. `expected` is only what is waited for. */
+  async say(at: number, command: readonly Bytes[], expected: readonly Bytes[]): Promise<readonly Bytes[]> {
+    for (const line of this.#lines) line.received = "";
+    (this.#lines[at] as Line).send(command);
+    await Promise.all(this.#lines.map((line, index) => line.until((expected[index] as Bytes).length)));
+    // Whatever else there is to come has come when somebody else was answered twice.
+    for (let turn = 0; turn < 2; turn += 1) await this.#control.ask(["PING"], "+PONG\r\n".length);
+    return this.#lines.map((line) => line.received);
+  }
+
+  close(): void {
+    for (const line of [...this.#lines, this.#control]) line.close();
+  }
+}
+
+async function runProgram(ports: ReadonlyMap<string, number>, programSeed: number): Promise<number> {
   const draw = new Draw(programSeed);
   const { connect: converse } = startConversations();
   const speakers = Array.from({ length: CONNECTION_COUNT }, () => converse());
-  const lines = await Promise.all(speakers.map(() => Line.open(port)));
-  const control = await Line.open(port);
+  const fars = await Promise.all([...ports].map(([name, port]) => Far.open(name, port)));
   const said: string[] = [];
   try {
-    await control.ask(["FLUSHALL"], "+OK\r\n".length);
     for (let step = 0; step < STEP_COUNT; step += 1) {
       const at = draw.below(CONNECTION_COUNT);
       const speaker = speakers[at] as Speaker;
@@ -182,36 +219,60 @@ async function runProgram(port: number, programSeed: number): Promise<number> {
       said.push(`${at}: ${joinLine(command)}`);
       speaker.session.execute([...command]);
       const expected = speakers.map((one) => printed(one, one.listen()));
-      for (const line of lines) line.received = "";
-      (lines[at] as Line).send(command);
-      // HELLO answers a number that may have more digits there.
-      if (command[0] === "HELLO") await (lines[at] as Line).until((expected[at] as Bytes).length);
-      else await Promise.all(lines.map((line, index) => line.until((expected[index] as Bytes).length)));
-      // Whatever else there is to come has come when somebody else was answered twice.
-      for (let turn = 0; turn < 2; turn += 1) await control.ask(["PING"], "+PONG\r\n".length);
-      for (const [index, line] of lines.entries()) {
-        assert.equal(
-          comparable(line.received),
-          comparable(expected[index] as Bytes),
-          `SEED=${programSeed}: connection ${index} after\n  ${said.join("\n  ")}`,
+      for (const far of fars) {
+        const received = await far.say(at, command, expected);
+        assert.deepEqual(
+          received.map(comparable),
+          expected.map(comparable),
+          `SEED=${programSeed}: ${far.name} after\n  ${said.join("\n  ")}`,
         );
       }
     }
   } finally {
-    for (const line of [...lines, control]) line.close();
+    for (const far of fars) far.close();
   }
   return STEP_COUNT;
 }
 
+/** The RESP port over a store of its own, where nobody has to log in. */
+async function startPort(): Promise<RespListener> {
+  const { store, clock } = startSession({ compat: new RedisCompat(() => {}) });
+  const listener = new RespListener({
+    store,
+    tokens: new TokenTable(Buffer.alloc(32, 1)),
+    host: "127.0.0.1",
+    port: 0,
+    connectionsMax: 100,
+    isOpenToAll: true,
+    isServing: () => true,
+    clock: systemClock,
+    storeClock: clock,
+    log: createLog({ level: "error", format: "json", clock, sink: () => {} }),
+    budget: new ByteBudget(1e9),
+    limits: { requestBytesMax: 1e6, replyBytesMax: 1e6 },
+  });
+  await listener.open();
+  return listener;
+}
+
 besideRedis((redis) => {
-  test("random conversations receive what Redis sends", async (context) => {
+  test("random conversations receive what Redis sends, from our sessions and from our port", async (context) => {
+    const listener = await startPort();
+    const ports = new Map([
+      ["redis-server", redis().port],
+      ["our port", listener.port],
+    ]);
     const startMs = systemClock.monotonicMs();
     let commandCount = 0;
-    for (let number = seed; ; number += 1) {
-      commandCount += await runProgram(redis().port, number);
-      const isDone =
-        "count" in limit ? commandCount >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
-      if (isDone) break;
+    try {
+      for (let number = seed; ; number += 1) {
+        commandCount += await runProgram(ports, number);
+        const isDone =
+          "count" in limit ? commandCount >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
+        if (isDone) break;
+      }
+    } finally {
+      await listener.close(0);
     }
     context.diagnostic(`SEED=${seed}: ${commandCount} commands`);
   });
