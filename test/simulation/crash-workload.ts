@@ -87,6 +87,8 @@ const commandMakers: readonly ((draw: Draws) => CommandRequest)[] = [
   ({ key }) => ["PERSIST", key()],
   ({ key }) => ["RENAME", key(), key()],
   ({ key }) => ["COPY", key(), key(), "REPLACE"],
+  ({ hash, field, value }) => ["ACL", "SETUSER", hash(), "reset", "on", `>${value()}`, `~${field()}*`, "+@read"],
+  ({ hash }) => ["ACL", "DELUSER", hash()],
   ({ hash, field, value }) => ["HSET", hash(), field(), value()],
   ({ hash, field, value }) => ["HSET", hash(), field(), value(), field(), value()],
   ({ hash, field }) => ["HDEL", hash(), field()],
