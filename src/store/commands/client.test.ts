@@ -196,6 +196,29 @@ test("CLIENT PAUSE holds up everybody of the database until its end", async () =
   one.expect([["GET k", "v"]]);
 });
 
+test("a pause goes on while nobody is there, and keeps no timer then", async () => {
+  const { clock, connect } = startConversations();
+  const one = connect();
+  one.expect([["CLIENT PAUSE 1000", ok]]);
+  one.session.close();
+  clock.advance(500);
+  const two = connect();
+  two.expect([["PING"]]);
+  clock.advance(500);
+  await settled();
+  assert.deepEqual(two.listen(), [simple("PONG")]);
+  const three = connect();
+  three.expect([["CLIENT PAUSE 1000", ok]]);
+  two.session.close();
+  three.session.close();
+  clock.advance(2_000);
+  const four = connect();
+  four.expect([["PING"]]);
+  clock.advance(0);
+  await settled();
+  assert.deepEqual(four.listen(), [simple("PONG")]);
+});
+
 test("CLIENT PAUSE WRITE holds up what may write, and CLIENT UNPAUSE ends it", async () => {
   const { connect } = startConversations();
   const one = connect();

@@ -343,7 +343,7 @@ function setInfo(session: Session, words: readonly Bytes[]): Reply {
   return ok;
 }
 
-/** Longer than that nobody waits: a year. */
+/** A longer one ends after a year. */
 const PAUSE_MS_MAX = 366 * 24 * 3_600_000;
 
 function pause({ database }: Session, words: readonly Bytes[]): Reply {

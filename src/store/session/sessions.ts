@@ -35,10 +35,13 @@ export class Sessions {
   /** For a session alone, as it logs in and leaves. */
   enter(session: Session): void {
     this.#byId.set(session.id, session);
+    if (this.#byId.size === 1) this.#awaitPauseEnd();
   }
 
   leave(session: Session): void {
     this.#byId.delete(session.id);
+    // Nobody is held up, so no timer has to keep the process alive.
+    if (this.#byId.size === 0) this.#cancelPauseEnd();
   }
 
   /** The database has gone. */
@@ -61,8 +64,7 @@ export class Sessions {
   pause(kind: PauseKind, forMs: number): void {
     const untilMs = Math.max(this.#clock.monotonicMs() + forMs, this.#pause?.untilMs ?? 0);
     this.#pause = { kind: this.#pause?.kind === "all" ? "all" : kind, untilMs };
-    this.#cancelPauseEnd();
-    this.#cancelPauseEnd = this.#clock.after(untilMs - this.#clock.monotonicMs(), () => this.unpause());
+    this.#awaitPauseEnd();
     for (const session of this.#byId.values()) session.pauseChanged();
   }
 
@@ -71,5 +73,13 @@ export class Sessions {
     this.#cancelPauseEnd();
     this.#pause = undefined;
     for (const session of [...this.#byId.values()]) session.pauseChanged();
+  }
+
+  #awaitPauseEnd(): void {
+    const pause = this.#pause;
+    this.#cancelPauseEnd();
+    if (pause === undefined) return;
+    const leftMs = Math.max(0, pause.untilMs - this.#clock.monotonicMs());
+    this.#cancelPauseEnd = this.#clock.after(leftMs, () => this.unpause());
   }
 }
