@@ -30,7 +30,7 @@ import type { Wait } from "./waiters.ts";
  * - `while-listening`: may be said in RESP2 by who is subscribed to something
  * - `runs-queue`: what is queued decides whether it is a write
  * - `no-transaction`: over TCP it is refused there
- * - `may-replicate`: not a write, yet refused to a script that may not write, as Redis does
+ * - `may-replicate`: not flagged `write`, yet held up or refused where writes are, as in Redis
  * - `compat-only`: exists only where the store was started for the tests of Redis (redis-compat.ts)
  */
 export type Flag =
@@ -162,15 +162,13 @@ export interface Command extends Row {
   readonly isForListeners: boolean;
   /** True for what a client in MONITOR may not run. */
   readonly touchesKeys: boolean;
-  /** True for what CLIENT PAUSE WRITE holds up. */
+  /** True for what CLIENT PAUSE WRITE holds up, and what a script may not call that may not write. */
   readonly mayChange: boolean;
   readonly runsQueue: boolean;
   /** False for what administers, since its words may hold secrets, and for what shows itself. */
   readonly isShownToMonitors: boolean;
   /** May be called by a script. */
   readonly isForScripts: boolean;
-  /** Refused to a script that may not write, though it is no write. */
-  readonly mayReplicate: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
 }
 
@@ -206,7 +204,6 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
     // What belongs to a connection has none in a script; what would wait answers at once there.
     isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking")),
-    mayReplicate: has("may-replicate"),
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };
 }

@@ -108,7 +108,7 @@ export class ScriptCommands implements ScriptHost {
       return noPermissionInScript(refusal);
     }
     const { isReadOnly, allowsGrowth, lockedKeys } = this.#rules;
-    if (isReadOnly && (command.isWrite || command.mayReplicate)) return writeInReadOnlyScript;
+    if (isReadOnly && command.mayChange) return writeInReadOnlyScript;
     if (lockedKeys !== undefined)
       for (const { key } of findKeys(command, words).keys) if (!lockedKeys.has(key)) return dynamicKey(key);
     if (!command.isWrite) return undefined;

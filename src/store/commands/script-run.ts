@@ -10,9 +10,10 @@ import type { ScriptFlag } from "../scripting/script-header.ts";
 /** Behind the script or the name of a function stands how many of the words that follow are keys. */
 export const scriptKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2 };
 /** They show themselves to monitors, in front of the commands that they run. */
-export const scriptFlags: readonly Flag[] = ["noscript", "stale", "skip_monitor", "no_mandatory_keys", "movablekeys"];
+const flagsOfAll: readonly Flag[] = ["noscript", "stale", "skip_monitor", "no_mandatory_keys", "movablekeys"];
+export const scriptFlags: readonly Flag[] = [...flagsOfAll, "may-replicate"];
 /** `powerful`: a token that only reads may not run them (spec: store 1.12). */
-export const readOnlyScriptFlags: readonly Flag[] = ["readonly", ...scriptFlags, "powerful"];
+export const readOnlyScriptFlags: readonly Flag[] = ["readonly", ...flagsOfAll, "powerful"];
 
 export interface KeysAndArguments {
   readonly keys: readonly Bytes[];
