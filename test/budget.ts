@@ -34,6 +34,7 @@ export const budgets: readonly Budget[] = [
   { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },
   { suite: "kill-rounds", unit: "kill -9 rounds of the real program", testMs: 15_000, proofCount: 100 },
   { suite: "messaging-simulation", unit: "simulated runs of messaging", testMs: 5_000, proofCount: 500 },
+  { suite: "workflow-simulation", unit: "simulated lives of workflows", testMs: 3_000, proofCount: 2_000 },
   { suite: "message-kill-rounds", unit: "kill -9 rounds of messaging", testMs: 6_000, proofCount: 100 },
   { suite: "messaging-requests", unit: "requests to messaging", testMs: 1_500, proofCount: 500_000 },
   { suite: "hostile-destinations", unit: "calls of hostile destinations", testMs: 2_000, proofCount: 40_000 },

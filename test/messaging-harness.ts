@@ -41,6 +41,12 @@ export class MemoryJournal implements MessagingJournal {
     return new Promise((resolve) => this.#waiters.push({ position, resolve }));
   }
 
+  /** Begins with these, as behind a snapshot. */
+  replace(frames: readonly Buffer[]): void {
+    this.frames.splice(0, this.frames.length, ...frames);
+    this.#becomeSafe();
+  }
+
   hold(): void {
     this.#isHeld = true;
   }
@@ -126,11 +132,21 @@ export class MessagingHarness {
 
   /** Kills it and starts it again from what was journaled; `frameCount` of the frames are there. */
   restart(frameCount = this.journal.frames.length): void {
-    this.messaging.engine.stop();
+    this.stop();
     this.journal.frames.length = frameCount;
+    this.replay();
+    this.messaging.engine.start();
+  }
+
+  /** Kills it. */
+  stop(): void {
+    this.messaging.engine.stop();
+  }
+
+  /** Builds it again from what was journaled; `engine.start` has to follow. */
+  replay(): void {
     this.messaging = this.#make();
     for (const frame of this.journal.frames) this.messaging.replay(frame, undefined);
-    this.messaging.engine.start();
   }
 
   #make(): Messaging {

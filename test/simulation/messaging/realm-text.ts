@@ -15,7 +15,9 @@ export function realmLines(realm: Realm, windowMs: number): string[] {
     const hasSlot = realm.queueOf(message)?.hasSlot(sequence) === true;
     const held = realm.heldQueueOf(message)?.hasSlot(slotOwner) === true ? slotOwner : 0;
     const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, held, hasSlot };
-    lines.push(`message ${sequence} ${JSON.stringify(facts)} ${bodyText(message.body)} ${envelope.text}`);
+    // Nobody reads the body of a message any more whose run has ended.
+    const body = message.run?.hasLeftBehind(message) === true ? "-" : bodyText(message.body);
+    lines.push(`message ${sequence} ${JSON.stringify(facts)} ${body} ${envelope.text}`);
   }
   return lines;
 }
@@ -46,6 +48,15 @@ function userLines(user: User, windowMs: number): string[] {
     "same",
     entries.filter(([, { atMs }]) => atMs + windowMs > newestMs),
   );
+  for (const run of user.runs.values()) {
+    const { record, facts, result, entries, waiters } = run;
+    const resultText = result === undefined ? "" : bodyText(result);
+    lines.push(`run ${run.id} ${JSON.stringify([record, facts, [...waiters]])} ${resultText}`);
+    for (const { envelope, body, sequence, nonce, createdAtMs, notBeforeMs, isDelivered } of entries) {
+      const entry = { sequence, nonce, createdAtMs, notBeforeMs, isDelivered };
+      lines.push(`entry ${run.id} ${JSON.stringify(entry)} ${bodyText(body)} ${envelope.text}`);
+    }
+  }
   for (const letter of deadLetters.values()) {
     const { sequence, nonce, createdAtMs, notBeforeMs, retried, response, envelope } = letter;
     const facts = { sequence, nonce, createdAtMs, notBeforeMs, retried, response };

@@ -1,0 +1,61 @@
+/** Bugs that workflows could have, each planted between the parts of an engine. The simulation must find every one. */
+import type { Messaging } from "../../../src/messaging/messaging.ts";
+import type { Run } from "../../../src/messaging/workflow/run.ts";
+import type { WorkflowBug } from "./life.ts";
+
+export interface PlantedBug {
+  readonly name: string;
+  readonly bug: WorkflowBug;
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  { name: "an event and a time-out both win", bug: keepWaiters },
+  { name: "a delivery carries entries that came later", bug: runAhead },
+  { name: "the settings of a run are lost at a restart", bug: loseConfig },
+  { name: "a result is appended to a run that has ended", bug: keepAppending },
+  { name: "the run that waits for a child is not woken when the child is cancelled", bug: forgetInvoker },
+];
+
+function keepWaiters({ engine }: Messaging): void {
+  engine.changes.removeWaiter = () => {};
+}
+
+function runAhead({ engine }: Messaging): void {
+  const { workflows } = engine;
+  const bodyOf = workflows.bodyOf.bind(workflows);
+  workflows.bodyOf = (message, run) => {
+    const last = run.entries.at(-1);
+    const isLate =
+      last !== undefined && last.sequence > message.sequence && run.entryOf(message.sequence) !== undefined;
+    return bodyOf(isLate ? Object.create(message, { sequence: { value: last.sequence } }) : message, run);
+  };
+}
+
+function loseConfig({ engine }: Messaging, restarts: number): void {
+  if (restarts === 0) return;
+  for (const { runs } of engine.realm.users) {
+    for (const run of runs.values()) run.record = { ...run.record, config: { headers: [] } };
+  }
+}
+
+function keepAppending({ engine }: Messaging): void {
+  const { realm } = engine;
+  const createRun = realm.createRun.bind(realm);
+  realm.createRun = (user, record) => {
+    const run: Run = createRun(user, record);
+    // Those that fail have a state of their own.
+    Object.defineProperty(run, "isStarted", { get: () => run.state < 2 });
+    return run;
+  };
+}
+
+function forgetInvoker({ engine }: Messaging): void {
+  const { workflows } = engine;
+  const cancel = workflows.cancel.bind(workflows);
+  workflows.cancel = (run) => {
+    const { record } = run;
+    run.record = { ...record, invoker: undefined };
+    cancel(run);
+    run.record = record;
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * Random workflows on a model application, in virtual time, with faults and
+ * restarts.
+ *
+ * Run again:  LARDER_WORKFLOW_SEED=… node --test test/simulation/workflow/workflows.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../../src/kernel/random.ts";
+import { allowanceOf } from "../../budget.ts";
+import { plantedBugs } from "./planted-bugs.ts";
+import { runSimulation } from "./simulation.ts";
+
+const seed = Number(process.env["LARDER_WORKFLOW_SEED"] ?? systemRandom.below(2 ** 31));
+
+/** A bug that needs more lives than this has become hard to find. */
+const LIVES_MAX = 60;
+
+test("whatever happens, each run ends once, with each step's result used once", async (context) => {
+  const { lives, totals, violation } = await runSimulation({ seed, allowance: allowanceOf("workflow-simulation") });
+  context.diagnostic(`seed ${seed}: ${lives} lives, ${JSON.stringify(totals)}`);
+  if (violation !== undefined) {
+    throw new Error(`Again: LARDER_WORKFLOW_SEED=${violation.seed}`, { cause: violation.error });
+  }
+  assert.ok(totals.succeeded > 0 && totals.restarts > 0, "some runs succeed");
+});
+
+for (const { name, bug } of plantedBugs) {
+  test(`found: ${name}`, async (context) => {
+    const { lives, violation } = await runSimulation({ seed: 1, allowance: { count: LIVES_MAX }, bug });
+    context.diagnostic(`in life ${lives + 1}: ${violation?.error.message}`);
+    assert.ok(violation !== undefined, `nothing was found in ${lives} lives`);
+  });
+}
