@@ -130,11 +130,10 @@ export interface OpenPorts {
 
 /** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
 export interface AreaDoor {
-  /**
-   * Binds the port, answers 503 there, recovers what is kept, then serves. Returns the real ports. Rejects with a
-   * `StartRefusal` for what the operator has to put right.
-   */
-  open(): Promise<OpenPorts>;
+  /** Binds the ports, where it answers 503 for now, and returns the real ones. Rejects with a `StartRefusal`. */
+  bind(): Promise<OpenPorts>;
+  /** Recovers what is kept, then serves. Rejects with a `StartRefusal` for what the operator has to put right. */
+  open(): Promise<void>;
   /** Stops accepting, waits up to `graceMs` for what is being answered, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;

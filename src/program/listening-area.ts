@@ -62,7 +62,7 @@ export class ListeningArea implements AreaDoor {
     refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
   };
 
-  async open(): Promise<OpenPorts> {
+  async bind(): Promise<OpenPorts> {
     const { plan, engine, events, metrics, surroundings } = this.#options;
     events.state("opening");
     if (plan.listen !== undefined) {
@@ -75,12 +75,15 @@ export class ListeningArea implements AreaDoor {
       this.#listener = await openListener(this.edge, wishes, surroundings);
     }
     const respPort = await engine.openOwnPort?.(surroundings);
-    await engine.open();
-    if (!this.#isClosing) {
-      this.#current = engine.edge;
-      events.state("serving");
-    }
     return { port: this.#listener?.port, respPort };
+  }
+
+  async open(): Promise<void> {
+    const { engine, events } = this.#options;
+    await engine.open();
+    if (this.#isClosing) return;
+    this.#current = engine.edge;
+    events.state("serving");
   }
 
   async close(graceMs: number): Promise<void> {

@@ -52,7 +52,11 @@ export class RemoteArea implements AreaDoor {
     worker.on("exit", () => this.#abandon());
   }
 
-  open(): Promise<OpenPorts> {
+  bind(): Promise<OpenPorts> {
+    return this.#ask("bind");
+  }
+
+  open(): Promise<void> {
     return this.#ask("open");
   }
 

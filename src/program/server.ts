@@ -2,7 +2,8 @@
  * A running larder: data directory, areas, admin port. The command line and the
  * library both run one of these.
  *
- *     open    lock the data directory, decide tenants, open the admin port, open the areas side by side
+ *     open    lock the data directory, decide tenants, open the admin port, bind the ports of all areas, then let them
+ *             recover side by side
  *     close   the areas, then the admin port, so that it can tell that we are draining, then the lock
  *
  * (1) When an area crashes, the others get 2 s to commit and close, and then
@@ -216,7 +217,9 @@ export class Server implements SlotEvents {
       }),
     );
     const base = await this.#openOnePort();
-    const ports = await Promise.all(this.#slots.map((slot) => slot.door?.open()));
+    // A port that is taken is refused before any area has begun to recover.
+    const ports = await Promise.all(this.#slots.map((slot) => slot.door?.bind()));
+    await Promise.all(this.#slots.map((slot) => slot.door?.open()));
     const portsOf = (name: AreaName): OpenPorts | undefined =>
       ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>
