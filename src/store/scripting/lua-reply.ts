@@ -324,8 +324,10 @@ function truncated(value: number): number | bigint {
   return BigInt(whole);
 }
 
+/** As C reads it, up to its first zero byte. */
 function oneLine(text: Bytes): Bytes {
-  return text.replace(/[\r\n]/g, " ");
+  const end = text.indexOf("\0");
+  return (end < 0 ? text : text.slice(0, end)).replace(/[\r\n]/g, " ");
 }
 
 /** The text of an error without the `-` that it may have as on the wire. */
