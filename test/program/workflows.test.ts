@@ -1,0 +1,101 @@
+/** Workflows in the real program: a run goes on after kill -9, while its endpoint works and while it waits. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mock, type TestContext, test } from "node:test";
+import { Client as MessagingClient } from "@upstash/qstash";
+import { Client, serve } from "@upstash/workflow";
+import { startDestination } from "../recording-destination.ts";
+import { type RunningProgram, startProgram } from "./program-process.ts";
+
+const timeout = 60_000;
+
+/** Each look is a request, so this is seconds. */
+const LOOKS_MAX = 5_000;
+
+/** The clients of one life of the program; tokens are printed at the first alone. */
+function clientsOf({ environment }: RunningProgram, token: string) {
+  const options = { baseUrl: environment["QSTASH_URL"] ?? "", token, retry: false, devMode: false } as const;
+  return { messaging: new MessagingClient(options), workflow: new Client(options) };
+}
+
+async function until<Value>(look: () => Promise<Value>, is: (value: Value) => boolean): Promise<Value> {
+  for (let count = 0; count < LOOKS_MAX; count += 1) {
+    const value = await look();
+    if (is(value)) return value;
+  }
+  return assert.fail("it did not come to that");
+}
+
+test("a run goes on after the program was killed, twice", { timeout }, async (context: TestContext) => {
+  for (const method of ["error", "warn"] as const) context.mock.method(console, method, () => {});
+  const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  await using destination = await startDestination();
+  const args = ["--data-dir", directory, "--outbound-map", `app.test=127.0.0.1:${destination.port}`];
+  let program = await startProgram("serve", { args });
+  context.after(() => program.kill());
+  const token = program.environment["QSTASH_TOKEN"] ?? "";
+  let clients = clientsOf(program, token);
+  let killed: Promise<unknown> | undefined;
+  const runs: string[] = [];
+  const url = "http://app.test/order";
+  const order = async (request: Request): Promise<Response> => {
+    const { handler } = serve<string>(
+      async (workflow) => {
+        const long = await workflow.run("long", () => {
+          runs.push("long");
+          return "x".repeat(200_000);
+        });
+        const short = await workflow.run("short", async () => {
+          runs.push("short");
+          killed ??= program.kill();
+          await killed;
+          return long.length;
+        });
+        const { eventData } = await workflow.waitForEvent<string>("hold", "paid");
+        return { payload: workflow.requestPayload, short, eventData };
+      },
+      { qstashClient: clients.messaging, disableTelemetry: true, env: {} },
+    );
+    return handler(request);
+  };
+  destination.answer = (delivery) => {
+    const headers = new Headers(Object.entries(delivery.headers).map(([name, value]) => [name, String(value)]));
+    void order(new Request(url, { method: "POST", headers, body: delivery.body })).then(async (answer) =>
+      delivery.answerNow({
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        body: await answer.text(),
+      }),
+    );
+    return "later";
+  };
+
+  const { workflowRunId } = await clients.workflow.trigger({ url, body: "payload" });
+  await program.ended;
+
+  program = await startProgram("serve", { args });
+  clients = clientsOf(program, token);
+  await until(
+    () => clients.workflow.getWaiters({ eventId: "paid" }),
+    ({ length }) => length === 1,
+  );
+  await program.kill();
+
+  program = await startProgram("serve", { args });
+  clients = clientsOf(program, token);
+  assert.equal((await clients.workflow.notify({ eventId: "paid", eventData: "yes" })).length, 1);
+
+  const logs = await until(
+    () => clients.workflow.logs({ workflowRunId }),
+    (page) => page.runs[0]?.workflowState !== "RUN_STARTED",
+  );
+  assert.equal(logs.runs[0]?.workflowState, "RUN_SUCCESS");
+  const result: unknown = JSON.parse(String(logs.runs[0]?.workflowRunResponse));
+  assert.deepEqual(result, { payload: "payload", short: 200_000, eventData: "yes" });
+  assert.deepEqual(runs, ["long", "short", "short"]);
+  await program.stop();
+  mock.restoreAll();
+});
