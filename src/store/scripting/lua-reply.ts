@@ -330,7 +330,7 @@ function oneLine(text: Bytes): Bytes {
   return (end < 0 ? text : text.slice(0, end)).replace(/[\r\n]/g, " ");
 }
 
-/** The text of an error without the `-` that it may have as on the wire. */
+/** The text of an error as it is sent: on one line, without line breaks at its end. */
 export function errorLine(text: Bytes): Bytes {
-  return oneLine(text.startsWith("-") ? text.slice(1) : text);
+  return oneLine(text.replace(/[\r\n]+$/, ""));
 }

@@ -116,7 +116,7 @@ test("what a script returns becomes a reply as in Redis", () => {
     ["return {}", []],
     ["return {ok='fine\\n'}", "+fine "],
     ["return {ok='fi\\0ne'}", "+fi"],
-    ["return {err='MY text\\r\\n'}", "-MY text  "],
+    ["return {err='MY text\\r\\n'}", "-MY text"],
     ["return {1,{err='E x'}}", [1, "-E x"]],
     ["return {double=3.5}", { kind: "double", value: 3.5 }],
     ["return {map={a=1}}", { kind: "map", pairs: [["a", 1]] }],

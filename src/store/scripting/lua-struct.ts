@@ -71,6 +71,8 @@ export function structLibrary(host: LuaHost): LuaLibrary {
     const expect = (size: number): void => {
       if (size > length || at > length - size) instance.raiseArgument(lua, 2, "data string too short");
     };
+    // Before any option is looked at, an unknown one too.
+    if (!format.isEmpty) expect(0);
     for (let option = format.next(at); option !== undefined; option = format.next(at)) {
       const { letter } = option;
       let { size } = option;
@@ -148,6 +150,10 @@ class Format {
     this.#lua = lua;
     this.#passesUnknown = passesUnknown;
     this.#text = host.instance.bytesOfArgument(lua, 1);
+  }
+
+  get isEmpty(): boolean {
+    return this.#text === "" || this.#text.startsWith("\0");
   }
 
   /** The next option that stands for data at offset `at`; those that set something are obeyed on the way. */
