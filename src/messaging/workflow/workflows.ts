@@ -254,10 +254,25 @@ export class Workflows {
   notifyRun(run: Run, eventId: string, data: Buffer): Notified {
     const waiter = [...run.waiters].find((other) => other.eventId === eventId);
     if (waiter === undefined) {
+      this.#checkRoom(run, data);
       this.#engine.changes.saveEvent(run, eventId, data);
       return { run, waiter: undefined, messageId: undefined };
     }
     return { run, waiter, messageId: this.#wake(run, waiter, data, this.#engine.nowMs()).id };
+  }
+
+  /** Webhooks are open, so what is kept for a run counts like its entries. Throws a `MessagingFailure`. */
+  #checkRoom(run: Run, data: Buffer): void {
+    const { stepsPerRunMax, runBytesMax } = this.#engine.limits;
+    let count = 0;
+    let bytes = run.entryBytes + data.length;
+    for (const saved of run.savedEvents.values()) {
+      count += saved.length;
+      for (const { length } of saved) bytes += length;
+    }
+    if (count >= stepsPerRunMax || bytes > runBytesMax) {
+      throw quotaExceeded(`Maximum of events that are kept for the workflow run ${run.id} exceeded`);
+    }
   }
 
   /** Ends waits that took too long. */

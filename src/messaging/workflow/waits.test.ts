@@ -1,0 +1,72 @@
+/** What a run says when it waits, and what it is told. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readWait, waitResult } from "./waits.ts";
+
+function read(body: unknown) {
+  return readWait({
+    eventId: "paid",
+    runId: "wfr_1",
+    headers: ["workflow-runid", "wfr_1"],
+    contentType: "application/json",
+    body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+    refusalOf: ({ hostname }) => (hostname === "refused.test" ? "It is refused" : undefined),
+  });
+}
+
+const step = { stepId: 3, stepName: "hold" };
+const url = "https://a.test/";
+const headers = ["content-type", "application/json", "workflow-runid", "wfr_1"];
+
+test("what is not said of a time-out is what is said of the event", () => {
+  assert.deepEqual(read({ url, step }), {
+    waiter: { eventId: "paid", runId: "wfr_1", url, headers, timeoutUrl: url, timeoutHeaders: headers, step },
+    timeoutMs: 604_800_000,
+  });
+});
+
+test("spans are texts with units or a number of seconds", () => {
+  for (const [timeout, ms] of [
+    ["90s", 90_000],
+    ["1d2h", 93_600_000],
+    [5, 5_000],
+    ["1.5", 1_500],
+  ] as const) {
+    assert.equal(read({ url, step, timeout }).timeoutMs, ms, String(timeout));
+  }
+});
+
+test("what cannot be read is refused with the name of the field", () => {
+  for (const [body, text] of [
+    ["[]", "The body of a wait must be a JSON object with url, step and timeout"],
+    ["{", "The body of a wait must be a JSON object with url, step and timeout"],
+    [{ step }, "Invalid value for url: it must be a URL that starts with http:// or https://"],
+    [{ url: "ftp://a.test", step }, "Invalid value for url: it must be a URL that starts with http:// or https://"],
+    [{ url: "https://refused.test", step }, "Invalid value for url: It is refused"],
+    [{ url, step: 1 }, "Invalid value for step: it must be an object"],
+    [{ url, step, timeout: "soon" }, "Invalid value for timeout: it must be a span such as 90s or 1d2h"],
+    [
+      { url, step, timeoutUrl: 1 },
+      "Invalid value for timeoutUrl: it must be a URL that starts with http:// or https://",
+    ],
+    [
+      { url, step, timeoutHeaders: { "Upstash-A": [1] } },
+      "Invalid value for timeoutHeaders.Upstash-A: it must be a list of strings",
+    ],
+  ] as const) {
+    assert.throws(() => read(body), { kind: "bad request", text }, text);
+  }
+});
+
+test("an event is told as base64, a time-out by a flag", () => {
+  const { waiter } = read({ url, step });
+  const record = { ...waiter, number: 1, deadlineMs: 0 };
+  assert.equal(
+    waitResult(record, Buffer.from("yes")).toString(),
+    '{"stepId":3,"stepName":"hold","waitEventId":"paid","out":"eWVz"}',
+  );
+  assert.equal(
+    waitResult(record, undefined).toString(),
+    '{"stepId":3,"stepName":"hold","waitEventId":"paid","waitTimeout":true}',
+  );
+});

@@ -1,0 +1,148 @@
+/** Runs on an engine alone: what is held back, what outlives a restart, whose bodies go. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answered, MessagingHarness } from "../../../test/messaging-harness.ts";
+import { moveBodies } from "../cleaning.ts";
+import { readPublishOptions } from "../headers.ts";
+import { defaultLimits, type MessagingLimits } from "../limits.ts";
+import { Realm } from "../realm.ts";
+import { replayFrame } from "../replay.ts";
+import { HOLD_MS } from "./holding.ts";
+
+const url = "https://app.test/";
+const SDK = ["upstash-workflow-sdk-version", "1"];
+
+async function publish(harness: MessagingHarness, headers: string, body: string) {
+  const own = headers.split("; ").flatMap((pair) => pair.split("="));
+  const context = { limits: defaultLimits, nowMs: harness.clock.nowMs(), refusalOf: () => undefined };
+  const options = readPublishOptions({ own, contentType: undefined, others: () => [] }, context);
+  const [outcome] = await harness.user.publish([
+    { destination: url, body: Buffer.from(body), options, callerIp: "203.0.113.7" },
+  ]);
+  return outcome;
+}
+
+async function started(limits: Partial<MessagingLimits> = {}): Promise<MessagingHarness> {
+  const harness = await MessagingHarness.start(limits);
+  harness.destination = () => answered(200, SDK);
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_1", "begin");
+  await harness.settle();
+  return harness;
+}
+
+function listOf(body: string | undefined): readonly string[] {
+  const entries = JSON.parse(body ?? "[]") as { body: string }[];
+  return entries.map((entry) => Buffer.from(entry.body, "base64").toString());
+}
+
+test("a result waits until the delivery under way has ended, a plan does not", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_1", "begin");
+  await harness.settle();
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await harness.settle();
+  assert.equal(harness.calls.length, 1);
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":0,"targetStep":2}');
+  await harness.settle();
+  assert.equal(harness.calls.length, 2);
+
+  for (const call of harness.calls) call.answer(answered(200, SDK));
+  await harness.settle();
+
+  assert.deepEqual(listOf(harness.calls[2]?.body), ["begin", '{"stepId":1}']);
+});
+
+test("a result waits no longer than its time", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => "later";
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_1", "begin");
+  await harness.settle();
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await harness.advance(HOLD_MS - 1);
+  assert.equal(harness.calls.length, 1);
+  await harness.advance(1);
+  assert.equal(harness.calls.length, 2);
+});
+
+test("a run and what waits for it outlive a restart", async () => {
+  const harness = await started();
+  await publish(harness, "workflow-runid=wfr_1; delay=1h", '{"stepId":1}');
+  await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("yes"));
+
+  harness.restart();
+  await harness.advance(3_600_000);
+
+  assert.deepEqual(listOf(harness.calls.at(-1)?.body), ["begin", '{"stepId":1}']);
+  const body = Buffer.from(JSON.stringify({ url, step: { stepId: 2 } }));
+  const facts = { eventId: "paid", runId: "wfr_1", headers: [], contentType: undefined, refusalOf: () => undefined };
+  await harness.user.workflows.wait({ ...facts, body });
+  await harness.settle();
+  assert.equal(listOf(harness.calls.at(-1)?.body).at(-1), '{"stepId":2,"waitEventId":"paid","out":"eWVz"}');
+});
+
+test("a delivery under way when its run ended is not made again after a restart", async () => {
+  const harness = await started();
+  harness.destination = () => "later";
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await harness.settle();
+  await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
+  const { length } = harness.calls;
+
+  harness.restart();
+  await harness.advance(60_000);
+
+  assert.equal(harness.calls.length, length);
+  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+  assert.equal(harness.messaging.engine.realm.envelopes.size, 0);
+});
+
+test("limits of a run refuse what is too much, and nothing is stored of it", async () => {
+  const harness = await started({ stepsPerRunMax: 2, runBytesMax: 30 });
+  await assert.rejects(publish(harness, "workflow-runid=wfr_1", "x".repeat(26)), { kind: "quota exceeded" });
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await assert.rejects(publish(harness, "workflow-runid=wfr_1", "{}"), {
+    kind: "quota exceeded",
+    text: "Maximum number of steps of the workflow run wfr_1 exceeded: 2",
+  });
+  assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 2);
+});
+
+test("events that are kept for a run are bounded", async () => {
+  const harness = await started({ runBytesMax: 20 });
+  await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10)));
+  await assert.rejects(harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10))), {
+    kind: "quota exceeded",
+  });
+});
+
+test("bodies of entries and results are moved out of old segments, and found where they are", async () => {
+  const harness = await started();
+  const { bodies } = harness.messaging.engine.realm;
+  bodies.open({ read: () => Promise.reject(new Error("bodies of this test are in memory")) });
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await harness.settle();
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_2", "other");
+  await harness.settle();
+  bodies.written({ start: 0, end: harness.journal.end, segment: 1, offset: 0 });
+  await harness.user.workflows.finish("wfr_2", Buffer.from("result"));
+
+  await moveBodies(harness.messaging.engine, [{ number: 1, bytes: 10_000 }]);
+
+  const realm = new Realm(defaultLimits);
+  for (const [index, frame] of harness.journal.frames.entries()) {
+    replayFrame(realm, frame, { segment: index + 1, offset: 0 });
+  }
+  const run = realm.findUser("main")?.runs.get("wfr_1");
+  const moved = run?.entries.map(({ body }) => body.segment) ?? [];
+  const last = harness.journal.frames.length;
+  assert.ok(moved.every((segment) => segment <= last));
+  assert.deepEqual(
+    run?.entries.map(({ body }) => body.length),
+    [5, 12],
+  );
+  assert.deepEqual(
+    [...realm.bodies.liveBytes.values()].reduce((sum, bytes) => sum + bytes, 0),
+    5 + 12 + 6,
+  );
+});
