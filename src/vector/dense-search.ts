@@ -34,8 +34,12 @@ const EFFORT_PER_HIT = 1.5;
  */
 const VISITS_PER_EFFORT = 11;
 const VISITS_FACTOR_MAX = 4;
-/** What a visit and a row that is scored alone cost, in rows of a whole scan. bench/graph.bench.ts, bench/row-kernel.bench.ts */
-const ROWS_PER_VISIT = 3;
+/**
+ * What a visit costs, one of a walk with a filter, and a row that is scored alone, in rows of a whole scan.
+ * bench/graph.bench.ts, bench/row-kernel.bench.ts
+ */
+const ROWS_PER_VISIT = 2;
+const ROWS_PER_FILTERED_VISIT = 3;
 const ROWS_PER_GATHER = 4;
 
 export class DenseSearch implements CandidateSearch {
@@ -120,7 +124,8 @@ export class DenseSearch implements CandidateSearch {
 
   #isExactCheaper(graph: NamespaceGraph): boolean {
     const scanned = Math.min(this.#rows.count, this.#passCount * ROWS_PER_GATHER);
-    return scanned <= this.#visits * ROWS_PER_VISIT + graph.pendingCount * ROWS_PER_GATHER;
+    const rowsPerVisit = this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
+    return scanned <= this.#visits * rowsPerVisit + graph.pendingCount * ROWS_PER_GATHER;
   }
 
   /** Offers what the graph names. Returns the search of the rows that it does not know: both as of this moment. */

@@ -68,11 +68,20 @@ const asCommand: Comparison = (exchange) => {
   // Redis runs a PFMERGE without sources, yet finds no keys in it.
   if (subcommand === "GETKEYS")
     return isSame(ours, theirs) || (command.length === 4 && (command[2] ?? "").toLowerCase() === "pfmerge");
-  if (subcommand === "GETKEYSANDFLAGS") return isSame(ours, theirs);
+  if (subcommand === "GETKEYSANDFLAGS") return isSame(ours, theirs) || (storesTwice(command) && areAmong(ours, theirs));
   // Which commands there are differs, and so do the words about them; both answer in the same form.
   if (isList(ours)) return isList(theirs);
   return typeof ours === "number" ? typeof theirs === "number" : isSame(ours, theirs);
 };
+
+/** Of several keys to store to Redis tells one, and not always the one it uses; we tell them all. */
+function storesTwice(command: readonly string[]): boolean {
+  return command.filter((word) => /^store(dist)?$/i.test(word)).length > 1;
+}
+
+function areAmong(ours: RawReply, theirs: RawReply): boolean {
+  return isList(ours) && isList(theirs) && theirs.every((one) => ours.some((other) => isSame(one, other)));
+}
 
 /** Commands that name keys in several places; of these we tell also the use of each key in Redis' words. */
 function manyKeys(draw: Draw): string[] {
