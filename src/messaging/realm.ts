@@ -228,8 +228,7 @@ export class Realm {
   createRun(user: User, record: RunRecord): Run {
     const run = new Run(user, record);
     user.runs.set(record.id, run);
-    const parent = this.#invokerOf(run);
-    if (parent?.isStarted === true) parent.children.add(run);
+    this.#invokerOf(run)?.children.add(run);
     return run;
   }
 
@@ -238,7 +237,7 @@ export class Realm {
     run.restore(facts);
     run.result = result;
     user.runs.set(record.id, run);
-    if (run.isStarted) this.#invokerOf(run)?.children.add(run);
+    this.#invokerOf(run)?.children.add(run);
     return run;
   }
 
@@ -265,14 +264,13 @@ export class Realm {
     run.savedEvents.clear();
     for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
     run.waiters.clear();
-    run.children.clear();
-    this.#invokerOf(run)?.children.delete(run);
     // A run that failed can be resumed as long as its dead letter is there.
     if (ended.state !== runState.failed) this.#dropEntries(run);
   }
 
   forgetRun(run: Run): void {
     this.#dropRun(run);
+    this.#invokerOf(run)?.children.delete(run);
     run.user.runs.delete(run.id);
   }
 

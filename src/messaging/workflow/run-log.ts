@@ -12,7 +12,7 @@ import { headerLists } from "../header-lists.ts";
 import { redactedHeaders, redactedText } from "../redaction.ts";
 import { type State, state } from "../states.ts";
 import { isObject } from "./invoke.ts";
-import type { Run } from "./run.ts";
+import { type Run, runState } from "./run.ts";
 import { plannedStep, readStep, type StepFields } from "./step-text.ts";
 
 export interface StepGroup {
@@ -214,40 +214,40 @@ class Grouping {
     this.#groups.push(group);
   }
 
-  /** Waits and invoked runs that have not ended. */
+  /** Waits that have not ended, and invoked runs. */
   #waiting(): void {
-    const pending: { step: StepFields; facts: object; createdAtMs: number }[] = [];
     for (const { step, eventId, deadlineMs } of this.#run.waiters) {
-      pending.push({
-        step,
-        facts: { waitEventId: eventId, waitTimeoutDeadline: deadlineMs },
-        createdAtMs: this.#nowMs,
-      });
+      this.#began(step, { createdAt: this.#nowMs, waitEventId: eventId, waitTimeoutDeadline: deadlineMs });
     }
-    for (const { record } of this.#run.children) {
+    for (const child of this.#run.children) {
+      const { id, record, state: childState } = child;
       const facts = {
-        invokedWorkflowRunId: record.id,
+        createdAt: record.createdAtMs,
+        invokedWorkflowRunId: id,
         invokedWorkflowUrl: record.url,
         invokedWorkflowCreatedAt: record.createdAtMs,
       };
-      pending.push({ step: record.invoker?.step ?? {}, facts, createdAtMs: record.createdAtMs });
+      this.#began(record.invoker?.step ?? {}, facts, childState === runState.success ? "STEP_SUCCESS" : undefined);
     }
-    for (const { step, facts, createdAtMs } of pending) {
-      const id = step["stepId"];
-      const place = typeof id === "number" ? this.#placeOf.get(id) : undefined;
-      if (place !== undefined) place.group.steps[place.index] = { ...place.group.steps[place.index], ...facts };
-      else {
-        const { targetStep: _none, ...shown } = step;
-        const pendingStep = {
-          ...shown,
-          callType: "step",
-          createdAt: createdAtMs,
-          state: this.#pendingState(),
-          ...facts,
-        };
-        this.#groups.push({ type: "sequential", steps: [pendingStep] });
-      }
+  }
+
+  /** A step whose result somebody else brings, or has brought when the run had ended. */
+  #began(step: StepFields, facts: Readonly<Record<string, unknown>>, ended?: string): void {
+    const id = step["stepId"];
+    const place = typeof id === "number" ? this.#placeOf.get(id) : undefined;
+    if (place === undefined) {
+      const { targetStep: _none, ...shown } = step;
+      const group: StepGroup = {
+        type: "sequential",
+        steps: [{ ...shown, callType: "step", state: ended ?? this.#pendingState(), ...facts }],
+      };
+      if (typeof id === "number") this.#placeOf.set(id, { group, index: 0 });
+      this.#groups.push(group);
+      return;
     }
+    const known = place.group.steps[place.index];
+    const { createdAt: _known, ...more } = facts;
+    place.group.steps[place.index] = { ...known, ...more, ...(ended === undefined ? {} : { state: ended }) };
   }
 
   /** Deliveries to the endpoint that nothing has followed. */

@@ -120,7 +120,7 @@ export class Run {
   readonly messages = new Set<Message>();
   /** Deliveries to its endpoint under way. */
   readonly inFlight = new Set<number>();
-  /** Runs that it invoked and that have not ended. */
+  /** Runs that it invoked, ended ones too until they are forgotten. */
   readonly children = new Set<Run>();
   #entries: Entry[] = [];
   readonly #bySequence = new Map<number, Entry>();

@@ -173,6 +173,41 @@ test("a parent is told of a child that fails and of one that is cancelled", asyn
   });
 });
 
+test("a child that outlives its parent ends as it would, and the parent's log has its step", async () => {
+  const began = Promise.withResolvers<void>();
+  const inner: RouteFunction = async (context) => {
+    began.resolve();
+    await context.sleep("rest", "1m");
+  };
+  app.workflow("outlives", inner);
+  const url = app.workflow("dies", async (context) => {
+    await Promise.all([
+      context.invoke("outer", { workflow: invokable("outlives", inner), body: "" }),
+      context.run("bad", async () => {
+        await began.promise;
+        throw new WorkflowNonRetryableError("never");
+      }),
+    ]);
+  });
+  const { workflowRunId } = await app.client.trigger({ url });
+  const failedRun = await app.until(
+    workflowRunId,
+    ({ workflowState, steps }) =>
+      workflowState === "RUN_FAILED" && steps[1]?.steps[0]?.["invokedWorkflowRunId"] !== undefined,
+  );
+  const [step] = failedRun.steps[1]?.steps ?? [];
+
+  await app.larder.clock.advance(60_000);
+
+  const child = await app.ended(String(step?.["invokedWorkflowRunId"]));
+  assert.equal(child.workflowState, "RUN_SUCCESS");
+  assert.equal(child.invoker?.workflowRunId, workflowRunId);
+  assert.deepEqual(outline(await app.run(workflowRunId)), [
+    ["sequential", "init STEP_SUCCESS"],
+    ["parallel", "outer STEP_SUCCESS", "bad STEP_FAILED"],
+  ]);
+});
+
 test("a failed run is resumed where it failed, or restarted, as a new run", async () => {
   let isIll = true;
   let runs = 0;
