@@ -234,3 +234,55 @@ test("an invoked run gives its result to the one that invoked it", async () => {
   assert.equal(app.count("parent"), 2);
   assert.equal(app.count("child"), 2);
 });
+
+test("what a start says holds for every delivery: headers, retries, flow control, label, redaction", async () => {
+  const url = app.workflow("configured", async (context) => {
+    await context.run("one", () => 1);
+    return await context.run("two", () => ({ label: context.label, team: context.headers.get("x-team") }));
+  });
+
+  const { workflowRunId } = await app.client.trigger({
+    url,
+    body: "secret",
+    headers: { "x-team": "blue" },
+    label: "important",
+    flowControl: { key: "narrow", parallelism: 1, rate: 100 },
+    redact: { body: true },
+  });
+
+  const run = await app.ended(workflowRunId);
+  assert.partialDeepStrictEqual(run, { label: "important", labels: ["important"], flowControlKey: "narrow" });
+  assert.match(run.workflowRunResponse ?? "", /^REDACTED:/);
+  assert.match(String(run.steps[0]?.steps[0]?.["out"]), /^REDACTED:/);
+  const deliveries = app.deliveries.filter(({ path }) => path === "/configured");
+  assert.deepEqual(
+    deliveries.map(({ headers }) => [headers.get("x-team"), headers.get("upstash-label")]),
+    [
+      ["blue", "important"],
+      ["blue", "important"],
+      ["blue", "important"],
+    ],
+  );
+  const { runs } = await app.client.logs({ filter: { label: "important", flowControlKey: "narrow" } });
+  assert.equal(runs.length, 1);
+  assert.equal((await app.send("GET /v2/flowControl/narrow")).status, 200);
+});
+
+test("the log of runs has pages, the latest first, and ends with an empty cursor", async () => {
+  const url = app.workflow("paged", async (context) => await context.sleep("rest", "1d"));
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push((await app.client.trigger({ url })).workflowRunId);
+
+  const first = await app.client.logs({ count: 2 });
+  const second = await app.client.logs({ count: 2, cursor: first.cursor });
+
+  assert.deepEqual(
+    [...first.runs, ...second.runs].map(({ workflowRunId }) => workflowRunId),
+    ids.toReversed(),
+  );
+  assert.equal(second.cursor, "");
+  const { json } = await app.send(`GET /v2/workflows/logs?workflowRunId=${ids[0]}&state=CREATED`);
+  const { events } = json as { events: Readonly<Record<string, unknown>>[] };
+  assert.ok(events.length >= 1);
+  assert.ok(events.every(({ workflowRunId, workflowUrl }) => workflowRunId === ids[0] && workflowUrl === url));
+});
