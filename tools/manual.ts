@@ -8,6 +8,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { filterRows } from "../src/edge/messaging/filters.ts";
 import { messagingRoutes } from "../src/edge/messaging/messaging-routes.ts";
+import { runsFilterRows } from "../src/edge/messaging/runs-filter.ts";
 import { canonicalName } from "../src/messaging/forwarded-headers.ts";
 import { headerFamilies, headerRows } from "../src/messaging/header-rows.ts";
 import { DEAD_MS, SILENT_MS } from "../src/program/heartbeat.ts";
@@ -264,6 +265,8 @@ function endpointsChapter(): readonly string[] {
   for (const { name, meaning, for: targets } of filterRows) {
     lines.push(`| \`${name}\` | ${targets.join(", ")} | ${cellOf(meaning)} |`);
   }
+  lines.push("", "Workflow runs are listed and cancelled by these.", "", "| filter | meaning |", "|---|---|");
+  for (const { name, meaning } of runsFilterRows) lines.push(`| \`${name}\` | ${cellOf(meaning)} |`);
   return lines;
 }
 
