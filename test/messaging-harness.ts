@@ -56,6 +56,13 @@ export class MemoryJournal implements MessagingJournal {
     this.#becomeSafe();
   }
 
+  /** The process ends while it is held: what is not safe is gone, and nobody is told any more. */
+  crash(): void {
+    this.frames.length = this.#safe;
+    this.#waiters = [];
+    this.#isHeld = false;
+  }
+
   #becomeSafe(): void {
     this.#safe = this.frames.length;
     for (const { resolve } of this.#waiters.splice(0)) resolve();

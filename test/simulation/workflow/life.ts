@@ -1,6 +1,7 @@
 /**
  * One life of workflows in virtual time: random runs on a model application,
- * faults of both sides, restarts from the journal and from a snapshot. Then
+ * faults of both sides, restarts from the journal and from a snapshot, crashes
+ * that take what was not on the disk. Then
  * everything is well, and each run must end.
  */
 import { assert } from "../../../src/kernel/assert.ts";
@@ -69,6 +70,20 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
         if (random.below(2) === 0) {
           restarts += 1;
           restart(harness, random.below(2) === 0);
+          bug(harness.messaging, restarts);
+        }
+        break;
+      case 6:
+        if (random.below(2) === 0) {
+          restarts += 1;
+          runs += 1;
+          harness.journal.hold();
+          // Nobody is told of it, and it may never have been.
+          void application.trigger(random.below(PROGRAMS), `wfr_${runs}`);
+          await harness.advance(random.below(20_000));
+          harness.stop();
+          harness.journal.crash();
+          harness.restart();
           bug(harness.messaging, restarts);
         }
         break;

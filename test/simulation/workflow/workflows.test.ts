@@ -14,7 +14,7 @@ import { runSimulation } from "./simulation.ts";
 const seed = Number(process.env["LARDER_WORKFLOW_SEED"] ?? systemRandom.below(2 ** 31));
 
 /** A bug that needs more lives than this has become hard to find. */
-const LIVES_MAX = 60;
+const LIVES_MAX = 150;
 
 test("whatever happens, each run ends once, with each step's result used once", async (context) => {
   const { lives, totals, violation } = await runSimulation({ seed, allowance: allowanceOf("workflow-simulation") });
