@@ -146,3 +146,23 @@ test("bodies of entries and results are moved out of old segments, and found whe
     5 + 12 + 6,
   );
 });
+
+test("an ended run is forgotten in time, a failed one not before its dead letter", async () => {
+  const harness = await started({ runRetentionMs: 120_000, deadLetterRetentionMs: 600_000 });
+  harness.destination = () => answered(500);
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_2; retries=0", "bad");
+  await harness.settle();
+  await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
+
+  await harness.advance(300_000);
+  assert.equal(harness.user.workflows.find("wfr_1"), undefined);
+  assert.equal(harness.user.workflows.find("wfr_2")?.entries.length, 1);
+
+  await harness.advance(600_000);
+  assert.equal(harness.user.workflows.find("wfr_2"), undefined);
+  assert.equal(harness.messaging.engine.realm.envelopes.size, 0);
+  assert.equal(
+    harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 9 }).letters.length,
+    0,
+  );
+});
