@@ -255,7 +255,8 @@ function keysOf({ database, argsFrom }: Call): readonly FoundKey[] {
   if (!hasKeys(command)) throw commandWithoutKeys;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
   const { keys, isMalformed } = findKeys(command, words);
-  if (isMalformed) throw commandWithWrongKeys;
+  // As Redis: what may have no keys has none where it is wrong how many there are.
+  if (isMalformed && !command.flags.includes("no_mandatory_keys")) throw commandWithWrongKeys;
   return keys;
 }
 
