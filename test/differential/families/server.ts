@@ -65,10 +65,11 @@ const asCommand: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   const subcommand = (command[1] ?? "").toUpperCase();
   if (subcommand === "INFO" && command.length > 2) return asFacts(exchange);
-  // Redis runs a PFMERGE without sources, yet finds no keys in it.
-  if (subcommand === "GETKEYS")
-    return isSame(ours, theirs) || (command.length === 4 && (command[2] ?? "").toLowerCase() === "pfmerge");
-  if (subcommand === "GETKEYSANDFLAGS") return isSame(ours, theirs) || (storesTwice(command) && areAmong(ours, theirs));
+  if (subcommand === "GETKEYS" || subcommand === "GETKEYSANDFLAGS") {
+    if (isSame(ours, theirs) || (storesTwice(command) && areAmong(ours, theirs))) return true;
+    // Redis runs a PFMERGE without sources, yet finds no keys in it.
+    return subcommand === "GETKEYS" && command.length === 4 && (command[2] ?? "").toLowerCase() === "pfmerge";
+  }
   // Which commands there are differs, and so do the words about them; both answer in the same form.
   if (isList(ours)) return isList(theirs);
   return typeof ours === "number" ? typeof theirs === "number" : isSame(ours, theirs);
