@@ -4,6 +4,7 @@
  * their own, so a reply that is nested deeply cannot overflow ours.
  */
 import type { Reply } from "../store/mod.ts";
+import { pairsOf } from "../store/reply.ts";
 
 /** The elements of an aggregate, maps flattened; undefined for a scalar. */
 export function itemsOf(reply: Reply): readonly Reply[] | undefined {
@@ -11,15 +12,16 @@ export function itemsOf(reply: Reply): readonly Reply[] | undefined {
   if (isList(reply)) return reply;
   if (!("kind" in reply)) return undefined;
   if (reply.kind === "set") return reply.members;
-  if (reply.kind === "push") return reply.items;
+  if (reply.kind === "push" || reply.kind === "flat pairs") return reply.items;
   if (reply.kind === "pairs") return reply.pairs;
   return reply.kind === "map" ? flattened(reply.pairs) : undefined;
 }
 
-/** As `itemsOf`, in RESP3: all pairs are maps there. */
+/** As `itemsOf`, in RESP3: there pairs are maps, or arrays of two. */
 export function itemsOfResp3(reply: Reply): readonly Reply[] | undefined {
-  const isPairs = typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "pairs";
-  return isPairs ? flattened(reply.pairs) : itemsOf(reply);
+  if (typeof reply !== "object" || reply === null || !("kind" in reply)) return itemsOf(reply);
+  if (reply.kind === "pairs") return flattened(reply.pairs);
+  return reply.kind === "flat pairs" ? pairsOf(reply.items) : itemsOf(reply);
 }
 
 function flattened(pairs: readonly (readonly [Reply, Reply])[]): readonly Reply[] {

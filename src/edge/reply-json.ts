@@ -123,7 +123,7 @@ export function textOf(reply: SpecialReply): Bytes {
     case "verbatim":
       return reply.text;
     case "double":
-      return formatDouble(reply.value);
+      return reply.text ?? formatDouble(reply.value);
     case "error":
       return textBytes(reply.error.text);
     default:

@@ -57,7 +57,7 @@ function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes 
 
 function listHeader(reply: Reply, itemCount: number, version: RespVersion): Bytes {
   const kind = typeof reply === "object" && reply !== null && "kind" in reply ? reply.kind : "array";
-  if (version === 2 || kind === "array") return `*${itemCount}\r\n`;
+  if (version === 2 || kind === "array" || kind === "flat pairs") return `*${itemCount}\r\n`;
   if (kind === "push") return `>${itemCount}\r\n`;
   return kind === "map" || kind === "pairs" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
 }
@@ -75,8 +75,10 @@ function scalar(reply: Reply, version: RespVersion): Bytes {
       return respError(reply.error);
     case "nil array":
       return version === 2 ? "*-1\r\n" : "_\r\n";
-    case "double":
-      return version === 2 ? bulk(formatDouble(reply.value)) : `,${formatDouble(reply.value)}\r\n`;
+    case "double": {
+      const text = reply.text ?? formatDouble(reply.value);
+      return version === 2 ? bulk(text) : `,${text}\r\n`;
+    }
     case "boolean":
       if (version === 2) return reply.value ? ":1\r\n" : ":0\r\n";
       return reply.value ? "#t\r\n" : "#f\r\n";

@@ -26,12 +26,14 @@ export type Special =
   | { readonly kind: "error"; readonly error: CommandError }
   /** No array: `*-1` in RESP2, where Redis tells it from `$-1`. */
   | { readonly kind: "nil array" }
-  /** A double: `,3.5` in RESP3, a bulk string as Redis prints it elsewhere. */
-  | { readonly kind: "double"; readonly value: number }
+  /** A double: `,3.5` in RESP3, a bulk string as Redis prints it elsewhere. `text`: where it is spelled in another way. */
+  | { readonly kind: "double"; readonly value: number; readonly text?: Bytes }
   /** Pairs: `%` in RESP3, a flat array elsewhere. */
   | { readonly kind: "map"; readonly pairs: readonly (readonly [Reply, Reply])[] }
   /** Pairs: `%` in RESP3, an array of arrays of two elsewhere. */
   | { readonly kind: "pairs"; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  /** Pairs, one item behind the other: an array of arrays of two in RESP3, flat elsewhere. Scores stand so behind members. */
+  | { readonly kind: "flat pairs"; readonly items: readonly Reply[] }
   /** Distinct members: `~` in RESP3, an array elsewhere. */
   | { readonly kind: "set"; readonly members: readonly Reply[] }
   /** `#t` in RESP3, 1 or 0 elsewhere. */
@@ -76,6 +78,17 @@ export function map(pairs: readonly (readonly [Reply, Reply])[]): Reply {
 
 export function pairs(pairs: readonly (readonly [Reply, Reply])[]): Reply {
   return { kind: "pairs", pairs };
+}
+
+export function flatPairs(items: readonly Reply[]): Reply {
+  return { kind: "flat pairs", items };
+}
+
+/** Items that stand one behind the other as pairs. */
+export function pairsOf(items: readonly Reply[]): readonly (readonly Reply[])[] {
+  const pairs: (readonly Reply[])[] = [];
+  for (let i = 0; i < items.length; i += 2) pairs.push(items.slice(i, i + 2));
+  return pairs;
 }
 
 export function set(members: readonly Reply[]): Reply {

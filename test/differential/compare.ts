@@ -70,7 +70,7 @@ export function rawReply(reply: Reply): RawReply {
     case "error":
       return { kind: "error", error: { text: errorLine(reply.error.text) } };
     case "double":
-      return doubleOfRedis70(reply.value);
+      return reply.text ?? doubleOfRedis70(reply.value);
     case "map":
       return reply.pairs.flatMap(([name, value]) => [rawReply(name), rawReply(value)]);
     case "pairs":
@@ -78,6 +78,7 @@ export function rawReply(reply: Reply): RawReply {
     case "set":
       return reply.members.map(rawReply);
     case "push":
+    case "flat pairs":
       return reply.items.map(rawReply);
     case "boolean":
       return reply.value ? 1 : 0;

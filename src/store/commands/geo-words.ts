@@ -38,13 +38,13 @@ export function distanceText(distance: number): Bytes {
 }
 
 export function placeReply({ longitude, latitude }: Place): Reply {
-  return [degreesText(longitude), degreesText(latitude)];
+  return [degreesReply(longitude), degreesReply(latitude)];
 }
 
-/** Seventeen digits behind the point, without zeros at the end. */
-function degreesText(degrees: number): Bytes {
+/** A double with seventeen digits behind the point, without zeros at the end. */
+function degreesReply(degrees: number): Reply {
   const text = degrees.toFixed(17).replace(/\.?0+$/, "");
-  return text === "-0" ? "0" : text;
+  return { kind: "double", value: degrees, text: text === "-0" ? "0" : text };
 }
 
 /** As C's `%f`. */

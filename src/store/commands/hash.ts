@@ -23,7 +23,7 @@ import {
 } from "../errors.ts";
 import { events } from "../keyspace-events.ts";
 import { putField, removeField, replaceField } from "../mutations/hash.ts";
-import { bulk, emptyArray, integer, map, nil, ok, one, type Reply, zero } from "../reply.ts";
+import { bulk, emptyArray, flatPairs, integer, map, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { addIntegers } from "../structures/integer-sum.ts";
 import { addLongDoubles, formatLongDouble, isInfinite, parseLongDouble } from "../structures/long-double.ts";
@@ -315,7 +315,7 @@ function hrandfield(call: Call): Reply {
     budget.expect(-count);
     for (let draws = count; draws < 0; draws += 1) add(random.below(hash.size));
   }
-  return elements;
+  return withValues ? flatPairs(elements) : elements;
 }
 
 function hscan(call: Call): Reply {

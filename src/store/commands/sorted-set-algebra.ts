@@ -11,7 +11,7 @@ import { overwritten, read } from "../command-keys.ts";
 import { CommandError, limitNegative, noInputKeys, syntaxError, weightNotFloat, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events, type KeyspaceEvent } from "../keyspace-events.ts";
-import { double, type Reply } from "../reply.ts";
+import { double, flatPairs, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { parseFloat64 } from "../structures/number-text.ts";
 import { SetValue } from "../values/set.ts";
@@ -96,7 +96,7 @@ function answer(call: Call, operation: Operation): Reply {
     budget.take(SCORE_BYTES);
     elements.push(double(score));
   });
-  return elements;
+  return wish.withScores ? flatPairs(elements) : elements;
 }
 
 const storeEvents: Readonly<Record<Operation, KeyspaceEvent>> = {

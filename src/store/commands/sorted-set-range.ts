@@ -14,7 +14,7 @@ import { lexWithScores, limitNeedsRange, notFloatRange, notLexRange, syntaxError
 import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { removeRanks, storeSortedSet } from "../mutations/sorted-set.ts";
-import { double, emptyArray, type Reply, zero } from "../reply.ts";
+import { double, emptyArray, flatPairs, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { parseFloat64 } from "../structures/number-text.ts";
 import { COMPACT_COUNT_MAX, type RankRange, SortedSetValue } from "../values/sorted-set.ts";
@@ -200,7 +200,7 @@ function answerRange(call: Call, kind: Kind): Reply {
   };
   if (isReverse) sortedSet.visitBackwards(found, add);
   else sortedSet.visit(found, add);
-  return elements;
+  return withScores ? flatPairs(elements) : elements;
 }
 
 function zrangestore(call: Call): Reply {

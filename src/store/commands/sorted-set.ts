@@ -26,7 +26,7 @@ import {
 import type { Keyspace } from "../keyspace.ts";
 import { events } from "../keyspace-events.ts";
 import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
-import { bulk, double, emptyArray, nil, nilArray, type Reply, zero } from "../reply.ts";
+import { bulk, double, emptyArray, flatPairs, nil, nilArray, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { formatDouble, INTEGER_MAX, parseFloat64 } from "../structures/number-text.ts";
 import { samplePlaces } from "../structures/sample.ts";
@@ -281,7 +281,9 @@ function zpop(call: Call, end: End): Reply {
   const count = argCount === 3 ? call.countFromZero(2) : 1;
   const sortedSet = keyspace.readSortedSet(arg(1));
   if (sortedSet === undefined) return emptyArray;
-  return flatReply(popPairs(keyspace, { key: arg(1), sortedSet, end, count }));
+  const popped = flatReply(popPairs(keyspace, { key: arg(1), sortedSet, end, count }));
+  // As in Redis one pair is flat in RESP3 too, unless a count was given.
+  return argCount === 3 ? flatPairs(popped) : popped;
 }
 
 /** Members with their scores, one behind the other. */
@@ -399,7 +401,7 @@ function zrandmember(call: Call): Reply {
     budget.expect(-count);
     for (let draws = count; draws < 0; draws += 1) add(random.below(sortedSet.size));
   }
-  return elements;
+  return withScores ? flatPairs(elements) : elements;
 }
 
 function zscan(call: Call): Reply {

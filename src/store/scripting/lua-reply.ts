@@ -17,7 +17,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { CommandError } from "../errors.ts";
-import { errorReply, type Reply } from "../reply.ts";
+import { errorReply, pairsOf, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { formatDouble } from "../structures/number-text.ts";
 import type { LuaHost } from "./lua-host.ts";
@@ -78,7 +78,7 @@ export class LuaReplies {
         this.#pushNil(lua, version);
         return;
       case "double":
-        if (version === 2) instance.push(lua, formatDouble(reply.value));
+        if (version === 2) instance.push(lua, reply.text ?? formatDouble(reply.value));
         else {
           api.lua_createtable(lua, 0, 1);
           api.lua_pushnumber(lua, reply.value);
@@ -91,6 +91,9 @@ export class LuaReplies {
       case "pairs":
         if (version === 2) this.#pushList(lua, reply.pairs, version);
         else this.#pushMap(lua, reply.pairs, version);
+        return;
+      case "flat pairs":
+        this.#pushList(lua, version === 2 ? reply.items : pairsOf(reply.items), version);
         return;
       case "set":
         this.#pushSet(lua, reply.members, version);
