@@ -4,7 +4,19 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { CommandError } from "../store/errors.ts";
 import type { Reply } from "../store/mod.ts";
-import { double, errorReply, map, nilArray, ok, pairs, pong, set, simple, verbatim } from "../store/reply.ts";
+import {
+  double,
+  errorReply,
+  flatPairs,
+  map,
+  nilArray,
+  ok,
+  pairs,
+  pong,
+  set,
+  simple,
+  verbatim,
+} from "../store/reply.ts";
 import { base64Result } from "./reply-base64.ts";
 import { jsonResult, utf8Of } from "./reply-json.ts";
 import { resp2Result, resp3Result } from "./reply-resp.ts";
@@ -128,6 +140,20 @@ const rows: Row[] = [
     base64: '{"result":[["cw==",["ZQ=="]],["dA==",[]]]}',
     resp2: "*2\r\n*2\r\n$1\r\ns\r\n*1\r\n$1\r\ne\r\n*2\r\n$1\r\nt\r\n*0\r\n",
     resp3: "%2\r\n$1\r\ns\r\n*1\r\n$1\r\ne\r\n$1\r\nt\r\n*0\r\n",
+  },
+  {
+    reply: flatPairs(["m", double(1), "n", double(2)]),
+    json: '{"result":["m","1","n","2"]}',
+    base64: '{"result":["bQ==","MQ==","bg==","Mg=="]}',
+    resp2: "*4\r\n$1\r\nm\r\n$1\r\n1\r\n$1\r\nn\r\n$1\r\n2\r\n",
+    resp3: "*2\r\n*2\r\n$1\r\nm\r\n,1\r\n*2\r\n$1\r\nn\r\n,2\r\n",
+  },
+  {
+    reply: { kind: "double", value: 0.1, text: "0.1000000" },
+    json: '{"result":"0.1000000"}',
+    base64: '{"result":"MC4xMDAwMDAw"}',
+    resp2: "$9\r\n0.1000000\r\n",
+    resp3: ",0.1000000\r\n",
   },
   {
     reply: set(["a"]),

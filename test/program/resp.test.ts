@@ -112,6 +112,11 @@ test("redis: RESP3 with its types, and pushes", { timeout }, async () => {
     assert.deepEqual({ ...(await client.hGetAll("h")) }, { a: "1", b: "2" });
     await client.zAdd("z", { score: 1.5, value: "m" });
     assert.equal(await client.zScore("z", "m"), 1.5);
+    const scored = await client.zRangeWithScores("z", 0, -1);
+    assert.deepEqual(
+      scored.map(({ value, score }) => [value, score]),
+      [["m", 1.5]],
+    );
     assert.equal(await client.get("none"), null);
     const heard: string[] = [];
     const second = Promise.withResolvers<void>();
