@@ -152,8 +152,9 @@ function drawCommand(draw: Draw, { session }: Speaker): Bytes[] {
   const willListen = transaction.queued.some(({ command }) => command.isForListeners);
   if (!isListening && !willListen)
     choices.push(["PUBLISH", name, "hello"], ["PUBLISH", name, "hello"], ["PUBLISH", name, ""]);
-  if (listening.channelCount <= 1) choices.push(["UNSUBSCRIBE"]);
-  if (listening.patternCount <= 1) choices.push(["PUNSUBSCRIBE"]);
+  // Within a transaction there may be more when it is executed.
+  if (!transaction.isOpen && listening.channelCount <= 1) choices.push(["UNSUBSCRIBE"]);
+  if (!transaction.isOpen && listening.patternCount <= 1) choices.push(["PUNSUBSCRIBE"]);
   if (!transaction.isOpen) {
     choices.push(
       ["HELLO", draw.pick(["2", "3", "3", "4", "x"])],

@@ -5,7 +5,9 @@
  *
  * Not drawn: what stores a list or sorted set over a key of another type
  * (ZUNIONSTORE, SORT STORE). Redis 7.0 serves nobody then, later versions and
- * we do.
+ * we do. Nor a key that takes the name of one of another type: where it changes
+ * its type again in the same transaction, the order in which Redis serves the
+ * keys depends on whether anybody anywhere waits for a value of the type between.
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { Draw } from "./draw.ts";
@@ -139,11 +141,15 @@ const plain: readonly ((draw: Draw, number: number) => Command)[] = [
   (draw) => ["XGROUP", "SETID", of(draw, STREAMS), draw.pick(GROUPS), draw.pick(["$", "0"])],
   (draw) => ["XACK", of(draw, STREAMS), draw.pick(GROUPS), `${draw.below(300)}-1`],
   (draw) => ["DEL", ...draw.list(2, () => draw.pick(KEYS))],
-  (draw) => ["RENAME", draw.pick(KEYS), draw.pick(KEYS)],
   (draw) => {
-    const at = draw.below(KEYS.length);
-    const others = KEYS.filter((_, index) => index !== at);
-    return ["COPY", KEYS[at] as Bytes, draw.pick(others), "REPLACE"];
+    const keys = draw.pick([LISTS, SORTED_SETS, STREAMS]);
+    return ["RENAME", draw.pick(keys), draw.pick(keys)];
+  },
+  (draw) => {
+    const keys = draw.pick([LISTS, SORTED_SETS, STREAMS]);
+    const at = draw.below(keys.length);
+    const others = keys.filter((_, index) => index !== at);
+    return ["COPY", keys[at] as Bytes, draw.pick(others), "REPLACE"];
   },
   (draw) => ["SET", draw.pick(KEYS), "string"],
   (draw) => (draw.oneIn(4) ? ["FLUSHALL"] : ["EXISTS", draw.pick(KEYS)]),
