@@ -26,6 +26,7 @@ export const budgets: readonly Budget[] = [
     testMs: 600,
     proofCount: 100_000,
   },
+  { suite: "scripts", unit: "commands about scripts and functions", testMs: 3_000, proofCount: 200_000 },
   { suite: "waiting", unit: "commands of connections that wait", testMs: 1_500, proofCount: 200_000 },
   { suite: "access", unit: "users whose rights are compared", testMs: 1_500, proofCount: 5_000 },
   { suite: "sessions", unit: "commands of conversations in between each other", testMs: 3_000, proofCount: 200_000 },

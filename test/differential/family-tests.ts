@@ -15,12 +15,12 @@ import { type Coverage, runFamily } from "./run.ts";
 
 const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
 const wanted = process.env["LARDER_DIFFERENTIAL_COMMANDS"];
-const limit = wanted === undefined ? allowanceOf("differential") : { count: Number(wanted) };
 /** Journal and snapshots of the same programs are proved beside the comparison too, so a few more are enough. */
 const JOURNAL_COMMANDS = 10_000;
 
-/** Two tests for each family. */
-export function testFamilies(families: readonly Family[]): void {
+/** Two tests for each family. `suite`: the row of the budget that says how much is compared. */
+export function testFamilies(families: readonly Family[], suite = "differential"): void {
+  const limit = wanted === undefined ? allowanceOf(suite) : { count: Number(wanted) };
   besideRedis((redis) => {
     for (const family of families) {
       test(`${family.name}: random programs are answered as Redis answers them`, async (context) => {

@@ -7,7 +7,7 @@ import { besideRedis } from "./beside-redis.ts";
 import { scriptingFamily } from "./families/scripting.ts";
 import { testFamilies } from "./family-tests.ts";
 
-testFamilies([scriptingFamily]);
+testFamilies([scriptingFamily], "scripts");
 
 const LIBRARIES: readonly Bytes[] = [
   "#!lua name=short\nredis.register_function('f', function() return 'f' end)",

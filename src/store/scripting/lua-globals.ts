@@ -11,6 +11,7 @@
  *     their addresses name them.
  * (4) KEYS and ARGV alone change, from outside.
  */
+import { conversionsOf, integerText, isBeyondLong } from "./lua-format.ts";
 import type { HostFunctions, LuaHost } from "./lua-host.ts";
 import { GLOBALS, type HostFunction, type LuaPointer, LuaType, REGISTRY } from "./lua-instance.ts";
 import { stringFunctions } from "./lua-string-functions.ts";
@@ -152,6 +153,7 @@ export class LuaGlobals {
       for (const name of ["find", "match", "gsub", "rep"] as const)
         this.#setFunction(lua, to, { name, run: this.#string[name] as HostFunction });
       for (const name of ["gmatch", "gfind"]) this.#setFunction(lua, to, { name, run: this.#gmatch });
+      this.#wrap(lua, { table: to, name: "format", run: this.#format });
     } else {
       this.#setFunction(lua, to, { name: "sort", run: this.#table["sort"] as HostFunction });
       for (const name of ["insert", "remove", "setn"]) this.#wrap(lua, { table: to, name, run: this.#onlyOpen(name) });
@@ -213,6 +215,31 @@ export class LuaGlobals {
     instance.api.lua_pushnumber(lua, 0);
     this.#pushFunction(lua, this.#string.gmatchStep, 3);
     return 1;
+  };
+
+  /** Lua's own, which is given the text of integers that its `long` does not hold. */
+  readonly #format: HostFunction = (lua) => {
+    const { instance } = this.#host;
+    const { api } = instance;
+    const format = instance.bytesOfArgument(lua, 1);
+    this.#host.charge(format.length);
+    const parts: string[] = [];
+    let taken = 0;
+    for (const [index, conversion] of conversionsOf(format).entries()) {
+      const position = index + 2;
+      if (api.lua_isnumber(lua, position) === 0) continue;
+      const value = api.lua_tonumber(lua, position);
+      if (!isBeyondLong(conversion.letter, value)) continue;
+      parts.push(format.slice(taken, conversion.start), "%s");
+      taken = conversion.end;
+      instance.push(lua, integerText(conversion, value));
+      api.lua_replace(lua, position);
+    }
+    if (parts.length > 0) {
+      instance.push(lua, parts.join("") + format.slice(taken));
+      api.lua_replace(lua, 1);
+    }
+    return this.#original(lua, "format");
   };
 
   #addBase(lua: LuaPointer): void {

@@ -42,9 +42,9 @@ const escapes: ReadonlyMap<string, string> = new Map([
 ]);
 
 const NUMBER =
-  /-?(?:0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[+-]?\d+)?|inf(?:inity)?|nan|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)/iy;
+  /[+-]?(?:0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[+-]?\d+)?|inf(?:inity)?|nan|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)/iy;
 /** What strtod reads and JSON has not. */
-const INVALID_NUMBER = /-?(?:0[x\d]|inf|nan)/iy;
+const INVALID_NUMBER = /\+|-?(?:0[x\d]|inf|nan)/iy;
 const PLAIN = /[^"\\\0]*/y;
 const STACK_SLOTS = 4;
 
@@ -223,7 +223,7 @@ export class JsonReader {
       return;
     }
     this.#token = "T_NUMBER";
-    this.#number = numberOf(found);
+    this.#number = numberOf(found.startsWith("+") ? found.slice(1) : found);
     this.#at += found.length;
   }
 

@@ -119,10 +119,9 @@ export function redisLibrary(options: {
       replies.pushError(lua, "ERR wrong number or type of arguments");
       return 1;
     }
-    const text = instance
-      .bytesAt(lua, 1)
-      .replace(/^-/, "")
-      .replace(/^[\r\n]+|[\r\n]+$/g, "");
+    // To Redis the text ends at its first zero byte.
+    const [whole = ""] = instance.bytesAt(lua, 1).split("\0", 1);
+    const text = whole.replace(/^-/, "").replace(/^[\r\n]+|[\r\n]+$/g, "");
     replies.pushError(lua, text.includes(" ") ? text : `ERR ${text}`);
     return 1;
   }

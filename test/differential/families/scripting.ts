@@ -239,12 +239,13 @@ const readOnlyRefusal = "ERR Can not execute a script with write flag using *_ro
 const asReadOnlyCall: Comparison = (exchange) =>
   asResult(exchange) || (isError(exchange.theirs) && showReply(exchange.theirs) === `(error) ${readOnlyRefusal}`);
 
-/** Where Lua tells an address, it is one of its own memory. */
+/** Where Lua tells an address, it is one of its own memory, and WebAssembly leaves the sign of NaN open. */
 const asResult: Comparison = ({ ours, theirs }) =>
   isSame(ours, theirs) || showReply(withoutAddresses(ours)) === showReply(withoutAddresses(theirs));
 
 function withoutAddresses(reply: RawReply): RawReply {
-  if (typeof reply === "string") return reply.replace(/(table|function|builtin|thread|userdata): (0x)?\w+/g, "$1");
+  if (typeof reply === "string")
+    return reply.replace(/(table|function|builtin|thread|userdata): ((0x)?\w+|\(nil\))/g, "$1").replace(/-nan/g, "nan");
   return isList(reply) ? reply.map(withoutAddresses) : reply;
 }
 
