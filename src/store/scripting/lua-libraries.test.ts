@@ -79,7 +79,8 @@ test("cjson.decode reads what Redis reads, with its errors", () => {
     ["cjson.decode('{1:2}')", failed("Expected object key string but found T_NUMBER at character 2")],
     ["cjson.decode('{\"a\" 2}')", failed("Expected colon but found T_NUMBER at character 6")],
     ["cjson.decode('nul')", failed("Expected value but found invalid token at character 1")],
-    ["cjson.decode('+1')", failed("Expected value but found invalid token at character 1")],
+    ["cjson.decode('+1')", 1],
+    ["cjson.decode('+x')", failed("Expected value but found invalid number at character 1")],
     ["cjson.decode('[1] x')", failed("Expected the end but found invalid token at character 5")],
     ["tostring(cjson.decode('[null]')[1] == cjson.null)", "true"],
   ]);
