@@ -131,7 +131,7 @@ export interface UserDoor {
   /** A message that finished within the last minute. */
   findFinished(id: string): Promise<LoggedMessage | undefined>;
   loadBody(body: Body): Buffer | Promise<Buffer>;
-  /** False if there is no unfinished message of this id. */
+  /** False if there is no unfinished message of this id. Rejects for one of a run that goes on. */
   cancel(id: string): Promise<boolean>;
   /** Oldest first, at most `countMax`; all if it is absent. Returns how many. */
   cancelMatching(filter: Filter, countMax?: number): Promise<number>;

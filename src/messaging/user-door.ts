@@ -89,6 +89,9 @@ export class EngineUserDoor implements UserDoor {
   async cancel(id: string): Promise<boolean> {
     this.#engine.assertWritable(this.#user);
     const message = this.findMessage(id);
+    // Its run would wait for it for ever.
+    if (message?.run?.isStarted === true)
+      throw badRequest(`The message ${id} belongs to the workflow run ${message.run.id}: cancel the run`);
     if (message === undefined || !this.#engine.cancel(message)) return false;
     await this.#engine.finish();
     return true;

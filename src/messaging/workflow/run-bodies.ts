@@ -59,7 +59,8 @@ export async function allEntries(
 }
 
 function entriesUpTo({ entries }: Run, sequence: number): readonly Entry[] {
-  const index = entries.findIndex((entry) => entry.sequence === sequence);
+  // Mostly it is one of the last.
+  const index = entries.findLastIndex((entry) => entry.sequence === sequence);
   return index === entries.length - 1 ? entries : entries.slice(0, index + 1);
 }
 

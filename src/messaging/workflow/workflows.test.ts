@@ -108,6 +108,19 @@ test("limits of a run refuse what is too much, and nothing is stored of it", asy
   assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 2);
 });
 
+test("a step is not cancelled by itself: its run would wait for it for ever", async () => {
+  const harness = await started();
+  await publish(harness, "workflow-runid=wfr_1; delay=1h", '{"stepId":1}');
+  const [message] = harness.user.workflows.find("wfr_1")?.messages ?? [];
+  const id = message?.id ?? "";
+  await assert.rejects(harness.user.cancel(id), {
+    kind: "bad request",
+    text: `The message ${id} belongs to the workflow run wfr_1: cancel the run`,
+  });
+  await harness.advance(3_600_000);
+  assert.deepEqual(listOf(harness.calls.at(-1)?.body), ["begin", '{"stepId":1}']);
+});
+
 test("events that are kept for a run are bounded", async () => {
   const harness = await started({ runBytesMax: 20 });
   await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10)));
