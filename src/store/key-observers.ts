@@ -4,7 +4,6 @@
  *
  * (1) A key is in the table as long as somebody observes it, and the keyspace is
  *     told to report changes as long as there is such a key.
- * (2) Observers of a key stand in the order in which they came.
  */
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Keyspace } from "./keyspace.ts";
@@ -33,11 +32,6 @@ export class KeyObservers {
     const observers = this.#byKey.get(key);
     if (observers?.delete(observer) === true && observers.size === 0) this.#byKey.delete(key);
     if (this.#byKey.size === 0) this.#keyspace.onChange = undefined;
-  }
-
-  /** Those of a key, in order of arrival. */
-  of(key: Bytes): Iterable<KeyObserver> {
-    return this.#byKey.get(key) ?? [];
   }
 
   /** Of one key, or of every key that exists: `undefined`. */

@@ -78,7 +78,7 @@ function callTypeOf(text = "step"): CallType {
   throw badRequest(`Invalid value for Workflow-CallType: ${JSON.stringify(text.slice(0, 100))}`);
 }
 
-export function featuresOf(text: string): readonly Feature[] {
+function featuresOf(text: string): readonly Feature[] {
   return text
     .split(",")
     .map((name) => name.trim())

@@ -40,20 +40,13 @@ const FIELD_BYTES_MAX = 512;
 export class AclLog {
   #entries: readonly AclLogEntry[] = [];
   #idMax = -1;
-  readonly #counts = new Map<DenialReason, number>();
 
   /** The newest first. */
   get entries(): readonly AclLogEntry[] {
     return this.#entries;
   }
 
-  /** How often something was refused for this reason since the start. */
-  countOf(reason: DenialReason): number {
-    return this.#counts.get(reason) ?? 0;
-  }
-
   add(refusal: AclRefusal, nowMs: number): void {
-    this.#counts.set(refusal.reason, this.countOf(refusal.reason) + 1);
     const { reason, context } = refusal;
     const object = shortened(refusal.object);
     const username = shortened(refusal.username);

@@ -43,7 +43,6 @@ export interface LuaApi {
   lua_gettop(lua: LuaPointer): number;
   lua_settop(lua: LuaPointer, index: number): void;
   lua_pushvalue(lua: LuaPointer, index: number): void;
-  lua_remove(lua: LuaPointer, index: number): void;
   lua_insert(lua: LuaPointer, index: number): void;
   lua_replace(lua: LuaPointer, index: number): void;
   lua_type(lua: LuaPointer, index: number): number;
@@ -57,7 +56,6 @@ export interface LuaApi {
   lua_topointer(lua: LuaPointer, index: number): number;
   lua_tocfunction(lua: LuaPointer, index: number): number;
   lua_touserdata(lua: LuaPointer, index: number): number;
-  lua_rawequal(lua: LuaPointer, first: number, second: number): number;
   lua_lessthan(lua: LuaPointer, first: number, second: number): number;
   lua_pushnil(lua: LuaPointer): void;
   lua_pushnumber(lua: LuaPointer, value: number): void;
@@ -90,7 +88,6 @@ export interface LuaApi {
   luaL_checklstring(lua: LuaPointer, position: number, length: number): number;
   luaL_checknumber(lua: LuaPointer, position: number): number;
   luaL_checktype(lua: LuaPointer, position: number, type: number): void;
-  luaL_typerror(lua: LuaPointer, position: number, name: number): number;
   luaL_ref(lua: LuaPointer, table: number): number;
   luaL_unref(lua: LuaPointer, table: number, reference: number): void;
   luaopen_base(lua: LuaPointer): number;
