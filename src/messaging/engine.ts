@@ -13,14 +13,13 @@ import type { Random } from "../kernel/random.ts";
 import { Brake } from "./brake.ts";
 import { callbackOf } from "./callbacks.ts";
 import { Changes } from "./changes.ts";
-import type { DeadLetter } from "./dead-letters.ts";
 import { type DeliveryResult, type DeliverySettings, deliveryRequest, type Outbound } from "./delivery.ts";
 import { drawId } from "./drawn-ids.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingJournal } from "./journal.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { Message } from "./message.ts";
-import { outcomeOf, responseOf } from "./outcome.ts";
+import { type Outcome, outcomeOf, responseOf } from "./outcome.ts";
 import { carryOut, newFacts, newQueue, planPublish } from "./publish.ts";
 import type { PublishOutcome, PublishRequest } from "./publish-request.ts";
 import { Realm } from "./realm.ts";
@@ -351,31 +350,38 @@ export class Engine {
       this.workflows.settle(message, run, { bytes, result, nowMs });
       return;
     }
-    const outcome = outcomeOf(message, result, nowMs);
     const { response, bytes: responseBytes } = responseOf(result);
     const { callback, failureCallback } = message.envelope.fields;
-    let deadLetter: DeadLetter | undefined;
     // The message leaves its queue here, so whether callbacks hold it up is asked before.
     const holdsQueue = this.#heldBy(message);
+    const kind = this.recordOutcome(message, result, nowMs);
+    const deadLetter = kind === "failed" ? changes.fail(message, nowMs, response, responseBytes) : undefined;
+    const report = { message, bytes, response, responseBytes, retried };
+    if (callback !== undefined) this.#tell(callbackOf(callback, report, holdsQueue), message, nowMs);
+    if (deadLetter !== undefined && failureCallback !== undefined) {
+      this.#tell(callbackOf(failureCallback, { ...report, deadLetter }, holdsQueue), message, nowMs);
+    }
+  }
+
+  /** Records a delivery, or that there will be another attempt. What has failed is counted, and the caller's to record. */
+  recordOutcome(message: Message, result: DeliveryResult, nowMs: number): Outcome["kind"] {
+    const { changes, counts } = this;
+    const outcome = outcomeOf(message, result, nowMs);
+    const { response, bytes } = responseOf(result);
     switch (outcome.kind) {
       case "delivered":
         changes.deliver(message, nowMs, response.status);
         counts.delivered += 1;
         break;
       case "retry":
-        changes.retry(message, nowMs, nowMs + outcome.delayMs, response, responseBytes);
+        changes.retry(message, nowMs, nowMs + outcome.delayMs, response, bytes);
         counts.retried += 1;
         break;
       case "failed":
-        deadLetter = changes.fail(message, nowMs, response, responseBytes);
         counts.failed += 1;
         break;
     }
-    const report = { message, bytes, response, responseBytes, retried };
-    if (callback !== undefined) this.#tell(callbackOf(callback, report, holdsQueue), message, nowMs);
-    if (deadLetter !== undefined && failureCallback !== undefined) {
-      this.#tell(callbackOf(failureCallback, { ...report, deadLetter }, holdsQueue), message, nowMs);
-    }
+    return outcome.kind;
   }
 
   /** With parallelism 1 the next message of a queue starts when the callbacks of this one are done too. */

@@ -17,7 +17,7 @@ import { DueHeap } from "../due-heap.ts";
 import type { Engine } from "../engine.ts";
 import { quotaExceeded } from "../failure.ts";
 import type { Message } from "../message.ts";
-import { headerOf, outcomeOf, responseOf } from "../outcome.ts";
+import { headerOf, responseOf } from "../outcome.ts";
 import { newFacts } from "../publish.ts";
 import type { User } from "../user.ts";
 import { Holding } from "./holding.ts";
@@ -119,21 +119,8 @@ export class Workflows {
       this.#failRun(run, { ...report, response: { ...response, error } }, nowMs);
       return;
     }
-    const what = outcomeOf(message, result, nowMs);
-    switch (what.kind) {
-      case "delivered":
-        changes.deliver(message, nowMs, response.status);
-        counts.delivered += 1;
-        break;
-      case "retry":
-        changes.retry(message, nowMs, nowMs + what.delayMs, response, responseBytes);
-        counts.retried += 1;
-        return;
-      case "failed":
-        counts.failed += 1;
-        break;
-    }
-    this.#finished(run, report, what.kind, nowMs);
+    const kind = this.#engine.recordOutcome(message, result, nowMs);
+    if (kind !== "retry") this.#finished(run, report, kind, nowMs);
   }
 
   /** The last attempt of a message has ended. */
