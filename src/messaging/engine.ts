@@ -55,8 +55,6 @@ export interface EngineCounts {
 }
 
 const HEARTBEAT_MS = 1_000;
-/** Runs that are looked at in one beat. */
-const FORGET_COUNT_MAX = 10_000;
 
 export class Engine {
   readonly realm: Realm;
@@ -480,13 +478,10 @@ export class Engine {
     }
   }
 
-  /** Runs stand in the order of their start; so many are looked at, beginning with the oldest. */
+  /** Runs that go on are not looked at, however many there are. */
   #forgetRuns(user: User, endedBeforeMs: number): void {
-    let looked = 0;
-    for (const run of user.runs.values()) {
-      looked += 1;
-      if (looked > FORGET_COUNT_MAX) return;
-      if (run.isStarted || run.endedAtMs >= endedBeforeMs) continue;
+    for (const run of user.endedRuns) {
+      if (run.endedAtMs >= endedBeforeMs) return;
       if (run.messages.size === 0 && run.letterId === undefined) this.changes.forgetRun(run);
     }
   }

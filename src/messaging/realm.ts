@@ -237,8 +237,18 @@ export class Realm {
     run.restore(facts);
     run.result = result;
     user.runs.set(record.id, run);
+    if (!run.isStarted) user.endedRuns.add(run);
     this.#invokerOf(run)?.children.add(run);
     return run;
+  }
+
+  /** After a recovery: a snapshot has runs in the order of their start. */
+  orderEndedRuns(): void {
+    for (const { endedRuns } of this.users) {
+      const ordered = [...endedRuns].sort((one, other) => one.endedAtMs - other.endedAtMs);
+      endedRuns.clear();
+      for (const run of ordered) endedRuns.add(run);
+    }
   }
 
   runOf(user: User, id: string): Run {
@@ -260,6 +270,7 @@ export class Realm {
     assert(run.isStarted, "a run ends once");
     run.state = ended.state;
     run.endedAtMs = ended.atMs;
+    run.user.endedRuns.add(run);
     run.result = ended.result;
     run.savedEvents.clear();
     for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
@@ -272,6 +283,7 @@ export class Realm {
     this.#dropRun(run);
     this.#invokerOf(run)?.children.delete(run);
     run.user.runs.delete(run.id);
+    run.user.endedRuns.delete(run);
   }
 
   /** `envelope` is counted as used already. */

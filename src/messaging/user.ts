@@ -21,6 +21,8 @@ export class User {
   readonly flowKeys = new Map<string, FlowKey>();
   /** Workflow runs in the order of their start, ended ones too until they are forgotten. */
   readonly runs = new Map<string, Run>();
+  /** Those of them that have ended, in the order of their end: the first are forgotten first. */
+  readonly endedRuns = new Set<Run>();
   /** Runs that wait, by the event, in the order in which they began to. */
   readonly waiters = new Map<string, Set<Waiter>>();
   readonly deadLetters = new DeadLetters();

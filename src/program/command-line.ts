@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { readVersion } from "./facts.ts";
 import { readSettings } from "./read-settings.ts";
+import { StartRefusal } from "./refusal.ts";
 
 /** What main starts for a snapshot; not for people. */
 const SNAPSHOT_ROLE = "internal-snapshot";
@@ -31,21 +32,16 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
       process.exitCode = 2;
       return;
     case "run": {
-      if (reading.run.command === "check") {
-        const { check } = await import("./check.ts");
-        process.exitCode = await check(reading.run, (line) => process.stdout.write(`${line}\n`));
-        return;
+      const { command, ...call } = reading;
+      const print = (line: string): void => void process.stdout.write(`${line}\n`);
+      try {
+        const exitCode = await command.run({ ...call, version: readVersion(), print });
+        if (exitCode !== undefined) process.exitCode = exitCode;
+      } catch (fault) {
+        if (!(fault instanceof StartRefusal)) throw fault;
+        for (const sentence of fault.message.split("\n")) process.stderr.write(`larder: ${sentence}\n`);
+        process.exitCode = fault.exitCode;
       }
-      const { runServer } = await import("./run-server.ts");
-      await runServer(reading.run, readVersion());
-      return;
-    }
-    case "token reset": {
-      const { resetTokens } = await import("./token-reset.ts");
-      const { exitCode, output, problems } = await resetTokens(reading.run, reading.database);
-      process.stdout.write(output);
-      for (const problem of problems) process.stderr.write(`larder: ${problem}\n`);
-      process.exitCode = exitCode;
       return;
     }
     default: {

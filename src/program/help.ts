@@ -1,16 +1,12 @@
 /** `larder --help`, made from the settings table. */
+import { type CommandOption, type CommandRow, commandForm, commandRows } from "./commands.ts";
 import { type Group, type Setting, settingList } from "./settings.ts";
 
-export const USAGE = [
-  ["larder serve", "durable: keeps everything in a data directory, with tokens of its own"],
-  ["larder dev", "for development: keeps nothing unless --data-dir is given, well-known tokens"],
-  ["larder check", "reads the configuration and the data directory, says what is wrong, and exits"],
-  [
-    "larder token reset <database>",
-    "gives a database two new tokens and prints them; the old ones are refused, whether or not the server runs",
-  ],
+/** How each command is called, and what it does. */
+export const USAGE: readonly (readonly [form: string, meaning: string])[] = [
+  ...commandRows.map((row) => [commandForm(row), row.meaning] as const),
   ["larder --version", "prints the version"],
-] as const;
+];
 
 export function helpText(version: string): string {
   const lines = [`larder ${version}: a Redis-command store, a vector index and messaging over HTTP`, ""];
@@ -20,6 +16,7 @@ export function helpText(version: string): string {
     const [first = "", ...rest] = wrap(meaning, FORM_LENGTH_MAX + 3);
     lines.push(isLong ? first : `  ${form.padEnd(FORM_LENGTH_MAX)} ${first.trimStart()}`, ...rest);
   }
+  for (const row of commandRows) lines.push(...optionLines(row));
   lines.push(
     "",
     "A setting is a flag (--name value), an environment variable or a key of the configuration file;",
@@ -34,6 +31,19 @@ export function helpText(version: string): string {
     }
   }
   return `${lines.join("\n")}\n`;
+}
+
+function optionLines({ words, options }: CommandRow): readonly string[] {
+  if (options.length === 0) return [];
+  const lines = ["", `Options of larder ${words}:`];
+  for (const option of options) lines.push(`  ${optionForm(option)}`, ...wrap(option.meaning, 6));
+  return lines;
+}
+
+/** `--database <name>   LARDER_DATABASE`. */
+export function optionForm({ flag, argument, environment }: CommandOption): string {
+  const call = flag === undefined ? [] : [argument === undefined ? flag : `${flag} ${argument}`];
+  return [...call, ...(environment === undefined ? [] : [environment])].join("   ");
 }
 
 /** The rows of the table under their groups, in its order. */

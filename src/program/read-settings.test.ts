@@ -35,15 +35,17 @@ function problems(given: Given): readonly string[] {
 
 test("token reset names a database, and its settings are those of serve", () => {
   const reading = read({ words: "token reset main --data-dir /d", environment: { LARDER_ADMIN_TOKEN: "abc" } });
-  assert.equal(reading.kind, "token reset");
-  const { database, run } = reading as { database: string; run: RunSettings };
-  assert.equal(database, "main");
-  assert.deepEqual([run.command, run.settings.dataDirectory, run.settings.adminToken], ["serve", "/d", "abc"]);
+  assert.ok(reading.kind === "run");
+  assert.deepEqual([reading.command.words, reading.operands], ["token reset", ["main"]]);
+  const { command, settings } = reading.run;
+  assert.deepEqual([command, settings.dataDirectory, settings.adminToken], ["serve", "/d", "abc"]);
 });
 
-test("token without a whole command is refused", () => {
-  for (const words of ["token", "token reset", "token set main", "token reset --data-dir /d"])
-    assert.deepEqual(problems({ words }), ["Say which database gets new tokens: larder token reset <database>"], words);
+test("a command without its words or operands is refused", () => {
+  for (const words of ["token", "token set main"])
+    assert.deepEqual(problems({ words }), ["Say the whole command: larder token reset <database>"], words);
+  for (const words of ["token reset", "token reset --data-dir /d"])
+    assert.deepEqual(problems({ words }), ["<database> is missing: larder token reset <database>"], words);
   assert.deepEqual(problems({ words: "token reset main other" }), [
     'Unknown argument "other": settings are given as --name value',
   ]);

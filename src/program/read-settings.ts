@@ -6,6 +6,7 @@
  * that nobody has to start three times to find three mistakes.
  */
 import { type Configuration, emptyConfiguration, parseConfiguration } from "../config.ts";
+import { type CommandRow, commandForm, commandRows } from "./commands.ts";
 import type { ProviderSurroundings } from "./embedding-settings.ts";
 import { type Command, type Setting, type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
 import { isLoopback } from "./tokens.ts";
@@ -37,9 +38,14 @@ export interface RunSettings {
 }
 
 export type SettingsReading =
-  | { readonly kind: "run"; readonly run: RunSettings }
-  /** `larder token reset`: the settings are those that a server on the same data directory goes by. */
-  | { readonly kind: "token reset"; readonly database: string; readonly run: RunSettings }
+  | {
+      readonly kind: "run";
+      readonly command: CommandRow;
+      readonly run: RunSettings;
+      readonly operands: readonly string[];
+      /** By the name of the command's option. */
+      readonly options: ReadonlyMap<string, string>;
+    }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   /** One sentence for each thing that is wrong. */
@@ -49,30 +55,54 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const words = input.arguments;
   if (words.includes("--help") || words.includes("-h")) return { kind: "help" };
   if (words.includes("--version") || words.includes("-v")) return { kind: "version" };
-  const [command, ...rest] = words;
-  if (command === undefined || command.startsWith("-")) {
+  if (words[0] === undefined || words[0].startsWith("-"))
     return refused("Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)");
-  }
-  if (command === "token") return readTokenReset(input, rest);
-  if (command !== "serve" && command !== "dev" && command !== "check") {
-    return refused(`Unknown command ${JSON.stringify(command)}: it is serve, dev, check or token`);
-  }
-  const found = collect(input, rest);
-  return found.problems.length > 0 ? { kind: "refused", problems: found.problems } : decide(command, found);
+  const command = findCommand(words);
+  if (command === undefined) return refused(unknownCommand(words[0]));
+  const behind = words.slice(command.words.split(" ").length);
+  const operandCount = behind.findIndex((word) => word.startsWith("--"));
+  const operands = behind.slice(0, operandCount < 0 ? undefined : operandCount);
+  const problem = checkOperands(command, operands);
+  if (problem !== undefined) return refused(problem);
+  const found = collect(input, command, behind.slice(operands.length));
+  if (found.problems.length > 0) return refused(...found.problems);
+  const run = decide(command.defaults, found);
+  return "length" in run ? refused(...run) : { kind: "run", command, run, operands, options: found.options };
 }
 
-function readTokenReset(input: SettingsInput, [action, database, ...flags]: readonly string[]): SettingsReading {
-  if (action !== "reset" || database === undefined || database.startsWith("-"))
-    return refused("Say which database gets new tokens: larder token reset <database>");
-  const found = collect(input, flags);
-  const reading = found.problems.length > 0 ? refused(...found.problems) : decide("serve", found);
-  return reading.kind === "run" ? { kind: "token reset", database, run: reading.run } : reading;
+/** The row whose words come first, the longest of them. */
+function findCommand(words: readonly string[]): CommandRow | undefined {
+  const isCalled = ({ words: own }: CommandRow): boolean =>
+    own.split(" ").every((word, index) => word === words[index]);
+  return commandRows
+    .filter(isCalled)
+    .reduce<CommandRow | undefined>(
+      (longest, row) => (row.words.length > (longest?.words.length ?? 0) ? row : longest),
+      undefined,
+    );
+}
+
+function unknownCommand(word: string): string {
+  const forms = commandRows.filter((row) => row.words.startsWith(`${word} `)).map(commandForm);
+  if (forms.length > 0) return `Say the whole command: ${forms.join(" or ")}`;
+  const known = [...new Set(commandRows.map((row) => row.words.split(" ", 1)[0]))];
+  return `Unknown command ${JSON.stringify(word)}: it is ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
+}
+
+function checkOperands(command: CommandRow, operands: readonly string[]): string | undefined {
+  const extra = operands[command.operands.length];
+  if (extra !== undefined) return `Unknown argument ${JSON.stringify(extra)}: settings are given as --name value`;
+  const missing = command.operands[operands.length];
+  if (missing === undefined || missing.startsWith("[")) return undefined;
+  return `${missing} is missing: ${commandForm(command)}`;
 }
 
 /** The texts that were given for each setting, best source first, and the configuration. */
 interface Found {
   readonly texts: Map<SettingName, GivenText>;
   readonly configuration: Configuration;
+  /** By the name of the command's option. */
+  readonly options: ReadonlyMap<string, string>;
   readonly problems: string[];
 }
 
@@ -80,16 +110,17 @@ interface GivenText extends Origin {
   readonly text: string;
 }
 
-function collect(input: SettingsInput, words: readonly string[]): Found {
+function collect(input: SettingsInput, command: CommandRow, words: readonly string[]): Found {
   const problems: string[] = [];
+  const options = new Map<string, string>();
   const texts = new Map<SettingName, GivenText>();
   const note = (name: SettingName, given: GivenText): void => {
     if (!texts.has(name)) texts.set(name, given);
   };
-  for (const [name, given] of readFlags(words, problems)) note(name, given);
-  for (const [name, given] of readEnvironment(input, problems)) note(name, given);
+  for (const [name, given] of readFlags(words, { command, options, problems })) note(name, given);
+  for (const [name, given] of readEnvironment(input, { command, options, problems })) note(name, given);
   const path = texts.get("config")?.text;
-  if (path === undefined) return { texts, problems, configuration: emptyConfiguration };
+  if (path === undefined) return { texts, options, problems, configuration: emptyConfiguration };
 
   const configuration = readConfigurationFile(input, path, problems);
   for (const [name, row] of settingList) {
@@ -99,12 +130,20 @@ function collect(input: SettingsInput, words: readonly string[]): Found {
   if (configuration.adminToken !== undefined) {
     note("adminToken", { text: configuration.adminToken, source: "file", place: `admin.token in ${path}` });
   }
-  return { texts, problems, configuration };
+  return { texts, options, problems, configuration };
 }
 
-function readFlags(words: readonly string[], problems: string[]): Map<SettingName, GivenText> {
+/** What is read goes to the settings, or to the options of the command. */
+interface Reading {
+  readonly command: CommandRow;
+  readonly options: Map<string, string>;
+  readonly problems: string[];
+}
+
+function readFlags(words: readonly string[], { command, options, problems }: Reading): Map<SettingName, GivenText> {
   const given = new Map<SettingName, GivenText>();
   const byFlag = new Map(settingList.map(([name, row]) => [row.flag, name]));
+  const optionsByFlag = new Map(command.options.map((option) => [option.flag, option]));
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? "";
     if (!word.startsWith("--")) {
@@ -113,27 +152,39 @@ function readFlags(words: readonly string[], problems: string[]): Map<SettingNam
     }
     const [flag = "", inline] = splitOnce(word, "=");
     const name = byFlag.get(flag as `--${string}`);
-    if (name === undefined) {
-      problems.push(`Unknown flag ${flag}: larder --help lists the settings`);
+    const option = optionsByFlag.get(flag as `--${string}`);
+    if (name === undefined && option === undefined) {
+      problems.push(unknownFlag(flag));
       // What stands behind an unknown flag is its value, not one more mistake.
       if (inline === undefined && words[index + 1]?.startsWith("--") === false) index += 1;
       continue;
     }
-    if (inline === undefined) index += 1;
-    const text = inline ?? words[index];
+    const argument = name === undefined ? option?.argument : settingRows[name].argument;
+    if (inline === undefined && argument !== undefined) index += 1;
+    const text = inline ?? (argument === undefined ? "on" : words[index]);
     if (text === undefined || (inline === undefined && text.startsWith("--"))) {
-      problems.push(`${flag} needs a value: ${flag} ${settingRows[name].argument}`);
+      problems.push(`${flag} needs a value: ${flag} ${argument}`);
       if (text !== undefined) index -= 1;
-    } else if (given.has(name)) {
+    } else if (name === undefined ? options.has(option?.name ?? "") : given.has(name)) {
       problems.push(`${flag} is given twice`);
-    } else {
+    } else if (name !== undefined) {
       given.set(name, { text, source: "flag", place: flag });
+    } else if (option !== undefined) {
+      options.set(option.name, text);
     }
   }
   return given;
 }
 
+function unknownFlag(flag: string): string {
+  const owners = commandRows.filter((row) => row.options.some((option) => option.flag === flag));
+  return owners.length > 0
+    ? `${flag} belongs to ${owners.map(({ words }) => `larder ${words}`).join(" and ")}`
+    : `Unknown flag ${flag}: larder --help lists the settings`;
+}
+
 const PREFIX = "LARDER_";
+const FILE_SUFFIX = "_FILE";
 
 /**
  * What Kubernetes sets in every pod for a service whose name begins with `larder`. It would otherwise be taken for
@@ -143,23 +194,20 @@ function isServiceLink(variable: string, value: string): boolean {
   return /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP)(_|$)/.test(variable) || /^(tcp|udp):\/\//.test(value);
 }
 
-function readEnvironment(input: SettingsInput, problems: string[]): Map<SettingName, GivenText> {
+function readEnvironment(input: SettingsInput, { command, options, problems }: Reading): Map<SettingName, GivenText> {
   const given = new Map<SettingName, GivenText>();
-  const known = new Set<string>();
+  // Those of other commands may stand in an environment that all of them share.
+  const known = new Set(commandRows.flatMap((row) => row.options.flatMap(variablesOf)));
+  for (const option of command.options) {
+    const found = readVariable(input, option.environment, { isSecret: true, problems });
+    if (found !== undefined && !options.has(option.name)) options.set(option.name, found.text);
+  }
   for (const [name, row] of settingList) {
     for (const variable of row.environment) {
-      known.add(variable);
-      const text = findVariable(input, variable);
-      if (text !== undefined && !given.has(name)) given.set(name, { text, source: "environment", place: variable });
-      if (row.secret !== true) continue;
-
-      const fileVariable = `${variable}_FILE`;
-      known.add(fileVariable);
-      const path = findVariable(input, fileVariable);
-      if (path === undefined) continue;
-      if (text !== undefined) problems.push(`${variable} and ${fileVariable} are both set: keep one of them`);
-      const fileText = readSecretFile(input, { variable: fileVariable, path, problems });
-      if (fileText !== undefined) given.set(name, { text: fileText, source: "environment", place: fileVariable });
+      const isSecret = row.secret === true;
+      for (const each of variablesOf({ environment: variable, isSecret })) known.add(each);
+      const found = readVariable(input, variable, { isSecret, problems });
+      if (found !== undefined && !given.has(name)) given.set(name, { ...found, source: "environment" });
     }
   }
   for (const [variable, value] of Object.entries(input.environment)) {
@@ -167,6 +215,33 @@ function readEnvironment(input: SettingsInput, problems: string[]): Map<SettingN
     problems.push(`Unknown environment variable ${variable}: larder --help lists the settings`);
   }
   return given;
+}
+
+function variablesOf({
+  environment,
+  isSecret = true,
+}: {
+  environment?: string;
+  isSecret?: boolean;
+}): readonly string[] {
+  if (environment === undefined) return [];
+  return isSecret ? [environment, `${environment}${FILE_SUFFIX}`] : [environment];
+}
+
+/** What a variable says, itself or by the file whose path stands in its neighbour. */
+function readVariable(
+  input: SettingsInput,
+  variable: string | undefined,
+  { isSecret, problems }: { isSecret: boolean; problems: string[] },
+): { text: string; place: string } | undefined {
+  if (variable === undefined) return undefined;
+  const text = findVariable(input, variable);
+  const fileVariable = `${variable}${FILE_SUFFIX}`;
+  const path = isSecret ? findVariable(input, fileVariable) : undefined;
+  if (path === undefined) return text === undefined ? undefined : { text, place: variable };
+  if (text !== undefined) problems.push(`${variable} and ${fileVariable} are both set: keep one of them`);
+  const fileText = readSecretFile(input, { variable: fileVariable, path, problems });
+  return fileText === undefined ? undefined : { text: fileText, place: fileVariable };
 }
 
 /** A variable that is set to nothing counts as not set, as compose files and CI write it. */
@@ -233,7 +308,8 @@ function describeFileFault(fault: unknown, path: string): string {
   return `${path} cannot be read (${String(code ?? fault)})`;
 }
 
-function decide(command: Command, found: Found): SettingsReading {
+/** The settings, or what is wrong with them. */
+function decide(command: Command, found: Found): RunSettings | readonly string[] {
   const problems: string[] = [];
   const values: [SettingName, unknown][] = [];
   const origins: [SettingName, Origin][] = [];
@@ -249,7 +325,7 @@ function decide(command: Command, found: Found): SettingsReading {
       problems.push(`${place}: ${fault.message}`);
     }
   }
-  if (problems.length > 0) return { kind: "refused", problems };
+  if (problems.length > 0) return problems;
 
   // Each value was made by the parser of its own row.
   const run = combine({
@@ -258,7 +334,7 @@ function decide(command: Command, found: Found): SettingsReading {
     origins: Object.fromEntries(origins) as Record<SettingName, Origin>,
     configuration: found.configuration,
   });
-  return typeof run === "string" ? refused(run) : { kind: "run", run };
+  return typeof run === "string" ? [run] : run;
 }
 
 function defaultText(row: Setting<unknown>, command: Command): string | undefined {

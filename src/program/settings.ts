@@ -30,7 +30,8 @@ import {
 } from "./values.ts";
 import { workflowSettingRows } from "./workflow-settings.ts";
 
-export type Command = "serve" | "dev" | "check";
+/** As what a server is started; other commands read the settings of `serve`. */
+export type Command = "serve" | "dev";
 
 export type Group =
   | "Data"

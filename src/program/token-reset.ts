@@ -19,25 +19,15 @@ import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
 import { indexRulesOf, resolveTenants } from "./tokens.ts";
 
-export interface TokenReset {
-  readonly exitCode: 0 | 1 | 2;
-  /** For stdout: the new tokens. */
-  readonly output: string;
-  /** One sentence each. */
-  readonly problems: readonly string[];
-}
-
 const UNAUTHORIZED_STATUS = 401;
 
-export async function resetTokens(run: RunSettings, database: string): Promise<TokenReset> {
+/** The lines to print. Throws a `StartRefusal`. */
+export async function resetTokens(run: RunSettings, database: string): Promise<readonly string[]> {
   try {
     const directory = directoryOf(run);
-    const tokens = (await resetInDirectory(run, database)) ?? (await resetInServer(run, directory, database));
-    return { exitCode: 0, output: printTokens(tokens), problems: [] };
+    return printTokens((await resetInDirectory(run, database)) ?? (await resetInServer(run, directory, database)));
   } catch (fault) {
-    if (fault instanceof StartRefusal)
-      return { exitCode: fault.exitCode, output: "", problems: fault.message.split("\n") };
-    if (fault instanceof RequestFailure) return { exitCode: 1, output: "", problems: [fault.text] };
+    if (fault instanceof RequestFailure) throw new StartRefusal(fault.text, 1, { cause: fault });
     throw fault;
   }
 }
@@ -112,12 +102,11 @@ async function resetInServer(run: RunSettings, directory: string, name: string):
 }
 
 /** The variables that the official clients read, as the start prints them. */
-function printTokens({ name, token, readOnlyToken }: TenantTokens): string {
+function printTokens({ name, token, readOnlyToken }: TenantTokens): readonly string[] {
   return [
     `# new tokens of the database ${name}; those before are refused`,
     `UPSTASH_REDIS_REST_TOKEN="${token}"`,
     `KV_REST_API_TOKEN="${token}"`,
     `KV_REST_API_READ_ONLY_TOKEN="${readOnlyToken}"`,
-    "",
-  ].join("\n");
+  ];
 }

@@ -165,7 +165,7 @@ test("what cannot be reset is said in a sentence, with a server and without", { 
   const unsaid = await reset([]);
   assert.deepEqual(
     [unsaid.end.code, unsaid.log],
-    [2, "larder: Say which database gets new tokens: larder token reset <database>\n"],
+    [2, "larder: <database> is missing: larder token reset <database>\n"],
   );
 });
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/messaging-harness.ts";
 import { moveBodies } from "../cleaning.ts";
+import { dumpRealm } from "../dump.ts";
 import { readPublishOptions } from "../headers.ts";
 import { defaultLimits, type MessagingLimits } from "../limits.ts";
 import { Realm } from "../realm.ts";
@@ -158,6 +159,22 @@ test("bodies of entries and results are moved out of old segments, and found whe
     [...realm.bodies.liveBytes.values()].reduce((sum, bytes) => sum + bytes, 0),
     5 + 12 + 6,
   );
+});
+
+test("runs are forgotten in the order of their end, also those that a snapshot has in another", async () => {
+  const harness = await started({ runRetentionMs: 120_000 });
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_2", "other");
+  await harness.settle();
+  await harness.user.workflows.finish("wfr_2", Buffer.from("done"));
+  await harness.advance(60_000);
+  await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
+
+  harness.journal.replace(Array.from(dumpRealm(harness.messaging.engine.realm), (frame) => Buffer.from(frame)));
+  harness.restart();
+  await harness.advance(90_000);
+
+  assert.equal(harness.user.workflows.find("wfr_2"), undefined);
+  assert.equal(harness.user.workflows.find("wfr_1")?.state, "RUN_SUCCESS");
 });
 
 test("an ended run is forgotten in time, a failed one not before its dead letter", async () => {

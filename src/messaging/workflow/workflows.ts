@@ -68,6 +68,7 @@ export class Workflows {
 
   /** After a recovery. */
   resume(nowMs: number): void {
+    this.#engine.realm.orderEndedRuns();
     for (const { waiter } of this.#engine.realm.waitersByNumber.values())
       this.#due.push(waiter.deadlineMs, waiter.number);
     this.tick(nowMs);

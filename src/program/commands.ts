@@ -1,0 +1,100 @@
+/**
+ * What the program can be told to do, one row each: the reading of arguments,
+ * `larder --help` and the manual are made from this table. A row reads
+ * settings like `larder serve`, and may have operands and options of its own.
+ */
+import type { RunSettings } from "./read-settings.ts";
+import type { Command } from "./settings.ts";
+
+export interface CommandRow {
+  /** How it is called: `token reset`. */
+  readonly words: string;
+  /** Behind the words, in their order: `<database>`; those in brackets, `[<file>]`, may be left out and come last. */
+  readonly operands: readonly string[];
+  readonly options: readonly CommandOption[];
+  /** One sentence without a full stop. */
+  readonly meaning: string;
+  /** Whose defaults the settings have. */
+  readonly defaults: Command;
+  /**
+   * Does it. Resolves with the exit code: 0, 1 (the machine), 2 (the settings); undefined: the process lives on. What is
+   * for people goes to stdout through `print`. A `StartRefusal` is told on stderr by whoever calls.
+   */
+  readonly run: (call: CommandCall) => Promise<0 | 1 | 2 | undefined>;
+}
+
+/** What only one command takes, besides the settings. */
+export interface CommandOption {
+  /** How `run` finds it. */
+  readonly name: string;
+  /** A secret has no flag, because arguments are visible to every user of the machine. */
+  readonly flag?: `--${string}`;
+  /** A variable; what it holds may also stand in a file whose path is in the variable with `_FILE` behind its name. */
+  readonly environment?: `LARDER_${string}`;
+  /** How the help names the value; undefined: a switch, which is `on` when it is there. */
+  readonly argument?: string;
+  readonly meaning: string;
+}
+
+export interface CommandCall {
+  readonly run: RunSettings;
+  readonly version: string;
+  readonly operands: readonly string[];
+  /** By the name of the option; those that nobody gave are not there. */
+  readonly options: ReadonlyMap<string, string>;
+  /** Writes a line to stdout. */
+  readonly print: (line: string) => void;
+}
+
+export const commandRows: readonly CommandRow[] = [
+  {
+    words: "serve",
+    operands: [],
+    options: [],
+    meaning: "durable: keeps everything in a data directory, with tokens of its own",
+    defaults: "serve",
+    run: serve,
+  },
+  {
+    words: "dev",
+    operands: [],
+    options: [],
+    meaning: "for development: keeps nothing unless --data-dir is given, well-known tokens",
+    defaults: "dev",
+    run: serve,
+  },
+  {
+    words: "check",
+    operands: [],
+    options: [],
+    meaning: "reads the configuration and the data directory, says what is wrong, and exits",
+    defaults: "serve",
+    async run({ run, print }) {
+      const { check } = await import("./check.ts");
+      return check(run, print);
+    },
+  },
+  {
+    words: "token reset",
+    operands: ["<database>"],
+    options: [],
+    meaning:
+      "gives a database two new tokens and prints them; the old ones are refused, whether or not the server runs",
+    defaults: "serve",
+    async run({ run, operands: [database = ""], print }) {
+      const { resetTokens } = await import("./token-reset.ts");
+      for (const line of await resetTokens(run, database)) print(line);
+      return 0;
+    },
+  },
+];
+
+async function serve({ run, version }: CommandCall): Promise<undefined> {
+  const { runServer } = await import("./run-server.ts");
+  await runServer(run, version);
+}
+
+/** How a command is called, for people: `larder token reset <database>`. */
+export function commandForm({ words, operands }: CommandRow): string {
+  return ["larder", words, ...operands].join(" ");
+}
