@@ -166,15 +166,15 @@ test("runs are forgotten in the order of their end, also those that a snapshot h
   await publish(harness, "workflow-init=true; workflow-runid=wfr_2", "other");
   await harness.settle();
   await harness.user.workflows.finish("wfr_2", Buffer.from("done"));
-  await harness.advance(60_000);
+  await harness.advance(90_000);
   await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
 
   harness.journal.replace(Array.from(dumpRealm(harness.messaging.engine.realm), (frame) => Buffer.from(frame)));
   harness.restart();
-  await harness.advance(90_000);
+  await harness.advance(100_000);
 
   assert.equal(harness.user.workflows.find("wfr_2"), undefined);
-  assert.equal(harness.user.workflows.find("wfr_1")?.state, "RUN_SUCCESS");
+  assert.equal(harness.user.workflows.find("wfr_1")?.isStarted, false);
 });
 
 test("an ended run is forgotten in time, a failed one not before its dead letter", async () => {
