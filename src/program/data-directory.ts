@@ -1,12 +1,13 @@
 /**
  * The data directory as a whole: made when it is missing, locked for the life
  * of the process (threats.md S-08), and the home of tokens.json and of the
- * address of the admin port. What is in the directories of the areas is the
- * business of `persistence/`.
+ * addresses of the process that uses it. What is in the directories of the
+ * areas is the business of `persistence/`.
  */
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AreaName } from "./area.ts";
+import type { Addresses } from "./env-block.ts";
 import { DamagedTokens, type KeptTokens, parseKeptTokens, printKeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
@@ -22,6 +23,8 @@ export interface DataDirectory {
   keepTokens(kept: KeptTokens): Promise<void>;
   /** Says where the admin port of this process is, for commands that want to speak to it. */
   noteAdminAddress(address: string): void;
+  /** Says where the areas of this process are, once they serve. */
+  noteAddresses(addresses: Addresses): void;
   /** Gives up the lock. */
   release(): void;
 }
@@ -32,6 +35,7 @@ const TOKENS_MODE = 0o600;
 
 /** Not in force any more once the process has ended: only the lock says whether there is one. */
 const ADDRESS_FILE = "admin-address";
+const ADDRESSES_FILE = "addresses.json";
 
 /** The areas that keep something in this version. */
 export const KEPT_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
@@ -62,14 +66,17 @@ class DiskDirectory implements DataDirectory {
   readonly isFirstStart: boolean;
   readonly release: () => void;
   readonly #addressPath: string;
+  readonly #addressesPath: string;
   #kept: KeptTokens;
 
   constructor(path: string, release: () => void) {
     this.release = release;
     this.tokensPath = join(path, TOKENS_FILE);
     this.#addressPath = join(path, ADDRESS_FILE);
+    this.#addressesPath = join(path, ADDRESSES_FILE);
     // Until this process has a port there is none to speak to: another may have that of the process before us.
     rmSync(this.#addressPath, { force: true });
+    rmSync(this.#addressesPath, { force: true });
     const text = readIfThere(this.tokensPath);
     this.isFirstStart = text === undefined;
     this.#kept = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
@@ -88,12 +95,29 @@ class DiskDirectory implements DataDirectory {
   noteAdminAddress(address: string): void {
     writeFileSync(this.#addressPath, `${address}\n`, { mode: TOKENS_MODE });
   }
+
+  noteAddresses({ store, vector, messaging, admin }: Addresses): void {
+    const line = JSON.stringify({ store, vector, messaging, admin });
+    writeFileSync(this.#addressesPath, `${line}\n`, { mode: TOKENS_MODE });
+  }
 }
 
 /** The base address of the admin port of the larder that uses a data directory; undefined while it has none. */
 export function readAdminAddress(path: string): string | undefined {
   const text = readIfThere(join(path, ADDRESS_FILE));
   return text?.endsWith("\n") === true ? text.trim() : undefined;
+}
+
+/** The base addresses of the larder that uses a data directory; undefined while it does not serve. */
+export function readAddresses(path: string): Omit<Addresses, "resp"> | undefined {
+  const text = readIfThere(join(path, ADDRESSES_FILE));
+  // What does not end with its line is being written.
+  if (text?.endsWith("\n") !== true) return undefined;
+  const value: unknown = JSON.parse(text);
+  const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
+  const [store, vector, messaging, admin] = ["store", "vector", "messaging", "admin"].map((name) => fields.get(name));
+  if (typeof store !== "string" || typeof vector !== "string") return undefined;
+  return typeof messaging === "string" && typeof admin === "string" ? { store, vector, messaging, admin } : undefined;
 }
 
 function readIfThere(path: string): string | undefined {
@@ -138,6 +162,8 @@ class MemoryDirectory implements DataDirectory {
   async keepTokens(): Promise<void> {}
 
   noteAdminAddress(): void {}
+
+  noteAddresses(): void {}
 
   release(): void {}
 }

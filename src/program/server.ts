@@ -96,7 +96,9 @@ export class Server implements SlotEvents {
     const admin = await this.#openAdmin(this.#decided);
     directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
-    return { ...ports, admin };
+    const addresses = { ...ports, admin };
+    directory.noteAddresses(addresses);
+    return addresses;
   }
 
   /** Stops accepting, finishes what is being answered, writes and syncs the rest. Every call returns the same promise. */
