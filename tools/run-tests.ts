@@ -8,6 +8,7 @@
  * Run: node tools/run-tests.ts <size>
  */
 import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
 
 interface Step {
   readonly name: string;
@@ -29,6 +30,9 @@ const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[]; 
   test: { steps: statics, tests: [...UNIT, ...WHOLE, ...RANDOM], testMsMax: 120_000 },
   proof: { steps: [], tests: RANDOM, testMsMax: 1_800_000 },
 };
+
+/** Each test file is a process of its own, and most of its start is the reading of the same sources. */
+const COMPILE_CACHE = fileURLToPath(new URL("../node_modules/.cache/tests", import.meta.url));
 
 const size = process.argv[2] ?? "";
 const plan = Object.hasOwn(sizes, size) ? sizes[size] : undefined;
@@ -53,7 +57,8 @@ process.exit(code);
 function run(name: string, command: readonly string[]): Promise<number> {
   const [program = "", ...rest] = command;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, rest, { stdio: "inherit", env: { ...process.env, LARDER_TEST_SIZE: size } });
+    const env = { ...process.env, LARDER_TEST_SIZE: size, NODE_COMPILE_CACHE: COMPILE_CACHE };
+    const child = spawn(program, rest, { stdio: "inherit", env });
     child.on("error", reject);
     child.on("close", (exitCode) => {
       if (exitCode !== 0) console.error(`${name} failed`);
