@@ -228,6 +228,7 @@ export class Realm {
   createRun(user: User, record: RunRecord): Run {
     const run = new Run(user, record);
     user.runs.set(record.id, run);
+    user.runOrder.add(run);
     this.#invokerOf(run)?.children.add(run);
     return run;
   }
@@ -237,6 +238,7 @@ export class Realm {
     run.restore(facts);
     run.result = result;
     user.runs.set(record.id, run);
+    user.runOrder.add(run);
     if (!run.isStarted) user.endedRuns.add(run);
     this.#invokerOf(run)?.children.add(run);
     return run;
@@ -283,6 +285,7 @@ export class Realm {
     this.#dropRun(run);
     this.#invokerOf(run)?.children.delete(run);
     run.user.runs.delete(run.id);
+    run.user.runOrder.delete(run);
     run.user.endedRuns.delete(run);
   }
 

@@ -9,6 +9,7 @@ import type { Queue } from "./queue.ts";
 import type { Schedule } from "./schedule.ts";
 import type { UrlGroup } from "./url-group.ts";
 import type { Run } from "./workflow/run.ts";
+import { RunOrder } from "./workflow/run-order.ts";
 import type { Waiter } from "./workflow/waiter.ts";
 
 export class User {
@@ -19,8 +20,9 @@ export class User {
   readonly schedules = new Map<string, Schedule>();
   readonly groups = new Map<string, UrlGroup>();
   readonly flowKeys = new Map<string, FlowKey>();
-  /** Workflow runs in the order of their start, ended ones too until they are forgotten. */
+  /** Workflow runs, ended ones too until they are forgotten. */
   readonly runs = new Map<string, Run>();
+  readonly runOrder = new RunOrder();
   /** Those of them that have ended, in the order of their end: the first are forgotten first. */
   readonly endedRuns = new Set<Run>();
   /** Runs that wait, by the event, in the order in which they began to. */

@@ -1,11 +1,11 @@
 /** The door of one user's workflow runs: asks the engine, and waits for the disk where something changed. */
 import type { Engine } from "../engine.ts";
-import { badRequest } from "../failure.ts";
 import type { PublishOptions } from "../publish-request.ts";
 import type { User } from "../user.ts";
 import { cancelFailureCall, repeatFailureCall, runAgain } from "./resuming.ts";
 import type { Run } from "./run.ts";
 import { allEntries } from "./run-bodies.ts";
+import { listRuns, type RunPage, startedRuns } from "./run-listing.ts";
 import { startedRun } from "./starting.ts";
 import type { Waiter } from "./waiter.ts";
 import { checkEventId, type WaitRequest } from "./waits.ts";
@@ -49,12 +49,7 @@ export class EngineWorkflowDoor implements WorkflowDoor {
 
   async cancelMatching(filter: RunsFilter, countMax: number): Promise<number> {
     this.#engine.assertWritable(this.#user);
-    const matches = runsMatcher(filter);
-    const found: Run[] = [];
-    for (const run of candidates(this.#user, filter)) {
-      if (found.length >= countMax) break;
-      if (run.isStarted && matches(run)) found.push(run);
-    }
+    const found = startedRuns(this.#user, filter, countMax);
     for (const run of found) if (run.isStarted) this.#engine.workflows.cancel(run);
     await this.#engine.finish();
     return found.length;
@@ -88,21 +83,8 @@ export class EngineWorkflowDoor implements WorkflowDoor {
     return [...(this.#user.waiters.get(eventId) ?? [])];
   }
 
-  list(
-    filter: RunsFilter,
-    { count, cursor }: { readonly count: number; readonly cursor?: string },
-  ): { readonly runs: readonly Run[]; readonly cursor: string | undefined } {
-    const matches = runsMatcher(filter);
-    const all = [...candidates(this.#user, filter)].reverse();
-    const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
-    if (cursor !== undefined && from === 0) throw badRequest(`Invalid value for cursor: ${cursor}`);
-    const runs: Run[] = [];
-    for (const run of all.slice(from)) {
-      if (!matches(run)) continue;
-      if (runs.length === count) return { runs, cursor: runs.at(-1)?.id };
-      runs.push(run);
-    }
-    return { runs, cursor: undefined };
+  list(filter: RunsFilter, page: { readonly count: number; readonly cursor?: string }): RunPage {
+    return listRuns(this.#user, filter, page);
   }
 
   async again(
@@ -128,30 +110,4 @@ export class EngineWorkflowDoor implements WorkflowDoor {
     cancelFailureCall(this.#engine, this.#user, letterId);
     await this.#engine.finish();
   }
-}
-
-/** Oldest first. */
-function* candidates(user: User, { ids }: RunsFilter): Generator<Run> {
-  if (ids === undefined) {
-    yield* user.runs.values();
-    return;
-  }
-  for (const id of new Set(ids)) {
-    const run = user.runs.get(id);
-    if (run !== undefined) yield run;
-  }
-}
-
-function runsMatcher(filter: RunsFilter): (run: Run) => boolean {
-  const { urls, urlPrefixes, fromMs, toMs, createdAtMs, states, labels, flowControlKeys, callerIps } = filter;
-  return ({ record, state }) =>
-    (urls?.includes(record.url) ?? true) &&
-    (urlPrefixes?.some((prefix) => record.url.startsWith(prefix)) ?? true) &&
-    (fromMs === undefined || record.createdAtMs >= fromMs) &&
-    (toMs === undefined || record.createdAtMs <= toMs) &&
-    (createdAtMs?.includes(record.createdAtMs) ?? true) &&
-    (states?.includes(state) ?? true) &&
-    (labels?.some((label) => record.config.labels?.includes(label) === true) ?? true) &&
-    (flowControlKeys?.includes(record.config.flowControl?.key ?? "") ?? true) &&
-    (callerIps?.includes(record.callerIp) ?? true);
 }

@@ -103,6 +103,8 @@ export interface RunFacts {
 export class Run {
   readonly user: User;
   record: RunRecord;
+  /** Among the runs of its user, in the order in which they came. */
+  number = 0;
   state: RunState = runState.started;
   /** 0: it goes on. */
   endedAtMs = 0;

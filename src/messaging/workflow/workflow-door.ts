@@ -5,6 +5,7 @@
  */
 import type { PublishOptions } from "../publish-request.ts";
 import type { Run, RunState } from "./run.ts";
+import type { RunPage } from "./run-listing.ts";
 import type { Waiter } from "./waiter.ts";
 import type { WaitRequest } from "./waits.ts";
 import type { Notified } from "./workflows.ts";
@@ -54,11 +55,8 @@ export interface WorkflowDoor {
   notifyRun(runId: string, eventId: string, data: Buffer): Promise<Notified>;
   waiters(eventId: string): readonly Waiter[];
 
-  /** Latest first. `cursor` is the id of the last run of the page before. */
-  list(
-    filter: RunsFilter,
-    page: { readonly count: number; readonly cursor?: string },
-  ): { readonly runs: readonly Run[]; readonly cursor: string | undefined };
+  /** Latest first. A page may hold fewer than there are, with a cursor, where few match. */
+  list(filter: RunsFilter, page: { readonly count: number; readonly cursor?: string }): RunPage;
 
   /** Starts failed runs again where they failed, or from the start; their dead letters go. Throws "not found" for absent ids. */
   again(

@@ -1,0 +1,124 @@
+/**
+ * Which runs a filter means, and pages of them. A page looks at runs in the
+ * order of their start, from where the page before ended: what lies outside of
+ * its moments is not touched, and nothing is copied.
+ */
+import { badRequest } from "../failure.ts";
+import type { User } from "../user.ts";
+import type { Run } from "./run.ts";
+import { isBefore, type RunPlace } from "./run-order.ts";
+import type { RunsFilter } from "./workflow-door.ts";
+
+export interface RunPage {
+  readonly runs: readonly Run[];
+  /** Where the next page begins; undefined: there is none. */
+  readonly cursor: string | undefined;
+}
+
+/** A page that has looked at so many runs ends, with a cursor: some milliseconds. */
+const LOOKS_MAX = 50_000;
+
+/** Latest first. Throws "bad request" for a cursor that is none. */
+export function listRuns(
+  user: User,
+  filter: RunsFilter,
+  { count, cursor }: { readonly count: number; readonly cursor?: string },
+): RunPage {
+  const matches = runsMatcher(filter);
+  const runs: Run[] = [];
+  let looks = 0;
+  let last: Run | undefined;
+  for (const run of latestFirst(user, filter, cursor)) {
+    // One more than the page holds tells whether another page follows.
+    if (looks === LOOKS_MAX) return { runs, cursor: last && cursorOf(last) };
+    looks += 1;
+    const isMeant = matches(run);
+    if (isMeant && runs.length === count) return { runs, cursor: cursorOf(runs.at(-1) ?? run) };
+    if (isMeant) runs.push(run);
+    last = run;
+  }
+  return { runs, cursor: undefined };
+}
+
+/** Those that go on, earliest first, at most `countMax`. */
+export function startedRuns(user: User, filter: RunsFilter, countMax: number): readonly Run[] {
+  const matches = runsMatcher(filter);
+  const found: Run[] = [];
+  for (const run of earliestFirst(user, filter)) {
+    if (found.length >= countMax) break;
+    if (run.isStarted && matches(run)) found.push(run);
+  }
+  return found;
+}
+
+function* latestFirst(user: User, filter: RunsFilter, cursor: string | undefined): Generator<Run> {
+  const { ids, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = filter;
+  const isAfterCursor = cursor === undefined ? undefined : placeOf(user, cursor);
+  const end: RunPlace = { record: { createdAtMs: toMs }, number: Number.POSITIVE_INFINITY };
+  const before = isAfterCursor === undefined || isBefore(end, isAfterCursor) ? end : isAfterCursor;
+  if (ids !== undefined) {
+    const named = namedRuns(user, ids).filter((run) => isBefore(run, before));
+    yield* named.sort((one, other) => (isBefore(one, other) ? 1 : -1));
+    return;
+  }
+  for (const run of user.runOrder.latestFirst(before)) {
+    if (run.record.createdAtMs < fromMs) return;
+    yield run;
+  }
+}
+
+function* earliestFirst(user: User, { ids, fromMs, toMs = Number.POSITIVE_INFINITY }: RunsFilter): Generator<Run> {
+  if (ids !== undefined) {
+    yield* namedRuns(user, ids).sort((one, other) => (isBefore(one, other) ? -1 : 1));
+    return;
+  }
+  for (const run of user.runOrder.earliestFirst(fromMs)) {
+    if (run.record.createdAtMs > toMs) return;
+    yield run;
+  }
+}
+
+function namedRuns(user: User, ids: readonly string[]): Run[] {
+  return [...new Set(ids)].flatMap((id) => user.runs.get(id) ?? []);
+}
+
+/** The start of the last run of the page, and its id: it may have been forgotten when the cursor comes back. */
+function cursorOf({ id, record }: Run): string {
+  return `${record.createdAtMs}-${id}`;
+}
+
+const CURSOR_PATTERN = /^(\d{1,15})(?:-(.+))?$/s;
+
+/** A number alone is a moment, as for the log of messages: runs that started then or before. */
+function placeOf(user: User, cursor: string): RunPlace {
+  const [, ms, id] = CURSOR_PATTERN.exec(cursor) ?? [];
+  if (ms === undefined) throw badRequest(`Invalid value for cursor: ${JSON.stringify(cursor.slice(0, CURSOR_SHOWN))}`);
+  const run = id === undefined ? undefined : user.runs.get(id);
+  return run ?? { record: { createdAtMs: Number(ms) }, number: Number.POSITIVE_INFINITY };
+}
+
+const CURSOR_SHOWN = 100;
+
+function runsMatcher(filter: RunsFilter): (run: Run) => boolean {
+  const { urlPrefixes, fromMs, toMs } = filter;
+  const urls = setOf(filter.urls);
+  const createdAtMs = setOf(filter.createdAtMs);
+  const states = setOf(filter.states);
+  const labels = setOf(filter.labels);
+  const flowControlKeys = setOf(filter.flowControlKeys);
+  const callerIps = setOf(filter.callerIps);
+  return ({ record, state }) =>
+    (states?.has(state) ?? true) &&
+    (urls?.has(record.url) ?? true) &&
+    (urlPrefixes?.some((prefix) => record.url.startsWith(prefix)) ?? true) &&
+    (fromMs === undefined || record.createdAtMs >= fromMs) &&
+    (toMs === undefined || record.createdAtMs <= toMs) &&
+    (createdAtMs?.has(record.createdAtMs) ?? true) &&
+    (labels === undefined || record.config.labels?.some((label) => labels.has(label)) === true) &&
+    (flowControlKeys?.has(record.config.flowControl?.key ?? "") ?? true) &&
+    (callerIps?.has(record.callerIp) ?? true);
+}
+
+function setOf<T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined {
+  return values && new Set(values);
+}
