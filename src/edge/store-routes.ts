@@ -29,6 +29,7 @@ import type { Area, HttpReply, HttpRequest, HttpStream, RequestHead } from "./ha
 import { parseBatch, parseCommand } from "./json-commands.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
 import type { RateLimiter } from "./rate-limit.ts";
+import { hasRespBody, parseRespBatch } from "./resp-commands.ts";
 import { COMMAND_FAILED_STATUS, failureReply } from "./respond.ts";
 import { type Route, routeName } from "./route.ts";
 import {
@@ -270,7 +271,8 @@ function readBatch(
   { malformed, empty }: { malformed: RequestFailure; empty: RequestFailure },
 ): readonly (readonly Bytes[])[] {
   if (!hasBodyForm(request)) throw malformed;
-  const commands = parseBatch(request.body, malformed);
+  const { body } = request;
+  const commands = hasRespBody(request) ? parseRespBatch(body, malformed) : parseBatch(body, malformed);
   if (commands.length === 0) throw empty;
   return commands;
 }

@@ -85,6 +85,11 @@ export class RequestParser {
     return this.#end - this.#at + (this.#collected?.length ?? 0);
   }
 
+  /** True when nothing of a further request has come. */
+  get isBetweenRequests(): boolean {
+    return this.#words === undefined && this.unreadBytes === 0;
+  }
+
   /** True while there are bytes that `next` may read a request from. */
   get hasUnread(): boolean {
     return this.#end > this.#at;
