@@ -42,54 +42,72 @@ for (let index = 256; index < tableLow.length; index += 1) {
 /** Bytes of a checksum. */
 export const CRC64_BYTES = 8;
 
+/** A checksum that grows with what is added. */
+export class Crc64 {
+  #high = 0;
+  #low = 0;
+
+  /** Adds the bytes from `start` to `end`. */
+  add(bytes: Uint8Array, start = 0, end = bytes.length): this {
+    let high = this.#high;
+    let low = this.#low;
+    let at = start;
+    for (; at + STEP_BYTES <= end; at += STEP_BYTES) {
+      low ^=
+        (bytes[at] as number) |
+        ((bytes[at + 1] as number) << 8) |
+        ((bytes[at + 2] as number) << 16) |
+        ((bytes[at + 3] as number) << 24);
+      high ^=
+        (bytes[at + 4] as number) |
+        ((bytes[at + 5] as number) << 8) |
+        ((bytes[at + 6] as number) << 16) |
+        ((bytes[at + 7] as number) << 24);
+      const first = 7 * 256 + (low & 0xff);
+      const second = 6 * 256 + ((low >>> 8) & 0xff);
+      const third = 5 * 256 + ((low >>> 16) & 0xff);
+      const fourth = 4 * 256 + (low >>> 24);
+      const fifth = 3 * 256 + (high & 0xff);
+      const sixth = 2 * 256 + ((high >>> 8) & 0xff);
+      const seventh = 256 + ((high >>> 16) & 0xff);
+      const eighth = high >>> 24;
+      low =
+        (tableLow[first] as number) ^
+        (tableLow[second] as number) ^
+        (tableLow[third] as number) ^
+        (tableLow[fourth] as number) ^
+        (tableLow[fifth] as number) ^
+        (tableLow[sixth] as number) ^
+        (tableLow[seventh] as number) ^
+        (tableLow[eighth] as number);
+      high =
+        (tableHigh[first] as number) ^
+        (tableHigh[second] as number) ^
+        (tableHigh[third] as number) ^
+        (tableHigh[fourth] as number) ^
+        (tableHigh[fifth] as number) ^
+        (tableHigh[sixth] as number) ^
+        (tableHigh[seventh] as number) ^
+        (tableHigh[eighth] as number);
+    }
+    for (; at < end; at += 1) {
+      const index = (low ^ (bytes[at] as number)) & 0xff;
+      low = (tableLow[index] as number) ^ ((low >>> 8) | (high << 24));
+      high = (tableHigh[index] as number) ^ (high >>> 8);
+    }
+    this.#high = high;
+    this.#low = low;
+    return this;
+  }
+
+  /** Writes the checksum of all that was added to `buffer` at `offset`, lowest byte first. */
+  writeTo(buffer: Buffer, offset: number): void {
+    buffer.writeUInt32LE(this.#low >>> 0, offset);
+    buffer.writeUInt32LE(this.#high >>> 0, offset + 4);
+  }
+}
+
 /** Writes the checksum of the first `end` bytes to `target` at `offset`, lowest byte first. */
 export function writeCrc64(bytes: Uint8Array, end: number, target: { buffer: Buffer; offset: number }): void {
-  let high = 0;
-  let low = 0;
-  let at = 0;
-  for (; at + STEP_BYTES <= end; at += STEP_BYTES) {
-    low ^=
-      (bytes[at] as number) |
-      ((bytes[at + 1] as number) << 8) |
-      ((bytes[at + 2] as number) << 16) |
-      ((bytes[at + 3] as number) << 24);
-    high ^=
-      (bytes[at + 4] as number) |
-      ((bytes[at + 5] as number) << 8) |
-      ((bytes[at + 6] as number) << 16) |
-      ((bytes[at + 7] as number) << 24);
-    const first = 7 * 256 + (low & 0xff);
-    const second = 6 * 256 + ((low >>> 8) & 0xff);
-    const third = 5 * 256 + ((low >>> 16) & 0xff);
-    const fourth = 4 * 256 + (low >>> 24);
-    const fifth = 3 * 256 + (high & 0xff);
-    const sixth = 2 * 256 + ((high >>> 8) & 0xff);
-    const seventh = 256 + ((high >>> 16) & 0xff);
-    const eighth = high >>> 24;
-    low =
-      (tableLow[first] as number) ^
-      (tableLow[second] as number) ^
-      (tableLow[third] as number) ^
-      (tableLow[fourth] as number) ^
-      (tableLow[fifth] as number) ^
-      (tableLow[sixth] as number) ^
-      (tableLow[seventh] as number) ^
-      (tableLow[eighth] as number);
-    high =
-      (tableHigh[first] as number) ^
-      (tableHigh[second] as number) ^
-      (tableHigh[third] as number) ^
-      (tableHigh[fourth] as number) ^
-      (tableHigh[fifth] as number) ^
-      (tableHigh[sixth] as number) ^
-      (tableHigh[seventh] as number) ^
-      (tableHigh[eighth] as number);
-  }
-  for (; at < end; at += 1) {
-    const index = (low ^ (bytes[at] as number)) & 0xff;
-    low = (tableLow[index] as number) ^ ((low >>> 8) | (high << 24));
-    high = (tableHigh[index] as number) ^ (high >>> 8);
-  }
-  target.buffer.writeUInt32LE(low >>> 0, target.offset);
-  target.buffer.writeUInt32LE(high >>> 0, target.offset + 4);
+  new Crc64().add(bytes, 0, end).writeTo(target.buffer, target.offset);
 }
