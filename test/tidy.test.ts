@@ -43,7 +43,7 @@ function sourcesIn(folder: string): Source[] {
 
 const sources = sourcesIn("src");
 const products = sources.filter((source) => !source.isTest);
-const everything = ["src", "test", "bench", "tools", "bin"].flatMap(sourcesIn);
+const everything = ["src", "test", "bench", "tools", "examples", "bin"].flatMap(sourcesIn);
 
 /** The text without comments and strings, so that a rule does not stumble over a word in a sentence. */
 function codeOf(text: string): string {

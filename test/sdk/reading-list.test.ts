@@ -1,0 +1,87 @@
+/** The example in examples/reading-list, with all official clients, as its README tells it. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { after, before, mock, test } from "node:test";
+import { type Application, createApplication, type Environment } from "../../examples/reading-list/application.ts";
+import { listen } from "../../examples/reading-list/listen.ts";
+import { type Larder, type StartOptions, start } from "../../src/mod.ts";
+
+const DAY_MS = 86_400_000;
+/** Each look is a request, so this is seconds. */
+const LOOKS_MAX = 5_000;
+
+let larder: Larder;
+let server: Awaited<ReturnType<typeof listen>>;
+let baseUrl = "";
+
+before(async () => {
+  // The client writes of what it refuses.
+  for (const method of ["error", "warn", "log"] as const) mock.method(console, method, () => {});
+  const configPath = new URL("../../examples/reading-list/larder.json", import.meta.url);
+  larder = await start(JSON.parse(readFileSync(configPath, "utf8")) as StartOptions);
+  let application: Application | undefined;
+  server = await listen(() => {
+    assert.ok(application !== undefined, "nothing is called before the application is there");
+    return application;
+  }, 0);
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  application = createApplication({ environment: larder.env as unknown as Environment, baseUrl });
+});
+
+after(async () => {
+  await larder?.stop();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function call(path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }> {
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const reply = await fetch(`${baseUrl}${path}`, sent);
+  return { status: reply.status, json: (await reply.json()) as Record<string, unknown> };
+}
+
+async function digestsOnce(is: (view: { digests: unknown[]; approveAt: string | null }) => boolean) {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const { json } = await call("/digests");
+    const view = json as unknown as { digests: unknown[]; approveAt: string | null };
+    if (is(view)) return view;
+  }
+  return assert.fail("the digests did not come to that");
+}
+
+test("texts are found by their words, and a schedule makes the digest that a webhook approves", async () => {
+  assert.deepEqual(await call("/texts", { id: "a", text: "A journal keeps what was acknowledged" }), {
+    status: 201,
+    json: { id: "a", remaining: 19 },
+  });
+  await call("/texts", { id: "b", text: "Penguins huddle against the wind" });
+  const { json: found } = await call("/search?q=penguins");
+  assert.equal((found["texts"] as { id: string }[])[0]?.id, "b");
+
+  assert.deepEqual(await call("/digests/schedule", { cron: "0 8 * * *" }), {
+    status: 201,
+    json: { scheduleId: "digest" },
+  });
+  await larder.clock.advance(DAY_MS);
+  const { approveAt } = await digestsOnce((view) => view.approveAt !== null);
+  assert.ok(
+    approveAt !== null && approveAt.startsWith(`${larder.messaging.url}/v2/workflows/hooks/`),
+    String(approveAt),
+  );
+  const approved = await fetch(approveAt, { method: "POST", body: "Ann" });
+  assert.equal(approved.status, 200);
+  const { digests } = await digestsOnce((view) => view.digests.length > 0);
+  assert.deepEqual(digests, [{ texts: ["a", "b"], approvedBy: "Ann" }]);
+});
+
+test("whoever writes too much is refused, and only what larder signed starts the workflow", async () => {
+  await larder.reset();
+  const statuses = [];
+  // The window slides by the real time of the client: a minute that ends meanwhile lets one or two more through.
+  while (statuses.length < 25 && statuses.at(-1) !== 429) statuses.push((await call("/texts", {})).status);
+  assert.deepEqual(statuses.slice(0, 20), Array<number>(20).fill(400));
+  assert.equal(statuses.at(-1), 429);
+  const forged = await fetch(`${baseUrl}/workflows/digest`, { method: "POST", body: "{}" });
+  assert.equal(forged.ok, false);
+});
