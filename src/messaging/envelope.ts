@@ -50,6 +50,15 @@ export interface WorkflowFields {
   readonly isBodyOwn?: true;
   /** The run whose end this message tells. */
   readonly tellsOf?: string;
+  /** The wait whose end this message tells. */
+  readonly waited?: WaitFields;
+}
+
+/** How long a wait may take, as the log of its run shows it. */
+export interface WaitFields {
+  /** As given: `7d`. */
+  readonly timeout: string;
+  readonly deadlineMs: number;
 }
 
 export interface EnvelopeFields {

@@ -276,6 +276,9 @@ export class Realm {
     run.result = ended.result;
     run.savedEvents.clear();
     for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
+    run.leftWaits = [...run.waiters].map(({ eventId, createdAtMs, deadlineMs, timeout, step }) => {
+      return { eventId, createdAtMs, deadlineMs, timeout, step };
+    });
     run.waiters.clear();
     // A run that failed can be resumed as long as its dead letter is there.
     if (ended.state !== runState.failed) this.#dropEntries(run);

@@ -7,7 +7,7 @@
  *     next         a delivery that nothing has followed yet
  */
 import type { LogEntry } from "../door.ts";
-import type { EnvelopeFields } from "../envelope.ts";
+import type { EnvelopeFields, WaitFields } from "../envelope.ts";
 import { headerLists } from "../header-lists.ts";
 import { redactedHeaders, redactedText } from "../redaction.ts";
 import { type State, state } from "../states.ts";
@@ -23,7 +23,7 @@ export interface StepGroup {
 interface StepError {
   readonly error: string;
   readonly body: string;
-  readonly headers: object;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly status: number;
   readonly time: number;
 }
@@ -214,10 +214,11 @@ class Grouping {
     this.#groups.push(group);
   }
 
-  /** Waits that have not ended, and invoked runs. */
+  /** Waits that the run sees no end of, or not yet, and invoked runs. */
   #waiting(): void {
-    for (const { step, eventId, deadlineMs } of this.#run.waiters) {
-      this.#began(step, { createdAt: this.#nowMs, waitEventId: eventId, waitTimeoutDeadline: deadlineMs });
+    for (const wait of [...this.#run.waiters, ...this.#run.leftWaits]) {
+      const { step, eventId, createdAtMs } = wait;
+      this.#began(step, { createdAt: createdAtMs, waitEventId: eventId, ...waitOf(wait) });
     }
     for (const child of this.#run.children) {
       const { id, record, state: childState } = child;
@@ -265,6 +266,7 @@ class Grouping {
       if (!isTroubled && !isUnderWay) continue;
       steps.push({
         messageId: message.id,
+        ...stepNameOf(message),
         state: message.state === state.failed ? "STEP_FAILED" : isTroubled ? "STEP_RETRY" : "STEP_PROGRESS",
         retries: message.fields.retriesMax,
         ...errorsOf(message),
@@ -295,7 +297,7 @@ class Grouping {
   }
 
   #fieldsOf(message: RunStep, step: StepFields): object {
-    const { out, ...rest } = step;
+    const { out, timeout, ...rest } = step;
     const shownOut =
       out === undefined ? {} : { out: this.#text(message, typeof out === "string" ? out : JSON.stringify(out)) };
     const id = step["stepId"];
@@ -303,6 +305,9 @@ class Grouping {
       ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
       ...this.#common(message, { concurrent: 1, ...rest }),
       ...(typeof id === "number" ? this.#callOf(id) : {}),
+      // The plan of a wait says how long it may take; its result whether it took longer.
+      ...(timeout === undefined ? {} : { waitTimeoutDuration: String(timeout) }),
+      ...waitedFor(message),
       ...shownOut,
     };
   }
@@ -326,20 +331,25 @@ class Grouping {
     if (call === undefined) return {};
     const { fields, body } = call;
     const answer = this.#answers.get(id);
-    const told = answer === undefined ? undefined : readStep(answer.body);
-    const header = told?.["header"];
     return {
       callUrl: fields.url,
       callMethod: fields.method,
       callBody: this.#text(call, body.toString("utf8")),
       callHeaders: headerLists(redactedHeaders(fields.redact ?? {}, fields.headers)),
-      ...(told === undefined
-        ? {}
-        : {
-            callResponseStatus: told["status"],
-            callResponseBody: Buffer.from(String(told["body"] ?? ""), "base64").toString("utf8"),
-            callResponseHeaders: isObject(header) ? header : {},
-          }),
+      ...(answer === undefined ? {} : this.#answerOf(answer)),
+    };
+  }
+
+  /** What came of a call is a message with a body, hidden like others. */
+  #answerOf(answer: RunStep): object {
+    const told = readStep(answer.body);
+    if (told === undefined) return {};
+    const { status, body, header } = told;
+    const redact = answer.fields.redact ?? this.#run.record.config.redact ?? {};
+    return {
+      callResponseStatus: status,
+      callResponseBody: this.#text(answer, Buffer.from(String(body ?? ""), "base64").toString("utf8")),
+      callResponseHeaders: headerLists(redactedHeaders(redact, isObject(header) ? headerPairs(header) : [])),
     };
   }
 
@@ -348,6 +358,30 @@ class Grouping {
     return redact?.body === true ? redactedText(text) : text;
   }
 }
+
+function waitOf({ timeout, deadlineMs }: WaitFields): object {
+  return { waitTimeoutDuration: timeout, waitTimeoutDeadline: deadlineMs };
+}
+
+function waitedFor({ fields: { workflow }, step }: RunStep): object {
+  const waited = workflow?.waited;
+  return waited === undefined ? {} : { ...waitOf(waited), waitTimeout: step?.["waitTimeout"] === true };
+}
+
+/** `{name: [value, …]}` as name, value, … */
+function headerPairs(lists: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(lists).flatMap(([name, list]) =>
+    (Array.isArray(list) ? list : [list]).flatMap((value) => [name, String(value)]),
+  );
+}
+
+/** An endpoint that fails says in which step, if it got that far. */
+function stepNameOf({ errors }: RunStep): object {
+  const stepName = errors.at(-1)?.headers[ERROR_STEP_NAME]?.[0];
+  return stepName === undefined ? {} : { stepName };
+}
+
+const ERROR_STEP_NAME = "Upstash-Error-Step-Name";
 
 function errorsOf({ errors }: RunStep): object {
   return errors.length === 0 ? {} : { errors };

@@ -73,7 +73,13 @@ export function failureMessage(run: Run, letter: DeadLetter, report: AttemptRepo
   const flowControl = options.flowControl ?? config.flowControl;
   const fields = envelopeFields(
     plan.url,
-    { ...rest, headers: failureHeaders(options.headers), ...(flowControl === undefined ? {} : { flowControl }) },
+    {
+      ...rest,
+      headers: failureHeaders(options.headers),
+      ...(flowControl === undefined ? {} : { flowControl }),
+      // It carries what the run began with, so the log hides it as it hides that.
+      ...(config.redact === undefined ? {} : { redact: config.redact }),
+    },
     {
       callerIp: failed.callerIp,
       callbackOf: report.message.id,

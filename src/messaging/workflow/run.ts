@@ -18,7 +18,7 @@ import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../envelope
 import type { Message, MessageFacts } from "../message.ts";
 import { messageId } from "../message-id.ts";
 import type { User } from "../user.ts";
-import type { Waiter } from "./waiter.ts";
+import type { LeftWait, Waiter } from "./waiter.ts";
 
 /** The numbers stand in journals: they never change. */
 export const runState = { started: 0, success: 1, failed: 2, canceled: 3 } as const;
@@ -98,6 +98,8 @@ export interface RunFacts {
   readonly letterId?: string | undefined;
   readonly failureFunction?: FailureFunction | undefined;
   readonly savedEvents: readonly (readonly [eventId: string, data: readonly string[]])[];
+  /** Absent: none. */
+  readonly leftWaits?: readonly LeftWait[] | undefined;
 }
 
 export class Run {
@@ -118,6 +120,8 @@ export class Run {
   failureFunction: FailureFunction | undefined = undefined;
   readonly savedEvents = new Map<string, Buffer[]>();
   readonly waiters = new Set<Waiter>();
+  /** What it waited for when it ended. */
+  leftWaits: readonly LeftWait[] = [];
   /** Unfinished messages. */
   readonly messages = new Set<Message>();
   /** Deliveries to its endpoint under way. */
@@ -184,7 +188,8 @@ export class Run {
     const savedEvents = [...this.savedEvents].map(
       ([eventId, data]) => [eventId, data.map((bytes) => bytes.toString("base64"))] as const,
     );
-    return { state, endedAtMs, firstMessageId, letterId, failureFunction, savedEvents };
+    const leftWaits = this.leftWaits.length === 0 ? undefined : this.leftWaits;
+    return { state, endedAtMs, firstMessageId, letterId, failureFunction, savedEvents, leftWaits };
   }
 
   restore(facts: RunFacts): void {
@@ -193,6 +198,7 @@ export class Run {
     this.firstMessageId = facts.firstMessageId;
     this.letterId = facts.letterId;
     this.failureFunction = facts.failureFunction;
+    this.leftWaits = facts.leftWaits ?? [];
     for (const [eventId, data] of facts.savedEvents) {
       this.savedEvents.set(
         eventId,

@@ -5,8 +5,11 @@ export interface WaiterRecord {
   readonly number: number;
   readonly eventId: string;
   readonly runId: string;
+  readonly createdAtMs: number;
   /** When it has waited long enough. */
   readonly deadlineMs: number;
+  /** How long that is, as given: `7d`. */
+  readonly timeout: string;
   readonly url: string;
   /** Of the message that tells what came of it: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
@@ -20,3 +23,6 @@ export interface WaiterRecord {
 }
 
 export type Waiter = WaiterRecord;
+
+/** A wait that its run did not see the end of: its log shows it. */
+export type LeftWait = Pick<WaiterRecord, "eventId" | "createdAtMs" | "deadlineMs" | "timeout" | "step">;

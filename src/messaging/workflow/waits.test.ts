@@ -20,7 +20,16 @@ const headers = ["content-type", "application/json", "workflow-runid", "wfr_1"];
 
 test("what is not said of a time-out is what is said of the event", () => {
   assert.deepEqual(read({ url, step }), {
-    waiter: { eventId: "paid", runId: "wfr_1", url, headers, timeoutUrl: url, timeoutHeaders: headers, step },
+    waiter: {
+      eventId: "paid",
+      runId: "wfr_1",
+      timeout: "7d",
+      url,
+      headers,
+      timeoutUrl: url,
+      timeoutHeaders: headers,
+      step,
+    },
     timeoutMs: 604_800_000,
   });
 });
@@ -60,7 +69,7 @@ test("what cannot be read is refused with the name of the field", () => {
 
 test("an event is told as base64, a time-out by a flag", () => {
   const { waiter } = read({ url, step });
-  const record = { ...waiter, number: 1, deadlineMs: 0 };
+  const record = { ...waiter, number: 1, createdAtMs: 0, deadlineMs: 0 };
   assert.equal(
     waitResult(record, Buffer.from("yes")).toString(),
     '{"stepId":3,"stepName":"hold","waitEventId":"paid","out":"eWVz"}',

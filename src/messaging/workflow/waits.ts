@@ -32,7 +32,7 @@ export interface WaitRequest {
 
 /** What a wait asks for, but for its number and its deadline. Throws a `MessagingFailure` that names the field. */
 export function readWait({ eventId, runId, headers, contentType, body, refusalOf }: WaitRequest): {
-  readonly waiter: Omit<WaiterRecord, "number" | "deadlineMs">;
+  readonly waiter: Omit<WaiterRecord, "number" | "createdAtMs" | "deadlineMs">;
   readonly timeoutMs: number;
 } {
   const given = readObject(body);
@@ -42,7 +42,8 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
   if (timeout !== undefined && timeout !== null && typeof timeout !== "string" && typeof timeout !== "number") {
     throw invalid("timeout", "a span such as 90s or 1d2h");
   }
-  const timeoutMs = parseDurationMs(String(timeout ?? TIMEOUT_DEFAULT), "smhd");
+  const span = String(timeout ?? TIMEOUT_DEFAULT);
+  const timeoutMs = parseDurationMs(span, "smhd");
   if (timeoutMs === undefined) throw invalid("timeout", "a span such as 90s or 1d2h");
   const timeoutUrl = given["timeoutUrl"] ?? undefined;
   const own = contentType === undefined ? headers : ["content-type", contentType, ...headers];
@@ -52,6 +53,7 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
     waiter: {
       eventId,
       runId,
+      timeout: span,
       url,
       headers: own,
       timeoutUrl: timeoutUrl === undefined ? url : urlOf(timeoutUrl, "timeoutUrl", refusalOf),

@@ -215,7 +215,7 @@ export class Workflows {
       if (other.eventId === waiter.eventId && other.step["stepId"] === waiter.step["stepId"]) return;
     }
     const nowMs = this.#engine.nowMs();
-    const record = { ...waiter, number: realm.waiterNumberMax + 1, deadlineMs: nowMs + timeoutMs };
+    const record = { ...waiter, number: realm.waiterNumberMax + 1, createdAtMs: nowMs, deadlineMs: nowMs + timeoutMs };
     const saved = run.savedEvents.get(waiter.eventId)?.[0];
     if (saved !== undefined) {
       changes.takeEvent(run, waiter.eventId);
@@ -282,9 +282,10 @@ export class Workflows {
   /** Puts the result of a wait at the end of its run. Without data it waited too long. */
   #tell(run: Run, waiter: Waiter, data: Buffer | undefined, nowMs: number): Message {
     const bytes = waitResult(waiter, data);
-    const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
-    if (data !== undefined) return this.#accept(run, resultMessage(run, { url, headers, bytes }), nowMs);
-    const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes });
+    const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody, timeout, deadlineMs } = waiter;
+    const part = { waited: { timeout, deadlineMs } };
+    if (data !== undefined) return this.#accept(run, resultMessage(run, { url, headers, bytes, part }), nowMs);
+    const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes, part });
     if (timeoutBody === undefined) return this.#accept(run, late, nowMs);
     // The run has its entry, and its URL is sent what was asked for.
     const facts = newFacts(this.#engine, { nowMs, notBeforeMs: nowMs, slotOwner: 0 });

@@ -46,7 +46,7 @@ test("a step that fails is tried again, and then the failure function is told wi
   assert.deepEqual(outline(run), [
     ["sequential", "init STEP_SUCCESS"],
     ["sequential", "fine STEP_SUCCESS"],
-    ["next", " STEP_FAILED"],
+    ["next", "bad STEP_FAILED"],
   ]);
   assert.equal(errorsOf(run.steps[2]).length, 3);
   assert.equal(app.count("failing"), 1 + 3 + 1);
