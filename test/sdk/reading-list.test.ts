@@ -66,7 +66,7 @@ test("texts are found by their words, and a schedule makes the digest that a web
   await larder.clock.advance(DAY_MS);
   const { approveAt } = await digestsOnce((view) => view.approveAt !== null);
   assert.ok(approveAt?.startsWith(`${larder.messaging.url}/v2/workflows/hooks/`), String(approveAt));
-  const approved = await fetch(approveAt, { method: "POST", body: "Ann" });
+  const approved = await fetch(approveAt ?? "", { method: "POST", body: "Ann" });
   assert.equal(approved.status, 200);
   const { digests } = await digestsOnce((view) => view.digests.length > 0);
   assert.deepEqual(digests, [{ texts: ["a", "b"], approvedBy: "Ann" }]);
