@@ -39,7 +39,17 @@ export interface NewMessage {
   readonly deduplicationKey: string;
 }
 
+/** What has happened to workflow runs since the start. */
+export interface RunTotals {
+  started: number;
+  /** By how they ended. */
+  readonly ended: Record<RunState, number>;
+  /** Deliveries of entries, and of what came of calls, that their endpoints took. */
+  deliveredSteps: number;
+}
+
 export class Changes {
+  readonly runTotals: RunTotals = { started: 0, ended: { 0: 0, 1: 0, 2: 0, 3: 0 }, deliveredSteps: 0 };
   readonly #frame = new FrameWriter();
   readonly #realm: Realm;
   readonly #journal: MessagingJournal;
@@ -95,6 +105,8 @@ export class Changes {
 
   deliver(message: Message, atMs: number, status: number): void {
     this.#record(message, code.delivered, atMs).number(status);
+    const callType = message.envelope.fields.workflow?.callType;
+    if (callType === "step" || callType === "fromCallback") this.runTotals.deliveredSteps += 1;
     this.#realm.deliver(message);
   }
 
@@ -151,6 +163,7 @@ export class Changes {
 
   createRun(user: User, record: RunRecord): Run {
     writeJson(this.#frame.record(user.number, code.runCreated), record);
+    this.runTotals.started += 1;
     return this.#realm.createRun(user, record);
   }
 
@@ -173,6 +186,7 @@ export class Changes {
       body = Body.of(result, false);
       this.#realm.bodies.note(body, writeBody(frame, body, result));
     }
+    this.runTotals.ended[state] += 1;
     this.#realm.endRun(run, { state, atMs, result: body });
   }
 
