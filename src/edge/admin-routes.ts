@@ -79,7 +79,7 @@ const ADMIN_BODY_BYTES_MAX = 16 * 1_024;
 
 const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
 
-interface AdminRoute {
+export interface AdminRoute {
   readonly method: "GET" | "POST" | "DELETE";
   /** A segment in angle brackets is a parameter. */
   readonly path: string;
@@ -94,7 +94,7 @@ interface Answer {
   readonly body: string;
 }
 
-const routes: readonly AdminRoute[] = [
+export const adminRoutes: readonly AdminRoute[] = [
   { method: "GET", path: "/health/live", access: "open", handle: () => json(200, { status: "live" }) },
   {
     method: "GET",
@@ -193,7 +193,7 @@ export function adminArea(administration: Administration, tokens: TokenTable): A
 }
 
 /** For a browser that got here by mistake or by malice: nothing to guess, nothing to run, nothing to keep. */
-const guardHeaders: readonly string[] = [
+export const guardHeaders: readonly string[] = [
   "X-Content-Type-Options",
   "nosniff",
   "Content-Security-Policy",
@@ -214,7 +214,7 @@ function findRoute(request: HttpRequest): { route: AdminRoute; name: string } {
   const path = request.target.split("?", 1)[0] ?? "";
   const method = request.method === "HEAD" ? "GET" : request.method;
   const allowed: string[] = [];
-  for (const route of routes) {
+  for (const route of adminRoutes) {
     const name = match(route.path, path);
     if (name === undefined) continue;
     if (route.method === method) return { route, name };

@@ -54,6 +54,8 @@ export interface HeaderRow {
   readonly name: string;
   /** What the value is, for the manual. */
   readonly value: string;
+  /** Values that `read` takes. A test reads them. */
+  readonly examples: readonly string[];
   readonly meaning: string;
   /** Also read as `callback-<name>` and `failure-callback-<name>`. */
   readonly onCallbacks: boolean;
@@ -88,6 +90,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "method",
     value: methods.join(", "),
+    examples: ["GET", "PUT"],
     meaning: "the method of the delivery; POST without it",
     onCallbacks: true,
     read(value, draft, { field }) {
@@ -99,6 +102,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "delay",
     value: "span in s, m, h, d: `1d10h30m`",
+    examples: ["50s", "1d10h30m"],
     meaning: "how long after the acceptance the message is delivered at the earliest",
     onCallbacks: false,
     read(value, draft, { field, context }) {
@@ -111,6 +115,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "not-before",
     value: "Unix seconds",
+    examples: ["1767225600"],
     meaning: "when the message is delivered at the earliest; wins over Delay",
     onCallbacks: false,
     read(value, draft, { field, context, role }) {
@@ -126,6 +131,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "retries",
     value: "whole number",
+    examples: ["0", "5"],
     meaning: `how often a failed delivery is tried again; ${RETRIES_DEFAULT} without it, and for a callback what its message has`,
     onCallbacks: true,
     read(value, draft, { field, context }) {
@@ -140,6 +146,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "retry-delay",
     value: "expression in ms",
+    examples: ["1000 * pow(2, retried)"],
     meaning: "how long to wait after a failed attempt, such as `1000 * pow(2, retried)`; `retried` is 0 at first",
     onCallbacks: true,
     read(value, draft) {
@@ -149,6 +156,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "timeout",
     value: "span in s, m, h",
+    examples: ["30s", "1h"],
     meaning: "how long one attempt may take",
     onCallbacks: true,
     read(value, draft, { field, context }) {
@@ -162,6 +170,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "callback",
     value: "URL",
+    examples: ["https://example.com/callback"],
     meaning: "called after each attempt with what came of it",
     onCallbacks: false,
     read(value, draft, { field, context }) {
@@ -171,6 +180,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "failure-callback",
     value: "URL",
+    examples: ["https://example.com/failed"],
     meaning: "called when the last attempt has failed; a callback may have one too",
     onCallbacks: true,
     read(value, draft, { field, context }) {
@@ -180,6 +190,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "deduplication-id",
     value: "text",
+    examples: ["order-17"],
     meaning: "a second message with the same one, within the window, is not accepted again; schedules pass it over",
     onCallbacks: false,
     notOnSchedules: true,
@@ -191,6 +202,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "content-based-deduplication",
     value: "`true` or `false`",
+    examples: ["true"],
     meaning:
       "messages with the same destination, body, content type and forwarded headers are the same; schedules pass it over",
     onCallbacks: false,
@@ -202,6 +214,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "flow-control-key",
     value: "letters, digits, `-`, `_`, `.`",
+    examples: ["customer-1"],
     meaning: "the key whose parallelism and rate the deliveries share",
     onCallbacks: true,
     read(value, draft, { field }) {
@@ -211,6 +224,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "flow-control-value",
     value: "`parallelism=n`, `rate=n`, `period=span`, with commas between them",
+    examples: ["parallelism=2", "rate=10, period=1m"],
     meaning: "the limits of the key; `ratePerSecond=n` is an old name of rate",
     onCallbacks: true,
     read(value, draft, { field }) {
@@ -220,6 +234,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "label",
     value: "texts with commas between them",
+    examples: ["red", "red,blue"],
     meaning: "by which messages, logs and dead letters can be found",
     onCallbacks: false,
     isList: true,
@@ -234,6 +249,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "redact-fields",
     value: "`body`, `headers`, `header[Name]`, with commas between them",
+    examples: ["body", "header[Authorization]"],
     meaning: "what listings show as `REDACTED:<SHA-256>`; who knows how short a secret is can guess it from that",
     onCallbacks: false,
     isList: true,
@@ -245,6 +261,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "queue-name",
     value: "letters, digits, `-`, `_`, `.`",
+    examples: ["orders"],
     meaning: "the queue that the messages go through",
     onCallbacks: false,
     read(value, draft, { field }) {
@@ -254,6 +271,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "header-forward",
     value: "`true` or `false`",
+    examples: ["true"],
     meaning: "send all headers of the request to the destination, but for those of the connection and our token",
     onCallbacks: false,
     read(value, draft, { field }) {
@@ -263,6 +281,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "hops",
     value: "whole number",
+    examples: ["1"],
     meaning: `set by deliveries: how many of them led to this request; above ${HOPS_MAX} it is refused, so that no message goes round for ever`,
     onCallbacks: false,
     read(value, draft, { field }) {
@@ -275,6 +294,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "cron",
     value: "five fields, or `@daily` and the like; `CRON_TZ=Area/City` before them",
+    examples: ["*/5 * * * *", "CRON_TZ=Europe/Berlin 0 4 * * *"],
     meaning: "when a schedule fires",
     onCallbacks: false,
     onlyOnSchedules: true,
@@ -285,6 +305,7 @@ export const headerRows: readonly HeaderRow[] = [
   {
     name: "schedule-id",
     value: "letters, digits, `-`, `_`, `.`",
+    examples: ["nightly"],
     meaning: "the id of the schedule; one that exists is replaced",
     onCallbacks: false,
     onlyOnSchedules: true,

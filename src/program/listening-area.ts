@@ -12,6 +12,7 @@
 import { areaNotServing } from "../edge/errors.ts";
 import type { Area as EdgeArea } from "../edge/handler.ts";
 import type { Listener } from "../edge/node-http.ts";
+import { withOpenApi } from "../edge/openapi/openapi-area.ts";
 import { failureReply } from "../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../kernel/metrics.ts";
 import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
@@ -49,18 +50,28 @@ export class ListeningArea implements AreaDoor {
   #current: EdgeArea;
   #isClosing = false;
 
+  /** What answers now; for an area that main mounts below a prefix. */
+  readonly edge: EdgeArea;
+
   constructor(options: ListeningAreaOptions) {
+    const { area, limits, version } = options.plan;
     this.#options = options;
     this.#current = startingArea(options.plan);
+    const current: EdgeArea = {
+      handle: (request) => this.#current.handle(request),
+      bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
+      refuseEarly: (head) => this.#current.refuseEarly?.(head),
+      refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
+    };
+    this.edge = withOpenApi(current, {
+      cors: limits.cors,
+      // Most servers are never asked, and start without its tables.
+      async print() {
+        const { areaDocument } = await import("../edge/openapi/area-documents.ts");
+        return areaDocument(area, version);
+      },
+    });
   }
-
-  /** What answers now; for an area that main mounts below a prefix. */
-  readonly edge: EdgeArea = {
-    handle: (request) => this.#current.handle(request),
-    bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
-    refuseEarly: (head) => this.#current.refuseEarly?.(head),
-    refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
-  };
 
   async bind(): Promise<OpenPorts> {
     const { plan, engine, events, metrics, surroundings } = this.#options;

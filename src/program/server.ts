@@ -10,11 +10,12 @@
  *     whoever runs the server is told: state is recovered by a new start.
  */
 import { resolve } from "node:path";
-import { type Administration, adminArea, type Readiness } from "../edge/admin-routes.ts";
+import { type Administration, adminArea, guardHeaders, type Readiness } from "../edge/admin-routes.ts";
 import { TokenTable } from "../edge/auth.ts";
 import { ByteBudget } from "../edge/byte-budget.ts";
 import { areaNotServing } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/node-http.ts";
+import { withOpenApi } from "../edge/openapi/openapi-area.ts";
 import { areaByPrefix } from "../edge/prefix.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
@@ -202,7 +203,12 @@ export class Server implements SlotEvents {
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
     };
     const plan = adminListenPlan(run);
-    this.#admin = await this.#listen(adminArea(administration, tokens), plan, "admin");
+    const area = withOpenApi(adminArea(administration, tokens), {
+      cors: false,
+      headers: guardHeaders,
+      print: async () => (await import("../edge/openapi/area-documents.ts")).areaDocument("admin", version),
+    });
+    this.#admin = await this.#listen(area, plan, "admin");
     return addressOf(plan.host, this.#admin.port);
   }
 

@@ -22,6 +22,8 @@ export interface FilterRow {
   readonly for: readonly FilterTarget[];
   /** Between two values; a comma if absent. */
   readonly separator?: RegExp;
+  /** What its values are; texts if absent. A list: in these words. */
+  readonly values?: "whole numbers" | readonly string[];
   readonly attribute?: AttributeName;
   readonly apply?: (draft: FilterDraft, values: readonly string[], name: string) => void;
 }
@@ -47,6 +49,13 @@ const logsOnly: readonly FilterTarget[] = ["logs"];
 /** URLs and paths hold commas themselves. */
 const BEFORE_URL = /,(?=https?:\/\/)/i;
 const BEFORE_PATH = /,(?=\/)/;
+
+const failureFunctionStates: readonly string[] = [
+  "CALLBACK_INPROGRESS",
+  "CALLBACK_SUCCESS",
+  "CALLBACK_FAIL",
+  "CALLBACK_CANCELED",
+];
 
 export const filterRows: readonly FilterRow[] = [
   { name: "messageIds", meaning: "ids of messages", for: ["messages"], apply: addIds },
@@ -75,6 +84,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "fromDate",
     meaning: "Unix ms, inclusive",
     for: everywhere,
+    values: "whole numbers",
     apply(draft, [text = ""], name) {
       draft.fromMs = parseWholeNumber(name, text);
     },
@@ -83,6 +93,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "toDate",
     meaning: "Unix ms, inclusive",
     for: everywhere,
+    values: "whole numbers",
     apply(draft, [text = ""], name) {
       draft.toMs = parseWholeNumber(name, text);
     },
@@ -91,6 +102,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "responseStatus",
     meaning: "status of the last attempt",
     for: deadLettersOnly,
+    values: "whole numbers",
     apply(draft, values, name) {
       draft.statuses = values.map((text) => parseWholeNumber(name, text));
     },
@@ -99,6 +111,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "state",
     meaning: "state of the entry; IN_PROGRESS is ACTIVE, RETRY or ERROR",
     for: logsOnly,
+    values: [...stateRows.map(({ name }) => name), "IN_PROGRESS"],
     apply(draft, values) {
       draft.states = values.flatMap(parseState);
     },
@@ -107,6 +120,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "source",
     meaning: "`workflow`: only failed workflow runs",
     for: deadLettersOnly,
+    values: ["workflow"],
     apply(draft, values, name) {
       if (!values.every((text) => text === "workflow")) throw badRequest(`Invalid value for ${name}: use workflow`);
       draft.runs = { ...draft.runs };
@@ -139,6 +153,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "workflowCreatedAt",
     meaning: "when a failed workflow run started: Unix ms",
     for: deadLettersOnly,
+    values: "whole numbers",
     apply(draft, values, name) {
       draft.runs = { ...draft.runs, createdAtMs: values.map((text) => parseWholeNumber(name, text)) };
     },
@@ -147,6 +162,7 @@ export const filterRows: readonly FilterRow[] = [
     name: "failureFunctionState",
     meaning: "CALLBACK_INPROGRESS, CALLBACK_SUCCESS, CALLBACK_FAIL or CALLBACK_CANCELED",
     for: deadLettersOnly,
+    values: failureFunctionStates,
     apply(draft, values, name) {
       const unknown = values.find((text) => !failureFunctionStates.includes(text));
       if (unknown !== undefined) {
@@ -155,13 +171,6 @@ export const filterRows: readonly FilterRow[] = [
       draft.runs = { ...draft.runs, failureFunctionStates: values };
     },
   },
-];
-
-const failureFunctionStates: readonly string[] = [
-  "CALLBACK_INPROGRESS",
-  "CALLBACK_SUCCESS",
-  "CALLBACK_FAIL",
-  "CALLBACK_CANCELED",
 ];
 
 const rowsByTarget: Readonly<Record<FilterTarget, ReadonlyMap<string, FilterRow>>> = {

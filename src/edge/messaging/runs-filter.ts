@@ -22,6 +22,8 @@ interface RunsFilterRow {
   readonly meaning: string;
   /** Between two values; a comma if absent. */
   readonly separator?: RegExp;
+  /** What its values are; texts if absent. A list: in these words. */
+  readonly values?: "whole numbers" | readonly string[];
   readonly apply: (draft: RunsDraft, values: readonly string[], name: string) => void;
 }
 
@@ -57,6 +59,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   {
     name: "fromDate",
     meaning: "started then or later: Unix ms",
+    values: "whole numbers",
     apply(draft, [text = ""], name) {
       draft.fromMs = parseWholeNumber(name, text);
     },
@@ -64,6 +67,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   {
     name: "toDate",
     meaning: "started then or before: Unix ms",
+    values: "whole numbers",
     apply(draft, [text = ""], name) {
       draft.toMs = parseWholeNumber(name, text);
     },
@@ -71,6 +75,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   {
     name: "workflowCreatedAt",
     meaning: "when it started: Unix ms",
+    values: "whole numbers",
     apply(draft, values, name) {
       draft.createdAtMs = values.map((text) => parseWholeNumber(name, text));
     },
@@ -78,6 +83,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
   {
     name: "state",
     meaning: "RUN_STARTED, RUN_SUCCESS, RUN_FAILED or RUN_CANCELED",
+    values: runStateNames,
     apply(draft, values) {
       draft.states = values.map(parseRunState);
     },
@@ -131,8 +137,13 @@ export function readRunsFilter(
   return draft;
 }
 
-function parseRunState(text: string): RunState {
-  const state = runStateNames.indexOf(text.toUpperCase().replace("CANCELLED", "CANCELED"));
+export function parseRunState(text: string): RunState {
+  const state = runStateNames.indexOf(spelled(text));
   if (state < 0) throw badRequest(`Invalid value for state: ${JSON.stringify(text.slice(0, NAME_LENGTH_MAX))}`);
   return state as RunState;
+}
+
+/** As states are spelled, of however they are written. */
+export function spelled(text: string): string {
+  return text.toUpperCase().replace("CANCELLED", "CANCELED");
 }

@@ -1,0 +1,110 @@
+/** OpenAPI documents: every route is in them, and they hold together. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commands } from "../../store/commands.ts";
+import { adminRoutes } from "../admin-routes.ts";
+import { messagingRoutes } from "../messaging/messaging-routes.ts";
+import { storeRoutes } from "../store-routes.ts";
+import { vectorRoutes } from "../vector/vector-routes.ts";
+import { adminDescriptions, adminRouteKey } from "./admin-operations.ts";
+import { areaDocument, describedAreas } from "./area-documents.ts";
+import { messagingDescriptions, messagingRouteKey } from "./messaging-operations.ts";
+import { namesIn } from "./operation.ts";
+import { storeDescriptions } from "./store-operations.ts";
+import { vectorDescriptions } from "./vector-operations.ts";
+
+const tables: readonly (readonly [string, readonly string[], ReadonlyMap<string, unknown>])[] = [
+  ["store-operations.ts", storeRoutes.map(({ template }) => template), storeDescriptions],
+  ["vector-operations.ts", vectorRoutes.map(({ command }) => command), vectorDescriptions],
+  ["messaging-operations.ts", messagingRoutes.map(messagingRouteKey), messagingDescriptions],
+  ["admin-operations.ts", adminRoutes.map(adminRouteKey), adminDescriptions],
+];
+
+for (const [file, routes, descriptions] of tables) {
+  test(`${file} describes every route, and nothing else`, () => {
+    assert.deepEqual([...descriptions.keys()].toSorted(), routes.toSorted());
+  });
+}
+
+for (const area of ["store", "vector", "messaging", "admin"] as const) {
+  const { operations } = describedAreas[area]();
+
+  test(`${area}: operations have ids, paths and answers of their own`, () => {
+    const ids = operations.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    const places = operations.map(({ method, path }) => `${method} ${path}`);
+    assert.equal(new Set(places).size, places.length);
+    for (const { id, answers } of operations) {
+      const statuses = answers.map(({ status }) => status);
+      assert.equal(new Set(statuses).size, statuses.length, id);
+    }
+  });
+
+  test(`${area}: the names of a path are its path parameters, and a name is there once`, () => {
+    for (const { id, path, parameters } of operations) {
+      const inPath = parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name);
+      assert.deepEqual(inPath, namesIn(path), id);
+      const places = parameters.map((parameter) => {
+        const name = parameter.in === "header" ? parameter.name.toLowerCase() : parameter.name;
+        return `${parameter.in} ${name}`;
+      });
+      assert.equal(new Set(places).size, places.length, `${id}: ${places.join(", ")}`);
+    }
+  });
+
+  test(`${area}: only what is open to everybody has no 401`, () => {
+    for (const { id, answers, token } of operations)
+      assert.equal(
+        answers.some(({ status }) => status === 401),
+        token !== "open",
+        id,
+      );
+  });
+
+  test(`${area}: every reference in the document leads somewhere`, () => {
+    const text = areaDocument(area, "1.2.3");
+    const document: unknown = JSON.parse(text);
+    for (const [, reference = ""] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      const found = reference.split("/").reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document);
+      assert.notEqual(found, undefined, reference);
+    }
+  });
+}
+
+test("the document is OpenAPI 3.1, of this version, and its addresses are relative to it", () => {
+  const document = JSON.parse(areaDocument("vector", "1.2.3"));
+  assert.equal(document.openapi, "3.1.0");
+  assert.deepEqual([document.info.title, document.info.version], ["larder: the vector index", "1.2.3"]);
+  assert.deepEqual(document.servers, [{ url: "." }]);
+  assert.deepEqual(document.paths["/info"].get, {
+    operationId: "getInfo",
+    summary: "What the index is and how much it and its namespaces hold",
+    "x-rule": "B3",
+    "x-token": "read-only",
+    responses: document.paths["/info"].post.responses,
+  });
+  assert.deepEqual(document.paths["/info"].get.responses[200].content["application/json"].schema, {
+    type: "object",
+    properties: { result: { $ref: "#/components/schemas/Info" } },
+    required: ["result"],
+  });
+});
+
+test("what a delivery header says of itself is in the document of messaging", () => {
+  const document = JSON.parse(areaDocument("messaging", "1.2.3"));
+  assert.deepEqual(document.components.parameters["Service-Delay"], {
+    name: "Service-Delay",
+    in: "header",
+    required: false,
+    description:
+      "how long after the acceptance the message is delivered at the earliest (span in s, m, h, d: `1d10h30m`)",
+    schema: { type: "string", examples: ["50s", "1d10h30m"] },
+  });
+});
+
+test("no command of the store is called like the document", () => {
+  assert.equal(
+    commands.some(({ name }) => name.toLowerCase() === "openapi.json"),
+    false,
+  );
+});

@@ -1,0 +1,19 @@
+/** The OpenAPI documents that are served, by what serves them. Loaded when somebody asks for one. */
+import { describeAdmin } from "./admin-operations.ts";
+import { openApiText } from "./document.ts";
+import { describeMessaging } from "./messaging-operations.ts";
+import type { AreaDescription } from "./operation.ts";
+import { describeStore } from "./store-operations.ts";
+import { describeVector } from "./vector-operations.ts";
+
+export const describedAreas = {
+  store: describeStore,
+  vector: describeVector,
+  messaging: describeMessaging,
+  admin: describeAdmin,
+} as const satisfies Record<string, () => AreaDescription>;
+
+/** In JSON. */
+export function areaDocument(area: keyof typeof describedAreas, version: string): string {
+  return openApiText(describedAreas[area](), version);
+}

@@ -1,0 +1,111 @@
+/** Headers and query parameters of messaging, made from the tables that read them. */
+import { canonicalName } from "../../messaging/forwarded-headers.ts";
+import { headerFamilies, headerRows } from "../../messaging/header-rows.ts";
+import { type FilterTarget, filterRows } from "../messaging/filters.ts";
+import { runsFilterRows } from "../messaging/runs-filter.ts";
+import type { Parameter } from "./operation.ts";
+import { list, type Schema, text, words } from "./schema.ts";
+
+type HeaderRow = (typeof headerRows)[number];
+
+const messageRows = headerRows.filter(({ onlyOnSchedules }) => onlyOnSchedules !== true);
+const scheduleRows = headerRows.filter(({ notOnSchedules }) => notOnSchedules !== true);
+const callbackRows = headerRows.filter(({ onCallbacks }) => onCallbacks);
+
+/** In the spelling of service.md; how else they may be spelled stands at the head of the document. */
+function headerParameter({ name, value, meaning, examples }: HeaderRow, prefix = ""): Parameter {
+  return {
+    name: `Service-${canonicalName(prefix + name)}`,
+    in: "header",
+    schema: { ...text, examples },
+    description: `${prefix === "" ? "" : "Of the callback: "}${meaning} (${value})`,
+  };
+}
+
+const callbackHeaders: readonly Parameter[] = ["callback-", "failure-callback-"].flatMap((prefix) =>
+  callbackRows
+    // A failure callback of a failure callback is none.
+    .filter(({ name }) => prefix === "callback-" || name !== "failure-callback")
+    .map((row) => headerParameter(row, prefix)),
+);
+
+const contentType: Parameter = {
+  name: "Content-Type",
+  in: "header",
+  schema: { ...text, examples: ["application/json", "text/plain"] },
+  description: "Sent on with the body",
+};
+
+const plain = new Map(headerRows.map((row) => [row, headerParameter(row)]));
+const plainOf = (rows: readonly HeaderRow[]): readonly Parameter[] => rows.flatMap((row) => plain.get(row) ?? []);
+
+/** Headers that begin in a way that means something; OpenAPI has no names with a star. */
+export const HEADER_FAMILIES = `Headers that begin so mean something too: ${headerFamilies
+  .map(({ prefix, meaning }) => `\`Service-${canonicalName(prefix)}…\` ${meaning}`)
+  .join("; ")}.`;
+
+export const messageHeaders: readonly Parameter[] = [contentType, ...plainOf(messageRows), ...callbackHeaders];
+export const scheduleHeaders: readonly Parameter[] = [
+  contentType,
+  ...plainOf(scheduleRows).map((row) => (row.name === "Service-Cron" ? { ...row, isRequired: true } : row)),
+  ...callbackHeaders,
+];
+/** What changes dead letters that are sent again. */
+export const overrideHeaders: readonly Parameter[] = [...plainOf(messageRows), ...callbackHeaders];
+
+export const runIdHeader: Parameter = {
+  name: "Service-Workflow-RunId",
+  in: "header",
+  schema: text,
+  description: "The run",
+};
+
+function valueSchema(values: "whole numbers" | readonly string[] | undefined): Schema {
+  if (values === undefined) return text;
+  return values === "whole numbers" ? { type: "integer", minimum: 0 } : words(...values);
+}
+
+function queryList(
+  name: string,
+  values: "whole numbers" | readonly string[] | undefined,
+  description: string,
+): Parameter {
+  return { name, in: "query", schema: list(valueSchema(values)), description };
+}
+
+const filtersByTarget = new Map<FilterTarget, readonly Parameter[]>();
+
+/** The filters of a kind of call. */
+export function filters(target: FilterTarget): readonly Parameter[] {
+  let found = filtersByTarget.get(target);
+  if (found === undefined) {
+    found = filterRows
+      .filter((row) => row.for.includes(target))
+      .map(({ name, values, meaning }) => queryList(name, values, meaning));
+    filtersByTarget.set(target, found);
+  }
+  return found;
+}
+
+export const runFilters: readonly Parameter[] = [
+  ...runsFilterRows.map(({ name, values, meaning }) => queryList(name, values, meaning)),
+  {
+    name: "workflowUrlExactMatch",
+    in: "query",
+    schema: words("true", "false"),
+    description: "`workflowUrl` is the whole URL",
+  },
+];
+
+export const cursor: Parameter = { name: "cursor", in: "query", schema: text, description: "Of the page before" };
+export const order: Parameter = { name: "order", in: "query", schema: words("earliestFirst", "latestFirst") };
+
+/** How many at most; a larger number means the largest. */
+export function count(countMax: number): Parameter {
+  return {
+    name: "count",
+    in: "query",
+    schema: { type: "integer", minimum: 1, maximum: countMax },
+    description: "How many at most",
+  };
+}

@@ -1,0 +1,242 @@
+/** The shapes that messaging answers with, by name (service.md Resources, Area C; spec: messaging 1.5). */
+import { runStateNames } from "../../messaging/workflow/run.ts";
+import {
+  anyObject,
+  count,
+  described,
+  flag,
+  integer,
+  list,
+  mapOf,
+  named,
+  object,
+  type Schema,
+  text,
+  words,
+} from "./schema.ts";
+
+const unixMs = described(integer, "Unix milliseconds");
+const unixSeconds = described(integer, "Unix seconds");
+const headers = described(mapOf(list(text)), "By name, each with its values");
+const base64 = described(text, "Base64");
+const callbackState = words("CALLBACK_INPROGRESS", "CALLBACK_SUCCESS", "CALLBACK_FAIL", "CALLBACK_CANCELED");
+
+/** What a message may have, wherever it is shown. */
+const flow = { flowControlKey: text, parallelism: count, rate: count, period: described(count, "Seconds") };
+const labels = { label: described(text, "Old name of the first of `labels`"), labels: list(text) };
+
+const messageParts = {
+  topicName: text,
+  endpointName: text,
+  body: described(text, "If it is UTF-8"),
+  bodyBase64: base64,
+  callback: text,
+  callbackHeader: headers,
+  failureCallback: text,
+  failureCallbackHeader: headers,
+  scheduleId: text,
+  queueName: text,
+  callerIP: text,
+  callerIp: text,
+  timeout: described(count, "Milliseconds"),
+  retryDelayExpression: text,
+  ...labels,
+  ...flow,
+};
+const messageFacts = {
+  messageId: text,
+  url: text,
+  method: text,
+  header: headers,
+  maxRetries: count,
+  notBefore: unixMs,
+  createdAt: unixMs,
+};
+
+const response = { responseStatus: count, responseHeader: headers };
+const logState = words(
+  "CREATED",
+  "ACTIVE",
+  "RETRY",
+  "ERROR",
+  "DELIVERED",
+  "FAILED",
+  "CANCEL_REQUESTED",
+  "CANCELLED",
+  "CANCELED",
+);
+const logFacts = {
+  time: unixMs,
+  messageId: text,
+  state: logState,
+  header: headers,
+  body: base64,
+  url: text,
+  method: text,
+  maxRetries: count,
+};
+const logParts = {
+  nextDeliveryTime: unixMs,
+  topicName: text,
+  endpointName: text,
+  scheduleId: text,
+  queueName: text,
+  error: text,
+  responseStatus: count,
+  responseBody: base64,
+  responseHeaders: headers,
+  responseHeader: headers,
+  timeout: described(count, "Milliseconds"),
+  callback: text,
+  callbackHeaders: headers,
+  failureCallback: text,
+  failureCallbackHeaders: headers,
+  retryDelayExpression: text,
+  retryDelayExpr: text,
+  callerIp: text,
+  callerIP: text,
+  ...labels,
+  ...flow,
+};
+
+const startedRun = { workflowRunId: text, workflowCreatedAt: unixMs };
+
+export const messagingSchemas: Readonly<Record<string, Schema>> = {
+  Error: object({ error: described(text, "Names the field that is at fault") }),
+  Empty: object({}),
+  Published: object({ messageId: text, url: text }, { deduplicated: flag, ...startedRun }),
+  Message: object(messageFacts, { ...messageParts, waitsFor: described(text, "Why it has not been called yet") }),
+  DeadLetter: object(
+    { dlqId: text, ...messageFacts, ...response },
+    {
+      ...messageParts,
+      responseBody: text,
+      responseBodyBase64: base64,
+      ...startedRun,
+      workflowUrl: text,
+      failureFunctionState: callbackState,
+      failureCallbackInfo: object(
+        { state: callbackState },
+        { responseStatus: count, responseBody: text, responseHeaders: headers },
+      ),
+    },
+  ),
+  Retried: object({ messageId: text }, { deduplicated: flag }),
+  LogEntry: object(logFacts, logParts),
+  RunEvent: object(logFacts, { ...logParts, ...startedRun, workflowUrl: text, callType: text }),
+  Queue: object({ createdAt: unixMs, updatedAt: unixMs, name: text, parallelism: count, lag: count, paused: flag }),
+  Schedule: object(
+    {
+      scheduleId: text,
+      cron: text,
+      createdAt: unixMs,
+      destination: text,
+      method: text,
+      header: headers,
+      retries: count,
+      isPaused: flag,
+      callerIP: text,
+      callerIp: text,
+    },
+    {
+      body: text,
+      bodyBase64: base64,
+      retryDelayExpression: text,
+      delay: described(count, "Seconds"),
+      timeout: described(count, "Milliseconds"),
+      callback: text,
+      callbackHeader: headers,
+      failureCallback: text,
+      failureCallbackHeader: headers,
+      queueName: text,
+      lastScheduleTime: unixMs,
+      nextScheduleTime: unixMs,
+      lastScheduleStates: described(mapOf(words("IN_PROGRESS", "SUCCESS", "FAIL")), "By message id"),
+      error: text,
+      ...labels,
+      ...flow,
+    },
+  ),
+  UrlGroup: object(
+    { name: text, endpoints: list(object({ url: text }, { name: text })), createdAt: unixMs, updatedAt: unixMs },
+    { headers: mapOf({ anyOf: [text, list(text)] }) },
+  ),
+  FlowControlKey: object({
+    flowControlKey: text,
+    waitListSize: count,
+    waitlistSize: count,
+    parallelismMax: count,
+    parallelismCount: count,
+    rateMax: count,
+    rateCount: count,
+    ratePeriod: described(count, "Seconds"),
+    ratePeriodStart: unixSeconds,
+    isPaused: flag,
+    isPinnedParallelism: flag,
+    isPinnedRate: flag,
+  }),
+  SigningKeys: object({ current: text, next: text }),
+  StartedRun: object(startedRun, { deduplicated: flag }),
+  RunEntry: object({ messageId: text, body: base64, callType: text }),
+  Waiter: object(
+    { url: text, headers: headers, deadline: unixSeconds, timeoutUrl: text, timeoutHeaders: headers },
+    { timeoutBody: text },
+  ),
+  Notified: object(startedRun, { waiter: named("Waiter"), messageId: text, deduplicated: flag, error: text }),
+  FailedRun: object(
+    {
+      dlqId: text,
+      url: text,
+      method: text,
+      header: headers,
+      body: described(text, "Empty if it is not UTF-8"),
+      bodyBase64: described(text, "Empty if it is UTF-8"),
+      maxRetries: count,
+      createdAt: unixMs,
+      callerIP: text,
+      ...response,
+      responseBody: text,
+      responseBodyBase64: text,
+    },
+    {
+      workflowUrl: text,
+      ...startedRun,
+      failureCallback: text,
+      failureFunctionState: callbackState,
+      flowControlKey: text,
+      ...labels,
+    },
+  ),
+  Run: object(
+    {
+      workflowRunId: text,
+      workflowUrl: text,
+      workflowState: words(...runStateNames),
+      workflowRunCreatedAt: unixMs,
+      steps: list(object({ type: words("sequential", "parallel", "next"), steps: list(anyObject) })),
+    },
+    {
+      workflowRunCompletedAt: unixMs,
+      workflowRunResponse: text,
+      invoker: object({ workflowRunId: text, workflowUrl: text, workflowRunCreatedAt: unixMs }),
+      failureFunction: object(
+        { messageId: text, url: text, state: callbackState, maxRetries: count },
+        {
+          failHeaders: headers,
+          failStatus: count,
+          failResponse: text,
+          dlqId: text,
+          errors: list(object({ error: text, body: text, headers, status: count, time: unixMs })),
+          responseBody: text,
+          responseHeaders: headers,
+          responseStatus: count,
+        },
+      ),
+      dlqId: text,
+      flowControlKey: text,
+      ...labels,
+    },
+  ),
+  Runs: object({ cursor: described(text, "Empty at the end"), runs: list(named("Run")) }),
+  RunEvents: object({ events: list(named("RunEvent")) }, { cursor: text }),
+};
