@@ -185,12 +185,16 @@ export class MessagingHarness {
       isDone = true;
       setImmediate(() => done(result));
     };
-    const facts = { atMs: this.clock.nowMs(), url, method, headers: byName, body: body.toString() };
+    const facts = { atMs: this.clock.nowMs(), url, method, headers: byName, body: bytesOf(body).toString() };
     const call: Call = { ...facts, answer };
     this.calls.push(call);
     const result = this.destination(call);
     if (result !== "later") answer(result);
   }
+}
+
+function bytesOf(body: DeliveryRequest["body"]): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body);
 }
 
 export function request(destination: string, options: Partial<PublishOptions> = {}, body = "hello"): PublishRequest {

@@ -17,13 +17,25 @@ export interface DeliverySettings {
   readonly region: string;
 }
 
+/** What a call sends, and what is said to have been sent: of a run, what it began with. */
+export type CallBody = (
+  | { readonly sent: Buffer }
+  | {
+      /** Together they are what is sent. Other calls share them, so nobody changes them. */
+      readonly sent: readonly Buffer[];
+      /** SHA-256 of all of it in base64url. */
+      readonly digest: string;
+    }
+) & { readonly initial: Buffer };
+
 export interface DeliveryRequest {
   readonly user: string;
   readonly url: string;
   readonly method: string;
   /** name, value, name, value, … */
   readonly headers: readonly string[];
-  readonly body: Buffer;
+  /** In pieces if there are several. */
+  readonly body: Buffer | readonly Buffer[];
   readonly timeoutMs: number;
 }
 
@@ -99,11 +111,12 @@ export interface DeliveryFacts {
   readonly timeoutMs: number;
 }
 
-export function deliveryRequest(message: Message, body: Buffer, facts: DeliveryFacts): DeliveryRequest {
+export function deliveryRequest(message: Message, body: CallBody, facts: DeliveryFacts): DeliveryRequest {
   const { user, envelope } = message;
   const { url, method } = envelope.fields;
   const { settings, nowMs, tokenId, timeoutMs } = facts;
-  const signature = signDelivery({ key: user.signingKeys.current, url, body, nowMs, tokenId });
+  const signed = "digest" in body ? body : body.sent;
+  const signature = signDelivery({ key: user.signingKeys.current, url, body: signed, nowMs, tokenId });
   const headers = [...forwardedHeaders(envelope), "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
   const own = { message, signature, region: settings.region };
   addRunHeaders(headers, message, settings.spelling);
@@ -113,7 +126,7 @@ export function deliveryRequest(message: Message, body: Buffer, facts: DeliveryF
     if (value === undefined) continue;
     for (const name of names[index] ?? []) headers.push(name, value);
   }
-  return { user: user.name, url, method, headers, body, timeoutMs };
+  return { user: user.name, url, method, headers, body: body.sent, timeoutMs };
 }
 
 /** What a delivery to the endpoint of a workflow says beside that (spec: workflow 3). */

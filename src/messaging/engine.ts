@@ -13,7 +13,13 @@ import type { Random } from "../kernel/random.ts";
 import { Brake } from "./brake.ts";
 import { callbackOf } from "./callbacks.ts";
 import { Changes } from "./changes.ts";
-import { type DeliveryResult, type DeliverySettings, deliveryRequest, type Outbound } from "./delivery.ts";
+import {
+  type CallBody,
+  type DeliveryResult,
+  type DeliverySettings,
+  deliveryRequest,
+  type Outbound,
+} from "./delivery.ts";
 import { drawId } from "./drawn-ids.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingJournal } from "./journal.ts";
@@ -296,11 +302,11 @@ export class Engine {
     } catch (fault) {
       this.#options.log.error("the body of a message cannot be read", { message: message.id, fault: String(fault) });
       const result = { kind: "failure", text: "The body of the message cannot be read from the disk" } as const;
-      this.#ended(message, { bytes: NO_BYTES, result, startMs: this.#options.clock.monotonicMs() });
+      this.#ended(message, { body: plainBody(NO_BYTES), result, startMs: this.#options.clock.monotonicMs() });
     }
   }
 
-  #call(message: Message, { sent, initial }: CallBody): void {
+  #call(message: Message, body: CallBody): void {
     // The body may have been read for so long that the user is gone.
     if (!this.#isRunning || message.user.isDropped) return;
     const { outbound, settings } = this.#options;
@@ -308,20 +314,20 @@ export class Engine {
     const timeoutMs = Math.min(message.envelope.fields.timeoutMs ?? timeoutMsMax, timeoutMsMax);
     const facts = { settings, nowMs: this.nowMs(), tokenId: drawId("jwt_", this.random), timeoutMs };
     const startMs = this.#options.clock.monotonicMs();
-    const ended = (result: DeliveryResult): void => this.#ended(message, { bytes: initial, result, startMs });
-    outbound.send(deliveryRequest(message, sent, facts), ended);
+    const ended = (result: DeliveryResult): void => this.#ended(message, { body, result, startMs });
+    outbound.send(deliveryRequest(message, body, facts), ended);
   }
 
   /** `startMs` is monotonic. */
   #ended(
     message: Message,
-    { bytes, result, startMs }: { bytes: Buffer; result: DeliveryResult; startMs: number },
+    { body, result, startMs }: { body: CallBody; result: DeliveryResult; startMs: number },
   ): void {
     if (!this.#isRunning || message.user.isDropped) return;
     const nowMs = this.nowMs();
     const queue = this.realm.queueOf(message);
     const held = this.realm.heldQueueOf(message);
-    this.#settle(message, bytes, result, nowMs);
+    this.#settle(message, body, result, nowMs);
     this.commitFresh();
     const elapsedMs = this.#options.clock.monotonicMs();
     this.scheduler.release(message, nowMs, { elapsedMs, tookMs: elapsedMs - startMs });
@@ -336,7 +342,7 @@ export class Engine {
   }
 
   /** Records what came of an attempt, with the callbacks that tell of it. */
-  #settle(message: Message, bytes: Buffer, result: DeliveryResult, nowMs: number): void {
+  #settle(message: Message, body: CallBody, result: DeliveryResult, nowMs: number): void {
     const { changes, counts } = this;
     if (message.state === state.cancelRequested) {
       changes.cancel(message, nowMs);
@@ -345,7 +351,7 @@ export class Engine {
     }
     const { retried, run } = message;
     if (run !== undefined) {
-      this.workflows.settle(message, run, { bytes, result, nowMs });
+      this.workflows.settle(message, run, { body, result, nowMs });
       return;
     }
     const { response, bytes: responseBytes } = responseOf(result);
@@ -354,7 +360,7 @@ export class Engine {
     const holdsQueue = this.#heldBy(message);
     const kind = this.recordOutcome(message, result, nowMs);
     const deadLetter = kind === "failed" ? changes.fail(message, nowMs, response, responseBytes) : undefined;
-    const report = { message, bytes, response, responseBytes, retried };
+    const report = { message, bytes: body.initial, response, responseBytes, retried };
     if (callback !== undefined) this.#tell(callbackOf(callback, report, holdsQueue), message, nowMs);
     if (deadLetter !== undefined && failureCallback !== undefined) {
       this.#tell(callbackOf(failureCallback, { ...report, deadLetter }, holdsQueue), message, nowMs);
@@ -488,12 +494,6 @@ export class Engine {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-
-/** What a call sends, and what is said to have been sent: of a run, what it began with. */
-interface CallBody {
-  readonly sent: Buffer;
-  readonly initial: Buffer;
-}
 
 function plainBody(bytes: Buffer): CallBody {
   return { sent: bytes, initial: bytes };

@@ -19,8 +19,8 @@ export interface Delivery {
   readonly key: string;
   /** As published, whatever address is really called. */
   readonly url: string;
-  /** As sent. */
-  readonly body: Uint8Array | string;
+  /** As sent, or the SHA-256 of that in base64url where it is known. */
+  readonly body: Uint8Array | string | { readonly digest: string };
   readonly nowMs: number;
   /** `jwt_…`, different for each attempt. */
   readonly tokenId: string;
@@ -50,9 +50,10 @@ let claimsBytes = Buffer.allocUnsafe(TOKEN_BYTES);
 /** The token for the header `Signature`. */
 export function signDelivery({ key, url, body, nowMs, tokenId }: Delivery): string {
   const issuedAt = Math.floor(nowMs / 1_000);
+  const digest = typeof body === "object" && "digest" in body ? body.digest : hash("sha256", body, "base64url");
   const claims =
     `{"iss":"Upstash","sub":${JSON.stringify(url)},"iat":${issuedAt},"nbf":0,"exp":${issuedAt + LIFETIME_SECONDS},` +
-    `"jti":${JSON.stringify(tokenId)},"body":"${hash("sha256", body, "base64url")}"}`;
+    `"jti":${JSON.stringify(tokenId)},"body":"${digest}"}`;
   const signed = HEADER + base64Url(claims);
   return `${signed}.${hmac(secretOf(key), signed)}`;
 }

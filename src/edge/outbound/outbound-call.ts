@@ -8,8 +8,8 @@ export interface OutboundCall {
   readonly method: string;
   /** name, value, name, value …: complete but for Host, Content-Length and framing. */
   readonly headers: readonly string[];
-  /** May be empty. */
-  readonly body: Buffer;
+  /** May be empty. In pieces if there are several, which are not changed. */
+  readonly body: Buffer | readonly Buffer[];
   /** For everything together: waiting for a connection, look-up, connecting, sending, the whole answer. */
   readonly timeoutMs: number;
 }

@@ -62,6 +62,20 @@ test("an empty body is sent as none, with a length of 0 where the method asks fo
   }
 });
 
+test("a body in pieces arrives as one, of a known length, whether it is short or long", async (context) => {
+  const server = await listen(context, (request, response) => {
+    response.end(`${request.headers["content-length"]} ${request.headers["transfer-encoding"]}`);
+  });
+  const { call } = open(context);
+  const long = [Buffer.alloc(65_536, "a"), Buffer.alloc(1_000_000, "b"), Buffer.from("]")];
+  for (const pieces of [[Buffer.from("[1"), Buffer.from("]")], long, [Buffer.from("[2"), Buffer.from("]")]]) {
+    const result = await call({ url: server.url, method: "POST", body: pieces });
+    const whole = Buffer.concat(pieces);
+    assert.equal(textOf(result), `${whole.length} undefined`);
+    assert.ok(server.bodies.at(-1)?.equals(whole));
+  }
+});
+
 test("done is never called inside send, and once", async (context) => {
   const { client } = open(context, { policy: parseDestinations("public", []) });
   const results: OutboundResult[] = [];

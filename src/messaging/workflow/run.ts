@@ -18,6 +18,7 @@ import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../envelope
 import type { Message, MessageFacts } from "../message.ts";
 import { messageId } from "../message-id.ts";
 import type { User } from "../user.ts";
+import type { ListText } from "./list-text.ts";
 import type { LeftWait, Waiter } from "./waiter.ts";
 
 /** The numbers stand in journals: they never change. */
@@ -74,8 +75,15 @@ export interface Entry {
   readonly notBeforeMs: number;
   readonly envelope: Envelope;
   readonly body: Body;
+  /** Among the entries of its run. */
+  readonly index: number;
+  /** Of the list up to this entry, as it is sent: an estimate. */
+  readonly listBytes: number;
   isDelivered: boolean;
 }
+
+/** In an entry of the list, beside its body. */
+const ENTRY_BYTES = 80;
 
 export type FailureFunctionState = "CALLBACK_INPROGRESS" | "CALLBACK_SUCCESS" | "CALLBACK_FAIL" | "CALLBACK_CANCELED";
 
@@ -126,6 +134,8 @@ export class Run {
   readonly messages = new Set<Message>();
   /** Deliveries to its endpoint under way. */
   readonly inFlight = new Set<number>();
+  /** Its list as far as it was written, as long as that is kept (list-cache.ts). */
+  text: ListText | undefined = undefined;
   /** Runs that it invoked, ended ones too until they are forgotten. */
   readonly children = new Set<Run>();
   #entries: Entry[] = [];
@@ -156,7 +166,10 @@ export class Run {
   /** keeps (1) */
   addEntry(envelope: Envelope, body: Body, facts: MessageFacts & { readonly isDelivered: boolean }): void {
     const { sequence, nonce, createdAtMs, notBeforeMs, isDelivered } = facts;
-    const entry: Entry = { sequence, nonce, createdAtMs, notBeforeMs, envelope, body, isDelivered };
+    const index = this.#entries.length;
+    const listBytes = (this.#entries.at(-1)?.listBytes ?? 2) + Math.ceil(body.length / 3) * 4 + ENTRY_BYTES;
+    const place = { body, index, listBytes };
+    const entry: Entry = { sequence, nonce, createdAtMs, notBeforeMs, envelope, isDelivered, ...place };
     this.#entries.push(entry);
     this.#bySequence.set(sequence, entry);
     this.entryBytes += body.length;
@@ -165,6 +178,7 @@ export class Run {
 
   /** Takes all entries out. Whoever calls this frees their bodies and envelopes. */
   takeEntries(): readonly Entry[] {
+    this.text?.release();
     const taken = this.#entries;
     this.#entries = [];
     this.#bySequence.clear();

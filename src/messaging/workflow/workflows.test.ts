@@ -98,6 +98,55 @@ test("a delivery under way when its run ended is not made again after a restart"
   assert.equal(harness.messaging.engine.realm.envelopes.size, 0);
 });
 
+test("a delivery that is repeated after a restart carries the same bytes, whatever came behind it", async () => {
+  const harness = await started();
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await harness.settle();
+  harness.destination = () => answered(500);
+  await publish(harness, "workflow-runid=wfr_1; retries=3; retry-delay=1000", '{"stepId":2}');
+  await harness.settle();
+  const before = harness.calls.at(-1)?.body;
+  await publish(harness, "workflow-runid=wfr_1; delay=1h", '{"stepId":3}');
+
+  harness.restart();
+  harness.destination = () => answered(200, SDK);
+  await harness.advance(1_000);
+
+  const call = harness.calls.at(-1);
+  assert.equal(call?.headers.get("upstash-retried"), "1");
+  assert.equal(call?.body, before);
+  assert.deepEqual(listOf(before), ["begin", '{"stepId":1}', '{"stepId":2}']);
+});
+
+test("the list of a second start holds nothing of the first one", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => answered(200, SDK);
+  await publish(harness, "workflow-init=true; workflow-unknown-sdk=true; workflow-runid=wfr_1", "first");
+  await harness.settle();
+  await publish(harness, "workflow-init=true; workflow-trigger-by-sdk=true; workflow-runid=wfr_1", "second");
+  await harness.settle();
+  await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
+  await harness.settle();
+  assert.deepEqual(
+    harness.calls.map(({ body }) => listOf(body)),
+    [["first"], ["second"], ["second", '{"stepId":1}']],
+  );
+});
+
+test("a run that has ended keeps no text of its list, also one that failed", async () => {
+  const harness = await started();
+  const { lists } = harness.messaging.engine.workflows;
+  assert.equal(lists.count, 1);
+  await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
+  assert.equal(lists.count, 0);
+
+  harness.destination = () => answered(500);
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_2; retries=0", "bad");
+  await harness.settle();
+  assert.equal(harness.user.workflows.find("wfr_2")?.entries.length, 1);
+  assert.deepEqual([lists.count, lists.bytes], [0, 0]);
+});
+
 test("limits of a run refuse what is too much, and nothing is stored of it", async () => {
   const harness = await started({ stepsPerRunMax: 2, runBytesMax: 30 });
   await assert.rejects(publish(harness, "workflow-runid=wfr_1", "x".repeat(26)), { kind: "quota exceeded" });

@@ -12,7 +12,7 @@
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { AttemptReport } from "../callbacks.ts";
-import type { DeliveryResult } from "../delivery.ts";
+import type { CallBody, DeliveryResult } from "../delivery.ts";
 import { DueHeap } from "../due-heap.ts";
 import type { Engine } from "../engine.ts";
 import { quotaExceeded } from "../failure.ts";
@@ -21,8 +21,9 @@ import { headerOf, responseOf } from "../outcome.ts";
 import { newFacts } from "../publish.ts";
 import type { User } from "../user.ts";
 import { Holding } from "./holding.ts";
+import { ListCache } from "./list-cache.ts";
 import { type FailureFunction, type Run, type RunState, runState } from "./run.ts";
-import { deliveryBody, type RunBody } from "./run-bodies.ts";
+import { deliveryBody } from "./run-bodies.ts";
 import { callResult, failureMessage, type RunMessage, resultMessage } from "./run-messages.ts";
 import { startedRun } from "./starting.ts";
 import type { Waiter } from "./waiter.ts";
@@ -30,8 +31,7 @@ import { readWait, type WaitRequest, waitResult } from "./waits.ts";
 
 /** What a call of a message of a run brought. */
 export interface RunOutcome {
-  /** What the run began with, or the message's own body. */
-  readonly bytes: Buffer;
+  readonly body: CallBody;
   readonly result: DeliveryResult;
   readonly nowMs: number;
 }
@@ -54,11 +54,14 @@ const NOT_A_TRIGGER = "trigger rest api is only usable with sdk versions after v
 export class Workflows {
   readonly #engine: Engine;
   readonly #holding: Holding;
+  /** Of all runs. */
+  readonly lists: ListCache;
   /** Deadlines of waiters by number. */
   readonly #due = new DueHeap();
 
   constructor(engine: Engine, clock: Clock) {
     this.#engine = engine;
+    this.lists = new ListCache(engine.realm.bodies);
     this.#holding = new Holding(clock, (messages) => engine.arrive(messages));
   }
 
@@ -81,9 +84,10 @@ export class Workflows {
     return this.#holding.holdBack(messages, nowMs);
   }
 
-  bodyOf(message: Message, run: Run): RunBody | Promise<RunBody> {
+  bodyOf(message: Message, run: Run): CallBody | Promise<CallBody> {
     const { realm, limits } = this.#engine;
-    return deliveryBody(realm.bodies, run, { message, lazyFetchBytes: limits.lazyFetchBytes });
+    const stores = { bodies: realm.bodies, lists: this.lists };
+    return deliveryBody(stores, run, { message, lazyFetchBytes: limits.lazyFetchBytes });
   }
 
   started({ run, sequence, envelope }: Message): void {
@@ -100,7 +104,7 @@ export class Workflows {
   /** Records what came of a call of a message of a run. */
   settle(message: Message, run: Run, outcome: RunOutcome): void {
     const { changes, counts } = this.#engine;
-    const { nowMs, result } = outcome;
+    const { nowMs, result, body } = outcome;
     const { response, bytes: responseBytes } = responseOf(result);
     const isDelivered = response.status >= 200 && response.status < 300 && result.kind === "answer";
     if (run.hasLeftBehind(message)) {
@@ -113,7 +117,16 @@ export class Workflows {
       }
       return;
     }
-    const report = { message, bytes: outcome.bytes, response, responseBytes, retried: message.retried };
+    const report = {
+      message,
+      response,
+      responseBytes,
+      retried: message.retried,
+      // Only of what failed, and of calls, is said what it began with.
+      get bytes() {
+        return body.initial;
+      },
+    };
     const error = isDelivered ? whyNoWorkflow(message, run, result) : undefined;
     if (error !== undefined) {
       counts.failed += 1;
@@ -189,6 +202,8 @@ export class Workflows {
   #end(run: Run, { state, result, nowMs }: { state: RunState; result: Buffer | undefined; nowMs: number }): void {
     for (const message of [...run.messages]) this.#engine.cancelWaiting(message);
     this.#engine.changes.endRun(run, { state, atMs: nowMs, result });
+    // The entries of one that failed stay, and nothing carries them any more.
+    run.text?.release();
     const { invoker } = run.record;
     const parent = invoker === undefined ? undefined : run.user.runs.get(invoker.runId);
     if (invoker === undefined || parent?.isStarted !== true) return;

@@ -1,0 +1,222 @@
+/** Texts of lists: the same bytes as a list put together from nothing, however they came, went and came again. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { crc32 } from "node:zlib";
+import { seededRandom } from "../../kernel/random.ts";
+import { Body } from "../body.ts";
+import type { CallBody } from "../delivery.ts";
+import { defaultLimits } from "../limits.ts";
+import { messageId } from "../message-id.ts";
+import { Realm } from "../realm.ts";
+import type { User } from "../user.ts";
+import { ListCache } from "./list-cache.ts";
+import type { Run } from "./run.ts";
+
+const KEYS = { current: "sig_1", next: "sig_2" };
+
+function realmWithUser(): { realm: Realm; user: User } {
+  const realm = new Realm(defaultLimits);
+  return { realm, user: realm.createUser(1, "main", KEYS) };
+}
+
+function runOf(realm: Realm, user: User, id: string): Run {
+  const record = { id, url: "https://app.test/", createdAtMs: 1, callerIp: "", config: { headers: [] }, depth: 0 };
+  return realm.createRun(user, record);
+}
+
+let sequence = 0;
+
+function put(realm: Realm, run: Run, bytes: Buffer): Body {
+  sequence += 1;
+  const body = Body.of(bytes, true);
+  const workflow = { runId: run.id, callType: "step" } as const;
+  const fields = { url: run.record.url, method: "POST", headers: [], retriesMax: 3, workflow };
+  const facts = { sequence, nonce: sequence * 7, createdAtMs: 1, notBeforeMs: 1, slotOwner: 0 };
+  realm.copyEntry(run.user, realm.envelopes.share(fields), body, facts);
+  return body;
+}
+
+/** As the interface has it (service.md, workflows), put together from nothing. */
+function plainList(run: Run, bodies: readonly Buffer[], index: number): string {
+  const entries = run.entries.slice(0, index + 1).map(({ sequence: number, nonce }, at) => ({
+    messageId: messageId(number, nonce),
+    body: bodies[at]?.toString("base64"),
+    callType: "step",
+  }));
+  return JSON.stringify(entries);
+}
+
+function bytesOf({ sent }: CallBody): Buffer {
+  return Buffer.isBuffer(sent) ? sent : Buffer.concat(sent);
+}
+
+function now(list: CallBody | Promise<CallBody>): CallBody {
+  assert.ok(!(list instanceof Promise), "all bodies are in memory");
+  return list;
+}
+
+test("each list is what its entries say, with its own digest, and stays so while the run goes on", () => {
+  const { realm, user } = realmWithUser();
+  const run = runOf(realm, user, "wfr_1");
+  const lists = new ListCache(realm.bodies);
+  const random = seededRandom(7);
+  const lengths = [0, 3, 700, 1, 30_000, 5, 80_000, 2, 47_000, 47_000, 1, 200_000, 12];
+  const bodies = lengths.map((length) => Buffer.from(Array.from({ length }, () => random.below(256))));
+  const given: { list: CallBody; text: string }[] = [];
+
+  for (const [index, bytes] of bodies.entries()) {
+    put(realm, run, bytes);
+    // Every third is not delivered at once, as one with a delay.
+    if (index % 3 === 1) continue;
+    given.push({ list: now(lists.listUpTo(run, index)), text: plainList(run, bodies, index) });
+  }
+  for (const index of [1, 4, 10]) {
+    given.push({ list: now(lists.listUpTo(run, index)), text: plainList(run, bodies, index) });
+  }
+
+  for (const { list, text } of given) {
+    assert.equal(bytesOf(list).toString("latin1"), text);
+    assert.equal("digest" in list && list.digest, createHash("sha256").update(text).digest("base64url"));
+    assert.deepEqual(list.initial, bodies[0]);
+  }
+});
+
+test("what the run began with comes out of its list as it went in", () => {
+  const { realm, user } = realmWithUser();
+  const run = runOf(realm, user, "wfr_1");
+  const payload = Buffer.from([0, 255, 10, 34, 92, 93, 44]);
+  put(realm, run, payload);
+  put(realm, run, Buffer.alloc(100_000, "x"));
+  assert.deepEqual(now(new ListCache(realm.bodies).listUpTo(run, 1)).initial, payload);
+});
+
+test("beyond its bytes the run that was called for longest ago loses its text, and gets the same list again", () => {
+  const { realm, user } = realmWithUser();
+  const lists = new ListCache(realm.bodies, 8_192);
+  const runs = ["wfr_1", "wfr_2", "wfr_3", "wfr_4", "wfr_5"].map((id) => runOf(realm, user, id));
+  const bodies = runs.map((_, index) => Buffer.alloc(300, String(index)));
+  for (const [index, run] of runs.entries()) put(realm, run, bodies[index] ?? Buffer.alloc(0));
+  const [first, second, third, fourth, fifth] = runs as [Run, Run, Run, Run, Run];
+  for (const run of [first, second, third, fourth]) lists.listUpTo(run, 0);
+  assert.equal(lists.count, 4);
+
+  lists.listUpTo(first, 0);
+  lists.listUpTo(fifth, 0);
+
+  assert.ok(lists.bytes <= 8_192);
+  assert.equal(second.text, undefined);
+  assert.notEqual(first.text, undefined);
+  const again = now(lists.listUpTo(second, 0));
+  assert.equal(bytesOf(again).toString(), plainList(second, [bodies[1] ?? Buffer.alloc(0)], 0));
+  assert.ok(lists.bytes <= 8_192);
+});
+
+test("a list of more than a quarter of the room is sent and not kept, and takes no other's place", () => {
+  const { realm, user } = realmWithUser();
+  const lists = new ListCache(realm.bodies, 16_384);
+  const [small, large] = [runOf(realm, user, "wfr_1"), runOf(realm, user, "wfr_2")];
+  put(realm, small, Buffer.from("small"));
+  const body = Buffer.alloc(10_000, "x");
+  put(realm, large, body);
+  lists.listUpTo(small, 0);
+
+  const list = now(lists.listUpTo(large, 0));
+
+  assert.equal(bytesOf(list).toString(), plainList(large, [body], 0));
+  assert.equal(large.text, undefined);
+  assert.equal(lists.count, 1);
+  assert.notEqual(small.text, undefined);
+});
+
+test("another start of a run has a list of its own, and takes nothing from a call under way", () => {
+  const { realm, user } = realmWithUser();
+  const lists = new ListCache(realm.bodies);
+  const run = runOf(realm, user, "wfr_1");
+  put(realm, run, Buffer.from("first start"));
+  const before = now(lists.listUpTo(run, 0));
+  const text = plainList(run, [Buffer.from("first start")], 0);
+
+  realm.restartRun(run, { headers: [] });
+  assert.deepEqual([lists.count, lists.bytes], [0, 0]);
+  put(realm, run, Buffer.from("second start"));
+  const after = now(lists.listUpTo(run, 0));
+
+  assert.equal(bytesOf(before).toString(), text);
+  assert.equal(bytesOf(after).toString(), plainList(run, [Buffer.from("second start")], 0));
+});
+
+/** Bodies on a disk that answers when it is told to. */
+class SlowDisk {
+  readonly reads: number[] = [];
+  readonly #bytes = new Map<number, Buffer>();
+  #waiting: (() => void)[] = [];
+
+  /** The body leaves memory; its number is its offset. */
+  take(realm: Realm, body: Body, bytes: Buffer): void {
+    const offset = this.#bytes.size + 1;
+    this.#bytes.set(offset, bytes);
+    realm.bodies.note(body, 0);
+    realm.bodies.appended(offset, offset);
+    realm.bodies.written({ start: offset - 1, end: offset, segment: 1, offset: 0 });
+    realm.bodies.setAside(body);
+    assert.equal(body.bytes, undefined);
+    assert.equal(body.checksum, crc32(bytes));
+  }
+
+  async read(_segment: number, offset: number): Promise<Buffer> {
+    this.reads.push(offset);
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    return this.#bytes.get(offset) ?? Buffer.alloc(0);
+  }
+
+  answer(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+function onDisk(texts: readonly string[]) {
+  const { realm, user } = realmWithUser();
+  const disk = new SlowDisk();
+  realm.bodies.open(disk);
+  const run = runOf(realm, user, "wfr_1");
+  const bodies = texts.map((text) => Buffer.from(text));
+  for (const bytes of bodies) disk.take(realm, put(realm, run, bytes), bytes);
+  return { realm, disk, run, bodies };
+}
+
+test("bodies that lie on the disk are read once, and not again while the text is kept", async () => {
+  const { realm, disk, run, bodies } = onDisk(["begin", "one", "two"]);
+  const lists = new ListCache(realm.bodies);
+
+  const second = lists.listUpTo(run, 1);
+  disk.answer();
+  assert.equal(bytesOf(await second).toString(), plainList(run, bodies, 1));
+  const third = lists.listUpTo(run, 2);
+  disk.answer();
+  assert.equal(bytesOf(await third).toString(), plainList(run, bodies, 2));
+
+  assert.equal(bytesOf(now(lists.listUpTo(run, 0))).toString(), plainList(run, bodies, 0));
+  assert.deepEqual(disk.reads, [1, 2, 3]);
+});
+
+test("two calls that read at the same time put no entry into the list twice", async () => {
+  const { realm, disk, run, bodies } = onDisk(["begin", "one", "two"]);
+  const lists = new ListCache(realm.bodies);
+  const early = lists.listUpTo(run, 1);
+  const late = lists.listUpTo(run, 2);
+  disk.answer();
+  assert.equal(bytesOf(await late).toString(), plainList(run, bodies, 2));
+  assert.equal(bytesOf(await early).toString(), plainList(run, bodies, 1));
+});
+
+test("a run that ends while its bodies are read leaves no text behind, and the call has its list", async () => {
+  const { realm, disk, run, bodies } = onDisk(["begin", "one"]);
+  const lists = new ListCache(realm.bodies);
+  const text = plainList(run, bodies, 1);
+  const list = lists.listUpTo(run, 1);
+  realm.endRun(run, { state: 3, atMs: 2, result: undefined });
+  disk.answer();
+  assert.equal(bytesOf(await list).toString(), text);
+  assert.deepEqual([lists.count, lists.bytes, run.text], [0, 0, undefined]);
+});
