@@ -51,6 +51,31 @@ export class WrongFile extends Error {
   }
 }
 
+/** A backup file is not what was written. */
+export class DamagedBackup extends Error {
+  override name = "DamagedBackup";
+  readonly file: string;
+  /** Where the first bad byte range starts, in bytes. */
+  readonly offset: number;
+
+  constructor(file: string, offset: number, what: string) {
+    super(`The backup ${file} is damaged at byte ${offset}: ${what}. Use another backup`);
+    this.file = file;
+    this.offset = offset;
+  }
+}
+
+/** A backup file that is whole, and from which nothing can be restored. */
+export class UnusableBackup extends Error {
+  override name = "UnusableBackup";
+  readonly file: string;
+
+  constructor(file: string, what: string) {
+    super(`The backup ${file} cannot be used: ${what}`);
+    this.file = file;
+  }
+}
+
 /** Another process holds the data directory (S-08). */
 export class DirectoryInUse extends Error {
   override name = "DirectoryInUse";

@@ -1,0 +1,122 @@
+/**
+ * Writes a backup file. Its bytes go to a temporary name beside it, and it gets
+ * its own when it is whole and durable (S-07): a file with the name of a backup
+ * that is not whole is damaged.
+ */
+import { createHash } from "node:crypto";
+import { dirname } from "node:path";
+import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "../disk.ts";
+import {
+  type BackedUpFile,
+  MANIFEST_NAME,
+  MANIFEST_SUM_NAME,
+  type Manifest,
+  printManifest,
+  printManifestSum,
+} from "./manifest.ts";
+import { END_BYTES, encodeTarHeader, paddingOf } from "./tar.ts";
+
+export interface ArchiveSource {
+  /** Its name in the backup (`isEntryName`). */
+  readonly name: string;
+  readonly path: string;
+}
+
+export interface NewArchive {
+  readonly path: string;
+  /** Files that do not change while they are read. */
+  readonly sources: readonly ArchiveSource[];
+  readonly facts: Omit<Manifest, "files">;
+}
+
+/** Behind the name of a backup that is being written. What a crash left is removed by the next backup of that name. */
+export const PARTIAL_SUFFIX = ".partial";
+
+/** There are secrets in it. */
+const FILE_MODE = 0o600;
+const COPY_BYTES = 1024 * 1024;
+
+/** Writes the backup; what had its name is replaced. Returns its bytes. Rejects with the system's error. */
+export async function writeArchive(disk: Disk, { path, sources, facts }: NewArchive): Promise<number> {
+  const draft = `${path}${PARTIAL_SUFFIX}`;
+  await unlinkIfThere(disk, draft);
+  try {
+    const bytes = await withFile(await disk.open(draft, "create", FILE_MODE), async (file) => {
+      const writer = new TarWriter(file, Math.floor(facts.madeAtMs / 1_000));
+      const files: BackedUpFile[] = [];
+      for (const source of sources) files.push(await writer.add(disk, source));
+      const manifest = printManifest({ ...facts, files });
+      await writer.addText(MANIFEST_NAME, manifest);
+      await writer.addText(MANIFEST_SUM_NAME, printManifestSum(manifest));
+      await writer.end();
+      await file.fsync();
+      return writer.bytes;
+    });
+    await disk.rename(draft, path);
+    await disk.syncDirectory(dirname(path));
+    return bytes;
+  } catch (fault) {
+    // Half a backup keeps space from those who make room for a whole one.
+    await unlinkIfThere(disk, draft);
+    throw fault;
+  }
+}
+
+class TarWriter {
+  readonly #file: DiskFile;
+  readonly #madeAtS: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(COPY_BYTES);
+  bytes = 0;
+
+  constructor(file: DiskFile, madeAtS: number) {
+    this.#file = file;
+    this.#madeAtS = madeAtS;
+  }
+
+  async add(disk: Disk, { name, path }: ArchiveSource): Promise<BackedUpFile> {
+    return withFile(await disk.open(path, "read"), async (source) => {
+      const size = await source.size();
+      await this.#header(name, size);
+      const hash = createHash("sha256");
+      for (let offset = 0; offset < size; ) {
+        const wanted = this.#buffer.subarray(0, Math.min(COPY_BYTES, size - offset));
+        const count = await readFully(source, wanted, offset);
+        if (count < wanted.length) throw new Error(`${path} became shorter while it was backed up`);
+        hash.update(wanted);
+        await this.#write(wanted);
+        offset += count;
+      }
+      await this.#write(Buffer.alloc(paddingOf(size)));
+      return { name, bytes: size, sha256: hash.digest("hex") };
+    });
+  }
+
+  async addText(name: string, text: string): Promise<void> {
+    const bytes = Buffer.from(text, "utf8");
+    await this.#header(name, bytes.length);
+    await this.#write(bytes);
+    await this.#write(Buffer.alloc(paddingOf(bytes.length)));
+  }
+
+  async end(): Promise<void> {
+    await this.#write(Buffer.alloc(END_BYTES));
+  }
+
+  #header(name: string, bytes: number): Promise<void> {
+    return this.#write(encodeTarHeader({ name, bytes, madeAtS: this.#madeAtS }));
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0) return;
+    await writeFully(this.#file, bytes, this.bytes);
+    this.bytes += bytes.length;
+  }
+}
+
+async function unlinkIfThere(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.unlink(path);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Makes a data directory of a backup. Everything is extracted beside, compared
+ * and recovered once, before anything gets the name under which a start looks
+ * for it; the file that makes the directory one comes last.
+ *
+ *     backup -> restoring-…/ (extracted, checked, durable) -> names of the data directory -> format
+ *
+ * (1) A directory in which a restore was interrupted is refused by a start:
+ *     either `restoring-…` is still there, or areas without a format file.
+ */
+import { dirname } from "node:path";
+import type { Disk } from "../disk.ts";
+import { UnusableBackup } from "../errors.ts";
+import type { AreaReport } from "../inspection.ts";
+import type { Archive } from "./archive.ts";
+import { checkBackedUpAreas } from "./area-check.ts";
+
+/** In front of the name of the directory that a backup is extracted to. */
+export const RESTORING_PREFIX = "restoring-";
+
+/** The name of the file that a directory without is no data directory. */
+const FORMAT_FILE = "format";
+
+export interface RestoreOptions {
+  readonly disk: Disk;
+  readonly archive: Archive;
+  /** A directory that exists, is empty and is ours alone. */
+  readonly directory: string;
+  /** A directory inside it, which is not there yet. Afterwards it holds empty directories at most. */
+  readonly staging: string;
+  /** Directories that a backup may have. */
+  readonly areas: readonly string[];
+}
+
+/** Rejects with a `DamagedBackup`, an `UnusableBackup` or the system's error; no file has its name in `directory` then. */
+export async function restoreArchive(options: RestoreOptions): Promise<readonly AreaReport[]> {
+  const { disk, archive, directory, staging, areas } = options;
+  const { manifest, path } = archive;
+  const { files } = manifest;
+  const inside = new Set(files.map(({ name }) => directoryOf(name)).filter((name) => name !== undefined));
+  for (const name of inside) {
+    if (!areas.includes(name)) throw new UnusableBackup(path, `it has a directory ${name}, which no area has`);
+  }
+  if (!files.some(({ name }) => name === FORMAT_FILE)) throw new UnusableBackup(path, "it has no format file");
+  await disk.mkdir(staging);
+  for (const name of inside) await disk.mkdir(`${staging}/${name}`);
+  await disk.syncDirectory(directory);
+  for (const file of files) await archive.extract(file, { disk, to: `${staging}/${file.name}` });
+  const reports = await checkBackedUpAreas(disk, staging, { path, manifest });
+
+  for (const name of inside) await disk.mkdir(`${directory}/${name}`);
+  for (const { name } of files)
+    if (name !== FORMAT_FILE) await disk.rename(`${staging}/${name}`, `${directory}/${name}`);
+  // Both ends of each move, or a power cut may leave the format file without some of the others.
+  for (const name of inside) {
+    await disk.syncDirectory(`${directory}/${name}`);
+    await disk.syncDirectory(`${staging}/${name}`);
+  }
+  await disk.syncDirectory(staging);
+  await disk.syncDirectory(directory);
+  await disk.rename(`${staging}/${FORMAT_FILE}`, `${directory}/${FORMAT_FILE}`); // keeps (1)
+  await disk.syncDirectory(staging);
+  await disk.syncDirectory(directory);
+  return reports;
+}
+
+function directoryOf(name: string): string | undefined {
+  return name.includes("/") ? dirname(name) : undefined;
+}
