@@ -1,0 +1,33 @@
+# larder in a container: compiled JavaScript and its three dependencies on Node's own slim image.
+#
+#     docker build -t larder .
+#     docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
+#       -v larder-data:/data -p 127.0.0.1:8079-8081:8079-8081 larder
+#
+# Pin the image by its digest before you rely on it: docker buildx imagetools inspect node:26-bookworm-slim
+FROM node:26-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN node_modules/.bin/tsc -p tsconfig.build.json
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:26-bookworm-slim
+WORKDIR /app
+COPY LICENSE README.md package.json ./
+COPY bin ./bin
+COPY --from=build /build/node_modules ./node_modules
+COPY --from=build /build/dist ./dist
+# A number, so that Kubernetes can see that it is not root.
+RUN mkdir /data && chown 10001:10001 /data
+USER 10001:10001
+VOLUME /data
+# Inside the container every address is its own; what is published decides who reaches it. The admin port stays on loopback.
+ENV NODE_ENV=production LARDER_HOST=0.0.0.0 LARDER_DATA_DIR=/data
+EXPOSE 8079 8080 8081
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8082/health/ready').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/bin/larder.cjs"]
+CMD ["serve"]

@@ -1,0 +1,149 @@
+/**
+ * Packs larder as it would be published and uses it as a stranger would: an
+ * empty folder, `npm install <tarball>` with scripts off, `larder dev`, the
+ * official clients, the library, its types; on each Node that is promised.
+ * Needs the npm registry, and takes about a minute.
+ *
+ * Run: npm run package
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The oldest and the newest that are promised. */
+const NODE_MAJORS = [24, 26];
+const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
+/** Scripts that npm runs at whoever installs a package. */
+const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const here = fileURLToPath(new URL(".", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "larder-package-"));
+
+interface PackageFile {
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+try {
+  const tarball = pack();
+  for (const major of NODE_MAJORS) await tryOn(major, tarball);
+  checkTypes();
+  checkGlobalInstall(tarball);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The path of the tarball, whose contents are looked at. */
+function pack(): string {
+  npm(root, "pack", "--pack-destination", folder);
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  const tarball = join(folder, `larder-${version}.tgz`);
+  const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
+  const unwanted = paths.filter(
+    (path) =>
+      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/larder\.cjs|docs\/.*\.md|dist\/.*\.(?:js|d\.ts))$/.test(
+        path,
+      ) || /\.test\./.test(path),
+  );
+  assert.deepEqual(unwanted, [], "only what runs and what is read is in the package");
+  const own = JSON.parse(
+    execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }),
+  ) as PackageFile;
+  const running = INSTALL_SCRIPTS.filter((name) => own.scripts?.[name] !== undefined);
+  assert.deepEqual(running, [], "nothing runs at installation");
+  console.log(`${paths.length} files`);
+  return tarball;
+}
+
+async function tryOn(major: number, tarball: string): Promise<void> {
+  const target = join(folder, `node-${major}`);
+  mkdirSync(target);
+  writeFileSync(join(target, "package.json"), '{ "private": true, "type": "module" }\n');
+  const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as PackageFile;
+  const clients = CLIENTS.map((name) => `${name}@${devDependencies[name]}`);
+  const nodePackage = `node-${process.platform}-${process.arch}`;
+  npm(target, "install", "--ignore-scripts", "--no-audit", "--no-fund", tarball, `${nodePackage}@${major}`, ...clients);
+  const node = join(target, "node_modules", nodePackage, "bin", "node");
+  const larder = spawn(node, [join(target, "node_modules", "larder", "bin", "larder.cjs"), "dev"], {
+    cwd: target,
+    env: {
+      ...withoutOwn(),
+      LARDER_STORE_PORT: "0",
+      LARDER_VECTOR_PORT: "0",
+      LARDER_MESSAGING_PORT: "0",
+      LARDER_ADMIN_PORT: "0",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  try {
+    const variables = await readBlock(larder);
+    cpSync(join(here, "consumer.mjs"), join(target, "consumer.mjs"));
+    execFileSync(node, ["consumer.mjs"], {
+      cwd: target,
+      env: { ...withoutOwn(), ...variables },
+      stdio: "inherit",
+      timeout: 60_000,
+    });
+  } finally {
+    larder.kill("SIGTERM");
+  }
+}
+
+/** The variables that a start prints. */
+async function readBlock(larder: ChildProcess): Promise<Record<string, string>> {
+  let output = "";
+  for (const stream of [larder.stdout, larder.stderr]) {
+    stream?.setEncoding("utf8");
+    stream?.on("data", (chunk: string) => {
+      output += chunk;
+      if (output.includes("\n# admin:")) larder.emit("printed");
+    });
+  }
+  await new Promise<void>((resolve, reject) => {
+    larder.once("printed", resolve);
+    larder.once("exit", (code) => reject(new Error(`larder dev ended with ${code}: ${output}`)));
+  });
+  return Object.fromEntries(Array.from(output.matchAll(/^([A-Z_]+)="(.*)"$/gm), ([, name, value]) => [name, value]));
+}
+
+/** With all declarations of the package checked, as its users may. */
+function checkTypes(): void {
+  const target = join(folder, `node-${NODE_MAJORS.at(-1)}`);
+  cpSync(join(here, "consumer.ts"), join(target, "consumer.ts"));
+  cpSync(join(root, "node_modules", "@types"), join(target, "node_modules", "@types"), { recursive: true });
+  cpSync(join(root, "node_modules", "undici-types"), join(target, "node_modules", "undici-types"), { recursive: true });
+  const common = ["--strict", "--noEmit", "--target", "es2024", "--types", "node", "consumer.ts"];
+  for (const module of [
+    ["--module", "nodenext"],
+    ["--module", "preserve", "--moduleResolution", "bundler"],
+  ]) {
+    execFileSync(join(root, "node_modules", ".bin", "tsc"), [...module, ...common], { cwd: target, stdio: "inherit" });
+  }
+  console.log("the types are whole");
+}
+
+function checkGlobalInstall(tarball: string): void {
+  const prefix = join(folder, "global");
+  npm(folder, "install", "--global", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", tarball);
+  const installed = execFileSync(join(prefix, "bin", "larder"), ["--version"], { encoding: "utf8", env: withoutOwn() });
+  const fetched = npm(folder, "exec", "--yes", `--package=${tarball}`, "--", "larder", "--version");
+  assert.match(installed, /^larder \d/);
+  assert.equal(fetched.trim().split("\n").at(-1), installed.trim());
+  console.log(`${installed.trim()} installed globally, and by npx`);
+}
+
+function npm(cwd: string, ...words: readonly string[]): string {
+  return execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], env: withoutOwn() });
+}
+
+/** Without what npm tells the scripts of this project, which a stranger's npm is not told. */
+function withoutOwn(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(?:npm_package_|npm_lifecycle_|LARDER_)/.test(name)),
+  );
+}
