@@ -20,7 +20,8 @@ interface Held {
 export class Holding {
   readonly #clock: Clock;
   readonly #release: (messages: readonly Message[]) => void;
-  #held: Held[] = [];
+  /** What waits for the deliveries of a run, in the order in which it came. */
+  readonly #byRun = new Map<Run, Set<Held>>();
 
   /** `release` is given what may go on. */
   constructor(clock: Clock, release: (messages: readonly Message[]) => void) {
@@ -33,24 +34,38 @@ export class Holding {
     if (messages.every(({ run }) => run === undefined)) return messages;
     return messages.filter((message) => {
       const runs = this.#waitsFor(message, nowMs);
-      if (runs.length === 0) return true;
-      const cancel = this.#clock.after(HOLD_MS, () => this.#letGo((held) => held.message === message));
-      this.#held.push({ message, runs, cancel });
-      return false;
+      if (runs.length > 0) this.#hold(message, runs);
+      return runs.length === 0;
     });
   }
 
   /** A delivery of a run has ended. */
   ended(run: Run): void {
-    if (this.#held.length === 0 || run.inFlight.size > 0) return;
-    this.#letGo(({ runs }) => runs.every(({ inFlight }) => inFlight.size === 0));
+    if (run.inFlight.size > 0) return;
+    const waiting = this.#byRun.get(run);
+    if (waiting === undefined) return;
+    this.#letGo([...waiting].filter(({ runs }) => runs.every(({ inFlight }) => inFlight.size === 0)));
   }
 
-  #letGo(isFree: (held: Held) => boolean): void {
-    const free = this.#held.filter(isFree);
+  #hold(message: Message, runs: readonly Run[]): void {
+    const held: Held = { message, runs, cancel: this.#clock.after(HOLD_MS, () => this.#letGo([held])) };
+    for (const run of runs) {
+      const waiting = this.#byRun.get(run);
+      if (waiting === undefined) this.#byRun.set(run, new Set([held]));
+      else waiting.add(held);
+    }
+  }
+
+  #letGo(free: readonly Held[]): void {
     if (free.length === 0) return;
-    this.#held = this.#held.filter((held) => !free.includes(held));
-    for (const { cancel } of free) cancel();
+    for (const held of free) {
+      held.cancel();
+      for (const run of held.runs) {
+        const waiting = this.#byRun.get(run);
+        waiting?.delete(held);
+        if (waiting?.size === 0) this.#byRun.delete(run);
+      }
+    }
     this.#release(free.map(({ message }) => message));
   }
 

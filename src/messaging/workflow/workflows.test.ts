@@ -147,6 +147,19 @@ test("a run that has ended keeps no text of its list, also one that failed", asy
   assert.deepEqual([lists.count, lists.bytes], [0, 0]);
 });
 
+test("deadlines of waiters that were told do not gather", async () => {
+  const harness = await started();
+  const { workflows } = harness.messaging.engine;
+  const headers = ["workflow-runid", "wfr_1"];
+  const facts = { runId: "wfr_1", headers, contentType: undefined, refusalOf: () => undefined };
+  for (let stepId = 1; stepId <= 2_000; stepId += 1) {
+    const body = Buffer.from(JSON.stringify({ url, step: { stepId }, timeout: "7d" }));
+    await harness.user.workflows.wait({ ...facts, eventId: "paid", body });
+    await harness.user.workflows.notifyAll("paid", Buffer.from("yes"));
+  }
+  assert.ok(workflows.deadlineCount <= 1_100, `${workflows.deadlineCount} deadlines`);
+});
+
 test("limits of a run refuse what is too much, and nothing is stored of it", async () => {
   const harness = await started({ stepsPerRunMax: 2, runBytesMax: 30 });
   await assert.rejects(publish(harness, "workflow-runid=wfr_1", "x".repeat(26)), { kind: "quota exceeded" });

@@ -47,6 +47,9 @@ export interface Notified {
   readonly messageId: string | undefined;
 }
 
+/** So many deadlines may be of waiters that are gone, however few there are. */
+const DEAD_DEADLINES_MAX = 1_024;
+
 const NOT_A_WORKFLOW =
   "detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint";
 const NOT_A_TRIGGER = "trigger rest api is only usable with sdk versions after v1.0.0 major version";
@@ -241,7 +244,21 @@ export class Workflows {
       throw quotaExceeded(`Maximum number of waiters of an event exceeded: ${limits.waitersPerEventMax}`);
     }
     changes.addWaiter(user, record);
+    this.#forgetDeadlines();
     this.#due.push(record.deadlineMs, record.number);
+  }
+
+  /** Those of waiters that are gone stay until they are due, in a week mostly: they go when they are more than the others. */
+  #forgetDeadlines(): void {
+    const { waitersByNumber } = this.#engine.realm;
+    if (this.#due.size > 2 * waitersByNumber.size + DEAD_DEADLINES_MAX) {
+      this.#due.retain((number) => waitersByNumber.has(number));
+    }
+  }
+
+  /** Of waiters, also of some that are gone. */
+  get deadlineCount(): number {
+    return this.#due.size;
   }
 
   /** Tells all that wait for it. `finish` of the engine has to follow. */
