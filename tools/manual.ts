@@ -8,6 +8,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { filterRows } from "../src/edge/messaging/filters.ts";
 import { messagingRoutes } from "../src/edge/messaging/messaging-routes.ts";
+import { runLogFilterRows } from "../src/edge/messaging/run-log-filter.ts";
 import { runsFilterRows } from "../src/edge/messaging/runs-filter.ts";
 import { canonicalName } from "../src/messaging/forwarded-headers.ts";
 import { headerFamilies, headerRows } from "../src/messaging/header-rows.ts";
@@ -267,6 +268,8 @@ function endpointsChapter(): readonly string[] {
   }
   lines.push("", "Workflow runs are listed and cancelled by these.", "", "| filter | meaning |", "|---|---|");
   for (const { name, meaning } of runsFilterRows) lines.push(`| \`${name}\` | ${cellOf(meaning)} |`);
+  lines.push("", "The log by run takes these too.", "", "| filter | meaning |", "|---|---|");
+  for (const { name, meaning } of runLogFilterRows) lines.push(`| \`${name}\` | ${cellOf(meaning)} |`);
   return lines;
 }
 

@@ -50,7 +50,7 @@ async function list(
 }
 
 /** A page whose bodies are too large together is asked for again, shorter. */
-async function readWithinBytes(door: UserDoor, filter: Filter, page: Page): Promise<LogPage> {
+export async function readWithinBytes(door: UserDoor, filter: Filter, page: Page): Promise<LogPage> {
   const found = await door.logs(filter, page);
   const count = fittingCount(found.entries);
   return count === found.entries.length ? found : door.logs(filter, { ...page, count });

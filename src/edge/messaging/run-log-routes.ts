@@ -3,18 +3,23 @@ import { STATUS_CODES } from "node:http";
 import type { LogEntry, UserDoor } from "../../messaging/door.ts";
 import { headerLists } from "../../messaging/header-lists.ts";
 import { redactedText } from "../../messaging/redaction.ts";
+import { state } from "../../messaging/states.ts";
 import { type Run, runStateNames } from "../../messaging/workflow/run.ts";
 import { type RunLog, runLogOf } from "../../messaging/workflow/run-log.ts";
 import { readCount, readFilter, readPage } from "./filters.ts";
+import { readWithinBytes } from "./log-routes.ts";
 import { logEntryView } from "./log-view.ts";
 import { labelsView } from "./message-view.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "./messaging-route.ts";
+import { LIST_BYTES_MAX } from "./page-size.ts";
 import { Parameters } from "./parameters.ts";
-import { readRunsFilter } from "./runs-filter.ts";
+import { readRunLogFilter } from "./run-log-filter.ts";
 
 const RUN_COUNT_MAX = 10;
 const EVENT_COUNT_DEFAULT = 100;
 const EVENT_COUNT_MAX = 1_000;
+/** Of so many runs the log is read for a page. */
+const LOGS_MAX = 100;
 /** Entries of the log that are asked for at once. */
 const LOG_PAGE = 1_000;
 
@@ -41,18 +46,34 @@ function list(call: MessagingCall): Promise<MessagingAnswer> {
 }
 
 async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
-  const filter = readRunsFilter(parameters, { isChange: false, others: [] });
+  const filter = await readRunLogFilter(door, parameters);
   const count = readCount(parameters, RUN_COUNT_MAX) ?? RUN_COUNT_MAX;
-  const cursor = parameters.text("cursor");
-  const page = door.workflows.list(filter, { count, ...(cursor === undefined ? {} : { cursor }) });
   const runs: object[] = [];
-  // One after the other: each may take many entries of the log.
-  for (const run of page.runs) {
-    const log = runLogOf(run, await entriesOf(door, run), { nowMs, phraseOf });
-    const result = run.result === undefined ? undefined : await door.loadBody(run.result);
-    runs.push(runView(run, log, result));
+  let cursor = parameters.text("cursor");
+  let bytes = 0;
+  // One after the other: each may take many entries of the log. A page that took too much ends early.
+  for (let reads = 0; reads < LOGS_MAX && runs.length < count && bytes < LIST_BYTES_MAX; reads += 1) {
+    const page = door.workflows.list(filter.runs, { count: 1, ...(cursor === undefined ? {} : { cursor }) });
+    cursor = page.cursor;
+    const [run] = page.runs;
+    if (run !== undefined) {
+      const entries = await entriesOf(door, run);
+      const log = runLogOf(run, entries, { nowMs, phraseOf });
+      if (filter.isMeant?.(run, log) ?? true) {
+        const result = run.result === undefined ? undefined : await door.loadBody(run.result);
+        runs.push(runView(run, log, result));
+        bytes += bodyBytes(entries) + (result?.length ?? 0);
+      }
+    }
+    if (run === undefined || cursor === undefined) break;
   }
-  return { status: 200, value: { cursor: page.cursor ?? "", runs } };
+  return { status: 200, value: { cursor: cursor ?? "", runs } };
+}
+
+function bodyBytes(entries: readonly LogEntry[]): number {
+  let bytes = 0;
+  for (const { message, state: entryState } of entries) if (entryState === state.created) bytes += message.body.length;
+  return bytes;
 }
 
 async function entriesOf(door: UserDoor, { id }: Run): Promise<readonly LogEntry[]> {
@@ -71,13 +92,13 @@ async function entriesOf(door: UserDoor, { id }: Run): Promise<readonly LogEntry
 }
 
 function runView(run: Run, log: RunLog, result: Buffer | undefined): object {
-  const { record, state, endedAtMs } = run;
+  const { record, state: runStateNow, endedAtMs } = run;
   const { labels, flowControl, redact } = record.config;
   const response = result?.toString("utf8");
   return {
     workflowRunId: run.id,
     workflowUrl: record.url,
-    workflowState: runStateNames[state],
+    workflowState: runStateNames[runStateNow],
     workflowRunCreatedAt: record.createdAtMs,
     ...(endedAtMs === 0 ? {} : { workflowRunCompletedAt: endedAtMs }),
     ...(response === undefined
@@ -102,12 +123,12 @@ function runView(run: Run, log: RunLog, result: Buffer | undefined): object {
 
 function failureView({ failureFunction, letterId }: Run, { failure, failureErrors }: RunLog): object {
   if (failureFunction === undefined) return {};
-  const { messageId, url, state, retriesMax, status, headers, body } = failureFunction;
+  const { messageId, url, retriesMax, status, headers, body } = failureFunction;
   return {
     failureFunction: {
       messageId,
       url,
-      state,
+      state: failureFunction.state,
       failHeaders: failure?.headers,
       failStatus: failure?.status,
       failResponse: failure?.body,
@@ -129,7 +150,7 @@ async function listEvents({ door, query }: MessagingCall, parameters: Parameters
     orderDefault: "latest first",
   });
   const attributes = new Map([...filter.attributes, ["source", ["workflow"]] as const]);
-  const { entries, cursor } = await door.logs({ ...filter, attributes }, page);
+  const { entries, cursor } = await readWithinBytes(door, { ...filter, attributes }, page);
   return { status: 200, value: { cursor, events: entries.map((entry) => eventView(door, entry)) } };
 }
 
