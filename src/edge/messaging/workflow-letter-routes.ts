@@ -1,7 +1,7 @@
 /** Failed workflow runs (service.md C4, C5; spec: workflow 2, 4.11). */
 import { type DeadLetter, deadLetterIdText } from "../../messaging/dead-letters.ts";
 import type { Filter } from "../../messaging/door.ts";
-import { notFound } from "../../messaging/failure.ts";
+import { badRequest, notFound } from "../../messaging/failure.ts";
 import { readOverrides } from "../../messaging/headers.ts";
 import type { StartedRun } from "../../messaging/workflow/workflow-door.ts";
 import { readBulkPage, readFilter, readPage } from "./filters.ts";
@@ -132,6 +132,10 @@ async function againMany(call: MessagingCall, how: "resume" | "restart"): Promis
   const { filter, page } = readBulk(call, AGAIN_COUNT_MAX);
   const { door } = call;
   const overrides = readOverrides(headersOf(call), call);
+  const idCount = new Set(filter.ids).size;
+  if (idCount > AGAIN_COUNT_MAX) {
+    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call starts ${AGAIN_COUNT_MAX} at most`);
+  }
   const count = page.countMax ?? AGAIN_COUNT_MAX;
   const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
   const found =
