@@ -17,9 +17,9 @@
  * (3) A rank is a number: rows and queries have finite squared lengths.
  */
 
-const COSINE: i32 = 0;
-const EUCLIDEAN: i32 = 1;
-const DOT_PRODUCT: i32 = 2;
+import { COSINE, DOT_PRODUCT, EUCLIDEAN } from "./row-similarity";
+
+export { sift, siftRange, writeCode } from "./row-codes";
 
 const STEP_BYTES: usize = 64;
 const LANE_BYTES: usize = 16;

@@ -35,12 +35,15 @@ const EFFORT_PER_HIT = 1.5;
 const VISITS_PER_EFFORT = 11;
 const VISITS_FACTOR_MAX = 4;
 /**
- * What a visit costs, one of a walk with a filter, and a row that is scored alone, in rows of a whole scan.
- * bench/graph.bench.ts, bench/row-kernel.bench.ts
+ * What a visit costs, one of a walk with a filter, and a row that is scored alone, in rows of a whole scan; then a row
+ * that is scored with the others or alone where codes leave most of them out. bench/graph.bench.ts,
+ * bench/row-kernel.bench.ts
  */
 const ROWS_PER_VISIT = 2;
 const ROWS_PER_FILTERED_VISIT = 3;
 const ROWS_PER_GATHER = 4;
+const ROWS_PER_CODED_SCAN = 0.5;
+const ROWS_PER_CODED_GATHER = 1.5;
 
 export class DenseSearch implements CandidateSearch {
   readonly #namespace: Namespace;
@@ -123,9 +126,12 @@ export class DenseSearch implements CandidateSearch {
   }
 
   #isExactCheaper(graph: NamespaceGraph): boolean {
-    const scanned = Math.min(this.#rows.count, this.#passCount * ROWS_PER_GATHER);
+    const isCoded = this.#rows.codeBytes > 0;
+    const rowsPerGather = isCoded ? ROWS_PER_CODED_GATHER : ROWS_PER_GATHER;
+    const wholeScan = this.#rows.count * (isCoded ? ROWS_PER_CODED_SCAN : 1);
+    const scanned = Math.min(wholeScan, this.#passCount * rowsPerGather);
     const rowsPerVisit = this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
-    return scanned <= this.#visits * rowsPerVisit + graph.pendingCount * ROWS_PER_GATHER;
+    return scanned <= this.#visits * rowsPerVisit + graph.pendingCount * rowsPerGather;
   }
 
   /** Offers what the graph names. Returns the search of the rows that it does not know: both as of this moment. */

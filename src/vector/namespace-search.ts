@@ -47,8 +47,9 @@ export interface CandidateRequest {
   readonly excluded: ReadonlySet<number>;
 }
 
-/** Candidates beyond those asked for that were asked for: keeps (2). */
-const SPARE_COUNT = 64;
+/** Candidates beyond those asked for, so many and so many for each: keeps (2). All are scored, so they are few. */
+const SPARE_MIN = 16;
+const SPARE_SHARE = 0.1;
 const STARTS_MAX = 3;
 /** Of one step, in nanoseconds. */
 const MATCH_WORK = 1_000_000;
@@ -112,7 +113,7 @@ export class NamespaceSearch implements SearchJob {
     const { rows } = namespace;
     const wishes = {
       count: this.#depth,
-      spareCount: SPARE_COUNT,
+      spareCount: SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE),
       match: this.#match,
       excluded: this.#excluded(),
     };

@@ -6,14 +6,17 @@
  *     64         | the query, padded: 256 KiB at most                    |
  *     LIST       | rows in a block, u32 each: BATCH_ROWS at most         |
  *     OUT        | row in a block u32, rank f32: BATCH_ROWS at most      |
+ *     CODED      | the query as `coded-query.ts` makes it                |
  *     1 MiB      | chunks of blocks (row-memory.ts)                      |
  *
  * Another thread that reads the rows of this memory needs a scratch of its own:
  * the kernel is told every address.
  */
 
+import { assert } from "../../kernel/assert.ts";
 import { makeSharedMemory, PAGE_BYTES, type SharedMemory } from "../../kernel/web-assembly.ts";
 import { DIMENSION_MAX } from "../definition.ts";
+import { CODED_FACTS_BYTES, CODED_QUERY_BYTES_MAX, type CodedQuery } from "./coded-query.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";
 
@@ -25,6 +28,8 @@ export const CHUNK_BYTES = 1_048_576;
 export const QUERY_ADDRESS = 64;
 export const LIST_ADDRESS = QUERY_ADDRESS + rowBytesOf(DIMENSION_MAX);
 export const OUT_ADDRESS = LIST_ADDRESS + BATCH_ROWS * 4;
+export const CODED_QUERY_ADDRESS = OUT_ADDRESS + BATCH_ROWS * 8;
+const SCRATCH_END = CODED_QUERY_ADDRESS + CODED_QUERY_BYTES_MAX;
 
 export class Arena {
   readonly memory: SharedMemory;
@@ -33,9 +38,11 @@ export class Arena {
   floats: Float32Array;
   words: Uint32Array;
   #query: PreparedQuery | undefined;
+  #codedQuery: CodedQuery | undefined;
 
   /** Throws a RangeError when the machine gives no memory. */
   constructor(bytesMax: number) {
+    assert(SCRATCH_END <= CHUNK_BYTES, "the scratch is one chunk");
     this.memory = makeSharedMemory({ initial: CHUNK_BYTES / PAGE_BYTES, maximum: bytesMax / PAGE_BYTES });
     this.kernel = makeRowKernel(this.memory);
     this.floats = new Float32Array(this.memory.buffer);
@@ -60,6 +67,15 @@ export class Arena {
     if (this.#query === query) return;
     this.floats.set(query.padded, QUERY_ADDRESS / 4);
     this.#query = query;
+  }
+
+  /** Puts the code of a query into the scratch, unless it is the one that is there. */
+  loadCoded(query: CodedQuery): void {
+    if (this.#codedQuery === query) return;
+    const { buffer } = this.memory;
+    new Float64Array(buffer, CODED_QUERY_ADDRESS, query.facts.length).set(query.facts);
+    new Int16Array(buffer, CODED_QUERY_ADDRESS + CODED_FACTS_BYTES, query.code.length).set(query.code);
+    this.#codedQuery = query;
   }
 
   /** Of a vector that is in no row, by the sums of the kernel. */

@@ -5,12 +5,16 @@
  * Where few records match, they are scored alone (gather). Otherwise blocks are
  * scored whole, and whether a row may be a hit is asked only when its rank is
  * high enough. Both ways find the same bits.
+ *
+ * Where rows have codes, those that a code proves to rank below the worst hit so
+ * far are left out first (`assembly/row-codes.ts`): a code is a quarter of a row.
  */
 import { assert } from "../../kernel/assert.ts";
 import { countBits, hasBit } from "../bits.ts";
 import type { Similarity } from "../definition.ts";
 import { type Hit, TopHits } from "../top-hits.ts";
-import { type Arena, BATCH_ROWS, LIST_ADDRESS, OUT_ADDRESS, QUERY_ADDRESS } from "./arena.ts";
+import { type Arena, BATCH_ROWS, CODED_QUERY_ADDRESS, LIST_ADDRESS, OUT_ADDRESS, QUERY_ADDRESS } from "./arena.ts";
+import { type CodedQuery, codeQuery } from "./coded-query.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import type { RowBlock, RowStore } from "./row-store.ts";
 import { type SimilarityRow, similarityRows } from "./similarity.ts";
@@ -19,6 +23,15 @@ import { type SimilarityRow, similarityRows } from "./similarity.ts";
 const ROW_WORK = 16;
 /** Rows that are scored in the time of one that lies alone. bench/row-kernel.bench.ts: 2 in the cache, 4 beyond it. */
 const GATHER_FACTOR = 4;
+/**
+ * The same for their codes, and what a code costs of a row that is scored with its neighbours, or alone.
+ * bench/row-kernel.bench.ts
+ */
+const SIFT_GATHER_FACTOR = 3;
+const SIFT_SHARE = 0.4;
+const GATHERED_SIFT_SHARE = 0.25;
+/** Codes of so many rows at a time at least: then what they are compared with has grown. */
+const SIFT_ROWS_MIN = 128;
 
 export interface ExactScanOptions {
   readonly query: Float32Array;
@@ -44,8 +57,14 @@ export class ExactScan {
   readonly #excluded: ReadonlySet<number> | undefined;
   readonly #gathers: boolean;
   readonly #rowWork: number;
+  /** Made when it is needed; null: codes are of no use to this query. */
+  #codedQuery: CodedQuery | null | undefined;
   /** The first record that was not looked at. */
   #next = 0;
+  /** Rows that were looked at. */
+  #seenCount = 0;
+  /** Codes are asked when so many were: what is below the worst hit is few before. */
+  #siftFrom: number;
 
   constructor(store: RowStore, options: ExactScanOptions) {
     const { query, similarity, count, order, matches, excluded } = options;
@@ -57,8 +76,9 @@ export class ExactScan {
     this.#matches = matches;
     this.#excluded = excluded;
     this.#rowWork = store.rowBytes / Float32Array.BYTES_PER_ELEMENT + ROW_WORK;
-    this.#gathers =
-      matches !== undefined && (options.matchCount ?? countBits(matches)) * GATHER_FACTOR < store.capacity;
+    const factor = store.codeBytes > 0 ? SIFT_GATHER_FACTOR : GATHER_FACTOR;
+    this.#gathers = matches !== undefined && (options.matchCount ?? countBits(matches)) * factor < store.capacity;
+    this.#siftFrom = 2 * count;
   }
 
   /**
@@ -71,7 +91,7 @@ export class ExactScan {
       const block = this.#store.findBlock(this.#next);
       if (block === undefined) return true;
       if (left <= 0) return false;
-      const rowsMax = Math.min(BATCH_ROWS, Math.max(1, Math.floor(left / this.#rowWork)));
+      const rowsMax = Math.min(this.#batchRows(block), Math.max(1, Math.floor(left / this.#rowWork)));
       left -=
         this.#matches !== undefined && this.#gathers
           ? this.#gather(block, this.#matches, rowsMax)
@@ -84,11 +104,30 @@ export class ExactScan {
     return this.#hits.sorted();
   }
 
+  /** Rows that are looked at together. */
+  #batchRows(block: RowBlock): number {
+    return this.#sifts(block) ? Math.min(BATCH_ROWS, Math.max(SIFT_ROWS_MIN, this.#seenCount >>> 1)) : BATCH_ROWS;
+  }
+
+  #sifts(block: RowBlock): boolean {
+    if (block.codes === undefined || this.#seenCount < this.#siftFrom || this.#codedQuery === null) return false;
+    if (this.#hits.threshold === Number.NEGATIVE_INFINITY) return false;
+    this.#codedQuery ??= codeQuery(this.#query) ?? null;
+    return this.#codedQuery !== null;
+  }
+
+  /** Notes what codes left of so many rows, whose share of them would be worth it. */
+  #noteSift(count: number, left: number, worthShare: number): void {
+    // The next try is as far away as the start.
+    if (left > count * worthShare) this.#siftFrom = 2 * this.#seenCount;
+  }
+
   /** Scores rows of a block from the next on; the work that it was. */
   #scan(block: RowBlock, rowsMax: number): number {
-    const { arena, start } = block;
     const first = this.#next;
     const end = Math.min(block.end, first + rowsMax);
+    if (this.#sifts(block)) return this.#scanCodes(block, end);
+    const { arena, start } = block;
     arena.load(this.#query);
     const found = arena.kernel.scan(
       this.#similarity.code,
@@ -103,17 +142,65 @@ export class ExactScan {
       OUT_ADDRESS,
     );
     this.#next = end;
+    this.#seenCount += end - first;
     this.#offer(arena, start, found);
     return (end - first) * this.#rowWork;
   }
 
+  /** As `#scan`, by the codes of the rows. */
+  #scanCodes(block: RowBlock, end: number): number {
+    const { arena, start } = block;
+    const count = end - this.#next;
+    const coded = this.#codedQuery as CodedQuery;
+    arena.loadCoded(coded);
+    const left = arena.kernel.siftRange(
+      this.#similarity.code,
+      block.codes as number,
+      this.#store.codeBytes,
+      this.#next - start,
+      end - start,
+      CODED_QUERY_ADDRESS,
+      this.#hits.threshold,
+      LIST_ADDRESS,
+    );
+    this.#next = end;
+    this.#seenCount += count;
+    this.#noteSift(count, left, (1 - SIFT_SHARE) / GATHER_FACTOR);
+    return count * this.#rowWork * SIFT_SHARE + this.#score(block, left);
+  }
+
   /** Scores the matching rows of a block from the next on; the work that it was. */
   #gather(block: RowBlock, matches: Uint32Array, rowsMax: number): number {
-    const { arena, start } = block;
     const first = this.#next;
     const count = this.#listMatches(block, matches, rowsMax);
     const wordWork = ((this.#next - first) >>> 5) + 1;
     if (count === 0) return wordWork;
+    const siftWork = this.#sifts(block) ? count * this.#rowWork * GATHER_FACTOR * GATHERED_SIFT_SHARE : 0;
+    const left = siftWork > 0 ? this.#siftList(block, count) : count;
+    this.#seenCount += count;
+    return wordWork + siftWork + this.#score(block, left);
+  }
+
+  /** Leaves in the list what codes leave: how many. */
+  #siftList({ arena, codes }: RowBlock, count: number): number {
+    arena.loadCoded(this.#codedQuery as CodedQuery);
+    const left = arena.kernel.sift(
+      this.#similarity.code,
+      codes as number,
+      this.#store.codeBytes,
+      LIST_ADDRESS,
+      count,
+      CODED_QUERY_ADDRESS,
+      this.#hits.threshold,
+    );
+    this.#noteSift(count, left, 1 - GATHERED_SIFT_SHARE);
+    return left;
+  }
+
+  /** Scores the rows of the list; the work that it was. */
+  #score(block: RowBlock, count: number): number {
+    if (count === 0) return 0;
+    const { arena, start } = block;
     arena.load(this.#query);
     const found = arena.kernel.gather(
       this.#similarity.code,
@@ -128,7 +215,7 @@ export class ExactScan {
       OUT_ADDRESS,
     );
     this.#offer(arena, start, found);
-    return wordWork + count * this.#rowWork * GATHER_FACTOR;
+    return count * this.#rowWork * GATHER_FACTOR;
   }
 
   /** Lists up to `rowsMax` matching rows of a block for the kernel and moves on behind the last; how many. */

@@ -34,6 +34,29 @@ export interface RowKernel {
   ): number;
   rank(similarity: number, row: number, length: number, rowBytes: number, query: number, queryLength: number): number;
   squaredLength(row: number, rowBytes: number): number;
+  /** Writes the code of a row to `at`. */
+  writeCode(row: number, rowBytes: number, squaredLength: number, at: number): void;
+  /** Leaves in a list the rows of a block that may rank at the threshold or above, by their codes: how many. */
+  sift(
+    similarity: number,
+    codes: number,
+    codeBytes: number,
+    list: number,
+    count: number,
+    query: number,
+    threshold: number,
+  ): number;
+  /** As `sift`, of the rows `start` to `end`: writes the list. */
+  siftRange(
+    similarity: number,
+    codes: number,
+    codeBytes: number,
+    start: number,
+    end: number,
+    query: number,
+    threshold: number,
+    list: number,
+  ): number;
 }
 
 let compiled: CompiledModule | undefined;
@@ -47,3 +70,11 @@ export function makeRowKernel(memory: SharedMemory): RowKernel {
 export function rowBytesOf(dimension: number): number {
   return (dimension * 4 + 15) & ~15;
 }
+
+/** Bytes of the values of a code, padded for the kernel. Its facts lie in front of them. */
+export function codeBytesOf(dimension: number): number {
+  return (dimension + 31) & ~31;
+}
+
+/** Scale, rest, length and square of a code. */
+export const CODE_FACTS_BYTES = 16;

@@ -1,24 +1,27 @@
 /**
- * The dense rows of one namespace, by record number. A block holds rows and
- * behind them their squared lengths:
+ * The dense rows of one namespace, by record number. A block holds rows, behind
+ * them their squared lengths, and, if it has the full size, their codes:
  *
- *     | row, padded with zeros to 16 bytes | … | squared length f32 | … |
+ *     | code | … | row, padded with zeros to 16 bytes | … | squared length f32 | … |
  *
  * (1) Blocks double from the smallest that holds a row up to 1 MiB, and stay in
  *     place: a row moves only when its namespace sets it anew.
  * (2) The squared length of a row that is not there is ABSENT; of one that is
  *     there it is the kernel's, by the same sums as a score.
+ * (3) The code of a row that is there is of its values. Others may be anything.
  */
 import { assert } from "../../kernel/assert.ts";
 import { DIMENSION_MAX, type Similarity } from "../definition.ts";
 import { type Arena, QUERY_ADDRESS } from "./arena.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
-import { rowBytesOf } from "./row-kernel.ts";
+import { CODE_FACTS_BYTES, codeBytesOf, rowBytesOf } from "./row-kernel.ts";
 import { BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, type Block, type RowMemory } from "./row-memory.ts";
 import { similarityRows } from "./similarity.ts";
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 const ABSENT = -1;
+/** Codes of shorter rows would hardly be smaller than the rows. */
+const CODED_DIMENSION_MIN = 128;
 
 /** A block and what it holds. Addresses are bytes in the arena. */
 export interface RowBlock {
@@ -29,6 +32,8 @@ export interface RowBlock {
   readonly end: number;
   readonly rows: number;
   readonly lengths: number;
+  /** Undefined: its rows have no codes. */
+  readonly codes: number | undefined;
   /** How many of its rows are there. */
   count: number;
 }
@@ -36,6 +41,8 @@ export interface RowBlock {
 export class RowStore {
   readonly dimension: number;
   readonly rowBytes: number;
+  /** Of a code, without its facts; 0: rows have none. */
+  readonly codeBytes: number;
   readonly memory: RowMemory;
   /** First records of the blocks that double, and of the first one of full size. */
   readonly #starts: readonly number[];
@@ -53,6 +60,7 @@ export class RowStore {
     this.memory = memory;
     this.dimension = dimension;
     this.rowBytes = rowBytesOf(dimension);
+    this.codeBytes = dimension < CODED_DIMENSION_MIN ? 0 : codeBytesOf(dimension);
     let bytes = BLOCK_BYTES_MIN;
     while (this.#rowsIn(bytes) === 0) bytes *= 2;
     this.#blockBytesFirst = bytes;
@@ -106,6 +114,9 @@ export class RowStore {
       this.#end = Math.max(this.#end, record + 1);
     }
     floats[length] = squaredLength;
+    // keeps (3)
+    if (block.codes !== undefined)
+      kernel.writeCode(row, this.rowBytes, squaredLength, block.codes + (record - block.start) * this.#codeStride);
   }
 
   has(record: number): boolean {
@@ -195,7 +206,17 @@ export class RowStore {
   }
 
   #rowsIn(blockBytes: number): number {
-    return Math.floor(blockBytes / (this.rowBytes + FLOAT_BYTES));
+    const codeStride = this.#hasCodes(blockBytes) ? this.#codeStride : 0;
+    return Math.floor(blockBytes / (this.rowBytes + FLOAT_BYTES + codeStride));
+  }
+
+  /** Only namespaces that fill whole blocks take long enough to search. */
+  #hasCodes(blockBytes: number): boolean {
+    return this.codeBytes > 0 && blockBytes === BLOCK_BYTES_MAX;
+  }
+
+  get #codeStride(): number {
+    return CODE_FACTS_BYTES + this.codeBytes;
   }
 
   #blockOf(record: number): RowBlock {
@@ -218,11 +239,14 @@ export class RowStore {
     const block = this.memory.allocate(bytes);
     const { arena, address } = block;
     const rowCount = this.#rowsIn(bytes);
-    const lengths = address + rowCount * this.rowBytes;
+    const hasCodes = this.#hasCodes(bytes);
+    const rows = address + (hasCodes ? rowCount * this.#codeStride : 0);
+    const lengths = rows + rowCount * this.rowBytes;
     // keeps (2)
     arena.floats.fill(ABSENT, lengths / FLOAT_BYTES, lengths / FLOAT_BYTES + rowCount);
     const start = this.#capacity;
-    this.#blocks.push({ block, arena, start, end: start + rowCount, rows: address, lengths, count: 0 });
+    const codes = hasCodes ? address : undefined;
+    this.#blocks.push({ block, arena, start, end: start + rowCount, rows, lengths, codes, count: 0 });
     this.#capacity += rowCount;
     this.#byteCount += bytes;
   }
