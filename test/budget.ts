@@ -54,6 +54,7 @@ export const budgets: readonly Budget[] = [
   { suite: "json-numbers", unit: "sums and products in JSON documents", testMs: 500, proofCount: 500_000 },
   { suite: "backup-files", unit: "damaged backup files", testMs: 750, proofCount: 20_000 },
   { suite: "resp-requests", unit: "streams of RESP requests", testMs: 750, proofCount: 300_000 },
+  { suite: "soak", unit: "minutes of all areas under load, with kills", testMs: 3_000, proofCount: 5 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */

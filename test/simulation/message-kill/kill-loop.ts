@@ -40,7 +40,10 @@ const HIDDEN_MS_MAX = 2_000;
 const DRAIN_MS_MAX = 60_000;
 const POLL_MS = 50;
 
-const TOKEN = Buffer.from(JSON.stringify({ UserID: "main", Password: "kill-rounds" })).toString("base64");
+/** Of the user whose messages these are. */
+export const MESSAGING_TOKEN: string = Buffer.from(
+  JSON.stringify({ UserID: "main", Password: "kill-rounds" }),
+).toString("base64");
 
 export async function runMessageKills({
   allowance,
@@ -52,16 +55,7 @@ export async function runMessageKills({
   print: (line: string) => void;
 }): Promise<MessageKillSummary> {
   const startMs = systemClock.monotonicMs();
-  const summary: MessageKillSummary = {
-    rounds: 0,
-    acknowledged: 0,
-    delivered: 0,
-    deadLetters: 0,
-    cancelled: 0,
-    duplicates: 0,
-    repeated: 0,
-    damages: [],
-  };
+  const summary = noMessageKills();
   const isLeft = (): boolean =>
     "count" in allowance
       ? summary.rounds < allowance.count
@@ -73,6 +67,19 @@ export async function runMessageKills({
     else rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   }
   return summary;
+}
+
+export function noMessageKills(): MessageKillSummary {
+  return {
+    rounds: 0,
+    acknowledged: 0,
+    delivered: 0,
+    deadLetters: 0,
+    cancelled: 0,
+    duplicates: 0,
+    repeated: 0,
+    damages: [],
+  };
 }
 
 export function describeMessageKills(summary: MessageKillSummary): string {
@@ -102,11 +109,11 @@ async function liveOnce(
       await publishing;
       summary.rounds += 1;
       server = await start(directory, random);
-      repeated += await readFigure(server, "repeated_attempts_total");
+      repeated += await readRepeated(server);
     }
     const target = targetOf(server, receiver);
     await drain(server);
-    await check({ target, receiver, publishers, killsMs, repeated, summary });
+    await checkMessages({ target, receiver, publishers, killsMs, repeated, summary });
   } finally {
     await server.killGroup();
     receiver.stop();
@@ -117,13 +124,18 @@ function start(directory: string, random: Random): Promise<RunningProgram> {
   const threads = random.below(2) === 0 ? "one" : "per-area";
   return startProgram("serve", {
     args: ["--data-dir", directory, "--destinations", "any", "--threads", threads],
-    env: { LARDER_MESSAGING_TOKEN: TOKEN },
+    env: { LARDER_MESSAGING_TOKEN: MESSAGING_TOKEN },
     hasOwnGroup: true,
   });
 }
 
-function targetOf(server: RunningProgram, receiver: Receiver): Target {
-  return { messagingUrl: server.environment["QSTASH_URL"] ?? "", receiverUrl: receiver.url, token: TOKEN };
+/** Calls that a kill left under way, by what the program says after its start. */
+export function readRepeated(server: RunningProgram): Promise<number> {
+  return readFigure(server, "repeated_attempts_total");
+}
+
+export function targetOf(server: RunningProgram, receiver: Receiver): Target {
+  return { messagingUrl: server.environment["QSTASH_URL"] ?? "", receiverUrl: receiver.url, token: MESSAGING_TOKEN };
 }
 
 /** Waiting for a moment is what this is about: no event tells when a machine kills a process. */
@@ -132,7 +144,7 @@ function moment(delayMs: number): Promise<void> {
 }
 
 /** Waits until nothing but what can only be due later is left. */
-async function drain(server: RunningProgram): Promise<void> {
+export async function drain(server: RunningProgram): Promise<void> {
   const endMs = systemClock.monotonicMs() + DRAIN_MS_MAX;
   while ((await readFigure(server, "unfinished_messages")) > 0 && systemClock.monotonicMs() < endMs)
     await moment(POLL_MS);
@@ -158,7 +170,8 @@ async function deadLetterIds(target: Target): Promise<ReadonlyMap<string, number
   return counts;
 }
 
-async function check({
+/** Adds to the summary what became of everything that was acknowledged, and what is wrong with it. */
+export async function checkMessages({
   target,
   receiver,
   publishers,

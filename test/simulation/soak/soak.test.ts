@@ -1,0 +1,41 @@
+/** `npm run soak` for a while: in `npm test` for seconds, in `npm run proof` for five minutes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { allowanceOf } from "../../budget.ts";
+import { excesses, type Sample } from "./samples.ts";
+import { describeSoak, runSoak } from "./soak.ts";
+
+const allowance = allowanceOf("soak");
+
+test("all areas at once lose nothing in kills, and take no more the longer they run", async (context) => {
+  const seed = Number(process.env["SEED"] ?? systemClock.nowMs() % 2 ** 31);
+  const durationMs = "count" in allowance ? allowance.count * 60_000 : allowance.budgetMs;
+  const summary = await runSoak({ durationMs, seed, print: (line) => context.diagnostic(line) });
+  context.diagnostic(`SEED=${seed} npm run soak\n${describeSoak(summary)}`);
+  assert.deepEqual(summary.damages, []);
+  assert.ok(summary.messages.delivered > 0);
+});
+
+function samplesOf(heaps: readonly number[]): readonly Sample[] {
+  return heaps.map((megabytes) => ({ heapBytes: megabytes * 2 ** 20, handles: 40, directoryBytes: 0 }));
+}
+
+test("a heap whose floor rises is found, one that swings is not", () => {
+  assert.deepEqual(excesses(samplesOf([90, 300, 100, 310, 90, 305, 100, 320, 95])), []);
+  assert.deepEqual(excesses(samplesOf([100, 110, 120, 200, 210, 220, 400, 410, 420])), [
+    "heap bytes grew from 209715200 to 419430400",
+  ]);
+});
+
+test("handles and files that are never given back are found", () => {
+  const leaking = Array.from({ length: 9 }, (_, i) => ({
+    heapBytes: 0,
+    handles: 50 * 2 ** i,
+    directoryBytes: 2 ** (24 + i),
+  }));
+  assert.deepEqual(excesses(leaking), [
+    "handles grew from 1600 to 12800",
+    "bytes of the data directory grew from 536870912 to 4294967296",
+  ]);
+});

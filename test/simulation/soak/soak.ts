@@ -1,0 +1,220 @@
+/**
+ * All three areas of the real program under load at once, for minutes.
+ *
+ *     npm run soak -- --minutes 60 [--seed 7]
+ *
+ * The first half is steady: nobody is killed, and every few seconds heap,
+ * handles and the data directory are looked at. The second half is rounds: the
+ * process and those that it started get SIGKILL, the next start is asked for
+ * everything that was acknowledged, by the checkers of the kill rounds of each
+ * area.
+ *
+ * Bounded means: the last third of the steady half takes no more than the
+ * middle third, but for half of it and what a snapshot or a collection explains.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import { type RunningProgram, startProgram } from "../../program/program-process.ts";
+import {
+  checkMessages,
+  drain,
+  MESSAGING_TOKEN,
+  type MessageKillSummary,
+  noMessageKills,
+  readRepeated,
+  targetOf,
+} from "../message-kill/kill-loop.ts";
+import { Publishers } from "../message-kill/publishers.ts";
+import { Receiver } from "../message-kill/receiver.ts";
+import type { Endpoint } from "../post.ts";
+import { runTogether, writeUntilLost as writeToStore } from "../process-kill/clients.ts";
+import { Ledger as StoreLedger } from "../process-kill/ledger.ts";
+import { BASE_COUNT, checkEverything, checkRound, loadBase } from "../vector/kill/checks.ts";
+import { Ledger as VectorLedger } from "../vector/kill/ledger.ts";
+import { writeUntilLost as writeVectors } from "../vector/kill/writers.ts";
+import { excesses, type Sample, takeSample } from "./samples.ts";
+
+export interface SoakOptions {
+  readonly durationMs: number;
+  readonly seed: number;
+  readonly print: (line: string) => void;
+}
+
+export interface SoakSummary {
+  rounds: number;
+  readonly samples: Sample[];
+  readonly messages: MessageKillSummary;
+  storeAcknowledged: number;
+  vectorAcknowledged: number;
+  readonly damages: string[];
+}
+
+const STEADY_SHARE = 0.5;
+const SAMPLES = 30;
+const STORE_CLIENTS = 4;
+const VECTOR_CLIENTS = 4;
+const PUBLISHERS = 4;
+/** A round is killed at a moment up to here. */
+const ROUND_MS_MAX = 6_000;
+const ROUND_MS_MIN = 200;
+const VECTOR_TOKEN = "soak";
+
+interface World {
+  readonly directory: string;
+  readonly random: Random;
+  readonly receiver: Receiver;
+  readonly publishers: Publishers;
+  readonly store: StoreLedger;
+  readonly vectors: VectorLedger;
+}
+
+/** Rejects when a start fails or a request is refused; what was lost is in the summary. */
+export async function runSoak({ durationMs, seed, print }: SoakOptions): Promise<SoakSummary> {
+  const directory = mkdtempSync(join(tmpdir(), "larder-soak-"));
+  const world: World = {
+    directory,
+    random: seededRandom(seed),
+    receiver: await Receiver.start(),
+    publishers: new Publishers(),
+    store: new StoreLedger(STORE_CLIENTS),
+    vectors: new VectorLedger(),
+  };
+  const summary: SoakSummary = {
+    rounds: 0,
+    samples: [],
+    messages: noMessageKills(),
+    storeAcknowledged: 0,
+    vectorAcknowledged: 0,
+    damages: [],
+  };
+  const startMs = systemClock.monotonicMs();
+  const killsMs: number[] = [];
+  let server = await start(world);
+  try {
+    await loadBase(vectorEndpoint(server), BASE_COUNT);
+    let loadMs = durationMs * STEADY_SHARE;
+    do {
+      await loadUntilKilled(world, server, { loadMs, samples: summary.rounds === 0 ? summary.samples : undefined });
+      killsMs.push(systemClock.nowMs());
+      server = await start(world);
+      await checkAfterKill(world, server, summary);
+      summary.rounds += 1;
+      loadMs = ROUND_MS_MIN + world.random.below(ROUND_MS_MAX - ROUND_MS_MIN);
+    } while (summary.damages.length === 0 && systemClock.monotonicMs() - startMs < durationMs);
+    await checkAtEnd(world, server, { summary, killsMs });
+  } catch (cause) {
+    throw new Error(`SEED=${seed} failed in round ${summary.rounds}; data directory kept: ${directory}`, { cause });
+  } finally {
+    await server.killGroup();
+    world.receiver.stop();
+  }
+  if (summary.damages.length > 0) print(`SEED=${seed}; data directory kept: ${directory}`);
+  else rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  return summary;
+}
+
+export function describeSoak(summary: SoakSummary): string {
+  const { rounds, samples, messages, storeAcknowledged, vectorAcknowledged, damages } = summary;
+  const last = samples.at(-1);
+  const megabytes = (bytes = 0): string => `${Math.round(bytes / 2 ** 20)} MB`;
+  return [
+    ...damages.map((damage) => `WRONG ${damage}`),
+    `kills ${rounds}; acknowledged: store ${storeAcknowledged}, vectors ${vectorAcknowledged}, messages ${messages.acknowledged} (delivered ${messages.delivered}, dead letters ${messages.deadLetters}, cancelled ${messages.cancelled}, delivered twice ${messages.duplicates})`,
+    `at the end of the steady half: heap ${megabytes(last?.heapBytes)}, handles ${last?.handles ?? "not counted"}, data directory ${megabytes(last?.directoryBytes)}; ${samples.length} samples`,
+  ].join("\n");
+}
+
+function start({ directory }: World): Promise<RunningProgram> {
+  return startProgram("serve", {
+    // Logs are kept for a minute, so that the history has an end to which it can be held.
+    args: ["--data-dir", directory, "--destinations", "any", "--threads", "per-area", "--log-retention", "1m"],
+    env: { LARDER_MESSAGING_TOKEN: MESSAGING_TOKEN, LARDER_VECTOR_TOKEN: VECTOR_TOKEN },
+    hasOwnGroup: true,
+  });
+}
+
+/** Loads all areas for a time, looks at the process meanwhile if samples are wanted, and kills it. */
+async function loadUntilKilled(
+  world: World,
+  server: RunningProgram,
+  { loadMs, samples }: { loadMs: number; samples: Sample[] | undefined },
+): Promise<void> {
+  const { store, vectors, random, publishers, receiver, directory } = world;
+  const loading = Promise.all([
+    ...store.owners.map((client) => writeToStore(client, { endpoint: storeEndpoint(server), ledger: store, random })),
+    writeVectors(vectorEndpoint(server), { ledger: vectors, clientCount: VECTOR_CLIENTS, random }),
+    publishers.publishUntilLost(targetOf(server, receiver), PUBLISHERS, random),
+  ]);
+  // A refusal in one client must not go unseen while the time passes.
+  const orRefused = (step: Promise<void>): Promise<unknown> => Promise.race([step, loading]);
+  for (let taken = 0; samples !== undefined && taken < SAMPLES; taken += 1) {
+    await orRefused(moment(loadMs / SAMPLES));
+    samples.push(await takeSample(server, directory));
+  }
+  if (samples === undefined) await orRefused(moment(loadMs));
+  await server.killGroup();
+  await loading;
+  store.closeOpenWrites();
+}
+
+/** Waiting for a moment is what this is about: load that lasts, and kills that no event announces. */
+function moment(delayMs: number): Promise<void> {
+  return new Promise((resolve) => void systemClock.after(delayMs, resolve));
+}
+
+async function checkAfterKill(world: World, server: RunningProgram, summary: SoakSummary): Promise<void> {
+  const { store, vectors, random } = world;
+  const { damages } = summary;
+  summary.messages.repeated += await readRepeated(server);
+  const lost = await store.check((commands) => runTogether(storeEndpoint(server), commands));
+  damages.push(...lost.map(({ kind, owner, what }) => `store: ${kind} of ${owner}: ${what}`));
+  const endpoint = vectorEndpoint(server);
+  await checkRound({ endpoint, ledger: vectors, baseCount: BASE_COUNT, random, damages });
+}
+
+async function checkAtEnd(
+  world: World,
+  server: RunningProgram,
+  { summary, killsMs }: { summary: SoakSummary; killsMs: readonly number[] },
+): Promise<void> {
+  const { damages, messages } = summary;
+  const { store, vectors, random, publishers, receiver } = world;
+  await drain(server);
+  const { repeated } = messages;
+  messages.repeated = 0;
+  await checkMessages({
+    target: targetOf(server, receiver),
+    receiver,
+    publishers,
+    killsMs,
+    repeated,
+    summary: messages,
+  });
+  damages.push(...messages.damages);
+  const everything = { endpoint: vectorEndpoint(server), ledger: vectors, baseCount: BASE_COUNT, random, damages };
+  await checkEverything(everything);
+  damages.push(...excesses(summary.samples));
+  summary.storeAcknowledged = store.ackedCount;
+  summary.vectorAcknowledged = vectors.acknowledgedCount;
+}
+
+function storeEndpoint(server: RunningProgram): Endpoint {
+  return { url: server.storeUrl, token: server.storeToken };
+}
+
+function vectorEndpoint(server: RunningProgram): Endpoint {
+  return { url: server.environment["UPSTASH_VECTOR_REST_URL"] ?? "", token: VECTOR_TOKEN };
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" }, seed: { type: "string" } } });
+  const seed = Number(values.seed ?? systemClock.nowMs() % 2 ** 31);
+  console.log(`SEED=${seed}, ${values.minutes} minutes`);
+  const summary = await runSoak({ durationMs: Number(values.minutes) * 60_000, seed, print: console.log });
+  console.log(describeSoak(summary));
+  process.exitCode = summary.damages.length > 0 ? 1 : 0;
+}
