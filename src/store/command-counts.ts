@@ -53,6 +53,22 @@ export class CommandCounts {
     return this.#timedCalls === 0 ? 0 : this.#timedUs / this.#timedCalls;
   }
 
+  /**
+   * How many of the runs ended within 1, 2, 4, … microseconds, for each of these that more runs reach than the one before,
+   * and how many runs that is about.
+   */
+  spread(): { readonly callCount: number; readonly within: readonly (readonly [us: number, count: number])[] } {
+    const within: [number, number][] = [];
+    let count = 0;
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
+      count += this.#buckets?.[bucket] ?? 0;
+      const isWhole = bucket % BUCKETS_PER_DOUBLING === 0 && upperBoundUs(bucket) >= 1;
+      if (!isWhole && bucket !== BUCKET_COUNT - 1) continue;
+      if (count > (within.at(-1)?.[1] ?? 0)) within.push([Math.ceil(upperBoundUs(bucket)), count]);
+    }
+    return { callCount: this.#timedCalls, within };
+  }
+
   /** Microseconds within which this share (0 to 1) of the runs ended, at most a fifth too much; undefined before the first. */
   usOfShare(share: number): number | undefined {
     if (this.#buckets === undefined) return undefined;

@@ -128,8 +128,10 @@ export interface Row {
   readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
   /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */
   readonly tellsMisses?: boolean;
-  /** These words as MONITOR shows them: without secrets. */
+  /** These words as MONITOR and SLOWLOG show them: without secrets. */
   readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
+  /** Whether its words and its answer bound how long it takes; absent: it is what Redis calls fast. */
+  readonly isQuick?: boolean;
   /**
    * What is called in place of `run` within a session: for what changes the conversation. Replies may also be given to the
    * session; then the last one is returned, or nothing.
@@ -165,6 +167,9 @@ export interface Command extends Row {
   /** True for what CLIENT PAUSE WRITE holds up, and what a script may not call that may not write. */
   readonly mayChange: boolean;
   readonly runsQueue: boolean;
+  readonly isQuick: boolean;
+  /** False for what only runs others. */
+  readonly isForSlowLog: boolean;
   /** False for what administers, since its words may hold secrets, and for what shows itself. */
   readonly isShownToMonitors: boolean;
   /** May be called by a script. */
@@ -201,6 +206,8 @@ function register(familyName: string, row: Row, containerName: string): Command 
     touchesKeys: has("readonly") || has("write") || has("may-replicate"),
     mayChange: has("write") || has("may-replicate"),
     runsQueue: has("runs-queue"),
+    isQuick: row.isQuick ?? has("fast"),
+    isForSlowLog: !has("skip_slowlog"),
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
     // What belongs to a connection has none in a script; what would wait answers at once there.
     isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking")),

@@ -50,7 +50,9 @@ import { Quota } from "./quota.ts";
 import { errorReply, later, type Reply } from "./reply.ts";
 import { ScriptCommands, type ScriptRules } from "./script-commands.ts";
 import { Scripts } from "./scripts.ts";
+import { clientLine, requestLine } from "./session/client-line.ts";
 import { Sessions } from "./session/sessions.ts";
+import { SlowRuns } from "./slow-runs.ts";
 import type { StoreContext } from "./store.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -103,6 +105,8 @@ export class Database {
   readonly users: Users;
   /** Who is logged in over TCP. */
   readonly sessions: Sessions;
+  /** What took long lately. */
+  readonly slowRuns = new SlowRuns();
   readonly #pushes: Pushes;
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
@@ -112,6 +116,8 @@ export class Database {
   readonly #quota: Quota;
   readonly #eviction: Eviction;
   readonly #counts: CommandCounts[] = [];
+  /** When the clock was last looked at, or about then: what runs now began no earlier. */
+  #lookedAtMs = 0;
   #isDropped = false;
   #eventFlags = "";
 
@@ -221,7 +227,7 @@ export class Database {
     const { user } = caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
     if (refusal === undefined) return this.#run(caller, command, words);
-    this.noteDenial(caller, refusal, "multi");
+    this.noteDenial(caller, refusal, { context: "multi", command });
     return this.#answerError(noPermissionAnyMore(refusal));
   }
 
@@ -230,9 +236,12 @@ export class Database {
     if (this.context.journal.refusal !== undefined) return 0;
     this.#begin();
     const isSweeping = this.context.compat?.isSweeping !== false;
-    const count = isSweeping ? sweepExpired(this.keyspace, this.context.clock) : 0;
+    const { clock } = this.context;
+    const startMs = clock.monotonicMs();
+    const count = isSweeping ? sweepExpired(this.keyspace, clock) : 0;
     this.#eviction.makeRoom();
     this.#commit();
+    this.slowRuns.noteSweep({ atMs: this.keyspace.nowMs, tookMs: clock.monotonicMs() - startMs });
     return count;
   }
 
@@ -318,10 +327,10 @@ export class Database {
     if (this.#isDropped) throw databaseDropped;
     const { user } = caller;
     const [name = ""] = words;
-    const command = user.isUnrestricted ? undefined : findCommand(name);
+    const command = findCommand(name);
     let denial = user.isUnrestricted ? undefined : noPermission(name);
-    if (command !== undefined) denial = user.refusalOf(command, words);
-    if (denial !== undefined) this.noteDenial(caller, denial, "toplevel");
+    if (command !== undefined && !user.isUnrestricted) denial = user.refusalOf(command, words);
+    if (denial !== undefined) this.noteDenial(caller, denial, { context: "toplevel", command });
     const refusal = denial ?? this.#quota.take(1, this.keyspace.nowMs);
     if (refusal === undefined) return;
     this.errorCounts.add(refusal.text);
@@ -335,11 +344,18 @@ export class Database {
   }
 
   /** Lets ACL LOG tell of a refusal, if it is one for want of a right. */
-  noteDenial(caller: Caller, { denied }: CommandError, context: AclContext): void {
+  noteDenial(
+    caller: Caller,
+    { denied }: CommandError,
+    { context, command }: { readonly context: AclContext; readonly command: Command | undefined },
+  ): void {
     if (denied === undefined) return;
-    const { user, address } = caller;
-    const client = `addr=${address} user=${user.name}`;
-    this.users.log.add({ ...denied, context, username: user.name, client }, this.keyspace.nowMs);
+    const { user, session } = caller;
+    const { nowMs } = this.keyspace;
+    // Of a script and of EXEC it is they that were asked for.
+    if (session !== undefined && context !== "lua" && !session.isExecuting) session.lastCommand = command;
+    const client = session === undefined ? requestLine(caller, command) : clientLine(session, nowMs);
+    this.users.log.add({ ...denied, context, username: user.name, client }, nowMs);
   }
 
   /** The far end of a subscriber has gone: it listens to nothing more. */
@@ -352,6 +368,14 @@ export class Database {
   findCommand(name: Bytes): Command | undefined {
     const command = findCommand(name);
     return command !== undefined && this.#exists(command) ? command : undefined;
+  }
+
+  /** The command that is called `get` or `object|encoding`, in any case, or undefined. */
+  findByFullName(fullName: Bytes): Command | undefined {
+    const [name = "", subcommandName, ...rest] = fullName.split("|");
+    const command = this.findCommand(name);
+    if (rest.length > 0) return undefined;
+    return subcommandName === undefined ? command : command?.subcommandByName?.get(upperCase(subcommandName));
   }
 
   /**
@@ -402,6 +426,7 @@ export class Database {
   // keeps (1)
   #begin(): void {
     this.keyspace.nowMs = this.context.clock.nowMs();
+    this.#lookedAtMs = this.keyspace.nowMs;
     this.#beginAtSameTime();
   }
 
@@ -491,7 +516,7 @@ export class Database {
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, request);
     if (refusal === undefined) return command;
     this.countsOf(command).rejected += 1;
-    this.noteDenial(caller, refusal, context);
+    this.noteDenial(caller, refusal, { context, command });
     return refusalOf(caller, command, refusal);
   }
 
@@ -516,8 +541,10 @@ export class Database {
     const { session } = caller;
     if (session !== undefined && !session.isExecuting) session.lastCommand = command;
     const counts = this.countsOf(command);
-    const isTimed = counts.begin();
-    const startMs = isTimed ? this.context.clock.monotonicMs() : 0;
+    const { slowRuns } = this;
+    const isTimed = counts.begin() || slowRuns.timesEveryRun;
+    const lookedAtMs = this.#lookedAtMs;
+    const startMs = isTimed ? this.context.clock.monotonicMs() : lookedAtMs;
     let reply: Reply;
     try {
       const call = this.#call.prepare(caller, command, request);
@@ -534,7 +561,15 @@ export class Database {
       counts.failed += 1;
       reply = this.#answerError(error);
     }
-    if (isTimed) counts.addTime(this.context.clock.monotonicMs() - startMs);
+    if (isTimed || slowRuns.mustLook(command, request, reply)) {
+      const { clock } = this.context;
+      const tookMs = (isTimed ? clock.monotonicMs() : clock.nowMs()) - startMs;
+      if (isTimed) counts.addTime(tookMs);
+      // A script's own commands have looked too.
+      this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
+      if (tookMs >= slowRuns.thresholdMs)
+        slowRuns.note(command, { caller, words: request, atMs: this.keyspace.nowMs, tookMs });
+    }
     if (this.monitors.isWatched && command.isShownToMonitors)
       this.monitors.tell({
         words: command.shownWords?.(request) ?? request,

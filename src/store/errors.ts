@@ -514,6 +514,14 @@ export function unknownSubcommand(name: string, subcommand: string): CommandErro
   return new CommandError(`ERR unknown subcommand '${subcommand}'. Try ${name.toUpperCase()} HELP.`);
 }
 
+export const slowLogCountInvalid = new CommandError("ERR count should be greater than or equal to -1");
+
+export const noConfigurationFile = new CommandError("ERR The server is running without a config file");
+
+export function noLatencySamples(event: string): CommandError {
+  return new CommandError(`ERR No samples available for event '${printed(event)}'`);
+}
+
 export function bitopNeedsTwoKeys(operation: string): CommandError {
   return new CommandError(`ERR BITOP ${operation} must be called with at least two source keys.`);
 }

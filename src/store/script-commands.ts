@@ -37,6 +37,8 @@ export interface ScriptRules {
 
 export class ScriptCommands implements ScriptHost {
   readonly #database: Database;
+  /** Who runs the script, and who its commands are told to come from. */
+  readonly #asker: Caller;
   readonly #caller: Caller;
   readonly #rules: ScriptRules;
   readonly #frame: FrameWriter;
@@ -54,6 +56,7 @@ export class ScriptCommands implements ScriptHost {
   }) {
     const { user, transport } = options.caller;
     this.#database = options.database;
+    this.#asker = options.caller;
     // Without `waiting`: a command that would have to wait answers at once.
     this.#caller = { user, transport, address: "lua", isScript: true };
     this.#rules = options.rules;
@@ -104,7 +107,7 @@ export class ScriptCommands implements ScriptHost {
     const { user } = this.#caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
     if (refusal !== undefined) {
-      this.#database.noteDenial(this.#caller, refusal, "lua");
+      this.#database.noteDenial(this.#asker, refusal, { context: "lua", command });
       return noPermissionInScript(refusal);
     }
     const { isReadOnly, allowsGrowth, lockedKeys } = this.#rules;

@@ -536,7 +536,14 @@ test("ACL LOG counts what agrees, the newest first, and forgets the oldest", () 
   run("get b");
   run("SET a 1");
   assert.throws(() => session.database.transaction(caller, [["SET", "a", "1"]]));
-  const entry = (facts: { count: number; reason: string; context: string; object: string; age: number }): Reply =>
+  const entry = (facts: {
+    count: number;
+    reason: string;
+    context: string;
+    object: string;
+    age: number;
+    cmd: string;
+  }): Reply =>
     map([
       ["count", facts.count],
       ["reason", facts.reason],
@@ -544,17 +551,17 @@ test("ACL LOG counts what agrees, the newest first, and forgets the oldest", () 
       ["object", facts.object],
       ["username", "ann"],
       ["age-seconds", { kind: "double", value: facts.age }],
-      ["client-info", "addr=10.0.0.7:99 user=ann"],
+      ["client-info", `id=0 addr=10.0.0.7:99 laddr= fd=-1 name= age=0 idle=0 flags=N db=0 cmd=${facts.cmd} user=ann`],
     ]);
   session.clock.advance(500);
-  const set1 = entry({ count: 1, reason: "command", context: "multi", object: "set", age: 0.5 });
+  const set1 = entry({ count: 1, reason: "command", context: "multi", object: "set", age: 0.5, cmd: "set" });
   session.expect([
     [
       "ACL LOG",
       [
         set1,
-        entry({ count: 1, reason: "command", context: "toplevel", object: "set", age: 0.5 }),
-        entry({ count: 2, reason: "key", context: "toplevel", object: "b", age: 0.5 }),
+        entry({ count: 1, reason: "command", context: "toplevel", object: "set", age: 0.5, cmd: "set" }),
+        entry({ count: 2, reason: "key", context: "toplevel", object: "b", age: 0.5, cmd: "get" }),
       ],
     ],
     ["ACL LOG 1", [set1]],

@@ -25,6 +25,7 @@ import {
   wrongArity,
   wrongPasswordOf,
 } from "../errors.ts";
+import { REDACTED } from "../redaction.ts";
 import { bulk, double, map, nil, ok, type Reply, set, simple } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { helpRow } from "./help.ts";
@@ -66,6 +67,9 @@ const OPEN_FLAGS = ["noscript", "loading", "stale"] as const;
 const ADMIN_FLAGS = ["admin", ...OPEN_FLAGS] as const;
 /** The family is the server's, which is no category. */
 const facts = { categories: [], keys: noKeys } as const;
+/** What makes passwords and tokens is shown without its words, names too, as in Redis. */
+const shownWords = (words: readonly Bytes[]): readonly Bytes[] =>
+  words.map((word, index) => (index < 2 ? word : REDACTED));
 
 export const aclRow: Row = {
   ...facts,
@@ -115,6 +119,7 @@ export const aclRow: Row = {
       summary: "A password for a user that is a token of the REST interface too",
       arity: -2,
       flags: ADMIN_FLAGS,
+      shownWords,
       run: generateToken,
     },
     {
@@ -156,6 +161,7 @@ export const aclRow: Row = {
       summary: "The token with which a user may use the REST interface",
       arity: -2,
       flags: ADMIN_FLAGS,
+      shownWords,
       run: restToken,
     },
     {
@@ -172,6 +178,7 @@ export const aclRow: Row = {
       summary: "Makes a user or changes its rights, by rules",
       arity: -3,
       flags: ADMIN_FLAGS,
+      shownWords,
       run: (call) => {
         checkDisk(call);
         call.database.users.set(call.arg(2), call.argsFrom(3));

@@ -39,13 +39,13 @@ test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO tell of the session itself",
     [
       "CLIENT LIST ID 1",
       verbatim(
-        "id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6379 name=me age=3 idle=1 flags=x db=0 sub=0 psub=0 ssub=0 multi=1 watch=2 qbuf=0 multi-mem=173 omem=0 tot-mem=173 cmd=multi user=default redir=-1 resp=2 lib-name=ioredis(5) lib-ver=5.4.1\n",
+        "id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6379 fd=-1 name=me age=3 idle=1 flags=x db=0 sub=0 psub=0 ssub=0 multi=1 watch=2 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=173 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=173 events=r cmd=multi user=default redir=-1 resp=2 lib-name=ioredis(5) lib-ver=5.4.1\n",
       ),
     ],
     [
       "CLIENT INFO",
       verbatim(
-        "id=2 addr=127.0.0.1:40002 laddr=127.0.0.1:6379 name= age=1 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf=0 multi-mem=0 omem=0 tot-mem=0 cmd=client|info user=default redir=-1 resp=2 lib-name= lib-ver=\n",
+        "id=2 addr=127.0.0.1:40002 laddr=127.0.0.1:6379 fd=-1 name= age=1 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|info user=default redir=-1 resp=2 lib-name= lib-ver=\n",
       ),
     ],
   ]);

@@ -3,7 +3,6 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type AclCategory, categoriesOf } from "../acl-categories.ts";
 import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
 import { type FoundKey, findKeys, hasKeys, type KeyUse, keyUsesOf } from "../command-keys.ts";
-import type { Database } from "../database.ts";
 import {
   commandWithoutKeys,
   commandWithWrongArity,
@@ -11,7 +10,7 @@ import {
   noSuchCommand,
   syntaxError,
 } from "../errors.ts";
-import { emptyArray, map, nil, type Reply, set, simple } from "../reply.ts";
+import { map, nil, type Reply, set, simple } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { helpRow } from "./help.ts";
 
@@ -89,7 +88,7 @@ export const commandRow: Row = {
         argCount === 2
           ? database.commands.map(factsOf)
           : argsFrom(2).map((name) => {
-              const command = findByFullName(database, name);
+              const command = database.findByFullName(name);
               return command === undefined ? nil : factsOf(command);
             }),
     },
@@ -120,6 +119,9 @@ const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>([
   "compat-only",
 ]);
 
+const noTips = set([]);
+const noSubcommands = set([]);
+
 /** Name, arity, flags, first key, last key, step, ACL categories, tips, key positions, subcommands. */
 function factsOf(command: Command): Reply {
   const { first, last, step } = command.keys;
@@ -131,9 +133,10 @@ function factsOf(command: Command): Reply {
     last,
     step,
     set(categoriesOf(command).map((category) => simple(`@${category}`))),
-    emptyArray,
-    keySpecificationsOf(command),
-    [...(command.subcommandByName?.values() ?? [])].map(factsOf),
+    noTips,
+    set(keySpecificationsOf(command)),
+    // As in Redis: a set where there are none.
+    command.subcommandByName === undefined ? noSubcommands : [...command.subcommandByName.values()].map(factsOf),
   ];
 }
 
@@ -146,7 +149,7 @@ function flagsOf(command: Command, { flags }: KeyUse): readonly string[] {
 }
 
 /** Where the keys are, in the form that Redis 7 has for it. */
-function keySpecificationsOf(command: Command): Reply {
+function keySpecificationsOf(command: Command): readonly Reply[] {
   const { first, last, step, countAt, behind } = command.keys;
   const uses = keyUsesOf(command);
   const firstUse = uses[0] as KeyUse;
@@ -225,7 +228,7 @@ function docs({ database, argCount, argsFrom }: Call): Reply {
     argCount === 2
       ? database.commands
       : argsFrom(2).flatMap((name) => {
-          const command = findByFullName(database, name);
+          const command = database.findByFullName(name);
           return command === undefined ? [] : [command];
         });
   return docsOf(wanted);
@@ -286,12 +289,3 @@ const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["ACLCAT", (command, operand) => categoriesOf(command).includes(operand.toLowerCase() as AclCategory)],
   ["PATTERN", (command, operand) => matchesGlob(operand, command.fullName, { ignoreCase: true })],
 ]);
-
-/** The command that is called `get` or `object|encoding`, in any case. */
-function findByFullName(database: Database, fullName: Bytes): Command | undefined {
-  const [name = "", subcommandName, ...rest] = fullName.split("|");
-  const command = database.findCommand(name);
-  if (rest.length > 0) return undefined;
-  if (subcommandName === undefined) return command;
-  return command?.subcommandByName?.get(subcommandName.toUpperCase());
-}

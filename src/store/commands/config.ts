@@ -10,10 +10,12 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
-import { parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
+import { noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
 import { printEventFlags, readEventFlags } from "../keyspace-events.ts";
 import { evictionPolicies, findEvictionPolicy, type MemorySettings, parseMemorySize } from "../memory-settings.ts";
+import { REDACTED } from "../redaction.ts";
 import { map, nil, ok, type Reply } from "../reply.ts";
+import type { SlowSettings } from "../slow-runs.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
 import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
@@ -35,13 +37,17 @@ interface Parameter {
 }
 
 /** What can be set. */
-interface Settings extends MemorySettings {
+interface Settings extends MemorySettings, SlowSettings {
   /** Which events are told, as `readEventFlags` has them. */
   readonly eventFlags: string;
 }
 
-/** The largest count that any parameter of Redis takes. */
+/** The largest count that most parameters of Redis take. */
 const COUNT_MAX = 2 ** 31 - 1;
+/** Where Redis takes 64 bits. */
+const TIME_MAX = Number.MAX_SAFE_INTEGER;
+/** Redis has no bound. An entry takes up to 6 KB. */
+const SLOW_LOG_COUNT_MAX = 10_000;
 
 const parameters: readonly Parameter[] = [
   {
@@ -56,17 +62,22 @@ const parameters: readonly Parameter[] = [
   },
   { name: "hash-max-listpack-value", oldName: "hash-max-ziplist-value", read: () => `${COMPACT_BYTES_MAX}` },
   { name: "hll-sparse-max-bytes", read: () => `${SPARSE_BYTES_MAX}` },
+  {
+    name: "latency-monitor-threshold",
+    read: ({ slowRuns }) => `${slowRuns.settings.latencyThresholdMs}`,
+    change: changeCount({ min: 0, max: TIME_MAX }, (latencyThresholdMs) => ({ latencyThresholdMs })),
+  },
   { name: "latency-tracking", read: () => "yes" },
   { name: "latency-tracking-info-percentiles", read: () => LATENCY_PERCENTILES.join(" ") },
   {
     name: "lfu-decay-time",
     read: ({ keyspace }) => `${keyspace.memory.frequencyDecayMinutes}`,
-    change: changeCount(0, (frequencyDecayMinutes) => ({ frequencyDecayMinutes })),
+    change: changeCount({ min: 0 }, (frequencyDecayMinutes) => ({ frequencyDecayMinutes })),
   },
   {
     name: "lfu-log-factor",
     read: ({ keyspace }) => `${keyspace.memory.frequencyLogFactor}`,
-    change: changeCount(0, (frequencyLogFactor) => ({ frequencyLogFactor })),
+    change: changeCount({ min: 0 }, (frequencyLogFactor) => ({ frequencyLogFactor })),
   },
   { name: "list-compress-depth", read: () => "0" },
   // Positive: so many elements, not bytes.
@@ -91,7 +102,7 @@ const parameters: readonly Parameter[] = [
   {
     name: "maxmemory-samples",
     read: ({ keyspace }) => `${keyspace.memory.samples}`,
-    change: changeCount(1, (samples) => ({ samples })),
+    change: changeCount({ min: 1 }, (samples) => ({ samples })),
   },
   {
     name: "notify-keyspace-events",
@@ -103,6 +114,16 @@ const parameters: readonly Parameter[] = [
   },
   { name: "proto-max-bulk-len", read: () => `${STRING_BYTES_MAX}` },
   { name: "set-max-intset-entries", read: () => `${INTSET_COUNT_MAX}` },
+  {
+    name: "slowlog-log-slower-than",
+    read: ({ slowRuns }) => `${slowRuns.settings.slowerThanUs}`,
+    change: changeCount({ min: -1, max: TIME_MAX }, (slowerThanUs) => ({ slowerThanUs })),
+  },
+  {
+    name: "slowlog-max-len",
+    read: ({ slowRuns }) => `${slowRuns.settings.slowLogCountMax}`,
+    change: changeCount({ min: 0, max: SLOW_LOG_COUNT_MAX }, (slowLogCountMax) => ({ slowLogCountMax })),
+  },
   {
     name: "zset-max-listpack-entries",
     oldName: "zset-max-ziplist-entries",
@@ -126,9 +147,12 @@ const helpLines: readonly string[] = [
   "    The parameters whose names match, with their values.",
   "RESETSTAT",
   "    Lets the counters of INFO start anew.",
+  "REWRITE",
+  "    Refused: there is no configuration file of Redis' to write to.",
   "SET <name> <value> [<name> <value> ...]",
-  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor, lfu-decay-time or notify-keyspace-events of",
-  "    this database until the next start. Refused for every other parameter.",
+  "    Sets maxmemory, maxmemory-policy, maxmemory-samples, lfu-log-factor, lfu-decay-time, notify-keyspace-events,",
+  "    slowlog-log-slower-than, slowlog-max-len or latency-monitor-threshold of this database until the next start.",
+  "    Refused for every other parameter.",
 ];
 
 export const configRow: Row = {
@@ -160,17 +184,41 @@ export const configRow: Row = {
       },
     },
     {
+      name: "REWRITE",
+      summary: "Refused: there is no configuration file of Redis' to write to",
+      arity: 2,
+      flags: ["admin", "noscript", "loading", "stale"],
+      keys: noKeys,
+      run: () => {
+        throw noConfigurationFile;
+      },
+    },
+    {
       name: "SET",
       summary:
-        "Sets how much memory this database may take, what is evicted, and which events are told, until the next start",
+        "Sets how much memory this database may take, what is evicted, what is slow, and which events are told, until the next start",
       arity: -4,
       flags: ["admin", "noscript", "loading", "stale"],
       keys: noKeys,
+      shownWords: (words) => words.map((word, index) => (isSecretOfSet(words, index) ? REDACTED : word)),
       run: set,
     },
   ],
   run: () => nil,
 };
+
+/** Parameters of Redis that hold secrets. Here they are refused, but they may have been said. */
+const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
+  "masterauth",
+  "masteruser",
+  "requirepass",
+  "tls-client-key-file-pass",
+  "tls-key-file-pass",
+]);
+
+function isSecretOfSet(words: readonly Bytes[], index: number): boolean {
+  return index > 2 && index % 2 === 1 && SECRET_PARAMETERS.has((words[index - 1] as Bytes).toLowerCase());
+}
 
 const GLOB = /[*?[]/;
 
@@ -211,13 +259,15 @@ function set({ arg, argCount, database, compat }: Call): Reply {
       throw parameter === undefined ? unknownParameter(name) : parameterRefused(name, "can't set immutable config");
     }
   }
-  let settings: Settings = { ...database.keyspace.memory, eventFlags: database.eventFlags };
+  const { keyspace, slowRuns } = database;
+  let settings: Settings = { ...keyspace.memory, ...slowRuns.settings, eventFlags: database.eventFlags };
   for (const [{ name, change }, text] of asked) {
     const changed = change?.(text);
     if (typeof changed === "string") throw parameterRefused(name, changed);
     settings = { ...settings, ...changed };
   }
-  const { eventFlags, ...memory } = settings;
+  const { eventFlags, slowerThanUs, slowLogCountMax, latencyThresholdMs, ...memory } = settings;
+  slowRuns.settings = { slowerThanUs, slowLogCountMax, latencyThresholdMs };
   database.setMemory(memory);
   database.setEventFlags(eventFlags);
   for (const [name, value] of pretended) compat?.parameters.set(name, value);
@@ -225,13 +275,13 @@ function set({ arg, argCount, database, compat }: Call): Reply {
 }
 
 function changeCount(
-  min: number,
-  change: (count: number) => Partial<MemorySettings>,
-): (text: Bytes) => Partial<MemorySettings> | string {
+  { min, max = COUNT_MAX }: { readonly min: number; readonly max?: number },
+  change: (count: number) => Partial<Settings>,
+): (text: Bytes) => Partial<Settings> | string {
   return (text) => {
     const count = parseInteger(text);
     if (count === undefined) return "argument couldn't be parsed into an integer";
-    if (count < min || count > COUNT_MAX) return `argument must be between ${min} and ${COUNT_MAX} inclusive`;
+    if (count < min || count > max) return `argument must be between ${min} and ${max} inclusive`;
     return change(Number(count));
   };
 }

@@ -17,14 +17,12 @@ import {
   wrongArity,
   wrongPassword,
 } from "../errors.ts";
+import { REDACTED } from "../redaction.ts";
 import { REDIS_VERSION } from "../redis-version.ts";
 import { bulk, emptyArray, map, ok, pong, type Reply, simple } from "../reply.ts";
 import type { Session } from "../session/session.ts";
 import { parseInteger } from "../structures/number-text.ts";
 import { checkClientName, clientRow } from "./client.ts";
-
-/** What stands for a secret where words are shown. */
-const REDACTED = "(redacted)";
 
 const greeting: Pick<Row, "flags" | "keys"> = {
   flags: ["noscript", "loading", "stale", "fast", "no_auth", "allow_busy", "public", "tcp-only"],
@@ -38,7 +36,7 @@ export const connectionCommands = family("connection", [
     summary: "Logs in with a token, or as a user with a password",
     arity: -2,
     flags: [...greeting.flags, "no-transaction"],
-    shownWords: (words) => (words.length > 3 ? words : words.map((word, index) => (index === 0 ? word : REDACTED))),
+    shownWords: (words) => words.map((word, index) => (index === 0 ? word : REDACTED)),
     run: () => ok,
     converse: auth,
   },

@@ -1,7 +1,8 @@
-/** MEMORY USAGE: what it takes for arguments, and that it grows with what is stored. */
+/** MEMORY: what USAGE takes for arguments, that it grows with what is stored, and what is told of the whole. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { double, map, verbatim } from "../reply.ts";
 
 test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {
   startSession().expect([
@@ -15,7 +16,7 @@ test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {
     ["MEMORY USAGE k SAMPLES x", error("ERR value is not an integer or out of range")],
     ["MEMORY USAGE k SAMPLES", error("ERR syntax error")],
     ["MEMORY USAGE k OTHER 1", error("ERR syntax error")],
-    ["MEMORY PURGE", error("ERR unknown subcommand 'PURGE'. Try MEMORY HELP.")],
+    ["MEMORY SHRINK", error("ERR unknown subcommand 'SHRINK'. Try MEMORY HELP.")],
   ]);
 });
 
@@ -28,4 +29,51 @@ test("a value takes at least its bytes, and gives them back", () => {
   assert.ok(usage() > 600 * 1_000);
   for (let i = 0; i < 600; i += 1) session.call("HDEL", "h", `field ${i}`);
   assert.ok(usage() < small + 2_000);
+});
+
+test("MEMORY STATS tells what the database takes, by the names of Redis", () => {
+  startSession().expect([
+    ["SET k v EX 100", ok],
+    ["SET l v", ok],
+    [
+      "MEMORY STATS",
+      map([
+        ["total.allocated", 1_512],
+        ["replication.backlog", 0],
+        ["clients.slaves", 0],
+        ["clients.normal", 0],
+        ["cluster.links", 0],
+        ["lua.caches", 0],
+        [
+          "db.0",
+          map([
+            ["overhead.hashtable.main", 632],
+            ["overhead.hashtable.expires", 432],
+            ["overhead.hashtable.slot-to-keys", 0],
+          ]),
+        ],
+        ["overhead.total", 1_464],
+        ["keys.count", 2],
+        ["keys.bytes-per-key", 756],
+        ["dataset.bytes", 48],
+        ["dataset.percentage", double(3.1746031746031744)],
+      ]),
+    ],
+    ["MEMORY STATS x", error("ERR wrong number of arguments for 'memory|stats' command")],
+  ]);
+});
+
+test("MEMORY DOCTOR says when little is left, and MALLOC-STATS and PURGE that there is nothing to do", () => {
+  startSession().expect([
+    ["MEMORY DOCTOR", verbatim("Nothing is wrong with the memory of this database.\n")],
+    ["CONFIG SET maxmemory 1328", ok],
+    [
+      "MEMORY DOCTOR",
+      verbatim("100 % of maxmemory is used, and the policy is noeviction: writes that take memory will be refused.\n"),
+    ],
+    ["CONFIG SET maxmemory 1mb", ok],
+    ["MEMORY DOCTOR", verbatim("Nothing is wrong with the memory of this database.\n")],
+    ["MEMORY MALLOC-STATS", verbatim("Stats not supported for the current allocator")],
+    ["MEMORY PURGE", ok],
+  ]);
 });

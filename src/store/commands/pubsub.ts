@@ -96,6 +96,8 @@ export const pubsubCommands = family("pubsub", [
     summary: "Sends a message to the subscribers of a channel and answers how many there were",
     arity: 3,
     flags: ["may-replicate", "pubsub", "loading", "stale", "fast"],
+    // There may be many who listen.
+    isQuick: false,
     keys: noKeys,
     channels: { first: 1, last: 1, arePatterns: false },
     run: ({ database, arg }) => database.pubsub.publish(arg(1), arg(2)),

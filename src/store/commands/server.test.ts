@@ -45,3 +45,26 @@ test("TIME answers seconds and microseconds of the unit of work it runs in", () 
     ["TIME x", arity("time")],
   ]);
 });
+
+test("LOLWUT draws as large as it is asked to, within bounds, and ends with the version", () => {
+  const session = startSession();
+  const drawn = (line: string): string[] => {
+    const reply = session.run(line);
+    assert.ok(typeof reply === "object" && reply !== null && "kind" in reply && reply.kind === "verbatim");
+    const lines = Buffer.from(reply.text, "latin1").toString().split("\n");
+    assert.deepEqual(lines.slice(-3), ["", "larder 0.0.0, Redis ver. 7.0.15", ""]);
+    return lines.slice(0, -3);
+  };
+  for (const [line, columns, rows] of [
+    ["LOLWUT", 40, 10],
+    ["LOLWUT 3 2", 3, 2],
+    ["LOLWUT VERSION 5", 40, 10],
+    ["LOLWUT version 6 4", 4, 10],
+    ["LOLWUT 1000000000 -1", 200, 1],
+  ] as const) {
+    const drawing = drawn(line);
+    assert.equal(drawing.length, rows, line);
+    for (const row of drawing) assert.match(row, new RegExp(`^[\\u2571\\u2572]{${columns}}$`), line);
+  }
+  session.expect([["LOLWUT x", error("ERR value is not an integer or out of range")]]);
+});

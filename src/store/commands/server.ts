@@ -7,8 +7,11 @@ import { aclRow } from "./acl.ts";
 import { commandRow } from "./command-info.ts";
 import { configRow } from "./config.ts";
 import { infoRow } from "./info.ts";
+import { latencyRow } from "./latency.ts";
+import { lolwutRow } from "./lolwut.ts";
 import { memoryRow } from "./memory.ts";
 import { monitorRow } from "./monitor.ts";
+import { slowlogRow } from "./slowlog.ts";
 
 export const serverCommands = family("server", [
   aclRow,
@@ -42,8 +45,11 @@ export const serverCommands = family("server", [
     run: flush,
   },
   infoRow,
+  latencyRow,
+  lolwutRow,
   memoryRow,
   monitorRow,
+  slowlogRow,
   {
     name: "TIME",
     summary: "The time of the server in seconds and microseconds",

@@ -49,6 +49,8 @@ export const streamCommands = family("stream", [
     summary: "Adds an entry, after which the stream may be trimmed, and answers its id",
     arity: -5,
     flags: ["write", "denyoom", "fast"],
+    // It may trim.
+    isQuick: false,
     keys: firstKey,
     keyUses: [updated],
     run: xadd,

@@ -1,5 +1,7 @@
-/** A session as CLIENT LIST and CLIENT INFO print it. */
+/** A caller as CLIENT LIST, CLIENT INFO and ACL LOG print it. */
 import type { Bytes } from "../../kernel/bytes.ts";
+import type { Caller } from "../caller.ts";
+import type { Command } from "../command.ts";
 import type { Session } from "./session.ts";
 
 /** What a session is, as a letter, where that is more than ordinary. */
@@ -14,14 +16,29 @@ const letters: readonly (readonly [string, (session: Session) => boolean])[] = [
   ["T", ({ leavesKeysUntouched }) => leavesKeysUntouched],
 ];
 
-/** The fields of Redis, of which those that tell of its own buffers stand here only as far as there is such a thing. */
+type Field = readonly [name: string, value: string | number];
+
+/**
+ * The fields of Redis 7, in its order, and those of later ones. The system's number of a socket is not known here, and the
+ * words of a command are gone when it has run. Requests grow in a buffer that has what they have, and replies wait in one
+ * queue, not first in a buffer of the connection.
+ */
+const noDescriptor: Field = ["fd", -1];
+const noReplyBuffer: readonly Field[] = [
+  ["rbs", 0],
+  ["rbp", 0],
+  ["obl", 0],
+];
+
 export function clientLine(session: Session, nowMs: number): Bytes {
   const { peer, listening, transaction, lastCommand } = session;
   const flags = letters.flatMap(([letter, holds]) => (holds(session) ? [letter] : [])).join("");
-  const fields: readonly (readonly [string, string | number])[] = [
+  const { queuedBytes } = peer;
+  return lineOf([
     ["id", session.id],
     ["addr", peer.address],
     ["laddr", peer.localAddress],
+    noDescriptor,
     ["name", session.name],
     ["age", secondsSince(session.startedAtMs, nowMs)],
     ["idle", secondsSince(session.lastUsedMs, nowMs)],
@@ -33,16 +50,46 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["multi", transaction.isOpen ? transaction.queued.length : -1],
     ["watch", transaction.watchedCount],
     ["qbuf", peer.unreadBytes],
+    ["qbuf-free", 0],
+    ["argv-mem", 0],
     ["multi-mem", transaction.queuedBytes],
-    ["omem", peer.queuedBytes],
-    ["tot-mem", peer.unreadBytes + peer.queuedBytes + transaction.queuedBytes],
+    ...noReplyBuffer,
+    ["oll", queuedBytes > 0 ? 1 : 0],
+    ["omem", queuedBytes],
+    ["tot-mem", memoryBytesOf(session)],
+    ["events", queuedBytes > 0 ? "rw" : "r"],
     ["cmd", lastCommand?.fullName ?? "NULL"],
     ["user", session.user.name],
     ["redir", -1],
     ["resp", session.respVersion],
     ["lib-name", session.libraryName],
     ["lib-ver", session.libraryVersion],
-  ];
+  ]);
+}
+
+/** The same of who asks over HTTP, whose conversation is one request: what it could not be is not there. */
+export function requestLine({ address, user }: Caller, command: Command | undefined): Bytes {
+  return lineOf([
+    ["id", 0],
+    ["addr", address],
+    ["laddr", ""],
+    noDescriptor,
+    ["name", ""],
+    ["age", 0],
+    ["idle", 0],
+    ["flags", "N"],
+    ["db", 0],
+    ["cmd", command?.fullName ?? "NULL"],
+    ["user", user.name],
+  ]);
+}
+
+/** What a session takes: requests that are not all there, replies that were not read, and its queue. */
+export function memoryBytesOf({ peer, transaction }: Session): number {
+  return peer.unreadBytes + peer.queuedBytes + transaction.queuedBytes;
+}
+
+function lineOf(fields: readonly Field[]): Bytes {
   return fields.map(([name, value]) => `${name}=${value}`).join(" ");
 }
 

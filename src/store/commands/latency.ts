@@ -1,0 +1,143 @@
+/**
+ * LATENCY: what held the engine up for longer than `latency-monitor-threshold`,
+ * and how the times of each command are spread. Reports are texts for people,
+ * in words of our own.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type Call, type Command, noKeys, type Row } from "../command.ts";
+import type { Database } from "../database.ts";
+import { noLatencySamples } from "../errors.ts";
+import type { LatencyEvent } from "../latency-events.ts";
+import { emptyArray, map, nil, type Reply, verbatim } from "../reply.ts";
+import { helpRow } from "./help.ts";
+
+const helpLines: readonly string[] = [
+  "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+  "DOCTOR",
+  "    A report on all events, in words.",
+  "GRAPH <event>",
+  "    The samples of an event as bars.",
+  "HISTOGRAM [<command> ...]",
+  "    How long runs took of these commands, or of all: how many ended within each power of two of microseconds.",
+  "HISTORY <event>",
+  "    The samples of an event: seconds and milliseconds.",
+  "LATEST",
+  "    The last sample of each event, and the worst.",
+  "RESET [<event> ...]",
+  "    Forgets these events, or all of them, and tells how many there were.",
+];
+
+const facts = { flags: ["admin", "noscript", "loading", "stale"], categories: [], keys: noKeys } as const;
+
+export const latencyRow: Row = {
+  name: "LATENCY",
+  summary: "What held the engine up",
+  arity: -2,
+  flags: [],
+  categories: [],
+  keys: noKeys,
+  subcommands: [
+    { ...facts, name: "DOCTOR", summary: "A report on what held the engine up", arity: 2, run: doctor },
+    { ...facts, name: "GRAPH", summary: "The samples of an event as bars", arity: 3, run: graph },
+    helpRow(helpLines, { categories: [] }),
+    { ...facts, name: "HISTOGRAM", summary: "How the times of commands are spread", arity: -2, run: histogram },
+    { ...facts, name: "HISTORY", summary: "The samples of an event", arity: 3, run: history },
+    { ...facts, name: "LATEST", summary: "The last sample of each event", arity: 2, run: latest },
+    { ...facts, name: "RESET", summary: "Forgets events and tells how many", arity: -2, run: reset },
+  ],
+  run: () => nil,
+};
+
+function latest({ database }: Call): Reply {
+  return database.slowRuns.events.all().map(({ name, samples, worstMs }) => {
+    const last = samples.at(-1);
+    return [name, last?.atSeconds ?? 0, last?.tookMs ?? 0, worstMs];
+  });
+}
+
+function history({ database, arg }: Call): Reply {
+  const event = database.slowRuns.events.find(arg(2));
+  return event === undefined ? emptyArray : event.samples.map(({ atSeconds, tookMs }) => [atSeconds, tookMs]);
+}
+
+function reset({ database, argCount, argsFrom }: Call): Reply {
+  const { events } = database.slowRuns;
+  const names = argCount === 2 ? events.all().map(({ name }) => name) : argsFrom(2);
+  return names.filter((name) => events.forget(name)).length;
+}
+
+const GRAPH_LINES_MAX = 40;
+const BAR_LENGTH = 50;
+
+/** A line for each of the newest samples, the newest last. */
+function graph({ database, arg, nowMs }: Call): Reply {
+  const event = database.slowRuns.events.find(arg(2));
+  if (event === undefined) throw noLatencySamples(arg(2));
+  const samples = event.samples.slice(-GRAPH_LINES_MAX);
+  const highMs = Math.max(...samples.map(({ tookMs }) => tookMs), 1);
+  const lowMs = Math.min(...samples.map(({ tookMs }) => tookMs));
+  const lines = samples.map(({ atSeconds, tookMs }) => {
+    const bar = "#".repeat(Math.max(1, Math.round((tookMs / highMs) * BAR_LENGTH)));
+    return `${age(nowMs, atSeconds).padStart(5)} ${bar} ${tookMs} ms`;
+  });
+  return verbatim(
+    [`${event.name} - high ${highMs} ms, low ${lowMs} ms (all time high ${event.worstMs} ms)`, ...lines, ""].join("\n"),
+  );
+}
+
+/** `15s`, `3m`, `2h`, `4d`. */
+function age(nowMs: number, atSeconds: number): string {
+  const seconds = Math.max(0, Math.floor(nowMs / 1_000) - atSeconds);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
+}
+
+const advice: Readonly<Record<LatencyEvent["name"], string>> = {
+  command: "SLOWLOG GET names the commands. Those that go through whole collections have to be split or bounded",
+  "fast-command":
+    "Where short commands take long, the process had to wait: for the collector of memory, or the machine",
+  "expire-cycle": "Many keys are over at the same moment; give them times that differ",
+};
+
+function doctor({ database, nowMs }: Call): Reply {
+  const { events, settings } = database.slowRuns;
+  const found = events.all();
+  if (settings.latencyThresholdMs === 0 && found.length === 0)
+    return verbatim("Nothing is watched. CONFIG SET latency-monitor-threshold <milliseconds> begins to.\n");
+  if (found.length === 0) return verbatim("Nothing has taken longer than the threshold.\n");
+  const lines = found.map((event, index) => `${index + 1}. ${reportOf(event, nowMs)}`);
+  return verbatim(`${[...lines, "", ...found.map(({ name }) => `${name}: ${advice[name]}.`)].join("\n")}\n`);
+}
+
+function reportOf({ name, samples, worstMs }: LatencyEvent, nowMs: number): string {
+  const count = samples.length;
+  const meanMs = samples.reduce((sum, { tookMs }) => sum + tookMs, 0) / count;
+  const deviationMs = samples.reduce((sum, { tookMs }) => sum + Math.abs(tookMs - meanMs), 0) / count;
+  const seconds = Math.max(0, nowMs / 1_000 - (samples[0]?.atSeconds ?? 0));
+  const facts = `average ${Math.round(meanMs)}ms, mean deviation ${Math.round(deviationMs)}ms`;
+  const period = `period ${(seconds / count).toFixed(2)} sec`;
+  return `${name}: ${count} latency spikes (${facts}, ${period}). Worst all time event ${worstMs}ms.`;
+}
+
+/** A name that is not known, or of a command that was never run, is left out. */
+function histogram({ database, argCount, argsFrom }: Call): Reply {
+  const wanted =
+    argCount === 2 ? database.commands : argsFrom(2).flatMap((name) => database.findByFullName(name) ?? []);
+  const pairs: [Bytes, Reply][] = [];
+  for (const command of wanted)
+    for (const one of [command, ...(command.subcommandByName?.values() ?? [])]) {
+      const spread = spreadOf(database, one);
+      if (spread !== undefined) pairs.push([one.fullName, spread]);
+    }
+  return map(pairs);
+}
+
+function spreadOf(database: Database, command: Command): Reply | undefined {
+  const { callCount, within } = database.countsOf(command).spread();
+  if (callCount === 0) return undefined;
+  return map([
+    ["calls", callCount],
+    ["histogram_usec", map(within)],
+  ]);
+}

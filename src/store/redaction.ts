@@ -1,0 +1,2 @@
+/** What stands for a secret where words of a command are shown. */
+export const REDACTED = "(redacted)";
