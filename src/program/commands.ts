@@ -5,6 +5,7 @@
  */
 import type { RunSettings } from "./read-settings.ts";
 import type { Command } from "./settings.ts";
+import { transferRows } from "./transfer/command-rows.ts";
 
 export interface CommandRow {
   /** How it is called: `token reset`. */
@@ -87,6 +88,7 @@ export const commandRows: readonly CommandRow[] = [
       return 0;
     },
   },
+  ...transferRows,
 ];
 
 async function serve({ run, version }: CommandCall): Promise<undefined> {

@@ -277,7 +277,7 @@ const commands: readonly (readonly [words: string, kind: string, problem?: strin
   ["serve -h", "help"],
   ["--version", "version"],
   ["", "refused", "Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)"],
-  ["start", "refused", 'Unknown command "start": it is serve, dev, check or token'],
+  ["start", "refused", 'Unknown command "start": larder --help lists the commands'],
 ];
 
 for (const [words, kind, problem] of commands) {

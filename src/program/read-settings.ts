@@ -85,8 +85,7 @@ function findCommand(words: readonly string[]): CommandRow | undefined {
 function unknownCommand(word: string): string {
   const forms = commandRows.filter((row) => row.words.startsWith(`${word} `)).map(commandForm);
   if (forms.length > 0) return `Say the whole command: ${forms.join(" or ")}`;
-  const known = [...new Set(commandRows.map((row) => row.words.split(" ", 1)[0]))];
-  return `Unknown command ${JSON.stringify(word)}: it is ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
+  return `Unknown command ${JSON.stringify(word)}: larder --help lists the commands`;
 }
 
 function checkOperands(command: CommandRow, operands: readonly string[]): string | undefined {
