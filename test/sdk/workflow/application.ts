@@ -26,6 +26,8 @@ export interface Delivery {
 export interface RunView {
   readonly workflowRunId: string;
   readonly workflowState: string;
+  readonly workflowRunCreatedAt: number;
+  readonly workflowRunCompletedAt?: number;
   readonly workflowRunResponse?: string;
   readonly dlqId?: string;
   readonly failureFunction?: { readonly state: string; readonly responseBody?: string };
