@@ -181,8 +181,9 @@ test("failure callback: it is called again only when it has failed, and cancelle
   const line = `/v2/workflows/dlq/callback/${letter?.["dlqId"]}`;
   const run = { workflowRunId: "wfr_1", workflowCreatedAt: START_MS };
   assert.equal(letter?.["failureFunctionState"], "CALLBACK_FAIL");
-  const refused = `The failure callback of ${letter?.["dlqId"]} is not under way: its state is CALLBACK_FAIL`;
-  assert.deepEqual(await send(to, `DELETE ${line}`), [400, { error: refused }]);
+  const [status, refused] = await send(to, `DELETE ${line}`);
+  assert.equal(status, 400);
+  assert.match(String(refused["error"]), /is not under way: its state is CALLBACK_FAIL$/);
 
   to.destination = () => "later";
   assert.deepEqual(await send(to, `POST ${line}`), [200, run]);
@@ -227,10 +228,10 @@ test("resume and restart: one is the run itself, many are a list; an id that is 
   assert.deepEqual([Object.keys(many), (many["workflowRuns"] as Json[]).length], [["workflowRuns"], 1]);
   const [, filtered] = await send(to, "POST /v2/workflows/dlq/resume?count=1");
   assert.deepEqual([filtered["cursor"], (filtered["workflowRuns"] as Json[]).length], [third, 1]);
-  const ids = Array.from({ length: 51 }, (_, index) => `${index}-0`).join();
+  const ids = Array.from({ length: 101 }, (_, index) => `${index}-0`).join();
   assert.deepEqual(await send(to, `POST /v2/workflows/dlq/resume?dlqIds=${ids}`), [
     400,
-    { error: "Invalid value for dlqIds: there are 51, and one call starts 50 at most" },
+    { error: "Invalid value for dlqIds: there are 101, and one call takes 100 at most" },
   ]);
   assert.deepEqual(
     (await letters(to)).map(({ dlqId }) => dlqId),

@@ -15,6 +15,8 @@ const DELETE_COUNT_DEFAULT = 100;
 const DELETE_COUNT_MAX = 500;
 /** Runs that one call starts again. */
 const AGAIN_COUNT_MAX = 50;
+/** By their ids: a page of the list. */
+const AGAIN_IDS_MAX = LIST_COUNT_MAX;
 
 export const workflowLetterRoutes: readonly MessagingRoute[] = [
   {
@@ -59,7 +61,7 @@ export const workflowLetterRoutes: readonly MessagingRoute[] = [
       rule: "C",
       method: "POST",
       template: `/v2/workflows/dlq/${how}`,
-      summary: `starts failed runs as new ones, ${how === "resume" ? "where they failed" : "from the start"}, 50 at most; headers change their settings`,
+      summary: `starts failed runs as new ones, ${how === "resume" ? "where they failed" : "from the start"}, 50 at most, or 100 by their ids; headers change their settings`,
       isRateLimited: true,
       run: (call) => againMany(call, how),
     },
@@ -133,8 +135,8 @@ async function againMany(call: MessagingCall, how: "resume" | "restart"): Promis
   const { door } = call;
   const overrides = readOverrides(headersOf(call), call);
   const idCount = new Set(filter.ids).size;
-  if (idCount > AGAIN_COUNT_MAX) {
-    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call starts ${AGAIN_COUNT_MAX} at most`);
+  if (idCount > AGAIN_IDS_MAX) {
+    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call takes ${AGAIN_IDS_MAX} at most`);
   }
   const count = page.countMax ?? AGAIN_COUNT_MAX;
   const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
