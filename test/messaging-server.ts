@@ -19,6 +19,7 @@ import { createLog } from "../src/kernel/log.ts";
 import { defaultLimits, type MessagingLimits } from "../src/messaging/limits.ts";
 import { MemoryHistory } from "../src/program/memory-history.ts";
 import { messageLog } from "../src/program/message-log.ts";
+import { watchedSink } from "./canaries.ts";
 import { type Call, type Destination, MessagingHarness } from "./messaging-harness.ts";
 import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";
 
@@ -76,7 +77,12 @@ export class MessagingServer implements AsyncDisposable {
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,
-      log: createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} }),
+      log: createLog({
+        level: "debug",
+        format: "json",
+        clock: systemClock,
+        sink: watchedSink([MESSAGING_TOKEN, MESSAGING_READ_ONLY_TOKEN]),
+      }),
       budget: new ByteBudget(IN_FLIGHT_BYTES_MAX),
       idPrefix: "test",
       observe: ({ route }) => this.routes.push(route),

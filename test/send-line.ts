@@ -1,5 +1,6 @@
 /** One request over a connection of its own, for servers that tests start on loopback. */
 import { type IncomingHttpHeaders, request } from "node:http";
+import { assertNoSecret } from "./canaries.ts";
 
 export interface LineReply {
   readonly status: number;
@@ -37,6 +38,11 @@ export function sendLine(url: string, line: string, { headers = [], body, token 
       response.on("end", () => {
         const text = Buffer.concat(chunks).toString("utf8");
         const { statusCode: status = 0, headers: answered } = response;
+        try {
+          assertNoSecret(text, token === null ? [] : [token], `the answer to ${line}`);
+        } catch (fault) {
+          reject(fault as Error);
+        }
         resolve({
           status,
           headers: answered,

@@ -23,6 +23,7 @@ import { createLog } from "../src/kernel/log.ts";
 import { seededRandom } from "../src/kernel/random.ts";
 import { NullJournal } from "../src/store/journal.ts";
 import { Store } from "../src/store/mod.ts";
+import { assertNoSecret, watchedSink } from "./canaries.ts";
 import { luaOptions } from "./lua.ts";
 
 export const TOKEN = "standard-token";
@@ -113,7 +114,7 @@ export class TestServer implements AsyncDisposable {
         level: "debug",
         format: "json",
         clock: this.clock,
-        sink: (line) => this.logLines.push(line),
+        sink: watchedSink([TOKEN, READ_ONLY_TOKEN], (line) => this.logLines.push(line)),
       }),
       budget: this.budget,
       idPrefix: "test",
@@ -170,6 +171,11 @@ export class TestServer implements AsyncDisposable {
           response.on("end", () => {
             const bytes = Buffer.concat(chunks);
             const text = bytes.toString("utf8");
+            try {
+              assertNoSecret(text, token === null ? [] : [token], `the answer to ${method} ${path}`);
+            } catch (fault) {
+              reject(fault as Error);
+            }
             resolve({
               status: response.statusCode ?? 0,
               headers: response.headers,

@@ -17,6 +17,7 @@ import { seededRandom } from "../src/kernel/random.ts";
 import type { IndexDefinition } from "../src/vector/definition.ts";
 import { defaultVectorLimits, type VectorLimits } from "../src/vector/limits.ts";
 import { VectorEngine } from "../src/vector/vector-engine.ts";
+import { watchedSink } from "./canaries.ts";
 import { RecordingJournal } from "./recording-journal.ts";
 import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";
 import { embeddersOf } from "./vector/drawn-models.ts";
@@ -77,7 +78,12 @@ export class VectorServer implements AsyncDisposable {
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,
-      log: createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} }),
+      log: createLog({
+        level: "debug",
+        format: "json",
+        clock: systemClock,
+        sink: watchedSink([VECTOR_TOKEN, VECTOR_READ_ONLY_TOKEN, OTHER_TOKEN]),
+      }),
       budget: new ByteBudget(IN_FLIGHT_BYTES_MAX),
       idPrefix: "test",
     });

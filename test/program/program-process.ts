@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { assertNoSecret } from "../canaries.ts";
 
 export interface ProgramOptions {
   /** Flags and their values. */
@@ -93,7 +94,12 @@ export function spawnProgram(args: readonly string[], options: Omit<ProgramOptio
     cwd: options.cwd ?? process.cwd(),
     detached: options.hasOwnGroup ?? false,
   });
-  return new Child(child);
+  return new Child(child, givenSecrets(options.env ?? {}));
+}
+
+/** What the program was given and must never print. */
+function givenSecrets(env: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(env).flatMap(([name, value]) => (/^LARDER_.*(?:TOKEN|KEY)$/.test(name) ? [value] : []));
 }
 
 /** This process's variables without those that the program or its clients would read. */
@@ -111,7 +117,7 @@ class Child implements ProgramProcess {
   readonly #waiting = new Set<() => void>();
   #end: ProgramEnd | undefined;
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, secrets: readonly string[]) {
     this.#child = child;
     this.pid = child.pid ?? 0;
     for (const name of ["stdout", "stderr"] as const) {
@@ -127,6 +133,13 @@ class Child implements ProgramProcess {
       process.removeListener("exit", killWithUs);
       this.#end = { code, signal } as ProgramEnd;
       this.#wake();
+      const printed = this.output.matchAll(/_(?:TOKEN|KEY)="(.*)"$/gm);
+      assertNoSecret(
+        this.log,
+        [...secrets, ...Array.from(printed, ([, value = ""]) => value)],
+        "the log of the program",
+      );
+      assertNoSecret(this.output, secrets, "what the program printed");
       return this.#end;
     });
   }
