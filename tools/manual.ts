@@ -18,6 +18,7 @@ import type { Setting } from "../src/program/settings.ts";
 import type { Command } from "../src/store/command.ts";
 import { commands } from "../src/store/commands.ts";
 import { evictionPolicies } from "../src/store/memory-settings.ts";
+import { backupsChapter } from "./manual-operations.ts";
 import { filterChapter, vectorEndpointsChapter } from "./manual-vector.ts";
 
 export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
@@ -31,6 +32,7 @@ const chapters: readonly (() => readonly string[])[] = [
   tokensChapter,
   respChapter,
   adminChapter,
+  backupsChapter,
   commandsChapter,
   memoryChapter,
   endpointsChapter,
@@ -187,9 +189,10 @@ function adminChapter(): readonly string[] {
     "| `POST /v1/databases/<name>/reset-password` | new tokens; the old ones are refused from then on |",
     "| the same below `/v1/indexes` | the indexes; a new one may also be described (see What an index is), and the list shows what each is |",
     "| the same below `/v1/users` | the users of messaging; a new one also gets signing keys, which it keeps when its password is reset |",
+    "| `POST /v1/backup` | a directory of links, of which `larder backup` makes its file (see Backups) |",
     "| `POST /reset` (dev) | everything is emptied |",
     "",
-    "The last six need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
+    "All but the first four need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
   ];
 }
 

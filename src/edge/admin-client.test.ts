@@ -5,9 +5,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { type AdminAnswer, askForReset } from "./admin-client.ts";
+import type { TenantTokens } from "./admin-routes.ts";
 
 /** Asks a server that always answers this; returns what it said and what it was asked. */
-async function ask(status: number, body: string): Promise<{ answer: AdminAnswer; asked: unknown }> {
+async function ask(status: number, body: string): Promise<{ answer: AdminAnswer<TenantTokens>; asked: unknown }> {
   let asked: unknown;
   const server: Server = createServer((request, response) => {
     asked = [request.method, request.url, request.headers.authorization];
@@ -28,11 +29,11 @@ async function ask(status: number, body: string): Promise<{ answer: AdminAnswer;
 
 test("new tokens are asked for with the admin token, and the name is one segment of the path", async () => {
   const { answer, asked } = await ask(200, '{"name":"a/b","token":"t","readOnlyToken":"r"}');
-  assert.deepEqual(answer, { kind: "done", tokens: { name: "a/b", token: "t", readOnlyToken: "r" } });
+  assert.deepEqual(answer, { kind: "done", value: { name: "a/b", token: "t", readOnlyToken: "r" } });
   assert.deepEqual(asked, ["POST", "/v1/databases/a%2Fb/reset-password", "Bearer secret"]);
 });
 
-const answers: readonly (readonly [status: number, body: string, answer: AdminAnswer])[] = [
+const answers: readonly (readonly [status: number, body: string, answer: AdminAnswer<TenantTokens>])[] = [
   [404, '{"error":"There is no database x"}', { kind: "refused", status: 404, text: "There is no database x" }],
   [401, '{"error":"WRONGPASS"}', { kind: "refused", status: 401, text: "WRONGPASS" }],
   [200, '{"token":"t"}', { kind: "unreachable", reason: "it answers 200 and is no admin port of larder" }],

@@ -3,10 +3,10 @@
  * The address and the token come from the data directory that both use.
  */
 import { request } from "node:http";
-import type { TenantKind, TenantTokens } from "./admin-routes.ts";
+import type { BackupMade, TenantKind, TenantTokens } from "./admin-routes.ts";
 
-export type AdminAnswer =
-  | { readonly kind: "done"; readonly tokens: TenantTokens }
+export type AdminAnswer<Value> =
+  | { readonly kind: "done"; readonly value: Value }
   /** The server says no, in a sentence. */
   | { readonly kind: "refused"; readonly status: number; readonly text: string }
   /** Nobody is there, or somebody who is no admin port. */
@@ -20,32 +20,63 @@ export interface AdminCall {
 
 /** How long the server may be silent: it writes a file and tells an area of it. */
 const SILENCE_MS_MAX = 30_000;
+/** The same for a backup: the log of messages is copied first. */
+const BACKUP_MS_MAX = 3_600_000;
 /** Far more than names and tokens take. */
 const ANSWER_CHARACTERS_MAX = 65_536;
 
 /** Gives a tenant new tokens. When this is done the old ones are refused. */
-export async function askForReset(
-  { address, token }: AdminCall,
+export function askForReset(
+  call: AdminCall,
   { kind, name }: { kind: TenantKind; name: string },
-): Promise<AdminAnswer> {
+): Promise<AdminAnswer<TenantTokens>> {
+  const path = `/v1/${kind}/${encodeURIComponent(name)}/reset-password`;
+  return ask(call, { method: "POST", path, silenceMsMax: SILENCE_MS_MAX }, ({ token, readOnlyToken }) =>
+    typeof token === "string" && typeof readOnlyToken === "string" ? { name, token, readOnlyToken } : undefined,
+  );
+}
+
+/** Has a directory made that a backup file can be made of. */
+export function askForBackup(call: AdminCall): Promise<AdminAnswer<BackupMade>> {
+  return ask(call, { method: "POST", path: "/v1/backup", silenceMsMax: BACKUP_MS_MAX }, ({ directory, areas }) =>
+    typeof directory === "string" && Array.isArray(areas) ? { directory, areas } : undefined,
+  );
+}
+
+interface Question {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly silenceMsMax: number;
+}
+
+/** `read` takes what it wants out of an answer, or returns undefined for one that no larder gives. */
+async function ask<Value>(
+  { address, token }: AdminCall,
+  question: Question,
+  read: (fields: Readonly<Record<string, unknown>>) => Value | undefined,
+): Promise<AdminAnswer<Value>> {
   let answer: { status: number; text: string };
   try {
-    answer = await post(`${address}/v1/${kind}/${encodeURIComponent(name)}/reset-password`, token);
+    answer = await send(`${address}${question.path}`, token, question);
   } catch (fault) {
     return { kind: "unreachable", reason: fault instanceof Error ? fault.message : String(fault) };
   }
   const { status, text } = answer;
   const fields = parseObject(text);
-  const { token: fresh, readOnlyToken, error } = fields;
-  if (status === 200 && typeof fresh === "string" && typeof readOnlyToken === "string")
-    return { kind: "done", tokens: { name, token: fresh, readOnlyToken } };
+  const value = status === 200 ? read(fields) : undefined;
+  if (value !== undefined) return { kind: "done", value };
+  const { error } = fields;
   if (typeof error === "string") return { kind: "refused", status, text: error };
   return { kind: "unreachable", reason: `it answers ${status} and is no admin port of larder` };
 }
 
-function post(url: string, token: string): Promise<{ status: number; text: string }> {
+function send(
+  url: string,
+  token: string,
+  { method, silenceMsMax }: Question,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const options = { method: "POST", agent: false, headers: { authorization: `Bearer ${token}` } };
+    const options = { method, agent: false, headers: { authorization: `Bearer ${token}` } };
     const sent = request(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8");
@@ -56,7 +87,7 @@ function post(url: string, token: string): Promise<{ status: number; text: strin
       response.on("error", reject);
       response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
     });
-    sent.setTimeout(SILENCE_MS_MAX, () => sent.destroy(new Error(`it is silent for ${SILENCE_MS_MAX / 1_000} s`)));
+    sent.setTimeout(silenceMsMax, () => sent.destroy(new Error(`it is silent for ${silenceMsMax / 1_000} s`)));
     sent.on("error", reject);
     sent.end();
   });

@@ -28,6 +28,7 @@ async function send(
       createTenant: async (_kind, name, description) => ({ name, ...description, token: "t", readOnlyToken: "r" }),
       deleteTenant: async () => {},
       resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
+      backUp: async () => ({ directory: "backup-1", areas: [{ name: "store", position: 7 }] }),
       ...(isDev && { reset: async () => {} }),
       onFault: () => {},
       ...administration,
@@ -77,6 +78,7 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
   ],
   ["DELETE /v1/indexes/x", {}, 200, '{"name":"x"}'],
   ["POST /v1/indexes/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
+  ["POST /v1/backup", {}, 200, '{"directory":"backup-1","areas":[{"name":"store","position":7}]}'],
   ["POST /reset", {}, 200, '{"status":"reset"}'],
 ];
 

@@ -14,6 +14,7 @@ import {
   adminMethodNotAllowed,
   internalFailure,
   noSuchAdminPath,
+  nothingToBackUp,
   RequestFailure,
   unauthorized,
 } from "./errors.ts";
@@ -57,6 +58,14 @@ export interface TenantTokens {
   readonly readOnlyToken: string;
 }
 
+/** A directory inside the data directory from which a backup file can be made. */
+export interface BackupMade {
+  /** Its name there. */
+  readonly directory: string;
+  /** Each with the position up to which it has everything. */
+  readonly areas: readonly { readonly name: string; readonly position: number }[];
+}
+
 /** What the admin port may ask of the program. Refusals are thrown as `RequestFailure`. */
 export interface Administration {
   readiness(): Readiness;
@@ -68,6 +77,8 @@ export interface Administration {
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
   deleteTenant(kind: TenantKind, name: string): Promise<void>;
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
+  /** Makes a backup of everything that was acknowledged before. Absent where nothing is kept. */
+  backUp?(): Promise<BackupMade>;
   /** Empties all areas. Absent outside dev. */
   reset?(): Promise<void>;
   /** A fault of ours while answering request `id`. */
@@ -118,6 +129,15 @@ export const adminRoutes: readonly AdminRoute[] = [
     handle: async ({ administration }) => ({ status: 200, type: TEXT_FORMAT, body: await administration.metrics() }),
   },
   ...tenantKinds.flatMap(tenantRoutes),
+  {
+    method: "POST",
+    path: "/v1/backup",
+    access: "admin",
+    async handle({ administration }) {
+      if (administration.backUp === undefined) throw nothingToBackUp;
+      return json(200, await administration.backUp());
+    },
+  },
   {
     method: "POST",
     path: "/reset",

@@ -203,6 +203,11 @@ export function tooManyTenants(kinds: string, countMax: number): RequestFailure 
   return new RequestFailure("conflict", `There are ${countMax} ${kinds} already, which is the most`);
 }
 
+export const nothingToBackUp = new RequestFailure(
+  "conflict",
+  "This server keeps nothing that could be backed up: start it with --data-dir",
+);
+
 /** It starts or stops. */
 export function areaNotServing(area: string): RequestFailure {
   return new RequestFailure("unavailable", `ERR ${area} does not serve now; try again`, ["Retry-After", "1"]);
@@ -262,7 +267,7 @@ export function namespaceTooLong(actualBytes: number, limitBytes: number): Reque
   );
 }
 
-export const emptyQueryList = new RequestFailure("unprocessable", "The list of queries is empty");
+export const emptyQueryList = new RequestFailure("unprocessable", "The body is an empty list of queries");
 
 /** `command` is the one that the path names, such as `info`. */
 export function namespaceNotTaken(command: string): RequestFailure {

@@ -170,15 +170,17 @@ export class Area {
   }
 
   /**
-   * Makes `target`, a directory that exists and holds no area, a backup of everything appended so far. Rejects with the
-   * system's error, or with `AreaClosing`.
+   * Makes `target`, a directory that exists and holds no area, a backup of everything appended so far. `first` is what has
+   * to be copied before: no segment goes between it and the backup. Returns the position up to which it has everything.
+   * Rejects with the system's error, or with `AreaClosing`.
    */
-  backUp(target: string): Promise<void> {
+  backUp(target: string, first?: () => Promise<void>): Promise<number> {
     return this.#inTurn(async () => {
+      await first?.();
       const openNumber = await this.closeSegment();
       // A journal that ends begins no further segment: what was appended may lie in the last one.
       if (this.#isClosing) throw new AreaClosing("The server is stopping, and no backup was made");
-      await backUpArea({ ...this.#options, target, openNumber, takesCovered: this.#options.mayRemove !== undefined });
+      return backUpArea({ ...this.#options, target, openNumber, takesCovered: this.#options.mayRemove !== undefined });
     });
   }
 

@@ -26,8 +26,8 @@ export interface BackupOptions {
   readonly takesCovered: boolean;
 }
 
-/** Links, or copies where links are not possible, an area into `target` and makes it durable. */
-export async function backUpArea(options: BackupOptions): Promise<void> {
+/** Links, or copies where links are not possible, an area into `target` and makes it durable. Returns where it ends. */
+export async function backUpArea(options: BackupOptions): Promise<number> {
   const { disk, directory, area, target, openNumber, random, takesCovered } = options;
   const { segments, snapshots } = await listAreaFiles(disk, directory);
   const snapshotNumber = snapshots.findLast((number) => number <= openNumber);
@@ -44,6 +44,7 @@ export async function backUpArea(options: BackupOptions): Promise<void> {
   // Beginning a segment also makes the names in its directory durable.
   const own = await SegmentWriter.create(disk, { directory: target, area }, header); // keeps (2)
   await own.close();
+  return position;
 }
 
 async function readSegmentHeader(
@@ -59,7 +60,8 @@ async function readSegmentHeader(
 /** Why a file system may refuse a second name although a copy would do. */
 const NO_LINK_CODES: readonly (string | undefined)[] = ["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
 
-async function linkOrCopy(disk: Disk, from: string, to: string): Promise<void> {
+/** A second name for a file that does not change any more, or a copy of it. Rejects with the system's error. */
+export async function linkOrCopy(disk: Disk, from: string, to: string): Promise<void> {
   try {
     await disk.link(from, to);
   } catch (error) {

@@ -132,6 +132,11 @@ export class TenantAdministration implements TenantCalls {
     });
   }
 
+  /** Runs `work` with what is kept of the tenants; none of them changes meanwhile. */
+  whileUnchanged<Result>(work: (kept: KeptTokens) => Promise<Result>): Promise<Result> {
+    return this.#inTurn(() => work(this.#kept));
+  }
+
   #describeIndex(given: Readonly<Record<string, unknown>>): Description {
     const reader = new FieldReader();
     const fields = reader.object(given, "", INDEX_KEYS);

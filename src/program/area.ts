@@ -145,6 +145,11 @@ export interface AreaDoor {
   setTokens(tenant: AreaTenant): Promise<void>;
   /** Removes a tenant, its tokens and its data. Resolves when that is safe. */
   dropTenant(name: string): Promise<void>;
+  /**
+   * Fills a directory with everything that was acknowledged before, durably: links to files that do not change any more.
+   * Resolves with the position up to which it has everything.
+   */
+  backUp(target: string): Promise<number>;
   /** Closes the segment that is being written, so that a snapshot can be made of what is before it. */
   prepareSnapshot(): Promise<void>;
   /**

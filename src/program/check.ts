@@ -68,14 +68,15 @@ async function checkAreas(directory: string, { print, problems, attempt }: AreaC
         inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area }),
       );
       if (report?.fault !== undefined) problems.push(report.fault);
-      else if (report !== undefined) print(describe(report));
+      else if (report !== undefined) print(describeArea(report));
     }
   } finally {
     release();
   }
 }
 
-function describe({ area, covered, frames, position, segments, snapshot, tail }: AreaReport): string {
+/** One line about an area that a start would read. */
+export function describeArea({ area, covered, frames, position, segments, snapshot, tail }: AreaReport): string {
   const bytes = segments.reduce((sum, segment) => sum + segment.bytes, snapshot?.bytes ?? 0);
   const parts = [
     `${frames} frames in ${bytes} bytes to replay`,

@@ -89,6 +89,43 @@ export const commandRows: readonly CommandRow[] = [
     },
   },
   ...transferRows,
+  {
+    words: "backup",
+    operands: ["<file>"],
+    options: [],
+    meaning:
+      "writes everything in the data directory to one file, whether or not the server runs; it holds tokens and keys too",
+    defaults: "serve",
+    async run({ run, version, operands: [file = ""], print }) {
+      const { backUp } = await import("./backup.ts");
+      for (const line of await backUp(run, file, version)) print(line);
+      return 0;
+    },
+  },
+  {
+    words: "verify",
+    operands: ["<backup>"],
+    options: [],
+    meaning: "says whether a backup, or a data directory that nobody uses, is whole, and what is damaged where",
+    defaults: "serve",
+    async run({ operands: [path = ""], print }) {
+      const { verify } = await import("./verify.ts");
+      for (const line of await verify(path)) print(line);
+      return 0;
+    },
+  },
+  {
+    words: "restore",
+    operands: ["<file>"],
+    options: [],
+    meaning: "makes a new data directory of a backup, which is verified first; --data-dir names the directory",
+    defaults: "serve",
+    async run({ run, operands: [file = ""], print }) {
+      const { restore } = await import("./restore.ts");
+      for (const line of await restore(run, file)) print(line);
+      return 0;
+    },
+  },
 ];
 
 async function serve({ run, version }: CommandCall): Promise<undefined> {

@@ -4,7 +4,7 @@
  * addresses of the process that uses it. What is in the directories of the
  * areas is the business of `persistence/`.
  */
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AreaName } from "./area.ts";
 import type { Addresses } from "./env-block.ts";
@@ -37,6 +37,9 @@ const TOKENS_MODE = 0o600;
 const ADDRESS_FILE = "admin-address";
 const ADDRESSES_FILE = "addresses.json";
 
+/** In front of the name of the directory that a backup is extracted to; what a restore left that did not end. */
+export const RESTORING_PREFIX = "restoring-";
+
 /** The areas that keep something in this version. */
 export const KEPT_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
@@ -53,12 +56,29 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
     mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     release = lockDataDirectory(path);
+    await endInterrupted(path);
     await prepareDataDirectory(fileDisk, path, KEPT_AREAS);
     return new DiskDirectory(path, release);
   } catch (fault) {
     release();
     throw directoryRefusal(fault, path, origins.dataDirectory.place);
   }
+}
+
+/** What backups and restores left that did not end. Throws a `StartRefusal` where a directory is not restored yet. */
+async function endInterrupted(path: string): Promise<void> {
+  const names = readdirSync(path);
+  const isRestored = names.includes("format");
+  for (const name of names.filter((each) => each.startsWith(RESTORING_PREFIX))) {
+    if (!isRestored) {
+      throw new StartRefusal(
+        `A restore into ${path} did not end: run larder restore again, or empty the directory to start anew`,
+      );
+    }
+    rmSync(join(path, name), { recursive: true, force: true });
+  }
+  const { removeOldStages } = await import("./backup-stage.ts");
+  await removeOldStages(path);
 }
 
 class DiskDirectory implements DataDirectory {

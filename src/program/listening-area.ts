@@ -32,6 +32,7 @@ export interface AreaEngine {
   tenantNames(): readonly string[];
   setTokens(tenant: AreaTenant): Promise<void>;
   dropTenant(name: string): Promise<void>;
+  backUp(target: string): Promise<number>;
   prepareSnapshot(): Promise<void>;
   finishSnapshot(isWritten: boolean): Promise<boolean>;
 }
@@ -125,6 +126,10 @@ export class ListeningArea implements AreaDoor {
 
   dropTenant(name: string): Promise<void> {
     return this.#options.engine.dropTenant(name);
+  }
+
+  backUp(target: string): Promise<number> {
+    return this.#options.engine.backUp(target);
   }
 
   prepareSnapshot(): Promise<void> {

@@ -18,13 +18,14 @@ import { Messaging } from "../messaging/messaging.ts";
 import type { Area as KeptArea } from "../persistence/area.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
+import { copyHistoryFile } from "./history-copy.ts";
 import { type HistoryDoor, type HistoryDoorOptions, openHistory } from "./history-door.ts";
 import { KeptSegments } from "./kept-segments.ts";
 import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { messageLog } from "./message-log.ts";
 import { measureMessaging } from "./messaging-metrics.ts";
-import { recoverArea, watchTrouble } from "./recover-area.ts";
+import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 import { userIdOf } from "./tokens.ts";
 
 const TOKEN_KEY_BYTES = 32;
@@ -133,6 +134,14 @@ export class MessagingEngine implements AreaEngine {
     this.#tokens.removeTenant(name);
     this.#userIds.delete(name);
     await this.#messaging.dropUser(name);
+  }
+
+  backUp(target: string): Promise<number> {
+    const { plan, log } = this.#context;
+    const { directory } = plan;
+    return getKept(this.#kept).backUp(target, async () => {
+      if (directory !== undefined) await copyHistoryFile(directory, target, log);
+    });
   }
 
   async prepareSnapshot(): Promise<void> {

@@ -1,4 +1,5 @@
 /** What every area with a journal does at its start: recover its part of the data directory, and watch the disk after. */
+import { assert } from "../kernel/assert.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { systemRandom } from "../kernel/random.ts";
 import type { Area, AreaOptions } from "../persistence/area.ts";
@@ -62,6 +63,12 @@ export async function recoverArea(
   measureJournal(metrics, kept.journal);
   metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(seconds);
   log.info("recovered", { frames, position: kept.journal.end, seconds });
+  return kept;
+}
+
+/** What an area keeps, asked of an area that keeps something. */
+export function getKept(kept: Area | undefined): Area {
+  assert(kept !== undefined, "only an area with a directory is backed up");
   return kept;
 }
 

@@ -84,6 +84,10 @@ export class RemoteArea implements AreaDoor {
     return this.#ask("dropTenant", name);
   }
 
+  backUp(target: string): Promise<number> {
+    return this.#ask("backUp", target);
+  }
+
   prepareSnapshot(): Promise<void> {
     return this.#ask("prepareSnapshot");
   }

@@ -25,6 +25,7 @@ import { TenantAdministration } from "./administration.ts";
 import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan, type OpenPorts } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
+import { Backups } from "./backups.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
 import type { Addresses } from "./env-block.ts";
 import { defaultHeapBytes, fileFormats } from "./facts.ts";
@@ -191,6 +192,9 @@ export class Server implements SlotEvents {
     const { run, version, log } = this.#options;
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     tokens.add(tenants.adminToken.value, { tenant: "admin", access: "standard" });
+    const { dataDirectory } = run.settings;
+    const backups =
+      dataDirectory === undefined ? undefined : new Backups(resolve(dataDirectory), (area) => this.#servingDoor(area));
     const administration: Administration = {
       readiness: () => this.#readiness(),
       version: { version, node: process.versions.node, formats: fileFormats },
@@ -199,6 +203,7 @@ export class Server implements SlotEvents {
       createTenant: (kind, name, description) => calls.createTenant(kind, name, description),
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
+      ...(backups !== undefined && { backUp: () => calls.whileUnchanged((kept) => backups.make(kept)) }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
     };

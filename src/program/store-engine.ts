@@ -20,7 +20,7 @@ import { LateJournal } from "./late-journal.ts";
 import type { ListenerSurroundings } from "./listener.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { readLuaCode } from "./lua-code.ts";
-import { recoverArea, watchTrouble } from "./recover-area.ts";
+import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 import { measureResp, measureStore, measureStreams } from "./store-metrics.ts";
 
 /** Of this thread and of the process, for INFO. */
@@ -166,6 +166,10 @@ export class StoreEngine implements AreaEngine {
     this.#tokens.removeTenant(name);
     this.#store.dropDatabase(name);
     await this.#store.whenSafe();
+  }
+
+  backUp(target: string): Promise<number> {
+    return getKept(this.#kept).backUp(target);
   }
 
   async prepareSnapshot(): Promise<void> {

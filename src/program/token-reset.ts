@@ -6,39 +6,26 @@
  *
  * Either way the new tokens are durable before they are printed.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { askForReset } from "../edge/admin-client.ts";
 import type { TenantTokens } from "../edge/admin-routes.ts";
 import { RequestFailure } from "../edge/errors.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import { TenantAdministration } from "./administration.ts";
-import { openDataDirectory, parseTokensFile, readAdminAddress } from "./data-directory.ts";
-import { TOKENS_FILE } from "./kept-tokens.ts";
+import { openDataDirectory } from "./data-directory.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
+import { askServer, usedDirectory } from "./running-server.ts";
 import { indexRulesOf, resolveTenants } from "./tokens.ts";
-
-const UNAUTHORIZED_STATUS = 401;
 
 /** The lines to print. Throws a `StartRefusal`. */
 export async function resetTokens(run: RunSettings, database: string): Promise<readonly string[]> {
   try {
-    const directory = directoryOf(run);
+    const directory = usedDirectory(run);
     return printTokens((await resetInDirectory(run, database)) ?? (await resetInServer(run, directory, database)));
   } catch (fault) {
     if (fault instanceof RequestFailure) throw new StartRefusal(fault.text, 1, { cause: fault });
     throw fault;
   }
-}
-
-/** The data directory that is meant. Throws a `StartRefusal` when no server has ever used it: none is made here. */
-function directoryOf({ settings, origins }: RunSettings): string {
-  const directory = resolve(settings.dataDirectory ?? "");
-  if (existsSync(join(directory, TOKENS_FILE))) return directory;
-  throw new StartRefusal(
-    `No larder has used the data directory ${directory} yet: name its directory with ${origins.dataDirectory.place}`,
-  );
 }
 
 /** Undefined: the directory is in use. */
@@ -72,33 +59,8 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
   }
 }
 
-async function resetInServer(run: RunSettings, directory: string, name: string): Promise<TenantTokens> {
-  const address = readAdminAddress(directory);
-  if (address === undefined)
-    throw new StartRefusal(`A larder uses ${directory} and has no admin port yet: try again when it serves`);
-  const tokensPath = join(directory, TOKENS_FILE);
-  const token = run.settings.adminToken ?? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")).adminToken;
-  const remedy = `set ${run.origins.adminToken.place} to the one that it was started with`;
-  if (token === undefined) throw new StartRefusal(`${tokensPath} has no admin token: ${remedy}`);
-  const answer = await askForReset({ address, token }, { kind: "databases", name });
-  switch (answer.kind) {
-    case "done":
-      return answer.tokens;
-    case "refused":
-      throw new StartRefusal(
-        answer.status === UNAUTHORIZED_STATUS
-          ? `The larder at ${address} has another admin token: ${remedy}`
-          : answer.text,
-      );
-    case "unreachable":
-      throw new StartRefusal(
-        `A larder uses ${directory}, and its admin port ${address} cannot be asked: ${answer.reason}`,
-      );
-    default: {
-      const never: never = answer;
-      throw new Error(`Unknown answer ${String(never)}`);
-    }
-  }
+function resetInServer(run: RunSettings, directory: string, name: string): Promise<TenantTokens> {
+  return askServer(run, directory, (call) => askForReset(call, { kind: "databases", name }));
 }
 
 /** The variables that the official clients read, as the start prints them. */

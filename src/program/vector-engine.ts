@@ -16,12 +16,12 @@ import { DefinitionMismatch, VectorEngine as Engine } from "../vector/vector-eng
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import { type IndexEmbedders, openEmbedders } from "./embedders.ts";
-import { graphFiles } from "./graph-files.ts";
+import { graphFiles, linkGraphFiles } from "./graph-files.ts";
 import { GraphThreads } from "./graph-threads.ts";
 import { defaultIndex } from "./index-settings.ts";
 import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
-import { recoverArea, watchTrouble } from "./recover-area.ts";
+import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 import { StartRefusal } from "./refusal.ts";
 import { measureVectors } from "./vector-metrics.ts";
 
@@ -124,6 +124,14 @@ export class VectorEngine implements AreaEngine {
     await this.#embedders.get(name)?.close();
     this.#embedders.delete(name);
     await this.#engine.whenSafe();
+  }
+
+  async backUp(target: string): Promise<number> {
+    const { plan } = this.#context;
+    const position = await getKept(this.#kept).backUp(target);
+    // Graphs are derived, but building a large one takes longer than anything else of a restore.
+    if (plan.directory !== undefined) await linkGraphFiles(fileDisk, { from: plan.directory, to: target });
+    return position;
   }
 
   async prepareSnapshot(): Promise<void> {

@@ -103,6 +103,15 @@ export const adminDescriptions: ReadonlyMap<string, Described> = new Map<string,
   ],
   ...tenantKinds.flatMap(tenantDescriptions),
   [
+    "POST /v1/backup",
+    {
+      id: "makeBackup",
+      summary: "Makes a directory of links inside the data directory, from which larder backup makes its file",
+      done: done(object({ directory: text, areas: list(object({ name: text, position: number })) })),
+      refusals: [409],
+    },
+  ],
+  [
     "POST /reset",
     {
       id: "reset",

@@ -3,10 +3,10 @@
  * and recovered once, before anything gets the name under which a start looks
  * for it; the file that makes the directory one comes last.
  *
- *     backup -> restoring-…/ (extracted, checked, durable) -> names of the data directory -> format
+ *     backup -> staging/ (extracted, checked, durable) -> names of the data directory -> format
  *
- * (1) A directory in which a restore was interrupted is refused by a start:
- *     either `restoring-…` is still there, or areas without a format file.
+ * (1) A directory in which a restore was interrupted has no format file: it is
+ *     empty but for the staging, or a start refuses its areas.
  */
 import { dirname } from "node:path";
 import type { Disk } from "../disk.ts";
@@ -14,9 +14,6 @@ import { UnusableBackup } from "../errors.ts";
 import type { AreaReport } from "../inspection.ts";
 import type { Archive } from "./archive.ts";
 import { checkBackedUpAreas } from "./area-check.ts";
-
-/** In front of the name of the directory that a backup is extracted to. */
-export const RESTORING_PREFIX = "restoring-";
 
 /** The name of the file that a directory without is no data directory. */
 const FORMAT_FILE = "format";

@@ -1,0 +1,99 @@
+/**
+ * `larder verify <file|directory>`: whether a backup, or a data directory that
+ * nobody uses, is whole: sums, and each area read as a start would read it.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Archive } from "../persistence/archive/archive.ts";
+import { checkBackedUpAreas } from "../persistence/archive/area-check.ts";
+import { areaDirectory, checkDataDirectory } from "../persistence/data-directory.ts";
+import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
+import {
+  DamagedBackup,
+  DamagedData,
+  DirectoryInUse,
+  MissingData,
+  NewerFormat,
+  UnusableBackup,
+  WrongFile,
+} from "../persistence/errors.ts";
+import { fileDisk } from "../persistence/file-disk.ts";
+import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
+import { describeArea } from "./check.ts";
+import { KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
+import { TOKENS_FILE } from "./kept-tokens.ts";
+import { codeOf, StartRefusal } from "./refusal.ts";
+
+const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
+
+/** The lines to print. Throws a `StartRefusal` that names file and place for what is not whole. */
+export async function verify(path: string): Promise<readonly string[]> {
+  const absolute = resolve(path);
+  const facts = statSync(absolute, { throwIfNoEntry: false });
+  if (facts === undefined) throw new StartRefusal(`There is no ${absolute}: name a backup or a data directory`);
+  try {
+    return facts.isDirectory() ? await verifyDirectory(absolute) : await verifyFile(absolute);
+  } catch (fault) {
+    throw backupFault(fault, absolute);
+  }
+}
+
+/** What persistence says of a backup in words for the operator, or the fault itself. */
+export function backupFault(fault: unknown, path: string): unknown {
+  if (fault instanceof Error && refusals.some((kind) => fault instanceof kind)) {
+    return new StartRefusal(fault.message, 1, { cause: fault });
+  }
+  const code = codeOf(fault);
+  if (code === "EACCES" || code === "EPERM") {
+    return new StartRefusal(`No permission to read ${path}: run this as its owner`, 1, { cause: fault });
+  }
+  return code === "ENOENT" ? new StartRefusal(`There is no ${path}: name a backup`, 1, { cause: fault }) : fault;
+}
+
+async function verifyFile(path: string): Promise<readonly string[]> {
+  const archive = await Archive.open(fileDisk, path);
+  try {
+    await archive.check();
+    const reports = await checkBackedUpAreas(archive.asDisk(), path, archive);
+    const { version, madeAtMs, files } = archive.manifest;
+    const madeAt = new Date(madeAtMs).toISOString();
+    return [`backup ${path}: good; ${files.length} files, made by larder ${version} at ${madeAt}`, ...linesOf(reports)];
+  } finally {
+    await archive.close();
+  }
+}
+
+async function verifyDirectory(directory: string): Promise<readonly string[]> {
+  if (!(await checkDataDirectory(fileDisk, directory, KEPT_AREAS))) {
+    throw new StartRefusal(`${directory} is no data directory: it has no format file`);
+  }
+  const unlock = lock(directory);
+  try {
+    const tokensPath = join(directory, TOKENS_FILE);
+    parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
+    const reports: AreaReport[] = [];
+    for (const area of KEPT_AREAS) {
+      const report = await inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area });
+      if (report.fault !== undefined) throw new StartRefusal(report.fault);
+      reports.push(report);
+    }
+    return [`data directory ${directory}: good`, ...linesOf(reports)];
+  } finally {
+    unlock();
+  }
+}
+
+function lock(directory: string): () => void {
+  try {
+    return lockDataDirectory(directory);
+  } catch (fault) {
+    if (!(fault instanceof DirectoryInUse)) throw fault;
+    throw new StartRefusal(
+      `A larder uses ${directory}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
+    );
+  }
+}
+
+function linesOf(reports: readonly AreaReport[]): readonly string[] {
+  return reports.map(describeArea);
+}
