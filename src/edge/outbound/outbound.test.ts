@@ -76,6 +76,23 @@ test("a body in pieces arrives as one, of a known length, whether it is short or
   }
 });
 
+test("a destination may answer before it has read a body in pieces, and is called again", async (context) => {
+  const { server, port } = await listenSilently(context);
+  server.on("connection", (socket) => {
+    // Reads what comes first, and no more.
+    socket.once("data", () => {
+      socket.pause();
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    });
+  });
+  const { call, client } = open(context);
+  const pieces = [Buffer.alloc(16_000_000, "a"), Buffer.from("]")];
+  for (let count = 0; count < 2; count += 1) {
+    assert.equal(textOf(await call({ url: `http://127.0.0.1:${port}/`, method: "POST", body: pieces })), "ok");
+  }
+  assert.equal(client.callCount, 0);
+});
+
 test("done is never called inside send, and once", async (context) => {
   const { client } = open(context, { policy: parseDestinations("public", []) });
   const results: OutboundResult[] = [];

@@ -11,6 +11,7 @@ export interface PlantedBug {
 export const plantedBugs: readonly PlantedBug[] = [
   { name: "an event and a time-out both win", bug: keepWaiters },
   { name: "a delivery carries entries that came later", bug: runAhead },
+  { name: "a delivery carries all that was written of its run's list", bug: handOutAll },
   { name: "the settings of a run are lost at a restart", bug: loseConfig },
   { name: "a result is appended to a run that has ended", bug: keepAppending },
   { name: "the run that waits for a child is not woken when the child is cancelled", bug: forgetInvoker },
@@ -29,6 +30,12 @@ function runAhead({ engine }: Messaging): void {
       last !== undefined && last.sequence > message.sequence && run.entryOf(message.sequence) !== undefined;
     return bodyOf(isLate ? Object.create(message, { sequence: { value: last.sequence } }) : message, run);
   };
+}
+
+function handOutAll({ engine }: Messaging): void {
+  const { lists } = engine.workflows;
+  const listUpTo = lists.listUpTo.bind(lists);
+  lists.listUpTo = (run, index) => listUpTo(run, Math.max(index, (run.text?.count ?? 0) - 1));
 }
 
 function loseConfig({ engine }: Messaging, restarts: number): void {
