@@ -110,6 +110,14 @@ export function callbackOptions(plan: CallbackPlan, retriesMax: number, retryDel
   return readCallback(plan, { context: acceptingContext, role: "callback", prefix: "", defaults });
 }
 
+/**
+ * What was said of a callback and is not sent to it, such as its retries: name, value, name, value, … as given. What its own
+ * failure callback will be sent is among it.
+ */
+export function callbackSettings({ given }: CallbackPlan): readonly string[] {
+  return given.flatMap(([name, value]) => (isSaidOfCallbacks(name) && !name.startsWith(FORWARD) ? [name, value] : []));
+}
+
 /** Headers that stand in a body, for a message that comes later. Throws a `MessagingFailure`. */
 export function acceptedOptions({ own, contentType }: Pick<GivenHeaders, "own" | "contentType">): PublishOptions {
   const given = { own, contentType, others: nothing };

@@ -3,10 +3,12 @@ import type { FlowKeyView, QueueView, ScheduleView } from "../../messaging/door.
 import type { UrlGroup } from "../../messaging/url-group.ts";
 import {
   callbackHeaderView,
+  callbackSettingsView,
   flowControlView,
   headerView,
   labelsView,
   messageBodyView,
+  redactFieldsView,
   secondsOf,
 } from "./message-view.ts";
 
@@ -25,8 +27,11 @@ export function scheduleView({ options, body, ...schedule }: ScheduleView): obje
     timeout: options.timeoutMs,
     callback: options.callback?.url,
     callbackHeader: callbackHeaderView(options.callback, options),
+    callbackSettings: callbackSettingsView(options.callback, options),
     failureCallback: options.failureCallback?.url,
     failureCallbackHeader: callbackHeaderView(options.failureCallback, options),
+    failureCallbackSettings: callbackSettingsView(options.failureCallback, options),
+    redactFields: redactFieldsView(options),
     callerIP: schedule.callerIp,
     callerIp: schedule.callerIp,
     isPaused: schedule.isPaused,

@@ -9,7 +9,7 @@ import { isUtf8 } from "node:buffer";
 import type { CallbackPlan, EnvelopeFields } from "../../messaging/envelope.ts";
 import { PERIOD_MS_DEFAULT } from "../../messaging/flow-key.ts";
 import { type HeaderLists, headerLists } from "../../messaging/header-lists.ts";
-import { callbackOptions } from "../../messaging/headers.ts";
+import { callbackOptions, callbackSettings } from "../../messaging/headers.ts";
 import { redactedHeaders, redactedText } from "../../messaging/redaction.ts";
 
 /** The headers of a message, or what is said of them in a listing. */
@@ -23,6 +23,31 @@ export function callbackHeaderView(
   { retriesMax, redact }: Pick<EnvelopeFields, "retriesMax" | "redact">,
 ): HeaderLists | undefined {
   return plan === undefined ? undefined : headerView({ headers: callbackOptions(plan, retriesMax).headers, redact });
+}
+
+/** What was said of a callback beside its headers: names as in a publish, without the prefix and `Callback-`. */
+export function callbackSettingsView(
+  plan: CallbackPlan | undefined,
+  { redact }: Pick<EnvelopeFields, "redact">,
+): HeaderLists | undefined {
+  const settings = plan === undefined ? [] : callbackSettings(plan);
+  if (settings.length === 0) return undefined;
+  const shown = settings.map((text, index) => {
+    const name = index % 2 === 0 ? undefined : SENT_TO_NESTED.exec(settings[index - 1] ?? "")?.[1];
+    return name === undefined || redact === undefined ? text : (redactedHeaders(redact, [name, text])[1] ?? "");
+  });
+  return headerLists(shown);
+}
+
+/** A header of the failure callback of a callback. */
+const SENT_TO_NESTED = /^failure-callback-(?:forward-)?(.+)$/;
+
+/** As `Redact-Fields` says it. */
+export function redactFieldsView({ redact }: Pick<EnvelopeFields, "redact">): string | undefined {
+  if (redact === undefined) return undefined;
+  const { body, headers } = redact;
+  const names = headers === true ? ["headers"] : (headers ?? []).map((name) => `header[${name}]`);
+  return [...(body === true ? ["body"] : []), ...names].join(",");
 }
 
 /** `body` as text, or `bodyBase64` if it is no UTF-8. `prefix` is put before the names. */
