@@ -1,0 +1,192 @@
+/**
+ * S-09: the real program is started with a canary for every kind of secret, and
+ * everything that it answers, logs, counts and keeps is searched for them.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { assertNoSecret } from "../canaries.ts";
+import { startProgram } from "./program-process.ts";
+
+const canary = (name: string): string => `canary-${name}-${"0123456789abcdef".repeat(2)}`;
+
+/** A messaging token names its user. */
+const messagingToken = (name: string): string =>
+  Buffer.from(JSON.stringify({ UserID: "canary", Password: canary(name) })).toString("base64");
+
+const secrets = {
+  LARDER_STORE_TOKEN: canary("store"),
+  LARDER_STORE_READ_ONLY_TOKEN: canary("store-reads"),
+  LARDER_VECTOR_TOKEN: canary("vector"),
+  LARDER_VECTOR_READ_ONLY_TOKEN: canary("vector-reads"),
+  LARDER_MESSAGING_TOKEN: messagingToken("messaging"),
+  LARDER_MESSAGING_READ_ONLY_TOKEN: messagingToken("messaging-reads"),
+  LARDER_CURRENT_SIGNING_KEY: "sig_canary0123456789abcdefCurrent",
+  LARDER_NEXT_SIGNING_KEY: "sig_canary0123456789abcdefNext0",
+  LARDER_ADMIN_TOKEN: canary("admin"),
+} as const;
+
+/** What callers send that is secret as well: a password of a user, the header that a destination is to have, a wrong token. */
+const password = canary("password");
+const wrongToken = canary("wrong");
+const all = [...Object.values(secrets), canary("messaging"), canary("messaging-reads"), password, wrongToken];
+
+/** `<area> <method> <target>` with a body, or without one. Half of them are mistakes. */
+const requests: readonly (readonly [line: string, body?: unknown])[] = [
+  ["store POST /", ["SET", "k", "v"]],
+  ["store POST /", ["ACL", "SETUSER", "ann", "on", `>${password}`, "~*", "+@all"]],
+  ["store POST /", ["ACL", "SETUSER", "ann", "nonsense", `>${password}`]],
+  ["store POST /", ["ACL", "GETUSER", "ann"]],
+  ["store POST /", ["ACL", "LIST"]],
+  ["store POST /", ["ACL", "LOG"]],
+  ["store POST /", ["AUTH", "ann", password]],
+  ["store POST /", ["CLIENT", "LIST"]],
+  ["store POST /", ["INFO", "everything"]],
+  ["store POST /", ["CONFIG", "GET", "*"]],
+  ["store POST /", ["CONFIG", "SET", "requirepass", password]],
+  ["store POST /", ["SLOWLOG", "GET", "100"]],
+  ["store POST /", ["EVAL", "return redis.call('NOPE')", "0"]],
+  ["store POST /pipeline", [["GET", "k"], ["NOPE"]]],
+  [
+    "store POST /multi-exec",
+    [
+      ["GET", "k"],
+      ["ACL", "WHOAMI"],
+    ],
+  ],
+  ["store POST /pipeline", "{"],
+  ["store GET /get/%zz"],
+  ["store GET /nope/a/b"],
+  ["store PATCH /get/k"],
+  ["store GET /openapi.json"],
+  ["vector POST /upsert", { id: "a", vector: [1, 2] }],
+  ["vector POST /upsert", { id: "a", vector: ["x"] }],
+  ["vector POST /query", { vector: [1, 2], topK: 3, filter: "a = (" }],
+  ["vector GET /info"],
+  ["vector DELETE /nope"],
+  ["messaging POST /v2/publish/@sink", { id: 1 }],
+  ["messaging POST /v2/publish/nowhere", {}],
+  ["messaging POST /v2/schedules/@sink", {}],
+  ["messaging POST /v2/batch", [{ destination: "@sink" }, {}]],
+  ["messaging POST /v2/topics/team/endpoints", { endpoints: [{ url: "@sink" }] }],
+  ["messaging GET /v2/schedules"],
+  ["messaging GET /v2/topics"],
+  ["messaging GET /v2/queues"],
+  ["messaging GET /v2/logs"],
+  ["messaging GET /v2/dlq"],
+  ["messaging GET /v2/workflows/logs"],
+  ["messaging GET /v2/messages/msg_nope"],
+  ["messaging DELETE /v2/keys"],
+  ["admin GET /v1/databases"],
+  ["admin GET /v1/indexes"],
+  ["admin GET /v1/users"],
+  ["admin POST /v1/databases", { name: "main", token: password }],
+  ["admin POST /v1/nope", {}],
+  ["admin GET /health/ready"],
+  ["admin GET /version"],
+  ["admin GET /metrics"],
+];
+
+const tokens: Readonly<Record<string, string>> = {
+  store: secrets.LARDER_STORE_TOKEN,
+  vector: secrets.LARDER_VECTOR_TOKEN,
+  messaging: secrets.LARDER_MESSAGING_TOKEN,
+  admin: secrets.LARDER_ADMIN_TOKEN,
+};
+
+test("S-09: no secret stands in an answer, a log line, a metric, a listing or a file but tokens.json", {
+  timeout: 60_000,
+}, async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-canary-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  const sink = createServer((request, response) => {
+    request.resume();
+    response.writeHead(request.url === "/bad" ? 500 : 200).end();
+  });
+  await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
+  context.after(() => sink.close());
+  const sinkUrl = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/bad`;
+
+  const server = await startProgram("serve", {
+    args: ["--data-dir", directory, "--destinations", "any", "--log-level", "debug", "--resp-port", "0"],
+    env: secrets,
+  });
+  const bases: Readonly<Record<string, string>> = {
+    store: server.storeUrl,
+    vector: server.environment["UPSTASH_VECTOR_REST_URL"] ?? "",
+    messaging: server.environment["QSTASH_URL"] ?? "",
+    admin: server.adminUrl,
+  };
+  const searched: string[] = [];
+  const succeeded = new Set<string>();
+  const send = async (line: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<void> => {
+    const [area = "", method = "", target = ""] = line.replace("@sink", sinkUrl).split(" ");
+    const text = typeof body === "string" ? body : JSON.stringify(body)?.replaceAll("@sink", sinkUrl);
+    const reply = await fetch(`${bases[area]}${target}`, {
+      method,
+      headers,
+      ...(text !== undefined && { body: text }),
+    });
+    const answer = `${JSON.stringify([...reply.headers])} ${await reply.text()}`;
+    // Whoever sets a password in a command that is refused may be shown the word that was wrong, and no other.
+    assertNoSecret(answer, all, `the answer to ${line}`);
+    searched.push(answer);
+    if (reply.ok) succeeded.add(line);
+  };
+  for (const [line, body] of requests) {
+    const [area = ""] = line.split(" ");
+    await send(line, body, {
+      authorization: `Bearer ${tokens[area]}`,
+      "Upstash-Retries": "0",
+      "Upstash-Cron": "0 0 1 1 *",
+      "Upstash-Redact-Fields": "header[Authorization]",
+      "Upstash-Forward-Authorization": `Bearer ${password}`,
+    });
+    await send(line, body, { authorization: `Bearer ${wrongToken}` });
+    await send(
+      line.replace(/$/, `${line.includes("?") ? "&" : "?"}_token=${wrongToken}&qstash_token=${wrongToken}`),
+      body,
+      {},
+    );
+  }
+  const respUrl = /REDIS_URL|redis:\/\/([\d.]+):(\d+)/.exec(server.output);
+  assert.ok(respUrl?.[2] !== undefined, "the start says where RESP is spoken");
+  searched.push(
+    await converse(Number(respUrl[2]), [
+      ["AUTH", wrongToken],
+      ["AUTH", secrets.LARDER_STORE_TOKEN],
+      ["CLIENT", "LIST"],
+      ["QUIT"],
+    ]),
+  );
+
+  await server.stop();
+  assertNoSecret(searched.join("\n"), all, "the answers");
+  assertNoSecret(server.log, all, "the log");
+  assertNoSecret(server.output, all, "what was printed");
+  for (const path of readdirSync(directory, { recursive: true, encoding: "utf8" })) {
+    if (path === "tokens.json" || !/\.(?:log|json)$|admin-address/.test(path)) continue;
+    assertNoSecret(readFileSync(join(directory, path), "utf8"), all, path);
+  }
+  assert.ok(searched.length > requests.length * 3);
+  // The others are mistakes on purpose; a new one here means that something is not asked any more.
+  assert.equal(succeeded.size, 25, [...succeeded].join("\n"));
+});
+
+/** All that comes back on a connection over RESP. */
+async function converse(port: number, commands: readonly (readonly string[])[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("latin1").on("data", (chunk: string) => {
+    answer += chunk;
+  });
+  for (const words of commands)
+    socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`);
+  await once(socket, "close");
+  return answer;
+}
