@@ -1,6 +1,7 @@
 /** The commands that move indexes and what messaging is set up with, as rows of the program's table. */
 import type { CommandOption, CommandRow } from "../commands.ts";
 import { SOURCE_TOKEN } from "./source-address.ts";
+import { storeTransferRows } from "./store-rows.ts";
 
 const sourceToken: CommandOption = {
   name: SOURCE_TOKEN,
@@ -13,6 +14,13 @@ const index: CommandOption = {
   flag: "--index",
   argument: "<name>",
   meaning: "which of our indexes; the first without it",
+};
+
+const user: CommandOption = {
+  name: "user",
+  flag: "--user",
+  argument: "<name>",
+  meaning: "which of our messaging users; the first without it",
 };
 
 const namespace: CommandOption = {
@@ -29,6 +37,7 @@ const resume: CommandOption = {
 };
 
 export const transferRows: readonly CommandRow[] = [
+  ...storeTransferRows,
   {
     words: "import vector",
     operands: ["<address or file>", "[<token>]"],
@@ -61,6 +70,34 @@ export const transferRows: readonly CommandRow[] = [
     async run(call) {
       const { runVectorExport } = await import("./vector-commands.ts");
       return runVectorExport(call);
+    },
+  },
+  {
+    words: "import messaging",
+    operands: ["<address or file>", "[<token>]"],
+    options: [
+      user,
+      { name: "replace", flag: "--replace", meaning: "replaces what is there already and differs" },
+      sourceToken,
+    ],
+    meaning:
+      "makes the schedules, URL groups, queues and pinned flow-control keys of another service, by its address and token, or of an exported file; those of the same name stay",
+    defaults: "serve",
+    async run(call) {
+      const { runMessagingImport } = await import("./messaging-commands.ts");
+      return runMessagingImport(call);
+    },
+  },
+  {
+    words: "export messaging",
+    operands: ["<file.json>"],
+    options: [user, { name: "replace", flag: "--replace", meaning: "replaces a file that is there" }],
+    meaning:
+      "writes schedules, URL groups, queues and pinned flow-control keys into a file; messages stay where they are",
+    defaults: "serve",
+    async run(call) {
+      const { runMessagingExport } = await import("./messaging-commands.ts");
+      return runMessagingExport(call);
     },
   },
 ];

@@ -1,0 +1,305 @@
+/**
+ * A Redis file (RDB), read record by record.
+ *
+ *     | REDIS0011 | record … | ff | CRC-64 of all before it, or zero |      a checksum since version 5
+ *
+ *     fa name, text           a fact about the file
+ *     fe number               the database of what follows
+ *     fb size, expiring       how many keys it has
+ *     f5 code                 a library of functions
+ *     f7 …, f4 …              of modules, of slots: passed over
+ *     [fd u32 | fc u64] [f8 length | f9 u8] type, key, value      with its expiry, its age or frequency
+ *
+ * (1) What is kept of the file is a window: a record, or 64 KiB. No record is
+ *     longer than VALUE_BYTES_MAX, so damage makes no large window.
+ * (2) Every step goes forward: damage ends in `RdbDamage`, with the offset in
+ *     the file where what is wrong begins.
+ */
+import type { FileHandle } from "node:fs/promises";
+import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
+import { CommandError } from "../../store/mod.ts";
+import { CRC64_BYTES, Crc64 } from "../../store/structures/rdb/crc64.ts";
+import { closePayload } from "../../store/structures/rdb/payload-footer.ts";
+import { PayloadReader } from "../../store/structures/rdb/payload-reader.ts";
+import { PayloadWriter } from "../../store/structures/rdb/payload-writer.ts";
+import {
+  isValueType,
+  MoreNeeded,
+  moduleName,
+  RdbWalker,
+  skipModuleParts,
+  skipValue,
+  WrongBytes,
+} from "./rdb-walker.ts";
+import { hashOfZipmap, ZIPMAP } from "./zipmap.ts";
+
+/** The file is none, or is damaged. */
+export class RdbDamage extends Error {
+  override name = "RdbDamage";
+  readonly offset: number;
+
+  constructor(offset: number, reason: string) {
+    super(`it is damaged at byte ${offset}: ${reason}`);
+    this.offset = offset;
+  }
+}
+
+/** Something that we do not read, in a file that may be whole. */
+export class RdbUnsupported extends Error {
+  override name = "RdbUnsupported";
+}
+
+export type RdbRecord =
+  | {
+      readonly kind: "key";
+      readonly database: number;
+      readonly key: Bytes;
+      readonly atMs: number | undefined;
+      /** As DUMP would give it. */
+      readonly payload: Buffer;
+    }
+  | { readonly kind: "module value"; readonly database: number; readonly key: Bytes; readonly module: string }
+  | { readonly kind: "library"; readonly code: Bytes };
+
+/** Where a reading may go on: behind a record. */
+export interface RdbPosition {
+  readonly offset: number;
+  readonly database: number;
+}
+
+/** That of Redis 7.4 and 8, and of what RESTORE takes. */
+const VERSION_MAX = 12;
+const CHECKSUM_SINCE_VERSION = 5;
+const MAGIC = "REDIS";
+const HEADER_BYTES = 9;
+const WINDOW_BYTES = 65_536;
+/** As long as Redis' longest string, and what belongs to it. */
+const VALUE_BYTES_MAX = 544 * 1024 * 1024;
+
+const MODULE_VALUE = 7;
+const SLOT = 0xf4;
+const LIBRARY = 0xf5;
+const MODULE_FACT = 0xf7;
+const IDLE = 0xf8;
+const FREQUENCY = 0xf9;
+const FACT = 0xfa;
+const SIZES = 0xfb;
+const EXPIRY_MS = 0xfc;
+const EXPIRY_SECONDS = 0xfd;
+const DATABASE = 0xfe;
+const END = 0xff;
+
+/** What a record was, or that it says nothing to anybody. */
+type Step = RdbRecord | "passed" | "end";
+
+export class RdbReader {
+  readonly #file: Pick<FileHandle, "read">;
+  readonly #size: number;
+  readonly #walker = new RdbWalker();
+  /** Where in the file the walker's bytes begin. */
+  #offset = 0;
+  /** Where in the walker's bytes the next record begins. */
+  #next = 0;
+  #database = 0;
+  #version = 0;
+  /** Undefined when reading began in the middle. */
+  #checksum: Crc64 | undefined;
+  #hasChecksum = false;
+
+  constructor(file: Pick<FileHandle, "read">, size: number) {
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Whether the end was reached and the file had a checksum, which then was right. */
+  get hasChecksum(): boolean {
+    return this.#hasChecksum;
+  }
+
+  get position(): RdbPosition {
+    return { offset: this.#offset + this.#next, database: this.#database };
+  }
+
+  /** Reads the head; from a position on, nothing else that comes before it. Rejects as `next` does. */
+  async open(from?: RdbPosition): Promise<void> {
+    this.#checksum = from === undefined ? new Crc64() : undefined;
+    await this.#step((walker) => {
+      const head = bytesFrom(walker.bytes, walker.at, walker.skip(HEADER_BYTES) + HEADER_BYTES);
+      const version = Number(head.slice(MAGIC.length));
+      if (!/^REDIS\d{4}$/.test(head)) throw new WrongBytes(0, "it is no file of Redis (RDB)");
+      if (version < 1 || version > VERSION_MAX)
+        throw new RdbUnsupported(
+          `it has version ${version} of the format, and ${VERSION_MAX} is the latest that is read`,
+        );
+      this.#version = version;
+    });
+    if (from === undefined) return;
+    this.#offset = from.offset;
+    this.#database = from.database;
+    this.#next = 0;
+    this.#walker.at = 0;
+    this.#walker.end = 0;
+  }
+
+  /** The next record; undefined at the end. Rejects with `RdbDamage` or `RdbUnsupported`. */
+  async next(): Promise<RdbRecord | undefined> {
+    for (;;) {
+      const step = await this.#step((walker) => this.#readRecord(walker));
+      if (step === "end") {
+        await this.#readEnd();
+        return undefined;
+      }
+      if (step !== "passed") return step;
+    }
+  }
+
+  /** Runs `read` on the bytes at hand, with more of them until it is content, and goes behind what it read. */
+  async #step<Result>(read: (walker: RdbWalker) => Result): Promise<Result> {
+    const walker = this.#walker;
+    for (;;) {
+      walker.at = this.#next;
+      try {
+        const result = read(walker);
+        this.#checksum?.add(walker.bytes, this.#next, walker.at);
+        this.#next = walker.at;
+        return result;
+      } catch (fault) {
+        if (fault instanceof WrongBytes) throw new RdbDamage(this.#offset + fault.at, fault.message);
+        if (!(fault instanceof MoreNeeded)) throw fault;
+        await this.#fill(fault.byteCount);
+      }
+    }
+  }
+
+  /** Gets at least so many bytes more, and about as many as are there, so that a long record is not walked often. */
+  async #fill(neededBytes: number): Promise<void> {
+    const walker = this.#walker;
+    const keptBytes = walker.end - this.#next;
+    const start = this.#offset + this.#next;
+    const leftBytes = this.#size - (this.#offset + walker.end);
+    if (neededBytes > leftBytes) throw new RdbDamage(this.#size, `it ends within what begins at byte ${start}`);
+    // keeps (1)
+    if (keptBytes + neededBytes > VALUE_BYTES_MAX) throw new RdbDamage(start, "nothing is as long as what begins here");
+    const byteCount = Math.min(leftBytes, Math.max(neededBytes, keptBytes, WINDOW_BYTES));
+    const bytes = Buffer.allocUnsafeSlow(keptBytes + byteCount);
+    walker.bytes.copy(bytes, 0, this.#next, walker.end);
+    let filled = keptBytes;
+    while (filled < bytes.length) {
+      const { bytesRead } = await this.#file.read(bytes, filled, bytes.length - filled, start + filled);
+      if (bytesRead === 0) throw new RdbDamage(start + filled, "it has become shorter while it was read");
+      filled += bytesRead;
+    }
+    walker.bytes = bytes;
+    walker.end = bytes.length;
+    this.#offset = start;
+    this.#next = 0;
+  }
+
+  #readRecord(walker: RdbWalker): Step {
+    let atMs: number | undefined;
+    for (;;) {
+      const start = walker.at;
+      const type = walker.byte();
+      switch (type) {
+        case EXPIRY_MS:
+          atMs = Number(walker.bytes.readBigInt64LE(walker.skip(8)));
+          continue;
+        case EXPIRY_SECONDS:
+          atMs = walker.bytes.readInt32LE(walker.skip(4)) * 1_000;
+          continue;
+        case FREQUENCY:
+          walker.skip(1);
+          continue;
+        case IDLE:
+          walker.whole();
+          continue;
+        case FACT:
+          walker.skipStrings(2);
+          return "passed";
+        case SIZES:
+          walker.length();
+          walker.length();
+          return "passed";
+        case SLOT:
+          for (let i = 0; i < 3; i += 1) walker.whole();
+          return "passed";
+        case MODULE_FACT:
+          walker.whole();
+          skipModuleParts(walker);
+          return "passed";
+        case DATABASE:
+          this.#database = walker.length();
+          return "passed";
+        case LIBRARY:
+          return { kind: "library", code: readString(walker) };
+        case END:
+          return "end";
+        default:
+          return this.#readKey(walker, { type, start, atMs });
+      }
+    }
+  }
+
+  #readKey(
+    walker: RdbWalker,
+    { type, start, atMs }: { type: number; start: number; atMs: number | undefined },
+  ): RdbRecord {
+    const database = this.#database;
+    if (type === MODULE_VALUE) {
+      const key = readString(walker);
+      const module = moduleName(walker.whole());
+      skipModuleParts(walker);
+      return { kind: "module value", database, key, module };
+    }
+    if (!isValueType(type)) throw new WrongBytes(start, `there is no record of type ${type}`);
+    const key = readString(walker);
+    const valueStart = walker.at;
+    skipValue(walker, type);
+    const content = walker.bytes.subarray(valueStart, walker.at);
+    const writer = new PayloadWriter();
+    if (type === ZIPMAP) writeHashOfZipmap(writer, content, valueStart);
+    else writer.byte(type).raw(content);
+    return { kind: "key", database, key, atMs, payload: closePayload(writer, VERSION_MAX) };
+  }
+
+  /** The checksum, and that nothing follows. */
+  async #readEnd(): Promise<void> {
+    const sum = this.#checksum;
+    this.#checksum = undefined;
+    if (this.#version >= CHECKSUM_SINCE_VERSION) {
+      const found = await this.#step((walker) => {
+        const start = walker.skip(CRC64_BYTES);
+        return Buffer.from(walker.bytes.subarray(start, start + CRC64_BYTES));
+      });
+      const expected = Buffer.alloc(CRC64_BYTES);
+      sum?.writeTo(expected, 0);
+      // Zero: whoever wrote it was told to leave the checksum out.
+      this.#hasChecksum = found.readBigUInt64LE(0) !== 0n;
+      if (sum !== undefined && this.#hasChecksum && !found.equals(expected))
+        throw new RdbDamage(this.position.offset - CRC64_BYTES, "the checksum is another than that of its bytes");
+    }
+    const { offset } = this.position;
+    if (offset < this.#size)
+      throw new RdbDamage(offset, `${this.#size - offset} bytes follow its end, as in a file of Redis' command log`);
+  }
+}
+
+/** A key or a code, as bytes of its own. */
+function readString(walker: RdbWalker): Bytes {
+  const start = walker.at;
+  walker.skipString();
+  try {
+    const string = new PayloadReader(walker.bytes.subarray(start, walker.at)).string();
+    return typeof string === "string" ? string : bytesFrom(string);
+  } catch (fault) {
+    throw fault instanceof CommandError ? new WrongBytes(start, "a compressed string does not unfold") : fault;
+  }
+}
+
+function writeHashOfZipmap(writer: PayloadWriter, content: Buffer, at: number): void {
+  try {
+    hashOfZipmap(new PayloadReader(content).blob(), writer);
+  } catch (fault) {
+    throw fault instanceof CommandError ? new WrongBytes(at, "a hash in the form of Redis 2.4 is damaged") : fault;
+  }
+}

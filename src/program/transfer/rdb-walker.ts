@@ -1,0 +1,225 @@
+/**
+ * Goes over what a Redis file (RDB) holds without taking it apart: where a
+ * length, a string, a value ends. Lengths and strings are drawn in
+ * `store/structures/rdb/payload-reader.ts`, values in `payload.ts` and
+ * `stream-payload.ts` there; what their bytes mean is read by RESTORE.
+ *
+ * The bytes at hand are a part of the file. Where they do not reach, `MoreNeeded`
+ * is thrown, and whoever has read more begins again at the same record.
+ */
+
+/** The bytes at hand end before the record does. */
+export class MoreNeeded extends Error {
+  readonly byteCount: number;
+
+  constructor(byteCount: number) {
+    super("more bytes are needed");
+    this.byteCount = byteCount;
+  }
+}
+
+/** What cannot stand in such a file. */
+export class WrongBytes extends Error {
+  /** In the bytes at hand. */
+  readonly at: number;
+
+  constructor(at: number, reason: string) {
+    super(reason);
+    this.at = at;
+  }
+}
+
+export class RdbWalker {
+  bytes: Buffer = Buffer.alloc(0);
+  /** Where the next byte is read. */
+  at = 0;
+  end = 0;
+
+  /** Goes behind so many bytes and returns where they begin. */
+  skip(byteCount: number): number {
+    const start = this.at;
+    if (byteCount > this.end - start) throw new MoreNeeded(byteCount - (this.end - start));
+    this.at = start + byteCount;
+    return start;
+  }
+
+  byte(): number {
+    return this.bytes[this.skip(1)] as number;
+  }
+
+  /** A count or a length. */
+  length(): number {
+    const start = this.at;
+    const first = this.byte();
+    if (first < 0x40) return first;
+    if (first < 0x80) return ((first & 0x3f) << 8) | this.byte();
+    if (first === 0x80) return this.bytes.readUInt32BE(this.skip(4));
+    if (first !== 0x81) throw new WrongBytes(start, `there is no length that begins with byte ${first}`);
+    const length = this.bytes.readBigUInt64BE(this.skip(8));
+    if (length > Number.MAX_SAFE_INTEGER) throw new WrongBytes(start, `nothing has a length of ${length}`);
+    return Number(length);
+  }
+
+  /** A number of 64 bits in the form of a length. */
+  whole(): bigint {
+    if (this.at < this.end && this.bytes[this.at] !== 0x81) return BigInt(this.length());
+    this.skip(1);
+    return this.bytes.readBigUInt64BE(this.skip(8));
+  }
+
+  skipString(): void {
+    const start = this.at;
+    const first = this.byte();
+    if (first < 0xc0) {
+      this.at = start;
+      this.skip(this.length());
+    } else if (first === 0xc0) this.skip(1);
+    else if (first === 0xc1) this.skip(2);
+    else if (first === 0xc2) this.skip(4);
+    else if (first === 0xc3) {
+      const compressedBytes = this.length();
+      this.length();
+      this.skip(compressedBytes);
+    } else throw new WrongBytes(start, `there is no string that begins with byte ${first}`);
+  }
+
+  skipStrings(count: number): void {
+    for (let left = count; left > 0; left -= 1) this.skipString();
+  }
+}
+
+/** Types of values, by their byte: what stands behind it. */
+const valueForms: ReadonlyMap<number, (walker: RdbWalker) => void> = new Map([
+  [0, (walker) => walker.skipString()],
+  [1, (walker) => walker.skipStrings(walker.length())],
+  [2, (walker) => walker.skipStrings(walker.length())],
+  [3, skipSortedSetOfTexts],
+  [4, (walker) => walker.skipStrings(2 * walker.length())],
+  [5, skipSortedSet],
+  [9, (walker) => walker.skipString()],
+  [10, (walker) => walker.skipString()],
+  [11, (walker) => walker.skipString()],
+  [12, (walker) => walker.skipString()],
+  [13, (walker) => walker.skipString()],
+  [14, (walker) => walker.skipStrings(walker.length())],
+  [15, (walker) => skipStream(walker, { hasCounts: false, hasActiveTimes: false })],
+  [16, (walker) => walker.skipString()],
+  [17, (walker) => walker.skipString()],
+  [18, skipNodes],
+  [19, (walker) => skipStream(walker, { hasCounts: true, hasActiveTimes: false })],
+  [20, (walker) => walker.skipString()],
+  [21, (walker) => skipStream(walker, { hasCounts: true, hasActiveTimes: true })],
+  [24, skipExpiringHash],
+  [25, skipPackedExpiringHash],
+] satisfies [number, (walker: RdbWalker) => void][]);
+
+export function isValueType(type: number): boolean {
+  return valueForms.has(type);
+}
+
+/** Goes behind the value of that type. */
+export function skipValue(walker: RdbWalker, type: number): void {
+  const skip = valueForms.get(type);
+  if (skip === undefined) throw new WrongBytes(walker.at, `there is no type of value ${type}`);
+  skip(walker);
+}
+
+function skipSortedSetOfTexts(walker: RdbWalker): void {
+  for (let left = walker.length(); left > 0; left -= 1) {
+    walker.skipString();
+    const textBytes = walker.byte();
+    // From 253 on: no number, and the two infinities.
+    if (textBytes < 253) walker.skip(textBytes);
+  }
+}
+
+function skipSortedSet(walker: RdbWalker): void {
+  for (let left = walker.length(); left > 0; left -= 1) {
+    walker.skipString();
+    walker.skip(8);
+  }
+}
+
+function skipNodes(walker: RdbWalker): void {
+  for (let left = walker.length(); left > 0; left -= 1) {
+    walker.length();
+    walker.skipString();
+  }
+}
+
+function skipExpiringHash(walker: RdbWalker): void {
+  walker.skip(8);
+  for (let left = walker.length(); left > 0; left -= 1) {
+    walker.whole();
+    walker.skipStrings(2);
+  }
+}
+
+function skipPackedExpiringHash(walker: RdbWalker): void {
+  walker.skip(8);
+  walker.skipString();
+}
+
+const RAW_ID_BYTES = 16;
+const MOMENT_BYTES = 8;
+
+function skipStream(
+  walker: RdbWalker,
+  { hasCounts, hasActiveTimes }: { hasCounts: boolean; hasActiveTimes: boolean },
+): void {
+  walker.skipStrings(2 * walker.length());
+  skipWholes(walker, hasCounts ? 8 : 3);
+  for (let groups = walker.length(); groups > 0; groups -= 1) {
+    walker.skipString();
+    skipWholes(walker, hasCounts ? 3 : 2);
+    for (let pending = walker.length(); pending > 0; pending -= 1) {
+      walker.skip(RAW_ID_BYTES + MOMENT_BYTES);
+      walker.whole();
+    }
+    for (let consumers = walker.length(); consumers > 0; consumers -= 1) {
+      walker.skipString();
+      walker.skip(hasActiveTimes ? 2 * MOMENT_BYTES : MOMENT_BYTES);
+      walker.skip(RAW_ID_BYTES * walker.length());
+    }
+  }
+}
+
+function skipWholes(walker: RdbWalker, count: number): void {
+  for (let left = count; left > 0; left -= 1) walker.whole();
+}
+
+/** Parts of a module's value, by their byte; zero ends it. */
+const moduleParts: ReadonlyMap<bigint, (walker: RdbWalker) => void> = new Map([
+  [1n, (walker) => void walker.whole()],
+  [2n, (walker) => void walker.whole()],
+  [3n, (walker) => void walker.skip(4)],
+  [4n, (walker) => void walker.skip(8)],
+  [5n, (walker) => walker.skipString()],
+] satisfies [bigint, (walker: RdbWalker) => void][]);
+
+/** Goes behind the parts of a module's value. */
+export function skipModuleParts(walker: RdbWalker): void {
+  for (;;) {
+    const start = walker.at;
+    const kind = walker.whole();
+    if (kind === 0n) return;
+    const skip = moduleParts.get(kind);
+    if (skip === undefined) throw new WrongBytes(start, `a module's value has no part ${kind}`);
+    skip(walker);
+  }
+}
+
+const MODULE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const MODULE_NAME_LENGTH = 9;
+const MODULE_VERSION_BITS = 10n;
+
+/** The name of a module, from nine letters of six bits above ten bits of a version. */
+export function moduleName(id: bigint): string {
+  let letters = id >> MODULE_VERSION_BITS;
+  let name = "";
+  for (let i = 0; i < MODULE_NAME_LENGTH; i += 1) {
+    name = `${MODULE_LETTERS[Number(letters & 63n)]}${name}`;
+    letters >>= 6n;
+  }
+  return name;
+}
