@@ -8,7 +8,10 @@ import { RawPeer } from "../raw-peer.ts";
 import { splitLine, startSession } from "../store-harness.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
-/** Each kind of reply that RESP3 has a word of its own for; sets have one member, because their order is each server's. */
+/**
+ * Each kind of reply that RESP3 has a word of its own for; sets have one member, because their order is each server's. No
+ * double is among them whose shortest text, which is ours, is not that of Redis 7.0 (ARCHITECTURE.md, "Differences from Redis").
+ */
 const lines: readonly string[] = [
   "ZADD z 1 a 2.5 b 3 c inf d",
   "ZRANGE z 0 -1",
@@ -94,6 +97,18 @@ const lines: readonly string[] = [
   "SCRIPT EXISTS a",
   "FUNCTION LIST",
   "COMMAND GETKEYSANDFLAGS get a",
+  // Neither has tips, which we do not tell.
+  "COMMAND INFO hset nope",
+  "COMMAND INFO xread zunionstore",
+  "COMMAND INFO object|help",
+  "COMMAND DOCS nope",
+  "SLOWLOG GET",
+  "SLOWLOG LEN",
+  "LATENCY LATEST",
+  "LATENCY HISTORY command",
+  "LATENCY HISTOGRAM nope",
+  "LATENCY RESET",
+  "MEMORY PURGE",
   "EVAL \"return {1,'a',false,true,3.9}\" 0",
   'EVAL "redis.setresp(3); return {double=3.5}" 0',
   "EVAL \"redis.setresp(3); return redis.call('HGETALL','h')\" 0",
@@ -117,6 +132,30 @@ test("a reply in RESP3 is byte for byte that of redis-server", { skip: redisMiss
       assert.equal(ours, await peer.ask(requestOf(words), ours.length), line);
     }
     assert.equal(await peer.ask("PING\r\n", 7), "+PONG\r\n", "nothing is left over");
+  } finally {
+    await redis.stop();
+  }
+});
+
+test("a double in RESP3 is the shortest text of its number, where Redis 7.0 prints 17 digits", {
+  skip: redisMissing,
+}, async () => {
+  const redis = await startRedis();
+  const { database } = startSession();
+  const caller = { user: defaultUser, transport: "tcp", address: "127.0.0.1:1" } as const;
+  try {
+    using peer = await RawPeer.open(redis.port);
+    peer.say("HELLO 3\r\nPING\r\n");
+    for (let greeting = ""; !greeting.endsWith("+PONG\r\n"); ) greeting += await peer.hear(1);
+    for (const [line, ours, theirs] of [
+      ["ZADD z 0.1 a 1e21 b", ":2\r\n", ":2\r\n"],
+      ["ZSCORE z a", ",0.1\r\n", ",0.10000000000000001\r\n"],
+      ["ZINCRBY z 0 b", ",1e+21\r\n", ",1e+21\r\n"],
+    ] as const) {
+      const words = splitLine(line);
+      assert.equal(resp3Result(database.execute(caller, words), 1_000), ours, line);
+      assert.equal(await peer.ask(requestOf(words), theirs.length), theirs, line);
+    }
   } finally {
     await redis.stop();
   }

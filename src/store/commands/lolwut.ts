@@ -1,5 +1,5 @@
 /** LOLWUT: a maze of slashes, as the computers of 1982 drew it in one line of BASIC, and the version. */
-import { bytesFromText } from "../../kernel/bytes.ts";
+import { type Bytes, bytesFromText } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { notInteger } from "../errors.ts";
 import { REDIS_VERSION } from "../redis-version.ts";
@@ -20,18 +20,20 @@ export const lolwutRow: Row = {
   run: lolwut,
 };
 
-/** `LOLWUT [VERSION <n>] [<columns> [<lines>]]`; which version is asked for makes no difference. */
-function lolwut({ database, random, argsFrom, argCount, word }: Call): Reply {
+/** `LOLWUT [VERSION <n>] [<columns> [<lines>]]`; which version is asked for, and what is no size, makes no difference. */
+function lolwut({ database, random, arg, argsFrom, argCount, word }: Call): Reply {
   const start = argCount > 2 && word(1) === "VERSION" ? 2 : 1;
-  const numbers = argsFrom(start).map((text) => {
-    const number = parseInteger(text);
-    if (number === undefined) throw notInteger;
-    return Math.min(Math.max(1, Number(number)), SIZE_MAX);
-  });
-  const [columns = COLUMNS, lines = LINES] = start === 2 ? numbers.slice(1) : numbers;
+  if (start === 2 && parseInteger(arg(2)) === undefined) throw notInteger;
+  const sizes = argsFrom(start === 2 ? 3 : 1).map(readSize);
+  const [columns = COLUMNS, lines = LINES] = sizes;
   const rows = Array.from({ length: lines }, () =>
     Array.from({ length: columns }, () => (random.below(2) === 0 ? "\u2571" : "\u2572")).join(""),
   );
   const { version } = database.context;
   return verbatim(bytesFromText(`${rows.join("\n")}\n\nlarder ${version}, Redis ver. ${REDIS_VERSION}\n`));
+}
+
+function readSize(word: Bytes): number | undefined {
+  const size = parseInteger(word);
+  return size === undefined ? undefined : Math.min(Math.max(1, Number(size)), SIZE_MAX);
 }

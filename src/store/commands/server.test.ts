@@ -61,10 +61,11 @@ test("LOLWUT draws as large as it is asked to, within bounds, and ends with the 
     ["LOLWUT VERSION 5", 40, 10],
     ["LOLWUT version 6 4", 4, 10],
     ["LOLWUT 1000000000 -1", 200, 1],
+    ["LOLWUT version", 40, 10],
   ] as const) {
     const drawing = drawn(line);
     assert.equal(drawing.length, rows, line);
     for (const row of drawing) assert.match(row, new RegExp(`^[\\u2571\\u2572]{${columns}}$`), line);
   }
-  session.expect([["LOLWUT x", error("ERR value is not an integer or out of range")]]);
+  session.expect([["LOLWUT VERSION x", error("ERR value is not an integer or out of range")]]);
 });

@@ -16,6 +16,7 @@ import type { HostFunctions, LuaHost } from "./lua-host.ts";
 import { GLOBALS, type HostFunction, type LuaPointer, LuaType, REGISTRY } from "./lua-instance.ts";
 import { stringFunctions } from "./lua-string-functions.ts";
 import { INSERT_MOVES_MAX, tableFunctions } from "./lua-table-functions.ts";
+import { readUnsigned } from "./lua-unsigned.ts";
 
 const READ_ONLY = "Attempt to modify a readonly table";
 
@@ -111,6 +112,7 @@ export class LuaGlobals {
     this.#addLibraries(lua);
     for (const name of ["string", "table", "math", "coroutine"]) this.#guardField(lua, name);
     this.#guardStringMetatable(lua);
+    this.#spellNull(lua);
     return this.#finish(lua);
   }
 
@@ -249,6 +251,7 @@ export class LuaGlobals {
       getmetatable: this.#getMetatable,
       rawget: this.#rawGet,
       next: this.#next,
+      tonumber: this.#toNumber,
     };
     for (const [name, run] of Object.entries(wrappers)) this.#wrap(lua, { table: 2, name, run });
     this.#pairsOf(lua);
@@ -305,8 +308,9 @@ export class LuaGlobals {
   }
 
   readonly #getMetatable: HostFunction = (lua) => {
-    if (this.#isGuard(lua, 1)) {
-      this.#host.instance.api.lua_pushnil(lua);
+    const { api } = this.#host.instance;
+    if (this.#isGuard(lua, 1) || api.lua_type(lua, 1) === LuaType.lightUserdata) {
+      api.lua_pushnil(lua);
       return 1;
     }
     return this.#original(lua, "getmetatable");
@@ -315,6 +319,21 @@ export class LuaGlobals {
   readonly #rawGet: HostFunction = (lua) => {
     this.#lookBehind(lua, 1);
     return this.#original(lua, "rawget");
+  };
+
+  /** Lua's own, whose `long` holds too little where a base is given. */
+  readonly #toNumber: HostFunction = (lua) => {
+    const { instance } = this.#host;
+    const { api } = instance;
+    // Mostly there is none, and scripts ask for numbers often.
+    if (api.lua_gettop(lua) < 2) return this.#original(lua, "tonumber");
+    const base = api.lua_isnumber(lua, 2) === 0 ? 10 : Math.trunc(api.lua_tonumber(lua, 2));
+    const count = this.#original(lua, "tonumber");
+    if (base === 10 || api.lua_isnumber(lua, -1) === 0) return count;
+    const read = readUnsigned(instance.bytesAt(lua, 1), base);
+    if (read === undefined) api.lua_pushnil(lua);
+    else api.lua_pushnumber(lua, read);
+    return 1;
   };
 
   readonly #next: HostFunction = (lua) => {
@@ -484,6 +503,25 @@ export class LuaGlobals {
     instance.setField(lua, 5, "__metatable");
     api.lua_settop(lua, 2);
   }
+
+  /**
+   * `cjson.null` is a pointer to nothing, which C libraries spell differently. The metatable is that of all such pointers,
+   * and no script can get at it.
+   */
+  #spellNull(lua: LuaPointer): void {
+    const { instance } = this.#host;
+    const { api } = instance;
+    api.lua_pushlightuserdata(lua, 0);
+    api.lua_createtable(lua, 0, 1);
+    this.#setFunction(lua, 4, { name: "__tostring", run: this.#nullText });
+    api.lua_setmetatable(lua, 3);
+    api.lua_settop(lua, 2);
+  }
+
+  readonly #nullText: HostFunction = (lua) => {
+    this.#host.instance.pushText(lua, "userdata: (nil)");
+    return 1;
+  };
 
   /** Makes the guard of our globals the globals of the state. */
   #finish(lua: LuaPointer): number {

@@ -83,6 +83,27 @@ test("cjson.decode reads what Redis reads, with its errors", () => {
     ["cjson.decode('+x')", failed("Expected value but found invalid number at character 1")],
     ["cjson.decode('[1] x')", failed("Expected the end but found invalid token at character 5")],
     ["tostring(cjson.decode('[null]')[1] == cjson.null)", "true"],
+    ["tostring(cjson.null)", "userdata: (nil)"],
+    ["{tostring(getmetatable(cjson.null)), type(cjson.null), cjson.encode(cjson.null)}", ["nil", "userdata", "null"]],
+    ["tostring(pcall(setmetatable, cjson.null, {}))", "false"],
+  ]);
+});
+
+test("tonumber reads 64 bits in any base, as where C's long has them", () => {
+  check([
+    ["string.format('%.0f', tonumber('123456789abc', 16))", "20015998343868"],
+    ["string.format('%.0f', tonumber('0xffffffffffff', 16))", "281474976710655"],
+    ["string.format('%.0f', tonumber('-1', 16))", "18446744073709551616"],
+    ["string.format('%.0f', tonumber('zzzzzzzzzzzzzzzz', 36))", "18446744073709551616"],
+    ["string.format('%.0f', tonumber('  +777777777777  ', 8))", "68719476735"],
+    ["tonumber('ff', 16)", 255],
+    ["tonumber('10', 2)", 2],
+    ["tonumber(10, 36)", 36],
+    ["tostring(tonumber('0x', 16))", "nil"],
+    ["tostring(tonumber('12', 2))", "nil"],
+    ["tonumber('12', 10)", 12],
+    ["tonumber('1', 37)", failed("bad argument #2 to 'tonumber' (base out of range)")],
+    ["tonumber()", failed("bad argument #1 to 'tonumber' (value expected)")],
   ]);
 });
 

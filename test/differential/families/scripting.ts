@@ -99,6 +99,18 @@ const CALLS: readonly string[] = [
   ...["'set',KEYS[1],10.5", "'set',KEYS[1],3", "'set',KEYS[1],2^60", "'append',KEYS[1],-0.25", "'strlen',KEYS[1]"],
   ...["'lpush','list',ARGV[1],ARGV[2]", "'lrange','list','0','3'", "'llen','list'", "'lpop','list'", "'type',KEYS[1]"],
   ...["'hset','hash','f',ARGV[1]", "'hget','hash','f'", "'hgetall','hash'", "'hmget','hash','f','none'"],
+  ...["'zrange','zset','0','3','withscores'", "'zRevRange','zset',0,-1,'WithScores'", "'zpopmin','zset',2"],
+  ...[
+    "'zrangebyscore','zset','-inf','+inf','limit',0,2",
+    "'zadd','zset','nx','ch',1,ARGV[1]",
+    "'zincrby','zset',1,'m'",
+  ],
+  ...["'hrandfield','hash',1,'withvalues'", "'getex',KEYS[1],'ex',100", "'lpos','list',ARGV[1],'rank',-1,'count',0"],
+  ...[
+    "'set',KEYS[1],ARGV[1],'keepttl','xx'",
+    "'copy',KEYS[1],'copied','replace'",
+    "'xadd','stream','nomkstream','9-9','f','v'",
+  ],
   ...["'zadd','zset','1.5',ARGV[1]", "'zrange','zset','0','3'", "'zscore','zset',ARGV[1]", "'zcard','zset'"],
   ...[
     "'sadd','set',ARGV[1]",
@@ -245,7 +257,7 @@ const asResult: Comparison = ({ ours, theirs }) =>
 
 function withoutAddresses(reply: RawReply): RawReply {
   if (typeof reply === "string")
-    return reply.replace(/(table|function|builtin|thread|userdata): ((0x)?\w+|\(nil\))/g, "$1").replace(/-nan/g, "nan");
+    return reply.replace(/(table|function|builtin|thread): (0x)?\w+/g, "$1").replace(/-nan/g, "nan");
   return isList(reply) ? reply.map(withoutAddresses) : reply;
 }
 

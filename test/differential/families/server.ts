@@ -33,6 +33,26 @@ const NAMES: readonly string[] = [
   "what",
 ];
 
+/** What is answered before anything is slow. Times are each server's own, so that no more than the form is compared of others. */
+const SLOW: readonly (readonly string[])[] = [
+  ["SLOWLOG", "GET", "-2"],
+  ["SLOWLOG", "GET", "x"],
+  ["SLOWLOG", "GET", "9223372036854775808"],
+  ["SLOWLOG", "GET", "1", "2"],
+  ["SLOWLOG", "GET", "0"],
+  ["SLOWLOG", "LEN", "x"],
+  ["SLOWLOG", "RESET"],
+  ["SLOWLOG", "what"],
+  ["LATENCY", "LATEST"],
+  ["LATENCY", "HISTORY", "command"],
+  ["LATENCY", "GRAPH", "command"],
+  ["LATENCY", "RESET"],
+  ["LATENCY", "RESET", "command", "what"],
+  ["LATENCY", "HISTOGRAM", "what"],
+  ["LATENCY", "what"],
+  ["LATENCY", "HISTORY"],
+];
+
 /** Redis has these since 7.2 and later. */
 const LATER_NAMES =
   /^(?:waitaof|delex|digest|xackdel|xdelex|h(?:p?expire(?:at|time)?|p?ttl|persist|getdel|getex|setex))$/;
@@ -94,7 +114,7 @@ function manyKeys(draw: Draw): string[] {
 const PARAMETERS: readonly string[] = [
   ...["hash-max-*", "HASH-MAX-LISTPACK-VALUE", "hll-sparse-max-bytes", "maxmemory", "maxmemory-policy"],
   ...["proto-max-bulk-len", "set-max-intset-entries", "what", "hash-max-zip*"],
-  ...["list-compress-depth", "latency-tracking*", "notify-keyspace-events", "zset-max-*"],
+  ...["list-compress-depth", "latency-*", "slowlog-*", "notify-keyspace-events", "zset-max-*"],
 ];
 
 /** Our own words of help, and one database instead of sixteen; everything else is the same. */
@@ -105,7 +125,10 @@ const asConfig: Comparison = ({ command, ours, theirs }) => {
 
 /** How many bytes it takes is up to each server. */
 const asUsage: Comparison = ({ ours, theirs }) =>
-  (typeof ours === "number" && typeof theirs === "number") || (isList(ours) && isList(theirs)) || isSame(ours, theirs);
+  (typeof ours === "number" && typeof theirs === "number") ||
+  (typeof ours === "string" && typeof theirs === "string") ||
+  (isList(ours) && isList(theirs)) ||
+  isSame(ours, theirs);
 
 const asText: Comparison = ({ ours, theirs }) =>
   typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
@@ -127,7 +150,13 @@ export const serverFamily: Family = {
     (draw) => ["CONFIG", draw.pick(["HELP", "RESETSTAT", "what"])],
     () => ["DBSIZE"],
     (draw) => ["MEMORY", "USAGE", draw.key(), ...draw.options([() => ["SAMPLES", draw.count()], () => ["what"]], 2)],
-    (draw) => ["MEMORY", draw.pick(["HELP", "what"])],
+    (draw) => ["MEMORY", draw.pick(["HELP", "what", "PURGE", "STATS", "DOCTOR", "MALLOC-STATS"])],
+    (draw) => draw.pick(SLOW).map((word, index) => (index < 2 ? draw.oddCase(word) : word)),
+    (draw) => ["SLOWLOG", draw.pick(["GET", "LEN"])],
+    (draw) => ["LATENCY", draw.pick(["DOCTOR", "HELP", "HISTOGRAM"])],
+    (draw) => ["SLOWLOG", "HELP", ...draw.options([() => ["x"]], 1)],
+    (draw) => ["LOLWUT", ...draw.options([() => ["VERSION", draw.pick(["5", "x", "7"])]], 1)],
+    () => ["CONFIG", "REWRITE"],
     (draw) => ["FLUSHALL", ...draw.options([() => ["ASYNC"], () => ["SYNC"]], 2)],
     (draw) => ["FLUSHDB", ...draw.options([() => ["ASYNC"], () => ["SYNC"]], 2)],
     (draw) => ["INFO", ...draw.list(2, () => draw.pick(["server", "KEYSPACE", "what", "all"]))],
@@ -140,6 +169,9 @@ export const serverFamily: Family = {
     ["CONFIG", asConfig],
     ["INFO", asText],
     ["MEMORY", asUsage],
+    ["SLOWLOG", asUsage],
+    ["LATENCY", asUsage],
+    ["LOLWUT", asUsage],
     ["TIME", asTime],
   ]),
 };
