@@ -10,7 +10,7 @@ import { startedRun } from "./starting.ts";
 import type { Waiter } from "./waiter.ts";
 import { checkEventId, type WaitRequest } from "./waits.ts";
 import type { RunEntry, RunsFilter, StartedRun, WorkflowDoor } from "./workflow-door.ts";
-import type { Notified } from "./workflows.ts";
+import { type Notified, WAKES_MAX } from "./workflows.ts";
 
 export class EngineWorkflowDoor implements WorkflowDoor {
   readonly #engine: Engine;
@@ -64,8 +64,16 @@ export class EngineWorkflowDoor implements WorkflowDoor {
 
   async notifyAll(eventId: string, data: Buffer): Promise<readonly Notified[]> {
     this.#engine.assertWritable(this.#user);
-    checkEventId(eventId);
-    const notified = this.#engine.workflows.notifyAll(this.#user, eventId, data);
+    const waiting = this.waiters(eventId);
+    const notified: Notified[] = [];
+    for (let from = 0; from < waiting.length; from += WAKES_MAX) {
+      // Others may have changed everything while it was written.
+      this.#engine.assertWritable(this.#user);
+      const some = waiting.slice(from, from + WAKES_MAX);
+      notified.push(...this.#engine.workflows.notifyEach(this.#user, some, data));
+      await this.#engine.finish();
+    }
+    // Whoever waited may just have been told, by a frame that is not on the disk yet.
     await this.#engine.finish();
     return notified;
   }

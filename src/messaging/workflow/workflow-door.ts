@@ -50,6 +50,7 @@ export interface WorkflowDoor {
   cancelMatching(filter: RunsFilter, countMax: number): Promise<number>;
 
   wait(request: WaitRequest): Promise<void>;
+  /** Tells all that wait for it now, many of them in several frames. */
   notifyAll(eventId: string, data: Buffer): Promise<readonly Notified[]>;
   /** Throws "bad request" for a run that does not exist or has ended. */
   notifyRun(runId: string, eventId: string, data: Buffer): Promise<Notified>;

@@ -47,6 +47,8 @@ export interface Notified {
   readonly messageId: string | undefined;
 }
 
+/** Waits that end in one turn: each takes about 25 us, and others wait meanwhile. */
+export const WAKES_MAX = 500;
 /** So many deadlines may be of waiters that are gone, however few there are. */
 const DEAD_DEADLINES_MAX = 1_024;
 
@@ -261,13 +263,16 @@ export class Workflows {
     return this.#due.size;
   }
 
-  /** Tells all that wait for it. `finish` of the engine has to follow. */
-  notifyAll(user: User, eventId: string, data: Buffer): readonly Notified[] {
+  /** Tells those of these waiters that still wait. `finish` of the engine has to follow. */
+  notifyEach(user: User, waiters: readonly Waiter[], data: Buffer): readonly Notified[] {
     const nowMs = this.#engine.nowMs();
-    return [...(user.waiters.get(eventId) ?? [])].map((waiter) => {
+    const notified: Notified[] = [];
+    for (const waiter of waiters) {
+      if (user.waiters.get(waiter.eventId)?.has(waiter) !== true) continue;
       const run = this.#engine.realm.runOf(user, waiter.runId);
-      return { run, waiter, messageId: this.#wake(run, waiter, data, nowMs).id };
-    });
+      notified.push({ run, waiter, messageId: this.#wake(run, waiter, data, nowMs).id });
+    }
+    return notified;
   }
 
   /** Tells a run, now or when it waits for the event. `finish` of the engine has to follow. */
@@ -295,9 +300,11 @@ export class Workflows {
     }
   }
 
-  /** Ends waits that took too long. */
+  /** Ends waits that took too long, some of them: `nextDueMs` has passed if there are others. */
   tick(nowMs: number): void {
-    for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
+    for (let count = 0; count < WAKES_MAX; count += 1) {
+      const dueMs = this.#due.peekDueMs();
+      if (dueMs === undefined || dueMs > nowMs) return;
       const known = this.#engine.realm.waitersByNumber.get(this.#due.pop());
       if (known === undefined) continue;
       this.#wake(this.#engine.realm.runOf(known.user, known.waiter.runId), known.waiter, undefined, nowMs);
