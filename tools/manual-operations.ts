@@ -1,4 +1,16 @@
-/** The chapters of the manual for whoever runs a server: backups. */
+/** The chapters of the manual for whoever runs a server: encryption, backups. */
+
+export function encryptionChapter(): readonly string[] {
+  return [
+    "## HTTPS",
+    "",
+    "`--tls-cert` and `--tls-key` make the ports of the areas (or `--port`) speak HTTPS, TLS 1.2 or newer, and nothing else; the addresses that are printed begin with `https://`. The certificate must have the name or address by which clients call the server. Clients of a certificate that no public authority signed are told of it by `NODE_EXTRA_CA_CERTS=/path/to/cert.pem`, which the official clients obey.",
+    "",
+    "The admin port speaks HTTPS as well where `--admin-host` is an address that other machines may reach. On a loopback address it stays in the clear: nobody can listen in there, and health checks, Prometheus and our own commands need no certificate. The RESP port has a certificate of its own (`--resp-tls-cert`), which may be the same file.",
+    "",
+    "The files are looked at every five seconds. A pair that has changed and belongs together is shown to connections from then on, and those that are open go on; anything else is logged, and the pair before stays in force. So renewing a certificate needs no restart and no signal: SIGHUP stops the server.",
+  ];
+}
 
 export function backupsChapter(): readonly string[] {
   return [

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { type AdminAnswer, askForReset } from "./admin-client.ts";
+import { localCertificates } from "../../test/local-certificates.ts";
+import { type AdminAnswer, askForBackup, askForReset } from "./admin-client.ts";
 import type { TenantTokens } from "./admin-routes.ts";
 
 /** Asks a server that always answers this; returns what it said and what it was asked. */
@@ -47,6 +49,19 @@ for (const [status, body, expected] of answers) {
     assert.deepEqual((await ask(status, body)).answer, expected);
   });
 }
+
+test("an admin port that speaks TLS is asked whatever name its certificate has", async () => {
+  const [{ certificate, key }] = localCertificates;
+  const server = createTlsServer({ cert: certificate, key }, (_request, response) => {
+    response.end('{"directory":"backup-1","areas":[]}');
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const answer = await askForBackup({ address: `https://127.0.0.1:${port}`, token: "secret" });
+  server.close();
+  assert.deepEqual(answer, { kind: "done", value: { directory: "backup-1", areas: [] } });
+});
 
 test("nobody there", async () => {
   const server = createServer().listen(0, "127.0.0.1");

@@ -18,6 +18,7 @@
  * flat array of headers and one write.
  */
 import type { Server, ServerResponse } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { AssertionFailure } from "../kernel/assert.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -79,6 +80,13 @@ export const defaultLimits: ListenerLimits = {
 /** Bodies and large replies of all connections together, in one thread. */
 export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
 
+/** Texts in PEM. */
+export interface CertificatePair {
+  /** With those between it and its authority. */
+  readonly certificate: string;
+  readonly key: string;
+}
+
 export interface ListenerOptions {
   readonly area: Area;
   readonly host: string;
@@ -90,6 +98,8 @@ export interface ListenerOptions {
   readonly budget: ByteBudget;
   /** Begins the ids of requests, so that those of two listeners or two runs differ. */
   readonly idPrefix: string;
+  /** Absent: connections are in the clear. */
+  readonly tls?: CertificatePair | undefined;
   readonly observe?: Observe;
   readonly limits?: Partial<ListenerLimits>;
 }
@@ -99,6 +109,8 @@ export interface Listener {
   /** The real port, also when any was asked for. */
   readonly port: number;
   readonly openRequestCount: number;
+  /** Connections that come from now on are shown this certificate. Throws when it and the key are none. */
+  renewCertificate(pair: CertificatePair): void;
   /**
    * Stops accepting, ends streams, lets requests finish and resolves when every connection is closed. Those that are
    * open after `graceMs` are destroyed.
@@ -110,6 +122,9 @@ export interface Listener {
 const UNASKED_BYTES_MAX = 64 * 1024;
 /** Replies from here on count in the budget until the peer has taken them; without room for it the caller gets 503. */
 const COUNTED_REPLY_BYTES_MIN = 64 * 1024;
+/** Longest time for a handshake of TLS, and the oldest version. */
+const HANDSHAKE_MS_MAX = 10_000;
+const TLS_MIN = "TLSv1.2";
 /** How often timeouts of connections are looked at. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** For what was refused before a route was found. */
@@ -152,6 +167,8 @@ interface Connection {
   isBroken: boolean;
 }
 
+type TlsServer = HttpsServer<typeof FramedMessage>;
+
 class HttpListener implements Listener {
   readonly options: ListenerOptions;
   readonly limits: ListenerLimits;
@@ -161,6 +178,9 @@ class HttpListener implements Listener {
   isDraining = false;
   openRequestCount = 0;
   readonly #server: Server<typeof FramedMessage>;
+  readonly #tlsServer: TlsServer | undefined;
+  /** Below TLS, the ones within their handshake too. */
+  readonly #sockets = new Set<Socket>();
   #port = 0;
   #requestCount = 0;
 
@@ -168,7 +188,8 @@ class HttpListener implements Listener {
     this.options = options;
     this.limits = { ...defaultLimits, ...options.limits };
     const { limits } = this;
-    const server = createServer({
+    const { tls } = options;
+    const wishes = {
       IncomingMessage: FramedMessage,
       insecureHTTPParser: false,
       // framing.ts asks for the host and words the refusal.
@@ -179,7 +200,9 @@ class HttpListener implements Listener {
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       noDelay: true,
-    });
+    } as const;
+    const tlsServer = tls === undefined ? undefined : this.#createTlsServer(wishes, tls);
+    const server = tlsServer ?? createServer(wishes);
     server.maxConnections = limits.connectionsMax;
     // Headers are bounded by their bytes. Beyond a count node would drop them silently.
     server.maxHeadersCount = 0;
@@ -198,6 +221,19 @@ class HttpListener implements Listener {
     server.on("connect", (_message, socket) => this.#answerRaw(socket as Socket, tunnelRefused));
     server.on("clientError", (error, socket) => this.#clientError(error, socket as Socket));
     this.#server = server;
+    this.#tlsServer = tlsServer;
+  }
+
+  #createTlsServer<Wishes extends object>(wishes: Wishes, { certificate: cert, key }: CertificatePair): TlsServer {
+    // Loaded only where it is used, as TLS takes a thread some milliseconds.
+    const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
+    const server = createTlsServer({ ...wishes, cert, key, minVersion: TLS_MIN, handshakeTimeout: HANDSHAKE_MS_MAX });
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+    });
+    server.on("tlsClientError", (_fault, socket) => socket.destroy());
+    return server;
   }
 
   get host(): string {
@@ -206,6 +242,10 @@ class HttpListener implements Listener {
 
   get port(): number {
     return this.#port;
+  }
+
+  renewCertificate({ certificate: cert, key }: CertificatePair): void {
+    this.#tlsServer?.setSecureContext({ cert, key, minVersion: TLS_MIN });
   }
 
   start(): Promise<void> {
@@ -224,7 +264,10 @@ class HttpListener implements Listener {
     this.isDraining = true;
     for (const end of this.streamEnders) end();
     return new Promise((resolve) => {
-      const cancel = this.options.clock.after(graceMs, () => this.#server.closeAllConnections());
+      const cancel = this.options.clock.after(graceMs, () => {
+        this.#server.closeAllConnections();
+        for (const socket of this.#sockets) socket.destroy();
+      });
       this.#server.close(() => {
         cancel();
         resolve();

@@ -71,8 +71,14 @@ export interface VectorPlan {
 export interface RespPlan {
   readonly listen: ListenPlan;
   readonly connectionsMax: number;
-  /** Files of the certificate and its key, and the settings that name them; undefined: connections are in the clear. */
-  readonly tls: { readonly certificate: NamedFile; readonly key: NamedFile } | undefined;
+  /** Undefined: connections are in the clear. */
+  readonly tls: TlsPlan | undefined;
+}
+
+/** Files of a certificate and its key. */
+export interface TlsPlan {
+  readonly certificate: NamedFile;
+  readonly key: NamedFile;
 }
 
 export interface NamedFile {
@@ -86,6 +92,8 @@ export interface ListenPlan {
   /** The setting that named the port, for a refusal that says what to change. */
   readonly portPlace: string;
   readonly hostPlace: string;
+  /** Undefined: connections are in the clear. */
+  readonly tls?: TlsPlan | undefined;
 }
 
 export type DatabaseMemory = Pick<MemorySettings, "bytesMax" | "policy" | "samples">;

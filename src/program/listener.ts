@@ -1,7 +1,7 @@
 /** Opens a listener of the edge for this thread: its figures, its limits, and a sentence when the port cannot be had. */
 import type { ByteBudget } from "../edge/byte-budget.ts";
 import type { Area, Observation } from "../edge/handler.ts";
-import { type Listener, listen } from "../edge/node-http.ts";
+import { type CertificatePair, type Listener, listen } from "../edge/node-http.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Counter, Histogram, Metrics } from "../kernel/metrics.ts";
@@ -30,8 +30,12 @@ export async function openListener(
   { listen: plan, headerBytesMax, name, observe }: ListenerWishes,
   surroundings: ListenerSurroundings,
 ): Promise<Listener> {
+  // Loaded only where it is used.
+  const certificates = plan.tls === undefined ? undefined : await import("./certificate.ts");
+  const pair = plan.tls && certificates?.readCertificate(plan.tls);
+  let listener: Listener;
   try {
-    return await listen({
+    listener = await listen({
       area,
       host: plan.host,
       port: plan.port,
@@ -39,11 +43,21 @@ export async function openListener(
       idPrefix: `${name.charAt(0)}${secretBytes(4).toString("hex")}`,
       limits: { headerBytesMax },
       observe,
+      tls: pair,
       ...surroundings,
     });
   } catch (fault) {
     throw listenRefusal(fault, plan);
   }
+  if (plan.tls === undefined || certificates === undefined) return listener;
+  const renew = (fresh: CertificatePair): void => listener.renewCertificate(fresh);
+  const stop = certificates.followCertificate(plan.tls, { ...surroundings, renew });
+  const close = listener.close.bind(listener);
+  listener.close = (graceMs) => {
+    stop();
+    return close(graceMs);
+  };
+  return listener;
 }
 
 interface RouteFigures {

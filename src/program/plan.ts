@@ -5,10 +5,10 @@ import { defaultLimits } from "../messaging/limits.ts";
 import { areaDirectory } from "../persistence/data-directory.ts";
 import { defaultVectorLimits } from "../vector/limits.ts";
 import { areaTenantOf } from "./administration.ts";
-import type { AreaName, AreaPlan, ListenPlan, MessagingPlan, RespPlan, VectorPlan } from "./area.ts";
+import type { AreaName, AreaPlan, ListenPlan, MessagingPlan, RespPlan, TlsPlan, VectorPlan } from "./area.ts";
 import type { RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
-import type { IndexTenant, Tenant, Tenants, UserTenant } from "./tokens.ts";
+import { type IndexTenant, isLoopback, type Tenant, type Tenants, type UserTenant } from "./tokens.ts";
 
 export interface PlanOptions {
   readonly run: RunSettings;
@@ -122,6 +122,16 @@ function vectorPlan({ settings }: RunSettings): VectorPlan {
   };
 }
 
+/** The certificate of the HTTP ports. */
+function tlsPlan({ settings, origins }: RunSettings): TlsPlan | undefined {
+  const { tlsCertificatePath, tlsKeyPath } = settings;
+  if (tlsCertificatePath === undefined || tlsKeyPath === undefined) return undefined;
+  return {
+    certificate: { path: resolve(tlsCertificatePath), place: origins.tlsCertificatePath.place },
+    key: { path: resolve(tlsKeyPath), place: origins.tlsKeyPath.place },
+  };
+}
+
 function respPlan(run: RunSettings): RespPlan {
   const { settings, origins } = run;
   const { respCertificatePath, respKeyPath } = settings;
@@ -147,15 +157,22 @@ export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
     port: run.settings[port] ?? 0,
     portPlace: run.origins[port].place,
     hostPlace: run.origins.host.place,
+    tls: port === "respPort" ? undefined : tlsPlan(run),
   };
 }
 
-export function adminListenPlan({ settings, origins }: RunSettings): ListenPlan {
+/**
+ * The admin port speaks TLS where other machines may reach it. On a loopback address nobody listens in, and what runs
+ * beside the server (health checks, Prometheus, `larder token reset`) need not know the certificate's name.
+ */
+export function adminListenPlan(run: RunSettings): ListenPlan {
+  const { settings, origins } = run;
   return {
     host: settings.adminHost,
     port: settings.adminPort,
     portPlace: origins.adminPort.place,
     hostPlace: origins.adminHost.place,
+    tls: isLoopback(settings.adminHost) ? undefined : tlsPlan(run),
   };
 }
 

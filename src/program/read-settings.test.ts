@@ -143,7 +143,14 @@ test("a flag beats the environment, which beats the file, which beats the defaul
 });
 
 test("every setting can be given by its flag or variable, and refuses nonsense by that name", () => {
-  const anyText = new Set(["config", "dataDirectory", "respCertificatePath", "respKeyPath"]);
+  const anyText = new Set([
+    "config",
+    "dataDirectory",
+    "tlsCertificatePath",
+    "tlsKeyPath",
+    "respCertificatePath",
+    "respKeyPath",
+  ]);
   for (const [name, row] of settingList) {
     const variable = row.environment[0] ?? "";
     const place = row.flag ?? variable;

@@ -345,6 +345,8 @@ const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
 /** The settings that depend on one another. Returns a refusal as text. */
 function combine(run: RunSettings): RunSettings | string {
   const { settings, origins } = run;
+  const halfRefusal = checkPair(run, "tlsCertificatePath", "tlsKeyPath");
+  if (halfRefusal !== undefined) return halfRefusal;
   const respRefusal = checkResp(run);
   if (respRefusal !== undefined) return respRefusal;
   const settled = settleOnePort(run);
@@ -360,16 +362,23 @@ function combine(run: RunSettings): RunSettings | string {
   return { ...settled, settings: { ...settled.settings, threads } };
 }
 
-/** What belongs to the RESP port has an effect with it alone, and a certificate needs its key. */
-function checkResp({ settings, origins }: RunSettings): string | undefined {
-  const { respCertificatePath, respKeyPath, redisCompat, respPort } = settings;
-  if ((respCertificatePath === undefined) !== (respKeyPath === undefined)) {
-    const [given, missing] =
-      respKeyPath === undefined
-        ? [origins.respCertificatePath, origins.respKeyPath]
-        : [origins.respKeyPath, origins.respCertificatePath];
-    return `${given.place} needs ${missing.place} as well: TLS takes a certificate and its key`;
-  }
+/** A certificate needs its key. */
+function checkPair(
+  { settings, origins }: RunSettings,
+  certificate: "tlsCertificatePath" | "respCertificatePath",
+  key: "tlsKeyPath" | "respKeyPath",
+): string | undefined {
+  if ((settings[certificate] === undefined) === (settings[key] === undefined)) return undefined;
+  const [given, missing] = settings[key] === undefined ? [certificate, key] : [key, certificate];
+  return `${origins[given].place} needs ${origins[missing].place} as well: TLS takes a certificate and its key`;
+}
+
+/** What belongs to the RESP port has an effect with it alone. */
+function checkResp(run: RunSettings): string | undefined {
+  const { settings, origins } = run;
+  const { respCertificatePath, redisCompat, respPort } = settings;
+  const halfRefusal = checkPair(run, "respCertificatePath", "respKeyPath");
+  if (halfRefusal !== undefined) return halfRefusal;
   if (redisCompat && !isLoopback(settings.host)) {
     return `${origins.redisCompat.place} lets in whoever says nothing, and ${settings.host} may be reached from other machines: use ${origins.host.place} 127.0.0.1, or leave it off`;
   }

@@ -214,7 +214,7 @@ export class Server implements SlotEvents {
       print: async () => (await import("../edge/openapi/area-documents.ts")).areaDocument("admin", version),
     });
     this.#admin = await this.#listen(area, plan, "admin");
-    return addressOf(plan.host, this.#admin.port);
+    return addressOf(plan, this.#admin.port);
   }
 
   async #openAreas(tenants: Tenants): Promise<Omit<Addresses, "admin">> {
@@ -236,7 +236,7 @@ export class Server implements SlotEvents {
     const portsOf = (name: AreaName): OpenPorts | undefined =>
       ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>
-      base === undefined ? addressOf(settings.host, portsOf(name)?.port ?? 0) : `${base}/${name}`;
+      base === undefined ? addressOf(listenPlan(run, "storePort"), portsOf(name)?.port ?? 0) : `${base}/${name}`;
     const respPort = portsOf("store")?.respPort;
     return {
       store: address("store"),
@@ -255,7 +255,7 @@ export class Server implements SlotEvents {
     const areas = this.#slots.flatMap(({ name, local }) => (local === undefined ? [] : [[`/${name}`, local.edge]]));
     const plan = listenPlan(run, "port");
     this.#onePort = await this.#listen(areaByPrefix(Object.fromEntries(areas)), plan, "port");
-    return addressOf(plan.host, this.#onePort.port);
+    return addressOf(plan, this.#onePort.port);
   }
 
   #listen(area: Parameters<typeof openListener>[0], plan: ListenPlan, name: string): Promise<Listener> {
@@ -307,8 +307,8 @@ async function figuresOf({ name, door }: AreaSlot): Promise<LabelledSnapshot> {
   return { labels: { area: name }, families };
 }
 
-function addressOf(host: string, port: number): string {
-  return `http://${authorityOf(host, port)}`;
+function addressOf({ host, tls }: ListenPlan, port: number): string {
+  return `${tls === undefined ? "http" : "https"}://${authorityOf(host, port)}`;
 }
 
 function authorityOf(host: string, port: number): string {

@@ -10,6 +10,7 @@
 import { destinationProfiles } from "../edge/outbound/destination-policy.ts";
 import { evictionPolicies } from "../store/memory-settings.ts";
 import { DIMENSION_MAX } from "../vector/definition.ts";
+import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import {
   orOff,
   parseChoice,
@@ -180,6 +181,7 @@ export const settingRows = {
     default: "off",
     parse: orOff(parsePort),
   },
+  ...tlsSettingRows,
   respPort: {
     group: "Addresses",
     flag: "--resp-port",
@@ -190,27 +192,7 @@ export const settingRows = {
     default: "off",
     parse: orOff(parsePort),
   },
-  respCertificatePath: {
-    group: "Addresses",
-    flag: "--resp-tls-cert",
-    environment: ["LARDER_RESP_TLS_CERT"],
-    fileKey: "respTlsCert",
-    argument: "<path>",
-    meaning:
-      "Certificate in PEM, with those between it and its authority: the RESP port then speaks TLS and nothing else",
-    default: undefined,
-    parse: parsePath,
-  },
-  respKeyPath: {
-    group: "Addresses",
-    flag: "--resp-tls-key",
-    environment: ["LARDER_RESP_TLS_KEY"],
-    fileKey: "respTlsKey",
-    argument: "<path>",
-    meaning: "Private key of the certificate, in PEM",
-    default: undefined,
-    parse: parsePath,
-  },
+  ...respTlsSettingRows,
   redisCompat: {
     group: "Addresses",
     flag: "--redis-compat",

@@ -113,9 +113,11 @@ export class StoreEngine implements AreaEngine {
     };
     // Loaded only where it is used, as TLS takes a thread some milliseconds.
     const { openRespListener } = await import("./resp-listener.ts");
-    this.#resp = await openRespListener(options, { listen, tls });
-    measureResp(metrics, this.#resp);
-    return this.#resp.port;
+    const { listener, stop } = await openRespListener(options, { listen, tls });
+    this.#resp = listener;
+    this.#stops.push(stop);
+    measureResp(metrics, listener);
+    return listener.port;
   }
 
   async closeOwnPort(graceMs: number): Promise<void> {

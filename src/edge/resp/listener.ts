@@ -8,13 +8,14 @@
  * (3) Until the store serves, every request is answered `-LOADING`.
  */
 import { createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer } from "node:tls";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Store } from "../../store/mod.ts";
 import { Session } from "../../store/session/session.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import type { ByteBudget } from "../byte-budget.ts";
+import type { CertificatePair } from "../node-http.ts";
 import { type ConnectionLimits, type CutReason, defaultConnectionLimits, RespConnection } from "./connection.ts";
 import { RespLogin } from "./login.ts";
 
@@ -25,7 +26,7 @@ export interface RespListenerOptions {
   /** 0: any free port. */
   readonly port: number;
   /** Texts in PEM; absent: connections are in the clear. */
-  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+  readonly tls?: CertificatePair | undefined;
   readonly connectionsMax: number;
   /** Whether who says nothing comes in, where there is one database. */
   readonly isOpenToAll: boolean;
@@ -55,6 +56,7 @@ export class RespListener {
   readonly #options: RespListenerOptions;
   readonly #limits: ConnectionLimits;
   readonly #server: Server;
+  readonly #tlsServer: TlsServer | undefined;
   readonly #logins = new Map<RespConnection, RespLogin>();
   readonly #cutCounts = new Map<CutReason, number>();
   readonly #stopListening: () => void;
@@ -76,7 +78,8 @@ export class RespListener {
     else {
       const { certificate: cert, key } = tls;
       const wishes = { ...shared, cert, key, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS_MAX } as const;
-      this.#server = createTlsServer(wishes, (socket) => this.#accept(socket));
+      this.#tlsServer = createTlsServer(wishes, (socket) => this.#accept(socket));
+      this.#server = this.#tlsServer;
       this.#server.on("tlsClientError", (_fault, socket: Socket) => {
         this.rejectedCount += 1;
         socket.destroy();
@@ -107,6 +110,11 @@ export class RespListener {
   get port(): number {
     return this.#port;
   }
+
+  /** Connections that come from now on are shown this certificate. Throws when it and the key are none. */
+  readonly renewCertificate = ({ certificate: cert, key }: CertificatePair): void => {
+    this.#tlsServer?.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
+  };
 
   get connectionCount(): number {
     return this.#logins.size;

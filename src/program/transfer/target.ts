@@ -88,6 +88,8 @@ function serverFor({ run, version }: TargetOptions): Server {
     host: "127.0.0.1",
     adminHost: "127.0.0.1",
     port: undefined,
+    tlsCertificatePath: undefined,
+    tlsKeyPath: undefined,
     storePort: 0,
     vectorPort: 0,
     messagingPort: 0,
@@ -153,7 +155,12 @@ function targetOf(run: RunSettings, { end, isKnown = () => true, ...found }: Fou
           `${join(found.directory, TOKENS_FILE)} has no token of the ${word}: set ${run.origins[setting].place} to the one that its larder was started with`,
         );
       }
-      const client = new AreaClient({ base: found.addresses[area], token: token.value, clock: systemClock });
+      const client = new AreaClient({
+        base: found.addresses[area],
+        token: token.value,
+        clock: systemClock,
+        isThisMachine: true,
+      });
       clients.push(client);
       return client;
     },

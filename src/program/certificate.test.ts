@@ -1,0 +1,154 @@
+/** TLS of a listener whose certificate lies in files, and its renewal, by a clock that stands still. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectInClear } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connect, type TLSSocket } from "node:tls";
+import { localCertificates } from "../../test/local-certificates.ts";
+import { ByteBudget } from "../edge/byte-budget.ts";
+import type { Area } from "../edge/handler.ts";
+import type { CertificatePair } from "../edge/node-http.ts";
+import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { silentLog } from "../kernel/log.ts";
+import { CERTIFICATE_LOOK_MS, readCertificate } from "./certificate.ts";
+import { openListener } from "./listener.ts";
+import { StartRefusal } from "./refusal.ts";
+
+const [first, second] = localCertificates;
+const area: Area = {
+  bodyBytesMax: () => 100,
+  handle: () => ({ status: 200, headers: [], body: "answer" }),
+};
+
+interface Files {
+  readonly certificate: { readonly path: string; readonly place: string };
+  readonly key: { readonly path: string; readonly place: string };
+  write(pair: Partial<CertificatePair>): void;
+}
+
+function files(context: TestContext): Files {
+  const directory = mkdtempSync(join(tmpdir(), "larder-tls-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  const certificate = { path: join(directory, "cert.pem"), place: "--tls-cert" };
+  const key = { path: join(directory, "key.pem"), place: "--tls-key" };
+  return {
+    certificate,
+    key,
+    write(pair) {
+      if (pair.certificate !== undefined) writeFileSync(certificate.path, pair.certificate);
+      if (pair.key !== undefined) writeFileSync(key.path, pair.key);
+    },
+  };
+}
+
+async function open(context: TestContext) {
+  const clock = new VirtualClock();
+  const named = files(context);
+  named.write(first);
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (event: string) => void warnings.push(event) };
+  const tls = { certificate: named.certificate, key: named.key };
+  const listener = await openListener(
+    area,
+    {
+      listen: { host: "127.0.0.1", port: 0, portPlace: "--port", hostPlace: "--host", tls },
+      headerBytesMax: 10_000,
+      name: "x",
+      observe: () => {},
+    },
+    { clock, log, budget: new ByteBudget(1_000_000) },
+  );
+  return { listener, clock, named, warnings };
+}
+
+/** A connection that trusts both certificates. */
+async function dial(port: number, options: object = {}): Promise<TLSSocket> {
+  const socket = connect({
+    host: "127.0.0.1",
+    port,
+    ca: localCertificates.map(({ certificate }) => certificate),
+    ...options,
+  });
+  await once(socket, "secureConnect");
+  return socket.setEncoding("latin1");
+}
+
+async function ask(socket: TLSSocket): Promise<string> {
+  const heard = once(socket, "data");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const [text] = (await heard) as [string];
+  return text;
+}
+
+function nameOf(socket: TLSSocket): unknown {
+  return socket.getPeerCertificate().subject.CN;
+}
+
+test("new connections get a renewed certificate, and those that are open go on", async (context) => {
+  const { listener, clock, named } = await open(context);
+  const old = await dial(listener.port);
+  assert.equal(nameOf(old), "larder test one");
+  assert.match(await ask(old), /^HTTP\/1\.1 200 OK\r\n[\s\S]*answer$/);
+
+  named.write(second);
+  clock.advance(CERTIFICATE_LOOK_MS);
+
+  const fresh = await dial(listener.port);
+  assert.equal(nameOf(fresh), "larder test two");
+  assert.match(await ask(old), /answer$/);
+  old.destroy();
+  fresh.destroy();
+  await listener.close(0);
+});
+
+test("half of a renewal, and what is no certificate, leave the one before in force until both are there", async (context) => {
+  const { listener, clock, named, warnings } = await open(context);
+  const steps: readonly (readonly [written: Partial<CertificatePair>, name: string, warningCount: number])[] = [
+    [{ certificate: second.certificate }, "larder test one", 1],
+    [{ certificate: "-----BEGIN" }, "larder test one", 2],
+    [second, "larder test two", 2],
+  ];
+  for (const [written, name, warningCount] of steps) {
+    named.write(written);
+    clock.advance(CERTIFICATE_LOOK_MS);
+    clock.advance(CERTIFICATE_LOOK_MS);
+    const socket = await dial(listener.port);
+    assert.deepEqual([nameOf(socket), warnings.length], [name, warningCount]);
+    socket.destroy();
+  }
+  await listener.close(0);
+});
+
+test("TLS 1.1 and connections in the clear are refused, and a handshake that never ends holds up no stop", async (context) => {
+  const { listener, clock } = await open(context);
+  await assert.rejects(dial(listener.port, { minVersion: "TLSv1", maxVersion: "TLSv1.1" }));
+  const clear = connectInClear(listener.port, "127.0.0.1");
+  clear.on("error", () => {});
+  clear.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(clear, "close");
+  const silent = connectInClear(listener.port, "127.0.0.1");
+  silent.on("error", () => {});
+  await once(silent, "connect");
+  // Behind its answer the server has taken the silent one too.
+  const socket = await dial(listener.port);
+  await ask(socket);
+  socket.destroy();
+
+  const closed = listener.close(100);
+  clock.advance(100);
+  await closed;
+});
+
+test("a certificate without its key, or that is none, is refused by the settings that name it", (context) => {
+  const named = files(context);
+  named.write({ certificate: first.certificate });
+  assert.throws(() => readCertificate(named), new StartRefusal(`--tls-key: there is no file ${named.key.path}`));
+  named.write({ key: second.key });
+  assert.throws(
+    () => readCertificate(named),
+    /^StartRefusal: --tls-cert and --tls-key: .* are no certificate in PEM and its key/,
+  );
+});
