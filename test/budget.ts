@@ -53,6 +53,7 @@ export const budgets: readonly Budget[] = [
   { suite: "json-commands", unit: "JSON commands beside a model", testMs: 1_000, proofCount: 1_000_000 },
   { suite: "json-numbers", unit: "sums and products in JSON documents", testMs: 500, proofCount: 500_000 },
   { suite: "backup-files", unit: "damaged backup files", testMs: 750, proofCount: 20_000 },
+  { suite: "api-requests", unit: "requests made from the OpenAPI documents", testMs: 3_000, proofCount: 20_000 },
   { suite: "resp-requests", unit: "streams of RESP requests", testMs: 750, proofCount: 300_000 },
   { suite: "soak", unit: "minutes of all areas under load, with kills", testMs: 3_000, proofCount: 5 },
 ];

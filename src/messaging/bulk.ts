@@ -11,6 +11,7 @@ import type { Message } from "./message.ts";
 import { parseMessageId } from "./message-id.ts";
 import { newFacts } from "./publish.ts";
 import type { PublishOptions } from "./publish-request.ts";
+import { joinedRedaction } from "./redaction.ts";
 import type { User } from "./user.ts";
 
 interface BulkPage {
@@ -106,7 +107,8 @@ function retryLetter(
     workflow: _part,
     ...options
   } = overrides;
-  const fields = { ...letter.envelope.fields, ...options };
+  const redact = joinedRedaction(letter.envelope.fields.redact, overrides.redact);
+  const fields = { ...letter.envelope.fields, ...options, ...(redact !== undefined && { redact }) };
   if (fields.queueName !== undefined) engine.queueFor(user, fields.queueName);
   const facts = newFacts(engine, { nowMs, notBeforeMs: Math.max(nowMs, notBeforeMs), slotOwner: 0 });
   engine.changes.removeDeadLetter(user, letter);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { InvalidRedaction, parseRedactFields, redactedHeaders, redactedText } from "./redaction.ts";
+import { InvalidRedaction, joinedRedaction, parseRedactFields, redactedHeaders, redactedText } from "./redaction.ts";
 
 test("body, all headers, some headers", () => {
   const table: [string, object][] = [
@@ -81,4 +81,14 @@ test("headers are hidden value by value, all of them or those that are named", (
   assert.deepEqual(redactedHeaders({ body: true }, headers), headers);
   assert.deepEqual(redactedHeaders({ headers: ["x-a"] }, headers), ["X-A", one, "x-a", one, "X-B", "2"]);
   assert.deepEqual(redactedHeaders({ headers: true }, headers), ["X-A", one, "x-a", one, "X-B", two]);
+});
+
+test("other settings hide more, and never less", () => {
+  const secret = { headers: ["x-a"] };
+  assert.equal(joinedRedaction(undefined, undefined), undefined);
+  assert.deepEqual(joinedRedaction({ body: true }, undefined), { body: true });
+  assert.deepEqual(joinedRedaction(undefined, secret), secret);
+  assert.deepEqual(joinedRedaction({ body: true, headers: true }, secret), { body: true, headers: true });
+  assert.deepEqual(joinedRedaction(secret, { headers: true }), { headers: true });
+  assert.deepEqual(joinedRedaction(secret, { headers: ["x-b", "x-a"] }), { headers: ["x-a", "x-b"] });
 });

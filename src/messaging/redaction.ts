@@ -42,6 +42,21 @@ export function parseRedactFields(text: string): Redaction {
   };
 }
 
+/**
+ * What is hidden when a message that hides something is published again with other settings: those may hide more, but
+ * never show what its publisher wanted hidden.
+ */
+export function joinedRedaction(kept: Redaction | undefined, added: Redaction | undefined): Redaction | undefined {
+  if (kept === undefined || added === undefined) return kept ?? added;
+  const body = kept.body ?? added.body;
+  const lists = [kept.headers ?? [], added.headers ?? []];
+  const names = new Set(lists.flatMap((names) => (names === true ? [] : names)));
+  return {
+    ...(body && { body }),
+    ...(lists.includes(true) ? { headers: true } : names.size > 0 && { headers: [...names] }),
+  };
+}
+
 /** What is shown instead of `content`. A text counts as its UTF-8 bytes. */
 export function redactedText(content: Uint8Array | string): string {
   return `REDACTED:${hash("sha256", content, "hex")}`;

@@ -91,7 +91,9 @@ export class EngineUserDoor implements UserDoor {
     const message = this.findMessage(id);
     // Its run would wait for it for ever.
     if (message?.run?.isStarted === true)
-      throw badRequest(`The message ${id} belongs to the workflow run ${message.run.id}: cancel the run`);
+      throw badRequest(
+        `Invalid value for messageId: the message ${id} belongs to the workflow run ${message.run.id}: cancel the run`,
+      );
     if (message === undefined || !this.#engine.cancel(message)) return false;
     await this.#engine.finish();
     return true;

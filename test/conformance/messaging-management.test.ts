@@ -224,6 +224,23 @@ test("C8: a dead letter is published again as it was, with the settings that hea
   assert.deepEqual((await server.send("GET /v2/dlq")).json, { messages: [] });
 });
 
+test("C8: what a dead letter hides stays hidden when it is published again, whatever else is to be hidden", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(500);
+  const headers = ["Upstash-Retries", "0", "Upstash-Redact-Fields", "headers", "Upstash-Forward-X", "secret"];
+  await server.publish("https://a.test/", { headers, body: "seen" });
+  await server.advance(0);
+  const retry = ["Upstash-Redact-Fields", "body", "Upstash-Delay", "1m"];
+  const reply = await server.send("POST /v2/dlq/retry", { headers: retry });
+  const { responses } = reply.json as { responses: { messageId: string }[] };
+
+  const { json } = await server.send(`GET /v2/messages/${responses[0]?.messageId}`);
+
+  const shown = json as { header: { X: string[] }; body: string };
+  assert.match(shown.header.X[0] ?? "", /^REDACTED:/);
+  assert.match(shown.body, /^REDACTED:/);
+});
+
 test("C8: if one id is absent nothing is retried, and filters that match nothing are 201", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);

@@ -93,8 +93,8 @@ test("C3: a run that is unknown or has ended is 400 and named; an event id has i
   await startRun(server, "wfr_1");
   await send(server, "DELETE /v2/workflows/runs/wfr_1");
   for (const [line, status, error] of [
-    ["POST /v2/notify/wfr_0/paid", 400, "The workflow run wfr_0 does not exist"],
-    ["POST /v2/notify/wfr_1/paid", 400, "The workflow run wfr_1 has ended"],
+    ["POST /v2/notify/wfr_0/paid", 400, "Invalid value for workflowRunId: the workflow run wfr_0 does not exist"],
+    ["POST /v2/notify/wfr_1/paid", 400, "Invalid value for workflowRunId: the workflow run wfr_1 has ended"],
     ["POST /v2/notify/wfr_1/", 400, "eventId is missing in the path"],
   ] as const) {
     assert.deepEqual(await send(server, line), [status, { error }], line);

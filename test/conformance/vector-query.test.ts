@@ -26,7 +26,7 @@ test("B2: an object and a list of one are answered by a list, a longer list by a
       { id: "east", score: 0.5 },
     ],
   ]);
-  assert.deepEqual(await server.refusal("/query", []), [422, "The list of queries is empty"]);
+  assert.deepEqual(await server.refusal("/query", []), [422, "The body is an empty list of queries"]);
 });
 
 test("B2: at most topK hits, ten when it is not said, the best first", async () => {

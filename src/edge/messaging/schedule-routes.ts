@@ -7,7 +7,7 @@ import { scheduleView } from "./management-views.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "./messaging-route.ts";
 import { headersOf } from "./publish-routes.ts";
 
-/** The path is one identifier and the word: `POST /v2/schedules/https://a.b/pause` is a schedule for that URL. */
+/** `POST /v2/schedules/https://a.b/pause` is a schedule for that URL: there the path is one identifier and the word. */
 const pausing: readonly MessagingRoute[] = (["PATCH", "POST"] as const).flatMap((method): MessagingRoute[] => [
   {
     rule: "C",
@@ -15,7 +15,7 @@ const pausing: readonly MessagingRoute[] = (["PATCH", "POST"] as const).flatMap(
     template: "/v2/schedules/:scheduleId/pause",
     summary: "stops a schedule from firing; what it misses is not made up for",
     isRateLimited: true,
-    isForIdentifiersOnly: true,
+    ...(method === "POST" && { isForIdentifiersOnly: true }),
     run: (call) => setPaused(call, true),
   },
   {
@@ -24,7 +24,7 @@ const pausing: readonly MessagingRoute[] = (["PATCH", "POST"] as const).flatMap(
     template: "/v2/schedules/:scheduleId/resume",
     summary: "lets it fire again",
     isRateLimited: true,
-    isForIdentifiersOnly: true,
+    ...(method === "POST" && { isForIdentifiersOnly: true }),
     run: (call) => setPaused(call, false),
   },
 ]);

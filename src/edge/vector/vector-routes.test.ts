@@ -355,6 +355,6 @@ test("B2: a list without queries is refused", async () => {
   for (const path of ["/query", "/query-data/ns"]) {
     const reply = await edge.send(`POST ${path}`, { body: [] });
     assert.equal(reply.status, 422);
-    assert.deepEqual(reply.json, { error: "The list of queries is empty", status: 422 });
+    assert.deepEqual(reply.json, { error: "The body is an empty list of queries", status: 422 });
   }
 });

@@ -13,6 +13,7 @@ import { runOfLetter } from "../matching.ts";
 import { messageId } from "../message-id.ts";
 import { newFacts } from "../publish.ts";
 import type { PublishOptions } from "../publish-request.ts";
+import { joinedRedaction } from "../redaction.ts";
 import type { User } from "../user.ts";
 import type { Entry, Run, RunConfig, RunRecord } from "./run.ts";
 import { failureMessage } from "./run-messages.ts";
@@ -103,17 +104,18 @@ function fieldsAgain(fields: EnvelopeFields, runId: string, overrides: Partial<P
   const own =
     part.callType === "toCallback"
       ? fields
-      : { ...fields, ...ofRun(overrides), retriesMax: overrides.retriesMax ?? fields.retriesMax };
+      : { ...fields, ...ofRun(fields, overrides), retriesMax: overrides.retriesMax ?? fields.retriesMax };
   return { ...own, workflow: { ...part, runId } };
 }
 
 function overridden(config: RunConfig, overrides: Partial<PublishOptions>): RunConfig {
-  return { ...config, ...ofRun(overrides) };
+  return { ...config, ...ofRun(config, overrides) };
 }
 
-/** What is said for a whole run. */
-function ofRun(overrides: Partial<PublishOptions>): Partial<RunConfig> {
-  const { retriesMax, retryDelay, flowControl, failureCallback, labels, redact } = overrides;
+/** What is said for a whole run, of which `kept` was said before. */
+function ofRun(kept: Pick<RunConfig, "redact">, overrides: Partial<PublishOptions>): Partial<RunConfig> {
+  const { retriesMax, retryDelay, flowControl, failureCallback, labels } = overrides;
+  const redact = joinedRedaction(kept.redact, overrides.redact);
   const all = { retriesMax, retryDelay, flowControl, failureCallback, labels, redact };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -124,7 +126,7 @@ export async function repeatFailureCall(engine: Engine, user: User, letterId: st
   const { failureFunction } = run;
   if (failureFunction?.state !== "CALLBACK_FAIL") {
     throw badRequest(
-      `The failure callback of ${letterId} has not failed: its state is ${failureFunction?.state ?? "none"}`,
+      `Invalid value for dlqId: the failure callback of ${letterId} has not failed: its state is ${failureFunction?.state ?? "none"}`,
     );
   }
   const [first] = run.entries;
@@ -153,7 +155,9 @@ export function cancelFailureCall(engine: Engine, user: User, letterId: string):
   const { run } = failedOf(user, letterId);
   const known = run.failureFunction;
   if (known?.state !== "CALLBACK_INPROGRESS") {
-    throw badRequest(`The failure callback of ${letterId} is not under way: its state is ${known?.state ?? "none"}`);
+    throw badRequest(
+      `Invalid value for dlqId: the failure callback of ${letterId} is not under way: its state is ${known?.state ?? "none"}`,
+    );
   }
   for (const message of [...run.messages]) if (message.id === known.messageId) engine.cancel(message);
   engine.changes.putFailureFunction(run, { ...known, state: "CALLBACK_CANCELED" });

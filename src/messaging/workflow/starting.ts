@@ -87,8 +87,8 @@ interface Given extends PublishRequest {
 /** The run of this id. Throws if it is not there, or has ended. */
 export function startedRun(user: User, id: string): Run {
   const run = user.runs.get(id);
-  if (run === undefined) throw badRequest(`The workflow run ${id} does not exist`);
-  if (!run.isStarted) throw badRequest(`The workflow run ${id} has ended`);
+  if (run === undefined) throw badRequest(`Invalid value for workflowRunId: the workflow run ${id} does not exist`);
+  if (!run.isStarted) throw badRequest(`Invalid value for workflowRunId: the workflow run ${id} has ended`);
   return run;
 }
 

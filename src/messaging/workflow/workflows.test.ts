@@ -1,5 +1,6 @@
 /** Runs on an engine alone: what is held back, what outlives a restart, whose bodies go. */
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/messaging-harness.ts";
 import { moveBodies } from "../cleaning.ts";
@@ -115,6 +116,8 @@ test("a delivery that is repeated after a restart carries the same bytes, whatev
   const call = harness.calls.at(-1);
   assert.equal(call?.headers.get("upstash-retried"), "1");
   assert.equal(call?.body, before);
+  const claims = Buffer.from(call?.headers.get("upstash-signature")?.split(".")[1] ?? "", "base64url").toString();
+  assert.equal(JSON.parse(claims).body, hash("sha256", before ?? "", "base64url"));
   assert.deepEqual(listOf(before), ["begin", '{"stepId":1}', '{"stepId":2}']);
 });
 
@@ -145,6 +148,46 @@ test("a run that has ended keeps no text of its list, also one that failed", asy
   await harness.settle();
   assert.equal(harness.user.workflows.find("wfr_2")?.entries.length, 1);
   assert.deepEqual([lists.count, lists.bytes], [0, 0]);
+});
+
+test("an event that many wait for wakes them in several frames, but for one that ended meanwhile", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => answered(200, SDK);
+  const wait = async (runId: string) => {
+    await publish(harness, `workflow-init=true; workflow-runid=${runId}`, "begin");
+    const facts = { runId, headers: ["workflow-runid", runId], contentType: undefined, refusalOf: () => undefined };
+    const body = Buffer.from(JSON.stringify({ url, step: { stepId: 1 } }));
+    await harness.user.workflows.wait({ ...facts, eventId: "paid", body });
+  };
+  for (let run = 1; run <= 700; run += 1) await wait(`wfr_${run}`);
+  await harness.settle();
+  harness.journal.hold();
+
+  const telling = harness.user.workflows.notifyAll("paid", Buffer.from("yes"));
+  assert.equal(harness.user.workflows.waiters("paid").length, 200);
+  const cancelling = harness.user.workflows.cancel("wfr_700");
+  harness.journal.release();
+  const told = await telling;
+  assert.equal(await cancelling, true);
+
+  assert.equal(told.length, 699);
+  assert.deepEqual(
+    told.map(({ run }) => run.id),
+    Array.from({ length: 699 }, (_, index) => `wfr_${index + 1}`),
+  );
+  assert.equal(harness.user.workflows.waiters("paid").length, 0);
+});
+
+test("waits that end at the same moment all end, in turns", async () => {
+  const harness = await started();
+  const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
+  for (let stepId = 1; stepId <= 1_200; stepId += 1) {
+    const body = Buffer.from(JSON.stringify({ url, step: { stepId }, timeout: "10s" }));
+    await harness.user.workflows.wait({ ...facts, refusalOf: () => undefined, eventId: "paid", body });
+  }
+  await harness.advance(10_000);
+  assert.equal(harness.user.workflows.waiters("paid").length, 0);
+  assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 1_201);
 });
 
 test("deadlines of waiters that were told do not gather", async () => {
@@ -178,7 +221,7 @@ test("a step is not cancelled by itself: its run would wait for it for ever", as
   const id = message?.id ?? "";
   await assert.rejects(harness.user.cancel(id), {
     kind: "bad request",
-    text: `The message ${id} belongs to the workflow run wfr_1: cancel the run`,
+    text: `Invalid value for messageId: the message ${id} belongs to the workflow run wfr_1: cancel the run`,
   });
   await harness.advance(3_600_000);
   assert.deepEqual(listOf(harness.calls.at(-1)?.body), ["begin", '{"stepId":1}']);

@@ -112,7 +112,7 @@ test("a cancelled run delivers nothing more, and what its endpoint appends is re
   const headers = { "upstash-workflow-runid": workflowRunId, "upstash-workflow-init": "false" };
   assert.deepEqual(await app.send(`POST /v2/publish/${url}`, { headers, body: "{}" }), {
     status: 400,
-    json: { error: `The workflow run ${workflowRunId} has ended` },
+    json: { error: `Invalid value for workflowRunId: the workflow run ${workflowRunId} has ended` },
   });
   assert.equal((await app.send(`GET /v2/workflows/runs/${workflowRunId}`)).status, 404);
   assert.equal((await app.send(`DELETE /v2/workflows/runs/${workflowRunId}?cancel=false`)).status, 200);
