@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { bytesFromText } from "../kernel/bytes.ts";
 import { malformedCommand, malformedPipeline, RequestFailure } from "./errors.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
-import { readBatchExactly, readCommandExactly, WORDS_MAX } from "./json-reader.ts";
+import { readBatchExactly, readCommandExactly, SpoiltCommand, WORDS_MAX } from "./json-reader.ts";
 
 const accepted: [string, string[]][] = [
   ['["GET","k"]', ["GET", "k"]],
@@ -112,6 +112,17 @@ test("A3: what is not an array of arrays fails to parse", () => {
       (thrown) => thrown === malformedPipeline,
       body,
     );
+});
+
+test("A3: a null spoils its own command of a batch, and objects and arrays spoil them all", () => {
+  assert.deepEqual(parseBatch(Buffer.from('[["a"],["SET","k",null],["b",1,null,null],[null]]'), malformedPipeline), [
+    ["a"],
+    new SpoiltCommand(2),
+    new SpoiltCommand(2),
+    new SpoiltCommand(0),
+  ]);
+  for (const word of ["{}", "[]", '[["c"]]', "nul", "nullx", "null 1"])
+    assert.throws(() => parseBatch(Buffer.from(`[["a"],["b",${word}]]`), malformedPipeline), RequestFailure, word);
 });
 
 test("A3: empty commands and an empty batch are told apart from malformed ones", () => {

@@ -12,7 +12,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Bytes } from "../kernel/bytes.ts";
 import type { RequestFailure } from "./errors.ts";
-import { readBatchExactly, readCommandExactly } from "./json-reader.ts";
+import { type BatchCommand, readBatchExactly, readCommandExactly } from "./json-reader.ts";
 
 /** Nested as deeply as it may, a body of this size becomes 65,536 arrays: a few MiB. */
 const QUICK_BYTES_MAX = 65_536;
@@ -25,7 +25,7 @@ export function parseCommand(body: Buffer, malformed: RequestFailure): readonly 
 }
 
 /** The words of each command, in order. Throws `malformed`, or a failure that says more. */
-export function parseBatch(body: Buffer, malformed: RequestFailure): readonly (readonly Bytes[])[] {
+export function parseBatch(body: Buffer, malformed: RequestFailure): readonly BatchCommand[] {
   const quick = parseQuickly(body);
   if (quick !== undefined) {
     const { value } = quick;

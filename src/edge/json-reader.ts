@@ -6,7 +6,9 @@
  * (1) A word is the UTF-8 bytes of a string, the characters of a number as they
  *     were written (`1.10`, `1e3`, `12345678901234567890`), or `true`/`false`.
  * (2) null, objects and arrays below the level of a command are refused where
- *     they begin, so depth costs nothing (threats A-14).
+ *     they begin, so depth costs nothing (threats A-14). A null in a batch spoils
+ *     its own command only: clients send one for what they have no value for, and
+ *     may put the commands of others into the same batch.
  * (3) No word is cut from the body's text: it would keep the whole body alive.
  */
 import { isUtf8 } from "node:buffer";
@@ -25,23 +27,36 @@ export function readCommandExactly(body: Buffer, malformed: RequestFailure): Byt
   return words;
 }
 
+/** A command of a batch that cannot be run, since one of its words is null. */
+export class SpoiltCommand {
+  /** Of the first such word, from 0, the name of the command. */
+  readonly wordIndex: number;
+
+  constructor(wordIndex: number) {
+    this.wordIndex = wordIndex;
+  }
+}
+
+export type BatchCommand = readonly Bytes[] | SpoiltCommand;
+
 /** `[["SET", "k", 1], …]` as words of words. Throws `malformed`, or a failure that says more. */
-export function readBatchExactly(body: Buffer, malformed: RequestFailure): Bytes[][] {
+export function readBatchExactly(body: Buffer, malformed: RequestFailure): BatchCommand[] {
   const reader = new JsonReader(body, malformed);
   reader.expectArray();
-  const commands: Bytes[][] = [];
+  const commands: BatchCommand[] = [];
   if (reader.takeArrayEnd()) {
     reader.expectEnd();
     return commands;
   }
   do {
     reader.expectArray();
-    commands.push(reader.words());
+    commands.push(reader.wordsOrSpoilt());
   } while (reader.takeCommaOrEnd());
   reader.expectEnd();
   return commands;
 }
 
+const NULL = "null";
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -102,11 +117,34 @@ class JsonReader {
     const words: Bytes[] = [];
     if (this.takeArrayEnd()) return words;
     do {
-      this.#wordCount += 1;
-      if (this.#wordCount > WORDS_MAX) throw tooManyWords(WORDS_MAX);
-      words.push(this.#word(words.length));
+      words.push(this.#countedWord(words.length));
     } while (this.takeCommaOrEnd());
     return words;
+  }
+
+  /** As `words`, where null does not end everything. */
+  wordsOrSpoilt(): BatchCommand {
+    const words: Bytes[] = [];
+    let spoilt: SpoiltCommand | undefined;
+    if (this.takeArrayEnd()) return words;
+    do {
+      if (this.#takeNull()) spoilt ??= new SpoiltCommand(words.length);
+      else words.push(this.#countedWord(words.length));
+    } while (this.takeCommaOrEnd());
+    return spoilt ?? words;
+  }
+
+  #takeNull(): boolean {
+    this.#next();
+    if (!this.#text.startsWith(NULL, this.#at)) return false;
+    this.#at += NULL.length;
+    return true;
+  }
+
+  #countedWord(index: number): Bytes {
+    this.#wordCount += 1;
+    if (this.#wordCount > WORDS_MAX) throw tooManyWords(WORDS_MAX);
+    return this.#word(index);
   }
 
   /** The next code unit that is no white space, or NaN at the end. */
@@ -128,7 +166,7 @@ class JsonReader {
       this.#at += literal.length;
       return literal;
     }
-    if (unit === ARRAY_START || unit === 0x7b || this.#text.startsWith("null", this.#at))
+    if (unit === ARRAY_START || unit === 0x7b || this.#text.startsWith(NULL, this.#at))
       throw wordOfWrongType(this.#malformed, index);
     throw this.#malformed;
   }

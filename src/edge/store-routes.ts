@@ -23,10 +23,12 @@ import {
   methodNotAllowed,
   RequestFailure,
   unauthorized,
+  wordOfWrongType,
 } from "./errors.ts";
 import { EventStreams, type StreamLimits } from "./event-streams.ts";
 import type { Area, HttpReply, HttpRequest, HttpStream, RequestHead } from "./handler.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
+import { type BatchCommand, SpoiltCommand } from "./json-reader.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import { hasRespBody, parseRespBatch } from "./resp-commands.ts";
@@ -248,28 +250,47 @@ const emptyTransactionCommand = new RequestFailure("bad request", "ERR empty tra
 /** A3 */
 function runPipeline(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedPipeline, empty: emptyPipeline });
-  if (!commands.some(isEmpty))
+  if (commands.every(isRunnable))
     return settle(call.database.pipeline(call.caller, commands), (replies) => batchAnswer(call, call.format, replies));
-  const full = commands.filter((command) => !isEmpty(command));
-  return settle(call.database.pipeline(call.caller, full), (replies) => {
+  return settle(call.database.pipeline(call.caller, commands.filter(isRunnable)), (replies) => {
     let next = 0;
-    const all = commands.map((command) => (isEmpty(command) ? emptyPipelineCommand : (replies[next++] as Reply)));
+    const all = commands.map((command) =>
+      isRunnable(command) ? (replies[next++] as Reply) : pipelineRefusalOf(command),
+    );
     return batchAnswer(call, call.format, all);
   });
+}
+
+function isRunnable(command: BatchCommand): command is readonly Bytes[] {
+  return !(command instanceof SpoiltCommand) && command.length > 0;
+}
+
+/** Of a command that has no words, or one that is null. */
+function pipelineRefusalOf(command: BatchCommand): Reply {
+  if (!(command instanceof SpoiltCommand)) return emptyPipelineCommand;
+  return errorReply(new CommandError(wordOfWrongType(malformedCommand, command.wordIndex).text));
 }
 
 /** A4: always JSON (service.md rule 6). A refused command refuses all, with its own error alone. */
 function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedTransaction, empty: emptyTransaction });
-  if (commands.some(isEmpty)) throw emptyTransactionCommand;
+  if (!commands.every(isRunnable)) throw transactionRefusalOf(commands);
   const format = call.format === resp2Format ? jsonFormat : call.format;
   return settle(call.database.transaction(call.caller, commands), (replies) => batchAnswer(call, format, replies));
+}
+
+/** Why a transaction does not run in which some commands could not: the first of them says it. */
+function transactionRefusalOf(commands: readonly BatchCommand[]): RequestFailure {
+  const first = commands.find((command) => !isRunnable(command));
+  return first instanceof SpoiltCommand
+    ? wordOfWrongType(malformedTransaction, first.wordIndex)
+    : emptyTransactionCommand;
 }
 
 function readBatch(
   { request }: StoreCall,
   { malformed, empty }: { malformed: RequestFailure; empty: RequestFailure },
-): readonly (readonly Bytes[])[] {
+): readonly BatchCommand[] {
   if (!hasBodyForm(request)) throw malformed;
   const { body } = request;
   const commands = hasRespBody(request) ? parseRespBatch(body, malformed) : parseBatch(body, malformed);
@@ -295,10 +316,6 @@ function batchAnswer(call: StoreCall, format: ReplyFormat, replies: readonly Rep
 /** PUT counts as POST; a body on GET or HEAD means nothing (spec: store 1.12). */
 function hasBodyForm(request: HttpRequest): boolean {
   return request.method === "POST" || request.method === "PUT";
-}
-
-function isEmpty(command: readonly Bytes[]): boolean {
-  return command.length === 0;
 }
 
 /** Goes on now if the value is there, and later if it is a promise. */

@@ -49,6 +49,23 @@ test("A3: what is no array of arrays fails to parse, and so do GET and HEAD", as
   assert.equal((await server.send("/pipeline", { method: "HEAD" })).status, 400);
 });
 
+test("A3: a null among the words refuses its command of a pipeline, and all of a transaction", async () => {
+  await using server = await startServer();
+  const commands = [
+    ["SET", "k", "v"],
+    ["SET", "k", null],
+    ["GET", "k"],
+  ];
+  const reason = "word 2 of a command must be a string, a number or a boolean";
+  await assertRefused(server.post("/multi-exec", commands), `ERR failed to parse transaction request: ${reason}`);
+  assert.deepEqual((await server.get("/exists/k")).json, { result: 0 });
+  assert.deepEqual((await server.post("/pipeline", commands)).json, [
+    { result: "OK" },
+    { error: `ERR failed to parse command: ${reason}` },
+    { result: "v" },
+  ]);
+});
+
 test("A3: an empty pipeline is refused, an empty command is an error at its place", async () => {
   await using server = await startServer();
   await assertRefused(server.post("/pipeline", "[]"), "ERR empty pipeline request");
