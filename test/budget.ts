@@ -56,6 +56,7 @@ export const budgets: readonly Budget[] = [
   { suite: "api-requests", unit: "requests made from the OpenAPI documents", testMs: 3_000, proofCount: 20_000 },
   { suite: "resp-requests", unit: "streams of RESP requests", testMs: 750, proofCount: 300_000 },
   { suite: "soak", unit: "minutes of all areas under load, with kills", testMs: 3_000, proofCount: 5 },
+  { suite: "rdb-files", unit: "damaged files of Redis", testMs: 500, proofCount: 100_000 },
 ];
 
 /** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */

@@ -15,7 +15,6 @@
  * (2) Every step goes forward: damage ends in `RdbDamage`, with the offset in
  *     the file where what is wrong begins.
  */
-import type { FileHandle } from "node:fs/promises";
 import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 import { CommandError } from "../../store/mod.ts";
 import { CRC64_BYTES, Crc64 } from "../../store/structures/rdb/crc64.ts";
@@ -61,6 +60,11 @@ export type RdbRecord =
   | { readonly kind: "module value"; readonly database: number; readonly key: Bytes; readonly module: string }
   | { readonly kind: "library"; readonly code: Bytes };
 
+/** What is read of a file: as much as `read` of Node's `FileHandle`. */
+export interface RdbFile {
+  read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+}
+
 /** Where a reading may go on: behind a record. */
 export interface RdbPosition {
   readonly offset: number;
@@ -93,7 +97,7 @@ const END = 0xff;
 type Step = RdbRecord | "passed" | "end";
 
 export class RdbReader {
-  readonly #file: Pick<FileHandle, "read">;
+  readonly #file: RdbFile;
   readonly #size: number;
   readonly #walker = new RdbWalker();
   /** Where in the file the walker's bytes begin. */
@@ -106,7 +110,7 @@ export class RdbReader {
   #checksum: Crc64 | undefined;
   #hasChecksum = false;
 
-  constructor(file: Pick<FileHandle, "read">, size: number) {
+  constructor(file: RdbFile, size: number) {
     this.#file = file;
     this.#size = size;
   }

@@ -1,0 +1,92 @@
+/**
+ * Redis files with bytes changed, cut off, put in or left out: each is refused
+ * with a place in the file, and nothing else happens. And dumps of redis-server
+ * with changed contents and a right checksum: the reader may find no fault with
+ * them, but always comes to an end.
+ *
+ * Run again:  LARDER_RDB_SEED=… node --test test/fuzz/rdb-files.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { RdbDamage, RdbReader, RdbUnsupported } from "../../src/program/transfer/rdb-reader.ts";
+import { CRC64_BYTES, Crc64 } from "../../src/store/structures/rdb/crc64.ts";
+import { allowanceOf } from "../budget.ts";
+import { memoryFile, rdbBytes, valuesInHex } from "../rdb-file.ts";
+
+const seed = Number(process.env["LARDER_RDB_SEED"] ?? systemRandom.below(2 ** 31));
+
+const whole = rdbBytes([
+  "fa0972656469732d76657205372e302e30",
+  "f5056c69623a31",
+  "fe00fb2000",
+  ...valuesInHex.map(([, type, content]) => `fc0100000000000000${type}016b${content}`),
+]);
+
+/** The places that a damaged record can be at are within the file; the records that were read until then are its own. */
+async function read(bytes: Buffer): Promise<"whole" | "refused"> {
+  const reader = new RdbReader(memoryFile(bytes), bytes.length);
+  let recordCount = 0;
+  try {
+    await reader.open();
+    while ((await reader.next()) !== undefined) {
+      recordCount += 1;
+      assert.ok(recordCount <= bytes.length, "every record takes bytes");
+    }
+    return "whole";
+  } catch (fault) {
+    if (fault instanceof RdbUnsupported) return "refused";
+    assert.ok(fault instanceof RdbDamage, String(fault));
+    assert.ok(fault.offset >= 0 && fault.offset <= bytes.length, `offset ${fault.offset}`);
+    return "refused";
+  }
+}
+
+const changes: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
+  (bytes, random) => {
+    const changed = Buffer.from(bytes);
+    const at = random.below(changed.length);
+    changed[at] = (changed[at] as number) ^ (1 << random.below(8));
+    return changed;
+  },
+  (bytes, random) => bytes.subarray(0, random.below(bytes.length)),
+  (bytes, random) => {
+    const at = random.below(bytes.length);
+    return Buffer.concat([bytes.subarray(0, at), Buffer.of(random.below(256)), bytes.subarray(at)]);
+  },
+  (bytes, random) => {
+    const at = random.below(bytes.length);
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(20))]);
+  },
+];
+
+/** The same with the checksum of what it is now. */
+function sealed(bytes: Buffer): Buffer {
+  if (bytes.length < CRC64_BYTES) return bytes;
+  const content = bytes.length - CRC64_BYTES;
+  const copy = Buffer.from(bytes);
+  new Crc64().add(copy, 0, content).writeTo(copy, content);
+  return copy;
+}
+
+test("a damaged file is refused with a place, and one that is sealed again ends", async (context) => {
+  const limit = allowanceOf("rdb-files");
+  const startMs = systemClock.monotonicMs();
+  const random = seededRandom(seed);
+  let count = 0;
+  let wholeCount = 0;
+  const isOver = (): boolean =>
+    "count" in limit ? count >= limit.count : systemClock.monotonicMs() - startMs >= limit.budgetMs;
+  assert.equal(await read(whole), "whole");
+  while (!isOver()) {
+    count += 1;
+    let bytes: Buffer = whole;
+    for (let left = 1 + random.below(3); left > 0 && bytes.length > 0; left -= 1)
+      bytes = (changes[random.below(changes.length)] as (typeof changes)[number])(bytes, random);
+    if (bytes.equals(whole)) continue;
+    assert.equal(await read(bytes), "refused", `SEED=${seed}, file ${count}`);
+    if ((await read(sealed(bytes))) === "whole") wholeCount += 1;
+  }
+  context.diagnostic(`SEED=${seed}: ${count} files, ${wholeCount} of them readable when sealed again`);
+});
