@@ -76,6 +76,24 @@ test("while the store opens every command is answered LOADING, and then it serve
   assert.equal(await peer.ask("AUTH token\r\n", 5), "+OK\r\n");
 });
 
+test("who publishes to its own channel hears the reply first, and then the message, as in Redis since 7.2", async () => {
+  await using port = await startPort();
+  using peer = await port.enter();
+  peer.say("HELLO 3\r\nPING\r\n");
+  for (let heard = ""; !heard.endsWith("+PONG\r\n"); ) heard += await peer.hear(1);
+  const message = (text: string): string => `>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$${text.length}\r\n${text}\r\n`;
+  for (const [said, heard] of [
+    ["SUBSCRIBE c", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"],
+    ["PUBLISH c hi\r\nPING", `:1\r\n${message("hi")}+PONG\r\n`],
+    [
+      "MULTI\r\nPUBLISH c one\r\nGET k\r\nPUBLISH c two\r\nEXEC",
+      `+OK\r\n${"+QUEUED\r\n".repeat(3)}*3\r\n:1\r\n_\r\n:1\r\n${message("one")}${message("two")}`,
+    ],
+    [`EVAL "redis.call('publish', 'c', 'lua') return 5" 0`, `:5\r\n${message("lua")}`],
+  ] as const)
+    assert.equal(await peer.ask(`${said}\r\n`, heard.length), heard, said);
+});
+
 test("who comes beyond the limit of connections is told so and sent away", async () => {
   await using port = await startPort({ connectionsMax: 1 });
   using first = await port.enter();

@@ -28,11 +28,13 @@ const WAYS: readonly Turn[] = [
 
 export class Listening implements Listener {
   readonly #session: Session;
+  readonly #subscriptionsMax: number;
   #subscriber: Subscriber | undefined;
   #isMonitor = false;
 
-  constructor(session: Session) {
+  constructor(session: Session, subscriptionsMax = SUBSCRIPTIONS_MAX) {
     this.#session = session;
+    this.#subscriptionsMax = subscriptionsMax;
   }
 
   get channelCount(): number {
@@ -60,7 +62,7 @@ export class Listening implements Listener {
   /** @throws {CommandError} when there are too many. */
   subscribe(name: Bytes, turn: Turn): Reply {
     const { pubsub } = this.#session.database;
-    if (this.count >= SUBSCRIPTIONS_MAX) throw subscriptionsTooMany;
+    if (this.count >= this.#subscriptionsMax) throw subscriptionsTooMany;
     const subscriber = this.#open();
     const count = turn.isPattern ? pubsub.subscribePattern(subscriber, name) : pubsub.subscribe(subscriber, name);
     return push([turn.name, name, count]);

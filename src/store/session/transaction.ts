@@ -20,6 +20,14 @@ const COMMAND_BYTES = 96;
 const WORD_BYTES = 24;
 const WATCHED_KEYS_MAX = 1_000_000;
 
+/** (3) */
+export interface TransactionLimits {
+  readonly queueBytesMax: number;
+  readonly watchedKeysMax: number;
+}
+
+const defaultLimits: TransactionLimits = { queueBytesMax: QUEUE_BYTES_MAX, watchedKeysMax: WATCHED_KEYS_MAX };
+
 export class Transaction implements KeyObserver {
   /** True between MULTI and its end. */
   isOpen = false;
@@ -27,11 +35,16 @@ export class Transaction implements KeyObserver {
   isRefused = false;
   /** True once a watched key has changed: (1). */
   hasChanged = false;
+  readonly #limits: TransactionLimits;
   #queued: QueuedCommand[] = [];
   #queuedBytes = 0;
   #database: Database | undefined;
   /** Watched keys, with whether they existed then. */
   readonly #watched = new Map<Bytes, boolean>();
+
+  constructor(limits = defaultLimits) {
+    this.#limits = limits;
+  }
 
   get queued(): readonly QueuedCommand[] {
     return this.#queued;
@@ -50,7 +63,7 @@ export class Transaction implements KeyObserver {
   queue(command: QueuedCommand): void {
     let bytes = COMMAND_BYTES;
     for (const word of command.words) bytes += WORD_BYTES + word.length;
-    if (this.#queuedBytes + bytes > QUEUE_BYTES_MAX) throw transactionTooLarge; // keeps (3)
+    if (this.#queuedBytes + bytes > this.#limits.queueBytesMax) throw transactionTooLarge; // keeps (3)
     this.#queuedBytes += bytes;
     this.#queued.push(command);
   }
@@ -71,7 +84,7 @@ export class Transaction implements KeyObserver {
     this.#database = database;
     for (const key of keys) {
       if (this.#watched.has(key)) continue;
-      if (this.#watched.size >= WATCHED_KEYS_MAX) throw watchesTooMany; // keeps (3)
+      if (this.#watched.size >= this.#limits.watchedKeysMax) throw watchesTooMany; // keeps (3)
       // Removes it if it is past its time, before it is observed: keeps (1).
       this.#watched.set(key, database.keyspace.peek(key) !== undefined);
       database.observers.add(key, this);

@@ -1,0 +1,25 @@
+/** The bound of what a session may listen to. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startConversations } from "../../../test/session-harness.ts";
+import { subscriptionsTooMany } from "../errors.ts";
+import { push } from "../reply.ts";
+import { Listening } from "./listening.ts";
+
+const channels = { name: "subscribe", isPattern: false };
+const patterns = { name: "psubscribe", isPattern: true };
+
+test("SUBSCRIBE and PSUBSCRIBE are refused beyond a count of both, and what is left makes room", () => {
+  const { session } = startConversations().connect();
+  const listening = new Listening(session, 2);
+  assert.deepEqual(listening.subscribe("a", channels), push(["subscribe", "a", 1]));
+  assert.deepEqual(listening.subscribe("a*", patterns), push(["psubscribe", "a*", 2]));
+  for (const turn of [channels, patterns])
+    assert.throws(
+      () => listening.subscribe("b", turn),
+      (thrown) => thrown === subscriptionsTooMany,
+    );
+  assert.equal(listening.count, 2);
+  listening.unsubscribe("a", channels);
+  assert.deepEqual(listening.subscribe("b", channels), push(["subscribe", "b", 2]));
+});

@@ -1,0 +1,49 @@
+/** The bounds of what a session may watch and queue. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ok, startSession } from "../../../test/store-harness.ts";
+import type { Command } from "../command.ts";
+import { transactionTooLarge, watchesTooMany } from "../errors.ts";
+import { Transaction } from "./transaction.ts";
+
+const limits = { queueBytesMax: 400, watchedKeysMax: 2 };
+
+test("WATCH is refused beyond a count of keys, and what was watched before stays watched", () => {
+  const { database, expect } = startSession();
+  const transaction = new Transaction(limits);
+  transaction.watch(database, ["a", "b", "a"]);
+  assert.throws(
+    () => transaction.watch(database, ["b", "c"]),
+    (thrown) => thrown === watchesTooMany,
+  );
+  assert.equal(transaction.watchedCount, 2);
+  expect([["SET c v", ok]]);
+  assert.equal(transaction.hasChanged, false);
+  expect([["SET b v", ok]]);
+  assert.equal(transaction.hasChanged, true);
+});
+
+test("WATCH may take as many keys again behind UNWATCH", () => {
+  const { database } = startSession();
+  const transaction = new Transaction(limits);
+  transaction.watch(database, ["a", "b"]);
+  transaction.unwatch();
+  transaction.watch(database, ["c", "d"]);
+  assert.equal(transaction.watchedCount, 2);
+});
+
+test("a queue is bounded by its bytes, names and words included", () => {
+  const { database } = startSession();
+  const command = database.findCommand("ECHO") as Command;
+  const transaction = new Transaction(limits);
+  // 96 bytes, two words of 24, and 5 or 251 bytes of text.
+  transaction.queue({ command, words: ["ECHO", "a"] });
+  assert.throws(
+    () => transaction.queue({ command, words: ["ECHO", "a".repeat(104)] }),
+    (thrown) => thrown === transactionTooLarge,
+  );
+  assert.equal(transaction.queuedBytes, 149);
+  transaction.queue({ command, words: ["ECHO", "a".repeat(103)] });
+  assert.equal(transaction.queuedBytes, 400);
+  assert.equal(transaction.queued.length, 2);
+});
