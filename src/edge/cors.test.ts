@@ -23,7 +23,7 @@ test("a preflight is OPTIONS with an origin and a method asked for", () => {
   assert.equal(isPreflight(head("OPTIONS", { "access-control-request-method": "POST" })), false);
 });
 
-test("a preflight allows the headers that mean something to us and no others", () => {
+test("S-15: a preflight allows the headers that mean something to us and no others", () => {
   const asked = "Authorization, upstash-sync-token,service-encoding, x-other, cookie, upstash-a b";
   const { status, headers } = preflightReply(head("OPTIONS", { "access-control-request-headers": asked }));
 

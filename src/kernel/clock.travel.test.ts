@@ -99,7 +99,7 @@ test("real time goes on after a jump, and a cancelled task never runs", async ()
   assert.deepEqual(ran, ["later@1000"]);
 });
 
-test("a step of the wall clock moves tasks that name a time of day, not those that name a delay", () => {
+test("C-25: a step of the wall clock moves tasks that name a time of day, not those that name a delay", () => {
   const { real, clock, ran, note } = setUp();
   clock.at(START_MS + 10_000, note("at"));
   clock.after(10_000, note("after"));

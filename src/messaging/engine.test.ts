@@ -165,7 +165,7 @@ test("a paused queue calls nothing until it is resumed", async () => {
   assert.equal(harness.user.queue("q")?.lag, 0);
 });
 
-test("a key with parallelism 2 has two calls under way at most", async () => {
+test("C-29: a key with parallelism 2 has two calls under way at most", async () => {
   const harness = await MessagingHarness.start();
   const open: Call[] = [];
   harness.destination = (call) => {
@@ -196,7 +196,7 @@ test("a key with rate 2 per 10 s starts two calls in each window, also after a r
   assert.deepEqual(offsets(harness.calls), [0, 0, 10_000, 10_000, 20_000]);
 });
 
-test("when the clock is set back behind the start of a window, the next one begins a period later", async () => {
+test("C-25: when the clock is set back behind the start of a window, the next one begins a period later", async () => {
   const harness = await MessagingHarness.start();
   const flowControl = { key: "k", rate: 1, periodMs: 10_000 };
   await harness.publish("https://a.test/", { flowControl });
@@ -286,7 +286,7 @@ test("cancelled messages that wait are never called; one that is being called is
   assert.equal(harness.messaging.engine.counts.cancelled, 2);
 });
 
-test("the same deduplication id within ten minutes is the same message, also after a restart", async () => {
+test("C-28: the same deduplication id within ten minutes is the same message, also after a restart", async () => {
   const harness = await MessagingHarness.start();
   const first = await harness.publish("https://a.test/", { deduplicationId: "d" });
   harness.restart();
@@ -355,7 +355,7 @@ test("the callback tells of every attempt, the failure callback of the last one"
   );
 });
 
-test("a schedule fires at its moments, once for all that was missed, and not while it is paused", async () => {
+test("C-26: a schedule fires at its moments, once for all that was missed, and not while it is paused", async () => {
   const harness = await MessagingHarness.start();
   const options = request("").options;
   const body = Buffer.from("tick");
@@ -512,7 +512,7 @@ test("a slow destination holds its cap and no more; others go on", async () => {
   );
 });
 
-test("calls that were under way at a kill are made again with the same id and the same count", async () => {
+test("C-27: calls that were under way at a kill are made again with the same id and the same count", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   const id = await harness.publish("https://a.test/");
@@ -586,7 +586,7 @@ test("cancelled delays leave the heap of due times when they are the larger part
   assert.equal(harness.calls[0]?.headers.get("upstash-message-id"), last);
 });
 
-test("what a clock that was far ahead accepted suppresses no duplicate after it was set right", async () => {
+test("C-25: what a clock that was far ahead accepted suppresses no duplicate after it was set right", async () => {
   const harness = await MessagingHarness.start({}, START_MS + 24 * HOUR_MS);
   const ahead = await harness.publish("https://a.test/", { deduplicationId: "d" });
   harness.clock.stepWallClock(-24 * HOUR_MS);

@@ -4,7 +4,7 @@ import { MessagingHarness, USER } from "../../test/messaging-harness.ts";
 
 const GIVEN = { current: "sig_current", next: "sig_next" };
 
-test("rotations outlive a restart with the same given keys, and other given keys replace them", async () => {
+test("C-19: rotations outlive a restart with the same given keys, and other given keys replace them", async () => {
   const harness = await MessagingHarness.start();
   const rotated = await harness.user.rotateSigningKeys();
   assert.equal(rotated.current, GIVEN.next);

@@ -13,7 +13,7 @@ function delayFor(headers: Record<string, string>, atMs = nowMs): number | undef
   return requestedDelayMs((name) => headers[name], atMs);
 }
 
-test("Retry-After: seconds, dates of three forms, spans as Go writes them", () => {
+test("C-17: Retry-After: seconds, dates of three forms, spans as Go writes them", () => {
   const table: [string, number | undefined][] = [
     ["0", 0],
     ["120", 120_000],

@@ -124,13 +124,13 @@ test("what is refused, and why", () => {
     );
 });
 
-test("the largest expressions that are allowed work", () => {
+test("C-18: the largest expressions that are allowed work", () => {
   assert.equal(parseRetryDelay(`${"(".repeat(32)}1${")".repeat(32)}`).delayMs(0), 1);
   assert.equal(parseRetryDelay(`${"1+".repeat(127)}1`).delayMs(0), 128);
   assert.equal(parseRetryDelay(`${"1*(".repeat(32)}2${")".repeat(32)}`).delayMs(0), 2);
 });
 
-test("an expression without a value for some retry is refused when it is given", () => {
+test("C-18: an expression without a value for some retry is refused when it is given", () => {
   const table: [string, number, string | undefined][] = [
     ["1000/retried", 3, "It has no value for retried = 0"],
     ["1000/(retried-2)", 3, "It has no value for retried = 2"],

@@ -129,7 +129,7 @@ test("Events 5: a delivery carries the address of the publisher, in both spellin
   );
 });
 
-test("an attempt has succeeded with 2xx alone: redirects are not followed, and count as failures", async () => {
+test("C-06: an attempt has succeeded with 2xx alone: redirects are not followed, and count as failures", async () => {
   await using server = await startMessagingServer();
   for (const [status, last] of [
     [200, "DELIVERED"],

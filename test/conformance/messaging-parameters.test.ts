@@ -327,7 +327,7 @@ test("C1, Versioning: delayed callbacks are rejected on insertion, and a callbac
   }
 });
 
-test("C1.cron: what never fires, has seconds, or is no cron, is 400; a schedule without one too", async () => {
+test("C-23, C1.cron: what never fires, has seconds, or is no cron, is 400; a schedule without one too", async () => {
   await using server = await startMessagingServer();
   for (const [cron, text] of [
     ["0 0 30 2 *", 'Invalid value for Cron: "0 0 30 2 *": None of the mo'],

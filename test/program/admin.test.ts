@@ -1,6 +1,6 @@
 /** The admin port of the real program: health, metrics, databases and indexes at run time, reset; and snapshots, which it shows. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -38,10 +38,17 @@ async function command(program: RunningProgram, token: unknown, words: readonly 
   return (await fetch(program.storeUrl, { method: "POST", headers, body: JSON.stringify(words) })).json();
 }
 
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
 const refused = { error: "WRONGPASS invalid or missing auth token" };
 
-test("databases are made, reset and removed at run time, and stay so", { timeout }, async (context) => {
-  const args = ["--data-dir", temporaryDirectory(context)];
+test("databases are made, reset and removed at run time, and stay so, and are in the audit log", {
+  timeout,
+}, async (context) => {
+  const directory = temporaryDirectory(context);
+  const args = ["--data-dir", directory];
   await using first = await startProgram("serve", { args });
 
   const made = await admin(first, "POST /v1/databases", { name: "second" });
@@ -73,6 +80,29 @@ test("databases are made, reset and removed at run time, and stay so", { timeout
       { name: "second", source: "data directory" },
     ],
   });
+
+  const path = join(directory, "audit.log");
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  for (const { time } of entries) assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const local = { caller: "127.0.0.1", outcome: "done" };
+  const server = { caller: "server", outcome: "done" };
+  assert.deepEqual(
+    entries.map(({ time: _time, ...entry }) => entry),
+    [
+      { action: "start", ...server, subject: version },
+      { action: "databases.create", ...local, subject: "second" },
+      { action: "databases.reset-password", ...local, subject: "second" },
+      { action: "databases.create", ...local, subject: "third" },
+      { action: "databases.delete", ...local, subject: "third" },
+      { action: "stop", ...server },
+      { action: "start", ...server, subject: version },
+    ],
+  );
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  for (const secret of [token, readOnlyToken, reset.json["token"], adminTokenOf(first)]) {
+    assert.ok(lines.every((line) => !line.includes(String(secret))));
+  }
 });
 
 test("indexes are described, made and removed at run time, and stay so", { timeout }, async (context) => {
@@ -114,7 +144,7 @@ test("dev: reset empties every area, and needs the admin token", { timeout }, as
   assert.deepEqual(await command(program, "dev", ["GET", "a"]), { result: null });
 });
 
-test("health, version and metrics need no token; metrics are Prometheus text of every thread", {
+test("S-11, S-14: health, version and metrics need no token; metrics are Prometheus text of every thread", {
   timeout,
 }, async (context) => {
   await using program = await startProgram("serve", { args: ["--data-dir", temporaryDirectory(context)] });

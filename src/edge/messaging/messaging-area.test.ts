@@ -247,7 +247,7 @@ test("C limits: requests per second end in 429 with the headers that clients rea
   assert.equal((await edge.send("POST /v2/publish/https://a.test")).status, 200);
 });
 
-test("pages of other origins may ask, with all methods of the area", async () => {
+test("S-15: pages of other origins may ask, with all methods of the area", async () => {
   const edge = messagingEdge({ queues: [] });
   const preflight = await edge.send("OPTIONS /v2/queues", {
     token: null,

@@ -11,7 +11,7 @@ before(async () => {
 after(() => server.stop());
 
 for (const kind of hostileKinds) {
-  test(`C-13, C-14: ${kind.name} is ${kind.outcome.kind === "answer" ? "an answer" : "a failure with its own text"}`, async () => {
+  test(`${kind.name === "compressed" ? "C-16" : "C-13, C-14"}: ${kind.name} is ${kind.outcome.kind === "answer" ? "an answer" : "a failure with its own text"}`, async () => {
     const run = hostileRun(server);
     const [result] = await run.calls([kind]);
     assert.ok(result !== undefined && matches(result, kind.outcome), JSON.stringify(result));

@@ -85,7 +85,7 @@ test("null is absent, unknown members are ignored, and of members with one name 
   for (const [text, rest] of rows) assert.deepEqual(read(readUpsert, text), [{ ...rest, id: "a" }], text);
 });
 
-test("a record is refused with a text that names the field", () => {
+test("B-01: a record is refused with a text that names the field", () => {
   const rows: [string, string][] = [
     ["{}", "unprocessable: id is missing"],
     ['[{"id":"a"},{"vector":[1]}]', "unprocessable: vectors[1].id is missing"],

@@ -150,7 +150,7 @@ test("an insertion after a failed find lands where find looks", () => {
   }
 });
 
-test("two dictionaries with different seeds do not share the hash of the last key", () => {
+test("A-20: two dictionaries with different seeds do not share the hash of the last key", () => {
   const one = new Dictionary<number>(SEED);
   const other = new Dictionary<number>(Uint8Array.of(8, 7, 6, 5, 4, 3, 2, 1));
   for (let i = 0; i < 1_000; i += 1) {

@@ -98,7 +98,7 @@ test("after a rotation the old receiver verifies with its next key, and a new on
   await assert.rejects(receiver.verify(await deliver(client)), { name: "SignatureError" });
 });
 
-test("each attempt has a signature of its own, which is good for five minutes", async () => {
+test("C-19: each attempt has a signature of its own, which is good for five minutes", async () => {
   served.destination.answer = () => ({ status: 500 });
   const { messageId } = await served.client().publish({ url: URL_CALLED, retries: 1, retryDelay: "400000" });
   await served.logged(messageId, "RETRY");

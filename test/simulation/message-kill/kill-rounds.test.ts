@@ -5,7 +5,7 @@ import { systemRandom } from "../../../src/kernel/random.ts";
 import { allowanceOf } from "../../budget.ts";
 import { describeMessageKills, runMessageKills } from "./kill-loop.ts";
 
-test("messages acknowledged by a server that is killed at any moment are delivered or dead letters", async (context) => {
+test("C-27: messages acknowledged by a server that is killed at any moment are delivered or dead letters", async (context) => {
   const seed = systemRandom.below(1_000_000);
   context.diagnostic(`SEED=${seed}`);
 
