@@ -1,4 +1,4 @@
-/** The chapters of the manual for whoever runs a server: encryption, backups. */
+/** The chapters of the manual for whoever runs a server: encryption, audit, backups. */
 
 export function encryptionChapter(): readonly string[] {
   return [
@@ -9,6 +9,16 @@ export function encryptionChapter(): readonly string[] {
     "The admin port speaks HTTPS as well where `--admin-host` is an address that other machines may reach. On a loopback address it stays in the clear: nobody can listen in there, and health checks, Prometheus and our own commands need no certificate. The RESP port has a certificate of its own (`--resp-tls-cert`), which may be the same file.",
     "",
     "The files are looked at every five seconds. A pair that has changed and belongs together is shown to connections from then on, and those that are open go on; anything else is logged, and the pair before stays in force. So renewing a certificate needs no restart and no signal: SIGHUP stops the server.",
+  ];
+}
+
+export function auditChapter(): readonly string[] {
+  return [
+    "## The audit log",
+    "",
+    "`audit.log` in the data directory (mode 0600) gets a line of JSON for each change through the admin port, for `token reset`, `backup` and `restore` of the command line, and for each start and stop: `time`, `action` (`databases.create`, `users.reset-password`, `backup`, `start`, …), `subject` (the tenant), `caller` (an address, `command line` or `server`), `outcome` (`done`, `refused`, `failed`) and `reason`. It never holds a token, and says nothing of callers that do not have the admin token. A line is on the disk before the change is answered. A server without a data directory has none.",
+    "",
+    "The file is opened for each line: to rotate it, rename it. Nothing is ever removed from it by us.",
   ];
 }
 

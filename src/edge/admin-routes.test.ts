@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Administration, adminArea } from "./admin-routes.ts";
+import { type AdminChange, type Administration, adminArea } from "./admin-routes.ts";
 import { TokenTable } from "./auth.ts";
 import { tenantMissing } from "./errors.ts";
 import type { HttpReply, HttpRequest } from "./handler.ts";
@@ -91,6 +91,41 @@ for (const [line, sent, status, body] of guarded) {
       const refused = await send(line, { ...sent, ...(token !== undefined && { token }) });
       assert.equal(refused.status, 401);
     }
+  });
+}
+
+const changes: readonly (readonly [line: string, body: string, told: readonly Omit<AdminChange, "caller">[]])[] = [
+  ["GET /v1/databases", "", []],
+  ["POST /v1/databases", '{"name":"x"}', [{ action: "databases.create", subject: "x", outcome: "done" }]],
+  [
+    "POST /v1/indexes",
+    "[]",
+    [{ action: "indexes.create", subject: undefined, outcome: "refused", reason: "bad request" }],
+  ],
+  ["DELETE /v1/users/x", "", [{ action: "users.delete", subject: "x", outcome: "refused", reason: "not found" }]],
+  ["POST /v1/users/x/reset-password", "", [{ action: "users.reset-password", subject: "x", outcome: "done" }]],
+  ["POST /v1/backup", "", [{ action: "backup", subject: undefined, outcome: "failed" }]],
+  ["POST /reset", "", [{ action: "reset", subject: undefined, outcome: "done" }]],
+];
+
+for (const [line, body, told] of changes) {
+  test(`${line} ${body} is accounted for ${told.length} times, and never for callers without the token`, async () => {
+    const heard: AdminChange[] = [];
+    const administration = {
+      onChange: (change: AdminChange) => void heard.push(change),
+      deleteTenant: async () => {
+        throw tenantMissing("user", "x");
+      },
+      backUp: async () => {
+        throw new Error("a fault of ours");
+      },
+    };
+    await send(line, { body, administration });
+    await send(line, { body, administration, token: "secret" });
+    assert.deepEqual(
+      heard,
+      told.map((change) => ({ caller: "127.0.0.1", ...change })),
+    );
   });
 }
 

@@ -66,6 +66,19 @@ export interface BackupMade {
   readonly areas: readonly { readonly name: string; readonly position: number }[];
 }
 
+/** What was asked to be changed, for whoever keeps account of it. Never holds a token. */
+export interface AdminChange {
+  /** Such as `databases.create`. */
+  readonly action: string;
+  /** The name that was sent, as it was. */
+  readonly subject: string | undefined;
+  /** The address that asked. */
+  readonly caller: string;
+  readonly outcome: "done" | "refused" | "failed";
+  /** The kind of the refusal. */
+  readonly reason?: string;
+}
+
 /** What the admin port may ask of the program. Refusals are thrown as `RequestFailure`. */
 export interface Administration {
   readiness(): Readiness;
@@ -81,6 +94,8 @@ export interface Administration {
   backUp?(): Promise<BackupMade>;
   /** Empties all areas. Absent outside dev. */
   reset?(): Promise<void>;
+  /** Told of each change, and of each that was refused, before it is answered. Not of callers without the token. */
+  onChange?(change: AdminChange): void;
   /** A fault of ours while answering request `id`. */
   onFault(fault: unknown, id: string): void;
 }
@@ -96,6 +111,8 @@ export interface AdminRoute {
   readonly path: string;
   /** Open routes tell nothing that a stranger may not know. */
   readonly access: "open" | "admin";
+  /** What it changes, as the audit log calls it. */
+  readonly changes?: string;
   handle(call: { administration: Administration; name: string; body: unknown }): Promise<Answer> | Answer;
 }
 
@@ -133,6 +150,7 @@ export const adminRoutes: readonly AdminRoute[] = [
     method: "POST",
     path: "/v1/backup",
     access: "admin",
+    changes: "backup",
     async handle({ administration }) {
       if (administration.backUp === undefined) throw nothingToBackUp;
       return json(200, await administration.backUp());
@@ -142,6 +160,7 @@ export const adminRoutes: readonly AdminRoute[] = [
     method: "POST",
     path: "/reset",
     access: "admin",
+    changes: "reset",
     async handle({ administration }) {
       if (administration.reset === undefined) throw noSuchAdminPath;
       await administration.reset();
@@ -162,6 +181,7 @@ function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
       method: "POST",
       path: `/v1/${kind}`,
       access: "admin",
+      changes: `${kind}.create`,
       async handle({ administration, body }) {
         const { name, description } = readNew(body, kind);
         return json(201, await administration.createTenant(kind, name, description));
@@ -171,6 +191,7 @@ function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
       method: "DELETE",
       path: `/v1/${kind}/<name>`,
       access: "admin",
+      changes: `${kind}.delete`,
       async handle({ administration, name }) {
         await administration.deleteTenant(kind, name);
         return json(200, { name });
@@ -180,6 +201,7 @@ function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
       method: "POST",
       path: `/v1/${kind}/<name>/reset-password`,
       access: "admin",
+      changes: `${kind}.reset-password`,
       handle: async ({ administration, name }) => json(200, await administration.resetPassword(kind, name)),
     },
   ];
@@ -200,8 +222,7 @@ export function adminArea(administration: Administration, tokens: TokenTable): A
         ) {
           throw unauthorized;
         }
-        const body = readBody(request);
-        const { status, type, body: text } = await found.route.handle({ administration, name: found.name, body });
+        const { status, type, body: text } = await handleRoute(found, request, administration);
         return reply(status, type ?? "application/json", text, path);
       } catch (failure) {
         if (failure instanceof RequestFailure) return { ...failureReply(failure, guardHeaders), route: path };
@@ -210,6 +231,36 @@ export function adminArea(administration: Administration, tokens: TokenTable): A
       }
     },
   };
+}
+
+/** Handles a request that may be handled, and tells what it changed. */
+async function handleRoute(
+  { route, name }: { route: AdminRoute; name: string },
+  request: HttpRequest,
+  administration: Administration,
+): Promise<Answer> {
+  let body: unknown;
+  const tell = (outcome: AdminChange["outcome"], reason?: string): void => {
+    if (route.changes === undefined) return;
+    const subject = name === "" ? nameIn(body) : name;
+    const change = { action: route.changes, subject, caller: request.remoteAddress, outcome };
+    administration.onChange?.({ ...change, ...(reason !== undefined && { reason }) });
+  };
+  try {
+    body = readBody(request);
+    const answer = await route.handle({ administration, name, body });
+    tell("done");
+    return answer;
+  } catch (failure) {
+    if (failure instanceof RequestFailure) tell("refused", failure.kind);
+    else tell("failed");
+    throw failure;
+  }
+}
+
+function nameIn(body: unknown): string | undefined {
+  const name = typeof body === "object" && body !== null && "name" in body ? body.name : undefined;
+  return typeof name === "string" ? name : undefined;
 }
 
 /** For a browser that got here by mistake or by malice: nothing to guess, nothing to run, nothing to keep. */

@@ -5,6 +5,7 @@
  *     lock.sqlite    who uses it (data-directory-lock.ts)
  *     tokens.json    secrets of the first start (durable-file.ts; what is in it is not known here)
  *     admin-address  where the admin port of the process that uses it is, one line of text
+ *     audit.log      who administered what, lines of JSON
  *     addresses.json where its areas are, once they serve
  *     store/ vector/ messaging/    one directory for each area (area-files.ts)
  *

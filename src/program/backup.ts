@@ -22,6 +22,7 @@ import { DirectoryInUse } from "../persistence/errors.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
 import { FORMAT, findFileNumber } from "../persistence/file-format.ts";
 import { inspectArea } from "../persistence/inspection.ts";
+import { noteFromCommandLine } from "./audit-log.ts";
 import { makeStage, removeStage, sourcesIn } from "./backup-stage.ts";
 import { KEPT_AREAS, openDataDirectory } from "./data-directory.ts";
 import { isGraphFile } from "./graph-files.ts";
@@ -74,7 +75,9 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
     await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
     const kept = await sourcesIn(directory, { areas: KEPT_AREAS, isWanted: isKept });
     const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
-    return await write(backup, { sources: [...kept, ...staged], areas });
+    const done = await write(backup, { sources: [...kept, ...staged], areas });
+    noteFromCommandLine(run, "backup", basename(backup.path));
+    return done;
   } finally {
     removeStage(directory, stage);
     opened.release();

@@ -3,13 +3,14 @@
  * must be new or empty: what is there is never mixed with what is restored.
  */
 import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { secretBytes } from "../kernel/random.ts";
 import { Archive } from "../persistence/archive/archive.ts";
 import { restoreArchive } from "../persistence/archive/restore.ts";
 import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
 import type { AreaReport } from "../persistence/inspection.ts";
+import { noteFromCommandLine } from "./audit-log.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, RESTORING_PREFIX } from "./data-directory.ts";
 import type { RunSettings } from "./read-settings.ts";
@@ -22,7 +23,8 @@ const DIRECTORY_MODE = 0o700;
 const HARMLESS = new Set(["lock.sqlite", "lock.sqlite-journal", "lost+found"]);
 
 /** The lines to print. Throws a `StartRefusal`. */
-export async function restore({ settings, origins }: RunSettings, file: string): Promise<readonly string[]> {
+export async function restore(run: RunSettings, file: string): Promise<readonly string[]> {
+  const { settings, origins } = run;
   const directory = resolve(settings.dataDirectory ?? "");
   const { place } = origins.dataDirectory;
   const path = resolve(file);
@@ -43,6 +45,7 @@ export async function restore({ settings, origins }: RunSettings, file: string):
     unlock = lockDataDirectory(directory);
     removeInterrupted(directory);
     const reports = await extract(archive, directory);
+    noteFromCommandLine(run, "restore", basename(path));
     return describe(path, directory, reports);
   } catch (fault) {
     const told = backupFault(fault, path);

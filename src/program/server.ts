@@ -25,6 +25,7 @@ import { TenantAdministration } from "./administration.ts";
 import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan, type OpenPorts } from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
+import { type AuditLog, openAuditLog, SERVER } from "./audit-log.ts";
 import { Backups } from "./backups.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
 import type { Addresses } from "./env-block.ts";
@@ -68,16 +69,21 @@ export class Server implements SlotEvents {
   readonly #heapBytesMax: number;
   readonly #snapshots: Snapshots;
   readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
+  readonly #audit: AuditLog;
   #decided: Decided | undefined;
   #admin: Listener | undefined;
   #onePort: Listener | undefined;
   #stopMeasuring: () => void = () => {};
   #closing: Promise<void> | undefined;
   #isCrashing = false;
+  /** The audit log has the start. */
+  #isNoted = false;
 
   constructor(options: ServerOptions) {
     const { settings } = options.run;
     this.#options = options;
+    const { dataDirectory } = settings;
+    this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
     this.#slots = areaNames.map((name) => new AreaSlot(name, this));
     this.#heapBytesMax = settings.heapBytesMax ?? defaultHeapBytes();
     this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesMax: this.#heapBytesMax });
@@ -100,6 +106,8 @@ export class Server implements SlotEvents {
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
     directory.noteAddresses(addresses);
+    this.#isNoted = true;
+    this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
     return addresses;
   }
 
@@ -205,6 +213,7 @@ export class Server implements SlotEvents {
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
       ...(backups !== undefined && { backUp: () => calls.whileUnchanged((kept) => backups.make(kept)) }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
+      onChange: (change) => this.#audit.note(change),
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
     };
     const plan = adminListenPlan(run);
@@ -287,6 +296,10 @@ export class Server implements SlotEvents {
     const ends = await Promise.allSettled(this.#slots.map((slot) => slot.close(graceMs)));
     await this.#admin?.close(0);
     this.#stopMeasuring();
+    if (this.#isNoted) {
+      const outcome = this.#isCrashing || ends.some(({ status }) => status === "rejected") ? "failed" : "done";
+      this.#audit.note({ action: "stop", caller: SERVER, outcome });
+    }
     this.#decided?.directory.release();
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }

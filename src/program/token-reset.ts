@@ -11,6 +11,7 @@ import type { TenantTokens } from "../edge/admin-routes.ts";
 import { RequestFailure } from "../edge/errors.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import { TenantAdministration } from "./administration.ts";
+import { noteFromCommandLine } from "./audit-log.ts";
 import { openDataDirectory } from "./data-directory.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
@@ -53,7 +54,9 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
       doors: { databases: nobody, indexes: nobody, users: nobody },
       indexRules: indexRulesOf(run),
     });
-    return await administration.resetPassword("databases", name);
+    const tokens = await administration.resetPassword("databases", name);
+    noteFromCommandLine(run, "databases.reset-password", name);
+    return tokens;
   } finally {
     directory.release();
   }

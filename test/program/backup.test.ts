@@ -155,6 +155,7 @@ test("a backup under load has everything that was acknowledged before it, transa
   const restored = await larder("restore", file, "--data-dir", target);
   assert.equal(restored.code, 0, restored.log);
   assert.deepEqual(readdirSync(target).sort(), [
+    "audit.log",
     "format",
     "lock.sqlite",
     "messaging",
