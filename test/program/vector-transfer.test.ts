@@ -224,6 +224,23 @@ test("records that are there already are kept, and nothing is imported, unless t
   assert.equal(await everything("copy"), await everything("source"));
 });
 
+test("an index is not emptied to be filled from itself, nor is another one with as many records taken for it", async () => {
+  await fillSource();
+  const before = await everything("source");
+  const source = await sourceFromIndex(ours("source"), "there");
+
+  await assert.rejects(importVectors(await importing("source", { source, replaces: true })), {
+    message: "there is the index source itself: it would be emptied before it is read",
+  });
+  assert.equal(await everything("source"), before);
+
+  await importVectors(await importing("copy", { source }));
+  await official("copy").delete("id-3");
+  await official("copy").upsert({ id: "another", vector: [1, 1, 1, 1] });
+  await importVectors(await importing("copy", { source, replaces: true }));
+  assert.equal(await everything("copy"), before);
+});
+
 /** A server between the commands and the index that answers for some requests itself. */
 async function between(
   answer: (path: string, number: number) => { status: number; headers?: Record<string, string> } | undefined,

@@ -7,10 +7,12 @@
  * (2) What is kept as done was acknowledged by the index. A repeated upsert
  *     changes nothing, so an import may be repeated from any place before.
  * (3) A filled namespace is read once, and its sum compared with what was sent.
+ * (4) An index is not emptied to be filled from itself.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
+import { secretBytes } from "../../kernel/random.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { Progress } from "./progress.ts";
 import { mismatchOf, type VectorIndex } from "./vector-index.ts";
@@ -33,6 +35,8 @@ export interface VectorImport {
   readonly clock: Clock;
   readonly progress: Progress;
 }
+
+const MARK_BYTES = 8;
 
 interface Filling extends VectorImport {
   readonly stateFile: StateFile;
@@ -64,6 +68,7 @@ export async function importVectors(wanted: VectorImport): Promise<TransferRepor
     const done = before === undefined ? -1 : names.indexOf(before.namespace);
     refuseFilled(names.slice(done + 1), countsBefore, indexName);
   }
+  if (replaces) await refuseItself(wanted, countsBefore);
   const count = names.reduce((sum, name) => sum + (source.counts.get(name) ?? 0), 0);
   // Each record is read once at the source and once in the index.
   progress.expect(2 * count, before === undefined ? 0 : 2 * before.total.count + before.tally.count);
@@ -142,6 +147,31 @@ function refuseFilled(names: readonly string[], counts: ReadonlyMap<string, numb
   throw new StartRefusal(
     `The namespace ${JSON.stringify(filled)} of the index ${indexName} holds ${counted(counts.get(filled) ?? 0, "record")} already: empty it with --replace, or go on with an import that was interrupted with --resume`,
   );
+}
+
+/**
+ * The address of an index has many spellings. Where both hold as many records in all namespaces, one record in a namespace
+ * that nobody else has made tells whether they are one. keeps (4)
+ */
+async function refuseItself(
+  { source, index, indexName }: VectorImport,
+  countsBefore: ReadonlyMap<string, number>,
+): Promise<void> {
+  const isAsMany = source.counts.entries().every(([name, count]) => count === (countsBefore.get(name) ?? 0));
+  const record = source.hasNamespace !== undefined && isAsMany ? await firstRecord(source) : undefined;
+  if (record === undefined) return;
+  const mark = `larder-import-${secretBytes(MARK_BYTES).toString("hex")}`;
+  await index.upsert(mark, [record]);
+  const isItself = await source.hasNamespace?.(mark).finally(() => index.deleteNamespace(mark));
+  if (isItself === true)
+    throw new StartRefusal(`${source.name} is the index ${indexName} itself: it would be emptied before it is read`);
+}
+
+async function firstRecord(source: VectorSource): Promise<string | undefined> {
+  for await (const step of source.walk(undefined, undefined)) {
+    if (step.kind === "records" && step.texts.length > 0) return step.texts[0];
+  }
+  return undefined;
 }
 
 /** keeps (3) */

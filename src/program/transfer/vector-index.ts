@@ -131,6 +131,10 @@ export class VectorIndex {
     await this.#done(pathOf("/reset", namespace), "{}");
   }
 
+  async deleteNamespace(namespace: string): Promise<void> {
+    await this.#done(pathOf("/delete-namespace", namespace), "{}");
+  }
+
   #pageOf(path: string, answer: AreaAnswer): RecordPage {
     const result = this.#resultOf(path, answer);
     try {

@@ -33,6 +33,8 @@ export interface VectorSource {
   walk(only: string | undefined, from: Place | undefined): AsyncIterable<Step>;
   /** What the source holds now, by namespace, if it can be asked. */
   countsNow?(): Promise<ReadonlyMap<string, number>>;
+  /** Whether there is a namespace now, if the source can be asked. */
+  hasNamespace?(namespace: string): Promise<boolean>;
 }
 
 /** `name`: the address. */
@@ -60,6 +62,7 @@ export async function sourceFromIndex(index: VectorIndex, name: string): Promise
       }
     },
     countsNow: async () => (await index.info()).counts,
+    hasNamespace: async (namespace) => (await index.namespaces()).includes(namespace),
   };
 }
 
