@@ -277,8 +277,12 @@ test("an import that was interrupted goes on where it was, and what is there at 
   await fillSource();
   let isDown = false;
   await using relay = await between((path) => (isDown && path.startsWith("/upsert/%22") ? { status: 401 } : undefined));
+  // In a namespace that comes behind the interruption: the same command replaces it too.
+  await official("copy")
+    .namespace("__proto__")
+    .upsert({ id: "old", vector: [1, 1, 1, 1] });
   const source = await sourceFromIndex(ours("source"), "there");
-  const wanted = await importing("copy", { source, index: indexAt(relay.url, "token-of-copy") });
+  const wanted = await importing("copy", { source, index: indexAt(relay.url, "token-of-copy"), replaces: true });
 
   await assert.rejects(importVectors({ ...wanted, resumes: true }), {
     message: "There is nothing to go on with: run the command without --resume",

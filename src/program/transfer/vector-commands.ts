@@ -83,11 +83,13 @@ function indexOf(target: Target, { options }: CommandCall): { index: VectorIndex
   return { index: new VectorIndex(client, { name: `the index ${indexName}`, requestBytesMax }), indexName };
 }
 
+/** With both, what was interrupted goes on, and what comes behind it is replaced. */
 function choicesOf({ options }: CommandCall): { namespace: string | undefined; replaces: boolean; resumes: boolean } {
-  const replaces = options.has("replace");
-  const resumes = options.has("resume");
-  if (replaces && resumes) throw new StartRefusal("--replace begins anew and --resume goes on: give one of them", 2);
-  return { namespace: options.get("namespace"), replaces, resumes };
+  return {
+    namespace: options.get("namespace"),
+    replaces: options.has("replace"),
+    resumes: options.has("resume"),
+  };
 }
 
 function progressOf({ run }: CommandCall): Progress {

@@ -68,7 +68,7 @@ export async function importVectors(wanted: VectorImport): Promise<TransferRepor
     const done = before === undefined ? -1 : names.indexOf(before.namespace);
     refuseFilled(names.slice(done + 1), countsBefore, indexName);
   }
-  if (replaces) await refuseItself(wanted, countsBefore);
+  if (replaces && before === undefined) await refuseItself(wanted, countsBefore);
   const count = names.reduce((sum, name) => sum + (source.counts.get(name) ?? 0), 0);
   // Each record is read once at the source and once in the index.
   progress.expect(2 * count, before === undefined ? 0 : 2 * before.total.count + before.tally.count);
