@@ -8,14 +8,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemRandom } from "../../src/kernel/random.ts";
-import { allowanceOf } from "../budget.ts";
+import { type Allowance, allowanceOf } from "../budget.ts";
 import type { BodyBug } from "./body-life.ts";
 import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
+
+/** Runs of workflows with bodies have the rest of the time (workflow/kept-runs.test.ts). */
+const TIME_SHARE = 0.6;
+
+function share(allowance: Allowance): Allowance {
+  return "count" in allowance ? allowance : { budgetMs: allowance.budgetMs * TIME_SHARE };
+}
 
 const seed = Number(process.env["LARDER_BODIES_SEED"] ?? systemRandom.below(2 ** 31));
 
 test("after any crash every body that lives is read back, and the history is told exactly what was durable", async (context) => {
-  const summary = await runKeptBodies({ seed, allowance: allowanceOf("kept-bodies") });
+  const summary = await runKeptBodies({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(describeBodies(summary, seed));
   if (summary.violation !== undefined) {
     const again = `LARDER_BODIES_SEED=${summary.violation.seed} node --test test/simulation/kept-bodies.test.ts`;

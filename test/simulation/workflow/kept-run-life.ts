@@ -1,0 +1,318 @@
+/**
+ * One life of workflow runs whose entries lie on a simulated disk: runs with
+ * long and short bodies, results at once and late, waits and events, ends,
+ * snapshots, bodies that are moved, segments that go. At any moment it may stop.
+ *
+ * What an entry must be follows from its run and its step, so whatever is
+ * delivered or found behind a crash is compared byte for byte. What must hold
+ * across lives is in the `RunMemory`.
+ */
+import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { silentLog } from "../../../src/kernel/log.ts";
+import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import { nextTurn } from "../../../src/kernel/turn.ts";
+import { moveBodies } from "../../../src/messaging/cleaning.ts";
+import type { DeliveryRequest } from "../../../src/messaging/delivery.ts";
+import type { UserDoor } from "../../../src/messaging/door.ts";
+import { readPublishOptions } from "../../../src/messaging/headers.ts";
+import { type MessagingJournal, NullJournal } from "../../../src/messaging/journal.ts";
+import { defaultLimits } from "../../../src/messaging/limits.ts";
+import { Messaging } from "../../../src/messaging/messaging.ts";
+import { type Area, openArea } from "../../../src/persistence/area.ts";
+import { SegmentRemoved } from "../../../src/persistence/segment-reader.ts";
+import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
+import { AREA, DIRECTORY } from "../messaging/life.ts";
+import { check, Violation } from "../messaging/violation.ts";
+import { WatchedJournal } from "../messaging/watched-journal.ts";
+import type { SimulatedDisk } from "../simulated-disk.ts";
+import { eventText, type RunMemory, resultText, startText, waitText } from "./run-memory.ts";
+
+export interface KeptRunsBug {
+  readonly mayRemove?: () => boolean;
+  readonly isHasty?: boolean;
+  /** Breaks what was recovered. */
+  readonly beforeStart?: (messaging: Messaging) => void;
+}
+
+const USER = "main";
+const URL_OF_RUNS = "https://app.test/run";
+const KEYS = { current: "sig_current", next: "sig_next" };
+const SEGMENT_BYTES_MAX = 150_000;
+const ROUND_COUNT_MAX = 20_000;
+const STEPS_MAX = 6;
+const RUNS_GOING_MAX = 6;
+const HOUR_MS = 3_600_000;
+
+export class KeptRunLife {
+  readonly disk: SimulatedDisk;
+  readonly clock: VirtualClock;
+  readonly messaging: Messaging;
+  readonly #memory: RunMemory;
+  readonly #bug: KeptRunsBug;
+  readonly #random: Random;
+  readonly #journal: WatchedJournal;
+  readonly #busy = new Set<string>();
+  #area: Area | undefined;
+  #fault: unknown;
+  #isDead = false;
+
+  constructor(
+    memory: RunMemory,
+    { disk, clock, seed, bug }: { disk: SimulatedDisk; clock: VirtualClock; seed: number; bug: KeptRunsBug },
+  ) {
+    this.disk = disk;
+    this.clock = clock;
+    this.#memory = memory;
+    this.#bug = bug;
+    this.#random = seededRandom(seed);
+    this.#journal = new WatchedJournal({ isHasty: bug.isHasty === true }, () => {});
+    this.messaging = this.#make(this.#journal, seed + 1);
+  }
+
+  /** Recovers, and compares everything that was found with what must be there. */
+  async open(): Promise<void> {
+    const { bodies } = this.messaging.engine.realm;
+    openArea({
+      ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
+      ...{ clock: this.clock, random: this.#random, segmentBytesMax: SEGMENT_BYTES_MAX },
+      apply: (frame, place) => this.messaging.replay(frame, place),
+      onBatchWritten: (batch) => bodies.written(batch),
+      mayRemove: this.#bug.mayRemove ?? ((segment) => !bodies.liveBytes.has(segment)),
+      onFatal: this.#fail,
+    }).then((area) => {
+      this.#area = area;
+    }, this.#fail);
+    await this.#until("the recovery", () => this.#area !== undefined);
+    bodies.open(this.#open);
+    this.#journal.open(this.#open.journal);
+    await this.#drive(this.messaging.createUser(USER, KEYS));
+    await this.checkRuns();
+    this.#bug.beforeStart?.(this.messaging);
+    this.messaging.engine.start();
+    await this.#settle();
+  }
+
+  async run(actions: number): Promise<void> {
+    for (let action = 0; action < actions; action += 1) {
+      this.#act();
+      await this.#settle();
+      if (this.#random.below(3) === 0) await this.#until("the disk", () => this.disk.underwayCount === 0);
+    }
+  }
+
+  /** Everything that was acknowledged is there, in its order, and each body is what it must be. */
+  async checkRuns(): Promise<void> {
+    await this.#until("what is under way", () => this.#busy.size === 0);
+    const { realm } = this.messaging.engine;
+    for (const run of this.#door.workflows.list({}, { count: 10_000 }).runs) {
+      if (!run.isStarted) {
+        check(run.result === undefined || run.state === 1, () => `${run.id} has a result and the state ${run.state}`);
+        if (run.result !== undefined) {
+          const result = await this.#drive(Promise.resolve(realm.bodies.load(run.result)));
+          check(result.equals(Buffer.from(resultText(run.id, 0))), () => `the result of ${run.id} is another`);
+        }
+        continue;
+      }
+      const entries = (await this.#drive(this.#door.workflows.entries(run.id) ?? Promise.resolve([]))) ?? [];
+      this.#memory.found(run.id, entries);
+    }
+    this.#memory.checkPresent((id) => this.#door.workflows.find(id));
+  }
+
+  die(): void {
+    this.#isDead = true;
+    this.#journal.die();
+    this.messaging.engine.stop();
+  }
+
+  get #open(): Area {
+    if (this.#area === undefined) throw new Error("The area is open");
+    return this.#area;
+  }
+
+  get #door(): UserDoor {
+    return this.messaging.user(USER) as UserDoor;
+  }
+
+  #make(journal: MessagingJournal, seed: number): Messaging {
+    return new Messaging({
+      ...{ journal, clock: this.clock, random: seededRandom(seed), limits: defaultLimits, log: silentLog },
+      outbound: {
+        send: (request, done) => {
+          if (this.#isDead) return;
+          this.#delivered(request);
+          // Some calls are under way when everything stops.
+          const ms = this.#random.below(4) === 0 ? this.#random.below(2_000) : 0;
+          this.clock.after(ms, () => done({ kind: "answer", status: 200, headers: [], body: Buffer.alloc(0) }));
+        },
+        dropUser: () => {},
+      },
+      settings: { spelling: "both", region: "" },
+      heartbeatMs: 60_000,
+      logReader: { list: async () => ({ entries: [], cursor: undefined }) },
+    });
+  }
+
+  #delivered({ headers, body }: DeliveryRequest): void {
+    const given = (name: string): string => headers[headers.indexOf(name) + 1] ?? "";
+    const pieces = Buffer.isBuffer(body) ? [body] : body;
+    try {
+      const entries = JSON.parse(Buffer.concat(pieces).toString()) as { messageId: string; body: string }[];
+      const id = given("Upstash-Workflow-RunId");
+      this.#memory.found(id, entries);
+      const own = given("Upstash-Message-Id");
+      check(entries.at(-1)?.messageId === own, () => `a delivery of ${id} ends with another entry than ${own}`);
+      this.#memory.deliveries += 1;
+    } catch (fault) {
+      this.#fail(fault);
+    }
+  }
+
+  // What happens.
+
+  #act(): void {
+    const chance = this.#random.below(100);
+    if (chance < 12) this.#start();
+    else if (chance < 34) this.#append();
+    else if (chance < 42) this.#wait();
+    else if (chance < 50) this.#notify();
+    else if (chance < 55) this.#end();
+    else if (chance < 75) this.#step();
+    else if (chance < 88) this.#pass(this.#random.below(3) === 0 ? HOUR_MS : this.#random.below(2_000));
+    else if (chance < 94) this.#begin("snapshot", () => this.#takeSnapshot());
+    else this.#begin("clean", () => this.#clean());
+  }
+
+  #start(): void {
+    const going = this.#going();
+    if (going.length >= RUNS_GOING_MAX || this.#journal.refusal !== undefined) return;
+    const id = this.#memory.newRun(this.#random);
+    this.#publish(id, startText(id), ["workflow-init", "true"]);
+  }
+
+  #append(): void {
+    const run = this.#pick();
+    if (run === undefined) return;
+    const late = this.#random.below(3) === 0 ? ["delay", "1h"] : [];
+    this.#publish(run, resultText(run, this.#memory.nextStep(run)), late);
+  }
+
+  #publish(id: string, body: string, headers: readonly string[]): void {
+    const own = ["workflow-runid", id, ...headers];
+    const context = { limits: defaultLimits, nowMs: this.clock.nowMs(), refusalOf: () => undefined };
+    const options = readPublishOptions({ own, contentType: undefined, others: () => [] }, context);
+    const request = { destination: URL_OF_RUNS, body: Buffer.from(body), options, callerIp: "203.0.113.7" };
+    this.#door.publish([request]).then(([outcome]) => {
+      if (outcome?.kind === "url") this.#memory.acknowledged(id, outcome.published.messageId);
+    }, this.#fail);
+  }
+
+  #wait(): void {
+    const run = this.#pick();
+    if (run === undefined) return;
+    const body = Buffer.from(waitText(URL_OF_RUNS, this.#memory.nextStep(run)));
+    const facts = { headers: [], contentType: undefined, refusalOf: () => undefined };
+    this.#door.workflows.wait({ eventId: "paid", runId: run, body, ...facts }).catch(this.#fail);
+  }
+
+  #notify(): void {
+    const run = this.#pick();
+    if (run === undefined) return;
+    const { workflows } = this.#door;
+    const event = Buffer.from(eventText());
+    (this.#random.below(2) === 0 ? workflows.notifyRun(run, "paid", event) : workflows.notifyAll("paid", event)).catch(
+      this.#fail,
+    );
+  }
+
+  #end(): void {
+    const run = this.#pick();
+    if (run === undefined) return;
+    this.#memory.isEnding(run);
+    const { workflows } = this.#door;
+    const isCancel = this.#random.below(2) === 0;
+    const ends = isCancel ? workflows.cancel(run) : workflows.finish(run, Buffer.from(resultText(run, 0)));
+    ends.catch(this.#fail);
+  }
+
+  #going(): readonly string[] {
+    const { runs } = this.#door.workflows.list({ states: [0] }, { count: 1_000 });
+    return runs.filter(({ entries }) => entries.length < STEPS_MAX).map(({ id }) => id);
+  }
+
+  #pick(): string | undefined {
+    if (this.#journal.refusal !== undefined) return undefined;
+    const going = this.#going();
+    return going[this.#random.below(Math.max(1, going.length))];
+  }
+
+  async #takeSnapshot(): Promise<void> {
+    await this.#open.closeSegment();
+    const engine = this.#make(new NullJournal(), 0);
+    const options = { disk: this.disk, directory: DIRECTORY, area: AREA, random: this.#random };
+    if ((await writeSnapshot({ ...options, engine })) !== undefined) await this.#open.adoptSnapshot();
+  }
+
+  async #clean(): Promise<void> {
+    const covered = this.#open.segments.filter(({ isCovered }) => isCovered);
+    if (covered.length === 0) return;
+    this.#memory.moved += await moveBodies(this.messaging.engine, covered);
+    const before = this.#open.segments.length;
+    await this.#open.removeUnneeded();
+    this.#memory.removed += Math.max(0, before - this.#open.segments.length);
+  }
+
+  // Disk and time.
+
+  #begin(kind: string, work: () => Promise<unknown>): void {
+    if (this.#busy.has(kind)) return;
+    this.#busy.add(kind);
+    work()
+      .catch((fault: unknown) => {
+        // A body may go while it is moved; one that is wanted is missed by who asks for it.
+        if (!(fault instanceof SegmentRemoved)) this.#fail(fault);
+      })
+      .finally(() => this.#busy.delete(kind));
+  }
+
+  #step(): void {
+    this.disk.step(this.#random);
+  }
+
+  #pass(ms: number): void {
+    this.disk.passTime(ms);
+    try {
+      this.clock.advance(ms);
+    } catch (fault) {
+      this.#fail(fault);
+    }
+  }
+
+  async #settle(): Promise<void> {
+    await nextTurn();
+    await nextTurn();
+    if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  async #drive<T>(work: Promise<T>): Promise<T> {
+    let isDone = false;
+    work.then(() => {
+      isDone = true;
+    }, this.#fail);
+    await this.#until("an answer", () => isDone);
+    return await work;
+  }
+
+  async #until(what: string, isDone: () => boolean): Promise<void> {
+    for (let round = 0; !isDone(); round += 1) {
+      if (round === ROUND_COUNT_MAX) throw new Violation(`${what} never came`);
+      if (this.disk.underwayCount > 0) this.#step();
+      else this.#pass(this.#random.below(10));
+      await this.#settle();
+    }
+  }
+
+  readonly #fail = (fault: unknown): void => {
+    if (!this.#isDead) this.#fault ??= fault;
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Runs whose entries lie in the journal only, through power cuts and kills,
+ * simulated.
+ *
+ * Run again:  LARDER_BODIES_SEED=… node --test test/simulation/workflow/kept-runs.test.ts
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemRandom } from "../../../src/kernel/random.ts";
+import type { Entry } from "../../../src/messaging/workflow/run.ts";
+import { type Allowance, allowanceOf } from "../../budget.ts";
+import type { KeptRunsBug } from "./kept-run-life.ts";
+import { runKeptRuns } from "./kept-runs.ts";
+
+const seed = Number(process.env["LARDER_BODIES_SEED"] ?? systemRandom.below(2 ** 31));
+
+/** Of what bodies on disk are given; the rest is for kept-bodies.test.ts, where a crash costs less. */
+const SHARE = 0.4;
+const COUNT_SHARE = 0.02;
+
+function share(allowance: Allowance): Allowance {
+  return "count" in allowance
+    ? { count: Math.ceil(allowance.count * COUNT_SHARE) }
+    : { budgetMs: allowance.budgetMs * SHARE };
+}
+
+test("after any crash the entries of a run that were promised are there, and every list is the same byte for byte", async (context) => {
+  const { violation, ...counts } = await runKeptRuns({ seed, allowance: share(allowanceOf("kept-bodies")) });
+  context.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
+  if (violation !== undefined) {
+    const again = `LARDER_BODIES_SEED=${violation.seed} node --test test/simulation/workflow/kept-runs.test.ts`;
+    throw new Error(`Again: ${again}`, { cause: violation.error });
+  }
+  for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
+});
+
+const bugs: Readonly<Record<string, KeptRunsBug>> = {
+  "a segment is given up although entries in it live": { mayRemove: () => true },
+  "entries are acknowledged and delivered before they are on the disk": { isHasty: true },
+  "a recovery has entries in another order": {
+    beforeStart({ engine }) {
+      for (const user of engine.realm.users) for (const run of user.runs.values()) (run.entries as Entry[]).reverse();
+    },
+  },
+};
+
+for (const [name, bug] of Object.entries(bugs)) {
+  test(`planted bug: ${name}`, async (context) => {
+    const summary = await runKeptRuns({ seed: 1, allowance: { count: 60 }, bug });
+    context.diagnostic(`found at crash ${summary.crashes}: ${summary.violation?.error.message}`);
+    assert.ok(summary.violation !== undefined);
+  });
+}

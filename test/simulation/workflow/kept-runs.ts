@@ -1,0 +1,78 @@
+/** Runs with bodies on a simulated disk, life after life, each behind a power cut or a kill. */
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { seededRandom } from "../../../src/kernel/random.ts";
+import type { Allowance } from "../../budget.ts";
+import { DIRECTORY } from "../messaging/life.ts";
+import { SimulatedDisk } from "../simulated-disk.ts";
+import { KeptRunLife, type KeptRunsBug } from "./kept-run-life.ts";
+import { RunMemory } from "./run-memory.ts";
+
+export interface KeptRunsSummary {
+  worlds: number;
+  crashes: number;
+  deliveries: number;
+  compared: number;
+  moved: number;
+  removed: number;
+  violation: { readonly seed: number; readonly error: Error } | undefined;
+}
+
+const LIVES = 4;
+const ACTIONS = 120;
+/** So that everything that can happen has happened, however slow the machine is. */
+const WORLDS_MIN = 2;
+
+export async function runKeptRuns({
+  seed,
+  allowance,
+  bug = {},
+}: {
+  readonly seed: number;
+  readonly allowance: Allowance;
+  readonly bug?: KeptRunsBug;
+}): Promise<KeptRunsSummary> {
+  const counts = { worlds: 0, crashes: 0, deliveries: 0, compared: 0, moved: 0, removed: 0 };
+  const summary: KeptRunsSummary = { ...counts, violation: undefined };
+  const startMs = systemClock.monotonicMs();
+  const isUsedUp = (): boolean =>
+    "count" in allowance
+      ? summary.crashes >= allowance.count
+      : summary.worlds >= WORLDS_MIN && systemClock.monotonicMs() - startMs >= allowance.budgetMs;
+  while (!isUsedUp()) {
+    const worldSeed = seed + summary.worlds;
+    try {
+      await runWorld(worldSeed, bug, summary);
+    } catch (error) {
+      summary.violation = { seed: worldSeed, error: error instanceof Error ? error : new Error(String(error)) };
+      break;
+    }
+    summary.worlds += 1;
+  }
+  return summary;
+}
+
+async function runWorld(seed: number, bug: KeptRunsBug, summary: KeptRunsSummary): Promise<void> {
+  const random = seededRandom(seed);
+  const memory = new RunMemory();
+  let disk = new SimulatedDisk({ seed: 0 });
+  await disk.mkdir(DIRECTORY);
+  await disk.syncDirectory("/");
+  let wallMs = new VirtualClock().nowMs();
+  for (let number = 0; number < LIVES; number += 1) {
+    const life = new KeptRunLife(memory, {
+      disk: disk.restarted({ seed: random.below(2 ** 32), isStepped: true }),
+      clock: new VirtualClock(wallMs),
+      seed: random.below(2 ** 32),
+      bug,
+    });
+    await life.open();
+    await life.run(ACTIONS);
+    if (random.below(2) === 0) await life.checkRuns();
+    life.die();
+    disk = random.below(3) === 0 ? life.disk.afterKill(random) : life.disk.afterPowerCut(random);
+    wallMs = life.clock.nowMs() + 1;
+    summary.crashes += 1;
+  }
+  for (const name of ["deliveries", "compared", "moved", "removed"] as const) summary[name] += memory[name];
+}
