@@ -1,4 +1,4 @@
-/** The chapters of the manual for whoever runs a server: encryption, audit, backups. */
+/** The chapters of the manual for whoever runs a server: encryption, disks, audit, backups. */
 
 export function encryptionChapter(): readonly string[] {
   return [
@@ -19,6 +19,16 @@ export function auditChapter(): readonly string[] {
     "`audit.log` in the data directory (mode 0600) gets a line of JSON for each change through the admin port, for `token reset`, `backup` and `restore` of the command line, and for each start and stop: `time`, `action` (`databases.create`, `users.reset-password`, `backup`, `start`, …), `subject` (the tenant), `caller` (an address, `command line` or `server`), `outcome` (`done`, `refused`, `failed`) and `reason`. It never holds a token, and says nothing of callers that do not have the admin token. A line is on the disk before the change is answered. A server without a data directory has none.",
     "",
     "The file is opened for each line: to rotate it, rename it. Nothing is ever removed from it by us.",
+  ];
+}
+
+export function diskChapter(): readonly string[] {
+  return [
+    "## When the disk is full",
+    "",
+    "Writes are refused before they change anything, with an error of each area that says why; reads go on, `/health/ready` answers 503 with the reason, and all of it ends by itself once there is space. Nothing that was acknowledged is lost. `--min-free-disk 1gb` does the same while less than that is left, so that snapshots, backups and other programs still have room; writes are accepted again when a sixteenth more is free.",
+    "",
+    "`larder_directory_bytes` is what each area takes, `larder_disk_free_bytes` what is left, `larder_journal_refusing` is 1 while writes are refused.",
   ];
 }
 

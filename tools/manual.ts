@@ -18,7 +18,7 @@ import type { Setting } from "../src/program/settings.ts";
 import type { Command } from "../src/store/command.ts";
 import { commands } from "../src/store/commands.ts";
 import { evictionPolicies } from "../src/store/memory-settings.ts";
-import { auditChapter, backupsChapter, encryptionChapter } from "./manual-operations.ts";
+import { auditChapter, backupsChapter, diskChapter, encryptionChapter } from "./manual-operations.ts";
 import { filterChapter, vectorEndpointsChapter } from "./manual-vector.ts";
 
 export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
@@ -33,6 +33,7 @@ const chapters: readonly (() => readonly string[])[] = [
   respChapter,
   adminChapter,
   encryptionChapter,
+  diskChapter,
   auditChapter,
   backupsChapter,
   commandsChapter,

@@ -18,6 +18,7 @@ import { Journal, type JournalOptions } from "./journal.ts";
 import { type AreaRead, recover, type SegmentFound } from "./recovery.ts";
 import { SegmentReader } from "./segment-reader.ts";
 import { SegmentWriter } from "./segment-writer.ts";
+import { guardSpace, type SpaceGuardOptions } from "./space-guard.ts";
 import { RESERVE_BYTES, SpaceReserve } from "./space-reserve.ts";
 
 export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
@@ -37,6 +38,8 @@ export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"
   mayRemove?(segment: number): boolean;
   /** A snapshot is due when the segments since the last one exceed this and its size. */
   readonly snapshotBytesMin?: number;
+  /** How much space has to be left for new writes; absent: any. */
+  readonly space?: SpaceGuardOptions | undefined;
   /** Space kept for the moment when none is left; 0: none. */
   readonly reserveBytes?: number;
 }
@@ -103,6 +106,7 @@ export class Area {
   /** The end of what removes or links files: keeps (2). */
   #turn: Promise<unknown> = Promise.resolve();
   #isClosing = false;
+  #stopGuarding: () => void = () => {};
   /** Ends the wait of a removal for what may never be durable. */
   #stopWaiting: () => void = () => {};
 
@@ -126,6 +130,7 @@ export class Area {
       },
       { segment, position: recovered.position },
     );
+    if (options.space !== undefined) this.#stopGuarding = guardSpace(this.journal, options.space, options);
   }
 
   /** All segments that are there, ascending; the last one is open. */
@@ -187,6 +192,7 @@ export class Area {
   /** Ends the journal. Resolves with the count of frames that could not be written because no space is left. */
   async close(): Promise<number> {
     this.#isClosing = true;
+    this.#stopGuarding();
     // First, because a backup may wait for space, and nothing else ends that.
     const lostCount = await this.journal.close();
     this.#stopWaiting();

@@ -123,6 +123,7 @@ export class Journal {
   #syncedSegment: number;
   #syncedOffset: number;
   #refusal: string | undefined;
+  #outerRefusal: string | undefined;
 
   #isPlanned = false;
   /** A write through the pool or a rotation is under way, or waits for space. */
@@ -171,7 +172,12 @@ export class Journal {
 
   /** Why no new write may start now, or undefined. */
   get refusal(): string | undefined {
-    return this.#refusal;
+    return this.#refusal ?? this.#outerRefusal;
+  }
+
+  /** Refuses new writes for a reason that lies outside of the journal, or, with undefined, accepts them again. */
+  refuse(reason: string | undefined): void {
+    this.#outerRefusal = reason;
   }
 
   /** Everything up to this position was handed to the system. */

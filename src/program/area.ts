@@ -42,6 +42,8 @@ export interface AreaPlan {
   readonly resp: RespPlan | undefined;
   /** Its own part of the data directory; undefined: nothing is kept. */
   readonly directory: string | undefined;
+  /** So much space has to be left for new writes; undefined: any. */
+  readonly freeDiskBytesMin: number | undefined;
   readonly fsync: "always" | "everysec" | "no";
   readonly tenants: readonly AreaTenant[];
   readonly limits: AreaLimits;

@@ -35,6 +35,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
     listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
     resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
     directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
+    freeDiskBytesMin: settings.freeDiskBytesMin,
     // Messaging acknowledges only what is synced, whatever the store does.
     fsync: area === "messaging" ? "always" : settings.fsync,
     tenants: tenantsOf(area, tenants).map(areaTenantOf),

@@ -6,6 +6,7 @@ import type { Area, AreaOptions } from "../persistence/area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import type { LateJournal } from "./late-journal.ts";
 import { directoryRefusal } from "./refusal.ts";
+import { printSize } from "./values.ts";
 
 /** How often is looked whether the disk has become full or has space again. */
 const TROUBLE_CHECK_MS = 1_000;
@@ -27,6 +28,16 @@ export async function recoverArea(
   const { openArea } = await import("../persistence/area.ts");
   const { fileDisk } = await import("../persistence/file-disk.ts");
   const { measureJournal } = await import("../persistence/journal-metrics.ts");
+  const { directoryBytes, readFreeBytes } = await import("../persistence/disk-usage.ts");
+  const { freeDiskBytesMin } = plan;
+  const space =
+    freeDiskBytesMin === undefined
+      ? undefined
+      : {
+          freeBytesMin: freeDiskBytesMin,
+          reason: `Less than ${printSize(freeDiskBytesMin)} of disk space is left`,
+          readFreeBytes: () => readFreeBytes(directory),
+        };
   const startMs = systemClock.monotonicMs();
   let toldMs = startMs;
   let frames = 0;
@@ -42,6 +53,7 @@ export async function recoverArea(
       random: systemRandom,
       log,
       onFatal,
+      space,
       ...hooks,
       apply: (frame, place) => {
         frames += 1;
@@ -61,6 +73,7 @@ export async function recoverArea(
   const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
   journal.open(kept.journal);
   measureJournal(metrics, kept.journal);
+  metrics.reading("larder_directory_bytes", "Bytes of the files that the area keeps", () => directoryBytes(directory));
   metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(seconds);
   log.info("recovered", { frames, position: kept.journal.end, seconds });
   return kept;

@@ -101,6 +101,7 @@ export class Server implements SlotEvents {
     }
     this.#stopMeasuring = measureThread(this.#metrics);
     measureProcess(this.#metrics, version);
+    await this.#measureDisk();
     const admin = await this.#openAdmin(this.#decided);
     directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
@@ -276,6 +277,15 @@ export class Server implements SlotEvents {
       observe: this.#observe,
     };
     return openListener(area, wishes, { clock: systemClock, log, budget: this.#budget });
+  }
+
+  async #measureDisk(): Promise<void> {
+    const { dataDirectory } = this.#options.run.settings;
+    if (dataDirectory === undefined) return;
+    const { freeBytesNow } = await import("../persistence/disk-usage.ts");
+    const path = resolve(dataDirectory);
+    const help = "Bytes that are left where the data directory lies";
+    this.#metrics.reading("larder_disk_free_bytes", help, () => freeBytesNow(path));
   }
 
   #readiness(): Readiness {

@@ -119,6 +119,17 @@ export const settingRows = {
     default: "on",
     parse: parseSwitch,
   },
+  freeDiskBytesMin: {
+    group: "Data",
+    flag: "--min-free-disk",
+    environment: ["LARDER_MIN_FREE_DISK"],
+    fileKey: "minFreeDisk",
+    argument: "<size>|off",
+    meaning:
+      "Refuse writes as on a full disk while less than this is free where the data directory lies; with off the disk may become full, which loses nothing either",
+    default: "off",
+    parse: orOff(parseSize(MB, 1024 * GB)),
+  },
   threads: {
     group: "Data",
     flag: "--threads",

@@ -177,6 +177,8 @@ test("S-11, S-14: health, version and metrics need no token; metrics are Prometh
     /^larder_journal_fsync_seconds_count\{area="store"\} \d+$/m,
     /^larder_journal_unsynced_bytes\{area="store"\} \d+$/m,
     /^larder_replay_seconds\{area="store"\} [\d.]+$/m,
+    /^larder_directory_bytes\{area="(store|messaging|vector)"\} [1-9]\d+$/m,
+    /^larder_disk_free_bytes\{area="main"\} \d+$/m,
     /^larder_event_loop_delay_p99_seconds\{area="(main|store|vector|messaging)"\} [\d.e-]+$/m,
     /^larder_gc_pause_seconds_count\{area="\w+",kind="minor"\} \d+$/m,
     /^larder_heap_used_bytes\{area="vector"\} \d+$/m,
