@@ -148,7 +148,7 @@ function sumOf(counts: ReadonlyMap<Outcome, number>): number {
 
 function progressOf({ run }: CommandCall): Progress {
   const terminal = isatty(STDERR) ? (text: string): void => void process.stderr.write(text) : undefined;
-  const log = stderrLog("info", formatFor(run.settings.logFormat));
+  const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
   return new Progress({ unit: "keys", clock: systemClock, terminal, log });
 }
 
