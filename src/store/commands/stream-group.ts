@@ -249,11 +249,14 @@ function createGroup(call: Call): Reply {
 
 /** Those that are pending in the group, each once. */
 function distinctPending(group: StreamGroup, ids: readonly StreamId[]): StreamId[] {
-  const seen = new Set<Bytes>();
+  const [first] = ids;
+  // Mostly it is one.
+  if (ids.length === 1 && first !== undefined) return group.pending.find(first) === undefined ? [] : [first];
+  const seen = new Set<Pending>();
   return ids.filter((id) => {
-    const text = formatId(id);
-    if (seen.has(text) || group.pending.find(id) === undefined) return false;
-    return seen.add(text).size > 0;
+    const pending = group.pending.find(id);
+    if (pending === undefined || seen.has(pending)) return false;
+    return seen.add(pending).size > 0;
   });
 }
 

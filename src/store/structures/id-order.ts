@@ -21,6 +21,8 @@ export class IdOrder<T extends StreamId> {
   #leaves: T[][] = [[]];
   #size = 0;
   #work = 0;
+  /** The leaf that was searched last: what is found is mostly removed next, or what stands behind it. */
+  #searched = 0;
 
   get size(): number {
     return this.#size;
@@ -93,7 +95,9 @@ export class IdOrder<T extends StreamId> {
     const thing = leaf[place];
     if (thing === undefined || compareIds(thing, id) !== 0) return undefined;
     this.#work += leaf.length - place;
-    leaf.splice(place, 1);
+    // What goes is mostly the oldest, and `shift` moves what is left several times as fast.
+    if (place === 0) leaf.shift();
+    else leaf.splice(place, 1);
     this.#size -= 1;
     this.#mergeAt(at);
     return thing;
@@ -159,12 +163,18 @@ export class IdOrder<T extends StreamId> {
     let high = leaves.length - 1;
     // Most of what is added or asked for is at the end.
     if (high > 0 && compareIds(leaves[high]?.[0] as T, id) <= 0) return high;
+    const searched = this.#searched;
+    if (searched < high && compareIds(leaves[searched + 1]?.[0] as T, id) > 0) {
+      if (searched === 0 || compareIds(leaves[searched]?.[0] as T, id) <= 0) return searched;
+      high = searched - 1;
+    }
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       this.#work += 1;
       if (compareIds(leaves[middle]?.[0] as T, id) <= 0) low = middle;
       else high = middle - 1;
     }
+    this.#searched = low;
     return low;
   }
 

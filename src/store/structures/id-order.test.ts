@@ -1,0 +1,45 @@
+/** An order of ids does what a sorted array does, whichever leaf was searched before. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../kernel/random.ts";
+import { IdOrder } from "./id-order.ts";
+import { compareIds, type StreamId } from "./stream-id.ts";
+
+const SEED = 7;
+const STEPS = 20_000;
+/** Few enough that ids meet, and many enough for some twenty leaves. */
+const IDS = 4_000;
+
+test("random insertions, removals and look-ups leave what a sorted array has", () => {
+  const random = seededRandom(SEED);
+  const order = new IdOrder<StreamId>();
+  const plain = new Map<number, StreamId>();
+  for (let step = 0; step < STEPS; step += 1) {
+    const number = random.below(IDS);
+    const id = { ms: number >> 2, seq: number & 3 };
+    const found = order.find(id);
+    assert.equal(found, plain.get(number), `step ${step}`);
+    // It grows, shrinks to nothing, and grows again.
+    const grows = step % 10_000 < 6_000 ? random.below(4) > 0 : random.below(8) === 0;
+    if (grows && found === undefined) {
+      order.insert(id);
+      plain.set(number, id);
+    } else if (!grows) {
+      assert.equal(order.remove(id), found, `step ${step}`);
+      plain.delete(number);
+    }
+    assert.equal(order.size, plain.size);
+  }
+  assert.deepEqual(order.all(), [...plain.values()].sort(compareIds));
+});
+
+test("what is removed from the front goes in order, over many leaves", () => {
+  const order = new IdOrder<StreamId>();
+  for (let ms = 0; ms < 1_000; ms += 1) order.insert({ ms, seq: 0 });
+  for (let ms = 0; ms < 1_000; ms += 1) {
+    assert.deepEqual(order.first, { ms, seq: 0 });
+    assert.deepEqual(order.remove({ ms, seq: 0 }), { ms, seq: 0 });
+    assert.equal(order.find({ ms, seq: 0 }), undefined);
+  }
+  assert.equal(order.size, 0);
+});
