@@ -51,6 +51,7 @@ import { errorReply, later, type Reply } from "./reply.ts";
 import { ScriptCommands, type ScriptRules } from "./script-commands.ts";
 import { Scripts } from "./scripts.ts";
 import { clientLine, requestLine } from "./session/client-line.ts";
+import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { SlowRuns } from "./slow-runs.ts";
 import type { StoreContext } from "./store.ts";
@@ -338,9 +339,11 @@ export class Database {
   }
 
   /** Lets ACL LOG tell that somebody gave this name and a wrong password, or that of a user who is off. */
-  noteFailedLogin(username: Bytes): void {
+  noteFailedLogin(username: Bytes, asker?: Session): void {
     const denied = { reason: "auth", context: "toplevel", object: "AUTH" } as const;
-    this.users.log.add({ ...denied, username, client: "" }, this.context.clock.nowMs());
+    const nowMs = this.context.clock.nowMs();
+    const client = asker === undefined ? "" : clientLine(asker, nowMs);
+    this.users.log.add({ ...denied, username, client }, nowMs);
   }
 
   /** Lets ACL LOG tell of a refusal, if it is one for want of a right. */

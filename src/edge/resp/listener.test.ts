@@ -76,6 +76,20 @@ test("while the store opens every command is answered LOADING, and then it serve
   assert.equal(await peer.ask("AUTH token\r\n", 5), "+OK\r\n");
 });
 
+test("ACL LOG tells which connection was refused, and which gave a wrong password", async () => {
+  await using port = await startPort();
+  const { store } = port;
+  const database = store.database("main");
+  database.users.set("ann", ["on", ">password", "+ping"]);
+  using peer = await port.open();
+  assert.match(await peer.ask("AUTH ann wrong\r\n", 11), /^-WRONGPASS/);
+  peer.say("AUTH ann password\r\nGET k\r\nPING\r\n");
+  for (let heard = ""; !heard.endsWith("+PONG\r\n"); ) heard += await peer.hear(1);
+  const [refused, wrong] = database.users.log.entries;
+  assert.match(refused?.client ?? "", /^id=1 addr=127\.0\.0\.1:\d+ laddr=127\.0\.0\.1:\d+ fd=-1 .* cmd=get user=ann /);
+  assert.match(wrong?.client ?? "", /^id=1 addr=127\.0\.0\.1:\d+ laddr=127\.0\.0\.1:\d+ fd=-1 .* user=default /);
+});
+
 test("who publishes to its own channel hears the reply first, and then the message, as in Redis since 7.2", async () => {
   await using port = await startPort();
   using peer = await port.enter();

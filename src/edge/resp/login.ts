@@ -15,6 +15,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { textFromBytes } from "../../kernel/bytes.ts";
 import { type Database, defaultUser, readOnlyUser, type Store } from "../../store/mod.ts";
 import type { LoggedIn, SessionLogin } from "../../store/session/peer.ts";
+import type { Session } from "../../store/session/session.ts";
 import type { DefaultAccess, Grant, TokenTable } from "../auth.ts";
 
 export interface LoginOptions {
@@ -38,9 +39,12 @@ export class RespLogin implements SessionLogin {
     return this.#grant;
   }
 
-  logIn({ user, password }: { readonly user: Bytes | undefined; readonly password: Bytes }): LoggedIn | undefined {
+  logIn(
+    { user, password }: { readonly user: Bytes | undefined; readonly password: Bytes },
+    asker?: Session,
+  ): LoggedIn | undefined {
     const access = accessOf(user);
-    if (access === undefined) return this.#logInUser(user ?? "", password);
+    if (access === undefined) return this.#logInUser({ given: user ?? "", password }, asker);
     const grant = this.#options.tokens.find(password);
     if (grant === undefined || grant.access !== access) return undefined;
     this.#grant = grant;
@@ -53,12 +57,15 @@ export class RespLogin implements SessionLogin {
     return database === undefined ? undefined : { database, user: defaultUser };
   }
 
-  #logInUser(given: Bytes, password: Bytes): LoggedIn | undefined {
+  #logInUser(
+    { given, password }: { readonly given: Bytes; readonly password: Bytes },
+    asker: Session | undefined,
+  ): LoggedIn | undefined {
     const { name, database } = this.#readName(given);
     // Without such a database another one is asked for a user that cannot be: that takes as long.
     const asked = database ?? this.#anyDatabase();
     const user = asked?.users.authenticate(database === undefined ? "" : name, password);
-    if (user === undefined) database?.noteFailedLogin(name);
+    if (user === undefined) database?.noteFailedLogin(name, asker);
     if (user === undefined || database === undefined) return undefined;
     this.#grant = undefined;
     return { database, user };

@@ -134,7 +134,7 @@ interface Credentials {
 }
 
 function tryLogIn(session: Session, credentials: Credentials): boolean {
-  const loggedIn = session.login.logIn(credentials);
+  const loggedIn = session.login.logIn(credentials, session);
   if (loggedIn === undefined) return false;
   session.enter(loggedIn);
   return true;

@@ -59,7 +59,8 @@ export function clientLine(session: Session, nowMs: number): Bytes {
     ["tot-mem", memoryBytesOf(session)],
     ["events", queuedBytes > 0 ? "rw" : "r"],
     ["cmd", lastCommand?.fullName ?? "NULL"],
-    ["user", session.user.name],
+    // As Redis: nobody yet is `default`.
+    ["user", session.isAuthenticated ? session.user.name : "default"],
     ["redir", -1],
     ["resp", session.respVersion],
     ["lib-name", session.libraryName],

@@ -7,6 +7,7 @@ import type { User } from "../acl/user.ts";
 import type { Database } from "../database.ts";
 import type { Push } from "../pushes.ts";
 import type { Reply } from "../reply.ts";
+import type { Session } from "./session.ts";
 
 export interface SessionPeer {
   /** `address:port` of the far end, and of our own. */
@@ -27,8 +28,14 @@ export interface SessionPeer {
 
 /** Who may come in (spec: store 1.12, TCP credentials). One for each connection. */
 export interface SessionLogin {
-  /** Whom these credentials open. `user` is undefined for `AUTH <password>`. Undefined: they are wrong. */
-  logIn(credentials: { readonly user: Bytes | undefined; readonly password: Bytes }): LoggedIn | undefined;
+  /**
+   * Whom these credentials open. `user` is undefined for `AUTH <password>`. Undefined: they are wrong, and ACL LOG tells
+   * that `asker` gave them.
+   */
+  logIn(
+    credentials: { readonly user: Bytes | undefined; readonly password: Bytes },
+    asker?: Session,
+  ): LoggedIn | undefined;
   /** Whom a connection is that has not logged in, where that needs no password; elsewhere undefined. */
   readonly anonymous: LoggedIn | undefined;
 }
