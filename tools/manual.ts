@@ -1,25 +1,18 @@
 /**
- * Writes docs/manual.md from the tables of the program, so that it cannot say
- * anything that the program does not do. A test compares the two.
+ * Writes docs/manual.md and the pages of docs/reference/ from the tables of the
+ * program, so that they cannot say anything that the program does not do. A
+ * test compares them.
  *
  * Run: node tools/manual.ts
  */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { filterRows } from "../src/edge/messaging/filters.ts";
-import { messagingRoutes } from "../src/edge/messaging/messaging-routes.ts";
-import { runLogFilterRows } from "../src/edge/messaging/run-log-filter.ts";
-import { runsFilterRows } from "../src/edge/messaging/runs-filter.ts";
-import { canonicalName } from "../src/messaging/forwarded-headers.ts";
-import { headerFamilies, headerRows } from "../src/messaging/header-rows.ts";
 import { DEAD_MS, SILENT_MS } from "../src/program/heartbeat.ts";
-import { defaultMeaning, settingGroups, USAGE } from "../src/program/help.ts";
-import type { Setting } from "../src/program/settings.ts";
-import type { Command } from "../src/store/command.ts";
-import { commands } from "../src/store/commands.ts";
 import { evictionPolicies } from "../src/store/memory-settings.ts";
 import { auditChapter, backupsChapter, diskChapter, encryptionChapter } from "./manual-operations.ts";
 import { filterChapter, vectorEndpointsChapter } from "./manual-vector.ts";
+import { pageText } from "./reference/page.ts";
+import { pages, pathOf } from "./reference/pages.ts";
 
 export const MANUAL_PATH: string = fileURLToPath(new URL("../docs/manual.md", import.meta.url));
 
@@ -39,23 +32,33 @@ const chapters: readonly (() => readonly string[])[] = [
   commandsChapter,
   memoryChapter,
   endpointsChapter,
-  deliveryHeadersChapter,
   vectorEndpointsChapter,
   filterChapter,
   libraryChapter,
 ];
 
 export function manualText(): string {
-  const lines = ["# Manual", "", "This page is written by `node tools/manual.ts` from the tables of the program.", ""];
-  for (const chapter of chapters) lines.push(...chapter(), "");
+  const lines = [
+    "# Manual",
+    "",
+    "This page is written by `node tools/manual.ts`. Everything of which there are many:",
+    "",
+  ];
+  for (const { file, title, about } of pages) lines.push(`- [${title}](reference/${file}): ${about}`);
+  for (const chapter of chapters) lines.push("", ...chapter());
   return `${lines.join("\n").trimEnd()}\n`;
+}
+
+/** Every page that is written, with its path. */
+export function manualPages(): ReadonlyMap<string, string> {
+  return new Map([[MANUAL_PATH, manualText()], ...pages.map((page) => [pathOf(page), pageText(page)] as const)]);
 }
 
 function startChapter(): readonly string[] {
   return [
     "## Starting",
     "",
-    ...USAGE.map(([form, meaning]) => `- \`${form}\`: ${meaning}`),
+    "`larder serve` keeps everything in a data directory; `larder dev` is for development and keeps nothing unless `--data-dir` is given. What else there is: [commands of the program](reference/program-commands.md).",
     "",
     "The start prints the addresses and, the first time, the tokens, as variables that the official clients read. Log lines go to stderr. SIGTERM and SIGINT stop the server: it accepts nothing more, finishes what it is answering, writes and syncs the rest, and exits with 0; a second signal ends it at once. The exit code is 1 when the machine forbids a start (a port in use, a locked or damaged data directory) or after a crash, and 2 when a setting is wrong.",
     "",
@@ -64,30 +67,13 @@ function startChapter(): readonly string[] {
 }
 
 function settingsChapter(): readonly string[] {
-  const lines = [
+  return [
     "## Settings",
     "",
     "A flag beats the environment, the environment beats the configuration file, the file beats the default. Unknown flags, variables that begin with `LARDER_`, and file keys are refused by name. A variable that is set to nothing counts as not set. Secrets have no flag; each may be given as a file whose path stands in the variable with `_FILE` behind its name.",
+    "",
+    "All of them: [settings](reference/settings.md).",
   ];
-  for (const [group, rows] of settingGroups()) {
-    lines.push(
-      "",
-      `### ${group}`,
-      "",
-      "| flag | environment | file key | default | meaning |",
-      "|---|---|---|---|---|",
-    );
-    for (const row of rows) lines.push(settingLine(row));
-  }
-  return lines;
-}
-
-function settingLine(row: Setting<unknown>): string {
-  const flag = row.flag === undefined ? "–" : `\`${row.flag} ${row.argument}\``;
-  const environment = row.environment.map((variable) => `\`${variable}\``).join(", ");
-  const fileKey = row.fileKey === undefined ? "–" : `\`${row.fileKey}\``;
-  const cells = [flag, environment, fileKey, defaultMeaning(row), row.meaning];
-  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
 /** Also read by a test, which feeds it to the parser. */
@@ -185,47 +171,33 @@ function adminChapter(): readonly string[] {
     "| `GET /health/live` | 200 while the process answers |",
     `| \`GET /health/ready\` | 200, or 503 with the reasons while an area opens or drains, cannot write, or has been silent for ${SILENT_MS / 1_000} s (after ${DEAD_MS / 1_000} s it is ended, and the process with it) |`,
     "| `GET /version` | the version, Node's, and the formats of the files |",
-    "| `GET /metrics` | Prometheus text |",
+    "| `GET /metrics` | Prometheus text: [metrics](reference/metrics.md) |",
+    "| `GET /openapi.json` | the OpenAPI document of this port; the other ports have their own |",
     "| `GET /v1/databases` | the databases and who decides that they exist |",
     '| `POST /v1/databases` with `{"name":"…"}` | 201 with its tokens |',
     "| `DELETE /v1/databases/<name>` | the database, its data and its tokens are gone |",
     "| `POST /v1/databases/<name>/reset-password` | new tokens; the old ones are refused from then on |",
     "| the same below `/v1/indexes` | the indexes; a new one may also be described (see What an index is), and the list shows what each is |",
     "| the same below `/v1/users` | the users of messaging; a new one also gets signing keys, which it keeps when its password is reset |",
+    "| `GET /v1/stats` | what the server has and does, in the figures that `larder stats` prints |",
+    "| `POST /v1/snapshot` | 202; snapshots of all areas are begun, one behind the other |",
     "| `POST /v1/backup` | a directory of links, of which `larder backup` makes its file (see Backups) |",
     "| `POST /reset` (dev) | everything is emptied |",
     "",
-    "All but the first four need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
+    "All but the first five need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
   ];
 }
 
-/** Families in the order in which the store lists them. */
 function commandsChapter(): readonly string[] {
-  const lines = [
+  return [
     "## The commands of the store",
     "",
-    "As Redis 7 runs them, but for what ARCHITECTURE.md lists. Every other name is refused with `ERR Command is not available`. A read-only token may run those marked `r`; those marked `t` are there over TCP only (see Redis clients). Those of the family debug exist over RESP and with `--redis-compat on` only.",
+    "As Redis 7 runs them, but for what ARCHITECTURE.md lists: [commands of the store](reference/commands.md). Every other name is refused with `ERR Command is not available`.",
     "",
     "INFO tells the times of commands as estimates: the first 16 runs of a command are timed, then one in 256, since a look at the clock costs almost half of a GET.",
-  ];
-  lines.push(
     "",
     "A JSON path that begins with `$` is answered by an array of all that it leads to, any other path by one value. Paths are those of RFC 9535, with `=~` for patterns; what `..` finds below a node comes before what it finds in it. JSON.SET, like every change of a document, leaves the expiry of the key alone. A document nests 128 levels deep, a path takes 5,000,000 steps at most, and a command adds 64 MB at most beside the value it was given.",
-  );
-  for (const [family, rows] of Map.groupBy(commands, (command) => command.family)) {
-    lines.push("", `### ${family}`, "", "| command | marks | what it does |", "|---|---|---|");
-    for (const row of rows.flatMap(withSubcommands)) {
-      const name = row.fullName.toUpperCase().replace("|", " ");
-      const marks = [...(row.isForReadOnlyToken ? ["r"] : []), ...(row.isAvailableOverHttp ? [] : ["t"])].join(" ");
-      lines.push(`| \`${name}\` | ${marks} | ${row.summary.replaceAll("|", "\\|")} |`);
-    }
-  }
-  return lines;
-}
-
-function withSubcommands(command: Command): readonly Command[] {
-  const subcommands = [...(command.subcommandByName?.values() ?? [])];
-  return subcommands.length === 0 ? [command] : subcommands;
+  ];
 }
 
 function memoryChapter(): readonly string[] {
@@ -248,61 +220,13 @@ function memoryChapter(): readonly string[] {
 }
 
 function endpointsChapter(): readonly string[] {
-  const lines = [
+  return [
     "## The endpoints of messaging",
     "",
-    'Every request carries `Authorization: Bearer <token>`; a publish may have it as `service_token` or `qstash_token` in its query. A failure is `{"error": "…"}` and names the field. A read-only token may use the endpoints marked `r`. The rule is the one of the interface.',
+    'Every request carries `Authorization: Bearer <token>`; a publish may have it as `service_token` or `qstash_token` in its query. A failure is `{"error": "…"}` and names the field.',
     "",
-    "| endpoint | rule | token | what it does |",
-    "|---|---|---|---|",
+    "All paths, what a read-only token may ask, and the filters of lists: [routes](reference/routes.md#messaging). What may be said of a message: [headers](reference/headers.md).",
   ];
-  for (const { method, template, rule, isForReadOnlyToken, summary } of messagingRoutes) {
-    const line = `${method === "ANY" ? "any method" : method} ${template}`.replaceAll(/:(\w+)/g, "<$1>");
-    lines.push(
-      `| \`${line.replace(/\*$/, "…")}\` | ${rule === "C" ? "" : rule} | ${isForReadOnlyToken ? "r" : ""} | ${cellOf(summary)} |`,
-    );
-  }
-  lines.push(
-    "",
-    "Lists and changes of many take these filters, in the query or, for changes, in a JSON body. Several values of one filter are alternatives, with commas between them or the name repeated; different filters must all match; ids override all others. Lists also take `count`, `cursor` and `order` (`earliestFirst`, `latestFirst`), changes `count` and, of dead letters, `cursor`.",
-    "",
-    "| filter | of | meaning |",
-    "|---|---|---|",
-  );
-  for (const { name, meaning, for: targets } of filterRows) {
-    lines.push(`| \`${name}\` | ${targets.join(", ")} | ${cellOf(meaning)} |`);
-  }
-  lines.push("", "Workflow runs are listed and cancelled by these.", "", "| filter | meaning |", "|---|---|");
-  for (const { name, meaning } of runsFilterRows) lines.push(`| \`${name}\` | ${cellOf(meaning)} |`);
-  lines.push("", "The log by run takes these too.", "", "| filter | meaning |", "|---|---|");
-  for (const { name, meaning } of runLogFilterRows) lines.push(`| \`${name}\` | ${cellOf(meaning)} |`);
-  return lines;
-}
-
-function deliveryHeadersChapter(): readonly string[] {
-  const lines = [
-    "## The headers of a message",
-    "",
-    "With the prefix `Service-` or `Upstash-`. Each may stand in the query of a publish instead, in lower case with its prefix (`service-retries=2`); a header wins. Those marked `c` may also be said of a callback, as `Callback-<name>` and `Failure-Callback-<name>`.",
-    "",
-    "| header | value | | meaning |",
-    "|---|---|---|---|",
-  ];
-  for (const { name, value, meaning, onCallbacks } of headerRows) {
-    lines.push(`| \`${canonicalName(name)}\` | ${cellOf(value)} | ${onCallbacks ? "c" : ""} | ${cellOf(meaning)} |`);
-  }
-  for (const { prefix, meaning } of headerFamilies) {
-    lines.push(`| \`${canonicalName(prefix)}…\` | | | ${cellOf(meaning)} |`);
-  }
-  lines.push(
-    "",
-    "Host, Content-Length, Connection and the other headers of a connection, Accept-Encoding, User-Agent, and the names that a delivery sets itself are not forwarded.",
-  );
-  return lines;
-}
-
-function cellOf(text: string): string {
-  return text.replaceAll("|", "\\|");
 }
 
 function libraryChapter(): readonly string[] {
@@ -321,4 +245,4 @@ function libraryChapter(): readonly string[] {
   ];
 }
 
-if (import.meta.main) writeFileSync(MANUAL_PATH, manualText());
+if (import.meta.main) for (const [path, text] of manualPages()) writeFileSync(path, text);

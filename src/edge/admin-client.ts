@@ -44,6 +44,11 @@ export function askForBackup(call: AdminCall): Promise<AdminAnswer<BackupMade>> 
   );
 }
 
+/** Asks what the server has and does; what it says is for whoever asks to read. */
+export function askForStats(call: AdminCall): Promise<AdminAnswer<Readonly<Record<string, unknown>>>> {
+  return ask(call, { method: "GET", path: "/v1/stats", silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
+}
+
 interface Question {
   readonly method: "GET" | "POST";
   readonly path: string;

@@ -28,6 +28,8 @@ async function send(
       createTenant: async (_kind, name, description) => ({ name, ...description, token: "t", readOnlyToken: "r" }),
       deleteTenant: async () => {},
       resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
+      stats: async () => ({ version: "1.2.3" }),
+      snapshot: () => isDev,
       backUp: async () => ({ directory: "backup-1", areas: [{ name: "store", position: 7 }] }),
       ...(isDev && { reset: async () => {} }),
       onFault: () => {},
@@ -78,6 +80,14 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
   ],
   ["DELETE /v1/indexes/x", {}, 200, '{"name":"x"}'],
   ["POST /v1/indexes/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
+  ["GET /v1/stats", {}, 200, '{"version":"1.2.3"}'],
+  ["POST /v1/snapshot", {}, 202, '{"status":"started"}'],
+  [
+    "POST /v1/snapshot",
+    { isDev: false },
+    409,
+    '{"error":"This server keeps nothing that could be backed up: start it with --data-dir"}',
+  ],
   ["POST /v1/backup", {}, 200, '{"directory":"backup-1","areas":[{"name":"store","position":7}]}'],
   ["POST /reset", {}, 200, '{"status":"reset"}'],
 ];

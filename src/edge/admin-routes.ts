@@ -85,6 +85,10 @@ export interface Administration {
   readonly version: VersionFacts;
   /** Prometheus text. */
   metrics(): Promise<string>;
+  /** What the server has and does, as JSON. */
+  stats(): Promise<object>;
+  /** Begins a snapshot of each area. False where nothing is kept. */
+  snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
   /** `description`: what was sent besides the name; nothing of it is checked yet. */
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
@@ -146,6 +150,22 @@ export const adminRoutes: readonly AdminRoute[] = [
     handle: async ({ administration }) => ({ status: 200, type: TEXT_FORMAT, body: await administration.metrics() }),
   },
   ...tenantKinds.flatMap(tenantRoutes),
+  {
+    method: "GET",
+    path: "/v1/stats",
+    access: "admin",
+    handle: async ({ administration }) => json(200, await administration.stats()),
+  },
+  {
+    method: "POST",
+    path: "/v1/snapshot",
+    access: "admin",
+    changes: "snapshot",
+    handle({ administration }) {
+      if (!administration.snapshot()) throw nothingToBackUp;
+      return json(202, { status: "started" });
+    },
+  },
   {
     method: "POST",
     path: "/v1/backup",

@@ -90,6 +90,18 @@ export const commandRows: readonly CommandRow[] = [
   },
   ...transferRows,
   {
+    words: "stats",
+    operands: [],
+    options: [{ name: "json", flag: "--json", meaning: "print one line of JSON, without rates" }],
+    meaning: "prints what the server that runs on the data directory has and does",
+    defaults: "serve",
+    async run({ run, options, print }) {
+      const { statsLines } = await import("./print-stats.ts");
+      for (const line of await statsLines(run, options.has("json"))) print(line);
+      return 0;
+    },
+  },
+  {
     words: "backup",
     operands: ["<file>"],
     options: [],

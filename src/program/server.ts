@@ -10,10 +10,10 @@
  *     whoever runs the server is told: state is recovered by a new start.
  */
 import { resolve } from "node:path";
-import { type Administration, adminArea, guardHeaders, type Readiness } from "../edge/admin-routes.ts";
+import { type Administration, adminArea, guardHeaders, type Readiness, type TenantKind } from "../edge/admin-routes.ts";
 import { TokenTable } from "../edge/auth.ts";
 import { ByteBudget } from "../edge/byte-budget.ts";
-import { areaNotServing } from "../edge/errors.ts";
+import { areaNotServing, RequestFailure } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/node-http.ts";
 import { withOpenApi } from "../edge/openapi/openapi-area.ts";
 import { areaByPrefix } from "../edge/prefix.ts";
@@ -35,6 +35,7 @@ import { adminListenPlan, listenPlan, planArea } from "./plan.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Snapshots } from "./snapshots.ts";
+import { type AreaStats, figuresIn, type ServerStats } from "./stats.ts";
 import { measureProcess, measureThread } from "./thread-metrics.ts";
 import { indexRulesOf, resolveTenants, type Tenants } from "./tokens.ts";
 
@@ -208,6 +209,8 @@ export class Server implements SlotEvents {
       readiness: () => this.#readiness(),
       version: { version, node: process.versions.node, formats: fileFormats },
       metrics: () => this.#printMetrics(),
+      stats: () => this.#stats(calls),
+      snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: (kind, name, description) => calls.createTenant(kind, name, description),
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
@@ -279,6 +282,42 @@ export class Server implements SlotEvents {
     return openListener(area, wishes, { clock: systemClock, log, budget: this.#budget });
   }
 
+  async #stats(tenants: Pick<TenantAdministration, "listTenants">): Promise<ServerStats> {
+    const countOf = async (area: AreaName): Promise<number | undefined> => {
+      const listed = await tenants.listTenants(kindOfArea[area]).catch((fault: unknown) => {
+        // While it opens or stops an area does not say; its other figures are worth having.
+        if (fault instanceof RequestFailure) return undefined;
+        throw fault;
+      });
+      return listed?.length;
+    };
+    const areas = await Promise.all(
+      this.#slots.map(async (slot): Promise<[AreaName, AreaStats]> => {
+        const { families } = await figuresOf(slot);
+        const stats = {
+          state: slot.status,
+          tenants: await countOf(slot.name),
+          figures: figuresIn(families, slot.name),
+        };
+        return [slot.name, stats];
+      }),
+    );
+    return {
+      version: this.#options.version,
+      server: figuresIn(this.#metrics.snapshot(), "server"),
+      areas: Object.fromEntries(areas) as Record<AreaName, AreaStats>,
+    };
+  }
+
+  #snapshotAll(): boolean {
+    const { dataDirectory } = this.#options.run.settings;
+    if (dataDirectory === undefined) return false;
+    for (const area of areaNames) {
+      this.#snapshots.request({ area, door: this.#servingDoor(area), dataDirectory: resolve(dataDirectory) });
+    }
+    return true;
+  }
+
   async #measureDisk(): Promise<void> {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return;
@@ -319,6 +358,12 @@ export class Server implements SlotEvents {
     return this.#decided;
   }
 }
+
+const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
+  store: "databases",
+  vector: "indexes",
+  messaging: "users",
+};
 
 /** An area that does not answer has no figures, and does not keep those of the others back. */
 async function figuresOf({ name, door }: AreaSlot): Promise<LabelledSnapshot> {

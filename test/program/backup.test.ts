@@ -87,6 +87,38 @@ class Writer {
   }
 }
 
+/** `larder stats` counts what was written. */
+async function lookAtStats(directory: string, writers: Readonly<Record<"store" | "vector" | "messaging", Writer>>) {
+  const { code, output, log } = await larder("stats", "--json", "--data-dir", directory);
+  assert.equal(code, 0, log);
+  const { areas, server } = JSON.parse(output) as {
+    areas: Record<string, { state: string; tenants: number; figures: Record<string, number> }>;
+    server: Record<string, number>;
+  };
+  const figure = (area: string, name: string): number | undefined => areas[area]?.figures[name];
+  assert.deepEqual(
+    ["store", "messaging", "vector"].map((area) => [areas[area]?.state, areas[area]?.tenants]),
+    [
+      ["serving", 1],
+      ["serving", 1],
+      ["serving", 1],
+    ],
+  );
+  assert.deepEqual(
+    [figure("store", "keys"), figure("vector", "vectors"), figure("messaging", "accepted")],
+    [3, writers.vector.acknowledged, writers.messaging.acknowledged],
+  );
+  for (const area of Object.keys(areas)) {
+    assert.ok((figure(area, "directoryBytes") ?? 0) > 0);
+    assert.ok((figure(area, "journalPosition") ?? 0) > 100);
+  }
+  assert.deepEqual(Object.keys(server), ["uptimeSeconds", "memoryBytes", "diskFreeBytes"]);
+  assert.match(
+    (await larder("stats", "--data-dir", directory)).output,
+    /^larder [\d.]+\n {2}up for {14}[\d.]+ s\n {2}memory {14}[\d.]+ mb\n[\s\S]*\nstore \(serving\)\n {2}databases {11}1\n[\s\S]* {2}commands {12}\d+ {2}\d+\/s\n/,
+  );
+}
+
 async function destination(context: TestContext): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
@@ -141,6 +173,7 @@ test("a backup under load has everything that was acknowledged before it, transa
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.ok(writers.store.acknowledged > before.store, "writers went on");
   await Promise.all(Object.values(writers).map((writer) => writer.stop()));
+  await lookAtStats(source, writers);
   assert.deepEqual(
     readdirSync(source).filter((name) => name.startsWith("backup-")),
     [],
@@ -217,6 +250,11 @@ test("without a server the directory itself is backed up, also behind a kill, an
     [...readdirSync(root), ...readdirSync(source)].filter((name) => /^backup-|partial$/.test(name)),
     [],
   );
+  const idle = await larder("stats", "--data-dir", source);
+  assert.deepEqual(
+    [idle.code, idle.log],
+    [1, `larder: No larder runs on ${source}: start it, or larder check tells what is in the directory\n`],
+  );
   mkdirSync(target);
   assert.equal((await larder("restore", file, "--data-dir", target)).code, 0);
   const whole = await larder("verify", target);
@@ -254,6 +292,10 @@ test("what cannot be backed up, verified or restored is said in a sentence with 
     [
       ["verify", source],
       `A larder uses ${source}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
+    ],
+    [
+      ["stats", "--data-dir", join(root, "none")],
+      `No larder has used the data directory ${join(root, "none")} yet: name its directory with --data-dir`,
     ],
     [["verify", join(root, "none")], `There is no ${join(root, "none")}: name a backup or a data directory`],
     [["verify", damaged], /^The backup .*damaged is damaged at byte \d+: .*\. Use another backup$/],

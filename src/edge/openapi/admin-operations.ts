@@ -103,6 +103,29 @@ export const adminDescriptions: ReadonlyMap<string, Described> = new Map<string,
   ],
   ...tenantKinds.flatMap(tenantDescriptions),
   [
+    "GET /v1/stats",
+    {
+      id: "getStats",
+      summary: "What the server has and does: the figures that somebody asks for first",
+      done: done({
+        ...object({
+          version: text,
+          server: mapOf(number),
+          areas: mapOf({ ...object({ state: text, figures: mapOf(number) }), additionalProperties: anything }),
+        }),
+      }),
+    },
+  ],
+  [
+    "POST /v1/snapshot",
+    {
+      id: "makeSnapshot",
+      summary: "Begins a snapshot of each area, which shortens the next start",
+      done: [answer(202, "The snapshots are written one behind the other", object({ status: words("started") }))],
+      refusals: [409],
+    },
+  ],
+  [
     "POST /v1/backup",
     {
       id: "makeBackup",
