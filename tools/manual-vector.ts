@@ -1,6 +1,4 @@
 /** The chapters of the manual about the vector index, from its tables. */
-import { vectorRoutes } from "../src/edge/vector/vector-routes.ts";
-import { operators } from "../src/vector/filter/operators.ts";
 import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX } from "../src/vector/limits.ts";
 import { GRAPH_WORK_MIN } from "../src/vector/namespace.ts";
 
@@ -8,14 +6,9 @@ export function vectorEndpointsChapter(): readonly string[] {
   return [
     "## The endpoints of the vector index",
     "",
-    'Every request carries `Authorization: Bearer <token>`, and the token names the index. An index is also reachable below its name, `/<index name>/query`. GET, POST, PUT and DELETE are the same on every path. Where a path takes a namespace it is what stands behind the command, percent-encoded; nothing is the default namespace. Bodies are JSON. A success is `{"result": …}`, a failure `{"error": "…", "status": <code>}` that names the field and has changed nothing. A read-only token may use the endpoints marked `r`. The rule is the one of the interface.',
+    'Every request carries `Authorization: Bearer <token>`, and the token names the index. An index is also reachable below its name, `/<index name>/query`. GET, POST, PUT and DELETE are the same on every path. Where a path takes a namespace it is what stands behind the command, percent-encoded; nothing is the default namespace. Bodies are JSON. A success is `{"result": …}`, a failure `{"error": "…", "status": <code>}` that names the field and has changed nothing.',
     "",
-    "| endpoint | rule | token | what it does |",
-    "|---|---|---|---|",
-    ...vectorRoutes.map(
-      ({ command, takesNamespace, rule, access, summary }) =>
-        `| \`/${command}${takesNamespace ? "[/<namespace>]" : ""}\` | ${rule === "B" ? "" : rule} | ${access === "read" ? "r" : ""} | ${cellOf(summary)} |`,
-    ),
+    "All paths: [routes](reference/routes.md#the-vector-index).",
     "",
     "An upsert is done as a whole or not at all, and is seen by every request that begins after its answer. An upsert of an id that exists replaces the record and keeps its place in the order of ranges and of equal scores. A delete by prefix or filter that touches more than a thousand records is done in portions: a crash in its midst, before the answer, may leave some of them deleted.",
     "",
@@ -31,14 +24,8 @@ export function filterChapter(): readonly string[] {
     "",
     "A filter is conditions with AND and OR, AND first, and parentheses. A field is a name, `a.b` inside an object, `a[0]` in an array, `a[#-1]` counted from its end. A value is a text in single or double quotes (a backslash takes the next character as it is), a number, `true` or `false`, which are also `1` and `0`. Keywords are read in upper and lower case.",
     "",
-    "| operator | true when | example |",
-    "|---|---|---|",
-    ...operators.map(({ words, meaning, example }) => `| \`${words}\` | ${cellOf(meaning)} | \`${cellOf(example)}\` |`),
+    "What each operator compares: [operators of metadata filters](reference/filter-operators.md).",
     "",
     "A condition on a field that the record does not have is false, also of the negated operators; only `HAS NOT FIELD` finds what is missing. A field of another type than the operator compares is as if it did not match, `x < 5` of a text for instance; `x != 'a'` of a number is true, because it is there and not equal. A field that is null is there and is equal to nothing. A record without metadata has no fields.",
   ];
-}
-
-function cellOf(text: string): string {
-  return text.replaceAll("|", "\\|");
 }

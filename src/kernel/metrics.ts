@@ -38,6 +38,8 @@ export interface FamilySnapshot {
   readonly series: readonly SeriesSnapshot[];
 }
 
+export type FamilyFacts = Omit<FamilySnapshot, "series">;
+
 export class Counter {
   value = 0;
 
@@ -116,7 +118,7 @@ export class Family<Series> {
 }
 
 export class Metrics {
-  readonly #families = new Map<string, () => FamilySnapshot>();
+  readonly #families = new Map<string, { readonly facts: FamilyFacts; readonly take: () => FamilySnapshot }>();
 
   /** A number that only grows. The name ends in `_total`. */
   counter(name: string, help: string, labelNames: readonly string[] = []): Family<Counter> {
@@ -163,12 +165,17 @@ export class Metrics {
 
   /** All figures as plain data that can be posted to another thread. */
   snapshot(): FamilySnapshot[] {
-    return [...this.#families.values()].map((take) => take());
+    return [...this.#families.values()].map(({ take }) => take());
   }
 
-  #register(facts: Omit<FamilySnapshot, "series">, series: () => SeriesSnapshot[]): void {
+  /** What the families are, without their figures. */
+  get families(): readonly FamilyFacts[] {
+    return [...this.#families.values()].map(({ facts }) => facts);
+  }
+
+  #register(facts: FamilyFacts, series: () => SeriesSnapshot[]): void {
     if (this.#families.has(facts.name)) throw new Error(`The metric ${facts.name} is registered twice`);
-    this.#families.set(facts.name, () => ({ ...facts, series: series() }));
+    this.#families.set(facts.name, { facts, take: () => ({ ...facts, series: series() }) });
   }
 }
 

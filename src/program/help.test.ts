@@ -1,23 +1,30 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { test } from "node:test";
-import { EXAMPLE_CONFIGURATION, MANUAL_PATH, manualText } from "../../tools/manual.ts";
+import { EXAMPLE_CONFIGURATION, manualPages } from "../../tools/manual.ts";
 import { parseConfiguration } from "../config.ts";
 import { helpText } from "./help.ts";
 import { settingList } from "./settings.ts";
 
-test("the manual says what the tables say (node tools/manual.ts writes it)", () => {
-  assert.equal(readFileSync(MANUAL_PATH, "utf8"), manualText());
+test("the manual and the reference say what the tables say (node tools/manual.ts writes them)", () => {
+  for (const [path, text] of manualPages()) assert.equal(readFileSync(path, "utf8"), text, path);
 });
 
-test("every setting stands in the help and in the manual with all its names", () => {
+test("there is no page of the reference that nothing writes", () => {
+  const folder = new URL("../../docs/reference/", import.meta.url);
+  const written = [...manualPages().keys()].map((path) => basename(path));
+  for (const file of readdirSync(folder)) assert.ok(written.includes(file), file);
+});
+
+test("every setting stands in the help and in the reference with all its names", () => {
   const help = helpText("0.0.0");
-  const manual = manualText();
+  const reference = [...manualPages().values()].join("\n");
   for (const [name, row] of settingList) {
     for (const word of [row.flag, ...row.environment, row.meaning.split(" ", 3).join(" ")]) {
       if (word === undefined) continue;
       assert.ok(help.includes(word), `${name}: ${word} is not in the help`);
-      assert.ok(manual.includes(word), `${name}: ${word} is not in the manual`);
+      assert.ok(reference.includes(word), `${name}: ${word} is not in the reference`);
     }
   }
 });

@@ -1,6 +1,7 @@
 /** What every area with a journal does at its start: recover its part of the data directory, and watch the disk after. */
 import { assert } from "../kernel/assert.ts";
 import { systemClock } from "../kernel/clock.ts";
+import type { Metrics } from "../kernel/metrics.ts";
 import { systemRandom } from "../kernel/random.ts";
 import type { Area, AreaOptions } from "../persistence/area.ts";
 import type { EngineContext } from "./area-thread.ts";
@@ -73,10 +74,18 @@ export async function recoverArea(
   const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
   journal.open(kept.journal);
   measureJournal(metrics, kept.journal);
-  metrics.reading("larder_directory_bytes", "Bytes of the files that the area keeps", () => directoryBytes(directory));
-  metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(seconds);
+  measureDirectory(metrics, { bytes: () => directoryBytes(directory), recoverySeconds: seconds });
   log.info("recovered", { frames, position: kept.journal.end, seconds });
   return kept;
+}
+
+/** Registers what is known of an area's part of the data directory besides its journal. */
+export function measureDirectory(
+  metrics: Metrics,
+  { bytes, recoverySeconds }: { readonly bytes: () => number; readonly recoverySeconds: number },
+): void {
+  metrics.reading("larder_directory_bytes", "Bytes of the files that the area keeps", bytes);
+  metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(recoverySeconds);
 }
 
 /** What an area keeps, asked of an area that keeps something. */

@@ -36,7 +36,7 @@ import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Snapshots } from "./snapshots.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./stats.ts";
-import { measureProcess, measureThread } from "./thread-metrics.ts";
+import { measureDisk, measureProcess, measureThread } from "./thread-metrics.ts";
 import { indexRulesOf, resolveTenants, type Tenants } from "./tokens.ts";
 
 export interface ServerOptions {
@@ -323,8 +323,7 @@ export class Server implements SlotEvents {
     if (dataDirectory === undefined) return;
     const { freeBytesNow } = await import("../persistence/disk-usage.ts");
     const path = resolve(dataDirectory);
-    const help = "Bytes that are left where the data directory lies";
-    this.#metrics.reading("larder_disk_free_bytes", help, () => freeBytesNow(path));
+    measureDisk(this.#metrics, () => freeBytesNow(path));
   }
 
   #readiness(): Readiness {

@@ -85,3 +85,8 @@ export function measureProcess(metrics: Metrics, version: string): void {
   );
   metrics.reading("process_uptime_seconds", "Time since the process started", () => process.uptime());
 }
+
+/** Registers the room that is left for a data directory. */
+export function measureDisk(metrics: Metrics, freeBytes: () => number): void {
+  metrics.reading("larder_disk_free_bytes", "Bytes that are left where the data directory lies", freeBytes);
+}

@@ -1,5 +1,8 @@
-/** The OpenAPI documents of a server that runs, on one port and on its admin port. */
+/** What a server that runs says of itself: its OpenAPI documents, and the figures that the reference lists. */
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { start } from "../../src/mod.ts";
 
@@ -19,4 +22,21 @@ test("each area serves its document below its prefix, and the admin port its own
     "larder: messaging",
     "larder: the admin port",
   ]);
+});
+
+test("every figure of a server that keeps something and speaks RESP is in docs/reference/metrics.md", async () => {
+  const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
+  const dataDir = mkdtempSync(join(tmpdir(), "larder-metrics-"));
+  try {
+    await using larder = await start({ dataDir, respPort: 0 });
+    const figures = await (await fetch(`${larder.admin.url}/metrics`)).text();
+    const families = Array.from(figures.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = "", kind = ""]) => ({
+      name,
+      kind,
+    }));
+    assert.ok(families.length > 50);
+    for (const { name, kind } of families) assert.ok(page.includes(`| \`${name}\` | ${kind} |`), name);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
 });

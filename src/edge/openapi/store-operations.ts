@@ -39,7 +39,8 @@ type Described = Omit<Operation, "rule" | "answers" | "token" | "isQueryTokenTak
 const RESP2 = "application/octet-stream";
 const EVENTS = "text/event-stream";
 
-const formats: readonly Parameter[] = [
+/** How an answer should be written. */
+export const storeHeaders: readonly Parameter[] = [
   {
     name: "Service-Encoding",
     in: "header",
@@ -113,7 +114,7 @@ function pathCommand(path: string, parameters: readonly Parameter[]): readonly D
     method,
     path,
     summary: "Runs a command that the path spells",
-    parameters: [...parameters, ...formats],
+    parameters: [...parameters, ...storeHeaders],
     ...((method === "post" || method === "put") && {
       body: bytesBody("Becomes one argument more, as it is, behind those of the path"),
     }),
@@ -134,7 +135,7 @@ function batch(id: string, path: string, summary: string): readonly Described[] 
       method: "post",
       path,
       summary,
-      parameters: formats,
+      parameters: storeHeaders,
       body: {
         ...jsonBody(list(oneCommand, { minItems: 1 })),
         otherTypes: ["application/x-resp2"],
@@ -174,7 +175,7 @@ export const storeDescriptions: ReadonlyMap<string, readonly Described[]> = new 
         method: "post",
         path: "/",
         summary: "Runs a command that the body spells",
-        parameters: formats,
+        parameters: storeHeaders,
         body: jsonBody(oneCommand),
         answers: [result, refused],
       },
@@ -211,7 +212,11 @@ const publish: Operation = {
   method: "post",
   path: "/publish/{channel}/{message}",
   summary: "Publishes a message on a channel",
-  parameters: [{ ...channel, description: "The channel" }, { name: "message", in: "path", schema: text }, ...formats],
+  parameters: [
+    { ...channel, description: "The channel" },
+    { name: "message", in: "path", schema: text },
+    ...storeHeaders,
+  ],
   answers: [result, refused, ...refusals()],
   token: "standard",
   isQueryTokenTaken: true,

@@ -1,0 +1,46 @@
+/** The headers of requests, from the tables that read them. */
+
+import { storeHeaders } from "../../src/edge/openapi/store-operations.ts";
+import { canonicalName } from "../../src/messaging/forwarded-headers.ts";
+import { headerFamilies, headerRows } from "../../src/messaging/header-rows.ts";
+import { code, header, type Page, row } from "./page.ts";
+
+export const headersPage: Page = {
+  file: "headers.md",
+  title: "Headers",
+  about: "what may be said of a message, a schedule, a callback or an answer of the store",
+  lines: headerLines,
+};
+
+function headerLines(): readonly string[] {
+  return [
+    "Each begins with `Service-` or `Upstash-`; where both are there, `Service-` counts.",
+    "",
+    "## Of a message",
+    "",
+    "Each may stand in the query of a publish instead, in lower case with its prefix (`service-retries=2`); a header wins. Those marked `c` may also be said of a callback, as `Callback-<name>` and `Failure-Callback-<name>`; `s`: schedules alone have it; `m`: messages alone have it.",
+    "",
+    ...header("header", "value", "", "meaning", "examples"),
+    ...headerRows.map(({ name, value, meaning, onCallbacks, onlyOnSchedules, notOnSchedules, examples }) =>
+      row(
+        code(canonicalName(name)),
+        value,
+        [onCallbacks ? "c" : "", onlyOnSchedules ? "s" : "", notOnSchedules ? "m" : ""].join(""),
+        meaning,
+        examples.map(code).join(", "),
+      ),
+    ),
+    ...headerFamilies.map(({ prefix, meaning }) => row(code(`${canonicalName(prefix)}…`), "", "", meaning, "")),
+    "",
+    "Host, Content-Length, Connection and the other headers of a connection, Accept-Encoding, User-Agent, and the names that a delivery sets itself are not forwarded.",
+    "",
+    "## Of the store",
+    "",
+    ...header("header", "meaning"),
+    ...storeHeaders.map(({ name, description = "" }) => row(code(name.replace(/^Service-/, "")), description)),
+    row(
+      code("Sync-Token"),
+      "In every answer, another each time: clients that want to read their own writes send it back, which they always do here",
+    ),
+  ];
+}
