@@ -63,12 +63,26 @@ for (const [family, rows] of Object.entries(families))
     });
 
 /** Shown in tests of their own, since their words or answers are no text. */
-const SHOWN_BELOW: readonly string[] = ["DUMP", "RESTORE"];
+const SHOWN_BELOW: readonly string[] = ["DUMP", "RESTORE", "LOLWUT"];
 const SUBCOMMANDS_SHOWN_BELOW: readonly string[] = [
   ...["function|dump", "function|kill", "function|restore", "script|kill", "object|freq", "command|count"],
+  ...["config|rewrite", "latency|graph", "memory|stats"],
   // Their answers are drawn: `store-users.test.ts`.
   ...["acl|genpass", "acl|gentoken", "acl|resttoken"],
 ];
+
+test("A families: LOLWUT, MEMORY STATS, and what there is nothing for", async () => {
+  await using server = await startServer();
+  const resultOf = async (path: string): Promise<unknown> =>
+    ((await server.get(path)).json as { result: unknown }).result;
+  assert.match(String(await resultOf("/lolwut/3/1")), /^[\u2571\u2572]{3}\n\nlarder .*, Redis ver\. 7\.0\.15\n$/);
+  assert.deepEqual(((await resultOf("/memory/stats")) as unknown[])[0], "total.allocated");
+  for (const [path, error] of [
+    ["/config/rewrite", "ERR The server is running without a config file"],
+    ["/latency/graph/command", "ERR No samples available for event 'command'"],
+  ] as const)
+    assert.deepEqual((await server.get(path)).json, { error });
+});
 
 test("A families: DUMP and RESTORE carry any value in a request's body", async () => {
   await using server = await startServer();
