@@ -211,7 +211,7 @@ export class StoreSink {
     const byteCount = commands.reduce((sum, words) => sum + printedBytes(words), 0);
     if (byteCount <= this.#requestBytesMax) return true;
     const { requestBytesMax } = this.#options;
-    const reason = `it takes ${byteCount} bytes, and a request of this larder may have ${requestBytesMax}: start it with a larger --max-request-size, or stop it for the import`;
+    const reason = `it takes ${byteCount} bytes, and a request of this larder may have ${requestBytesMax}: give it, and this command, a larger --max-request-size, or stop it for the import`;
     this.#trouble("refused", entry.key, reason);
     return false;
   }
