@@ -10,8 +10,10 @@ import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
 import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
-import { isReadableByOthers, KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
+import { readCertificate } from "./certificate.ts";
+import { assertRestored, isReadableByOthers, KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
 import { type KeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
+import { respPlan, tlsPlan } from "./plan.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { directoryRefusal, StartRefusal } from "./refusal.ts";
 import { resolveTenants } from "./tokens.ts";
@@ -37,9 +39,13 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
   });
   problems.push(...resolveTenants(run, kept ?? {}).problems);
+  for (const tls of [tlsPlan(run), settings.respPort === undefined ? undefined : respPlan(run).tls]) {
+    if (tls !== undefined) await attempt(() => readCertificate(tls));
+  }
   if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by others: chmod 600 it`);
   if (problems.length === 0) print("configuration: good");
 
+  if (existsSync(directory)) await attempt(() => assertRestored(directory));
   const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, KEPT_AREAS)));
   if (isThere === true) await checkAreas(directory, { print, problems, attempt });
   else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
@@ -54,14 +60,18 @@ interface AreaCheck {
 }
 
 async function checkAreas(directory: string, { print, problems, attempt }: AreaCheck): Promise<void> {
-  let release: () => void;
-  try {
-    release = lockDataDirectory(directory);
-  } catch (fault) {
-    if (!(fault instanceof DirectoryInUse)) throw fault;
-    print(`data directory ${directory}: in use by a running larder, which read it when it started`);
-    return;
-  }
+  let isInUse = false;
+  const release = await attempt(() => {
+    try {
+      return lockDataDirectory(directory);
+    } catch (fault) {
+      if (!(fault instanceof DirectoryInUse)) throw fault;
+      isInUse = true;
+      return undefined;
+    }
+  });
+  if (isInUse) print(`data directory ${directory}: in use by a running larder, which read it when it started`);
+  if (release === undefined) return;
   try {
     for (const area of KEPT_AREAS) {
       const report = await attempt(() =>

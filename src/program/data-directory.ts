@@ -65,16 +65,19 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
   }
 }
 
-/** What backups and restores left that did not end. Throws a `StartRefusal` where a directory is not restored yet. */
-async function endInterrupted(path: string): Promise<void> {
+/** Throws a `StartRefusal` where a restore did not end. */
+export function assertRestored(path: string): void {
   const names = readdirSync(path);
-  const isRestored = names.includes("format");
-  for (const name of names.filter((each) => each.startsWith(RESTORING_PREFIX))) {
-    if (!isRestored) {
-      throw new StartRefusal(
-        `A restore into ${path} did not end: run larder restore again, or empty the directory to start anew`,
-      );
-    }
+  if (names.includes("format") || !names.some((name) => name.startsWith(RESTORING_PREFIX))) return;
+  throw new StartRefusal(
+    `A restore into ${path} did not end: run larder restore again, or empty the directory to start anew`,
+  );
+}
+
+/** Removes what backups and restores left that did not end. Throws a `StartRefusal` where a directory is not restored yet. */
+async function endInterrupted(path: string): Promise<void> {
+  assertRestored(path);
+  for (const name of readdirSync(path).filter((each) => each.startsWith(RESTORING_PREFIX))) {
     rmSync(join(path, name), { recursive: true, force: true });
   }
   const { removeOldStages } = await import("./backup-stage.ts");

@@ -124,7 +124,7 @@ function vectorPlan({ settings }: RunSettings): VectorPlan {
 }
 
 /** The certificate of the HTTP ports. */
-function tlsPlan({ settings, origins }: RunSettings): TlsPlan | undefined {
+export function tlsPlan({ settings, origins }: RunSettings): TlsPlan | undefined {
   const { tlsCertificatePath, tlsKeyPath } = settings;
   if (tlsCertificatePath === undefined || tlsKeyPath === undefined) return undefined;
   return {
@@ -133,7 +133,7 @@ function tlsPlan({ settings, origins }: RunSettings): TlsPlan | undefined {
   };
 }
 
-function respPlan(run: RunSettings): RespPlan {
+export function respPlan(run: RunSettings): RespPlan {
   const { settings, origins } = run;
   const { respCertificatePath, respKeyPath } = settings;
   const isEncrypted = respCertificatePath !== undefined && respKeyPath !== undefined;

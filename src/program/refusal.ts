@@ -51,7 +51,7 @@ export function directoryRefusal(fault: unknown, directory: string, place: strin
   if (fault instanceof Error && dataFaults.some((kind) => fault instanceof kind)) {
     return new StartRefusal(fault.message, 1, { cause: fault });
   }
-  switch (codeOf(fault)) {
+  switch (lockFaultOf(fault) ?? codeOf(fault)) {
     case "EACCES":
     case "EPERM":
       return new StartRefusal(`No permission to use the data directory ${directory}: change its owner, or ${remedy}`);
@@ -60,10 +60,37 @@ export function directoryRefusal(fault: unknown, directory: string, place: strin
     case "ENOTDIR":
     case "EEXIST":
       return new StartRefusal(`The data directory ${directory} is not a directory: ${remedy}`);
+    case "ENOENT":
+    case "ENAMETOOLONG":
+    case "ELOOP":
+      return new StartRefusal(`The data directory ${directory} cannot be made there: ${remedy}`);
+    case "EIO":
+      return new StartRefusal(
+        `The disk of the data directory ${directory} fails: look at the system's log, or ${remedy}`,
+      );
+    case "damaged lock":
+      return new StartRefusal(`${directory}/lock.sqlite is not a lock: remove that file, which holds no data`);
     case "ENOSPC":
     case "EDQUOT":
       return new StartRefusal(`No space is left for the data directory ${directory}: make room, or ${remedy}`);
     default:
       return fault;
   }
+}
+
+/** What SQLite says of the lock's file, by its result codes (sqlite.org/rescode.html), as the system would say it. */
+const lockFaults: ReadonlyMap<number, string> = new Map([
+  [8, "EACCES"],
+  [10, "EIO"],
+  [11, "damaged lock"],
+  [13, "ENOSPC"],
+  [14, "EACCES"],
+  [26, "damaged lock"],
+]);
+/** Extended codes keep the primary one in their low byte. */
+const PRIMARY_CODE = 0xff;
+
+function lockFaultOf(fault: unknown): string | undefined {
+  if (!(fault instanceof Error && "errcode" in fault && typeof fault.errcode === "number")) return undefined;
+  return lockFaults.get(fault.errcode & PRIMARY_CODE);
 }

@@ -22,7 +22,7 @@ import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
 import { TOKENS_FILE } from "./kept-tokens.ts";
-import { codeOf, StartRefusal } from "./refusal.ts";
+import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
 
 const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
 
@@ -87,7 +87,7 @@ function lock(directory: string): () => void {
   try {
     return lockDataDirectory(directory);
   } catch (fault) {
-    if (!(fault instanceof DirectoryInUse)) throw fault;
+    if (!(fault instanceof DirectoryInUse)) throw directoryRefusal(fault, directory, "--data-dir");
     throw new StartRefusal(
       `A larder uses ${directory}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
     );

@@ -1,7 +1,16 @@
 /** `larder serve` and `larder dev` from outside: starts, refusals, stops. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,7 +99,7 @@ test("a damaged data directory is refused by file and byte, by a start and by ch
   assert.match(start.log, sentence);
 });
 
-test("check names what is wrong with the configuration", { timeout }, async (context) => {
+test("check names what is wrong with the configuration and the files that it names", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   const configuration = join(directory, "larder.json");
   writeFileSync(configuration, '{"store":{"databases":[{"name":"a","token":"t"},{"name":"b","token":"t"}]}}');
@@ -99,13 +108,24 @@ test("check names what is wrong with the configuration", { timeout }, async (con
   assert.deepEqual(await bad.ended, { code: 2, signal: null });
   assert.equal(bad.log, `larder: ${configuration}: store.databases[1].token is the same as store.databases[0].token\n`);
 
+  // What the files say is found as well: certificates, and what a restore left that did not end.
+  const unfinished = join(directory, "unfinished");
+  mkdirSync(join(unfinished, "restoring-0123456789abcdef"), { recursive: true });
+  const half = ["--tls-cert", configuration, "--tls-key", join(directory, "none")];
+  const worse = spawnProgram(["check", ...half, "--data-dir", unfinished]);
+  assert.deepEqual(await worse.ended, { code: 1, signal: null });
+  assert.equal(
+    worse.output,
+    `wrong: --tls-key: there is no file ${join(directory, "none")}\nwrong: A restore into ${unfinished} did not end: run larder restore again, or empty the directory to start anew\n`,
+  );
+
   const good = spawnProgram(["check", "--data-dir", join(directory, "none")]);
   assert.deepEqual(await good.ended, { code: 0, signal: null });
   assert.equal(
     good.output,
     `configuration: good\ndata directory ${join(directory, "none")}: the first start makes it\n`,
   );
-  assert.deepEqual(readdirSync(directory), ["larder.json"]);
+  assert.deepEqual(readdirSync(directory), ["larder.json", "unfinished"]);
 });
 
 test("dev: well-known tokens, nothing on disk, SIGINT stops it", { timeout }, async (context) => {
@@ -250,6 +270,18 @@ test("on an old Node a checkout runs itself under the Node that it brought", { t
 
   const refused = spawnProgram(["serve", "--hots"], { env: { NODE_OPTIONS: `--require=${oldNode}` } });
   assert.deepEqual(await refused.ended, { code: 2, signal: null });
+});
+
+test("on an old Node an installed package says which one it needs", { timeout }, async (context) => {
+  const root = temporaryDirectory(context);
+  mkdirSync(join(root, "bin"));
+  const entry = join(root, "bin", "larder.cjs");
+  copyFileSync(new URL("../../bin/larder.cjs", import.meta.url), entry);
+
+  const refused = spawnProgram(["dev"], { entry, env: { NODE_OPTIONS: `--require=${oldNode}` } });
+
+  assert.deepEqual(await refused.ended, { code: 1, signal: null });
+  assert.equal(refused.log, "larder needs Node 24 or newer, and this is Node 18.20.0: install a newer Node\n");
 });
 
 test("the server ends when the process that runs it under the newer Node is killed", { timeout }, async () => {

@@ -1,0 +1,78 @@
+/** What the machine forbids, in sentences that say what to do. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
+import { directoryRefusal, listenRefusal, StartRefusal } from "./refusal.ts";
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+const directories: readonly (readonly [code: string, sentence: string])[] = [
+  ["EACCES", "No permission to use the data directory /data: change its owner, or choose another with --data-dir"],
+  ["EPERM", "No permission to use the data directory /data: change its owner, or choose another with --data-dir"],
+  ["EROFS", "The data directory /data is on a read-only file system: choose another with --data-dir"],
+  ["ENOTDIR", "The data directory /data is not a directory: choose another with --data-dir"],
+  ["EEXIST", "The data directory /data is not a directory: choose another with --data-dir"],
+  ["ENOENT", "The data directory /data cannot be made there: choose another with --data-dir"],
+  ["ENAMETOOLONG", "The data directory /data cannot be made there: choose another with --data-dir"],
+  ["EIO", "The disk of the data directory /data fails: look at the system's log, or choose another with --data-dir"],
+  ["ENOSPC", "No space is left for the data directory /data: make room, or choose another with --data-dir"],
+  ["EDQUOT", "No space is left for the data directory /data: make room, or choose another with --data-dir"],
+];
+
+for (const [code, sentence] of directories) {
+  test(`a data directory and ${code}: ${sentence}`, () => {
+    const refusal = directoryRefusal(systemError(code), "/data", "--data-dir");
+    assert.ok(refusal instanceof StartRefusal);
+    assert.deepEqual([refusal.message, refusal.exitCode], [sentence, 1]);
+  });
+}
+
+const plan = { host: "192.0.2.1", port: 80, portPlace: "--store-port", hostPlace: "--host" };
+const ports: readonly (readonly [code: string, sentence: string])[] = [
+  ["EADDRINUSE", "Port 80 on 192.0.2.1 is in use: stop the program that uses it, or choose another with --store-port"],
+  ["EACCES", "No permission to listen on port 80 of 192.0.2.1: choose another with --store-port"],
+  ["EADDRNOTAVAIL", "192.0.2.1 is not an address of this machine: change --host"],
+  ["ENOTFOUND", "192.0.2.1 is not an address of this machine: change --host"],
+];
+
+for (const [code, sentence] of ports) {
+  test(`a port and ${code}: ${sentence}`, () => {
+    const refusal = listenRefusal(systemError(code), plan);
+    assert.ok(refusal instanceof StartRefusal);
+    assert.equal(refusal.message, sentence);
+  });
+}
+
+test("a fault of another kind stays what it is", () => {
+  const fault = systemError("EOTHER");
+  assert.equal(directoryRefusal(fault, "/data", "--data-dir"), fault);
+  assert.equal(listenRefusal(fault, plan), fault);
+});
+
+test("a lock that is no lock, and a directory in which none can be made, are no faults of ours", (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-refusal-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  const refuse = (path: string): string => {
+    try {
+      lockDataDirectory(path)();
+    } catch (fault) {
+      return String(directoryRefusal(fault, path, "--data-dir"));
+    }
+    return "nothing was refused";
+  };
+  writeFileSync(join(directory, "lock.sqlite"), "x".repeat(4_096));
+
+  assert.equal(
+    refuse(directory),
+    `StartRefusal: ${directory}/lock.sqlite is not a lock: remove that file, which holds no data`,
+  );
+  assert.equal(
+    refuse(join(directory, "none")),
+    `StartRefusal: No permission to use the data directory ${join(directory, "none")}: change its owner, or choose another with --data-dir`,
+  );
+});
