@@ -133,7 +133,8 @@ function* candidates(engine: Engine, user: User, { ids, attributes }: Filter): G
     yield* engine.realm.messages;
     return;
   }
-  const members = queueNames.flatMap((name) => [...(user.queues.get(name)?.members ?? [])]);
+  // A queue that is named twice has its messages once.
+  const members = [...new Set(queueNames)].flatMap((name) => [...(user.queues.get(name)?.members ?? [])]);
   yield* members.sort((a, b) => a.sequence - b.sequence);
 }
 

@@ -46,6 +46,7 @@ function rowsToCancel([first, second]: readonly string[]): readonly (readonly [s
     ["topicName=group", 1],
     ["scheduleId=s", 1],
     ["queueName=orders", 1],
+    ["queueName=orders,orders", 1],
     ["queueName=orders&label=red", 0],
     ["label=red", 1],
     ["label=blue", 2],

@@ -458,7 +458,7 @@ export function describeMessaging(): AreaDescription {
       "Every header that begins with `Service-` may begin with `Upstash-` instead; where both are there, `Service-` counts. Where a path ends in a destination, such a header may also stand in the query under its whole name in lower case (`service-retries=2`); a header wins.",
       HEADER_FAMILIES,
       "A destination is a URL or the name of a URL group: as it is, with its own query behind it, or percent-encoded. Filters with several values may have commas between them or be repeated.",
-      "HEAD is answered like GET.",
+      "The token of a publish may stand in the query as `service_token`, `upstash_token` or `qstash_token`, unless the server is told to take none from there. HEAD is answered like GET.",
       TRANSPORT,
     ].join("\n\n"),
     operations: messagingRoutes.flatMap(operationsOf),

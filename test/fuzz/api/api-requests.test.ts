@@ -16,7 +16,7 @@ import { faultOf } from "./validate.ts";
 
 const seed = Number(process.env["LARDER_API_REQUESTS_SEED"] ?? systemRandom.below(2 ** 30));
 /** Enough that everything has been done that can be. */
-const MANY_REQUESTS = 10_000;
+const MANY_REQUESTS = 20_000;
 
 test("every answer of every operation is as its document says, whatever is asked", async (context) => {
   const tally = await fuzz();
