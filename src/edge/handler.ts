@@ -3,6 +3,7 @@
  * reply. `node-http.ts` binds it to `node:http`; a stricter, faster listener
  * can take its place because nothing else in `edge/` sees a `node:http` object.
  */
+import type { TraceContext } from "../kernel/trace-context.ts";
 import type { RequestFailure } from "./errors.ts";
 
 /** What is known of a request before its body has been read. */
@@ -19,6 +20,8 @@ export interface RequestHead {
   readonly remotePort: number;
   /** A short id for log lines. */
   readonly id: string;
+  /** Of the span that the listener made for this request, if it makes any (tracing.ts). */
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface HttpRequest extends RequestHead {

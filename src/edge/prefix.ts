@@ -2,6 +2,7 @@
  * All areas on one port, for hosts that give only one: `/store`, `/vector` and
  * `/messaging` are the base addresses, and each area sees its own paths.
  */
+import type { TraceContext } from "../kernel/trace-context.ts";
 import { noSuchArea } from "./errors.ts";
 import type { Area, HttpReply, HttpRequest, RequestHead } from "./handler.ts";
 import { failureReply } from "./respond.ts";
@@ -65,6 +66,10 @@ class PrefixedHead<Head extends RequestHead> implements RequestHead {
 
   get id(): string {
     return this.head.id;
+  }
+
+  get trace(): TraceContext | undefined {
+    return this.head.trace;
   }
 
   header(name: string): string | undefined {

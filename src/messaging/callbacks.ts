@@ -33,9 +33,9 @@ export interface Callback {
 /** The message that tells of an attempt as the plan wants it. */
 export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
   const { message } = report;
-  const { retriesMax, retryDelay, callerIp, hops } = message.envelope.fields;
+  const { retriesMax, retryDelay, callerIp, hops, trace } = message.envelope.fields;
   const own = callbackOptions(plan, retriesMax, retryDelay);
-  const options = hops === undefined ? own : { ...own, hops };
+  const options = { ...own, ...(hops !== undefined && { hops }), ...(trace !== undefined && { trace }) };
   const origin = { callerIp, callbackOf: message.id, holdsQueue };
   return {
     fields: envelopeFields(plan.url, options, origin),

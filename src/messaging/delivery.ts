@@ -3,6 +3,7 @@
  * headers in both spellings, and a signature that is fresh for each attempt
  * (service.md Events, Area C; spec: messaging 1.4 "Delivery").
  */
+import { TRACE_PARENT, TRACE_STATE, type TraceContext, traceHeaders } from "../kernel/trace-context.ts";
 import type { Envelope } from "./envelope.ts";
 import type { Message } from "./message.ts";
 import { signDelivery } from "./signature.ts";
@@ -37,6 +38,11 @@ export interface DeliveryRequest {
   /** In pieces if there are several. */
   readonly body: Buffer | readonly Buffer[];
   readonly timeoutMs: number;
+  readonly messageId: string;
+  /** Attempts before this one. */
+  readonly retried: number;
+  /** What the last headers are, `traceparent` and `tracestate`; undefined: none, or the publisher's own are among them. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What came of an attempt. */
@@ -117,7 +123,8 @@ export function deliveryRequest(message: Message, body: CallBody, facts: Deliver
   const { settings, nowMs, tokenId, timeoutMs } = facts;
   const signed = "digest" in body ? body : body.sent;
   const signature = signDelivery({ key: user.signingKeys.current, url, body: signed, nowMs, tokenId });
-  const headers = [...forwardedHeaders(envelope), "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
+  const given = forwardedHeaders(envelope);
+  const headers = [...given, "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
   const own = { message, signature, region: settings.region };
   addRunHeaders(headers, message, settings.spelling);
   const names = namesBySpelling.get(settings.spelling) ?? [];
@@ -126,7 +133,21 @@ export function deliveryRequest(message: Message, body: CallBody, facts: Deliver
     if (value === undefined) continue;
     for (const name of names[index] ?? []) headers.push(name, value);
   }
-  return { user: user.name, url, method, headers, body: body.sent, timeoutMs };
+  const { trace } = envelope.fields;
+  const call = { user: user.name, url, method, headers, body: body.sent, timeoutMs };
+  const { id: messageId, retried } = message;
+  if (trace === undefined || namesTrace(given)) return { ...call, messageId, retried };
+  headers.push(...traceHeaders(trace));
+  return { ...call, messageId, retried, trace };
+}
+
+/** Whether the publisher forwards a trace by name: then what was kept of the request's is not sent. */
+function namesTrace(forwarded: readonly string[]): boolean {
+  for (let i = 0; i < forwarded.length; i += 2) {
+    const name = (forwarded[i] as string).toLowerCase();
+    if (name === TRACE_PARENT || name === TRACE_STATE) return true;
+  }
+  return false;
 }
 
 /** What a delivery to the endpoint of a workflow says beside that (spec: workflow 3). */

@@ -7,6 +7,7 @@
  * has it.
  */
 
+import type { TraceContext } from "../kernel/trace-context.ts";
 import type { CallType } from "./workflow/workflow-options.ts";
 
 export interface FlowControl {
@@ -87,6 +88,8 @@ export interface EnvelopeFields {
   readonly holdsQueue?: string | undefined;
   /** How many deliveries of ours led to this message, one to the next; absent: none. */
   readonly hops?: number | undefined;
+  /** Of the request that published it. It differs from one request to the next, so that hardly a message shares it. */
+  readonly trace?: TraceContext | undefined;
   readonly workflow?: WorkflowFields | undefined;
 }
 

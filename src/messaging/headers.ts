@@ -11,6 +11,7 @@
  * (3) The rows are read in the order of the table, whatever the order of the
  *     headers, so that of two faults the same one is named each time.
  */
+import { TRACE_PARENT, TRACE_STATE, type TraceContext } from "../kernel/trace-context.ts";
 import type { CallbackPlan, FlowControl } from "./envelope.ts";
 import { badRequest } from "./failure.ts";
 import { canonicalName, checkHeaderName, checkHeaderValue, isForwarded } from "./forwarded-headers.ts";
@@ -34,6 +35,8 @@ export interface GivenHeaders {
   /** Ours, without prefix, the names in lower case: name, value, name, value, … */
   readonly own: readonly string[];
   readonly contentType: string | undefined;
+  /** Of the request. */
+  readonly trace?: TraceContext | undefined;
   /** All others that may be sent on, the names as they came. Only asked for when `header-forward` is set. */
   others(): readonly string[];
 }
@@ -220,6 +223,8 @@ function optionsOf(draft: Draft, sorted: Sorted, given: GivenHeaders, reading: R
     if (reading.role === "schedule") throw badRequest(SCHEDULED_RUN);
     options.workflow = workflow;
   }
+  // A schedule fires long after the request that made it, and without a caller.
+  if (given.trace !== undefined && reading.role === "message") options.trace = given.trace;
   assignOptional(options, draft);
   assignCallbacks(options, draft, sorted, { ...reading, defaults: { retriesMax, retryDelay: draft.retryDelay } });
   return options;
@@ -275,7 +280,8 @@ function destinationHeaders(draft: Draft, forwarded: readonly string[], given: G
   }
   addForwarded(headers, forwarded);
   if (!draft.isForwardingAll) return headers;
-  const named = new Set<string>();
+  // These two are kept as what they are, and sent on unless they are forwarded by name.
+  const named = new Set<string>([TRACE_PARENT, TRACE_STATE]);
   for (let i = 0; i < forwarded.length; i += 2) named.add(forwarded[i] as string);
   const others = given.others();
   const rest: string[] = [];

@@ -1,4 +1,5 @@
 /** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
+import type { TraceContext } from "../kernel/trace-context.ts";
 import type { CallbackPlan, FlowControl, Redaction } from "./envelope.ts";
 import type { WorkflowOptions } from "./workflow/workflow-options.ts";
 
@@ -24,6 +25,8 @@ export interface PublishOptions {
   readonly queueName?: string;
   /** How many deliveries of ours led to this message, one to the next; absent: none. */
   readonly hops?: number;
+  /** Of the request; sent with each attempt, unless the headers name one. */
+  readonly trace?: TraceContext;
   /** Its part in a workflow run. */
   readonly workflow?: WorkflowOptions;
 }

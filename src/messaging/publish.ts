@@ -200,6 +200,7 @@ export function envelopeFields(
     callbackOf: origin.callbackOf,
     holdsQueue: origin.holdsQueue,
     hops: options.hops,
+    trace: options.trace,
     workflow: origin.workflow,
   };
 }

@@ -3,6 +3,7 @@
  * What is said of a message in the headers of the request itself is the default
  * for each. One bad element refuses the whole batch.
  */
+import { readTraceContext, TRACE_PARENT, TRACE_STATE } from "../../kernel/trace-context.ts";
 import { badRequest, MessagingFailure } from "../../messaging/failure.ts";
 import { type GivenHeaders, readPublishOptions } from "../../messaging/headers.ts";
 import type { PublishRequest } from "../../messaging/publish-request.ts";
@@ -12,7 +13,7 @@ import { callerIp } from "./caller-ip.ts";
 import { checkDestination } from "./destination-target.ts";
 import { checkIdentifier } from "./identifier-field.ts";
 import { fieldOf, isJsonObject, type JsonObject, optionalText, parseJsonBody, wrongType } from "./json-body.ts";
-import { otherHeaders, withDefaults } from "./messaging-head.ts";
+import { joined, otherHeaders, traceOfRequest, withDefaults } from "./messaging-head.ts";
 import type { MessagingCall } from "./messaging-route.ts";
 
 const WANTED = "a JSON array of objects with destination, headers, body and queue";
@@ -76,18 +77,24 @@ function elementHeaders({ head, request, isAuthorizationOurs }: MessagingCall, e
   const upstash: string[] = [];
   const rest: string[] = [];
   let contentType: string | undefined;
+  let traceParent: string | undefined;
+  let traceState: string | undefined;
   for (const [written, value] of Object.entries(headers)) {
     const name = written.trim().toLowerCase();
     for (const text of textsOf(written, value)) {
       const own = unprefixedHeader(name);
       if (own !== undefined) (name.startsWith(headerPrefixes[0]) ? service : upstash).push(own, text);
       else if (name === "content-type") contentType ??= text;
+      else if (name === TRACE_PARENT) traceParent = joined(traceParent, text);
+      else if (name === TRACE_STATE) traceState = joined(traceState, text);
       else rest.push(name, text);
     }
   }
   return {
     own: withDefaults(withDefaults(service, upstash), head.own),
     contentType,
+    // Of its own, or of the request that brings it.
+    trace: readTraceContext(traceParent, traceState) ?? traceOfRequest(request, head),
     others: () => withDefaults(rest, otherHeaders(request.rawHeaders, isAuthorizationOurs)),
   };
 }

@@ -8,13 +8,18 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isAscii } from "../../kernel/bytes.ts";
+import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../../kernel/trace-context.ts";
 import type { GivenHeaders } from "../../messaging/headers.ts";
+import type { RequestHead } from "../handler.ts";
 import { headerPrefixes } from "../names.ts";
 
 export interface MessagingHead {
   readonly authorization: string | undefined;
   readonly hasOrigin: boolean;
   readonly contentType: string | undefined;
+  /** As it came; several are joined by commas. */
+  readonly traceParent: string | undefined;
+  readonly traceState: string | undefined;
   /** Ours, without prefix, names in lower case: name, value, name, value, … */
   readonly own: readonly string[];
 }
@@ -26,6 +31,8 @@ export function readMessagingHead(rawHeaders: readonly string[]): MessagingHead 
   let authorization: string | undefined;
   let hasOrigin = false;
   let contentType: string | undefined;
+  let traceParent: string | undefined;
+  let traceState: string | undefined;
   const service: string[] = [];
   const upstash: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -36,8 +43,23 @@ export function readMessagingHead(rawHeaders: readonly string[]): MessagingHead 
     else if (name === "authorization") authorization ??= value;
     else if (name === "content-type") contentType ??= value;
     else if (name === "origin") hasOrigin = true;
+    else if (name === TRACE_PARENT) traceParent = joined(traceParent, value);
+    else if (name === TRACE_STATE) traceState = joined(traceState, value);
   }
-  return { authorization, hasOrigin, contentType, own: withDefaults(service, upstash) };
+  return { authorization, hasOrigin, contentType, traceParent, traceState, own: withDefaults(service, upstash) };
+}
+
+/** Several headers of one name as one value. */
+export function joined(first: string | undefined, value: string): string {
+  return first === undefined ? value : `${first},${value}`;
+}
+
+/** The trace that a request belongs to: what the tracer of its listener made of it, else what its headers say. */
+export function traceOfRequest(
+  { trace }: Pick<RequestHead, "trace">,
+  { traceParent, traceState }: Pick<MessagingHead, "traceParent" | "traceState">,
+): TraceContext | undefined {
+  return trace ?? readTraceContext(traceParent, traceState);
 }
 
 /** `own`, and those of `defaults` whose name is not among them. Both are name, value, name, value, … */
@@ -74,16 +96,18 @@ function textOf(value: string): string {
 export class RequestHeaders implements GivenHeaders {
   readonly own: readonly string[];
   readonly contentType: string | undefined;
+  readonly trace: TraceContext | undefined;
   readonly #rawHeaders: readonly string[];
   readonly #isAuthorizationOurs: boolean;
 
   constructor(
-    { own, contentType }: Pick<MessagingHead, "own" | "contentType">,
+    { own, contentType, trace }: Pick<GivenHeaders, "own" | "contentType" | "trace">,
     rawHeaders: readonly string[],
     { isAuthorizationOurs }: { readonly isAuthorizationOurs: boolean },
   ) {
     this.own = own;
     this.contentType = contentType;
+    this.trace = trace;
     this.#rawHeaders = rawHeaders;
     this.#isAuthorizationOurs = isAuthorizationOurs;
   }

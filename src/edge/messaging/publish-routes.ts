@@ -6,7 +6,7 @@ import { readBatch } from "./batch-body.ts";
 import { callerIp } from "./caller-ip.ts";
 import { destinationOf } from "./destination-target.ts";
 import { checkIdentifier } from "./identifier-field.ts";
-import { RequestHeaders, withDefaults } from "./messaging-head.ts";
+import { RequestHeaders, traceOfRequest, withDefaults } from "./messaging-head.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "./messaging-route.ts";
 
 /** service.md Limits: "maximum response body for batch use". */
@@ -63,7 +63,8 @@ function readOptionsOf(call: MessagingCall): PublishOptions {
 /** What headers and query say, of which the headers win. */
 export function headersOf({ head, request, ownQuery, isAuthorizationOurs }: MessagingCall): RequestHeaders {
   const own = withDefaults(head.own, ownQuery.own);
-  return new RequestHeaders({ own, contentType: head.contentType }, request.rawHeaders, { isAuthorizationOurs });
+  const given = { own, contentType: head.contentType, trace: traceOfRequest(request, head) };
+  return new RequestHeaders(given, request.rawHeaders, { isAuthorizationOurs });
 }
 
 function accept(call: MessagingCall, options: PublishOptions): Promise<MessagingAnswer> {

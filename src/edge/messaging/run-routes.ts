@@ -73,6 +73,7 @@ async function trigger(call: MessagingCall): Promise<MessagingAnswer> {
   const given = {
     own: [...INIT, ...headers.own],
     contentType: headers.contentType,
+    trace: headers.trace,
     others: (): readonly string[] => headers.others(),
   };
   const options = readPublishOptions(given, call);

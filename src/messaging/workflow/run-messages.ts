@@ -11,7 +11,7 @@ import { acceptedOptions, callbackOptions, RETRIES_DEFAULT } from "../headers.ts
 import { envelopeFields } from "../publish.ts";
 import { partHeaders } from "./invoke.ts";
 import type { Run } from "./run.ts";
-import { configured, featureFields, hasHeader, withoutHeader, withoutSdkVersion } from "./trigger-config.ts";
+import { configured, featureFields, hasHeader, traceOf, withoutHeader, withoutSdkVersion } from "./trigger-config.ts";
 
 export interface RunMessage {
   readonly fields: EnvelopeFields;
@@ -76,6 +76,7 @@ export function failureMessage(run: Run, letter: DeadLetter, report: AttemptRepo
     {
       ...rest,
       headers: failureHeaders(options.headers),
+      ...traceOf(options, config),
       ...(flowControl === undefined ? {} : { flowControl }),
       // It carries what the run began with, so the log hides it as it hides that.
       ...(config.redact === undefined ? {} : { redact: config.redact }),

@@ -13,6 +13,7 @@
  *     dead letter goes, because it can be resumed until then.
  * (3) What waits for a run (waiters, saved events, messages) goes with its end.
  */
+import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { Body } from "../body.ts";
 import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../envelope.ts";
 import type { Message, MessageFacts } from "../message.ts";
@@ -39,6 +40,8 @@ export interface RunConfig {
   readonly failureCallback?: CallbackPlan | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly redact?: Redaction | undefined;
+  /** Of the request that started it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** The run that started this one and waits for its end. */

@@ -14,8 +14,8 @@ import type { Message, MessageFacts } from "../message.ts";
 import type { Published, PublishOptions, PublishRequest } from "../publish-request.ts";
 import type { User } from "../user.ts";
 import { readInvoke } from "./invoke.ts";
-import type { Invoker, Run, RunRecord } from "./run.ts";
-import { asksForTwoStarts, configOf, configured, featureFields, replacedConfig } from "./trigger-config.ts";
+import type { Invoker, Run, RunConfig, RunRecord } from "./run.ts";
+import { asksForTwoStarts, configOf, configured, featureFields, replacedConfig, traceOf } from "./trigger-config.ts";
 import type { WorkflowOptions } from "./workflow-options.ts";
 
 /** A message of a run, ready to be accepted. */
@@ -101,7 +101,7 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
   }
   counts.started.add(runId);
   const { invoker, body } = workflow.isInvoke ? readInvoke(given.body) : { invoker: undefined, body: given.body };
-  const first = configOf(options);
+  const first = tracedBy(configOf(options), invoker && context.user.runs.get(invoker.runId));
   const config = known === undefined ? first : replacedConfig(known.record.config, first);
   const isStartedTwice = known === undefined && asksForTwoStarts(options);
   const record: RunRecord = {
@@ -129,6 +129,11 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
   return { ...draftOf(context, given), kind: known === undefined ? "start" : "restart", bytes: body, fields, record };
 }
 
+/** What a run does for another one belongs to the trace of that, if nothing else was said. */
+function tracedBy(config: RunConfig, run: Run | undefined): RunConfig {
+  return { ...config, trace: config.trace ?? run?.record.config.trace };
+}
+
 /** Throws if the run that invokes has ended, or was itself invoked by too many. */
 function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): number {
   if (invoker === undefined) return 0;
@@ -144,7 +149,9 @@ function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): n
 function planAppend(context: PlanContext, given: Given, run: Run): RunDraft {
   const { workflow, options, callerIp, destination, makeFields } = given;
   const part: WorkflowFields = { runId: run.id, callType: workflow.callType, ...featureFields(workflow) };
-  const own = workflow.callType === "toCallback" ? options : configured(options, run.record.config);
+  const { config } = run.record;
+  const isToThirdParty = workflow.callType === "toCallback";
+  const own = isToThirdParty ? { ...options, ...traceOf(options, config) } : configured(options, config);
   const fields = makeFields(destination, own, { callerIp, workflow: part });
   return { ...draftOf(context, given), kind: "append", fields, record: undefined };
 }

@@ -11,7 +11,7 @@ const SDK_VERSION = "upstash-workflow-sdk-version";
 
 /** What a first message says for those behind it. */
 export function configOf(options: PublishOptions): RunConfig {
-  const { workflow, retriesMax, retryDelay, flowControl, failureCallback, labels, redact } = options;
+  const { workflow, retriesMax, retryDelay, flowControl, failureCallback, labels, redact, trace } = options;
   const plan = failureCallback && {
     url: failureCallback.url,
     given: failureCallback.given.filter(([name]) => name !== `forward-${UNKNOWN_SDK}`),
@@ -24,6 +24,7 @@ export function configOf(options: PublishOptions): RunConfig {
     failureCallback: plan,
     labels,
     redact,
+    trace,
   };
 }
 
@@ -37,12 +38,13 @@ export function replacedConfig(first: RunConfig, second: RunConfig): RunConfig {
     failureCallback: second.failureCallback ?? first.failureCallback,
     labels: second.labels ?? first.labels,
     redact: second.redact ?? first.redact,
+    trace: second.trace ?? first.trace,
   };
 }
 
 type Configured = Pick<
   PublishOptions,
-  "headers" | "retriesMax" | "retryDelay" | "flowControl" | "failureCallback" | "labels" | "redact"
+  "headers" | "retriesMax" | "retryDelay" | "flowControl" | "failureCallback" | "labels" | "redact" | "trace"
 >;
 
 /** A message's options with those of its run for what it does not say itself. */
@@ -61,7 +63,16 @@ export function configured<Options extends Configured & { readonly workflow?: { 
     ...given("failureCallback", failureCallback ?? config.failureCallback),
     ...given("labels", labels ?? config.labels),
     ...given("redact", redact ?? config.redact),
+    ...traceOf(options, config),
   };
+}
+
+/** The trace of a message, which is that of its run if it has none of its own. */
+export function traceOf(
+  { trace }: Pick<PublishOptions, "trace">,
+  config: Pick<RunConfig, "trace">,
+): Pick<PublishOptions, "trace"> {
+  return given("trace", trace ?? config.trace);
 }
 
 /** The same for the delivery of a call's result, which must not look like a list of entries. */
