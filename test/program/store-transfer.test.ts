@@ -224,7 +224,8 @@ async function loadedInto(context: TestContext, path: string): Promise<RedisProc
 }
 
 test("a redis-server that runs is copied, once and again", { timeout, skip }, async () => {
-  const words = ["import", `redis://127.0.0.1:${redis.port}/0`, "--database", "live"];
+  await redis.call(["ACL", "SETUSER", "importer", "on", ">p@ss", "~*", "+@all"]);
+  const words = ["import", `redis://importer:p%40ss@127.0.0.1:${redis.port}/0`, "--database", "live"];
 
   const first = await larderCommand(words);
   assert.deepEqual(first, {
@@ -380,6 +381,7 @@ test("a source that cannot be read is refused with the reason, and changes nothi
   const bytes = readFileSync(rdbPath);
   bytes[500] = (bytes[500] ?? 0) ^ 1;
   writeFileSync(damaged, bytes);
+  await redis.call(["ACL", "SETUSER", "nobody", "on", ">p", "~*", "-@all"]);
   const several = join(folder, "several.rdb");
   await redis.pipeline([["SELECT", "3"], ["SET", "k", "v"], ["SELECT", "0"], ["SAVE"]]);
   copyFileSync(join(folder, "dump.rdb"), several);
@@ -398,6 +400,8 @@ test("a source that cannot be read is refused with the reason, and changes nothi
     [[several, "--source-database", "x"], undefined, /^--source-database: "x" is no number of a database$/],
     [["redis://127.0.0.1:1"], undefined, /^redis:\/\/127\.0\.0\.1:1\/0: connect ECONNREFUSED 127\.0\.0\.1:1$/],
     [[`redis://:secret@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: ERR AUTH/],
+    [[`redis://importer:wrong@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: WRONGPASS /],
+    [[`redis://nobody:p@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: NOPERM .*'scan'/],
     [["redis://host/a/b"], undefined, /^The address of a Redis server is redis:\/\/user:password@host:port\/database/],
     [[larder.store.url], undefined, /^The token of the source is missing: set LARDER_SOURCE_TOKEN to it$/],
     [[larder.store.url], "wrong", /: it answers 401: WRONGPASS invalid or missing auth token$/],

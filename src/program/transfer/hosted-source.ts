@@ -40,6 +40,8 @@ export class HostedSource implements StoreSource {
   }
 
   async open(): Promise<{ keyCount: number | undefined; remarks: readonly string[] }> {
+    // Whoever may not read is told so before anything else.
+    await this.#calls.call(["SCAN", "0", "COUNT", "1"]);
     // What a service does not have it says of a key that is not there as well.
     const [size, dump, moment] = await this.#calls.send([["DBSIZE"], ["DUMP", ""], ["PEXPIRETIME", ""]]);
     this.#hasDump = !(dump instanceof ReplyError);

@@ -46,6 +46,8 @@ export class RedisSource implements StoreSource {
 
   async open(): Promise<{ keyCount: number | undefined; remarks: readonly string[] }> {
     this.#connection = await openRedis(this.#address, this.#clock);
+    // Whoever may not read is told so before anything else.
+    await this.#redis.call(["SCAN", "0", "COUNT", "1"]);
     const [size, moment] = await this.#redis.send([["DBSIZE"], ["PEXPIRETIME", ""]]);
     this.#tellsMoments = !(moment instanceof ReplyError);
     return { keyCount: typeof size === "number" ? size : undefined, remarks: [] };
