@@ -26,7 +26,7 @@ export async function copyHistoryFile(from: string, to: string, log: Log): Promi
   if (!existsSync(plan.from)) return;
   const failure = await copyInThread(plan);
   if (failure !== undefined) {
-    rmSync(plan.to, { force: true });
+    for (const suffix of ["", "-journal"]) rmSync(`${plan.to}${suffix}`, { force: true });
     log.warn("the backup has no log of messages: it cannot be read", { reason: failure });
     return;
   }

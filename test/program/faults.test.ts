@@ -149,6 +149,7 @@ test("S-09: tokens appear in no output, log line, metric or health text", { time
     String(again),
     ...seen,
     readFileSync(join(directory, "tokens.json"), "utf8"),
+    readFileSync(join(directory, "audit.log"), "utf8"),
   ];
   assert.equal(seen.length, 15);
   for (const secret of [...Object.values(canaries), unknown]) {
