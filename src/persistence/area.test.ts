@@ -257,3 +257,24 @@ test("a backup and the removal of what a snapshot covers take turns", async () =
 
   assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d"]);
 });
+
+test("no segment goes between what is copied first and the backup, and what comes in between is in the backup", async () => {
+  const disk = await withSnapshot();
+  const opened = await openOn(disk);
+  await opened.area.closeSegment();
+  await snapshotOn(disk);
+  await disk.mkdir("/backup");
+  const copying = Promise.withResolvers<void>();
+
+  const backup = opened.area.backUp("/backup", () => copying.promise);
+  const adopted = opened.area.adoptSnapshot();
+  await appendSafely(opened, "e");
+  await settle();
+  assert.ok([...disk.paths].includes("/store/0000000002.journal"));
+  copying.resolve();
+
+  assert.equal(await backup, 5);
+  assert.equal(await adopted, true);
+  assert.equal([...disk.paths].includes("/store/0000000002.journal"), false);
+  assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d", "e"]);
+});
