@@ -261,6 +261,8 @@ const JUNK: readonly (() => string)[] = [
   () => "x".repeat(600),
   () => "-1",
   () => "99999999999999999999",
+  // Above what a message may be tried again.
+  () => "1000001",
   () => "__proto__",
   () => "constructor",
   () => "ftp://a.test",

@@ -64,6 +64,9 @@ function textsOf({ name, schema }: ReadParameter, drawer: Drawer, isSpoilt: bool
   return drawer.chance(0.5) ? [texts.join(",")] : texts;
 }
 
+/** No percent-encoding: it stays as it is. */
+const MALFORMED = "%zz";
+
 /** A destination may stand there as it is. An empty segment would make it another path. */
 function pathText(text: string, drawer: Drawer): string {
   if (text === "") return "%20";
@@ -71,6 +74,7 @@ function pathText(text: string, drawer: Drawer): string {
 }
 
 function encodeText(text: string): string {
+  if (text === MALFORMED) return text;
   return encodeURIComponent(text.toWellFormed());
 }
 
