@@ -15,7 +15,7 @@ import { backUpArea } from "./backup.ts";
 import { type Disk, withFile } from "./disk.ts";
 import type { FramePlace } from "./file-format.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
-import { type AreaRead, recover, type SegmentFound } from "./recovery.ts";
+import { type AreaRead, type RecoveryStep, recover, type SegmentFound } from "./recovery.ts";
 import { SegmentReader } from "./segment-reader.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import { guardSpace, type SpaceGuardOptions } from "./space-guard.ts";
@@ -27,8 +27,8 @@ export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"
    * valid until it returns.
    */
   apply(frame: Buffer, place: FramePlace | undefined): void;
-  /** Bytes read so far, of all bytes. */
-  onProgress?(doneBytes: number, totalBytes: number): void;
+  /** As in `RecoveryOptions`. */
+  onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** Told when `isSnapshotDue` may have become true: a segment was closed. */
   onSnapshotDue?(): void;
   /**

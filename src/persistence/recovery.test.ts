@@ -295,18 +295,18 @@ test("reading reports its progress in bytes and changes nothing", async () => {
   await appendSafely(opened, "b");
   disk.put(SECOND, Buffer.concat([disk.bytesOf(SECOND), Buffer.from("torn")]));
   const before = disk.paths.map((path) => disk.bytesOf(path));
-  const told: [number, number][] = [];
+  const told: [number, number, string][] = [];
 
   const read = await readArea({
     disk,
     directory: DIRECTORY,
     area: AREA,
     apply: () => {},
-    onProgress: (done, total) => told.push([done, total]),
+    onProgress: (...progress) => told.push(progress),
   });
 
   const totalBytes = disk.bytesOf(FIRST).length + disk.bytesOf(SECOND).length;
-  assert.deepEqual(told.at(-1), [totalBytes, totalBytes]);
+  assert.deepEqual(told.at(-1), [totalBytes, totalBytes, "replay"]);
   assert.deepEqual(read.tail, { file: SECOND, offset: disk.bytesOf(SECOND).length - 4, bytes: 4 });
   assert.deepEqual(
     disk.paths.map((path) => disk.bytesOf(path)),

@@ -35,6 +35,9 @@ import {
 import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./item-reader.ts";
 import { readSnapshot } from "./snapshot-file.ts";
 
+/** What a recovery reads: the state of the snapshot, then what the segments add to it. */
+export type RecoveryStep = "snapshot" | "replay";
+
 export interface RecoveryOptions {
   readonly disk: Disk;
   readonly directory: string;
@@ -45,8 +48,8 @@ export interface RecoveryOptions {
    * until it returns.
    */
   apply(frame: Buffer, place: FramePlace | undefined): void;
-  /** Bytes read so far, of all bytes. */
-  onProgress?(doneBytes: number, totalBytes: number): void;
+  /** Bytes read so far, of all bytes of snapshot and segments; told behind each part of a file, not behind each frame. */
+  onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** If there, `recover` keeps covered segments: whoever gave it is asked about them when the past was applied. */
   mayRemove?(segment: number): boolean;
   /** Reads only segments with lower numbers, and demands that they are ended. Looks at no covered one. */
@@ -101,6 +104,7 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
       ...numbers.map((number) => segmentPath(directory, number)),
     ]),
   );
+  if (snapshotNumber !== undefined) progress.step = "snapshot";
   const read: { -readonly [Field in keyof AreaRead]: AreaRead[Field] } = {
     position: 0,
     snapshot: undefined,
@@ -120,6 +124,7 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
     const frame = (payload: Buffer): void => options.apply(payload, undefined);
     const { position, bytes } = await readSnapshot(disk, expected, { frame, progress: progress.report });
     progress.endFile(bytes);
+    progress.step = "replay";
     read.snapshot = { number: snapshotNumber, bytes, position };
     read.position = position;
   }
@@ -320,6 +325,7 @@ function assertNoGap(numbers: readonly number[], expected: Expected): void {
 }
 
 class Progress {
+  step: RecoveryStep = "replay";
   readonly #options: RecoveryOptions;
   readonly #totalBytes: number;
   #doneBytes = 0;
@@ -331,7 +337,7 @@ class Progress {
 
   /** Bytes of the current file. */
   readonly report = (bytes: number): void => {
-    this.#options.onProgress?.(this.#doneBytes + bytes, this.#totalBytes);
+    this.#options.onProgress?.(this.#doneBytes + bytes, this.#totalBytes, this.step);
   };
 
   endFile(bytes: number): void {

@@ -3,14 +3,16 @@ import { test } from "node:test";
 import { AreaSlot } from "./area-slot.ts";
 
 function slot(): AreaSlot {
-  return new AreaSlot("store", { snapshotDue: () => {}, crashed: () => {} });
+  return new AreaSlot("store", { replayed: () => {}, snapshotDue: () => {}, crashed: () => {} });
 }
 
 test("an area is the reason why the server is not ready while it opens, and says how far the replay is", () => {
   const area = slot();
   assert.deepEqual(area.reasons, ["store is opening"]);
-  area.replayed(0.426);
+  area.replayed({ step: "replay", doneBytes: 426, totalBytes: 1_000 });
   assert.deepEqual(area.reasons, ["store is opening: 42 % is replayed"]);
+  area.replayed(undefined);
+  assert.deepEqual(area.reasons, ["store is opening"]);
   area.state("serving");
   assert.deepEqual(area.reasons, []);
 });

@@ -4,15 +4,18 @@
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
-import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState } from "./area.ts";
+import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
 import type { AreaThread } from "./area-thread.ts";
 import { mainFile } from "./facts.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ListeningArea } from "./listening-area.ts";
 import { codeOf } from "./refusal.ts";
 import { RemoteArea } from "./remote-area.ts";
+import { percentOf } from "./replay-report.ts";
 
 export interface SlotEvents {
+  /** How far its replay is; undefined: it is over, or will not come to an end. */
+  replayed(area: AreaName, progress: ReplayProgress | undefined): void;
   snapshotDue(area: AreaName): void;
   /** The thread ended without being asked to, or does not answer any more. `reason` is a sentence. */
   crashed(area: AreaName, reason: string): void;
@@ -24,7 +27,7 @@ export class AreaSlot implements AreaEvents {
   /** Set for an area in this thread. */
   local: ListeningArea | undefined;
   #state: AreaState = "opening";
-  #replayedShare: number | undefined;
+  #replay: ReplayProgress | undefined;
   #trouble: string | undefined;
   #isSilent = false;
   #isEnding = false;
@@ -108,8 +111,9 @@ export class AreaSlot implements AreaEvents {
     this.#trouble = reason;
   }
 
-  replayed(share: number): void {
-    this.#replayedShare = share;
+  replayed(progress: ReplayProgress | undefined): void {
+    this.#replay = progress;
+    this.#events.replayed(this.name, progress);
   }
 
   snapshotDue(): void {
@@ -117,8 +121,8 @@ export class AreaSlot implements AreaEvents {
   }
 
   #replayText(): string {
-    if (this.#state !== "opening" || this.#replayedShare === undefined) return "";
-    return `: ${Math.floor(this.#replayedShare * 100)} % is replayed`;
+    if (this.#state !== "opening" || this.#replay === undefined) return "";
+    return `: ${percentOf(this.#replay)} % is replayed`;
   }
 
   #crashed(reason: string): void {
@@ -126,6 +130,7 @@ export class AreaSlot implements AreaEvents {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#state = "closed";
+    this.replayed(undefined);
     this.#events.crashed(this.name, reason);
   }
 }

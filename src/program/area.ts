@@ -12,6 +12,7 @@ import type { LogFormat, LogLevel } from "../kernel/log.ts";
 import type { FamilySnapshot } from "../kernel/metrics.ts";
 import type { HeaderSpelling } from "../messaging/delivery.ts";
 import type { MessagingLimits } from "../messaging/limits.ts";
+import type { RecoveryStep } from "../persistence/recovery.ts";
 import type { MemorySettings } from "../store/memory-settings.ts";
 import type { LuaLimits } from "../store/scripting/lua-runtime.ts";
 import type { VectorLimits } from "../vector/limits.ts";
@@ -121,11 +122,19 @@ export interface AreaLimits {
 
 export type AreaState = "opening" | "serving" | "draining" | "closed";
 
+/** How far an area is with reading what it keeps. */
+export interface ReplayProgress {
+  readonly step: RecoveryStep;
+  /** Of snapshot and journal together. */
+  readonly doneBytes: number;
+  readonly totalBytes: number;
+}
+
 /** What an area tells without being asked. */
 export interface AreaEvents {
   state(state: AreaState): void;
-  /** How much of what is kept has been replayed, 0 to 1, while it opens. */
-  replayed(share: number): void;
+  /** How far the reading of what is kept is, while it opens; undefined: it is over. */
+  replayed(progress: ReplayProgress | undefined): void;
   /** Why no new write may start (disk full), or undefined when they may again. */
   trouble(reason: string | undefined): void;
   /** Enough was written that a snapshot is worth its while. */

@@ -60,17 +60,18 @@ export async function recoverArea(
         frames += 1;
         hooks.apply(frame, place);
       },
-      onProgress: (doneBytes, totalBytes) => {
+      onProgress: (doneBytes, totalBytes, step) => {
         const nowMs = systemClock.monotonicMs();
         if (nowMs - toldMs < PROGRESS_MS) return;
         toldMs = nowMs;
-        events.replayed(doneBytes / totalBytes);
+        events.replayed({ step, doneBytes, totalBytes });
       },
       onSnapshotDue: () => events.snapshotDue(),
     });
   } catch (fault) {
     throw directoryRefusal(fault, directory, "--data-dir");
   }
+  events.replayed(undefined);
   const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
   journal.open(kept.journal);
   measureJournal(metrics, kept.journal);

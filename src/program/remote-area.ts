@@ -131,7 +131,7 @@ export function eventsTo(port: MessagePort): AreaEvents {
   };
   return {
     state: (state) => tell("state", state),
-    replayed: (share) => tell("replayed", share),
+    replayed: (progress) => tell("replayed", progress),
     trouble: (reason) => tell("trouble", reason),
     snapshotDue: () => tell("snapshotDue"),
   };

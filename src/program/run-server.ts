@@ -12,7 +12,7 @@ import { type Addresses, printBlock } from "./env-block.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
-import { formatFor, stderrLog } from "./stderr.ts";
+import { formatFor, stderrLog, stderrTerminal } from "./stderr.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
@@ -31,6 +31,7 @@ export async function runServer(run: RunSettings, version: string): Promise<void
     log,
     logFormat,
     clock: systemClock,
+    terminal: stderrTerminal(logFormat),
     onCrash: () => process.exit(1),
   });
   // Whoever reads the block may have closed the pipe; that is no reason to stop serving.

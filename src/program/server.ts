@@ -22,7 +22,15 @@ import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import { TenantAdministration } from "./administration.ts";
-import { type AreaDoor, type AreaName, areaNames, CRASH_CLOSE_MS, type ListenPlan, type OpenPorts } from "./area.ts";
+import {
+  type AreaDoor,
+  type AreaName,
+  areaNames,
+  CRASH_CLOSE_MS,
+  type ListenPlan,
+  type OpenPorts,
+  type ReplayProgress,
+} from "./area.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./audit-log.ts";
@@ -34,8 +42,10 @@ import { openListener, requestObserver } from "./listener.ts";
 import { adminListenPlan, listenPlan, planArea } from "./plan.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
+import { ReplayReport } from "./replay-report.ts";
 import { Snapshots } from "./snapshots.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./stats.ts";
+import type { Terminal } from "./terminal-line.ts";
 import { measureDisk, measureProcess, measureThread } from "./thread-metrics.ts";
 import { indexRulesOf, resolveTenants, type Tenants } from "./tokens.ts";
 
@@ -46,6 +56,8 @@ export interface ServerOptions {
   readonly logFormat: LogFormat;
   /** The clock of the engines that run in this thread. */
   readonly clock: Clock;
+  /** Where is told how far a long start is; absent: in the log. */
+  readonly terminal?: Terminal | undefined;
   /** The server has closed what it could and is of no use any more (1). */
   readonly onCrash: () => void;
 }
@@ -74,6 +86,8 @@ export class Server implements SlotEvents {
   #decided: Decided | undefined;
   #admin: Listener | undefined;
   #onePort: Listener | undefined;
+  /** While the areas open. */
+  #replays: ReplayReport | undefined;
   #stopMeasuring: () => void = () => {};
   #closing: Promise<void> | undefined;
   #isCrashing = false;
@@ -145,6 +159,10 @@ export class Server implements SlotEvents {
     const door = this.#slots.find((slot) => slot.name === area)?.door;
     if (!snapshots || dataDirectory === undefined || door === undefined) return;
     this.#snapshots.request({ area, door, dataDirectory: resolve(dataDirectory) });
+  }
+
+  replayed(area: AreaName, progress: ReplayProgress | undefined): void {
+    this.#replays?.told(area, progress);
   }
 
   /** keeps (1) */
@@ -245,7 +263,10 @@ export class Server implements SlotEvents {
     const base = await this.#openOnePort();
     // A port that is taken is refused before any area has begun to recover.
     const ports = await Promise.all(this.#slots.map((slot) => slot.door?.bind()));
-    await Promise.all(this.#slots.map((slot) => slot.door?.open()));
+    const replays = new ReplayReport({ clock: systemClock, log, terminal: this.#options.terminal });
+    this.#replays = replays;
+    // What was drawn is wiped before anybody prints something else.
+    await Promise.all(this.#slots.map((slot) => slot.door?.open())).finally(() => replays.end());
     const portsOf = (name: AreaName): OpenPorts | undefined =>
       ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>

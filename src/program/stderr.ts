@@ -8,25 +8,38 @@ import { isatty } from "node:tty";
 import { systemClock } from "../kernel/clock.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../kernel/log.ts";
 import { codeOf } from "./refusal.ts";
+import { beside, type Terminal } from "./terminal-line.ts";
 
 const STDERR = 2;
 
-/** A pipe that nobody reads is waited for this long; then the line is dropped rather than the server stopped. */
+/** A pipe that nobody reads is waited for this long; then the text is dropped rather than the server stopped. */
 const BLOCKED_MS_MAX = 200;
 const BLOCKED_PAUSE_MS = 5;
 
-/** The log of this process at a level; `auto` is text at a terminal and JSON elsewhere. */
+/** The log of this process at a level. */
 export function stderrLog(level: LogLevel, format: LogFormat): Log {
-  return createLog({ level, format, clock: systemClock, sink: writeLine });
+  const sink = isTerminal(format) ? beside(writeText) : writeText;
+  return createLog({ level, format, clock: systemClock, sink });
 }
 
+/** Where a line of progress goes that is written again and again; undefined: to the log. */
+export function stderrTerminal(format: LogFormat): Terminal | undefined {
+  return isTerminal(format) ? writeText : undefined;
+}
+
+/** Whoever asks for JSON gets nothing else, at a terminal too. */
+function isTerminal(format: LogFormat): boolean {
+  return format === "text" && isatty(STDERR);
+}
+
+/** `auto` is text at a terminal and JSON elsewhere. */
 export function formatFor(format: "auto" | LogFormat): LogFormat {
   if (format !== "auto") return format;
   return isatty(STDERR) ? "text" : "json";
 }
 
-function writeLine(line: string): void {
-  const bytes = Buffer.from(line, "utf8");
+function writeText(text: string): void {
+  const bytes = Buffer.from(text, "utf8");
   let written = 0;
   let blockedMs = 0;
   while (written < bytes.length) {

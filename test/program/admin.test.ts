@@ -4,8 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
+const fastClock = fileURLToPath(new URL("fast-clock.cjs", import.meta.url));
 const timeout = 60_000;
 
 function temporaryDirectory(context: TestContext): string {
@@ -188,7 +190,7 @@ test("S-11, S-14: health, version and metrics need no token; metrics are Prometh
   }
 });
 
-test("enough writes make a snapshot in a process of its own, from which the next start recovers", {
+test("enough writes make a snapshot in a process of its own, from which the next start recovers, and tells how far it is", {
   timeout,
 }, async (context) => {
   const directory = temporaryDirectory(context);
@@ -216,7 +218,11 @@ test("enough writes make a snapshot in a process of its own, from which the next
     /^configuration: good\nstore: \d+ frames in \d+ bytes to replay, snapshot \d+, \d+ segments, /,
   );
 
-  await using second = await startProgram("serve", { args });
+  await using second = await startProgram("serve", { args, env: { NODE_OPTIONS: `--require=${fastClock}` } });
+  assert.match(
+    second.log,
+    /"event":"recovering","area":"store","step":"snapshot","percent":\d+,"doneBytes":\d{6,},"totalBytes":\d{7,},"bytesPerSecond":\d+}$/m,
+  );
   assert.deepEqual(await command(second, second.storeToken, ["DBSIZE"]), { result: 10 });
   assert.deepEqual(await command(second, second.storeToken, ["GETRANGE", "key-8", "0", "1"]), { result: "7v" });
   assert.deepEqual(await command(second, second.storeToken, ["GET", "after"]), { result: "1" });
