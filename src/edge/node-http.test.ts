@@ -10,6 +10,7 @@ import { unauthorized } from "./errors.ts";
 import type { Area, Handler, HttpReply, Observation, StreamSink } from "./handler.ts";
 import { type Listener, type ListenerLimits, listen } from "./node-http.ts";
 import { failureReply } from "./respond.ts";
+import type { IncomingRequest, RequestEnd, Tracer } from "./tracing.ts";
 
 const BODY_BYTES_MAX = 1_000;
 
@@ -26,6 +27,7 @@ interface Options {
   area?: Partial<Area>;
   limits?: Partial<ListenerLimits>;
   budgetBytes?: number;
+  tracer?: Tracer;
 }
 
 async function start(context: TestContext, handle: Handler, options: Options = {}): Promise<Bench> {
@@ -42,6 +44,7 @@ async function start(context: TestContext, handle: Handler, options: Options = {
     idPrefix: "t",
     observe: (observation) => observations.push(observation),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    tracer: options.tracer,
   });
   context.after(() => listener.close(0));
   return { listener, budget, observations, logLines, open: () => new Peer(listener.port) };
@@ -578,3 +581,47 @@ test("an observation names the route, the status and the bytes, never the target
   assert.equal(refused?.route, "refused");
   assert.equal(refused?.status, 400);
 });
+
+test("each request that is handled has a span with the trace of its headers, ended once, and the area sees its trace", async (context) => {
+  const PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const OF_SPAN = { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000aa-01" };
+  const begun: IncomingRequest[] = [];
+  const ended: RequestEnd[] = [];
+  const tracer: Tracer = {
+    request(request) {
+      begun.push(request);
+      return { trace: OF_SPAN, end: (end) => ended.push(end) };
+    },
+    call: () => assert.fail("nothing is called"),
+    flush: async () => {},
+  };
+  const handle: Handler = ({ target, trace }) => {
+    assert.deepEqual(trace, OF_SPAN);
+    if (target === "/fault") throw new Error("a fault");
+    if (target === "/stream") return { status: 200, headers: [], route: "/stream", open: endAtOnce };
+    return { status: 200, headers: [], body: "", route: "A1 /path" };
+  };
+  const { open } = await start(context, handle, { tracer });
+  const peer = open();
+  peer.socket.write(
+    `GET / HTTP/1.1\r\nHost: a\r\ntraceparent: ${PARENT}\r\ntracestate: a=1\r\ntracestate: b=2\r\n\r\n`,
+  );
+  peer.socket.write("PUT /fault HTTP/1.1\r\nHost: a\r\ntraceparent: broken\r\nContent-Length: 1\r\n\r\nx");
+  peer.socket.write("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+  await peer.closed;
+  assert.deepEqual(begun, [
+    { method: "GET", scheme: "http", parent: { parent: PARENT, state: "a=1,b=2" } },
+    { method: "PUT", scheme: "http", parent: undefined },
+    { method: "GET", scheme: "http", parent: undefined },
+  ]);
+  assert.deepEqual(ended, [
+    { route: "A1 /path", status: 200 },
+    { route: "failed", status: 500 },
+    { route: "/stream", status: 200 },
+  ]);
+});
+
+function endAtOnce(sink: StreamSink): () => void {
+  queueMicrotask(() => sink.end());
+  return () => {};
+}

@@ -23,6 +23,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { AssertionFailure } from "../kernel/assert.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { faultFields, type Log } from "../kernel/log.ts";
+import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../kernel/trace-context.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import {
@@ -39,6 +40,7 @@ import {
 import { type Framing, framingFailure, hasBody, originForm, readFraming } from "./framing.ts";
 import type { Area, Handler, HttpReply, HttpRequest, HttpStream, Observe } from "./handler.ts";
 import { failureReply } from "./respond.ts";
+import type { RequestEnd, Span, Tracer } from "./tracing.ts";
 
 // An import of the module by name reads all its properties, some of which load a whole client: 30 ms for each thread.
 const { createServer, IncomingMessage, STATUS_CODES } = process.getBuiltinModule("node:http");
@@ -101,6 +103,8 @@ export interface ListenerOptions {
   /** Absent: connections are in the clear. */
   readonly tls?: CertificatePair | undefined;
   readonly observe?: Observe;
+  /** Absent: requests have no spans. */
+  readonly tracer?: Tracer | undefined;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -347,6 +351,7 @@ class Exchange implements HttpRequest {
   #heldBytes = 0;
   #startedAtMs = 0;
   #endStream: (() => void) | undefined;
+  #span: Span<RequestEnd> | undefined;
 
   constructor({ listener, message, response, number, isAsking }: ExchangeOptions) {
     this.#listener = listener;
@@ -375,6 +380,10 @@ class Exchange implements HttpRequest {
 
   get id(): string {
     return `${this.#listener.options.idPrefix}-${this.#number.toString(36)}`;
+  }
+
+  get trace(): TraceContext | undefined {
+    return this.#span?.trace;
   }
 
   header(name: string): string | undefined {
@@ -499,9 +508,10 @@ class Exchange implements HttpRequest {
   }
 
   #handle(): void {
-    const { area, clock, observe } = this.#listener.options;
+    const { area, clock, observe, tracer } = this.#listener.options;
     this.#connection.unansweredCount += 1;
     if (observe !== undefined) this.#startedAtMs = clock.monotonicMs();
+    if (tracer !== undefined) this.#span = this.#startSpan(tracer);
     let reply: ReturnType<Handler>;
     try {
       reply = area.handle(this);
@@ -520,8 +530,8 @@ class Exchange implements HttpRequest {
   #answer(reply: HttpReply | HttpStream): void {
     this.#connection.unansweredCount -= 1;
     if (this.#isClosed) {
-      if ("open" in reply) return;
-      this.#observe(reply);
+      if ("open" in reply) this.#endSpan(reply);
+      else this.#observe(reply);
       return;
     }
     if ("open" in reply) this.#stream(reply);
@@ -592,7 +602,20 @@ class Exchange implements HttpRequest {
     if (this.#isClosed) end();
   }
 
+  #startSpan(tracer: Tracer): Span<RequestEnd> {
+    const { method } = this;
+    const scheme = this.#listener.options.tls === undefined ? "http" : "https";
+    const parent = readTraceContext(this.header(TRACE_PARENT), this.header(TRACE_STATE));
+    return tracer.request({ method, scheme, parent });
+  }
+
+  #endSpan({ route = REFUSED_ROUTE, status }: Pick<HttpReply, "route" | "status">): void {
+    this.#span?.end({ route, status });
+    this.#span = undefined;
+  }
+
   #observe(reply: HttpReply): void {
+    if (this.#span !== undefined) this.#endSpan(reply);
     const { observe, clock } = this.#listener.options;
     if (observe === undefined) return;
     observe({

@@ -5,11 +5,13 @@
  */
 import { ByteBudget } from "../edge/byte-budget.ts";
 import { IN_FLIGHT_BYTES_MAX } from "../edge/node-http.ts";
+import type { Tracer } from "../edge/tracing.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import { Metrics } from "../kernel/metrics.ts";
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
 import { type AreaEngine, ListeningArea } from "./listening-area.ts";
+import { openTracer } from "./open-telemetry.ts";
 
 export interface ThreadOptions {
   readonly log: Log;
@@ -27,6 +29,8 @@ export interface EngineContext {
   readonly metrics: Metrics;
   readonly events: AreaEvents;
   readonly onFatal: (fault: unknown) => void;
+  /** Absent: no spans are made. */
+  readonly tracer: Tracer | undefined;
 }
 
 const engineLoaders: Readonly<Record<AreaName, (context: EngineContext) => Promise<AreaEngine>>> = {
@@ -47,13 +51,14 @@ export class AreaThread {
   async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
     const log = this.#options.log.with({ area: plan.area });
     const { clock, onFatal } = this.#options;
-    const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, events, onFatal });
+    const tracer = await openTracer({ version: plan.version, log });
+    const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, events, onFatal, tracer });
     return new ListeningArea({
       plan,
       engine,
       events,
       metrics,
-      surroundings: { clock: systemClock, log, budget: this.#budget },
+      surroundings: { clock: systemClock, log, budget: this.#budget, tracer },
     });
   }
 }

@@ -2,6 +2,7 @@
 import type { ByteBudget } from "../edge/byte-budget.ts";
 import type { Area, Observation } from "../edge/handler.ts";
 import { type CertificatePair, type Listener, listen } from "../edge/node-http.ts";
+import type { Tracer } from "../edge/tracing.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Counter, Histogram, Metrics } from "../kernel/metrics.ts";
@@ -14,6 +15,8 @@ export interface ListenerSurroundings {
   readonly log: Log;
   /** Bodies of all listeners of this thread together. */
   readonly budget: ByteBudget;
+  /** Absent: no spans are made. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface ListenerWishes {

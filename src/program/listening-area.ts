@@ -105,6 +105,7 @@ export class ListeningArea implements AreaDoor {
     events.state("draining");
     await Promise.all([this.#listener?.close(graceMs), engine.closeOwnPort?.(graceMs)]);
     await engine.close(graceMs);
+    await this.#options.surroundings.tracer?.flush();
     events.state("closed");
   }
 

@@ -8,6 +8,7 @@ import { TokenTable } from "../edge/auth.ts";
 import { MessagingArea } from "../edge/messaging/messaging-area.ts";
 import { parseDestinations } from "../edge/outbound/destination-policy.ts";
 import { OutboundClient } from "../edge/outbound/outbound.ts";
+import { TracedOutbound } from "../edge/outbound/traced-outbound.ts";
 import { RateLimiter } from "../edge/rate-limit.ts";
 import { Resolver } from "../edge/resolver.ts";
 import { systemClock } from "../kernel/clock.ts";
@@ -69,7 +70,7 @@ export class MessagingEngine implements AreaEngine {
       clock,
       random: systemRandom,
       limits: wishes.limits,
-      outbound: this.#outbound,
+      outbound: context.tracer === undefined ? this.#outbound : new TracedOutbound(this.#outbound, context.tracer),
       settings: { spelling: wishes.headerNames, region: wishes.region },
       log,
       logReader: messageLog(

@@ -17,6 +17,7 @@ import { areaNotServing, RequestFailure } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/node-http.ts";
 import { withOpenApi } from "../edge/openapi/openapi-area.ts";
 import { areaByPrefix } from "../edge/prefix.ts";
+import type { Tracer } from "../edge/tracing.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
@@ -39,6 +40,7 @@ import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./dat
 import type { Addresses } from "./env-block.ts";
 import { defaultHeapBytes, fileFormats } from "./facts.ts";
 import { openListener, requestObserver } from "./listener.ts";
+import { openTracer } from "./open-telemetry.ts";
 import { adminListenPlan, listenPlan, planArea } from "./plan.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
@@ -244,7 +246,7 @@ export class Server implements SlotEvents {
       headers: guardHeaders,
       print: async () => (await import("../edge/openapi/area-documents.ts")).areaDocument("admin", version),
     });
-    this.#admin = await this.#listen(area, plan, "admin");
+    this.#admin = await this.#listen(area, plan, { name: "admin" });
     return addressOf(plan, this.#admin.port);
   }
 
@@ -288,11 +290,17 @@ export class Server implements SlotEvents {
     if (run.settings.port === undefined) return undefined;
     const areas = this.#slots.flatMap(({ name, local }) => (local === undefined ? [] : [[`/${name}`, local.edge]]));
     const plan = listenPlan(run, "port");
-    this.#onePort = await this.#listen(areaByPrefix(Object.fromEntries(areas)), plan, "port");
+    const { log, version } = this.#options;
+    const tracer = await openTracer({ version, log });
+    this.#onePort = await this.#listen(areaByPrefix(Object.fromEntries(areas)), plan, { name: "port", tracer });
     return addressOf(plan, this.#onePort.port);
   }
 
-  #listen(area: Parameters<typeof openListener>[0], plan: ListenPlan, name: string): Promise<Listener> {
+  #listen(
+    area: Parameters<typeof openListener>[0],
+    plan: ListenPlan,
+    { name, tracer }: { name: string; tracer?: Tracer | undefined },
+  ): Promise<Listener> {
     const { log, run } = this.#options;
     const wishes = {
       listen: plan,
@@ -300,7 +308,7 @@ export class Server implements SlotEvents {
       name,
       observe: this.#observe,
     };
-    return openListener(area, wishes, { clock: systemClock, log, budget: this.#budget });
+    return openListener(area, wishes, { clock: systemClock, log, budget: this.#budget, tracer });
   }
 
   async #stats(tenants: Pick<TenantAdministration, "listTenants">): Promise<ServerStats> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { otherHeaders, readMessagingHead, withDefaults } from "./messaging-head.ts";
+import { otherHeaders, readMessagingHead, traceOfRequest, withDefaults } from "./messaging-head.ts";
 
 test("our headers are read without prefix, in either spelling and any case", () => {
   assert.deepEqual(
@@ -114,4 +114,13 @@ test("C-12: the other headers are without ours, Content-Type, what Connection na
   ];
   assert.deepEqual(otherHeaders(rawHeaders, true), ["connection", "close, X-Hop", "cookie", "c=1", "x-a", "2"]);
   assert.deepEqual(otherHeaders(rawHeaders, false).slice(0, 2), ["authorization", "Bearer t"]);
+});
+
+test("the trace of a request is the span that its listener made, or what its headers say", () => {
+  const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const head = readMessagingHead(["traceparent", parent, "tracestate", "a=1"]);
+  assert.deepEqual(traceOfRequest({}, head), { parent, state: "a=1" });
+  const trace = { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000aa-01" };
+  assert.deepEqual(traceOfRequest({ trace }, head), trace);
+  assert.equal(traceOfRequest({}, readMessagingHead([])), undefined);
 });
