@@ -5,7 +5,7 @@
  */
 import { assert } from "../kernel/assert.ts";
 import type { Random } from "../kernel/random.ts";
-import { snapshotPath } from "./area-files.ts";
+import { listAreaFiles, snapshotPath } from "./area-files.ts";
 import { crc32 } from "./checksum.ts";
 import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
 import { DamagedData } from "./errors.ts";
@@ -58,6 +58,13 @@ export async function readSnapshot(
     }
     return { position: header.position, bytes: size };
   });
+}
+
+/** Bytes of the newest snapshot of an area; undefined: it has none. */
+export async function newestSnapshotBytes(disk: Disk, directory: string): Promise<number | undefined> {
+  const number = (await listAreaFiles(disk, directory)).snapshots.at(-1);
+  if (number === undefined) return undefined;
+  return withFile(await disk.open(snapshotPath(directory, number), "read"), (file) => file.size());
 }
 
 export interface NewSnapshot {

@@ -83,7 +83,7 @@ export class Snapshots {
       if (this.#isStopped) return false;
       const isDueAgain = await door.finishSnapshot(end === "written");
       const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
-      if (end === "written") log.info("snapshot written", { seconds });
+      if (end === "written") log.info("snapshot written", { bytes: await bytesOf(dataDirectory, area), seconds });
       else log.warn("snapshot failed; the journal is kept and it will be tried again", { end, seconds });
       return isDueAgain && end === "written";
     } catch (fault) {
@@ -108,4 +108,12 @@ export class Snapshots {
       });
     });
   }
+}
+
+async function bytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
+  // Loaded here, because a server that keeps nothing needs none of it.
+  const { areaDirectory } = await import("../persistence/data-directory.ts");
+  const { fileDisk } = await import("../persistence/file-disk.ts");
+  const { newestSnapshotBytes } = await import("../persistence/snapshot-file.ts");
+  return newestSnapshotBytes(fileDisk, areaDirectory(dataDirectory, area));
 }

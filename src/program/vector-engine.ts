@@ -17,6 +17,7 @@ import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import { type IndexEmbedders, openEmbedders } from "./embedders.ts";
 import { graphFiles, linkGraphFiles } from "./graph-files.ts";
+import { reportGraphs } from "./graph-report.ts";
 import { GraphThreads } from "./graph-threads.ts";
 import { defaultIndex } from "./index-settings.ts";
 import { LateJournal } from "./late-journal.ts";
@@ -75,6 +76,8 @@ export class VectorEngine implements AreaEngine {
     if (plan.directory !== undefined) await this.#recover(plan.directory);
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     await this.#engine.start(this.#cache);
+    const namespaces = this.#engine.namespaces.map(({ namespace }) => namespace);
+    this.#stops.push(reportGraphs(namespaces, { clock: systemClock, log: this.#context.log }));
     if (this.#cache !== undefined) this.#saveLater();
     if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
   }

@@ -205,7 +205,8 @@ test("enough writes make a snapshot in a process of its own, from which the next
     assert.equal(reply.status, 200, await reply.text());
   }
 
-  await first.untilPrinted(/"event":"snapshot written","area":"store"/);
+  await first.untilPrinted(/"event":"snapshot started","area":"store"}/);
+  await first.untilPrinted(/"event":"snapshot written","area":"store","bytes":9\d{6},"seconds":[\d.]+}/);
   await command(first, first.storeToken, ["SET", "after", "1"]);
   assert.equal((await first.stop()).code, 0);
   const names = readdirSync(join(directory, "store")).sort();
