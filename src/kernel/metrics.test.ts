@@ -91,3 +91,15 @@ test("a metric cannot be registered twice", () => {
   metrics.counter("larder_x_total", "X");
   assert.throws(() => metrics.gauge("larder_x_total", "X"), /registered twice/);
 });
+
+test("numbers that somebody else keeps have a bound too: those beyond it are added up", () => {
+  const metrics = new Metrics();
+  const facts = { name: "larder_keys", help: "Keys", kind: "gauge", labelNames: ["database"] } as const;
+  const names = Array.from({ length: SERIES_MAX + 2 }, (_, index) => (index === 1 ? "other" : `database-${index}`));
+  metrics.readings(facts, () => names.map((name, index) => ({ labelValues: [name], values: [index] })));
+  const [family] = metrics.snapshot();
+  assert.equal(family?.series.length, SERIES_MAX);
+  assert.deepEqual(family?.series[0], { labelValues: ["database-0"], values: [0] });
+  // 1, 1000 and 1001.
+  assert.deepEqual(family?.series.at(-1), { labelValues: ["other"], values: [2_002] });
+});

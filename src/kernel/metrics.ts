@@ -16,6 +16,9 @@
 /** Label combinations per family. */
 export const SERIES_MAX = 1_000;
 
+/** What those beyond are called. */
+const OTHER = "other";
+
 /** Upper bounds in seconds for the time a request takes: 100 µs to 10 s. */
 export const LATENCY_BUCKETS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
@@ -105,7 +108,7 @@ export class Family<Series> {
   }
 
   #overflow(): Series {
-    const labelValues = this.#labelNames.map(() => "other");
+    const labelValues = this.#labelNames.map(() => OTHER);
     const key = labelValues.join("\u0000");
     return this.#series.get(key)?.series ?? this.#add(key, labelValues);
   }
@@ -155,12 +158,12 @@ export class Metrics {
     this.#register({ name, help, kind, labelNames: [], buckets: [] }, () => [{ labelValues: [], values: [read()] }]);
   }
 
-  /** Numbers that somebody else keeps, told apart by labels. The caller bounds how many there are. */
+  /** Numbers that somebody else keeps, told apart by labels. Those beyond the bound are added up. keeps (1) */
   readings(
     facts: { name: string; help: string; kind: "gauge" | "counter"; labelNames: readonly string[] },
     read: () => SeriesSnapshot[],
   ): void {
-    this.#register({ ...facts, buckets: [] }, read);
+    this.#register({ ...facts, buckets: [] }, () => bounded(read()));
   }
 
   /** All figures as plain data that can be posted to another thread. */
@@ -173,7 +176,7 @@ export class Metrics {
     return [...this.#families.values()].map(({ facts }) => facts);
   }
 
-  #register(facts: FamilyFacts, series: () => SeriesSnapshot[]): void {
+  #register(facts: FamilyFacts, series: () => readonly SeriesSnapshot[]): void {
     if (this.#families.has(facts.name)) throw new Error(`The metric ${facts.name} is registered twice`);
     this.#families.set(facts.name, { facts, take: () => ({ ...facts, series: series() }) });
   }
@@ -237,6 +240,19 @@ function escapeLabel(value: string): string {
 
 function escapeHelp(text: string): string {
   return text.replace(/\\/g, "\\\\").replace(/\n/g, "\\n");
+}
+
+/** The first SERIES_MAX, and the sum of the others. */
+function bounded(series: readonly SeriesSnapshot[]): readonly SeriesSnapshot[] {
+  if (series.length <= SERIES_MAX) return series;
+  let sum = 0;
+  const kept = series.filter(({ labelValues, values: [value = 0] }, index) => {
+    // One that is called so stands for itself and the others: no combination may be there twice.
+    const isKept = index < SERIES_MAX && labelValues.some((label) => label !== OTHER);
+    if (!isKept) sum += value;
+    return isKept;
+  });
+  return [...kept, { labelValues: (series[0]?.labelValues ?? []).map(() => OTHER), values: [sum] }];
 }
 
 function seriesOf<Series>(family: Family<Series>, values: (series: Series) => readonly number[]): SeriesSnapshot[] {

@@ -1,0 +1,141 @@
+/**
+ * Dashboard and alert rules beside the figures of the real program: what they
+ * ask for is there. And no figure has a label that holds text of a caller.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type RunningProgram, repositoryRoot, startProgram } from "./program-process.ts";
+
+const timeout = 60_000;
+
+interface Figure {
+  readonly kind: string;
+  /** All that any of its series has. */
+  readonly labels: ReadonlySet<string>;
+}
+
+let directory = "";
+let text = "";
+/** By the name of a family. */
+const figures = new Map<string, Figure>();
+
+/** What a caller wrote, in every place that could become a label. */
+const CANARY = "canary";
+
+before(
+  async () => {
+    directory = mkdtempSync(join(tmpdir(), "larder-test-"));
+    await using program = await startProgram("serve", { args: ["--data-dir", directory] });
+    await leaveCanaries(program);
+    text = await (await fetch(`${program.adminUrl}/metrics`)).text();
+    readFigures();
+  },
+  { timeout },
+);
+
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+async function leaveCanaries({ storeUrl, storeToken, environment }: RunningProgram): Promise<void> {
+  const ofStore = { authorization: `Bearer ${storeToken}` };
+  // Nothing is looked up or called as long as the test runs.
+  const ofMessaging = { authorization: `Bearer ${environment["QSTASH_TOKEN"]}`, "upstash-delay": "1h" };
+  const ofVector = { authorization: `Bearer ${environment["UPSTASH_VECTOR_REST_TOKEN"]}` };
+  const messaging = environment["QSTASH_URL"];
+  const vector = environment["UPSTASH_VECTOR_REST_URL"];
+  const calls: readonly (readonly [string, RequestInit])[] = [
+    [storeUrl, { method: "POST", headers: ofStore, body: JSON.stringify([CANARY, CANARY]) }],
+    [`${storeUrl}/set/${CANARY}/${CANARY}`, { headers: ofStore }],
+    [`${storeUrl}/${CANARY}/${CANARY}`, { headers: ofStore }],
+    [storeUrl, { headers: { authorization: `Bearer ${CANARY}` } }],
+    [`${messaging}/v2/enqueue/${CANARY}/https://${CANARY}.test/${CANARY}`, { method: "POST", headers: ofMessaging }],
+    [`${messaging}/v2/${CANARY}`, { headers: ofMessaging }],
+    [`${vector}/query/${CANARY}`, { method: "POST", headers: ofVector, body: "{}" }],
+    [`${vector}/${CANARY}`, { method: "PUT", headers: ofVector, body: "{}" }],
+  ];
+  for (const [url, init] of calls) await (await fetch(url, init)).arrayBuffer();
+}
+
+function readFigures(): void {
+  for (const [, name = "", kind = ""] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+    const labels = new Set<string>();
+    for (const line of text.split("\n")) {
+      const [, named = "", pairs = ""] = /^([a-z_]+)\{(.*)\} \S+$/.exec(line) ?? [];
+      if (!namesOf(name, kind).includes(named)) continue;
+      for (const [, label = ""] of pairs.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) labels.add(label);
+    }
+    figures.set(name, { kind, labels });
+  }
+}
+
+/** What a family is called in queries. */
+function namesOf(name: string, kind: string): readonly string[] {
+  return kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+}
+
+interface Query {
+  readonly where: string;
+  readonly expression: string;
+}
+
+function dashboardQueries(): readonly Query[] {
+  const path = "deploy/grafana-dashboard.json";
+  const queries: Query[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, member] of Object.entries(value)) {
+      if (key === "expr" && typeof member === "string") queries.push({ where: path, expression: member });
+      else walk(member);
+    }
+  };
+  walk(JSON.parse(readFileSync(join(repositoryRoot, path), "utf8")));
+  return queries;
+}
+
+function alertQueries(): readonly Query[] {
+  const path = "deploy/prometheus-alerts.yaml";
+  const rules = readFileSync(join(repositoryRoot, path), "utf8");
+  return Array.from(rules.matchAll(/^\s+expr: (.+)$/gm), ([, expression = ""]) => ({ where: path, expression }));
+}
+
+/** Of Prometheus itself. */
+const ofPrometheus = new Set(["up"]);
+const labelsOfPrometheus = new Set(["instance", "job"]);
+
+test("every metric that the dashboard and the alert rules name is one of the program's, with its labels", () => {
+  assert.ok(dashboardQueries().length > 20 && alertQueries().length > 5, "the queries are found");
+  const known = new Map<string, Figure>();
+  for (const [name, figure] of figures) for (const each of namesOf(name, figure.kind)) known.set(each, figure);
+  for (const { where, expression } of [...dashboardQueries(), ...alertQueries()]) {
+    // What stands before a selector or a range is a metric, and so is what has a prefix of ours.
+    const named = expression.match(/\b(?:larder|process)_\w+|\b\w+(?=\{)/g) ?? [];
+    assert.ok(named.length > 0, `${where}: ${expression} names no metric`);
+    for (const name of named) {
+      assert.ok(known.has(name) || ofPrometheus.has(name), `${where}: the program has no metric ${name}`);
+    }
+    const labels = Array.from(expression.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g), ([, label = ""]) => label);
+    for (const [, list = ""] of expression.matchAll(/\bby \(([^)]*)\)/g)) labels.push(...list.split(/,\s*/));
+    for (const label of labels) {
+      const isThere = labelsOfPrometheus.has(label) || named.some((name) => known.get(name)?.labels.has(label));
+      assert.ok(isThere, `${where}: ${expression} names the label ${label}, which its metric does not have`);
+    }
+  }
+});
+
+// `database` is the operator's own name, and a family has at most 1,000 combinations (kernel/metrics.test.ts).
+const ownLabels = new Set("area command database kind le node outcome reason route status version".split(" "));
+
+test("labels hold words of ours: a new one is looked at here, and what a caller writes is in none", () => {
+  const found = new Set([...figures.values()].flatMap(({ labels }) => [...labels]));
+  assert.deepEqual(
+    [...found].filter((label) => !ownLabels.has(label)),
+    [],
+  );
+  assert.match(
+    text,
+    /^larder_http_requests_total\{area="messaging",route="C POST \/v2\/enqueue\/:queueName\/\*",status="200"\} 1$/m,
+  );
+  assert.equal(text.toLowerCase().includes(CANARY), false);
+});
