@@ -92,9 +92,10 @@ before(async () => {
 
 after(async () => {
   if (skip !== false) return;
+  // The child first: it must go even when the larder never came up.
+  await redis.stop();
   await Promise.all(clients.map((client) => client.close()));
   await larder.stop();
-  await redis.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -194,7 +195,8 @@ test("a file of redis-server comes in, goes out, and another redis-server loads 
   assert.deepEqual(await imported.ended, { code: 0, signal: null }, imported.log);
   assert.equal(
     imported.output,
-    `${KEY_COUNT} keys read; the database main has ${KEY_COUNT} keys now\n` +
+    `${join(folder, "own")} is a new data directory; its tokens are in tokens.json there\n` +
+      `${KEY_COUNT} keys read; the database main has ${KEY_COUNT} keys now\n` +
       `${KEY_COUNT} keys stored, and compared with what was read: type, content and expiry agree\n` +
       "libraries of functions: 1 stored, 0 there before, 0 refused\n",
   );

@@ -36,6 +36,7 @@ export async function importStore(call: CommandCall): Promise<0 | 1> {
     const { keyCount, remarks } = await source.open();
     for (const remark of remarks) call.print(`${source.name}: ${remark}`);
     const target = await openTarget({ run: call.run, version: call.version, isMade: true });
+    if (target.isNew) call.print(`${target.directory} is a new data directory; its tokens are in tokens.json there`);
     try {
       return await run(call, { source, target, keyCount });
     } finally {

@@ -34,6 +34,8 @@ export interface TargetOptions {
 export interface Target {
   /** The data directory, absolute. */
   readonly directory: string;
+  /** Whether the data directory was made for this command. */
+  readonly isNew: boolean;
   readonly addresses: Omit<Addresses, "resp">;
   readonly tenants: Tenants;
   /** The most bytes of a request, as far as this command knows: a server that runs may have been told otherwise. */
@@ -62,7 +64,8 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     const addresses = await server.open();
     const { tenants } = server;
     const end = (): Promise<void> => server.close();
-    return targetOf(options.run, { directory, addresses, tenants, requestBytesMax: REQUEST_BYTES_MAX, end });
+    const isNew = server.directory.isFirstStart;
+    return targetOf(options.run, { directory, isNew, addresses, tenants, requestBytesMax: REQUEST_BYTES_MAX, end });
   } catch (fault) {
     await server.close(0).catch(() => {});
     if (!(fault instanceof StartRefusal && fault.cause instanceof DirectoryInUse)) throw fault;
@@ -123,7 +126,7 @@ function runningTarget(run: RunSettings, directory: string): Target {
   const known = new Set(secretsOf(kept));
   const isKnown = (token: string): boolean => known.has(token);
   const { requestBytesMax } = run.settings;
-  return targetOf(run, { directory, addresses, tenants, requestBytesMax, isKnown, end: async () => {} });
+  return targetOf(run, { directory, isNew: false, addresses, tenants, requestBytesMax, isKnown, end: async () => {} });
 }
 
 function secretsOf(kept: object): readonly string[] {
@@ -135,6 +138,7 @@ function secretsOf(kept: object): readonly string[] {
 
 interface Found {
   readonly directory: string;
+  readonly isNew: boolean;
   readonly addresses: Omit<Addresses, "resp">;
   readonly tenants: Tenants;
   readonly requestBytesMax: number;
