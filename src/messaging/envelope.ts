@@ -60,6 +60,8 @@ export interface WaitFields {
   /** As given: `7d`. */
   readonly timeout: string;
   readonly deadlineMs: number;
+  /** Of the step that waited. Absent in journals of before it was kept. */
+  readonly stepId?: number;
 }
 
 export interface EnvelopeFields {

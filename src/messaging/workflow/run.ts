@@ -143,6 +143,8 @@ export class Run {
   readonly children = new Set<Run>();
   #entries: Entry[] = [];
   readonly #bySequence = new Map<number, Entry>();
+  /** Steps that waited and have their results among the entries. */
+  readonly #waitedSteps = new Set<number>();
 
   constructor(user: User, record: RunRecord) {
     this.user = user;
@@ -166,6 +168,11 @@ export class Run {
     return this.#bySequence.get(sequence);
   }
 
+  /** Whether the result of a wait of this step is among the entries. */
+  hasWaited(stepId: unknown): boolean {
+    return typeof stepId === "number" && this.#waitedSteps.has(stepId);
+  }
+
   /** keeps (1) */
   addEntry(envelope: Envelope, body: Body, facts: MessageFacts & { readonly isDelivered: boolean }): void {
     const { sequence, nonce, createdAtMs, notBeforeMs, isDelivered } = facts;
@@ -176,6 +183,8 @@ export class Run {
     this.#entries.push(entry);
     this.#bySequence.set(sequence, entry);
     this.entryBytes += body.length;
+    const waitedStep = envelope.fields.workflow?.waited?.stepId;
+    if (waitedStep !== undefined) this.#waitedSteps.add(waitedStep);
     if (this.firstMessageId === "") this.firstMessageId = messageId(sequence, nonce);
   }
 
@@ -185,6 +194,7 @@ export class Run {
     const taken = this.#entries;
     this.#entries = [];
     this.#bySequence.clear();
+    this.#waitedSteps.clear();
     this.entryBytes = 0;
     return taken;
   }

@@ -203,6 +203,34 @@ test("deadlines of waiters that were told do not gather", async () => {
   assert.ok(workflows.deadlineCount <= 1_100, `${workflows.deadlineCount} deadlines`);
 });
 
+test("an endpoint that waits again for what it was told, after a crash too, takes no event of a later step", async () => {
+  const harness = await started();
+  const wait = async (stepId: number) => {
+    const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
+    const body = Buffer.from(JSON.stringify({ url, step: { stepId } }));
+    await harness.user.workflows.wait({ ...facts, refusalOf: () => undefined, eventId: "paid", body });
+    await harness.settle();
+  };
+  for (const data of ["one", "two", "three"]) {
+    await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from(data));
+  }
+  await wait(1);
+  await wait(1);
+  harness.restart();
+  await wait(1);
+  await wait(2);
+
+  const list = listOf(harness.calls.at(-1)?.body).slice(1);
+  assert.deepEqual(
+    list.map((text) => JSON.parse(text) as object),
+    [
+      { stepId: 1, waitEventId: "paid", out: Buffer.from("one").toString("base64") },
+      { stepId: 2, waitEventId: "paid", out: Buffer.from("two").toString("base64") },
+    ],
+  );
+  assert.equal(harness.user.workflows.waiters("paid").length, 0);
+});
+
 test("limits of a run refuse what is too much, and nothing is stored of it", async () => {
   const harness = await started({ stepsPerRunMax: 2, runBytesMax: 30 });
   await assert.rejects(publish(harness, "workflow-runid=wfr_1", "x".repeat(26)), { kind: "quota exceeded" });

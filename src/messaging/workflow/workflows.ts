@@ -230,7 +230,9 @@ export class Workflows {
     const { changes, realm, limits } = this.#engine;
     const run = startedRun(user, request.runId);
     const { waiter, timeoutMs } = readWait(request);
-    // An endpoint that ended before it answered asks again.
+    // An endpoint that ended before it answered asks again, perhaps when its step has its result: then it would be told
+    // of an event that is for another one.
+    if (run.hasWaited(waiter.step["stepId"])) return;
     for (const other of run.waiters) {
       if (other.eventId === waiter.eventId && other.step["stepId"] === waiter.step["stepId"]) return;
     }
@@ -322,7 +324,8 @@ export class Workflows {
   #tell(run: Run, waiter: Waiter, data: Buffer | undefined, nowMs: number): Message {
     const bytes = waitResult(waiter, data);
     const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody, timeout, deadlineMs } = waiter;
-    const part = { waited: { timeout, deadlineMs } };
+    const { stepId } = waiter.step;
+    const part = { waited: { timeout, deadlineMs, ...(typeof stepId === "number" && { stepId }) } };
     if (data !== undefined) return this.#accept(run, resultMessage(run, { url, headers, bytes, part }), nowMs);
     const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes, part });
     if (timeoutBody === undefined) return this.#accept(run, late, nowMs);
