@@ -98,6 +98,8 @@ export class MessagingHarness {
   /** An empty log, unless a test has one. */
   logReader: LogReader = { list: async () => ({ entries: [], cursor: undefined }) };
   messaging: Messaging;
+  /** From the next start on: calls nobody. */
+  isStill = false;
   readonly #limits: MessagingLimits;
 
   constructor(limits: Partial<MessagingLimits> = {}, startMs?: number) {
@@ -172,6 +174,7 @@ export class MessagingHarness {
       settings: { spelling: "both", region: "US-EAST-1" },
       log,
       heartbeatMs: 60_000,
+      isStill: this.isStill,
       logReader: { list: (...asked) => this.logReader.list(...asked) },
     });
   }

@@ -611,3 +611,23 @@ test("messages that wait are counted by what they wait for", async () => {
     "the flow-control key": 1,
   });
 });
+
+test("what is still calls nobody and fires nothing, and another start makes up for it", async () => {
+  const harness = await MessagingHarness.start();
+  const { options } = request("");
+  const body = Buffer.from("tick");
+  await harness.user.putSchedule({ cron: "* * * * *", destination: "https://a.test/", options, body, callerIp: "" });
+  await harness.publish("https://a.test/", { delayMs: 1_000 });
+  harness.isStill = true;
+  harness.restart();
+  await harness.advance(300_000);
+  assert.equal(harness.calls.length, 0);
+
+  harness.isStill = false;
+  harness.restart();
+  await harness.settle();
+  assert.deepEqual(
+    harness.calls.map(({ body }) => body),
+    ["hello", "tick"],
+  );
+});

@@ -43,6 +43,8 @@ export interface EngineOptions {
   readonly outbound: Outbound;
   readonly settings: DeliverySettings;
   readonly log: Log;
+  /** Nothing is called and no schedule fires; what is due stays due. */
+  readonly isStill?: boolean;
   /** How often is looked for what is past its time, and whether the clock was set back. */
   readonly heartbeatMs?: number;
 }
@@ -102,10 +104,10 @@ export class Engine {
       changes: this.changes,
       limits,
       // Where nothing can be recorded, nothing is called either.
-      mayStart: () => journal.refusal === undefined && this.#drained === undefined,
+      mayStart: () => journal.refusal === undefined && this.#drained === undefined && options.isStill !== true,
       start: (message) => this.#start(message),
     });
-    this.schedules = new ScheduleTimer(this);
+    this.schedules = new ScheduleTimer(this, options.isStill === true);
     this.workflows = new Workflows(this, options.clock);
     this.brake = new Brake(this.scheduler, options.clock);
   }

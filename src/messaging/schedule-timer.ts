@@ -24,8 +24,12 @@ export class ScheduleTimer {
   /** Next moments by number. */
   readonly #due = new DueHeap();
 
-  constructor(engine: Engine) {
+  readonly #isStill: boolean;
+
+  /** `isStill`: nothing fires. */
+  constructor(engine: Engine, isStill: boolean) {
     this.#engine = engine;
+    this.#isStill = isStill;
   }
 
   get nextDueMs(): number | undefined {
@@ -40,7 +44,7 @@ export class ScheduleTimer {
 
   /** A schedule has a new next moment. */
   watch({ record, number }: Schedule): void {
-    if (record.nextFireMs > 0) this.#due.push(record.nextFireMs, number);
+    if (record.nextFireMs > 0 && !this.#isStill) this.#due.push(record.nextFireMs, number);
   }
 
   tick(nowMs: number): void {

@@ -63,6 +63,8 @@ export interface MessagingPlan {
   readonly logRetentionMs: number;
   readonly headerNames: HeaderSpelling;
   readonly region: string;
+  /** Nothing is called and no schedule fires. */
+  readonly isStill: boolean;
 }
 
 /** What only the vector area goes by. */

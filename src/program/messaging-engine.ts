@@ -72,6 +72,7 @@ export class MessagingEngine implements AreaEngine {
       limits: wishes.limits,
       outbound: context.tracer === undefined ? this.#outbound : new TracedOutbound(this.#outbound, context.tracer),
       settings: { spelling: wishes.headerNames, region: wishes.region },
+      isStill: wishes.isStill,
       log,
       logReader: messageLog(
         (query, position) => this.#openHistory.list(query, position),

@@ -15,6 +15,8 @@ export interface PlanOptions {
   readonly tenants: Tenants;
   readonly logFormat: LogFormat;
   readonly version: string;
+  /** Messaging calls nobody, and no schedule fires. */
+  readonly isStill: boolean;
 }
 
 /** The states of so many users fit beside each other when each takes all it may. */
@@ -28,7 +30,7 @@ const portSettings = {
   vector: "vectorPort",
 } as const satisfies Record<AreaName, SettingName>;
 
-export function planArea(area: AreaName, { run, tenants, logFormat, version }: PlanOptions): AreaPlan {
+export function planArea(area: AreaName, { run, tenants, logFormat, version, isStill }: PlanOptions): AreaPlan {
   const { settings } = run;
   return {
     area,
@@ -61,14 +63,14 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version }: P
         instanceBytesMax: settings.scriptMemoryBytesMax * SCRIPT_STATES,
       },
     },
-    messaging: messagingPlan(run),
+    messaging: messagingPlan(run, isStill),
     vector: vectorPlan(run),
     log: { level: settings.logLevel, format: logFormat },
     version,
   };
 }
 
-function messagingPlan({ settings }: RunSettings): MessagingPlan {
+function messagingPlan({ settings }: RunSettings, isStill: boolean): MessagingPlan {
   return {
     destinations: settings.destinations,
     allowedDestinations: settings.allowedDestinations,
@@ -100,6 +102,7 @@ function messagingPlan({ settings }: RunSettings): MessagingPlan {
     logRetentionMs: settings.logRetentionMs,
     headerNames: settings.headerNames,
     region: settings.region,
+    isStill,
   };
 }
 

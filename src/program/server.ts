@@ -60,6 +60,8 @@ export interface ServerOptions {
   readonly clock: Clock;
   /** Where is told how far a long start is; absent: in the log. */
   readonly terminal?: Terminal | undefined;
+  /** Messaging calls nobody and no schedule fires: a server for one command. */
+  readonly isStill?: boolean;
   /** The server has closed what it could and is of no use any more (1). */
   readonly onCrash: () => void;
 }
@@ -257,7 +259,7 @@ export class Server implements SlotEvents {
       settings.threads === "one" ? new AreaThread({ log, clock, onFatal: (fault) => this.fail(fault) }) : undefined;
     await Promise.all(
       this.#slots.map(async (slot) => {
-        const plan = planArea(slot.name, { run, tenants, logFormat, version });
+        const plan = planArea(slot.name, { run, tenants, logFormat, version, isStill: this.#options.isStill === true });
         if (thread !== undefined) await slot.makeHere(plan, thread);
         else slot.makeInWorker(plan, { heapBytesMax: this.#heapBytesMax, clock: systemClock });
       }),

@@ -6,8 +6,8 @@
  *     nobody has                                a server is started here, on free ports of the loopback, and stopped
  *                                               by `close`
  *
- * A server that is started here is a whole one: messages that are due while it
- * runs are delivered, as at every start.
+ * A server that is started here is still: it calls nobody and fires no schedule. What is due meanwhile is due at
+ * the next start.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -109,6 +109,7 @@ function serverFor({ run, version }: TargetOptions): Server {
     log,
     logFormat,
     clock: systemClock,
+    isStill: true,
     onCrash: () => process.exit(1),
   });
 }
