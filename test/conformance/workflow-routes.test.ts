@@ -72,6 +72,33 @@ test("C3: the waiter of a notify result has what was given for a time-out", asyn
   assert.match(String(messageId), /^msg_/);
 });
 
+test("C3, C9: what a run hides, or a wait by itself, is hidden of its waiters", async () => {
+  await using to = await server();
+  await begin(to, "wfr_1", ["Upstash-Redact-Fields", "header[X-Key]"]);
+  const headers = [
+    ...["Upstash-Workflow-Runid", "wfr_1", "Upstash-Redact-Fields", "body"],
+    ...["Upstash-Forward-X-Key", "secret", "Upstash-Failure-Callback-Forward-X-Key", "secret"],
+    ...["Upstash-Forward-X-Colour", "blue"],
+  ];
+  const body = { url: ENDPOINT, timeoutUrl: TOLD, timeoutBody: "secret", step: { stepId: 1 } };
+  await to.send("POST /v2/wait/paid", { headers, body: JSON.stringify(body) });
+
+  const listed = (await to.send("GET /v2/waiters/paid")).json as Json[];
+  const [, notified] = await send(to, "POST /v2/notify/wfr_1/paid");
+
+  const hidden = "REDACTED:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+  const shown = {
+    "Upstash-Workflow-Runid": ["wfr_1"],
+    "Upstash-Redact-Fields": ["body"],
+    "Upstash-Forward-X-Key": [hidden],
+    "Upstash-Failure-Callback-Forward-X-Key": [hidden],
+    "Upstash-Forward-X-Colour": ["blue"],
+  };
+  for (const waiter of [listed[0], notified["waiter"]]) {
+    assert.partialDeepStrictEqual(waiter, { headers: shown, timeoutHeaders: shown, timeoutBody: hidden });
+  }
+});
+
 test("C3: 401 without a token and 429 beyond the rate, and the run hears nothing of either", async () => {
   await using to = await startMessagingServer({}, { rate: { perSecond: 1, burst: 1 } });
   to.destination = () => answered(200, SDK);

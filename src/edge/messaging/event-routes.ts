@@ -1,7 +1,13 @@
 /** Events that runs wait for (service.md C3, C9; spec: workflow 2, 4.7). */
+import type { UserDoor } from "../../messaging/door.ts";
+import type { Redaction } from "../../messaging/envelope.ts";
 import { badRequest, notFound } from "../../messaging/failure.ts";
 import { canonicalName } from "../../messaging/forwarded-headers.ts";
 import { headerLists } from "../../messaging/header-lists.ts";
+import { acceptedOptions } from "../../messaging/headers.ts";
+import { joinedRedaction, redactedHeaders, redactedText } from "../../messaging/redaction.ts";
+import { partHeaders } from "../../messaging/workflow/invoke.ts";
+import type { Run } from "../../messaging/workflow/run.ts";
 import type { Waiter } from "../../messaging/workflow/waiter.ts";
 import { checkRunId } from "../../messaging/workflow/workflow-options.ts";
 import type { Notified } from "../../messaging/workflow/workflows.ts";
@@ -43,7 +49,7 @@ export const eventRoutes: readonly MessagingRoute[] = [
     summary: "the runs that wait for an event",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door, names: [eventId = ""] }) => ({ status: 200, value: door.workflows.waiters(eventId).map(waiterView) }),
+    run: ({ door, names: [eventId = ""] }) => ({ status: 200, value: waitersView(door, eventId) }),
   },
   {
     rule: "C",
@@ -106,31 +112,48 @@ function requestView({ method, rawHeaders, body, target }: MessagingCall["reques
 /** service.md "Notify result". */
 function notifiedView({ run, waiter, messageId }: Notified): object {
   return {
-    ...(waiter === undefined ? {} : { waiter: waiterView(waiter), messageId, deduplicated: false, error: "" }),
+    ...(waiter === undefined ? {} : { waiter: waiterView(waiter, run), messageId, deduplicated: false, error: "" }),
     workflowRunId: run.id,
     workflowCreatedAt: run.record.createdAtMs,
   };
 }
 
-/** service.md "Notify result", `waiter`. */
-function waiterView({ url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody }: Waiter): object {
+function waitersView({ workflows }: UserDoor, eventId: string): readonly object[] {
+  return workflows.waiters(eventId).map((waiter) => waiterView(waiter, workflows.find(waiter.runId)));
+}
+
+/** service.md "Notify result", `waiter`. What the run or the wait itself hides is hidden here too. */
+function waiterView(waiter: Waiter, run: Run | undefined): object {
+  const { url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
+  const own = [headers, timeoutHeaders].map((list) =>
+    list.includes("redact-fields") ? acceptedOptions(partHeaders(list)).redact : undefined,
+  );
+  const redact = own.reduce(joinedRedaction, run?.record.config.redact) ?? {};
   return {
     url,
-    headers: headersView(headers),
+    headers: headersView(headers, redact),
     deadline: Math.ceil(deadlineMs / 1_000),
-    timeoutBody,
+    timeoutBody: timeoutBody !== undefined && redact.body ? redactedText(timeoutBody) : timeoutBody,
     timeoutUrl,
-    timeoutHeaders: headersView(timeoutHeaders),
+    timeoutHeaders: headersView(timeoutHeaders, redact),
   };
 }
 
-function headersView(own: readonly string[]): Record<string, string[]> {
+/** What is sent on, to the endpoint or with a callback: other names are settings. */
+const SENT_ON = /^(?:(?:failure-|callback-)*forward-(.+)|(content-type))$/;
+
+function headersView(own: readonly string[], redact: Redaction): Record<string, string[]> {
   const view: Record<string, string[]> = Object.create(null);
   for (let i = 0; i < own.length; i += 2) {
-    const name = canonicalName(own[i] as string);
+    const written = own[i] as string;
+    const name = canonicalName(written);
     const key = name === "Content-Type" ? name : `Upstash-${name}`;
+    const [, forwarded, contentType] = SENT_ON.exec(written) ?? [];
+    const sent = forwarded ?? contentType;
+    const given = own[i + 1] as string;
+    const [, value = given] = sent === undefined ? [] : redactedHeaders(redact, [sent, given]);
     view[key] ??= [];
-    view[key].push(own[i + 1] as string);
+    view[key].push(value);
   }
   return view;
 }
