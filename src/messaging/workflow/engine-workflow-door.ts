@@ -12,6 +12,9 @@ import { checkEventId, type WaitRequest } from "./waits.ts";
 import type { RunEntry, RunsFilter, StartedRun, WorkflowDoor } from "./workflow-door.ts";
 import { type Notified, WAKES_MAX } from "./workflows.ts";
 
+/** Runs that are cancelled in one turn: each takes its waiting messages along, and others wait meanwhile. */
+const CANCELS_MAX = 100;
+
 export class EngineWorkflowDoor implements WorkflowDoor {
   readonly #engine: Engine;
   readonly #user: User;
@@ -50,9 +53,20 @@ export class EngineWorkflowDoor implements WorkflowDoor {
   async cancelMatching(filter: RunsFilter, countMax: number): Promise<number> {
     this.#engine.assertWritable(this.#user);
     const found = startedRuns(this.#user, filter, countMax);
-    for (const run of found) if (run.isStarted) this.#engine.workflows.cancel(run);
+    let count = 0;
+    for (let from = 0; from < found.length; from += CANCELS_MAX) {
+      // Others may have changed everything while it was written.
+      this.#engine.assertWritable(this.#user);
+      for (const run of found.slice(from, from + CANCELS_MAX)) {
+        if (!run.isStarted) continue;
+        this.#engine.workflows.cancel(run);
+        count += 1;
+      }
+      await this.#engine.finish();
+    }
+    // What is found no more may have ended by a frame that is not on the disk yet.
     await this.#engine.finish();
-    return found.length;
+    return count;
   }
 
   async wait(request: WaitRequest): Promise<void> {

@@ -46,7 +46,7 @@ export interface WorkflowDoor {
   finish(id: string, result: Buffer): Promise<void>;
   /** False: it does not exist, or has ended. */
   cancel(id: string): Promise<boolean>;
-  /** Oldest first, at most `countMax`. Returns how many. */
+  /** Oldest first, at most `countMax`, many of them in several frames. Returns how many. */
   cancelMatching(filter: RunsFilter, countMax: number): Promise<number>;
 
   wait(request: WaitRequest): Promise<void>;

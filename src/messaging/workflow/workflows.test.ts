@@ -10,6 +10,7 @@ import { defaultLimits, type MessagingLimits } from "../limits.ts";
 import { Realm } from "../realm.ts";
 import { replayFrame } from "../replay.ts";
 import { HOLD_MS } from "./holding.ts";
+import { runState } from "./run.ts";
 
 const url = "https://app.test/";
 const SDK = ["upstash-workflow-sdk-version", "1"];
@@ -176,6 +177,29 @@ test("an event that many wait for wakes them in several frames, but for one that
     Array.from({ length: 699 }, (_, index) => `wfr_${index + 1}`),
   );
   assert.equal(harness.user.workflows.waiters("paid").length, 0);
+});
+
+test("runs that one call cancels end in several frames, but for one that ended meanwhile", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => answered(200, SDK);
+  for (let run = 1; run <= 250; run += 1) {
+    await publish(harness, `workflow-init=true; workflow-runid=wfr_${run}; delay=1h`, "begin");
+  }
+  const going = (): number => harness.user.workflows.list({ states: [runState.started] }, { count: 500 }).runs.length;
+  harness.journal.hold();
+
+  const cancelling = harness.user.workflows.cancelMatching({}, 500);
+  assert.equal(going(), 150);
+  const finishing = harness.user.workflows.finish("wfr_250", Buffer.from("done"));
+  harness.journal.release();
+  await finishing;
+
+  assert.equal(await cancelling, 249);
+  assert.equal(going(), 0);
+  assert.equal(await harness.user.workflows.cancelMatching({}, 500), 0);
+  harness.restart();
+  assert.equal(going(), 0);
+  assert.equal(harness.user.workflows.find("wfr_250")?.state, runState.success);
 });
 
 test("waits that end at the same moment all end, in turns", async () => {
