@@ -13,7 +13,7 @@ import type { User } from "./user.ts";
 const LIVE_SHARE_MAX = 0.5;
 /** Others get a turn behind so many bytes. */
 const PAUSE_BYTES = 1024 * 1024;
-/** Messages that are looked at between two turns of the event loop. */
+/** Messages or runs that are looked at between two turns of the event loop. */
 const LOOK_COUNT = 20_000;
 
 export interface OldSegment {
@@ -53,7 +53,10 @@ export async function moveBodies(engine: Engine, segments: readonly OldSegment[]
     }
   }
   for (const user of [...engine.realm.users]) {
-    for (const run of [...user.runs.values()]) {
+    // Not a copy: there may be very many. Runs that come meanwhile have new bodies.
+    for (const run of user.runs.values()) {
+      looked += 1;
+      if (looked % LOOK_COUNT === 0) await nextTurn();
       for (const [index, { body }] of run.entries.entries()) {
         if (!isOld(body)) continue;
         await mover.move(user, body, (bytes) => engine.changes.moveRunBody(run, index, { body, bytes }));
