@@ -21,6 +21,8 @@ export interface StateParts {
   readonly memory: RowMemory;
   /** What builds graphs now; undefined: nothing does. */
   graphs(): GraphBuilder | undefined;
+  /** Work of an exact search from which a namespace gets a graph, in multiplications; undefined: `GRAPH_WORK_MIN`. */
+  readonly graphWorkMin?: number | undefined;
 }
 
 /** A change inside one index. */

@@ -44,6 +44,8 @@ export interface NamespaceOptions {
   readonly memory: RowMemory;
   /** What builds graphs now; undefined: nothing does, and every search is exact. */
   graphs(): GraphBuilder | undefined;
+  /** Instead of `GRAPH_WORK_MIN`. */
+  readonly graphWorkMin?: number | undefined;
 }
 
 export class Namespace {
@@ -133,7 +135,7 @@ export class Namespace {
     this.metadata.remove(record);
     table.remove(record);
     this.#compact();
-    if (this.#graph !== undefined && this.#searchWork < GRAPH_WORK_MIN / 2) this.#dropGraph();
+    if (this.#graph !== undefined && this.#searchWork < this.#graphWorkMin / 2) this.#dropGraph();
     return true;
   }
 
@@ -155,7 +157,7 @@ export class Namespace {
   }
 
   get isGraphWanted(): boolean {
-    return this.#searchWork >= GRAPH_WORK_MIN;
+    return this.#searchWork >= this.#graphWorkMin;
   }
 
   clear(): void {
@@ -203,6 +205,10 @@ export class Namespace {
   /** What an exact search of everything multiplies. */
   get #searchWork(): number {
     return (this.#rows?.count ?? 0) * this.#dimension;
+  }
+
+  get #graphWorkMin(): number {
+    return this.#options.graphWorkMin ?? GRAPH_WORK_MIN;
   }
 
   #denseRows(): RowStore {

@@ -33,6 +33,8 @@ export interface VectorEngineOptions {
   readonly limits: VectorLimits;
   /** What builds graphs once `start` was called; undefined: every search is exact. */
   readonly graphs: GraphBuilder | undefined;
+  /** Work of an exact search from which a namespace gets a graph, in multiplications; undefined: `GRAPH_WORK_MIN`. */
+  readonly graphWorkMin?: number | undefined;
   /** A text that nobody can guess, for the handle of a resumable query. */
   readonly newHandle: () => string;
 }
@@ -184,8 +186,8 @@ export class VectorEngine implements VectorDoor {
 
   #create(number: number, name: string, definition: IndexDefinition): void {
     assert(!this.#byName.has(name), "no two indexes have one name");
-    const { clock, random, limits, newHandle } = this.#options;
-    const parts = { memory: this.#memory, graphs: () => this.#graphs };
+    const { clock, random, limits, newHandle, graphWorkMin } = this.#options;
+    const parts = { memory: this.#memory, graphs: () => this.#graphs, graphWorkMin };
     const state = new IndexState({ number, name, definition, parts });
     const index = new VectorIndex({
       state,

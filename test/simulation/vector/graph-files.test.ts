@@ -16,7 +16,7 @@ const FILE = "graph-1-0";
 const DIRECTORY = "/area";
 const SAMPLE = 100;
 const POWER_CUTS = 20;
-/** Each replays some tens of megabytes. */
+/** Each replays the whole journal. */
 const RESTARTS = 2;
 
 /** Every word of the header and of the trailer, and some between. */

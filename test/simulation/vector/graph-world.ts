@@ -1,6 +1,5 @@
 /**
- * One namespace that is just large enough to have a graph, in this process: few
- * records of very many dimensions. Plain arrays say what it holds.
+ * One namespace with a graph, in this process. Plain arrays say what it holds.
  */
 import assert from "node:assert/strict";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
@@ -11,14 +10,18 @@ import type { GraphBuilder } from "../../../src/vector/graph/graph.ts";
 import { InlineGraphBuilder } from "../../../src/vector/graph/inline-graph-builder.ts";
 import { GraphCache, type GraphFiles } from "../../../src/vector/graph-cache.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
-import { GRAPH_WORK_MIN } from "../../../src/vector/namespace.ts";
 import type { ScoredView } from "../../../src/vector/record.ts";
 import { VectorEngine } from "../../../src/vector/vector-engine.ts";
 import { RecordingJournal } from "../../recording-journal.ts";
 
-/** So many that a search asks the graph rather than scanning them (`dense-search.ts`); the planted bug tells if not. */
+/**
+ * So many, of so few dimensions that their rows have no codes (`row-store.ts`), that a search asks the graph rather than
+ * scanning them (`dense-search.ts`); the planted bug tells if not.
+ */
 const RECORDS = 4_000;
-const DIMENSION = Math.ceil(GRAPH_WORK_MIN / 3_800);
+const DIMENSION = 120;
+/** A namespace of this engine has a graph from a little fewer records on. */
+const GRAPH_WORK_MIN = 3_800 * DIMENSION;
 const CENTRES = 50;
 const WRITES = 60;
 const TOP_K = 3;
@@ -181,6 +184,7 @@ export class GraphWorld {
       random: this.#random,
       limits: { ...defaultVectorLimits, dimensionMax: DIMENSION },
       graphs: this.#plant(this.#builder),
+      graphWorkMin: GRAPH_WORK_MIN,
       newHandle: () => "",
     });
   }
