@@ -1,4 +1,5 @@
 /** What recovery would say about an area, without changing anything: `larder check --data-dir`. */
+import type { OnBytes } from "./byte-progress.ts";
 import { codeOf, type Disk } from "./disk.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
 import { FORMAT } from "./file-format.ts";
@@ -22,9 +23,16 @@ export interface AreaReport {
   readonly tail: { readonly file: string; readonly offset: number; readonly bytes: number } | undefined;
 }
 
+export interface InspectionOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly area: string;
+  readonly onBytes?: OnBytes | undefined;
+}
+
 /** Reads an area as a start would. Rejects only with the system's errors. */
-export async function inspectArea(options: { disk: Disk; directory: string; area: string }): Promise<AreaReport> {
-  const { area, disk, directory } = options;
+export async function inspectArea(options: InspectionOptions): Promise<AreaReport> {
+  const { area, disk, directory, onBytes } = options;
   const nothing = {
     area,
     format: FORMAT,
@@ -40,7 +48,12 @@ export async function inspectArea(options: { disk: Disk; directory: string; area
   };
   if (!(await isThere(disk, directory))) return { ...nothing, frames, tail: undefined };
   try {
-    const { position, snapshot, covered, ended, open, tail } = await readArea({ ...options, apply });
+    const onProgress = (done: number, total: number): void => onBytes?.(area, done, total);
+    const { position, snapshot, covered, ended, open, tail } = await readArea({
+      ...options,
+      apply,
+      onProgress,
+    });
     const segments = ended.map(({ number, bytes }) => ({ number, bytes, isEnded: true }));
     if (open !== undefined) segments.push({ number: open.number, bytes: open.bytes, isEnded: false });
     return { ...nothing, snapshot, covered, segments, position, frames, tail };

@@ -27,6 +27,7 @@ import { makeStage, removeStage, sourcesIn } from "./backup-stage.ts";
 import { KEPT_AREAS, openDataDirectory } from "./data-directory.ts";
 import { isGraphFile } from "./graph-files.ts";
 import { copyHistoryFile } from "./history-copy.ts";
+import { tellBytes } from "./progress.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { codeOf, StartRefusal } from "./refusal.ts";
 import { askServer, usedDirectory } from "./running-server.ts";
@@ -67,7 +68,8 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
   try {
     const areas: BackedUpArea[] = [];
     for (const area of KEPT_AREAS) {
-      const report = await inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area });
+      const inspected = { disk: fileDisk, directory: areaDirectory(directory, area), area };
+      const report = await tellBytes(run, (onBytes) => inspectArea({ ...inspected, onBytes }));
       if (report.fault !== undefined) throw new StartRefusal(report.fault);
       areas.push({ name: area, position: report.position });
     }
@@ -75,7 +77,7 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
     await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
     const kept = await sourcesIn(directory, { areas: KEPT_AREAS, isWanted: isKept });
     const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
-    const done = await write(backup, { sources: [...kept, ...staged], areas });
+    const done = await write(run, backup, { sources: [...kept, ...staged], areas });
     noteFromCommandLine(run, "backup", basename(backup.path));
     return done;
   } finally {
@@ -103,7 +105,7 @@ async function backUpServer(run: RunSettings, directory: string, backup: Backup)
   try {
     unlock = lockDataDirectory(path);
     const sources = await sourcesIn(path, { areas: areas.map(({ name }) => name) });
-    return await write(backup, { sources, areas });
+    return await write(run, backup, { sources, areas });
   } finally {
     unlock();
     removeStage(directory, stage);
@@ -111,11 +113,13 @@ async function backUpServer(run: RunSettings, directory: string, backup: Backup)
 }
 
 async function write(
+  run: RunSettings,
   { path, version }: Backup,
   { sources, areas }: { sources: readonly ArchiveSource[]; areas: readonly BackedUpArea[] },
 ): Promise<BackupDone> {
   const facts = { version, dataFormat: FORMAT, madeAtMs: systemClock.nowMs(), areas };
-  return { bytes: await writeArchive(fileDisk, { path, sources, facts }), areas };
+  const bytes = await tellBytes(run, (onBytes) => writeArchive(fileDisk, { path, sources, facts, onBytes }));
+  return { bytes, areas };
 }
 
 /** Where the file goes, absolute. Said before anything is asked of a server. */

@@ -14,6 +14,7 @@ import { readCertificate } from "./certificate.ts";
 import { assertRestored, isReadableByOthers, KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
 import { type KeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
 import { respPlan, tlsPlan } from "./plan.ts";
+import { tellBytes } from "./progress.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { directoryRefusal, StartRefusal } from "./refusal.ts";
 import { resolveTenants } from "./tokens.ts";
@@ -47,19 +48,20 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
 
   if (existsSync(directory)) await attempt(() => assertRestored(directory));
   const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, KEPT_AREAS)));
-  if (isThere === true) await checkAreas(directory, { print, problems, attempt });
+  if (isThere === true) await checkAreas(directory, { run, print, problems, attempt });
   else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
   for (const problem of problems) print(`wrong: ${problem}`);
   return problems.length === 0 ? 0 : 1;
 }
 
 interface AreaCheck {
+  readonly run: RunSettings;
   readonly print: (line: string) => void;
   readonly problems: string[];
   readonly attempt: <Value>(step: () => Value | Promise<Value>) => Promise<Value | undefined>;
 }
 
-async function checkAreas(directory: string, { print, problems, attempt }: AreaCheck): Promise<void> {
+async function checkAreas(directory: string, { run, print, problems, attempt }: AreaCheck): Promise<void> {
   let isInUse = false;
   const release = await attempt(() => {
     try {
@@ -75,7 +77,9 @@ async function checkAreas(directory: string, { print, problems, attempt }: AreaC
   try {
     for (const area of KEPT_AREAS) {
       const report = await attempt(() =>
-        inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area }),
+        tellBytes(run, (onBytes) =>
+          inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area, onBytes }),
+        ),
       );
       if (report?.fault !== undefined) problems.push(report.fault);
       else if (report !== undefined) print(describeArea(report));

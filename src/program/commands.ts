@@ -120,9 +120,9 @@ export const commandRows: readonly CommandRow[] = [
     options: [],
     meaning: "says whether a backup, or a data directory that nobody uses, is whole, and what is damaged where",
     defaults: "serve",
-    async run({ operands: [path = ""], print }) {
+    async run({ run, operands: [path = ""], print }) {
       const { verify } = await import("./verify.ts");
-      for (const line of await verify(path)) print(line);
+      for (const line of await verify(run, path)) print(line);
       return 0;
     },
   },

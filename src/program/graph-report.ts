@@ -9,6 +9,7 @@
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
+import { LOG_PAUSE_MS } from "./progress.ts";
 
 /** What is asked of a namespace. */
 export interface GraphSubject {
@@ -19,7 +20,6 @@ export interface GraphSubject {
 
 /** One timer for all namespaces, and none when nothing is pending. */
 const LOOK_MS = 1_000;
-const LOG_PAUSE_MS = 5_000;
 /** Pending records of all that do not count as work left to do: while others write there are always some. */
 const PENDING_SHARE = 0.01;
 /** Nothing was built for so long: nothing will be, for want of memory or of a thread that lives. */

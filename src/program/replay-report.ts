@@ -10,6 +10,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { AreaName, ReplayProgress } from "./area.ts";
+import { LOG_PAUSE_MS, printMegabytes, SHORT_MS, TERMINAL_PAUSE_MS } from "./progress.ts";
 import { rewrite, type Terminal, WIPE } from "./terminal-line.ts";
 
 export interface ReplayReportOptions {
@@ -18,12 +19,6 @@ export interface ReplayReportOptions {
   /** Undefined: what is told goes to the log. */
   readonly terminal: Terminal | undefined;
 }
-
-/** A start that is over before this tells nothing. */
-const SHORT_MS = 1_000;
-const TERMINAL_PAUSE_MS = 200;
-/** For each area. */
-const LOG_PAUSE_MS = 5_000;
 
 const STEP_WORDS: Readonly<Record<ReplayProgress["step"], string>> = { snapshot: "loading", replay: "replaying" };
 
@@ -124,11 +119,4 @@ export function percentOf({ doneBytes, totalBytes }: ReplayProgress): number {
 /** In bytes per second, since its step began. */
 function speedOf({ progress, startMs, startBytes, atMs }: AreaReplay): number {
   return atMs === startMs ? 0 : Math.round((1_000 * (progress.doneBytes - startBytes)) / (atMs - startMs));
-}
-
-const MEGABYTE = 1_000_000;
-
-/** `210 MB`, and `1.4 MB` where a whole number would say little. */
-export function printMegabytes(bytes: number): string {
-  return `${(bytes / MEGABYTE).toFixed(bytes < 10 * MEGABYTE ? 1 : 0)} MB`;
 }

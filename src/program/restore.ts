@@ -7,12 +7,14 @@ import { basename, join, resolve } from "node:path";
 import { secretBytes } from "../kernel/random.ts";
 import { Archive } from "../persistence/archive/archive.ts";
 import { restoreArchive } from "../persistence/archive/restore.ts";
+import type { OnBytes } from "../persistence/byte-progress.ts";
 import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
 import type { AreaReport } from "../persistence/inspection.ts";
 import { noteFromCommandLine } from "./audit-log.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, RESTORING_PREFIX } from "./data-directory.ts";
+import { tellBytes } from "./progress.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { directoryRefusal, StartRefusal } from "./refusal.ts";
 import { backupFault } from "./verify.ts";
@@ -44,7 +46,7 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
     assertEmpty(directory, place);
     unlock = lockDataDirectory(directory);
     removeInterrupted(directory);
-    const reports = await extract(archive, directory);
+    const reports = await tellBytes(run, (onBytes) => extract(archive, directory, onBytes));
     noteFromCommandLine(run, "restore", basename(path));
     return describe(path, directory, reports);
   } catch (fault) {
@@ -56,10 +58,10 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
   }
 }
 
-async function extract(archive: Archive, directory: string): Promise<readonly AreaReport[]> {
+async function extract(archive: Archive, directory: string, onBytes: OnBytes): Promise<readonly AreaReport[]> {
   const staging = join(directory, `${RESTORING_PREFIX}${secretBytes(8).toString("hex")}`);
   try {
-    return await restoreArchive({ disk: fileDisk, archive, directory, staging, areas: KEPT_AREAS });
+    return await restoreArchive({ disk: fileDisk, archive, directory, staging, areas: KEPT_AREAS, onBytes });
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }

@@ -6,6 +6,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Archive } from "../persistence/archive/archive.ts";
 import { checkBackedUpAreas } from "../persistence/archive/area-check.ts";
+import type { OnBytes } from "../persistence/byte-progress.ts";
 import { areaDirectory, checkDataDirectory } from "../persistence/data-directory.ts";
 import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
 import {
@@ -22,17 +23,20 @@ import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
 import { TOKENS_FILE } from "./kept-tokens.ts";
+import { tellBytes } from "./progress.ts";
+import type { RunSettings } from "./read-settings.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
 
 const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
 
 /** The lines to print. Throws a `StartRefusal` that names file and place for what is not whole. */
-export async function verify(path: string): Promise<readonly string[]> {
+export async function verify(run: RunSettings, path: string): Promise<readonly string[]> {
   const absolute = resolve(path);
   const facts = statSync(absolute, { throwIfNoEntry: false });
   if (facts === undefined) throw new StartRefusal(`There is no ${absolute}: name a backup or a data directory`);
   try {
-    return facts.isDirectory() ? await verifyDirectory(absolute) : await verifyFile(absolute);
+    const verifyIt = facts.isDirectory() ? verifyDirectory : verifyFile;
+    return await tellBytes(run, (onBytes) => verifyIt(absolute, onBytes));
   } catch (fault) {
     throw backupFault(fault, absolute);
   }
@@ -50,12 +54,13 @@ export function backupFault(fault: unknown, path: string): unknown {
   return code === "ENOENT" ? new StartRefusal(`There is no ${path}: name a backup`, 1, { cause: fault }) : fault;
 }
 
-async function verifyFile(path: string): Promise<readonly string[]> {
+async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly string[]> {
   const archive = await Archive.open(fileDisk, path);
   try {
-    await archive.check();
-    const reports = await checkBackedUpAreas(archive.asDisk(), path, archive);
-    const { version, madeAtMs, files } = archive.manifest;
+    await archive.check(onBytes);
+    const { manifest } = archive;
+    const reports = await checkBackedUpAreas(archive.asDisk(), path, { path, manifest, onBytes });
+    const { version, madeAtMs, files } = manifest;
     const madeAt = new Date(madeAtMs).toISOString();
     return [`backup ${path}: good; ${files.length} files, made by larder ${version} at ${madeAt}`, ...linesOf(reports)];
   } finally {
@@ -63,7 +68,7 @@ async function verifyFile(path: string): Promise<readonly string[]> {
   }
 }
 
-async function verifyDirectory(directory: string): Promise<readonly string[]> {
+async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<readonly string[]> {
   if (!(await checkDataDirectory(fileDisk, directory, KEPT_AREAS))) {
     throw new StartRefusal(`${directory} is no data directory: it has no format file`);
   }
@@ -73,7 +78,7 @@ async function verifyDirectory(directory: string): Promise<readonly string[]> {
     parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
     const reports: AreaReport[] = [];
     for (const area of KEPT_AREAS) {
-      const report = await inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area });
+      const report = await inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area, onBytes });
       if (report.fault !== undefined) throw new StartRefusal(report.fault);
       reports.push(report);
     }

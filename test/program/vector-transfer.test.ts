@@ -17,7 +17,7 @@ import { type Larder, start } from "../../src/mod.ts";
 import { commandRows } from "../../src/program/commands.ts";
 import { readSettings } from "../../src/program/read-settings.ts";
 import { AreaClient } from "../../src/program/transfer/area-client.ts";
-import { Progress } from "../../src/program/transfer/progress.ts";
+import { Progress } from "../../src/program/progress.ts";
 import { exportVectors, type VectorExport } from "../../src/program/transfer/vector-export.ts";
 import { importVectors, type VectorImport } from "../../src/program/transfer/vector-import.ts";
 import { VectorIndex } from "../../src/program/transfer/vector-index.ts";

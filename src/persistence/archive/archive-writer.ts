@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
+import { ByteProgress, type OnBytes } from "../byte-progress.ts";
 import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "../disk.ts";
 import {
   type BackedUpFile,
@@ -27,6 +28,7 @@ export interface NewArchive {
   /** Files that do not change while they are read. */
   readonly sources: readonly ArchiveSource[];
   readonly facts: Omit<Manifest, "files">;
+  readonly onBytes?: OnBytes;
 }
 
 /** Behind the name of a backup that is being written. What a crash left is removed by the next backup of that name. */
@@ -37,14 +39,15 @@ const FILE_MODE = 0o600;
 const COPY_BYTES = 1024 * 1024;
 
 /** Writes the backup; what had its name is replaced. Returns its bytes. Rejects with the system's error. */
-export async function writeArchive(disk: Disk, { path, sources, facts }: NewArchive): Promise<number> {
+export async function writeArchive(disk: Disk, { path, sources, facts, onBytes }: NewArchive): Promise<number> {
   const draft = `${path}${PARTIAL_SUFFIX}`;
   await unlinkIfThere(disk, draft);
   try {
     const bytes = await withFile(await disk.open(draft, "create", FILE_MODE), async (file) => {
       const writer = new TarWriter(file, Math.floor(facts.madeAtMs / 1_000));
       const files: BackedUpFile[] = [];
-      for (const source of sources) files.push(await writer.add(disk, source));
+      const progress = new ByteProgress("files", await sizeOf(disk, sources), onBytes);
+      for (const source of sources) files.push(await writer.add(disk, source, progress));
       const manifest = printManifest({ ...facts, files });
       await writer.addText(MANIFEST_NAME, manifest);
       await writer.addText(MANIFEST_SUM_NAME, printManifestSum(manifest));
@@ -73,7 +76,7 @@ class TarWriter {
     this.#madeAtS = madeAtS;
   }
 
-  async add(disk: Disk, { name, path }: ArchiveSource): Promise<BackedUpFile> {
+  async add(disk: Disk, { name, path }: ArchiveSource, progress: ByteProgress): Promise<BackedUpFile> {
     return withFile(await disk.open(path, "read"), async (source) => {
       const size = await source.size();
       await this.#header(name, size);
@@ -85,6 +88,7 @@ class TarWriter {
         hash.update(wanted);
         await this.#write(wanted);
         offset += count;
+        progress.add(count);
       }
       await this.#write(Buffer.alloc(paddingOf(size)));
       return { name, bytes: size, sha256: hash.digest("hex") };
@@ -111,6 +115,12 @@ class TarWriter {
     await writeFully(this.#file, bytes, this.bytes);
     this.bytes += bytes.length;
   }
+}
+
+async function sizeOf(disk: Disk, sources: readonly ArchiveSource[]): Promise<number> {
+  let bytes = 0;
+  for (const { path } of sources) bytes += await withFile(await disk.open(path, "read"), (file) => file.size());
+  return bytes;
 }
 
 async function unlinkIfThere(disk: Disk, path: string): Promise<void> {

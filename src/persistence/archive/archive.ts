@@ -8,6 +8,7 @@
  * (2) What is in the files is only known to be right behind `check`.
  */
 import { createHash } from "node:crypto";
+import { ByteProgress, type OnBytes } from "../byte-progress.ts";
 import type { Disk, DiskFile } from "../disk.ts";
 import { readFully, withFile, writeFully } from "../disk.ts";
 import { DamagedBackup, NewerFormat } from "../errors.ts";
@@ -60,14 +61,27 @@ export class Archive {
   }
 
   /** Compares the sum of every file. Throws `DamagedBackup`. */
-  async check(): Promise<void> {
-    for (const file of this.manifest.files) await this.#read(file, async () => {});
+  async check(onBytes?: OnBytes): Promise<void> {
+    const progress = this.progress(onBytes);
+    for (const file of this.manifest.files) await this.#read(file, async (bytes) => progress.add(bytes.length));
+  }
+
+  /** Of all its files. */
+  progress(onBytes: OnBytes | undefined): ByteProgress {
+    const bytes = this.manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+    return new ByteProgress("files", bytes, onBytes);
   }
 
   /** Writes one of its files to a path that is free, and makes its bytes durable. Throws `DamagedBackup`. */
-  async extract(file: BackedUpFile, { disk, to }: { disk: Disk; to: string }): Promise<void> {
+  async extract(
+    file: BackedUpFile,
+    { disk, to, progress }: { disk: Disk; to: string; progress: ByteProgress },
+  ): Promise<void> {
     await withFile(await disk.open(to, "create"), async (copy) => {
-      await this.#read(file, (bytes, offset) => writeFully(copy, bytes, offset));
+      await this.#read(file, async (bytes, offset) => {
+        await writeFully(copy, bytes, offset);
+        progress.add(bytes.length);
+      });
       await copy.fsync();
     });
   }

@@ -1,5 +1,6 @@
 /** Whether the areas of a backup, or of a data directory, can be recovered: each is read as a start would read it. */
 
+import type { OnBytes } from "../byte-progress.ts";
 import { areaDirectory } from "../data-directory.ts";
 import type { Disk } from "../disk.ts";
 import { UnusableBackup } from "../errors.ts";
@@ -13,11 +14,11 @@ import type { Manifest } from "./manifest.ts";
 export async function checkBackedUpAreas(
   disk: Disk,
   directory: string,
-  { path, manifest }: { path: string; manifest: Manifest },
+  { path, manifest, onBytes }: { path: string; manifest: Manifest; onBytes?: OnBytes | undefined },
 ): Promise<readonly AreaReport[]> {
   const reports: AreaReport[] = [];
   for (const { name, position } of manifest.areas) {
-    const report = await inspectArea({ disk, directory: areaDirectory(directory, name), area: name });
+    const report = await inspectArea({ disk, directory: areaDirectory(directory, name), area: name, onBytes });
     if (report.fault !== undefined) throw new UnusableBackup(path, report.fault);
     if (report.position !== position) {
       throw new UnusableBackup(path, `${name} ends at position ${report.position} and not at ${position}`);

@@ -9,6 +9,7 @@
  *     empty but for the staging, or a start refuses its areas.
  */
 import { dirname } from "node:path";
+import type { OnBytes } from "../byte-progress.ts";
 import type { Disk } from "../disk.ts";
 import { UnusableBackup } from "../errors.ts";
 import type { AreaReport } from "../inspection.ts";
@@ -27,11 +28,12 @@ export interface RestoreOptions {
   readonly staging: string;
   /** Directories that a backup may have. */
   readonly areas: readonly string[];
+  readonly onBytes?: OnBytes;
 }
 
 /** Rejects with a `DamagedBackup`, an `UnusableBackup` or the system's error; no file has its name in `directory` then. */
 export async function restoreArchive(options: RestoreOptions): Promise<readonly AreaReport[]> {
-  const { disk, archive, directory, staging, areas } = options;
+  const { disk, archive, directory, staging, areas, onBytes } = options;
   const { manifest, path } = archive;
   const { files } = manifest;
   const inside = new Set(files.map(({ name }) => directoryOf(name)).filter((name) => name !== undefined));
@@ -42,8 +44,9 @@ export async function restoreArchive(options: RestoreOptions): Promise<readonly 
   await disk.mkdir(staging);
   for (const name of inside) await disk.mkdir(`${staging}/${name}`);
   await disk.syncDirectory(directory);
-  for (const file of files) await archive.extract(file, { disk, to: `${staging}/${file.name}` });
-  const reports = await checkBackedUpAreas(disk, staging, { path, manifest });
+  const progress = archive.progress(onBytes);
+  for (const file of files) await archive.extract(file, { disk, to: `${staging}/${file.name}`, progress });
+  const reports = await checkBackedUpAreas(disk, staging, { path, manifest, onBytes });
 
   for (const name of inside) await disk.mkdir(`${directory}/${name}`);
   for (const { name } of files)

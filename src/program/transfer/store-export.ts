@@ -11,22 +11,19 @@
 import { existsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import { isatty } from "node:tty";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { REDIS_VERSION } from "../../store/redis-version.ts";
 import type { CommandCall } from "../commands.ts";
+import { type Progress, progressOf } from "../progress.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
-import { formatFor, stderrLog } from "../stderr.ts";
 import { documentsPath, printDocument } from "./documents-file.ts";
-import { Progress } from "./progress.ts";
 import { RdbWriter } from "./rdb-writer.ts";
 import { ReplyError, type RespReply } from "./resp-replies.ts";
 import { StoreCalls } from "./store-calls.ts";
 import type { SourceEntry } from "./store-source.ts";
 import { openTarget } from "./target.ts";
 
-const STDERR = 2;
 const FILE_MODE = 0o600;
 const DRAFT_SUFFIX = ".unfinished";
 const PAGE_KEYS = 200;
@@ -42,7 +39,7 @@ export async function exportStore(call: CommandCall): Promise<0> {
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {
     const calls = new StoreCalls(target.client("store", call.options.get("database")));
-    const progress = progressOf(call);
+    const progress = progressOf(call.run, { unit: "keys" });
     const { keyCount, documentCount } = await writeFiles(path, calls, progress).finally(() => progress.end());
     call.print(`${keyCount} keys written to ${place}, which redis-server 7.0 and later load`);
     if (documentCount > 0) {
@@ -194,10 +191,4 @@ class Draft {
     this.#isOpen = false;
     await this.#file.close();
   }
-}
-
-function progressOf({ run }: CommandCall): Progress {
-  const terminal = isatty(STDERR) ? (text: string): void => void process.stderr.write(text) : undefined;
-  const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
-  return new Progress({ unit: "keys", clock: systemClock, terminal, log });
 }

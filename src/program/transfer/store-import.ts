@@ -6,14 +6,12 @@
  *     http://… https://…       a hosted store, over its HTTP interface
  *     anything else            a file of Redis (RDB)
  */
-import { isatty } from "node:tty";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { CommandCall } from "../commands.ts";
+import { progressOf } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
-import { formatFor, stderrLog } from "../stderr.ts";
 import { AreaClient } from "./area-client.ts";
 import { HostedSource } from "./hosted-source.ts";
-import { Progress } from "./progress.ts";
 import { openRdbSource } from "./rdb-source.ts";
 import { parseRedisAddress } from "./redis-connection.ts";
 import { RedisSource } from "./redis-source.ts";
@@ -24,7 +22,6 @@ import type { StoreSource } from "./store-source.ts";
 import { StoreStateFile } from "./store-state.ts";
 import { openTarget, type Target } from "./target.ts";
 
-const STDERR = 2;
 /** So many keys are named that are refused or different. */
 const TROUBLES_TOLD_MAX = 20;
 const KEY_TOLD_LENGTH_MAX = 80;
@@ -96,7 +93,7 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   const libraries = await source.readLibraries();
   if (libraries.remark !== undefined) print(`${source.name}: ${libraries.remark}`);
   const functions = await sink.storeLibraries(libraries.codes);
-  const progress = progressOf(call);
+  const progress = progressOf(call.run, { unit: "keys" });
   progress.expect(keyCount, sumOf(sink.counts));
   try {
     for await (const { entries, position } of source.batches(before?.position)) {
@@ -145,12 +142,6 @@ function reportLines(
 
 function sumOf(counts: ReadonlyMap<Outcome, number>): number {
   return counts.values().reduce((sum, count) => sum + count, 0);
-}
-
-function progressOf({ run }: CommandCall): Progress {
-  const terminal = isatty(STDERR) ? (text: string): void => void process.stderr.write(text) : undefined;
-  const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
-  return new Progress({ unit: "keys", clock: systemClock, terminal, log });
 }
 
 /** A key as people can read it, with nothing in it that a terminal would obey. */

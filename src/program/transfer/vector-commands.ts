@@ -1,12 +1,10 @@
 /** `larder import vector` and `larder export vector`: from words and options to a transfer, and its end in lines. */
 import { join, resolve } from "node:path";
-import { isatty } from "node:tty";
 import { systemClock } from "../../kernel/clock.ts";
 import type { CommandCall } from "../commands.ts";
+import { progressOf } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
-import { formatFor, stderrLog } from "../stderr.ts";
 import { AreaClient } from "./area-client.ts";
-import { Progress } from "./progress.ts";
 import { isAddress, readSourceAddress } from "./source-address.ts";
 import { openTarget, type Target } from "./target.ts";
 import { exportVectors } from "./vector-export.ts";
@@ -17,7 +15,6 @@ import { sourceFromFile, sourceFromIndex, type VectorSource } from "./vector-sou
 
 /** In the data directory: how far interrupted imports are. */
 const STATE_DIRECTORY = "transfers";
-const STDERR = 2;
 
 /** Rejects with a `StartRefusal`; 1: it is done, and something does not agree. */
 export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
@@ -26,7 +23,7 @@ export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {
     const { index, indexName } = indexOf(target, call);
-    const progress = progressOf(call);
+    const progress = progressOf(call.run, { unit: "records, each read twice" });
     const report = await exportVectors({
       ...{ index, indexName, progress, path: resolve(path), clock: systemClock },
       ...choicesOf(call),
@@ -44,7 +41,7 @@ export async function runVectorImport(call: CommandCall): Promise<0 | 1> {
     const target = await openTarget({ run: call.run, version: call.version, isMade: true });
     try {
       const { index, indexName } = indexOf(target, call);
-      const progress = progressOf(call);
+      const progress = progressOf(call.run, { unit: "records, each read twice" });
       const { source } = opened;
       const report = await importVectors({
         ...{ source, index, indexName, progress, clock: systemClock },
@@ -90,12 +87,6 @@ function choicesOf({ options }: CommandCall): { namespace: string | undefined; r
     replaces: options.has("replace"),
     resumes: options.has("resume"),
   };
-}
-
-function progressOf({ run }: CommandCall): Progress {
-  const terminal = isatty(STDERR) ? (text: string): void => void process.stderr.write(text) : undefined;
-  const log = stderrLog("info", formatFor(run.settings.logFormat));
-  return new Progress({ unit: "records, each read twice", clock: systemClock, terminal, log });
 }
 
 function told(report: TransferReport, done: string, { print }: CommandCall): 0 | 1 {

@@ -10,9 +10,9 @@
  */
 import { existsSync, renameSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Progress } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
 import { NdjsonWriter } from "./ndjson-file.ts";
-import type { Progress } from "./progress.ts";
 import { endLine, endOfLine, headLine, namespaceLine, recordLine } from "./vector-file.ts";
 import { FIRST_PAGE, type VectorIndex } from "./vector-index.ts";
 import { addTexts, readTally, type TransferReport } from "./vector-report.ts";

@@ -1,6 +1,7 @@
 /** What an import or export of an index counts and tells at its end. */
+
+import type { Progress } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
-import type { Progress } from "./progress.ts";
 import { FIRST_PAGE, type VectorIndex } from "./vector-index.ts";
 import { parseRecord, Tally, type TallyState } from "./vector-tally.ts";
 
