@@ -15,6 +15,8 @@ import { describeSummary, runPrograms } from "../vector/run-programs.ts";
 
 /** Of the best, over all queries; the bench has what is usual. */
 const RECALL_MIN = 0.9;
+/** A program may change so much, or ask so narrowly, that all its searches are exact: then another is drawn. */
+const GRAPH_PROGRAMS_MAX = 10;
 const seed = Number(process.env["LARDER_VECTOR_LARGE_SEED"] ?? systemRandom.below(2 ** 31));
 
 test("an answer that took several turns is that of one moment", async (context) => {
@@ -30,14 +32,23 @@ test("an answer that took several turns is that of one moment", async (context) 
 });
 
 test("over a graph every answer is right, and hardly one of the best is missing", async (context) => {
-  const summary = await runPrograms({
-    seed,
-    allowance: allowanceOf("vector-graph-programs"),
-    open: (program, clock) => new EngineSubject(program, clock),
-    drawn: drawGraphProgram,
-    again: "LARDER_VECTOR_LARGE_SEED=<seed> node --test test/simulation/vector-large-programs.test.ts",
-  });
-  context.diagnostic(`SEED=${seed}: ${describeSummary(summary)}`);
-  assert.ok(summary.builtRows > 0, "there was a graph");
-  assert.ok(summary.recall.found >= RECALL_MIN * summary.recall.wanted, JSON.stringify(summary.recall));
+  let graphSearches = 0;
+  for (let first = seed, programs = 0; graphSearches === 0 && programs < GRAPH_PROGRAMS_MAX; ) {
+    const summary = await runPrograms({
+      seed: first,
+      allowance: allowanceOf("vector-graph-programs"),
+      open: (program, clock) =>
+        new EngineSubject(program, clock, () => {
+          graphSearches += 1;
+        }),
+      drawn: drawGraphProgram,
+      again: "LARDER_VECTOR_LARGE_SEED=<seed> node --test test/simulation/vector-large-programs.test.ts",
+    });
+    context.diagnostic(`SEED=${first}: ${describeSummary(summary)}, ${graphSearches} searches of graphs`);
+    assert.ok(summary.builtRows > 0, "there was a graph");
+    assert.ok(summary.recall.found >= RECALL_MIN * summary.recall.wanted, JSON.stringify(summary.recall));
+    first += summary.programs;
+    programs += summary.programs;
+  }
+  assert.ok(graphSearches > 0, "it was asked");
 });

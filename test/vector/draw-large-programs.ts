@@ -40,14 +40,17 @@ export function drawLargeProgram(seed: number): Program {
   return new LargeDraw(draw, draw.pick(SHAPES)).program(seed);
 }
 
-/** So many rows that the namespace gets a graph, gathered around a few centres as embeddings are. */
+/**
+ * Gathered around a few centres as embeddings are; so many rows, of so few dimensions that they have no codes
+ * (`row-store.ts`), that the graph is asked rather than all of them (`dense-search.ts`).
+ */
 const GRAPH_SHAPE: Shape = {
-  definition: { type: "DENSE", dimension: 2_048 },
-  recordCount: 4_500,
+  definition: { type: "DENSE", dimension: 112 },
+  recordCount: 6_000,
   sparseCount: 0,
   conditionCount: 2,
   centreCount: 60,
-  rounds: 3,
+  rounds: 4,
 };
 
 /** The same over a graph, which is built while records come, change and go. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../src/kernel/clock.ts";
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { IndexDoor } from "../../src/vector/door.ts";
+import type { GraphBuilder, NamespaceGraph } from "../../src/vector/graph/graph.ts";
 import { InlineGraphBuilder } from "../../src/vector/graph/inline-graph-builder.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
 import { VectorEngine } from "../../src/vector/vector-engine.ts";
@@ -15,6 +16,8 @@ import type { Subject } from "./subject.ts";
 const LOOK_MS = 10;
 /** Rows that go into graphs between two commands. */
 const BUILT_COUNT = 700;
+/** Work from which a namespace gets a graph: that of the programs over graphs (`draw-large-programs.ts`) has one soon. */
+const GRAPH_WORK_MIN = 100_000;
 
 export class EngineSubject implements Subject {
   readonly #program: Program;
@@ -28,9 +31,12 @@ export class EngineSubject implements Subject {
   #handleCount = 0;
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
   #doors: readonly IndexDoor[] = [];
+  readonly #onGraphSearch: () => void;
 
-  constructor(program: Program, clock: VirtualClock) {
+  /** `onGraphSearch` is called whenever a graph is asked. */
+  constructor(program: Program, clock: VirtualClock, onGraphSearch: () => void = () => {}) {
     this.#program = program;
+    this.#onGraphSearch = onGraphSearch;
     this.#clock = new HurriedClock(clock);
     this.#engine = this.#begin([]);
   }
@@ -84,7 +90,8 @@ export class EngineSubject implements Subject {
       clock: this.#clock,
       random: seededRandom(this.#program.seed),
       limits: defaultVectorLimits,
-      graphs: this.#graphs,
+      graphs: this.#graphs && observedBuilder(this.#graphs, this.#onGraphSearch),
+      graphWorkMin: GRAPH_WORK_MIN,
       newHandle: () => {
         this.#handleCount += 1;
         return `handle-${this.#handleCount}`;
@@ -103,6 +110,26 @@ export class EngineSubject implements Subject {
     );
     return engine;
   }
+}
+
+/** The same builder, whose graphs tell when they are asked. */
+function observedBuilder(builder: GraphBuilder, onSearch: () => void): GraphBuilder {
+  const observed = (graph: NamespaceGraph): NamespaceGraph =>
+    new Proxy(graph, {
+      get(target, name): unknown {
+        if (name === "search") onSearch();
+        const member: unknown = Reflect.get(target, name, target);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+  return {
+    open: (options) => observed(builder.open(options)),
+    load: (options, bytes, records) => {
+      const loaded = builder.load(options, bytes, records);
+      return loaded.kind === "loaded" ? { ...loaded, graph: observed(loaded.graph) } : loaded;
+    },
+    close: () => builder.close(),
+  };
 }
 
 /** A clock whose time, when told so, runs while it is looked at. */
