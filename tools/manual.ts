@@ -169,6 +169,7 @@ function adminChapter(): readonly string[] {
     "| request | answer |",
     "|---|---|",
     "| `GET /health/live` | 200 while the process answers |",
+    "| `GET /health/startup` | 200 once every area has served, 503 while the start is under way |",
     `| \`GET /health/ready\` | 200, or 503 with the reasons while an area opens or drains, cannot write, or has been silent for ${SILENT_MS / 1_000} s (after ${DEAD_MS / 1_000} s it is ended, and the process with it) |`,
     "| `GET /version` | the version, Node's, and the formats of the files |",
     "| `GET /metrics` | Prometheus text: [metrics](reference/metrics.md) |",

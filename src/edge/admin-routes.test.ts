@@ -21,7 +21,7 @@ async function send(
   tokens.add("secret", { tenant: "admin", access: "standard" });
   const area = adminArea(
     {
-      readiness: () => ({ isReady: true, areas: { store: "serving" }, reasons: [] }),
+      readiness: () => ({ isReady: true, hasStarted: true, areas: { store: "serving" }, reasons: [] }),
       version: { version: "1.2.3", node: "26.0.0", formats: { data: 1 } },
       metrics: async () => "larder_x 1\n",
       listTenants: async () => [{ name: "main", source: "configuration" }],
@@ -53,6 +53,7 @@ async function send(
 const open: readonly (readonly [line: string, status: number, body: string])[] = [
   ["GET /health/live", 200, '{"status":"live"}'],
   ["HEAD /health/live", 200, '{"status":"live"}'],
+  ["GET /health/startup", 200, '{"status":"started","areas":{"store":"serving"}}'],
   ["GET /health/ready?x=1", 200, '{"status":"ready","areas":{"store":"serving"},"reasons":[]}'],
   ["GET /version", 200, '{"version":"1.2.3","node":"26.0.0","formats":{"data":1}}'],
   ["GET /metrics", 200, "larder_x 1\n"],
@@ -139,11 +140,18 @@ for (const [line, body, told] of changes) {
   });
 }
 
-test("not ready is 503 with the reasons", async () => {
-  const readiness = () => ({ isReady: false, areas: { store: "opening" }, reasons: ["store is opening"] });
+test("before every area has served the start is 503, and so is what is not ready, with the reasons", async () => {
+  const readiness = () => ({
+    isReady: false,
+    hasStarted: false,
+    areas: { store: "opening" },
+    reasons: ["store is opening"],
+  });
   const reply = await send("GET /health/ready", { administration: { readiness } });
   assert.equal(reply.status, 503);
   assert.equal(reply.body, '{"status":"not ready","areas":{"store":"opening"},"reasons":["store is opening"]}');
+  const starting = await send("GET /health/startup", { administration: { readiness } });
+  assert.deepEqual([starting.status, starting.body], [503, '{"status":"starting","areas":{"store":"opening"}}']);
 });
 
 const refused: readonly (readonly [line: string, body: string, status: number])[] = [

@@ -23,6 +23,8 @@ import { failureReply } from "./respond.ts";
 
 export interface Readiness {
   readonly isReady: boolean;
+  /** Every area has served once: what keeps it from being ready now is no long start. */
+  readonly hasStarted: boolean;
   /** Area to its state, such as `serving` or `replaying`. */
   readonly areas: Readonly<Record<string, string>>;
   /** Why not, a short sentence each. */
@@ -135,6 +137,15 @@ export const adminRoutes: readonly AdminRoute[] = [
     handle({ administration }) {
       const { isReady, areas, reasons } = administration.readiness();
       return json(isReady ? 200 : 503, { status: isReady ? "ready" : "not ready", areas, reasons });
+    },
+  },
+  {
+    method: "GET",
+    path: "/health/startup",
+    access: "open",
+    handle({ administration }) {
+      const { hasStarted, areas } = administration.readiness();
+      return json(hasStarted ? 200 : 503, { status: hasStarted ? "started" : "starting", areas });
     },
   },
   {

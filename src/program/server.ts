@@ -95,6 +95,7 @@ export class Server implements SlotEvents {
   #stopMeasuring: () => void = () => {};
   #closing: Promise<void> | undefined;
   #isCrashing = false;
+  #hasStarted = false;
   /** The audit log has the start. */
   #isNoted = false;
 
@@ -125,6 +126,7 @@ export class Server implements SlotEvents {
     directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
+    this.#hasStarted = true;
     directory.noteAddresses(addresses);
     this.#isNoted = true;
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
@@ -361,7 +363,7 @@ export class Server implements SlotEvents {
     const reasons = this.#slots.flatMap((slot) => slot.reasons);
     if (this.#closing !== undefined) reasons.push("the server is stopping");
     const areas = Object.fromEntries(this.#slots.map((slot) => [slot.name, slot.status]));
-    return { isReady: reasons.length === 0, areas, reasons };
+    return { isReady: reasons.length === 0, hasStarted: this.#hasStarted, areas, reasons };
   }
 
   async #printMetrics(): Promise<string> {

@@ -86,6 +86,14 @@ export const adminDescriptions: ReadonlyMap<string, Described> = new Map<string,
     },
   ],
   [
+    "GET /health/startup",
+    {
+      id: "hasStarted",
+      summary: "Whether every area has served since the start",
+      done: [answer(200, "Started", named("Startup")), answer(503, "Still starting", named("Startup"))],
+    },
+  ],
+  [
     "GET /version",
     {
       id: "getVersion",
@@ -157,6 +165,7 @@ export function describeAdmin(): AreaDescription {
     operations: adminRoutes.flatMap(operationOf),
     schemas: {
       Error: object({ error: text }),
+      Startup: object({ status: words("started", "starting"), areas: mapOf(text) }),
       Readiness: object({ status: words("ready", "not ready"), areas: mapOf(text), reasons: list(text) }),
       Tenant: { ...object({ name: text, source: text }), additionalProperties: anything },
       Tokens: { ...object({ name: text, token: text, readOnlyToken: text }), additionalProperties: anything },
