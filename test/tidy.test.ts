@@ -1,8 +1,9 @@
 /** House rules that a linter cannot say. Each failure names the file and the remedy. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
+import { THREATS_PATH, threatsText } from "../tools/threats.ts";
 import { budgets, TEST_MS_MAX } from "./budget.ts";
 
 /** Room to rooms it may import. Start-up (`main.ts`, `program/`, files directly in `src/`) wires them all. */
@@ -183,6 +184,54 @@ test("a test neither sleeps nor is skipped for good nor runs alone", () => {
 test("the random suites together stay within their share of npm test", () => {
   const sumMs = budgets.reduce((sum, { testMs }) => sum + testMs, 0);
   assert.ok(sumMs <= TEST_MS_MAX, `the budgets add up to ${sumMs} ms; the table allows ${TEST_MS_MAX}`);
+});
+
+test("S-12: dependencies are few and exact, and none but the pinned Node runs anything at installation", () => {
+  const own = JSON.parse(readFileSync("package.json", "utf8")) as Record<string, Record<string, string>>;
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+    packages: Record<string, { dev?: true; hasInstallScript?: true; integrity?: string; link?: true }>;
+  };
+  assert.deepEqual(Object.keys(own["dependencies"] ?? {}), ["ipaddr.js", "undici", "wasmoon-lua5.1"]);
+  for (const group of ["dependencies", "devDependencies"])
+    for (const [name, range] of Object.entries(own[group] ?? {})) assert.match(range, /^\d+\.\d+\.\d+$/, name);
+  const installed = Object.entries(packages).filter(([path]) => path !== "");
+  const atRunTime = installed.filter(([, { dev }]) => dev !== true).map(([path]) => path.replace("node_modules/", ""));
+  assert.deepEqual(
+    atRunTime.filter((name) => !name.startsWith("@types/")),
+    ["ipaddr.js", "lodash", "undici", "wasmoon-lua5.1"],
+  );
+  const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path);
+  assert.deepEqual(scripted, ["node_modules/node"]);
+  for (const [path, { integrity }] of installed) assert.match(integrity ?? "", /^sha512-/, path);
+});
+
+test("docs/threats.md is what the names of the tests say: node tools/threats.ts", () => {
+  assert.equal(readFileSync(THREATS_PATH, "utf8"), threatsText());
+});
+
+test("every link in a page leads to a file, and to a heading where it names one", () => {
+  const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/results.md"];
+  for (const folder of ["docs", "examples"]) {
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+    pages.push(...names.map((name) => `${folder}/${name}`));
+  }
+  for (const page of pages) {
+    for (const [, link = ""] of readFileSync(page, "utf8").matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const [path = "", heading] = link.split("#");
+      const target = path === "" ? page : join(dirname(page), path);
+      assert.ok(existsSync(target), `${page}: ${link} leads nowhere`);
+      if (heading === undefined) continue;
+      const headings = readFileSync(target, "utf8").matchAll(/^#+ (.*)$/gm);
+      const anchors = Array.from(headings, ([, text = ""]) =>
+        text
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N} _-]/gu, "")
+          .replaceAll(" ", "-"),
+      );
+      assert.ok(anchors.includes(heading), `${page}: ${link}: there is no such heading`);
+    }
+  }
 });
 
 test("the repository names no registry and no folder outside itself", () => {
