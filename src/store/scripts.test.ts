@@ -48,6 +48,17 @@ function errorOf(reply: Reply): Bytes {
   return text.replace(/ script: \w+, on @user_\w+:\d+\.$/, "");
 }
 
+test("math.randomseed draws the numbers that redis-server 7.0.15 draws, until the script is over", () => {
+  const { run } = open();
+  const draw = "return {math.random(10), math.random(10), math.random(1000), math.random(-3, 3)}";
+
+  assert.deepEqual(run("EVAL", `math.randomseed(7) ${draw}`, "0"), [3, 7, 266, -3]);
+  assert.notDeepEqual(run("EVAL", draw, "0"), [5, 3, 160, 2]);
+  assert.deepEqual(run("EVAL", `math.randomseed(2^32 + 7.9) ${draw}`, "0"), [3, 7, 266, -3]);
+  assert.deepEqual(run("EVAL", `math.randomseed(-1) ${draw}`, "0"), [4, 1, 358, -1]);
+  assert.match(errorOf(run("EVAL", "math.randomseed()", "0")), /bad argument #1 to 'randomseed'/);
+});
+
 /** What a library keeps between two calls, which is as much as a script can leave behind. */
 const COUNTING = `#!lua name=counting
 local count = 0

@@ -168,7 +168,7 @@ test("ACL GETUSER, USERS and DELUSER", () => {
     [
       "ACL GETUSER ann",
       map([
-        ["flags", set([simple("on")])],
+        ["flags", set(["on"])],
         ["passwords", [HASH_OF_P]],
         ["commands", "+@all -get"],
         ["keys", "~a %R~b"],
@@ -188,7 +188,7 @@ test("ACL GETUSER, USERS and DELUSER", () => {
     [
       "ACL GETUSER default",
       map([
-        ["flags", set([simple("on")])],
+        ["flags", set(["on"])],
         ["passwords", []],
         ["commands", "+@all"],
         ["keys", "~*"],

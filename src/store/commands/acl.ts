@@ -26,7 +26,7 @@ import {
   wrongPasswordOf,
 } from "../errors.ts";
 import { REDACTED } from "../redaction.ts";
-import { bulk, double, map, nil, ok, type Reply, set, simple } from "../reply.ts";
+import { bulk, double, map, nil, ok, type Reply, set } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { helpRow } from "./help.ts";
 
@@ -303,7 +303,7 @@ function getUser({ database, arg }: Call): Reply {
   const name = arg(2);
   if (name === defaultUser.name)
     return map([
-      ["flags", set([simple("on")])],
+      ["flags", set(["on"])],
       ["passwords", []],
       ["commands", "+@all"],
       ["keys", "~*"],
@@ -314,7 +314,7 @@ function getUser({ database, arg }: Call): Reply {
   if (rights === undefined) return nil;
   const [own, ...others] = rights.selectors.map(describeSelector);
   return map([
-    ["flags", set(rights.flags.map(simple))],
+    ["flags", set(rights.flags)],
     ["passwords", rights.passwords.map(({ hash }) => hash)],
     ...(own ?? []),
     ["selectors", others.map(map)],

@@ -11,6 +11,7 @@
  *     their addresses name them.
  * (4) KEYS and ARGV alone change, from outside.
  */
+import type { LuaDice } from "./lua-dice.ts";
 import { conversionsOf, integerText, isBeyondLong } from "./lua-format.ts";
 import type { HostFunctions, LuaHost } from "./lua-host.ts";
 import { GLOBALS, type HostFunction, type LuaPointer, LuaType, REGISTRY } from "./lua-instance.ts";
@@ -77,12 +78,12 @@ export class LuaGlobals {
   readonly #originals = new Map<string, number>();
   readonly #string: ReturnType<typeof stringFunctions>;
   readonly #table: HostFunctions;
-  readonly #random: () => number;
+  readonly #dice: LuaDice;
 
-  constructor(host: LuaHost, libraries: LuaLibraries, random: () => number) {
+  constructor(host: LuaHost, libraries: LuaLibraries, dice: LuaDice) {
     this.#host = host;
     this.#libraries = libraries;
-    this.#random = random;
+    this.#dice = dice;
     this.#string = stringFunctions(host);
     this.#table = tableFunctions(host);
   }
@@ -263,17 +264,20 @@ export class LuaGlobals {
     instance.pushText(lua, "math");
     instance.api.lua_rawget(lua, 2);
     this.#setFunction(lua, 3, { name: "random", run: this.#mathRandom });
-    this.#setFunction(lua, 3, { name: "randomseed", run: this.#nothing });
+    this.#setFunction(lua, 3, { name: "randomseed", run: this.#mathRandomSeed });
     instance.api.lua_settop(lua, 2);
   }
 
-  readonly #nothing: HostFunction = () => 0;
+  readonly #mathRandomSeed: HostFunction = (lua) => {
+    this.#dice.seed(this.#host.instance.api.luaL_checknumber(lua, 1));
+    return 0;
+  };
 
-  /** As Lua's, from our dice: seeding it would change what other scripts draw. */
+  /** As Lua's, from our dice. */
   readonly #mathRandom: HostFunction = (lua) => {
     const { instance } = this.#host;
     const { api } = instance;
-    const unit = this.#random();
+    const unit = this.#dice.unit();
     const count = api.lua_gettop(lua);
     if (count === 0) {
       api.lua_pushnumber(lua, unit);

@@ -24,6 +24,7 @@ import {
   readRegistration,
 } from "./function-registration.ts";
 import { bitLibrary } from "./lua-bit.ts";
+import { LuaDice } from "./lua-dice.ts";
 import { type InstalledGlobals, LuaGlobals } from "./lua-globals.ts";
 import { LuaHost, ScriptStopped } from "./lua-host.ts";
 import {
@@ -117,6 +118,7 @@ interface LuaState {
 interface Machine {
   readonly instance: LuaInstance;
   readonly host: LuaHost;
+  readonly dice: LuaDice;
   readonly globals: LuaGlobals;
   readonly replies: LuaReplies;
   readonly handler: number;
@@ -223,6 +225,7 @@ export class LuaRuntime {
       this.#running = undefined;
       this.#loading = undefined;
       this.#machine?.host.end();
+      this.#machine?.dice.forgetSeed();
     }
   }
 
@@ -429,6 +432,7 @@ export class LuaRuntime {
     const { module, clock, random } = this.#options;
     const instance = new LuaInstance({ module, memoryBytesMax: this.#limits.instanceBytesMax });
     const host = new LuaHost(instance, clock);
+    const dice = new LuaDice(() => random.unit());
     const replies = new LuaReplies(host);
     const libraries = {
       redis: redisLibrary({
@@ -447,7 +451,8 @@ export class LuaRuntime {
       instance,
       host,
       replies,
-      globals: new LuaGlobals(host, libraries, () => random.unit()),
+      dice,
+      globals: new LuaGlobals(host, libraries, dice),
       handler: instance.addFunction((lua) => this.#keepFailure(instance, lua)),
       states: new Map(),
     };
