@@ -139,7 +139,8 @@ function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): n
   if (invoker === undefined) return 0;
   const depth = startedRun(user, invoker.runId).record.depth + 1;
   if (depth > limits.invokeDepthMax) {
-    throw badRequest(
+    // Not a bad request: clients take that for the end of the run that invokes, and would leave it as it is for ever.
+    throw quotaExceeded(
       `The workflow run ${invoker.runId} was invoked through ${depth - 1} others: the most is ${limits.invokeDepthMax}`,
     );
   }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { serve, WorkflowNonRetryableError } from "@upstash/workflow";
 import { Application, invokable, outline, type RouteFunction, type RunView } from "./application.ts";
 
-const app = new Application({ lazyFetch: "64kb" });
+const app = new Application({ lazyFetch: "64kb", maxInvokeDepth: 3 });
 
 /** What the log of messages says of each delivery of a run. */
 async function lastStates(workflowRunId: string): Promise<readonly string[]> {
@@ -303,4 +303,27 @@ test("a parent that is cancelled while it waits for a child leaves it running, a
   assert.equal((await app.ended(childId)).workflowRunResponse, '"done"');
   assert.equal((await app.run(workflowRunId)).workflowState, "RUN_CANCELED");
   assert.equal(app.count("parent"), 1);
+});
+
+test("runs that invoke one another deeper than they may fail, and those above them hear of it and end", async () => {
+  const deeper: RouteFunction = async (context) => {
+    const { isFailed } = await context.invoke("on", { workflow: invokable("deeper", deeper), body: "" });
+    return { isFailed };
+  };
+  const url = app.workflow("deeper", deeper);
+
+  const { workflowRunId } = await app.client.trigger({ url });
+
+  const run = await app.ended(workflowRunId);
+  assert.equal(run.workflowRunResponse, '{"isFailed":false}');
+  const { json } = await app.send("GET /v2/workflows/logs?groupBy=workflowRunId");
+  assert.deepEqual(
+    (json as { runs: RunView[] }).runs.map((shown) => [shown.workflowState, shown.workflowRunResponse]),
+    [
+      ["RUN_FAILED", undefined],
+      ["RUN_SUCCESS", '{"isFailed":true}'],
+      ["RUN_SUCCESS", '{"isFailed":false}'],
+      ["RUN_SUCCESS", '{"isFailed":false}'],
+    ],
+  );
 });
