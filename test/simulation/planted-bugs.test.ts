@@ -7,11 +7,16 @@ import { storeSubject } from "./store-subject.ts";
 
 /** A bug that needs more than this has become hard to find. */
 const STATES_MAX = 20_000;
+/** More than the hardest bug needs. */
+const STATES_WITHOUT_BUG = 600;
+/** Some bugs need another life, not another moment of one. */
+const STATES_PER_LIFE = 40;
 
 for (const { name, plant } of plantedBugs) {
   test(`found: ${name}`, async (context) => {
     const summary = await runCrashStates({
       subject: storeSubject,
+      statesPerLifeMax: STATES_PER_LIFE,
       seed: 1,
       allowance: { count: STATES_MAX },
       harness: plant,
@@ -24,8 +29,9 @@ for (const { name, plant } of plantedBugs) {
 test("nothing is found behind the same wires without a bug", async () => {
   const summary = await runCrashStates({
     subject: storeSubject,
+    statesPerLifeMax: STATES_PER_LIFE,
     seed: 1,
-    allowance: { count: 3_000 },
+    allowance: { count: STATES_WITHOUT_BUG },
     harness: noBug.plant,
   });
   assert.equal(summary.violation, undefined);
