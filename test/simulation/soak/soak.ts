@@ -41,6 +41,8 @@ import { excesses, type Sample, takeSample } from "./samples.ts";
 export interface SoakOptions {
   readonly durationMs: number;
   readonly seed: number;
+  /** Vectors that are there from the beginning; without it enough that their namespace has a graph. */
+  readonly baseCount?: number;
   readonly print: (line: string) => void;
 }
 
@@ -65,6 +67,7 @@ const VECTOR_TOKEN = "soak";
 
 interface World {
   readonly directory: string;
+  readonly baseCount: number;
   readonly random: Random;
   readonly receiver: Receiver;
   readonly publishers: Publishers;
@@ -73,10 +76,11 @@ interface World {
 }
 
 /** Rejects when a start fails or a request is refused; what was lost is in the summary. */
-export async function runSoak({ durationMs, seed, print }: SoakOptions): Promise<SoakSummary> {
+export async function runSoak({ durationMs, seed, baseCount = BASE_COUNT, print }: SoakOptions): Promise<SoakSummary> {
   const directory = mkdtempSync(join(tmpdir(), "larder-soak-"));
   const world: World = {
     directory,
+    baseCount,
     random: seededRandom(seed),
     receiver: await Receiver.start(),
     publishers: new Publishers(),
@@ -95,7 +99,7 @@ export async function runSoak({ durationMs, seed, print }: SoakOptions): Promise
   const killsMs: number[] = [];
   let server = await start(world);
   try {
-    await loadBase(vectorEndpoint(server), BASE_COUNT);
+    await loadBase(vectorEndpoint(server), baseCount);
     let loadMs = durationMs * STEADY_SHARE;
     do {
       await loadUntilKilled(world, server, { loadMs, samples: summary.rounds === 0 ? summary.samples : undefined });
@@ -167,13 +171,13 @@ function moment(delayMs: number): Promise<void> {
 }
 
 async function checkAfterKill(world: World, server: RunningProgram, summary: SoakSummary): Promise<void> {
-  const { store, vectors, random } = world;
+  const { store, vectors, random, baseCount } = world;
   const { damages } = summary;
   summary.messages.repeated += await readRepeated(server);
   const lost = await store.check((commands) => runTogether(storeEndpoint(server), commands));
   damages.push(...lost.map(({ kind, owner, what }) => `store: ${kind} of ${owner}: ${what}`));
   const endpoint = vectorEndpoint(server);
-  await checkRound({ endpoint, ledger: vectors, baseCount: BASE_COUNT, random, damages });
+  await checkRound({ endpoint, ledger: vectors, baseCount, random, damages });
 }
 
 async function checkAtEnd(
@@ -182,7 +186,7 @@ async function checkAtEnd(
   { summary, killsMs }: { summary: SoakSummary; killsMs: readonly number[] },
 ): Promise<void> {
   const { damages, messages } = summary;
-  const { store, vectors, random, publishers, receiver } = world;
+  const { store, vectors, random, publishers, receiver, baseCount } = world;
   await drain(server);
   const { repeated } = messages;
   messages.repeated = 0;
@@ -195,7 +199,7 @@ async function checkAtEnd(
     summary: messages,
   });
   damages.push(...messages.damages);
-  const everything = { endpoint: vectorEndpoint(server), ledger: vectors, baseCount: BASE_COUNT, random, damages };
+  const everything = { endpoint: vectorEndpoint(server), ledger: vectors, baseCount, random, damages };
   await checkEverything(everything);
   damages.push(...excesses(summary.samples));
   summary.storeAcknowledged = store.ackedCount;
