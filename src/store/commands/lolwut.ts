@@ -20,11 +20,19 @@ export const lolwutRow: Row = {
   run: lolwut,
 };
 
-/** `LOLWUT [VERSION <n>] [<columns> [<lines>]]`; which version is asked for, and what is no size, makes no difference. */
+/** Versions whose drawings Redis has, and how many sizes each looks at: one that is no number is refused then. */
+const SIZES_OF_VERSION: ReadonlyMap<number | bigint, number> = new Map([
+  [5, 3],
+  [6, 2],
+]);
+
+/** `LOLWUT [VERSION <n>] [<columns> [<lines>]]`; all versions look the same. */
 function lolwut({ database, random, arg, argsFrom, argCount, word }: Call): Reply {
   const start = argCount > 2 && word(1) === "VERSION" ? 2 : 1;
-  if (start === 2 && parseInteger(arg(2)) === undefined) throw notInteger;
+  const asked = start === 2 ? parseInteger(arg(2)) : 0;
+  if (asked === undefined) throw notInteger;
   const sizes = argsFrom(start === 2 ? 3 : 1).map(readSize);
+  if (sizes.slice(0, SIZES_OF_VERSION.get(asked) ?? 0).includes(undefined)) throw notInteger;
   const [columns = COLUMNS, lines = LINES] = sizes;
   const rows = Array.from({ length: lines }, () =>
     Array.from({ length: columns }, () => (random.below(2) === 0 ? "\u2571" : "\u2572")).join(""),

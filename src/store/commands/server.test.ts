@@ -62,10 +62,14 @@ test("LOLWUT draws as large as it is asked to, within bounds, and ends with the 
     ["LOLWUT version 6 4", 4, 10],
     ["LOLWUT 1000000000 -1", 200, 1],
     ["LOLWUT version", 40, 10],
+    ["LOLWUT NX", 40, 10],
+    ["LOLWUT VERSION 7 NX", 40, 10],
+    ["LOLWUT VERSION 6 2 1 NX", 2, 1],
   ] as const) {
     const drawing = drawn(line);
     assert.equal(drawing.length, rows, line);
     for (const row of drawing) assert.match(row, new RegExp(`^[\\u2571\\u2572]{${columns}}$`), line);
   }
-  session.expect([["LOLWUT VERSION x", error("ERR value is not an integer or out of range")]]);
+  for (const line of ["VERSION x", "VERSION 5 NX", "VERSION 5 1 1 NX", "VERSION 6 1 NX"])
+    session.expect([[`LOLWUT ${line}`, error("ERR value is not an integer or out of range")]]);
 });
