@@ -185,7 +185,7 @@ function adminChapter(): readonly string[] {
     "| `POST /v1/backup` | a directory of links, of which `larder backup` makes its file (see Backups) |",
     "| `POST /reset` (dev) | everything is emptied |",
     "",
-    "All but the first five need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
+    "All but the first six need the admin token: `Authorization: Bearer <token>`. A database, index or user that comes from the configuration file or the environment is changed there.",
   ];
 }
 
