@@ -47,7 +47,7 @@ export const budgets: readonly Budget[] = [
   { suite: "float32-text", unit: "floats printed and numbers read", testMs: 1_500, proofCount: 4_000_000 },
   { suite: "vector-body", unit: "bodies of the vector index", testMs: 1_500, proofCount: 1_000_000 },
   { suite: "vector-crash-states", unit: "simulated crash states of vectors", testMs: 3_000, proofCount: 10_000 },
-  { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 5_000, proofCount: 40 },
+  { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 40 },
   { suite: "json-paths", unit: "JSON paths and texts that are none", testMs: 750, proofCount: 400_000 },
   { suite: "json-documents", unit: "JSON commands", testMs: 750, proofCount: 500_000 },
   { suite: "json-commands", unit: "JSON commands beside a model", testMs: 1_000, proofCount: 1_000_000 },
