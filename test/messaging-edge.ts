@@ -110,7 +110,8 @@ function bytesOf(body: unknown): Buffer {
 }
 
 function recordingDoor(answers: Partial<UserDoor>, calls: unknown[][]): UserDoor {
-  const recorded: Record<string, unknown> = { name: "main", whenSafe: () => undefined };
+  const noRuns = { find: () => undefined };
+  const recorded: Record<string, unknown> = { name: "main", whenSafe: () => undefined, workflows: noRuns };
   for (const [name, answer] of Object.entries(answers)) {
     if (typeof answer !== "function") recorded[name] = answer;
     else {

@@ -11,6 +11,7 @@ import type { Run } from "../../messaging/workflow/run.ts";
 import type { Waiter } from "../../messaging/workflow/waiter.ts";
 import { checkRunId } from "../../messaging/workflow/workflow-options.ts";
 import type { Notified } from "../../messaging/workflow/workflows.ts";
+import { takingSteps } from "./append-refusal.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "./messaging-route.ts";
 import { ok } from "./messaging-route.ts";
 
@@ -22,7 +23,7 @@ export const eventRoutes: readonly MessagingRoute[] = [
     summary: "a run waits for an event: `{url, timeout, timeoutUrl, timeoutHeaders, timeoutBody, step}`",
     isRateLimited: false,
     body: "message",
-    run: wait,
+    run: takingSteps(wait),
   },
   {
     rule: "C",

@@ -2,6 +2,7 @@
 import { badRequest } from "../../messaging/failure.ts";
 import { readPublishOptions } from "../../messaging/headers.ts";
 import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "../../messaging/publish-request.ts";
+import { takingSteps } from "./append-refusal.ts";
 import { readBatch } from "./batch-body.ts";
 import { callerIp } from "./caller-ip.ts";
 import { destinationOf } from "./destination-target.ts";
@@ -23,7 +24,7 @@ export const publishRoutes: readonly MessagingRoute[] = [
     isRateLimited: false,
     takesQueryToken: true,
     body: "message",
-    run: publish,
+    run: takingSteps(publish),
   },
   {
     rule: "C",
@@ -41,7 +42,7 @@ export const publishRoutes: readonly MessagingRoute[] = [
     summary: "publishes a list of `{destination, headers, body, queue}`, all of them or none",
     isRateLimited: false,
     body: "batch",
-    run: publishBatch,
+    run: takingSteps(publishBatch),
   },
 ];
 

@@ -327,3 +327,22 @@ test("runs that invoke one another deeper than they may fail, and those above th
     ],
   );
 });
+
+test("a step that cannot be taken fails its run, whose dead letter says why", async () => {
+  const badCall = app.workflow("bad-call", async (context) => {
+    await context.call("out", { url: "ftp://nope.test/" });
+  });
+  const badWait = app.workflow("bad-wait", async (context) => {
+    await context.waitForEvent("hold", "paid", { timeout: "1w" as "1d" });
+  });
+  for (const [url, reason] of [
+    [badCall, /ftp/],
+    [badWait, /timeout/],
+  ] as const) {
+    const { workflowRunId } = await app.client.trigger({ url });
+    const run = await app.ended(workflowRunId);
+    assert.equal(run.workflowState, "RUN_FAILED");
+    const { messages } = await app.client.dlq.list({ filter: { workflowRunId } } as never);
+    assert.match(JSON.stringify(messages), reason);
+  }
+});

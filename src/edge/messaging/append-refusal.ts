@@ -1,0 +1,59 @@
+/**
+ * What a run that goes on is refused (spec: workflow 5.3). Clients take a 400 to
+ * a step for "the run has ended": they answer 200 and stop, and nobody would
+ * ever hear of the run again. So whatever is wrong with a step of a run that
+ * goes on is 412, as its limits are: then the run fails, and its text says why.
+ */
+import { MessagingFailure } from "../../messaging/failure.ts";
+import { RequestFailure } from "../errors.ts";
+import { unprefixedHeader } from "../names.ts";
+import type { MessagingCall, MessagingRoute } from "./messaging-route.ts";
+
+const RUN_ID = "workflow-runid";
+
+/** A route that takes steps of runs. */
+export function takingSteps(run: MessagingRoute["run"]): MessagingRoute["run"] {
+  return (call) => {
+    const refuse = (failure: unknown): never => {
+      throw ofRun(call, failure);
+    };
+    try {
+      const answer = run(call);
+      return answer instanceof Promise ? answer.catch(refuse) : answer;
+    } catch (failure) {
+      return refuse(failure);
+    }
+  };
+}
+
+function ofRun(call: MessagingCall, failure: unknown): unknown {
+  const isRefusal = failure instanceof MessagingFailure || failure instanceof RequestFailure;
+  if (!isRefusal || failure.kind !== "bad request") return failure;
+  const goesOn = runIdsOf(call).some((id) => call.door.workflows.find(id)?.isStarted === true);
+  return goesOn ? new MessagingFailure("quota exceeded", failure.text) : failure;
+}
+
+/** The runs that a request names, whatever else is wrong with it. */
+function runIdsOf({ head, request, ownQuery }: MessagingCall): readonly string[] {
+  const ids = [...valuesOf(head.own), ...valuesOf(ownQuery.own)];
+  return ids.length > 0 ? ids : idsOfBatch(request.body);
+}
+
+function valuesOf(own: readonly string[]): readonly string[] {
+  return own.filter((_, index) => index % 2 === 1 && own[index - 1] === RUN_ID);
+}
+
+function idsOfBatch(body: Buffer): readonly string[] {
+  let elements: unknown;
+  try {
+    elements = JSON.parse(body.toString("utf8"));
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(elements)) return [];
+  return elements.flatMap((element: { headers?: unknown } | null) =>
+    Object.entries(element?.headers ?? {}).flatMap(([name, value]) =>
+      unprefixedHeader(name.trim().toLowerCase()) === RUN_ID ? [value].flat().map(String) : [],
+    ),
+  );
+}
