@@ -4,11 +4,12 @@
  * addresses of the process that uses it. What is in the directories of the
  * areas is the business of `persistence/`.
  */
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AreaName } from "./area.ts";
 import type { Addresses } from "./env-block.ts";
 import { DamagedTokens, type KeptTokens, parseKeptTokens, printKeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
+import { makeDirectory } from "./make-directory.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
 
@@ -53,7 +54,7 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
   const { prepareDataDirectory } = await import("../persistence/data-directory.ts");
   let release = (): void => {};
   try {
-    mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(path, DIRECTORY_MODE);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     release = lockDataDirectory(path);
     await endInterrupted(path);

@@ -2,7 +2,7 @@
  * `larder restore <file>`: makes a data directory of a backup. The directory
  * must be new or empty: what is there is never mixed with what is restored.
  */
-import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { secretBytes } from "../kernel/random.ts";
 import { Archive } from "../persistence/archive/archive.ts";
@@ -14,6 +14,7 @@ import type { AreaReport } from "../persistence/inspection.ts";
 import { noteFromCommandLine } from "./audit-log.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, RESTORING_PREFIX } from "./data-directory.ts";
+import { makeDirectory } from "./make-directory.ts";
 import { tellBytes } from "./progress.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { directoryRefusal, StartRefusal } from "./refusal.ts";
@@ -41,7 +42,7 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
   }
   let unlock = (): void => {};
   try {
-    mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(directory, DIRECTORY_MODE);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     assertEmpty(directory, place);
     unlock = lockDataDirectory(directory);

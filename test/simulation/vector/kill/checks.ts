@@ -35,7 +35,7 @@ interface Question {
 }
 
 /** Records that are there from the beginning and never change: enough that the namespace has a graph. */
-export const BASE_COUNT = 8_500;
+export const BASE_COUNT = 10_000;
 const BASE_SEED = 2 ** 30;
 const BASE_CLIENT = -1;
 const BASE_BATCH = 1_000;
