@@ -1,4 +1,7 @@
-/** The types of the package as its users see them, with all declarations checked. Copied into an empty folder and compiled there. */
+/**
+ * The types of the package as its users see them, with all declarations checked.
+ * Copied into an empty folder and compiled there, because here nothing is called larder.
+ */
 import { type Larder, type StartOptions, StartRefusal, start } from "larder";
 
 const options: StartOptions = { command: "dev", threads: "one" };
