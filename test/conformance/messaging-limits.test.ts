@@ -392,7 +392,12 @@ test("Errors: every failure is an object with one text, and paths and methods th
     ["GET /v2/queues/q", {}, 404, refusal("queue q not found")],
     ["DELETE /v2/queues/q", {}, 200, {}],
     ["DELETE /v2/topics/g", {}, 200, {}],
-    ["POST /v2/notify/wfr_1/event", {}, 400, refusal("Invalid value for workflowRunId: the workflow run wfr_1 does not exist")],
+    [
+      "POST /v2/notify/wfr_1/event",
+      {},
+      400,
+      refusal("Invalid value for workflowRunId: the workflow run wfr_1 does not exist"),
+    ],
     ["DELETE /v2/workflows/runs/wfr_1", {}, 404, refusal("workflow run wfr_1 not found")],
     ["GET /v2/workflows/runs/wfr_1", {}, 404, refusal("workflow run wfr_1 not found")],
     ["DELETE /v2/workflows/dlq/1-0", {}, 404, refusal("failed workflow run 1-0 not found")],
