@@ -55,6 +55,10 @@ function drawQuestion(draw: Draw): Command {
   return draw.oneIn(4) ? draw.pick(others)(draw) : draw.damage([...draw.pick(generators)(draw)]);
 }
 
+const ODD_COUNT = /^(?:[ +]\d+|\d+ |0\d+|\d+\0|\d+\.\d*|\d+e\d+|0x\d+)$/;
+/** Commands that are told how many keys they have. */
+const COUNTED = /^(?:z(?:union|inter|diff)(?:store|card)?|sintercard|b?[lz]mpop|eval(?:sha)?(?:_ro)?|fcall(?:_ro)?)$/i;
+
 /**
  * Words on which Redis looks at other keys than those that are used, which are found here: several STORE, of which the
  * last counts; what an option takes that looks like STREAMS or STORE; PFMERGE of one key, and whatever has a count of keys
@@ -65,7 +69,11 @@ function isTellingWrong(words: Command): boolean {
   if (/^pfmerge$/i.test(words[0] ?? "")) return words.length === 2;
   const command = findCommand(words[0] ?? "");
   if (command !== undefined && findKeys(command, words).isMalformed) return true;
-  return count(/^store(?:dist)?$/i) > 1 || count(/^streams$/i) > 1;
+  // Such a count the command will refuse, or Redis looks for keys by it in another way.
+  if (COUNTED.test(words[0] ?? "") && words.some((word) => ODD_COUNT.test(word))) return true;
+  // The command will refuse STORE for a count, whereas Redis takes it for the option.
+  const isCount = words.some((one, at) => /^store(?:dist)?$/i.test(one) && /^count$/i.test(words[at - 1] ?? ""));
+  return isCount || count(/^store(?:dist)?$/i) > 1 || count(/^streams$/i) > 1;
 }
 
 interface Change {
@@ -162,8 +170,6 @@ function flat(reply: Reply): RawReply {
       return assert.fail(`ACL does not answer ${reply.kind}`);
   }
 }
-
-const ODD_COUNT = /^(?:[ +]\d+|\d+ |0\d+|\d+\0|\d+\.\d*|\d+e\d+|0x\d+)$/;
 
 /** Without the rules on commands, and texts of simple strings as strings. */
 function comparable(reply: RawReply, [, name, , ...words]: Command): unknown {
