@@ -95,9 +95,8 @@ export class Server implements SlotEvents {
   #stopMeasuring: () => void = () => {};
   #closing: Promise<void> | undefined;
   #isCrashing = false;
+  /** Every area has served, and the audit log has the start. */
   #hasStarted = false;
-  /** The audit log has the start. */
-  #isNoted = false;
 
   constructor(options: ServerOptions) {
     const { settings } = options.run;
@@ -126,9 +125,8 @@ export class Server implements SlotEvents {
     directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
-    this.#hasStarted = true;
     directory.noteAddresses(addresses);
-    this.#isNoted = true;
+    this.#hasStarted = true;
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
     return addresses;
   }
@@ -377,7 +375,7 @@ export class Server implements SlotEvents {
     const ends = await Promise.allSettled(this.#slots.map((slot) => slot.close(graceMs)));
     await this.#admin?.close(0);
     this.#stopMeasuring();
-    if (this.#isNoted) {
+    if (this.#hasStarted) {
       const outcome = this.#isCrashing || ends.some(({ status }) => status === "rejected") ? "failed" : "done";
       this.#audit.note({ action: "stop", caller: SERVER, outcome });
     }

@@ -18,6 +18,7 @@ import type { Addresses } from "../env-block.ts";
 import { TOKENS_FILE } from "../kept-tokens.ts";
 import type { RunSettings } from "../read-settings.ts";
 import { StartRefusal } from "../refusal.ts";
+import { usedDirectory } from "../running-server.ts";
 import { Server } from "../server.ts";
 import type { SettingName } from "../settings.ts";
 import { formatFor, stderrLog } from "../stderr.ts";
@@ -74,12 +75,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
 }
 
 function directoryOf({ run, isMade }: TargetOptions): string {
-  const { settings, origins } = run;
-  const directory = resolve(settings.dataDirectory ?? "");
-  if (isMade || existsSync(join(directory, TOKENS_FILE))) return directory;
-  throw new StartRefusal(
-    `No larder has used the data directory ${directory} yet: name its directory with ${origins.dataDirectory.place}`,
-  );
+  return isMade ? resolve(run.settings.dataDirectory ?? "") : usedDirectory(run);
 }
 
 function serverFor({ run, version }: TargetOptions): Server {
