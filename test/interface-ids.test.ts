@@ -1,0 +1,126 @@
+/**
+ * The ids of `docs/interface`: each rule of the interface has one, and comments
+ * and names of tests cite it.
+ *
+ * An id is defined where a heading begins with it, or where it is in bold at the
+ * start of a paragraph, a list item or a row of a table. What else looks like an
+ * id in these pages cites one.
+ */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const FOLDER = "docs/interface";
+
+interface DefinedId {
+  readonly id: string;
+  readonly page: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** A letter for the area, then a number, a name or both: `A3`, `A.encoding`, `C15.retries`. */
+const ID = String.raw`[ABCHW](?:\d{1,2})?(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*`;
+const DEFINITION = new RegExp(String.raw`^(?:#{2,4} (${ID}): |(?:- |\| )?\*\*(${ID})\*\*(?: |$))`);
+/** Not within a word, a code or a file name; a letter alone does not count. */
+const CITATION =
+  /(?<![\w`./#-])[ABCHW](?:\d{1,2}(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*|(?:\.[a-z][a-z0-9]*(?:-[a-z0-9]+)*)+)(?![\w-])/g;
+
+const LETTERS_OF_PAGE: Readonly<Record<string, string>> = {
+  "README.md": "H",
+  "store.md": "A",
+  "vector.md": "B",
+  "messaging.md": "C",
+  "workflows.md": "CW",
+};
+
+const pages = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(`${FOLDER}/${name}`, "utf8")]));
+
+/** Every id that the pages define, in their order. */
+export function definedIds(): readonly DefinedId[] {
+  return [...pages].flatMap(([page, text]) =>
+    text.split("\n").flatMap((line, index) => {
+      const [, ofHeading, ofParagraph] = DEFINITION.exec(line) ?? [];
+      const id = ofHeading ?? ofParagraph;
+      return id === undefined ? [] : [{ id, page, line: index + 1 }];
+    }),
+  );
+}
+
+test("every id of the interface is defined once, on the page of its letter", () => {
+  const seen = new Map<string, DefinedId>();
+  for (const defined of definedIds()) {
+    const { id, page, line } = defined;
+    const known = seen.get(id);
+    assert.equal(known, undefined, `${page}:${line}: ${id} is defined at ${known?.page}:${known?.line} too`);
+    seen.set(id, defined);
+    assert.ok(LETTERS_OF_PAGE[page]?.includes(id.charAt(0)), `${page}:${line}: ${id} is not for this page`);
+  }
+  assert.deepEqual([...pages.keys()].sort(), Object.keys(LETTERS_OF_PAGE).sort());
+});
+
+test("every id that the pages of the interface cite is defined", () => {
+  const ids = new Set(definedIds().map(({ id }) => id));
+  const examples = new Set(["`A.encoding`", "`C15.retries`"]);
+  for (const [page, text] of pages)
+    for (const [cited] of text.matchAll(CITATION))
+      assert.ok(ids.has(cited) || examples.has(cited), `${page}: ${cited} is not defined`);
+});
+
+test("a rule of a route belongs to a route that is defined", () => {
+  const ids = new Set(definedIds().map(({ id }) => id));
+  for (const { id, page, line } of definedIds()) {
+    const [, route] = /^([ABC]\d+)\./.exec(id) ?? [];
+    assert.ok(route === undefined || ids.has(route), `${page}:${line}: ${id}: ${route} is not defined`);
+  }
+});
+
+test("the routes A1 to A7, B1 to B3 and C1 to C19 have a section each", () => {
+  const counts = { A: 7, B: 3, C: 19 };
+  const routes = definedIds().flatMap(({ id }) => (/^[ABC]\d+$/.test(id) ? [id] : []));
+  const wanted = Object.entries(counts).flatMap(([letter, count]) =>
+    Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
+  );
+  assert.deepEqual(routes.sort(), wanted.sort());
+});
+
+test("every route of the areas is in the section that describes it", () => {
+  const reference = readFileSync("docs/reference/routes.md", "utf8").split("## The admin port")[0] ?? "";
+  const routes = Array.from(reference.matchAll(/^\| `([^`]+)` \| ([ABC]\d+)? ?\|/gm), ([, route = "", rule]) => ({
+    route,
+    rule,
+  }));
+  assert.ok(routes.length > 90, `${routes.length} routes were read`);
+  // In front of the first section there is the list of all routes.
+  const sections = new Map(
+    [...pages.values()].flatMap((text) =>
+      text
+        .split(/^### /m)
+        .slice(1)
+        .map((section) => [section.slice(0, section.indexOf(":")), section] as const),
+    ),
+  );
+  const described = [...sections.values()].join("\n");
+  for (const { route, rule } of routes) {
+    const section = rule === undefined ? described : (sections.get(rule) ?? "");
+    assert.ok(section.includes(`\`${route}\``), `docs/interface does not describe ${route} ${rule ?? ""}`);
+  }
+});
+
+test("every option of a message is in the table of options", () => {
+  const [, table = ""] = readFileSync("docs/reference/headers.md", "utf8").split("## Of a message");
+  const names = Array.from(table.split("\n## ")[0]?.matchAll(/^\| `([A-Za-z-]+)` \|/gm) ?? [], ([, name = ""]) => name);
+  assert.ok(names.length > 15, `${names.length} headers were read`);
+  const options = Array.from(
+    pages.get("messaging.md")?.matchAll(/^\| \*\*C\d+\.[a-z-]+\*\* \| ([^|]+) \|/gm) ?? [],
+    ([, header = ""]) => header,
+  ).flatMap((header) => header.split(", "));
+  for (const name of names) assert.ok(options.includes(name), `messaging.md does not describe the header ${name}`);
+});
+
+test("every setting that the pages of the interface name exists", () => {
+  const settings = readFileSync("docs/reference/settings.md", "utf8");
+  for (const [page, text] of pages)
+    for (const [, flag = ""] of text.matchAll(/`(--[a-z-]+)/g))
+      assert.ok(settings.includes(`\`${flag} `), `${page}: there is no setting ${flag}`);
+});
