@@ -1,4 +1,4 @@
-# larder in a container: compiled JavaScript and its three dependencies on Node's own slim image.
+# larder in a container: compiled JavaScript and its dependencies on Node's own slim image.
 #
 #     docker build -t larder .
 #     docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
@@ -29,5 +29,5 @@ ENV NODE_ENV=production LARDER_HOST=0.0.0.0 LARDER_DATA_DIR=/data
 EXPOSE 8079 8080 8081
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8082/health/ready').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/bin/larder.cjs"]
+ENTRYPOINT ["node", "--disable-sigusr1", "/app/bin/larder.cjs"]
 CMD ["serve"]

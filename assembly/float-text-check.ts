@@ -25,12 +25,17 @@ import {
   stopAt,
 } from "./float-text-memory";
 
-/** Flags: a string has an escape; a number may be beyond the range of float64. */
+/** Flags: a string has an escape; a number may be beyond the range of float64; one may be spelled otherwise than usual. */
 const HAS_ESCAPE: u32 = 1;
 const HAS_LARGE_NUMBER: u32 = 2;
+const HAS_ODD_NUMBER: u32 = 4;
 
 /** Numbers of fewer bytes without an exponent are finite. */
 const FINITE_BYTES: usize = 300;
+/** A decimal of so many digits is what its float64 prints as, if it does not end in a zero of its fraction. */
+const USUAL_DIGITS_MAX: usize = 15;
+/** Zeros behind `0.` of a number that is not printed with an exponent. */
+const USUAL_ZEROS_MAX: usize = 5;
 
 /** `true`, `null`, and `alse` of `false`, as they lie in memory. */
 const TRUE: u32 = 0x65757274;
@@ -189,18 +194,29 @@ function isHexDigit(byte: u32): bool {
 
 /** The end of the number at `start`, or 0. */
 function checkNumber(start: usize): usize {
-  let at = start + usize(load<u8>(start) == MINUS);
-  if (load<u8>(at) == ZERO) at++;
+  const isNegative = load<u8>(start) == MINUS;
+  const first = start + usize(isNegative);
+  let at = first;
+  const isBelowOne = load<u8>(at) == ZERO;
+  if (isBelowOne) at++;
   else {
     at = checkDigits(at);
     if (!at) return 0;
   }
   if (load<u8>(at) == POINT) {
-    at = checkDigits(at + 1);
+    const fraction = at + 1;
+    at = checkDigits(fraction);
     if (!at) return 0;
-  }
+    // The point is no digit.
+    if (load<u8>(at - 1) == ZERO || at - first - 1 > USUAL_DIGITS_MAX) flags |= HAS_ODD_NUMBER;
+    else if (isBelowOne) {
+      let digit = fraction;
+      while (load<u8>(digit) == ZERO) digit++;
+      if (digit - fraction > USUAL_ZEROS_MAX) flags |= HAS_ODD_NUMBER;
+    }
+  } else if ((isBelowOne && isNegative) || at - first > USUAL_DIGITS_MAX) flags |= HAS_ODD_NUMBER;
   if ((<u32>load<u8>(at) | 0x20) == SMALL_E) {
-    flags |= HAS_LARGE_NUMBER;
+    flags |= HAS_LARGE_NUMBER | HAS_ODD_NUMBER;
     const sign: u32 = load<u8>(at + 1);
     at = checkDigits(at + 1 + usize(sign == MINUS || sign == PLUS));
     if (!at) return 0;

@@ -6,10 +6,10 @@ export const POWERS: usize = 3_072;
 export const WHOLE_POWERS: usize = 3_648;
 export const VALUES: usize = 4_096;
 export const VALUES_MAX: u32 = 65_536;
-/** 24 bytes for each number: the longest text has 22 and a comma. Stores run over by 16. */
+/** 25 bytes for each number: the longest text has 24 and a comma. Stores run over by 16. */
 export const TEXT: usize = 266_240;
 export const PRINT_MAX: u32 = 4_096;
-export const FINITE_SCALES: usize = 365_568;
+export const FINITE_SCALES: usize = 369_664;
 export const DOCUMENT: usize = 393_216;
 export const DOCUMENT_SLACK: u32 = 64;
 

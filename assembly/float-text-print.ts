@@ -1,7 +1,8 @@
 /**
  * Float32 to the shortest decimal that reads back as the same float32 and, of
  * those, the nearest; of two as near, the even one. Spelled as JavaScript
- * spells a number.
+ * spells a number, but a whole one ends in `.0` and minus zero is `-0.0`: a
+ * reader that tells integers from floats shall find a float.
  *
  * A float is c * 2^q. Whatever lies less than half a unit 2^q away reads back
  * as it. With 10^k the largest power of ten that is not wider than that
@@ -40,6 +41,10 @@ const POINT_MAX: i32 = 21;
 const EIGHT_ZEROS: u64 = 0x3030303030303030;
 /** `0.000000`. */
 const ZERO_POINT: u64 = 0x3030303030302e30;
+/** `.0`. */
+const POINT_ZERO: u16 = 0x302e;
+/** `0.0`, and a byte that is written over. */
+const ZERO_TEXT: u32 = 0x00302e30;
 /** `null`. */
 const NULL: u32 = 0x6c6c756e;
 
@@ -81,10 +86,11 @@ function printFloat(bits: u32, out: usize): usize {
 
 /** Zeros, what is not finite, powers of two, floats of less precision, and doubtful cases. */
 function printRare(bits: u32, out: usize): usize {
-  // -0 prints as 0.
   if (!(bits << 1)) {
-    store<u8>(out, 0x30);
-    return out + 1;
+    store<u8>(out, 0x2d);
+    out += bits >> 31;
+    store<u32>(out, ZERO_TEXT);
+    return out + 3;
   }
   const significand = bits & (HIDDEN_BIT - 1);
   const exponent = (bits >> SIGNIFICAND_BITS) & EXPONENT_MAX;
@@ -175,7 +181,8 @@ function write(digits: u32, point: i32, out: usize): usize {
     }
     store<u64>(out + 9, EIGHT_ZEROS);
     store<u64>(out + 17, EIGHT_ZEROS);
-    return out + point;
+    store<u16>(out + point, POINT_ZERO);
+    return out + point + 2;
   }
   if (count > 1) {
     store<u8>(out + 1, 0x2e);

@@ -17,6 +17,16 @@ var THREAD_POOL_SIZE = "16";
 /* Set for a process that has to end with the one that started it. */
 var TIED = "NODE_LARDER_TIED";
 
+/*
+ * Node opens its debugger at SIGUSR1, in which every user of the machine could read the tokens, and ends at SIGUSR2.
+ * Processes that we start have a flag for it too: until they are here, SIGUSR1 ends them.
+ */
+var USER_SIGNALS = ["SIGUSR1", "SIGUSR2"];
+var NO_DEBUGGER = "--disable-sigusr1";
+USER_SIGNALS.forEach(function (signal) {
+  process.on(signal, function () {});
+});
+
 var root = path.join(__dirname, "..");
 var source = path.join(root, "src", "main.ts");
 var compiled = path.join(root, "dist", "main.js");
@@ -64,7 +74,7 @@ function runUnderPinnedNode() {
   var environment = Object.assign({}, process.env);
   environment[TIED] = "1";
   /* In a process group of its own, so that Ctrl-C reaches it once, through us, and not a second time from the terminal. */
-  var child = require("child_process").spawn(node, [__filename].concat(process.argv.slice(2)), {
+  var child = require("child_process").spawn(node, [NO_DEBUGGER, __filename].concat(process.argv.slice(2)), {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     detached: true,
     env: environment
@@ -82,7 +92,7 @@ function runUnderPinnedNode() {
   child.on("exit", function (code, signal) {
     if (signal === null) process.exit(code);
     /* End in the same way, so that whoever waits for us sees what happened. */
-    signals.forEach(function (each) {
+    signals.concat(USER_SIGNALS).forEach(function (each) {
       process.removeAllListeners(each);
     });
     process.kill(process.pid, signal);

@@ -151,6 +151,27 @@ for (const [input, problem] of refused) {
   });
 }
 
+test("every mistake of a row is reported, also of one without a name", () => {
+  const value = {
+    store: { databases: [{ name: "-", token: 5, maxmemory: "zz", maxmemoryPolicy: "q" }] },
+    vector: { indexes: [{ dimension: -1, similarity: "Q" }] },
+    messaging: { users: [{ name: "-", currentSigningKey: 1, nextSigningKey: 2 }] },
+  };
+  const rule = "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
+  assert.deepEqual(problemsOf(value), [
+    `store.databases[0].name is not a name of ${rule}`,
+    "store.databases[0].token is refused: it is not a text",
+    "store.databases[0].maxmemoryPolicy is not one of volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
+    'store.databases[0].maxmemory is refused: "zz" is not a size such as 100mb or 1gb, or 0 for no limit',
+    "vector.indexes[0].name is missing",
+    "vector.indexes[0].similarity is not one of COSINE, EUCLIDEAN, DOT_PRODUCT",
+    'vector.indexes[0].dimension is neither a whole number from 1 to 65536 nor "auto"',
+    `messaging.users[0].name is not a name of ${rule}`,
+    "messaging.users[0].currentSigningKey is refused: it is not a text",
+    "messaging.users[0].nextSigningKey is refused: it is not a text",
+  ]);
+});
+
 test("S-09: no refusal shows a token", () => {
   for (const [input] of refused) assert.doesNotMatch(problemsOf(input).join("\n"), /secret/);
 });

@@ -156,25 +156,25 @@ function readTenants<Tenant extends ListedTenant>(
 
 const TENANT_KEYS = ["name", "token", "readOnlyToken"] as const;
 
+/** Undefined without a name. Whoever calls reads the other fields all the same: every mistake of a row is reported. */
 function readTenant(reader: FieldReader, fields: Fields, path: string, parse = parseToken): ListedTenant | undefined {
   const name = fields.get("name");
-  if (typeof name !== "string" || !TENANT_NAME.test(name)) {
+  const isNamed = typeof name === "string" && TENANT_NAME.test(name);
+  if (!isNamed)
     reader.problem(`${path}.name`, name === undefined ? "is missing" : `is not a name of ${TENANT_NAME_RULE}`);
-    return undefined;
-  }
   const token = reader.text(fields, path, { key: "token", parse });
   const readOnlyToken = reader.text(fields, path, { key: "readOnlyToken", parse });
-  return { name, path, ...(token && { token }), ...(readOnlyToken && { readOnlyToken }) };
+  return isNamed ? { name, path, ...(token && { token }), ...(readOnlyToken && { readOnlyToken }) } : undefined;
 }
 
 function readDatabase(reader: FieldReader, value: unknown, path: string): ListedDatabase | undefined {
   const fields = reader.object(value, path, [...TENANT_KEYS, "maxmemory", "maxmemoryPolicy"]);
   const tenant = readTenant(reader, fields, path);
-  if (tenant === undefined) return undefined;
   const policyNames = evictionPolicies.map(({ name }) => name);
   const policy = reader.choice(fields.get("maxmemoryPolicy"), `${path}.maxmemoryPolicy`, policyNames);
   const bytesMax = reader.setting(fields.get("maxmemory"), `${path}.maxmemory`, parseMemory);
   const memory = { ...(policy && { policy }), ...(bytesMax !== undefined && { bytesMax }) };
+  if (tenant === undefined) return undefined;
   return Object.keys(memory).length === 0 ? tenant : { ...tenant, memory };
 }
 
@@ -185,15 +185,16 @@ function readIndex(
 ): ListedIndex | undefined {
   const fields = reader.object(value, path, [...TENANT_KEYS, ...INDEX_KEYS]);
   const tenant = readTenant(reader, fields, path);
-  return tenant && { ...tenant, plan: readIndexPlan(reader, fields, { path, rules }) };
+  const plan = readIndexPlan(reader, fields, { path, rules });
+  return tenant && { ...tenant, plan };
 }
 
 function readUser(reader: FieldReader, value: unknown, path: string): ListedUser | undefined {
   const fields = reader.object(value, path, [...TENANT_KEYS, "currentSigningKey", "nextSigningKey"]);
   const tenant = readTenant(reader, fields, path, parseMessagingToken);
-  if (tenant === undefined) return undefined;
   const currentSigningKey = reader.text(fields, path, { key: "currentSigningKey", parse: parseSigningKey });
   const nextSigningKey = reader.text(fields, path, { key: "nextSigningKey", parse: parseSigningKey });
+  if (tenant === undefined) return undefined;
   return { ...tenant, ...(currentSigningKey && { currentSigningKey }), ...(nextSigningKey && { nextSigningKey }) };
 }
 

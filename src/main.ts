@@ -13,6 +13,6 @@ if (isMainThread) {
   // Not inherited from the main thread. A server of three threads starts a third sooner with it.
   enableCompileCache();
   const { runAreaWorker } = await import("./program/area-worker.ts");
-  // Main starts workers with a plan and with nothing else.
+  // Main starts workers with this and with nothing else.
   await runAreaWorker(workerData as Parameters<typeof runAreaWorker>[0], parentPort);
 }

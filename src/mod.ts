@@ -14,6 +14,7 @@
  */
 import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
+import { systemClock } from "./kernel/clock.ts";
 import { type EnvironmentBlock, environmentOf } from "./program/env-block.ts";
 import { readVersion } from "./program/facts.ts";
 import { type RunSettings, readSettings } from "./program/read-settings.ts";
@@ -28,6 +29,8 @@ import { formatFor, stderrLog } from "./program/stderr.ts";
 export interface StartOptions {
   /** `dev` unless told otherwise. */
   readonly command?: "dev" | "serve";
+  /** `frozen`: the time of the engines stands still and moves only by `clock.advance`. In dev only. */
+  readonly clock?: "running" | "frozen";
   readonly [key: string]: unknown;
 }
 
@@ -47,10 +50,12 @@ export interface Larder {
   readonly env: EnvironmentBlock;
   readonly clock: {
     /**
-     * Moves the time of the engines forward and runs what falls due on the way, in order: expiry, delays, schedules.
-     * In dev only.
+     * Moves the time of the engines forward and runs what falls due on the way, in order: expiry, delays, schedules. Waits
+     * for each call of a destination before time goes on, for up to 3 s. In dev only.
      */
     advance(ms: number): Promise<void>;
+    /** The time of the engines, in ms since the epoch. */
+    now(): number;
   };
   /** Empties everything. In dev only. */
   reset(): Promise<void>;
@@ -67,8 +72,9 @@ const OPTIONS = "start()";
 
 /** Starts a server and resolves when it serves. Rejects with a `StartRefusal` when options or machine do not allow it. */
 export async function start(options: StartOptions = {}): Promise<Larder> {
-  const run = runFor(options);
-  const clock = new TravelClock();
+  const { clock: wanted, ...settings } = options;
+  const run = runFor(settings);
+  const clock = new TravelClock(systemClock, { isFrozen: isFrozen(wanted, run) });
   const logFormat = formatFor(run.settings.logFormat);
   const log = stderrLog(run.settings.logLevel, logFormat);
   const server = new Server({
@@ -118,8 +124,12 @@ function larderOf(
     clock: {
       async advance(ms) {
         onlyInDev();
+        if (!Number.isFinite(ms) || ms < 0) {
+          throw new StartRefusal(`advance(${ms}): time moves forward by a number of milliseconds`);
+        }
         await clock.advance(ms);
       },
+      now: () => clock.nowMs(),
     },
     async reset() {
       onlyInDev();
@@ -128,6 +138,16 @@ function larderOf(
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function isFrozen(wanted: unknown, run: RunSettings): boolean {
+  if (wanted !== undefined && wanted !== "running" && wanted !== "frozen") {
+    throw new StartRefusal(`clock in ${OPTIONS}: ${JSON.stringify(wanted)} is neither "running" nor "frozen"`, 2);
+  }
+  if (wanted === "frozen" && run.command !== "dev") {
+    throw new StartRefusal(`clock in ${OPTIONS}: only the time of a development server stands still`, 2);
+  }
+  return wanted === "frozen";
 }
 
 /** The options are read as a configuration file is, on free ports and in one thread. */

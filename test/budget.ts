@@ -1,10 +1,12 @@
 /**
- * How long the random suites may take: one table for the whole product, so that
- * `npm test` stays below five minutes on two cores however much is added. A new
- * suite takes its time from the others, not from the clock on the wall.
+ * How long the random suites may take, and how far they should get: one table
+ * for the whole product, so that `npm test` stays below five minutes on two
+ * cores and `npm run proof` below fifty, however much is added. A new suite
+ * takes its time from the others, not from the clock on the wall.
  *
- * Three sizes, chosen by `LARDER_TEST_SIZE` (`tools/run-tests.ts` sets it):
- * `ok` and `test` draw time, `proof` runs the counts that were agreed.
+ * Four sizes, chosen by `LARDER_TEST_SIZE` (`tools/run-tests.ts` and
+ * `npm run long` set it): `ok` and `test` draw time, `proof` runs the counts
+ * that were agreed, `long` runs one batch of a rotation that goes on for hours.
  */
 import { assert } from "../src/kernel/assert.ts";
 
@@ -12,55 +14,295 @@ export interface Budget {
   readonly suite: string;
   /** What is counted. */
   readonly unit: string;
+  /** The test files that draw it, from the root of the repository. */
+  readonly files: readonly string[];
   /** Time for one test of the suite in `npm test`, in ms. */
   readonly testMs: number;
   /** What `npm run proof` runs, whatever it takes. */
   readonly proofCount: number;
+  /** Where the counts of `npm run long` should arrive in the end. Absent: no goal was agreed. */
+  readonly goal?: number;
 }
 
 export const budgets: readonly Budget[] = [
-  { suite: "differential", unit: "commands for each family", testMs: 2_000, proofCount: 1_000_000 },
+  {
+    suite: "differential",
+    unit: "commands for each family",
+    files: ["test/differential/byte-strings.test.ts", "test/differential/collections.test.ts"],
+    testMs: 1_000,
+    proofCount: 1_000_000,
+    goal: 20_000_000,
+  },
   {
     suite: "keyspace-events",
     unit: "commands whose events are compared, for each family",
+    files: ["test/differential/keyspace-events.test.ts"],
     testMs: 300,
     proofCount: 100_000,
   },
-  { suite: "scripts", unit: "commands about scripts and functions", testMs: 2_000, proofCount: 200_000 },
-  { suite: "waiting", unit: "commands of connections that wait", testMs: 1_500, proofCount: 200_000 },
-  { suite: "access", unit: "users whose rights are compared", testMs: 1_500, proofCount: 5_000 },
-  { suite: "sessions", unit: "commands of conversations in between each other", testMs: 2_000, proofCount: 200_000 },
-  { suite: "hit-rate", unit: "reads of a cache for each policy", testMs: 1_000, proofCount: 2_000_000 },
-  { suite: "crash-states", unit: "simulated crash states", testMs: 7_000, proofCount: 20_000 },
-  { suite: "kept-bodies", unit: "simulated crashes with bodies on disk", testMs: 2_500, proofCount: 10_000 },
-  { suite: "kill-rounds", unit: "kill -9 rounds of the real program", testMs: 9_000, proofCount: 100 },
-  { suite: "messaging-simulation", unit: "simulated runs of messaging", testMs: 4_000, proofCount: 500 },
-  { suite: "workflow-simulation", unit: "simulated lives of workflows", testMs: 2_500, proofCount: 2_000 },
-  { suite: "message-kill-rounds", unit: "kill -9 rounds of messaging", testMs: 5_000, proofCount: 100 },
-  { suite: "messaging-requests", unit: "requests to messaging", testMs: 1_500, proofCount: 500_000 },
-  { suite: "hostile-destinations", unit: "calls of hostile destinations", testMs: 2_000, proofCount: 40_000 },
-  { suite: "vector-filter", unit: "metadata filters and texts that are none", testMs: 1_500, proofCount: 400_000 },
-  { suite: "vector-metadata", unit: "histories of records and filters over them", testMs: 1_500, proofCount: 20_000 },
-  { suite: "vector-programs", unit: "random programs on the vector index", testMs: 4_000, proofCount: 2_000 },
-  { suite: "vector-large-programs", unit: "programs with long searches", testMs: 1_000, proofCount: 40 },
-  { suite: "vector-graph-programs", unit: "programs with searches in graphs", testMs: 1_000, proofCount: 15 },
-  { suite: "float32-text", unit: "floats printed and numbers read", testMs: 1_500, proofCount: 4_000_000 },
-  { suite: "vector-body", unit: "bodies of the vector index", testMs: 1_500, proofCount: 1_000_000 },
-  { suite: "vector-crash-states", unit: "simulated crash states of vectors", testMs: 3_000, proofCount: 10_000 },
-  { suite: "vector-kill-rounds", unit: "kill -9 rounds of the vector index", testMs: 6_000, proofCount: 40 },
-  { suite: "json-paths", unit: "JSON paths and texts that are none", testMs: 750, proofCount: 400_000 },
-  { suite: "json-documents", unit: "JSON commands", testMs: 750, proofCount: 500_000 },
-  { suite: "json-commands", unit: "JSON commands beside a model", testMs: 1_000, proofCount: 1_000_000 },
-  { suite: "json-numbers", unit: "sums and products in JSON documents", testMs: 500, proofCount: 500_000 },
-  { suite: "backup-files", unit: "damaged backup files", testMs: 750, proofCount: 20_000 },
-  { suite: "api-requests", unit: "requests made from the OpenAPI documents", testMs: 2_000, proofCount: 20_000 },
-  { suite: "resp-requests", unit: "streams of RESP requests", testMs: 750, proofCount: 300_000 },
-  { suite: "soak", unit: "minutes of all areas under load, with kills", testMs: 2_000, proofCount: 5 },
-  { suite: "rdb-files", unit: "damaged files of Redis", testMs: 500, proofCount: 100_000 },
+  {
+    suite: "scripts",
+    unit: "commands about scripts and functions",
+    files: ["test/differential/scripting.test.ts"],
+    testMs: 1_000,
+    proofCount: 200_000,
+    goal: 20_000_000,
+  },
+  {
+    suite: "waiting",
+    unit: "commands of connections that wait",
+    files: ["test/differential/waiting.test.ts"],
+    testMs: 1_000,
+    proofCount: 200_000,
+  },
+  {
+    suite: "access",
+    unit: "users whose rights are compared",
+    files: ["test/differential/access.test.ts"],
+    testMs: 1_000,
+    proofCount: 5_000,
+  },
+  {
+    suite: "sessions",
+    unit: "commands of conversations in between each other",
+    files: ["test/differential/sessions.test.ts"],
+    testMs: 1_000,
+    proofCount: 200_000,
+  },
+  {
+    suite: "hit-rate",
+    unit: "reads of a cache for each policy",
+    files: ["test/differential/maxmemory.test.ts"],
+    testMs: 1_000,
+    proofCount: 2_000_000,
+  },
+  {
+    suite: "crash-states",
+    unit: "simulated crash states",
+    files: ["test/simulation/crash-states.test.ts"],
+    testMs: 4_500,
+    proofCount: 20_000,
+    goal: 1_000_000,
+  },
+  {
+    suite: "kept-bodies",
+    unit: "simulated crashes with bodies on disk",
+    files: ["test/simulation/kept-bodies.test.ts", "test/simulation/workflow/kept-runs.test.ts"],
+    testMs: 2_500,
+    proofCount: 10_000,
+    goal: 1_000_000,
+  },
+  {
+    suite: "kill-rounds",
+    unit: "kill -9 rounds of the real program",
+    files: ["test/simulation/kill-rounds.test.ts"],
+    testMs: 6_000,
+    proofCount: 100,
+    goal: 2_000,
+  },
+  {
+    suite: "messaging-simulation",
+    unit: "simulated runs of messaging",
+    files: ["test/simulation/messaging/messaging.test.ts"],
+    testMs: 3_000,
+    proofCount: 500,
+    goal: 50_000,
+  },
+  {
+    suite: "workflow-simulation",
+    unit: "simulated lives of workflows",
+    files: ["test/simulation/workflow/workflows.test.ts"],
+    testMs: 2_500,
+    proofCount: 2_000,
+    goal: 50_000,
+  },
+  {
+    suite: "message-kill-rounds",
+    unit: "kill -9 rounds of messaging",
+    files: ["test/simulation/message-kill/kill-rounds.test.ts"],
+    testMs: 5_000,
+    proofCount: 100,
+    goal: 2_000,
+  },
+  {
+    suite: "messaging-requests",
+    unit: "requests to messaging",
+    files: ["test/fuzz/messaging-requests.test.ts"],
+    testMs: 1_000,
+    proofCount: 500_000,
+  },
+  {
+    suite: "hostile-destinations",
+    unit: "calls of hostile destinations",
+    files: ["test/fuzz/hostile-destinations.test.ts"],
+    testMs: 2_000,
+    proofCount: 40_000,
+  },
+  {
+    suite: "vector-filter",
+    unit: "metadata filters and texts that are none",
+    files: ["test/fuzz/vector-filter.test.ts"],
+    testMs: 1_000,
+    proofCount: 400_000,
+  },
+  {
+    suite: "vector-metadata",
+    unit: "histories of records and filters over them",
+    files: ["test/fuzz/vector-metadata.test.ts"],
+    testMs: 1_000,
+    proofCount: 12_000,
+  },
+  {
+    suite: "vector-programs",
+    unit: "random programs on the vector index",
+    files: ["test/simulation/vector-programs.test.ts"],
+    testMs: 3_000,
+    proofCount: 2_000,
+    goal: 50_000,
+  },
+  {
+    suite: "vector-large-programs",
+    unit: "programs with long searches",
+    files: ["test/simulation/vector-large-programs.test.ts"],
+    testMs: 1_000,
+    proofCount: 40,
+  },
+  {
+    suite: "vector-graph-programs",
+    unit: "programs with searches in graphs",
+    files: ["test/simulation/vector-large-programs.test.ts"],
+    testMs: 1_000,
+    proofCount: 15,
+  },
+  {
+    suite: "float32-text",
+    unit: "floats printed and numbers read",
+    files: ["test/fuzz/float32-text.test.ts"],
+    testMs: 1_500,
+    proofCount: 4_000_000,
+  },
+  {
+    suite: "vector-body",
+    unit: "bodies of the vector index",
+    files: ["test/fuzz/vector-body.test.ts"],
+    testMs: 1_500,
+    proofCount: 1_000_000,
+  },
+  {
+    suite: "vector-crash-states",
+    unit: "simulated crash states of vectors",
+    files: ["test/simulation/vector/crash-states.test.ts"],
+    testMs: 3_000,
+    proofCount: 10_000,
+    goal: 1_000_000,
+  },
+  {
+    suite: "vector-kill-rounds",
+    unit: "kill -9 rounds of the vector index",
+    files: ["test/simulation/vector/kill/kill-rounds.test.ts"],
+    testMs: 4_500,
+    proofCount: 40,
+    goal: 2_000,
+  },
+  {
+    suite: "json-paths",
+    unit: "JSON paths and texts that are none",
+    files: ["test/fuzz/json-paths.test.ts"],
+    testMs: 750,
+    proofCount: 400_000,
+  },
+  {
+    suite: "json-documents",
+    unit: "JSON commands",
+    files: ["test/fuzz/json-documents.test.ts"],
+    testMs: 750,
+    proofCount: 500_000,
+  },
+  {
+    suite: "json-commands",
+    unit: "JSON commands beside a model",
+    files: ["test/fuzz/json-commands.test.ts"],
+    testMs: 1_000,
+    proofCount: 1_000_000,
+  },
+  {
+    suite: "json-numbers",
+    unit: "sums and products in JSON documents",
+    files: ["test/fuzz/json-numbers.test.ts"],
+    testMs: 500,
+    proofCount: 500_000,
+  },
+  {
+    suite: "backup-files",
+    unit: "damaged backup files",
+    files: ["src/persistence/archive/archive.test.ts"],
+    testMs: 750,
+    proofCount: 20_000,
+  },
+  {
+    suite: "api-requests",
+    unit: "requests made from the OpenAPI documents",
+    files: ["test/fuzz/api/api-requests.test.ts"],
+    testMs: 2_000,
+    proofCount: 20_000,
+  },
+  {
+    suite: "resp-requests",
+    unit: "streams of RESP requests",
+    files: ["test/fuzz/resp-requests.test.ts"],
+    testMs: 750,
+    proofCount: 300_000,
+  },
+  {
+    suite: "soak",
+    unit: "minutes of all areas under load, with kills",
+    files: ["test/simulation/soak/soak.test.ts"],
+    testMs: 2_000,
+    proofCount: 5,
+    goal: 60,
+  },
+  {
+    suite: "rdb-files",
+    unit: "damaged files of Redis",
+    files: ["test/fuzz/rdb-files.test.ts"],
+    testMs: 500,
+    proofCount: 100_000,
+  },
 ];
 
-/** The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random. */
+/**
+ * The most that the suites together may draw in `npm test`; the rest of five minutes is for tests that are not random.
+ * What is new takes at most 4 s for each subject below, from rows that are there.
+ */
 export const TEST_MS_MAX = 90_000;
+
+export interface ProofCeiling {
+  readonly subject: string;
+  readonly minutesMax: number;
+  /** Its suites are in the table above. Absent: room that is kept free. */
+  readonly isThere?: true;
+}
+
+/** Minutes of `npm run proof` on two quiet cores, by what they prove: what is there today, and room for what is planned. */
+export const proofCeilings: readonly ProofCeiling[] = [
+  { subject: "store, vector index, messaging and workflows on one machine", minutesMax: 22, isThere: true },
+  { subject: "names, packages and the command line", minutesMax: 1 },
+  { subject: "the newest commands of the store", minutesMax: 2 },
+  { subject: "the HTTP listener", minutesMax: 2 },
+  { subject: "recall of the vector graph", minutesMax: 3 },
+  { subject: "a journal in PostgreSQL", minutesMax: 4 },
+  { subject: "the cluster", minutesMax: 9 },
+  { subject: "replication to object storage", minutesMax: 3 },
+  { subject: "search in the store", minutesMax: 2 },
+  { subject: "the console", minutesMax: 1 },
+  { subject: "adoption by a team", minutesMax: 1 },
+];
+
+/** What `npm run proof` may take in all. */
+export const PROOF_MINUTES_MAX = 50;
+
+/** How much of a proof is one batch of `npm run long`: batches then take seconds, at most some minutes. */
+const BATCH_SHARE = 1 / 4;
 
 /** How much a suite may do now: a time or a count. */
 export type Allowance = { readonly budgetMs: number } | { readonly count: number };
@@ -68,5 +310,17 @@ export type Allowance = { readonly budgetMs: number } | { readonly count: number
 export function allowanceOf(suite: string): Allowance {
   const budget = budgets.find((row) => row.suite === suite);
   assert(budget !== undefined, `suite ${suite} has a row in the table of budgets`);
-  return process.env["LARDER_TEST_SIZE"] === "proof" ? { count: budget.proofCount } : { budgetMs: budget.testMs };
+  switch (process.env["LARDER_TEST_SIZE"]) {
+    case "proof":
+      return { count: budget.proofCount };
+    case "long":
+      return { count: batchCountOf(budget) };
+    default:
+      return { budgetMs: budget.testMs };
+  }
+}
+
+/** What one batch of `npm run long` counts. */
+export function batchCountOf({ proofCount }: Budget): number {
+  return Math.ceil(proofCount * BATCH_SHARE);
 }

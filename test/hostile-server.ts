@@ -37,6 +37,17 @@ const TIMEOUT_ANY = /^Timeout after \S+ s while (?:waiting for|reading) the answ
 export const hostileKinds: readonly HostileKind[] = [
   answering("none", `${OK_HEAD}Content-Length: 2\r\n\r\nok`, { kind: "answer", status: 200, body: "ok" }),
   answering("server-error", "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", { kind: "answer", status: 503 }),
+  ...["000", "001", "099"].map((status) =>
+    answering(`status-${status}`, `HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`, {
+      kind: "failure",
+      text: new RegExp(`^The destination answered with the status ${status}, which is not one of HTTP: `),
+    }),
+  ),
+  answering("status-101", "HTTP/1.1 101 Switching\r\nContent-Length: 2\r\n\r\nno", {
+    kind: "failure",
+    text: /^The destination wants to change the protocol: /,
+  }),
+  answering("status-999", "HTTP/1.1 999 No\r\nContent-Length: 2\r\n\r\nno", { kind: "answer", status: 999 }),
   answering("redirect", "HTTP/1.1 302 Found\r\nLocation: /redirect\r\nContent-Length: 0\r\n\r\n", {
     kind: "answer",
     status: 302,

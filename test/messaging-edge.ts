@@ -10,6 +10,7 @@ import { TokenTable } from "../src/edge/auth.ts";
 import type { HttpReply, HttpRequest, RequestHead } from "../src/edge/handler.ts";
 import { MessagingArea, type MessagingAreaOptions } from "../src/edge/messaging/messaging-area.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
+import { Turns } from "../src/kernel/turns.ts";
 import type { UserDoor } from "../src/messaging/door.ts";
 import { defaultLimits } from "../src/messaging/limits.ts";
 
@@ -58,10 +59,10 @@ export function messagingEdge(
   const area = new MessagingArea({
     messaging: { user: (name) => (name === "main" ? door : undefined) },
     tokens,
-    cors: true,
     queryToken: true,
     limits: defaultLimits,
     clock,
+    turns: new Turns({ clock }),
     destinations: (url) => (url.hostname === "refused.test" ? "The destination refused.test is refused" : undefined),
     ...options,
   });

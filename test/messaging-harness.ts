@@ -4,6 +4,7 @@
  */
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import { createLog } from "../src/kernel/log.ts";
+import type { MemoryGuard } from "../src/kernel/memory-guard.ts";
 import { seededRandom } from "../src/kernel/random.ts";
 import type { DeliveryRequest, DeliveryResult, Outbound } from "../src/messaging/delivery.ts";
 import type { UserDoor } from "../src/messaging/door.ts";
@@ -87,6 +88,11 @@ export function answered(status: number, headers: readonly string[] = [], body =
   return { kind: "answer", status, headers, body: Buffer.from(body) };
 }
 
+/** An answer that was longer: `start` is what is kept of it. */
+export function answeredTooLong(status: number, headers: readonly string[], start: string): DeliveryResult {
+  return { kind: "answer", status, headers, body: Buffer.from(start), isBodyCut: true };
+}
+
 export const USER = "main";
 const KEYS = { current: "sig_current", next: "sig_next" };
 
@@ -100,6 +106,8 @@ export class MessagingHarness {
   messaging: Messaging;
   /** From the next start on: calls nobody. */
   isStill = false;
+  /** From the next start on: who may take memory. */
+  guard: MemoryGuard | undefined;
   readonly #limits: MessagingLimits;
 
   constructor(limits: Partial<MessagingLimits> = {}, startMs?: number) {
@@ -175,6 +183,7 @@ export class MessagingHarness {
       log,
       heartbeatMs: 60_000,
       isStill: this.isStill,
+      guard: this.guard,
       logReader: { list: (...asked) => this.logReader.list(...asked) },
     });
   }

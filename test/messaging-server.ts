@@ -16,6 +16,7 @@ import { parseDestinations } from "../src/edge/outbound/destination-policy.ts";
 import { type Rate, RateLimiter } from "../src/edge/rate-limit.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import { createLog } from "../src/kernel/log.ts";
+import { Turns } from "../src/kernel/turns.ts";
 import { defaultLimits, type MessagingLimits } from "../src/messaging/limits.ts";
 import { MemoryHistory } from "../src/program/memory-history.ts";
 import { messageLog } from "../src/program/message-log.ts";
@@ -67,11 +68,11 @@ export class MessagingServer implements AsyncDisposable {
       area: new MessagingArea({
         messaging: { user: (name) => harness.messaging.user(name) },
         tokens,
-        cors: true,
         queryToken: true,
         ...(rate === undefined ? {} : { limiter: new RateLimiter(harness.clock, rate) }),
         limits: { ...defaultLimits, ...limits },
         clock: harness.clock,
+        turns: new Turns({ clock: systemClock }),
         destinations: (url) => policy.refusalOf(url),
       }),
       host: "127.0.0.1",

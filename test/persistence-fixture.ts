@@ -59,6 +59,11 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1) await nextTurn();
 }
 
+/** The files in the area's directory. */
+export function filesOf(disk: SimulatedDisk): readonly string[] {
+  return disk.paths.filter((path) => path.startsWith(`${DIRECTORY}/`)).sort();
+}
+
 /** Reads the area without changing it. */
 export async function readOn(disk: SimulatedDisk): Promise<AreaRead & { frames: string[] }> {
   const frames: string[] = [];

@@ -1,7 +1,8 @@
 /**
  * A server for the tests: the store behind a real socket on a free port of
  * loopback, inside this process. The store's time is virtual: `clock.advance`
- * moves it. Only the sockets live in real time.
+ * moves it. Only the sockets, and whose turn it is on the thread, live in real
+ * time.
  *
  *     await using server = await startServer();
  *     const reply = await server.post("/", ["SET", "k", "v"]);
@@ -12,7 +13,8 @@ import { type TokenFor, TokenTable } from "../src/edge/auth.ts";
 import { ByteBudget } from "../src/edge/byte-budget.ts";
 import type { StreamLimits } from "../src/edge/event-streams.ts";
 import type { Area, Observation } from "../src/edge/handler.ts";
-import { IN_FLIGHT_BYTES_MAX, type Listener, type ListenerLimits, listen } from "../src/edge/node-http.ts";
+import type { ListenerLimits } from "../src/edge/listener-limits.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../src/edge/node-http.ts";
 import { type Rate, RateLimiter } from "../src/edge/rate-limit.ts";
 import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../src/edge/store-routes.ts";
 import { SyncTokens } from "../src/edge/sync-token.ts";
@@ -21,6 +23,7 @@ import { systemClock } from "../src/kernel/clock.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import { createLog } from "../src/kernel/log.ts";
 import { seededRandom } from "../src/kernel/random.ts";
+import { Turns } from "../src/kernel/turns.ts";
 import { NullJournal } from "../src/store/journal.ts";
 import { Store } from "../src/store/mod.ts";
 import { assertNoSecret, watchedSink } from "./canaries.ts";
@@ -79,6 +82,7 @@ export class TestServer implements AsyncDisposable {
     this.store = new Store({
       journal: new NullJournal(),
       clock: this.clock,
+      turns: new Turns({ clock: systemClock }),
       random: seededRandom(1),
       hashSeed: Buffer.alloc(8, 1),
       dailyRequestsMax: options.dailyRequestsMax ?? 0,

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { THREATS_PATH, threatsText } from "../tools/threats.ts";
-import { budgets, TEST_MS_MAX } from "./budget.ts";
+import { budgets, PROOF_MINUTES_MAX, proofCeilings, TEST_MS_MAX } from "./budget.ts";
 
 /** Room to rooms it may import. Start-up (`main.ts`, `program/`, files directly in `src/`) wires them all. */
 const mayImport: Record<string, readonly string[]> = {
@@ -186,6 +186,11 @@ test("the random suites together stay within their share of npm test", () => {
   assert.ok(sumMs <= TEST_MS_MAX, `the budgets add up to ${sumMs} ms; the table allows ${TEST_MS_MAX}`);
 });
 
+test("the ceilings of the proof add up to what it may take", () => {
+  const sum = proofCeilings.reduce((minutes, { minutesMax }) => minutes + minutesMax, 0);
+  assert.equal(sum, PROOF_MINUTES_MAX);
+});
+
 test("S-12: dependencies are few and exact, and none but the pinned Node runs anything at installation", () => {
   const own = JSON.parse(readFileSync("package.json", "utf8")) as Record<string, Record<string, string>>;
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
@@ -196,10 +201,10 @@ test("S-12: dependencies are few and exact, and none but the pinned Node runs an
     for (const [name, range] of Object.entries(own[group] ?? {})) assert.match(range, /^\d+\.\d+\.\d+$/, name);
   const installed = Object.entries(packages).filter(([path]) => path !== "");
   const atRunTime = installed.filter(([, { dev }]) => dev !== true).map(([path]) => path.replace("node_modules/", ""));
-  assert.deepEqual(
-    atRunTime.filter((name) => !name.startsWith("@types/")),
-    ["ipaddr.js", "lodash", "undici", "wasmoon-lua5.1"],
-  );
+  assert.deepEqual(atRunTime, ["@types/emscripten", "ipaddr.js", "lodash", "undici", "wasmoon-lua5.1"]);
+  // Both pages say how many that is.
+  assert.match(readFileSync("README.md", "utf8"), /npm installs five packages/);
+  assert.match(readFileSync("docs/security.md", "utf8"), /npm installs five packages/);
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path);
   assert.deepEqual(scripted, ["node_modules/node"]);
   for (const [path, { integrity }] of installed) assert.match(integrity ?? "", /^sha512-/, path);

@@ -10,6 +10,7 @@ import { TokenTable } from "../src/edge/auth.ts";
 import type { HttpRequest } from "../src/edge/handler.ts";
 import { VectorArea, type VectorAreaOptions } from "../src/edge/vector/vector-area.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
+import { Turns } from "../src/kernel/turns.ts";
 import type { IndexDoor } from "../src/vector/door.ts";
 import { defaultVectorLimits } from "../src/vector/limits.ts";
 import { type EdgeReply, type EdgeSend, edgeReply, edgeRequest } from "./messaging-edge.ts";
@@ -46,6 +47,7 @@ export function vectorEdge(answers: Partial<IndexDoor> = {}, options: Partial<Ve
     cors: true,
     limits: defaultVectorLimits,
     clock,
+    turns: new Turns({ clock }),
     ...options,
   });
   return {

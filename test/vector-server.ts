@@ -14,6 +14,7 @@ import { systemClock } from "../src/kernel/clock.ts";
 import { VirtualClock } from "../src/kernel/clock.virtual.ts";
 import { createLog } from "../src/kernel/log.ts";
 import { seededRandom } from "../src/kernel/random.ts";
+import { Turns } from "../src/kernel/turns.ts";
 import type { IndexDefinition } from "../src/vector/definition.ts";
 import { defaultVectorLimits, type VectorLimits } from "../src/vector/limits.ts";
 import { VectorEngine } from "../src/vector/vector-engine.ts";
@@ -43,7 +44,7 @@ export class VectorServer implements AsyncDisposable {
   #listener: Listener | undefined;
   #handleCount = 0;
 
-  constructor(definition: Partial<IndexDefinition>, limits: Partial<VectorLimits>) {
+  constructor(definition: Partial<IndexDefinition>, limits: Partial<VectorLimits>, past: readonly Buffer[]) {
     this.#limits = { ...defaultVectorLimits, ...limits };
     this.engine = new VectorEngine({
       journal: this.journal,
@@ -56,6 +57,7 @@ export class VectorServer implements AsyncDisposable {
         return `handle-${this.#handleCount}`;
       },
     });
+    for (const frame of past) this.engine.replay(frame);
     for (const [name, wanted] of [["main", { ...dense, ...definition }] as const, ["other", dense] as const]) {
       this.engine.define(
         name,
@@ -73,8 +75,9 @@ export class VectorServer implements AsyncDisposable {
     ]);
     tokens.replaceTenant("other", [{ token: OTHER_TOKEN, access: "standard" }]);
     const { engine: vector, clock } = this;
+    const turns = new Turns({ clock: systemClock });
     this.#listener = await listen({
-      area: new VectorArea({ vector, tokens, cors: true, limits: this.#limits, clock }),
+      area: new VectorArea({ vector, tokens, cors: true, limits: this.#limits, clock, turns }),
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,
@@ -119,12 +122,16 @@ export class VectorServer implements AsyncDisposable {
   }
 }
 
-/** A server of the index `main`, which is what `definition` says, or DENSE with COSINE and two dimensions. */
+/**
+ * A server of the index `main`, which is what `definition` says, or DENSE with COSINE and two dimensions. `past`: frames
+ * of a journal or a snapshot that it starts from.
+ */
 export async function startVectorServer(
   definition: Partial<IndexDefinition> = {},
   limits: Partial<VectorLimits> = {},
+  past: readonly Buffer[] = [],
 ): Promise<VectorServer> {
-  const server = new VectorServer(definition, limits);
+  const server = new VectorServer(definition, limits, past);
   await server.start();
   return server;
 }

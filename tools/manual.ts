@@ -60,9 +60,9 @@ function startChapter(): readonly string[] {
     "",
     "`larder serve` keeps everything in a data directory; `larder dev` is for development and keeps nothing unless `--data-dir` is given. What else there is: [commands of the program](reference/program-commands.md).",
     "",
-    "The start prints the addresses and, the first time, the tokens, as variables that the official clients read. Log lines go to stderr. SIGTERM and SIGINT stop the server: it accepts nothing more, finishes what it is answering, writes and syncs the rest, and exits with 0; a second signal ends it at once. The exit code is 1 when the machine forbids a start (a port in use, a locked or damaged data directory) or after a crash, and 2 when a setting is wrong.",
+    "The start prints the addresses and, the first time, the tokens, as variables that the official clients read. Log lines go to stderr. SIGTERM and SIGINT stop the server: it accepts nothing more, finishes requests that have come whole (half a request is answered 503), writes and syncs the rest, and exits with 0; a second signal ends it at once. SIGUSR1 and SIGUSR2 are ignored with a line in the log: SIGUSR1 would open the debugger of Node, in which every user of the machine can read the tokens. Before the first line of larder runs only the flag `node --disable-sigusr1` does that, as in our Dockerfile. The exit code is 1 when the machine forbids a start (a port in use, a locked or damaged data directory) or after a crash, and 2 when a setting is wrong.",
     "",
-    "The data directory can be used by one process at a time. A snapshot is written by a second process of the same program, which for a while needs about as much memory as the area it reads.",
+    "The data directory can be used by one process at a time. A new one is made in a directory that does not exist, or has nothing but `lost+found`; a directory with other files and without the file `format` is refused, and nothing is written there. A snapshot is written by a second process of the same program, which for a while needs about as much memory as the area it reads.",
   ];
 }
 
@@ -70,7 +70,7 @@ function settingsChapter(): readonly string[] {
   return [
     "## Settings",
     "",
-    "A flag beats the environment, the environment beats the configuration file, the file beats the default. Unknown flags, variables that begin with `LARDER_`, and file keys are refused by name. A variable that is set to nothing counts as not set. Secrets have no flag; each may be given as a file whose path stands in the variable with `_FILE` behind its name.",
+    "A flag beats the environment, the environment beats the configuration file, the file beats the default. Unknown flags, variables that begin with `LARDER_`, and file keys are refused by name; a start tells all mistakes at once. A variable that is set to nothing counts as not set. Secrets have no flag; each may be given as a file whose path stands in the variable with `_FILE` behind its name.",
     "",
     "All of them: [settings](reference/settings.md).",
   ];
@@ -216,7 +216,7 @@ function memoryChapter(): readonly string[] {
     "",
     "Where nothing may go, commands that may need memory are refused with `OOM command not allowed when used memory > 'maxmemory'.`; reads and removals go on. A transaction is then refused whole, as Redis refuses to queue its commands. Evictions are in the journal, so a restart does not bring keys back; how recently and how often keys were used is not, and begins anew.",
     "",
-    "`CONFIG SET` changes `maxmemory`, `maxmemory-policy`, `maxmemory-samples`, `lfu-log-factor` and `lfu-decay-time` of the database that is asked, until the next start.",
+    "`CONFIG SET` changes `maxmemory`, `maxmemory-policy`, `maxmemory-samples`, `lfu-log-factor` and `lfu-decay-time` of the database that is asked, until the next start. Where the operator set a `maxmemory` (`--maxmemory`, or `maxmemory` of the database in the configuration file), that is the cap: `CONFIG SET` takes less and raises it up to the cap again, and refuses more, and 0.",
   ];
 }
 
@@ -237,9 +237,11 @@ function libraryChapter(): readonly string[] {
     "```js",
     'import { start } from "larder";',
     "",
-    "const larder = await start(); // larder dev on free ports; takes what a configuration file may hold",
+    '// larder dev on free ports; takes what a configuration file may hold, and clock: "frozen"',
+    "const larder = await start();",
     "larder.store; // { url, token, readOnlyToken }; also vector, messaging, admin, and env with the variables",
     "await larder.clock.advance(3_600_000); // time travel for expiry, delays and schedules",
+    "larder.clock.now(); // ms since the epoch",
     "await larder.reset();",
     "await larder.stop();",
     "```",

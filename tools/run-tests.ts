@@ -3,7 +3,7 @@
  *
  *     ok      format, lint, types, house rules, unit and conformance tests   (at most 2 minutes on two cores)
  *     test    ok, and the whole server: sdk, differential, simulation        (at most 5 minutes)
- *     proof   the random suites with the counts that were agreed             (at most 40 minutes)
+ *     proof   the random suites with the counts that were agreed             (at most 50 minutes)
  *
  * Run: node tools/run-tests.ts <size>
  */
@@ -20,7 +20,7 @@ const statics: readonly Step[] = [
   { name: "types", command: ["tsc", "-p", "."] },
 ];
 
-const UNIT = ["src/**/*.test.ts", "test/tidy.test.ts", "test/assembly.test.ts", "test/conformance/**/*.test.ts"];
+const UNIT = ["src/**/*.test.ts", "test/*.test.ts", "test/long/*.test.ts", "test/conformance/**/*.test.ts"];
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
@@ -33,6 +33,8 @@ const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[]; 
 
 /** Each test file is a process of its own, and most of its start is the reading of the same sources. */
 const COMPILE_CACHE = fileURLToPath(new URL("../node_modules/.cache/tests", import.meta.url));
+
+const FILE_TIMES = fileURLToPath(new URL("./file-times.ts", import.meta.url));
 
 const size = process.argv[2] ?? "";
 const plan = Object.hasOwn(sizes, size) ? sizes[size] : undefined;
@@ -49,6 +51,10 @@ const code = await run("tests", [
   "--test",
   "--test-concurrency=2",
   `--test-timeout=${plan.testMsMax}`,
+  "--test-reporter=spec",
+  "--test-reporter-destination=stdout",
+  `--test-reporter=${FILE_TIMES}`,
+  "--test-reporter-destination=stdout",
   ...plan.tests,
 ]);
 console.log(`${size}: ${((performance.now() - startMs) / 1000).toFixed(1)} s`);

@@ -66,7 +66,11 @@ const parts: readonly Part[] = [
       row("C-22", "one request that makes a million messages", "bounds on batches, groups and bulk work"),
       row("C-23", "cron texts that are wrong, never fire or take long", "a parser of our own; 400"),
       row("C-24", "hours that are skipped or repeated", "skipped ones do not fire, repeated ones once"),
-      row("C-25", "a clock that jumps", "delays go by time that passed; nothing fires twice"),
+      row(
+        "C-25",
+        "a clock that jumps",
+        "delays, retries, waits and rates go by the time that has passed, schedules and `Not-Before` by the wall clock; nothing fires twice",
+      ),
       row("C-26", "a long time off", "one firing for all that was missed"),
       row("C-27", "a crash while a call is under way", "the call is made again with the same id and count"),
       row("C-28", "duplicates across a restart", "deduplication is in the journal, and bounded"),
@@ -92,10 +96,18 @@ const parts: readonly Part[] = [
       row("A-10", "scripts without end or measure", "stopped by time and memory"),
       row("A-11", "names such as __proto__", "names live in tables and maps"),
       row("A-12", "numbers at the edges", "64 bits exactly; digits are kept as they were sent"),
-      row("A-13", "huge bodies", "refused by what is announced and by what comes"),
+      row(
+        "A-13",
+        "huge bodies",
+        "refused by what is announced and by what comes; what waits to be sent counts, by tenant",
+      ),
       row("A-14", "deep nesting", "bounded before anything is parsed"),
       row("A-15", "small commands with huge answers", "a budget of bytes and steps"),
-      row("A-16", "memory that runs out", "a limit by database; writes are refused, the rest goes on"),
+      row(
+        "A-16",
+        "memory that runs out",
+        "a limit by database, and one by area that stops the largest tenant; the rest goes on",
+      ),
       row("A-17", "readers that do not read; forged event fields", "cut off; line ends cannot leave their field"),
       row("A-18", "odd paths", "bytes are decoded as bytes; 400, never 500"),
       row("A-19", "damaged files", "found by checksum; a torn tail is cut, damage elsewhere refused"),
@@ -122,7 +134,7 @@ const parts: readonly Part[] = [
   {
     title: "The whole server",
     threats: [
-      row("S-01", "slow and idle clients", "limits on time and connections"),
+      row("S-01", "slow and idle clients", "limits on time, rate and connections, also of one address"),
       row("S-02", "requests smuggled into others", "a strict parser"),
       row("S-03", "compressed requests", "415"),
       row("S-04", "a full disk", "writes are refused, reads go on, and it recovers by itself"),
@@ -132,11 +144,19 @@ const parts: readonly Part[] = [
       row("S-08", "two processes on one directory", "the second is refused"),
       row("S-09", "secrets in logs, metrics and errors", "canaries, in every run of the tests"),
       row("S-10", "errors that tell too much", "an id, no stack and no path"),
-      row("S-11", "a thread that stalls", "measured, and long work is done in slices"),
+      row(
+        "S-11",
+        "a thread that stalls, a tenant that keeps it from others",
+        "measured by tenant; long work is done in slices, tenants share the time, heavy units a quarter of it",
+      ),
       row("S-12", "dependencies", "few, exact, none runs anything at installation"),
       row("S-13", "faults that nobody caught", "logged; what was acknowledged is written; the process ends"),
       row("S-14", "the admin port", "an address of its own, tokens in headers alone"),
-      row("S-15", "pages of other origins", "a setting; they still need a token"),
+      row(
+        "S-15",
+        "pages of other origins",
+        "a setting for the store and the index; they still need a token; messaging never",
+      ),
       row("S-16", "name look-ups that block every sync", "bounded below the thread pool"),
     ],
   },
@@ -144,7 +164,7 @@ const parts: readonly Part[] = [
 
 /** What a row promises less of than one might wish. */
 const gaps: readonly string[] = [
-  "S-01: no limit on the connections of one address, and no least rate for a body besides the minute that a request may take: a proxy in front has both.",
+  "S-01: behind a trusted proxy nothing limits the connections of one caller: the proxy has to.",
   "C-15: connections to destinations are kept alive for up to a minute, and no setting turns that off. Bytes that a destination sends early pass as the answer to the next call of the same user and origin.",
   "S-05, S-06: tried on a simulated disk and with faults injected into the program; real power cuts and disks that ignore flushes were not.",
   "A-16: accounting is an estimate, held within a fifth of what the process takes.",

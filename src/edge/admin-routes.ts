@@ -7,11 +7,13 @@
  *
  * A route reads what was sent and makes one call on `Administration`.
  */
+import { JsonTooLarge, parseJson } from "../kernel/json-document.ts";
 import type { TokenTable } from "./auth.ts";
 import {
   adminBodyMalformed,
   adminBodyNotJson,
   adminMethodNotAllowed,
+  bodyTooLargeToParse,
   internalFailure,
   noSuchAdminPath,
   nothingToBackUp,
@@ -341,8 +343,9 @@ function match(template: string, path: string): string | undefined {
 function readBody(request: HttpRequest): unknown {
   if (request.body.length === 0) return undefined;
   try {
-    return JSON.parse(request.body.toString("utf8"));
-  } catch {
+    return parseJson(request.body);
+  } catch (error) {
+    if (error instanceof JsonTooLarge) throw bodyTooLargeToParse(error);
     throw adminBodyNotJson;
   }
 }

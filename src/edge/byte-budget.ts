@@ -1,10 +1,31 @@
 /**
- * How many bytes of bodies and large replies the listeners of a thread may hold
- * at once, all connections together (threats A-13). No connection uses it up
- * for long: bodies must arrive, and replies be taken, in time.
+ * How many bytes the listeners of a thread may hold at once, all connections
+ * together: bodies of requests, and what waits to be sent (threats A-13). Each
+ * byte belongs to an owner, mostly a tenant, and no owner can use up what the
+ * others need.
+ *
+ * (1) An owner that holds something may take more as long as it then has no
+ *     more than is left. So one alone gets half, two get a third each, and
+ *     there is always room for one more.
+ * (2) An owner that holds nothing may take what is free at once, but for an
+ *     eighth of the whole.
+ * (3) What exists already is counted even when there is no room for it (`add`).
  */
+
+/** Whose bytes they are, by identity. */
+export interface Owner {
+  readonly name: string;
+}
+
+/** Requests before it is known whose they are. */
+export const NOBODY: Owner = { name: "" };
+
+const RESERVE_SHARE = 1 / 8;
+
 export class ByteBudget {
   readonly #max: number;
+  readonly #byOwner = new Map<Owner, number>();
+  readonly #waiting = new Map<Owner, Set<() => void>>();
   #used = 0;
 
   constructor(bytesMax: number) {
@@ -15,14 +36,71 @@ export class ByteBudget {
     return this.#used;
   }
 
+  /** Those that hold something, with their bytes. */
+  get owners(): ReadonlyMap<Owner, number> {
+    return this.#byOwner;
+  }
+
+  /** True when little enough is held that nobody is refused anything small. */
+  get isQuiet(): boolean {
+    return this.#used <= this.#max / 4;
+  }
+
+  /** Whether an owner may begin something whose size is not known yet. Who holds nothing always may. */
+  hasRoom(owner: Owner): boolean {
+    if (this.isQuiet) return true;
+    const held = this.#byOwner.get(owner);
+    return held === undefined || held <= this.#max - this.#used;
+  }
+
   /** False when there is no room; then nothing was taken. */
-  take(bytes: number): boolean {
-    if (this.#used + bytes > this.#max) return false;
-    this.#used += bytes;
+  take(bytes: number, owner: Owner = NOBODY): boolean {
+    const held = this.#byOwner.get(owner) ?? 0;
+    const left = this.#max - this.#used - bytes;
+    const leftMin = held === 0 ? this.#max * RESERVE_SHARE : held + bytes;
+    if (left < leftMin) return false; // keeps (1) and (2)
+    this.add(bytes, owner);
     return true;
   }
 
-  release(bytes: number): void {
+  /** Counts what is there already. keeps (3) */
+  add(bytes: number, owner: Owner = NOBODY): void {
+    if (bytes === 0) return;
+    this.#used += bytes;
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + bytes);
+  }
+
+  release(bytes: number, owner: Owner = NOBODY): void {
+    if (bytes === 0) return;
     this.#used -= bytes;
+    const held = (this.#byOwner.get(owner) ?? 0) - bytes;
+    if (held > 0) this.#byOwner.set(owner, held);
+    else this.#byOwner.delete(owner);
+    if (this.#waiting.size > 0) this.#wake();
+  }
+
+  /** The bytes turn out to be another's. */
+  move(bytes: number, from: Owner, to: Owner): void {
+    if (bytes === 0 || from === to) return;
+    this.add(bytes, to);
+    this.release(bytes, from);
+  }
+
+  /** Calls back once, when the owner has room; its bytes being released is what makes it. The returned function forgets it. */
+  whenRoom(owner: Owner, callback: () => void): () => void {
+    const waiting = this.#waiting.get(owner) ?? new Set();
+    this.#waiting.set(owner, waiting.add(callback));
+    return () => {
+      waiting.delete(callback);
+      if (waiting.size === 0 && this.#waiting.get(owner) === waiting) this.#waiting.delete(owner);
+    };
+  }
+
+  #wake(): void {
+    for (const [owner, callbacks] of [...this.#waiting]) {
+      if (!this.hasRoom(owner)) continue;
+      this.#waiting.delete(owner);
+      for (const callback of callbacks) callback();
+    }
   }
 }

@@ -6,6 +6,7 @@
  * The texts of the store are those that clients of the interface know
  * (spec: store 1.1); where none is known, ours name the field and the remedy.
  */
+import type { JsonTooLarge } from "../kernel/json-document.ts";
 
 export type FailureKind =
   | "bad request"
@@ -56,7 +57,19 @@ export const resp2WithBase64 = new RequestFailure(
 );
 
 export const malformedHttp = new RequestFailure("bad request", "ERR malformed HTTP request");
+/** Several tokens are no token (service.md Authentication, Area A, 5). */
+export const authorizationRepeated = new RequestFailure(
+  "unauthorized",
+  "WRONGPASS more than one Authorization header; send one",
+);
 export const headersTimedOut = new RequestFailure("request timeout", "ERR request was not complete in time");
+export function bodyTooSlow(bytesPerSecondMin: number): RequestFailure {
+  return new RequestFailure(
+    "request timeout",
+    `ERR request body came too slowly. Least rate: ${bytesPerSecondMin} bytes per second`,
+  );
+}
+
 export const expectationFailed = new RequestFailure("expectation failed", "ERR only Expect: 100-continue is supported");
 export const tunnelRefused = new RequestFailure("method not allowed", "ERR HTTP method CONNECT is not allowed");
 export const transferEncodingRefused = new RequestFailure(
@@ -118,6 +131,17 @@ export function requestTooLarge(limitBytes: number, actualBytes: number): Reques
     `ERR max request size exceeded. Limit: ${limitBytes} bytes, Actual: ${actualBytes} bytes`,
   );
 }
+
+/** A body that is not looked into (threats A-14). */
+export function bodyTooLargeToParse({ message }: JsonTooLarge): RequestFailure {
+  return new RequestFailure("bad request", `The body ${message}`);
+}
+
+/** Control characters take six as JSON, so a body within its limit may still print as more than a string may have. */
+export const tooLongAsJson = new RequestFailure(
+  "too large",
+  "The request or its answer has more than 536870888 characters as JSON: ask for less, or send a shorter body",
+);
 
 export function headersTooLarge(limitBytes: number): RequestFailure {
   return new RequestFailure("headers too large", `ERR max header size exceeded. Limit: ${limitBytes} bytes`);

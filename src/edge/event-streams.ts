@@ -10,6 +10,10 @@
  *     `slowBytesMax` for longer than `slowMs`, as Redis bounds its subscribers.
  *     Its connection is cut off, since it would not read an end either.
  * (3) A token has at most `streamsPerTokenMax`.
+ * (4) All streams of a tenant together cost at most `tenantBytesMax` for longer
+ *     than `unreadMs`: beyond it those whose peers have not read for so long
+ *     are cut off, the one that waits longest first. Bursts to many readers that
+ *     do read are let through: their bytes are the same in memory.
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Grant, UserGrant } from "./auth.ts";
@@ -22,6 +26,9 @@ export interface StreamLimits {
   readonly queuedBytesMax: number;
   readonly slowBytesMax: number;
   readonly slowMs: number;
+  /** Of all streams of a tenant; and how long a peer may leave bytes unread while there are more. */
+  readonly tenantBytesMax: number;
+  readonly unreadMs: number;
   readonly streamsPerTokenMax: number;
 }
 
@@ -31,6 +38,8 @@ export const defaultStreamLimits: StreamLimits = {
   queuedBytesMax: 32 * MB,
   slowBytesMax: 8 * MB,
   slowMs: 60_000,
+  tenantBytesMax: 128 * MB,
+  unreadMs: 5_000,
   streamsPerTokenMax: 1_000,
 };
 
@@ -38,6 +47,8 @@ export const defaultStreamLimits: StreamLimits = {
 export const HEARTBEAT_MS = 15_000;
 /** How often streams are looked at. */
 const TICK_MS = 5_000;
+/** How often is looked, at most, which streams of a tenant that has too much are to end. */
+const SHED_MS = 1_000;
 
 /** Why we ended a stream that its peer would have read on. */
 export const endReasons = [
@@ -63,7 +74,10 @@ export class EventStreams {
   readonly limits: StreamLimits;
   readonly #byGrant = new Map<Grant, Set<EventStream>>();
   readonly #endedCounts = new Map<EndReason, number>();
+  /** Bytes that wait, by tenant, as they were when each stream was last looked at. */
+  readonly #queuedBytes = new Map<string, number>();
   #cancelTick: (() => void) | undefined;
+  #shedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, limits: Partial<StreamLimits> = {}) {
     this.clock = clock;
@@ -82,6 +96,11 @@ export class EventStreams {
     return this.#endedCounts.get(reason) ?? 0;
   }
 
+  /** Bytes that wait for peers, by tenant. */
+  get queuedBytes(): ReadonlyMap<string, number> {
+    return this.#queuedBytes;
+  }
+
   /** A reply that stays open. Throws a RequestFailure when the token has too many. keeps (3) */
   reply({ grant, headers, route, open }: StreamDescription): HttpStream {
     if ((this.#byGrant.get(grant)?.size ?? 0) >= this.limits.streamsPerTokenMax)
@@ -91,11 +110,12 @@ export class EventStreams {
       headers,
       route,
       open: (sink) => {
-        const stream = new EventStream(this, sink);
+        const stream = new EventStream(this, grant.tenant, sink);
         this.#add(grant, stream);
         const closed = open(stream);
         return () => {
           stream.isOpen = false;
+          stream.forget();
           this.#remove(grant, stream);
           closed();
         };
@@ -120,6 +140,31 @@ export class EventStreams {
 
   noteEnd(reason: EndReason): void {
     this.#endedCounts.set(reason, this.endedCount(reason) + 1);
+  }
+
+  /** So many bytes more, or fewer, wait for a stream. keeps (4) */
+  noteQueued(tenant: string, bytes: number): void {
+    const queued = (this.#queuedBytes.get(tenant) ?? 0) + bytes;
+    if (queued > 0) this.#queuedBytes.set(tenant, queued);
+    else this.#queuedBytes.delete(tenant);
+    if (bytes <= 0 || queued <= this.limits.tenantBytesMax) return;
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.#shedAtMs < SHED_MS) return;
+    this.#shedAtMs = nowMs;
+    this.#shed(tenant, nowMs);
+  }
+
+  /** keeps (4) */
+  #shed(tenant: string, nowMs: number): void {
+    const streams = [...this.#byGrant].flatMap(([grant, all]) => (grant.tenant === tenant ? [...all] : []));
+    for (const stream of streams) stream.recount();
+    const isTooMuch = (): boolean => (this.#queuedBytes.get(tenant) ?? 0) > this.limits.tenantBytesMax;
+    const unread = streams.filter(({ queuedSinceMs }) => nowMs - queuedSinceMs >= this.limits.unreadMs);
+    unread.sort((one, other) => one.queuedSinceMs - other.queuedSinceMs);
+    for (const stream of unread) {
+      if (!isTooMuch()) return;
+      stream.cutOff();
+    }
   }
 
   #add(grant: Grant, stream: EventStream): void {
@@ -148,13 +193,18 @@ export class EventStreams {
 export class EventStream {
   readonly #streams: EventStreams;
   readonly #sink: StreamSink;
+  readonly #tenant: string;
   #wroteAtMs: number;
+  /** Bytes that wait for the peer, as they were when it was looked at, and since when some do. */
+  #queuedBytes = 0;
+  queuedSinceMs = Number.POSITIVE_INFINITY;
   /** Since when too much waits; undefined: it does not. */
   #slowSinceMs: number | undefined;
   isOpen = true;
 
-  constructor(streams: EventStreams, sink: StreamSink) {
+  constructor(streams: EventStreams, tenant: string, sink: StreamSink) {
     this.#streams = streams;
+    this.#tenant = tenant;
     this.#sink = sink;
     this.#wroteAtMs = streams.clock.monotonicMs();
   }
@@ -175,6 +225,13 @@ export class EventStream {
     this.#sink.end();
   }
 
+  /** Cuts the stream off if what it is to be sent has at least `byteCount` bytes, and so many never fit. keeps (2) */
+  cutIfTooLong(byteCount: number): boolean {
+    if (byteCount <= this.#streams.limits.queuedBytesMax) return false;
+    this.cutOff();
+    return true;
+  }
+
   /** Called now and then: a silent stream gets a heartbeat, one whose peer does not read is cut off. */
   look(): void {
     if (!this.isOpen) return;
@@ -186,6 +243,8 @@ export class EventStream {
   #checkQueue(): void {
     const { clock, limits } = this.#streams;
     const { queuedBytes } = this.#sink;
+    if (queuedBytes !== this.#queuedBytes) this.#count(queuedBytes);
+    if (!this.isOpen) return;
     if (queuedBytes <= limits.slowBytesMax) {
       this.#slowSinceMs = undefined;
       return;
@@ -193,8 +252,33 @@ export class EventStream {
     const nowMs = clock.monotonicMs();
     this.#slowSinceMs ??= nowMs;
     if (queuedBytes <= limits.queuedBytesMax && nowMs - this.#slowSinceMs < limits.slowMs) return;
+    this.cutOff();
+  }
+
+  /** Ends it together with its connection: its peer would not read an end either. */
+  cutOff(): void {
+    if (!this.isOpen) return;
     this.isOpen = false;
     this.#streams.noteEnd("too slow");
+    this.forget();
     this.#sink.abort();
+  }
+
+  /** Learns how many bytes wait now. */
+  recount(): void {
+    if (this.isOpen) this.#count(this.#sink.queuedBytes);
+  }
+
+  /** Nothing of it counts any more. */
+  forget(): void {
+    this.#count(0);
+  }
+
+  #count(queuedBytes: number): void {
+    const bytes = queuedBytes - this.#queuedBytes;
+    this.#queuedBytes = queuedBytes;
+    if (queuedBytes === 0) this.queuedSinceMs = Number.POSITIVE_INFINITY;
+    else if (this.queuedSinceMs === Number.POSITIVE_INFINITY) this.queuedSinceMs = this.#wroteAtMs;
+    this.#streams.noteQueued(this.#tenant, bytes);
   }
 }

@@ -9,6 +9,12 @@ const rows: [string, string[], number | undefined][] = [
   ["identity passes", ["Host", "a", "Content-Encoding", "identity"], undefined],
   ["no host is refused", ["Accept", "*/*"], 400],
   ["two hosts are refused", ["Host", "a", "host", "a"], 400],
+  ["one Authorization passes", ["Host", "a", "Authorization", "Bearer a"], undefined],
+  [
+    "two Authorization headers are refused",
+    ["Host", "a", "Authorization", "Bearer a", "authorization", "Bearer a"],
+    401,
+  ],
   [
     "a length beside a transfer encoding is refused",
     ["Host", "a", "Content-Length", "3", "Transfer-Encoding", "chunked"],
@@ -31,6 +37,7 @@ const rows: [string, string[], number | undefined][] = [
 
 const statusOfKind: Record<string, number> = {
   "bad request": 400,
+  unauthorized: 401,
   "unsupported encoding": 415,
   "not implemented": 501,
 };

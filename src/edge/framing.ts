@@ -1,17 +1,24 @@
 /**
  * What decides where a request ends and whether we can read it: its framing
- * headers. Read from the raw headers in one pass, before anything else.
+ * headers, and that it says once where it goes and who asks. Read from the raw headers in one pass, before anything else.
  *
  * The parser below has refused the combinations that are used for smuggling (a
  * length and a transfer encoding, two lengths, bare line feeds); what it lets
  * through and we do not understand is refused here, never guessed (RFC 9112
  * section 6; threats S-02, S-03).
  */
-import { contentEncodingRefused, malformedHttp, type RequestFailure, transferEncodingRefused } from "./errors.ts";
+import {
+  authorizationRepeated,
+  contentEncodingRefused,
+  malformedHttp,
+  type RequestFailure,
+  transferEncodingRefused,
+} from "./errors.ts";
 import { HeaderSet } from "./names.ts";
 
 export interface Framing {
   hostCount: number;
+  authorizationCount: number;
   expect: string | undefined;
   /** The announced length; undefined without the header. */
   contentLength: number | undefined;
@@ -19,11 +26,19 @@ export interface Framing {
   contentEncoding: string | undefined;
 }
 
-const framingHeaders = new HeaderSet(["host", "expect", "content-length", "content-encoding", "transfer-encoding"]);
+const framingHeaders = new HeaderSet([
+  "host",
+  "expect",
+  "authorization",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+]);
 
 export function readFraming(rawHeaders: readonly string[]): Framing {
   const framing: Framing = {
     hostCount: 0,
+    authorizationCount: 0,
     expect: undefined,
     contentLength: undefined,
     transferEncoding: undefined,
@@ -36,6 +51,9 @@ export function readFraming(rawHeaders: readonly string[]): Framing {
     switch (name) {
       case "host":
         framing.hostCount += 1;
+        break;
+      case "authorization":
+        framing.authorizationCount += 1;
         break;
       case "expect":
         framing.expect = value;
@@ -60,8 +78,10 @@ export function hasBody({ contentLength, transferEncoding }: Framing): boolean {
 
 /** Why a request with this framing is not read, or undefined. */
 export function framingFailure(framing: Framing, httpVersion: string): RequestFailure | undefined {
-  const { hostCount, contentLength, transferEncoding, contentEncoding } = framing;
+  const { hostCount, authorizationCount, contentLength, transferEncoding, contentEncoding } = framing;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformedHttp;
+  // RFC 9110 section 11.6.2: one Authorization. A proxy between us and the caller may go by the other one.
+  if (authorizationCount > 1) return authorizationRepeated;
   // RFC 9112 section 3.2: one Host, which only HTTP/1.0 may leave out.
   if (hostCount > 1 || (hostCount === 0 && httpVersion !== "1.0")) return malformedHttp;
   if (contentLength !== undefined && (transferEncoding !== undefined || !Number.isSafeInteger(contentLength)))

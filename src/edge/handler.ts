@@ -4,6 +4,8 @@
  * can take its place because nothing else in `edge/` sees a `node:http` object.
  */
 import type { TraceContext } from "../kernel/trace-context.ts";
+import type { Tenant } from "../kernel/turns.ts";
+import type { Owner } from "./byte-budget.ts";
 import type { RequestFailure } from "./errors.ts";
 
 /** What is known of a request before its body has been read. */
@@ -22,11 +24,26 @@ export interface RequestHead {
   readonly id: string;
   /** Of the span that the listener made for this request, if it makes any (tracing.ts). */
   readonly trace?: TraceContext | undefined;
+  /**
+   * Says whose request it is, before anything is done for it: what it holds counts for that tenant. Returns a refusal
+   * while too much that belongs to the tenant waits to be sent or read.
+   */
+  claim?(owner: Owner): RequestFailure | undefined;
+  /** A reply of about so many bytes was made and has to wait before it may leave: it counts until then. */
+  holdReply?(bytes: number): void;
 }
 
 export interface HttpRequest extends RequestHead {
   /** The whole body, already within the byte limit. Empty when there is none. */
   readonly body: Buffer;
+  /** Who pays for the time that the request takes of the thread: the area says it as soon as it knows. */
+  payer?: Tenant | undefined;
+  /** True when the peer has gone: a request that has not begun need not run. */
+  readonly isAbandoned?: boolean;
+  /** It waits for its turn: those behind it on its connection wait with it, so that each finds what it may hold. */
+  waitsForTurn?(): void;
+  /** Its turn has come, and it has run as far as it could. */
+  hadTurn?(): void;
 }
 
 export interface HttpReply {

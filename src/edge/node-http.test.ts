@@ -1,16 +1,22 @@
 /** The listener alone, with areas made up for each test, over real sockets. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { AssertionFailure } from "../kernel/assert.ts";
-import { systemClock } from "../kernel/clock.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
+import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { createLog } from "../kernel/log.ts";
+import { pauseThread } from "../kernel/pause.ts";
+import { nextTurn } from "../kernel/turn.ts";
 import { ByteBudget } from "./byte-budget.ts";
 import { unauthorized } from "./errors.ts";
 import type { Area, Handler, HttpReply, Observation, StreamSink } from "./handler.ts";
-import { type Listener, type ListenerLimits, listen } from "./node-http.ts";
+import type { ListenerLimits } from "./listener-limits.ts";
+import { type Listener, listen } from "./node-http.ts";
 import { failureReply } from "./respond.ts";
 import type { IncomingRequest, RequestEnd, Tracer } from "./tracing.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 
 const BODY_BYTES_MAX = 1_000;
 
@@ -28,6 +34,8 @@ interface Options {
   limits?: Partial<ListenerLimits>;
   budgetBytes?: number;
   tracer?: Tracer;
+  clock?: Clock;
+  proxies?: TrustedProxies;
 }
 
 async function start(context: TestContext, handle: Handler, options: Options = {}): Promise<Bench> {
@@ -38,7 +46,8 @@ async function start(context: TestContext, handle: Handler, options: Options = {
     area: { handle, bodyBytesMax: () => BODY_BYTES_MAX, ...options.area },
     host: "127.0.0.1",
     port: 0,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
+    proxies: options.proxies,
     log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
     budget,
     idPrefix: "t",
@@ -263,7 +272,7 @@ test("A-13: a socket whose refused body keeps coming is destroyed", async (conte
 });
 
 test("A-13: bodies of all connections share a budget, which comes back", async (context) => {
-  const bench = await start(context, ({ body }) => reply(`${body.length}`), { budgetBytes: 900 });
+  const bench = await start(context, ({ body }) => reply(`${body.length}`), { budgetBytes: 1_600 });
   const half = bench.open().send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\n${"x".repeat(700)}`);
   while (bench.budget.usedBytes !== 700) await new Promise((resolve) => setImmediate(resolve));
 
@@ -529,7 +538,7 @@ test("a connection with too much unread is not handled further until its peer re
       handledCount += 1;
       return { ...reply("x".repeat(4 * 1024 * 1024)), bodyIsBytes: true };
     },
-    { limits: { bytesPerConnectionMax: 10 * 1024 * 1024 }, budgetBytes: 1024 * 1024 * 1024 },
+    { limits: { unsentPerConnectionMax: 10 * 1024 * 1024 }, budgetBytes: 1024 * 1024 * 1024 },
   );
   const peer = bench.open();
   peer.socket.pause();
@@ -545,9 +554,90 @@ test("a connection with too much unread is not handled further until its peer re
   peer.socket.destroy();
 });
 
+test("A-13: small replies that nobody reads hold up their own connection, and nobody else", async (context) => {
+  const MB = 1024 * 1024;
+  let handledCount = 0;
+  const greedy = { name: "greedy" };
+  const bench = await start(
+    context,
+    (request) => {
+      const refusal = request.claim?.(request.target === "/other" ? { name: "other" } : greedy);
+      if (refusal !== undefined) return failureReply(refusal);
+      if (request.target === "/other") return reply("served");
+      handledCount += 1;
+      return { ...reply("x".repeat(60_000)), bodyIsBytes: true };
+    },
+    { budgetBytes: 256 * MB },
+  );
+  const peers = Array.from({ length: 20 }, () => bench.open());
+  for (const peer of peers) {
+    peer.socket.pause();
+    peer.send(get("/").repeat(900));
+  }
+  while (bench.budget.usedBytes < 20 * MB) await new Promise((resolve) => setImmediate(resolve));
+
+  assert.match(await bench.open().send(get("/other", "Connection: close\r\n")).untilClosed(), /served$/);
+  assert.ok(handledCount < 20 * 150, `${handledCount} were handled`);
+  assert.ok(bench.budget.usedBytes <= 20 * (MB + 61_000), `${bench.budget.usedBytes} bytes wait`);
+  assert.deepEqual([...bench.budget.owners.keys()], [greedy]);
+
+  for (const peer of peers) peer.socket.destroy();
+  await untilOpen(bench.listener, 0);
+  assert.equal(bench.budget.usedBytes, 0);
+});
+
+test("A-13: a tenant with too much unsent is refused before it is handled, and another is not", async (context) => {
+  const tenants = new Map(["/a", "/b"].map((target) => [target, { name: target }]));
+  let handledCount = 0;
+  const bench = await start(
+    context,
+    (request) => {
+      const refusal = request.claim?.(tenants.get(request.target) ?? { name: "new" });
+      if (refusal !== undefined) return failureReply(refusal);
+      handledCount += 1;
+      return reply("in");
+    },
+    { budgetBytes: 1_000_000 },
+  );
+  const held = tenants.get("/a") ?? assert.fail();
+  bench.budget.add(600_000, held);
+
+  assert.match(await bench.open().send(get("/a", "Connection: close\r\n")).untilClosed(), /^HTTP\/1\.1 503 /);
+  assert.equal(handledCount, 0);
+  assert.match(await bench.open().send(get("/b", "Connection: close\r\n")).untilClosed(), /in$/);
+  bench.budget.release(200_000, held);
+  assert.match(await bench.open().send(get("/a", "Connection: close\r\n")).untilClosed(), /in$/);
+});
+
+test("a reply that was made and has to wait counts until it leaves", async (context) => {
+  const made = Promise.withResolvers<HttpReply>();
+  const bench = await start(context, (request) => {
+    request.holdReply?.(5_000);
+    return made.promise;
+  });
+  const peer = bench.open().send(get("/"));
+  while (bench.budget.usedBytes !== 5_000) await new Promise((resolve) => setImmediate(resolve));
+  made.resolve(reply("done"));
+  await peer.until(/done$/);
+  assert.equal(bench.budget.usedBytes, 0);
+  peer.socket.destroy();
+});
+
+test("while much is held, a small body is read only when the area has nothing against its head", async (context) => {
+  const bench = await start(context, () => reply("in"), {
+    area: { refuseEarly: (head) => (head.header("x-in") === undefined ? failureReply(unauthorized) : undefined) },
+    budgetBytes: 1_000,
+  });
+  const request = (headers: string): string => `POST / HTTP/1.1\r\nHost: a\r\n${headers}Content-Length: 5\r\n\r\nabcde`;
+  bench.budget.add(251, { name: "somebody" });
+
+  assert.match(await bench.open().send(request("")).until(/\}$/), /^HTTP\/1\.1 401 /);
+  assert.match(await bench.open().send(request("X-In: 1\r\nConnection: close\r\n")).untilClosed(), /in$/);
+});
+
 test("a large reply that there is no room for is 503, a small one goes out", async (context) => {
   const bench = await start(context, ({ target }) => reply("x".repeat(Number(target.slice(1)))), {
-    budgetBytes: 100_000,
+    budgetBytes: 114_286,
   });
   assert.match(await bench.open().send(get("/100001", "Connection: close\r\n")).untilClosed(), /^HTTP\/1\.1 503 /);
   assert.match(await bench.open().send(get("/99999", "Connection: close\r\n")).untilClosed(), /^HTTP\/1\.1 200 /);
@@ -563,6 +653,24 @@ test("S-01: headers and bodies that drip are cut off with 408", async (context) 
     assert.match(await peer.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*\{"error":"ERR request was not complete in time"\}$/);
     peer.socket.destroy();
   }
+});
+
+test("S-01: a request that came while the thread was busy is answered, however late it is read", async (context) => {
+  const { open } = await start(context, () => reply("late"), {
+    limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 },
+  });
+  const peers = [open(), open()];
+  const [whole, half] = peers as [Peer, Peer];
+  await Promise.all(peers.map(({ socket }) => once(socket, "connect")));
+  // They are accepted.
+  await nextTurn();
+  await nextTurn();
+  whole.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  half.send("GET / HTTP/1.1\r\nHo");
+  // Longer than the time of a request, and than the time between two looks for late ones.
+  pauseThread(1_500);
+  await whole.until(/late/);
+  await half.until(/408/);
 });
 
 test("an observation names the route, the status and the bytes, never the target", async (context) => {
@@ -625,3 +733,55 @@ function endAtOnce(sink: StreamSink): () => void {
   queueMicrotask(() => sink.end());
   return () => {};
 }
+
+test("a drain waits for whole requests alone: half a body is answered 503, half a head and an idle connection end", async (context) => {
+  const answer = gate<HttpReply>();
+  const bench = await start(context, () => answer.promise);
+  const whole = bench.open().send(post("/whole", "abc"));
+  const body = bench.open().send(`POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na`);
+  // Behind a whole request: that one is answered, and its answer is the last of the connection.
+  const both = bench
+    .open()
+    .send(`${post("/whole", "abc")}POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na`);
+  await untilOpen(bench.listener, 4);
+  const head = bench.open().send("GET /half HTT");
+  const idle = bench.open();
+  await Promise.all([head, idle].map(({ socket }) => socket.readyState === "open" || once(socket, "connect")));
+
+  const closed = bench.listener.close(60_000);
+  assert.match(await body.untilClosed(), /^HTTP\/1\.1 503 /);
+  assert.equal(await head.untilClosed(), "");
+  assert.equal(await idle.untilClosed(), "");
+  answer.open(reply("late"));
+  assert.match(await whole.untilClosed(), /^HTTP\/1\.1 200 [\s\S]*Connection: close[\s\S]*late$/i);
+  assert.match(await both.untilClosed(), /^HTTP\/1\.1 200 [\s\S]*late$/);
+  await closed;
+});
+
+test("S-01: a body that comes more slowly than the least rate is refused with 408", async (context) => {
+  const clock = new VirtualClock();
+  const bench = await start(context, () => reply("done"), { clock });
+  const slow = bench.open().send("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\na");
+  await untilOpen(bench.listener, 1);
+  for (let second = 0; second < 12; second += 1) clock.advance(1_000);
+  assert.match(
+    await slow.until(/}$/),
+    /^HTTP\/1\.1 408 [\s\S]*ERR request body came too slowly\. Least rate: 1024 bytes per second/,
+  );
+  assert.deepEqual(
+    bench.observations.map(({ route, status }) => [route, status]),
+    [["refused", 408]],
+  );
+  clock.advance(2_000);
+  await slow.untilClosed();
+});
+
+test("the caller is whom a trusted proxy names, and the peer where there is none", async (context) => {
+  const told = (request: { remoteAddress: string; remotePort: number }): HttpReply =>
+    reply(`${request.remoteAddress} ${request.remotePort > 0}`);
+  const headers = "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n";
+  const trusting = await start(context, told, { proxies: new TrustedProxies(["127.0.0.0/8"]) });
+  assert.match(await trusting.open().send(get("/", headers)).untilClosed(), /\r\n203\.0\.113\.9 false$/);
+  const plain = await start(context, told);
+  assert.match(await plain.open().send(get("/", headers)).untilClosed(), /\r\n127\.0\.0\.1 true$/);
+});

@@ -11,7 +11,15 @@
  *     their replies leave in that order, each one whole. With a request
  *     unanswered nothing is written out of turn; a malformed request behind it
  *     just ends the connection. Behind a refused request nothing is handled.
+ *     Those of several tenants on one connection have no order among them.
  * (4) Once a drain has begun, every reply closes its connection.
+ * (5) A drain waits for requests that have come whole, and for no others: half
+ *     a body is answered 503, half a head or a handshake ends its connection.
+ * (6) What waits to be sent counts: for the connection, for its tenant and in
+ *     the budget of the thread. A request is answered when the system has taken
+ *     its reply. Too much of a connection holds up its next requests, and so
+ *     does one that waits for its turn, since nobody knows its reply; too much
+ *     of a tenant is refused before it is handled; others go on.
  *
  * What a request costs here was measured (bench/edge.bench.ts): a handler that
  * answers at once is answered in the same call, without a promise, with one
@@ -24,9 +32,15 @@ import { AssertionFailure } from "../kernel/assert.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { faultFields, type Log } from "../kernel/log.ts";
 import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../kernel/trace-context.ts";
+import { nextTurn } from "../kernel/turn.ts";
+import type { Tenant } from "../kernel/turns.ts";
 import { BodyBuffer } from "./body-buffer.ts";
-import type { ByteBudget } from "./byte-budget.ts";
+import { type PacedBody, paceBodies } from "./body-pace.ts";
+import type { ByteBudget, Owner } from "./byte-budget.ts";
+import { ConnectionGate, type ConnectionRefusal } from "./connection-gate.ts";
+import { type ConnectionState, newConnectionState } from "./connection-state.ts";
 import {
+  bodyTooSlow,
   busy,
   expectationFailed,
   headersTimedOut,
@@ -37,49 +51,20 @@ import {
   requestTooLarge,
   tunnelRefused,
 } from "./errors.ts";
-import { type Framing, framingFailure, hasBody, originForm, readFraming } from "./framing.ts";
+import { FramedMessage } from "./framed-message.ts";
+import { framingFailure, hasBody, originForm } from "./framing.ts";
 import type { Area, Handler, HttpReply, HttpRequest, HttpStream, Observe } from "./handler.ts";
-import { failureReply } from "./respond.ts";
+import { HeldBytes } from "./held-bytes.ts";
+import { defaultLimits, type ListenerLimits } from "./listener-limits.ts";
+import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
+import { bodyBytes, encodingOf, failureReply } from "./respond.ts";
 import type { RequestEnd, Span, Tracer } from "./tracing.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 
 // An import of the module by name reads all its properties, some of which load a whole client: 30 ms for each thread.
-const { createServer, IncomingMessage, STATUS_CODES } = process.getBuiltinModule("node:http");
+const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 
-export interface ListenerLimits {
-  readonly headerBytesMax: number;
-  /** From the first byte of a request to the end of its headers, and to the end of its body. */
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  /** How long a connection may rest between requests. */
-  readonly keepAliveTimeoutMs: number;
-  /** How long a peer may refuse to read its reply. */
-  readonly stalledTimeoutMs: number;
-  readonly connectionsMax: number;
-  /** Unanswered requests, all together and of one connection (HTTP pipelining). */
-  readonly requestsMax: number;
-  readonly requestsPerConnectionMax: number;
-  /** Bodies and large replies of one connection; while it has more, its next request waits. */
-  readonly bytesPerConnectionMax: number;
-  /** How long, and how many bytes, a client may go on sending a body that was refused. */
-  readonly refusedMs: number;
-  readonly refusedBytesMax: number;
-}
-
-export const defaultLimits: ListenerLimits = {
-  headerBytesMax: 64 * 1024,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveTimeoutMs: 75_000,
-  stalledTimeoutMs: 60_000,
-  connectionsMax: 10_000,
-  requestsMax: 20_000,
-  requestsPerConnectionMax: 1_000,
-  bytesPerConnectionMax: 32 * 1024 * 1024,
-  refusedMs: 2_000,
-  refusedBytesMax: 16 * 1024 * 1024,
-};
-
-/** Bodies and large replies of all connections together, in one thread. */
+/** Bodies of requests and what waits to be sent, of all connections together, in one thread. */
 export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Texts in PEM. */
@@ -103,6 +88,10 @@ export interface ListenerOptions {
   /** Absent: connections are in the clear. */
   readonly tls?: CertificatePair | undefined;
   readonly observe?: Observe;
+  /** Absent: a connection that is refused is told in the log alone. */
+  readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
+  /** Absent: the peer of a connection is its caller. */
+  readonly proxies?: TrustedProxies | undefined;
   /** Absent: requests have no spans. */
   readonly tracer?: Tracer | undefined;
   readonly limits?: Partial<ListenerLimits>;
@@ -116,7 +105,7 @@ export interface Listener {
   /** Connections that come from now on are shown this certificate. Throws when it and the key are none. */
   renewCertificate(pair: CertificatePair): void;
   /**
-   * Stops accepting, ends streams, lets requests finish and resolves when every connection is closed. Those that are
+   * Stops accepting, ends streams, lets whole requests finish and resolves when every connection is closed. Those that are
    * open after `graceMs` are destroyed.
    */
   close(graceMs: number): Promise<void>;
@@ -124,13 +113,22 @@ export interface Listener {
 
 /** Bodies above this, and those of unknown length, are read only when the area has nothing against the head. */
 const UNASKED_BYTES_MAX = 64 * 1024;
-/** Replies from here on count in the budget until the peer has taken them; without room for it the caller gets 503. */
-const COUNTED_REPLY_BYTES_MIN = 64 * 1024;
+/** Replies from here on need room in the budget, without which the caller gets 503. Smaller ones are counted if they wait. */
+const ASKED_REPLY_BYTES_MIN = 64 * 1024;
 /** Longest time for a handshake of TLS, and the oldest version. */
 const HANDSHAKE_MS_MAX = 10_000;
 const TLS_MIN = "TLSv1.2";
 /** How often timeouts of connections are looked at. */
 const TIMEOUT_CHECK_MS = 1_000;
+/**
+ * What a request costs its tenant besides the time between the clock's looks: reading and parsing its head, and copying
+ * bytes between the system, TLS and us.
+ */
+const REQUEST_MS = 0.01;
+const BYTE_MS = 1e-6;
+const TLS_BYTE_MS = 3e-6;
+
+const FORWARDED_FOR = "x-forwarded-for";
 /** For what was refused before a route was found. */
 const REFUSED_ROUTE = "refused";
 
@@ -141,36 +139,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   return listener;
 }
 
-/**
- * `node:http` looks at `headers.expect` of each request and would build an object of all headers for it; the framing
- * that we read anyway answers the same question (10 % of a small request: bench/edge.bench.ts).
- */
-class FramedMessage extends IncomingMessage {
-  #framing: Framing | undefined;
-
-  get framing(): Framing {
-    this.#framing ??= readFraming(this.rawHeaders);
-    return this.#framing;
-  }
-}
-Object.defineProperty(FramedMessage.prototype, "headers", {
-  get(this: FramedMessage): Framing {
-    return this.framing;
-  },
-});
-
-/** What we know of a connection. */
-interface Connection {
-  /** Whole requests without a whole reply. */
-  unansweredCount: number;
-  /** Bytes of its bodies and large replies. */
-  heldBytes: number;
-  /** Requests that are not handled yet, in the order they came: one whose body is being read, and those behind it. */
-  readonly waiting: Exchange[];
-  /** A request was refused; whatever else comes is dropped. */
-  isBroken: boolean;
-}
-
+type Connection = ConnectionState<Exchange>;
 type TlsServer = HttpsServer<typeof FramedMessage>;
 
 class HttpListener implements Listener {
@@ -183,8 +152,10 @@ class HttpListener implements Listener {
   openRequestCount = 0;
   readonly #server: Server<typeof FramedMessage>;
   readonly #tlsServer: TlsServer | undefined;
-  /** Below TLS, the ones within their handshake too. */
-  readonly #sockets = new Set<Socket>();
+  readonly #open = new OpenConnections<Exchange>((socket) => this.connections.get(socket));
+  readonly proxies: TrustedProxies;
+  readonly #gate: ConnectionGate;
+  #stopPacing: () => void = () => {};
   #port = 0;
   #requestCount = 0;
 
@@ -192,7 +163,16 @@ class HttpListener implements Listener {
     this.options = options;
     this.limits = { ...defaultLimits, ...options.limits };
     const { limits } = this;
-    const { tls } = options;
+    const { tls, clock, log } = options;
+    this.proxies = options.proxies ?? new TrustedProxies();
+    this.#gate = new ConnectionGate({
+      clock,
+      log,
+      proxies: this.proxies,
+      perAddressMax: limits.connectionsPerAddressMax,
+      descriptorsMax: limits.descriptorsMax,
+      onRefused: options.onConnectionRefused,
+    });
     const wishes = {
       IncomingMessage: FramedMessage,
       insecureHTTPParser: false,
@@ -208,6 +188,13 @@ class HttpListener implements Listener {
     const tlsServer = tls === undefined ? undefined : this.#createTlsServer(wishes, tls);
     const server = tlsServer ?? createServer(wishes);
     server.maxConnections = limits.connectionsMax;
+    this.#open.follow(server, {
+      isEncrypted: tls !== undefined,
+      admits: (socket) => this.#gate.refusalOf(socket) === undefined,
+    });
+    server.on("drop", (drop) => this.#gate.refused("port", drop?.remoteAddress));
+    // A close would end a connection whose reply is not all with its peer; ours knows which ones rest. keeps (5)
+    server.closeIdleConnections = () => {};
     // Headers are bounded by their bytes. Beyond a count node would drop them silently.
     server.maxHeadersCount = 0;
     const begin = (message: FramedMessage, response: ServerResponse, isAsking: boolean): void => {
@@ -218,11 +205,11 @@ class HttpListener implements Listener {
     server.on("checkContinue", (message, response) => begin(message, response, true));
     server.on("checkExpectation", (message, response) => {
       this.#requestCount += 1;
-      new Exchange({ listener: this, message, response, number: this.#requestCount, isAsking: true }).refuse(
-        failureReply(expectationFailed),
-      );
+      const exchange = new Exchange({ listener: this, message, response, number: this.#requestCount, isAsking: true });
+      exchange.refuse(this.worded(expectationFailed, exchange.target));
     });
     server.on("connect", (_message, socket) => this.#answerRaw(socket as Socket, tunnelRefused));
+    server.on("timeout", (socket) => this.#socketIsLate(socket));
     server.on("clientError", (error, socket) => this.#clientError(error, socket as Socket));
     this.#server = server;
     this.#tlsServer = tlsServer;
@@ -232,10 +219,6 @@ class HttpListener implements Listener {
     // Loaded only where it is used, as TLS takes a thread some milliseconds.
     const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
     const server = createTlsServer({ ...wishes, cert, key, minVersion: TLS_MIN, handshakeTimeout: HANDSHAKE_MS_MAX });
-    server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket));
-    });
     server.on("tlsClientError", (_fault, socket) => socket.destroy());
     return server;
   }
@@ -259,6 +242,7 @@ class HttpListener implements Listener {
       this.#server.listen({ host, port }, () => {
         this.#server.off("error", reject);
         this.#port = (this.#server.address() as AddressInfo).port;
+        this.#paceBodies();
         resolve();
       });
     });
@@ -266,47 +250,103 @@ class HttpListener implements Listener {
 
   close(graceMs: number): Promise<void> {
     this.isDraining = true;
+    this.#stopPacing();
     for (const end of this.streamEnders) end();
+    const { clock } = this.options;
     return new Promise((resolve) => {
-      const cancel = this.options.clock.after(graceMs, () => {
+      const cancel = clock.after(graceMs, () => {
         this.#server.closeAllConnections();
-        for (const socket of this.#sockets) socket.destroy();
+        this.#open.destroyAll();
       });
       this.#server.close(() => {
         cancel();
+        cancelDrain();
         resolve();
       });
+      const cancelDrain = this.#open.drain(clock); // keeps (5)
+    });
+  }
+
+  #paceBodies(): void {
+    const { bodyBytesPerSecondMin, bodyGraceMs } = this.limits;
+    if (bodyBytesPerSecondMin === undefined) return;
+    this.#stopPacing = paceBodies({
+      clock: this.options.clock,
+      bytesPerSecondMin: bodyBytesPerSecondMin,
+      graceMs: bodyGraceMs,
+      bodies: () => this.#open.halfRequests(),
     });
   }
 
   connectionOf(socket: Socket): Connection {
     let connection = this.connections.get(socket);
     if (connection === undefined) {
-      connection = { unansweredCount: 0, heldBytes: 0, waiting: [], isBroken: false };
+      connection = newConnectionState<Exchange>();
       this.connections.set(socket, connection);
     }
     return connection;
+  }
+
+  /** A failure that the area did not answer itself, as its clients know failures. */
+  worded(failure: RequestFailure, target: string): HttpReply {
+    return this.options.area.refusal?.(failure, target) ?? failureReply(failure);
   }
 
   #clientError(error: Error, socket: Socket): void {
     const code = "code" in error ? error.code : undefined;
     const connection = this.connectionOf(socket);
     if (connection.isBroken) return;
+    if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+      this.#requestIsLate(socket);
+      return;
+    }
     // keeps (3)
     if (code === "ECONNRESET" || !socket.writable || connection.unansweredCount > 0) {
       socket.destroy();
       return;
     }
     if (code === "HPE_HEADER_OVERFLOW") this.#answerRaw(socket, headersTooLarge(this.limits.headerBytesMax));
-    else if (code === "ERR_HTTP_REQUEST_TIMEOUT") this.#answerRaw(socket, headersTimedOut);
     else this.#answerRaw(socket, malformedHttp);
+  }
+
+  /**
+   * A request has not come within its time, as far as we have read. Timers come before the poll, so what came while the
+   * thread was busy may be unread, whole: it is read first. If more has come, the rest has as long again.
+   */
+  #requestIsLate(socket: Socket): void {
+    const connection = this.connectionOf(socket);
+    const { bytesRead } = socket;
+    const { wholeCount } = connection;
+    const end = (): void => {
+      if (connection.isBroken || connection.wholeCount !== wholeCount) return;
+      if (!socket.writable || connection.unansweredCount > 0) socket.destroy();
+      else this.#answerRaw(socket, headersTimedOut);
+    };
+    void nextTurn().then(() => {
+      if (socket.bytesRead === bytesRead) {
+        end();
+        return;
+      }
+      const cancel = this.options.clock.after(this.limits.headersTimeoutMs, end);
+      socket.once("close", cancel);
+    });
+  }
+
+  /** A connection has rested for too long, or its peer takes nothing: likewise. */
+  #socketIsLate(socket: Socket): void {
+    const { bytesRead, writableLength } = socket;
+    void nextTurn().then(() => {
+      // Otherwise its time has begun again.
+      if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) socket.destroy();
+    });
   }
 
   /** Answers on a connection that has no request to answer to, and ends it. keeps (2) */
   #answerRaw(socket: Socket, failure: RequestFailure): void {
     const connection = this.connectionOf(socket);
     connection.isBroken = true;
-    const { status, headers, body } = failureReply(failure);
+    // No target is known: the area words it for any.
+    const { status, headers, body } = this.worded(failure, "");
     const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`];
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     lines.push(`Content-Length: ${body.length}`, "Connection: close", "", "");
@@ -333,13 +373,15 @@ interface ExchangeOptions {
 /**
  * One request and its reply.
  *
- *     begin -> (reading body ->) handling -> answered
+ *     begin -> (reading body ->) handling -> (held for the journal ->) sending -> answered
  *           -> refused, the rest of the body is dropped
  */
-class Exchange implements HttpRequest {
+class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   readonly method: string;
   readonly target: string;
   body: Buffer = NO_BODY;
+  payer: Tenant | undefined = undefined;
+  waitedMs = 0;
   readonly #listener: HttpListener;
   readonly #message: FramedMessage;
   readonly #response: ServerResponse;
@@ -348,8 +390,11 @@ class Exchange implements HttpRequest {
   #isAsking: boolean;
   #isBodyRead = false;
   #isClosed = false;
-  #heldBytes = 0;
+  /** It was handled, and its reply is not with the system yet. */
+  #isUnanswered = false;
+  readonly #held: HeldBytes;
   #startedAtMs = 0;
+  #observedAtMs = 0;
   #endStream: (() => void) | undefined;
   #span: Span<RequestEnd> | undefined;
 
@@ -360,6 +405,7 @@ class Exchange implements HttpRequest {
     this.#number = number;
     this.#isAsking = isAsking;
     this.#connection = listener.connectionOf(message.socket);
+    this.#held = new HeldBytes(listener.options.budget, this.#connection);
     this.method = message.method ?? "";
     this.target = originForm(message.url ?? "") ?? "";
     listener.openRequestCount += 1;
@@ -371,11 +417,29 @@ class Exchange implements HttpRequest {
   }
 
   get remoteAddress(): string {
+    return this.#listener.proxies.callerOf(this.#peerAddress, () => this.header(FORWARDED_FOR));
+  }
+
+  /** Of a caller behind a proxy nobody knows it. */
+  get remotePort(): number {
+    return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#message.socket.remotePort ?? 0);
+  }
+
+  get #peerAddress(): string {
     return this.#message.socket.remoteAddress ?? "";
   }
 
-  get remotePort(): number {
-    return this.#message.socket.remotePort ?? 0;
+  /** It has come whole. */
+  get isWhole(): boolean {
+    return this.#isBodyRead;
+  }
+
+  get receivedBytes(): number {
+    return this.#held.bodyBytes;
+  }
+
+  get isPaused(): boolean {
+    return this.#message.isPaused();
   }
 
   get id(): string {
@@ -384,6 +448,10 @@ class Exchange implements HttpRequest {
 
   get trace(): TraceContext | undefined {
     return this.#span?.trace;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isClosed;
   }
 
   header(name: string): string | undefined {
@@ -397,11 +465,29 @@ class Exchange implements HttpRequest {
     return value;
   }
 
+  /** keeps (6) */
+  claim(owner: Owner): RequestFailure | undefined {
+    return this.#held.claim(owner);
+  }
+
+  holdReply(bytes: number): void {
+    if (!this.#isClosed) this.#held.addReply(bytes);
+  }
+
+  waitsForTurn(): void {
+    this.#connection.hasQueued = true;
+  }
+
+  hadTurn(): void {
+    this.#connection.hasQueued = false;
+    if (this.#connection.waiting.length > 0) this.#handleWaiting();
+  }
+
   begin(): void {
     if (this.#connection.isBroken) return;
     const { framing, httpVersion } = this.#message;
     const failure = this.target === "" ? malformedHttp : (framingFailure(framing, httpVersion) ?? this.#overload());
-    if (failure !== undefined) this.refuse(failureReply(failure));
+    if (failure !== undefined) this.refuse(this.#listener.worded(failure, this.target));
     else if (hasBody(framing)) this.#readBody(framing.contentLength);
     else this.#ready();
   }
@@ -413,7 +499,7 @@ class Exchange implements HttpRequest {
     this.#connection.isBroken = true;
     // Those before it are still handled; behind it there is none.
     if (waiting.at(-1) === this) waiting.pop();
-    this.#release();
+    this.#held.release();
     // A client that waits for `100 Continue` will not send the body; one without a body has nothing to send.
     if (this.#isAsking || this.#isBodyRead || !hasBody(this.#message.framing)) {
       this.#send(reply, true);
@@ -437,6 +523,16 @@ class Exchange implements HttpRequest {
     this.#observe(reply);
   }
 
+  /** Refuses a request that has not come whole, in a drain. */
+  refuseHalf(): void {
+    if (!this.#isBodyRead) this.refuse(this.#listener.worded(busy, this.target));
+  }
+
+  tooSlow(): void {
+    const { bodyBytesPerSecondMin = 0 } = this.#listener.limits;
+    this.refuse(this.#listener.worded(bodyTooSlow(bodyBytesPerSecondMin), this.target));
+  }
+
   #overload(): RequestFailure | undefined {
     const { limits, openRequestCount } = this.#listener;
     const { unansweredCount, waiting } = this.#connection;
@@ -447,13 +543,18 @@ class Exchange implements HttpRequest {
 
   /** keeps (1) */
   #readBody(announcedBytes: number | undefined): void {
-    const { area } = this.#listener.options;
+    const { area, budget } = this.#listener.options;
     const bytesMax = area.bodyBytesMax(this.target);
     if (announcedBytes !== undefined && announcedBytes > bytesMax) {
-      this.refuse(failureReply(requestTooLarge(bytesMax, announcedBytes)));
+      this.refuse(this.#listener.worded(requestTooLarge(bytesMax, announcedBytes), this.target));
       return;
     }
-    if (announcedBytes === undefined || announcedBytes > UNASKED_BYTES_MAX) {
+    if (this.#listener.isDraining) {
+      this.refuse(this.#listener.worded(busy, this.target));
+      return;
+    }
+    // While much is held, bodies of callers without a token must not take the room of others.
+    if (announcedBytes === undefined || announcedBytes > UNASKED_BYTES_MAX || !budget.isQuiet) {
       const refusal = area.refuseEarly?.(this);
       if (refusal !== undefined) {
         this.refuse(refusal);
@@ -468,8 +569,9 @@ class Exchange implements HttpRequest {
     const body = new BodyBuffer(announcedBytes ?? 0);
     this.#message.on("data", (chunk: Buffer) => {
       const length = body.length + chunk.length;
-      if (length > bytesMax) this.refuse(failureReply(requestTooLarge(bytesMax, length)));
-      else if (this.#hasFullConnection() || !this.#hold(chunk.length)) this.refuse(failureReply(busy));
+      if (length > bytesMax) this.refuse(this.#listener.worded(requestTooLarge(bytesMax, length), this.target));
+      else if (this.#hasTooManyBytes() || !this.#held.takeBody(chunk.length))
+        this.refuse(this.#listener.worded(busy, this.target));
       else body.add(chunk);
     });
     this.#message.on("end", () => {
@@ -482,6 +584,8 @@ class Exchange implements HttpRequest {
   #ready(): void {
     const { waiting } = this.#connection;
     this.#isBodyRead = true;
+    this.#connection.owedCount += 1;
+    this.#connection.wholeCount += 1;
     if (waiting.length === 0 && !this.#hasFullConnection()) {
       this.#handle();
       return;
@@ -502,15 +606,23 @@ class Exchange implements HttpRequest {
     }
   }
 
-  /** Whether the other requests of the connection hold as much as one may. */
+  /** Whether the other requests of the connection hold as much as they may. */
+  #hasTooManyBytes(): boolean {
+    return this.#held.bytesOfOthers > this.#listener.limits.bytesPerConnectionMax;
+  }
+
+  /** Whether this request must wait for the others of its connection. keeps (6) */
   #hasFullConnection(): boolean {
-    return this.#connection.heldBytes - this.#heldBytes > this.#listener.limits.bytesPerConnectionMax;
+    const { hasQueued, unsentBytes } = this.#connection;
+    return hasQueued || unsentBytes > this.#listener.limits.unsentPerConnectionMax || this.#hasTooManyBytes();
   }
 
   #handle(): void {
     const { area, clock, observe, tracer } = this.#listener.options;
     this.#connection.unansweredCount += 1;
-    if (observe !== undefined) this.#startedAtMs = clock.monotonicMs();
+    this.#isUnanswered = true;
+    const startedAtMs = clock.monotonicMs();
+    if (observe !== undefined) this.#startedAtMs = startedAtMs;
     if (tracer !== undefined) this.#span = this.#startSpan(tracer);
     let reply: ReturnType<Handler>;
     try {
@@ -521,15 +633,33 @@ class Exchange implements HttpRequest {
     }
     if (reply instanceof Promise) {
       reply.then(
-        (late) => this.#answer(late),
+        (late) => this.#answerLate(late),
         (fault: unknown) => this.#fail(fault),
       );
     } else this.#answer(reply);
+    this.#charge(startedAtMs, this.body.length);
+  }
+
+  /** What has waited: for its turn, for the journal. */
+  #answerLate(reply: HttpReply | HttpStream): void {
+    const startedAtMs = this.#listener.options.clock.monotonicMs();
+    this.#answer(reply);
+    this.#charge(startedAtMs, "open" in reply ? 0 : reply.body.length);
+  }
+
+  /** Lets the tenant pay for the thread's time since a moment, and for the bytes that were moved. */
+  #charge(sinceMs: number, bytes: number): void {
+    const { payer } = this;
+    if (payer === undefined) return;
+    const { clock, tls } = this.#listener.options;
+    // Behind the reply somebody has looked already.
+    const nowMs = this.#observedAtMs > sinceMs ? this.#observedAtMs : clock.monotonicMs();
+    payer.charge(nowMs - sinceMs + REQUEST_MS + bytes * (tls === undefined ? BYTE_MS : TLS_BYTE_MS), nowMs);
   }
 
   #answer(reply: HttpReply | HttpStream): void {
-    this.#connection.unansweredCount -= 1;
     if (this.#isClosed) {
+      this.#answered();
       if ("open" in reply) this.#endSpan(reply);
       else this.#observe(reply);
       return;
@@ -542,8 +672,7 @@ class Exchange implements HttpRequest {
   #fail(fault: unknown): void {
     this.#listener.options.log.error("request failed", { requestId: this.id, ...faultFields(fault) });
     const failure = internalFailure(this.id);
-    const { area } = this.#listener.options;
-    this.#answer({ ...(area.refusal?.(failure, this.target) ?? failureReply(failure)), route: "failed" });
+    this.#answer({ ...this.#listener.worded(failure, this.target), route: "failed" });
     if (!(fault instanceof AssertionFailure)) return;
     queueMicrotask(() => {
       throw fault;
@@ -554,8 +683,11 @@ class Exchange implements HttpRequest {
     const { status, body } = reply;
     const response = this.#response;
     const byteCount = bodyBytes(reply);
-    if (byteCount >= COUNTED_REPLY_BYTES_MIN && !this.#hold(byteCount)) {
-      this.#send({ ...failureReply(busy), ...(reply.route === undefined ? {} : { route: reply.route }) }, isLast);
+    // What was held for the journal is counted again, by what the system does not take.
+    this.#held.releaseReply();
+    if (byteCount >= ASKED_REPLY_BYTES_MIN && !this.#held.takeReply(byteCount)) {
+      const worded = this.#listener.worded(busy, this.target);
+      this.#send({ ...worded, ...(reply.route === undefined ? {} : { route: reply.route }) }, isLast);
       return;
     }
     const headers = reply.headers.slice();
@@ -563,17 +695,30 @@ class Exchange implements HttpRequest {
     if (isLast || this.#listener.isDraining) headers.push("Connection", "close"); // keeps (4)
     response.writeHead(status, headers);
     response.end(body, encodingOf(reply));
-    // The peer has not taken all of it: it may rest, but not for ever.
-    const { socket } = response;
-    if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
+    const waitingBytes = response.writableLength;
+    if (waitingBytes === 0) {
+      this.#held.releaseReply();
+      this.#answered();
+    } else {
+      // The peer, or a reply before this one, holds it up: it may rest, but not permanently. keeps (6)
+      response.socket?.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      if (this.#held.unsentBytes === 0) this.#held.addReply(waitingBytes);
+    }
     this.#observe(reply);
+  }
+
+  /** keeps (6) */
+  #answered(): void {
+    if (!this.#isUnanswered) return;
+    this.#isUnanswered = false;
+    this.#connection.unansweredCount -= 1;
   }
 
   #stream({ status, headers, route, open }: HttpStream): void {
     const response = this.#response;
     const { streamEnders, isDraining } = this.#listener;
     if (isDraining) {
-      this.#send(failureReply(busy), true);
+      this.#send(this.#listener.worded(busy, this.target), true);
       return;
     }
     response.writeHead(status, [...headers, "Connection", "close"]);
@@ -618,10 +763,11 @@ class Exchange implements HttpRequest {
     if (this.#span !== undefined) this.#endSpan(reply);
     const { observe, clock } = this.#listener.options;
     if (observe === undefined) return;
+    this.#observedAtMs = clock.monotonicMs();
     observe({
       route: reply.route ?? REFUSED_ROUTE,
       status: reply.status,
-      durationMs: this.#startedAtMs === 0 ? 0 : clock.monotonicMs() - this.#startedAtMs,
+      durationMs: this.#startedAtMs === 0 ? 0 : this.#observedAtMs - this.#startedAtMs,
       bytesIn: this.body.length,
       bytesOut: bodyBytes(reply),
     });
@@ -631,30 +777,13 @@ class Exchange implements HttpRequest {
   #close(): void {
     this.#isClosed = true;
     this.#listener.openRequestCount -= 1;
-    this.#release();
+    this.#held.release();
+    // Otherwise the area still works on it.
+    if (this.#response.writableEnded) this.#answered();
     this.#endStream?.();
+    if (this.#isBodyRead) this.#connection.owedCount -= 1;
     if (this.#connection.waiting.length > 0) this.#handleWaiting();
+    // Its head may have gone out before the drain began, without the word that closes.
+    if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#message.socket.destroySoon();
   }
-
-  #hold(bytes: number): boolean {
-    if (!this.#listener.options.budget.take(bytes)) return false;
-    this.#heldBytes += bytes;
-    this.#connection.heldBytes += bytes;
-    return true;
-  }
-
-  #release(): void {
-    if (this.#heldBytes === 0) return;
-    this.#listener.options.budget.release(this.#heldBytes);
-    this.#connection.heldBytes -= this.#heldBytes;
-    this.#heldBytes = 0;
-  }
-}
-
-function bodyBytes({ body, bodyIsBytes }: HttpReply): number {
-  return typeof body === "string" && bodyIsBytes !== true ? Buffer.byteLength(body) : body.length;
-}
-
-function encodingOf({ bodyIsBytes }: HttpReply): "latin1" | "utf8" {
-  return bodyIsBytes === true ? "latin1" : "utf8";
 }

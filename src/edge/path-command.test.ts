@@ -62,6 +62,8 @@ test("A-02: the token is found wherever it stands, decoded", () => {
     ["/get/k?a=b&_token=t&c", "t"],
     ["/get/k?_token=a%20b", "a b"],
     ["/get/k?_token", undefined],
+    ["/get/k?a=%zz&_token=t", "t"],
+    ["/get/k?%zz=a&_token=%zz", undefined],
     ["/_token=t", undefined],
   ];
   for (const [target, token] of tokens) assert.equal(findTokenParameter(splitTarget(target)), token, target);

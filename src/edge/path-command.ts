@@ -12,6 +12,7 @@
  *     it stands.
  */
 import type { Bytes } from "../kernel/bytes.ts";
+import { RequestFailure } from "./errors.ts";
 import { percentDecode } from "./percent.ts";
 
 const TOKEN_PARAMETER = "_token";
@@ -49,23 +50,51 @@ export function pathWords({ text, pathEnd }: Target): Bytes[] {
 /** Appends the words of the query. keeps (3) */
 export function appendQueryWords(words: Bytes[], target: Target): void {
   if (target.queryStart >= target.text.length) return;
-  for (const { name, value } of parametersOf(target)) {
+  for (const place of parametersOf(target)) {
+    const { name, value } = decoded(target, place);
     if (name === TOKEN_PARAMETER) continue;
     words.push(name);
     if (value !== undefined) words.push(value);
   }
 }
 
-/** The value of the first `_token`, or undefined. */
+/**
+ * The value of the first `_token`, or undefined. Parameters that cannot be decoded are passed over: they are refused once
+ * the caller is known.
+ */
 export function findTokenParameter(target: Target): Bytes | undefined {
   if (target.queryStart >= target.text.length) return undefined;
-  for (const { name, value } of parametersOf(target)) if (name === TOKEN_PARAMETER) return value;
+  for (const place of parametersOf(target)) {
+    try {
+      const { name, value } = decoded(target, place);
+      if (name === TOKEN_PARAMETER) return value;
+    } catch (thrown) {
+      if (!(thrown instanceof RequestFailure)) throw thrown;
+    }
+  }
   return undefined;
 }
 
 const SLASH = 0x2f;
 
-function* parametersOf({ text, queryStart }: Target): Generator<{ name: Bytes; value: Bytes | undefined }> {
+/** Where a parameter is in the text of its target. */
+interface ParameterPlace {
+  readonly start: number;
+  readonly nameEnd: number;
+  readonly end: number;
+}
+
+/** Throws a RequestFailure. */
+function decoded(
+  { text }: Target,
+  { start, nameEnd, end }: ParameterPlace,
+): { readonly name: Bytes; readonly value: Bytes | undefined } {
+  const name = percentDecode(text, { start, end: nameEnd, part: "query" });
+  const value = nameEnd < end ? percentDecode(text, { start: nameEnd + 1, end, part: "query" }) : undefined;
+  return { name, value };
+}
+
+function* parametersOf({ text, queryStart }: Target): Generator<ParameterPlace> {
   let start = queryStart;
   // Searched for again only when it has been passed, so that a long query without `=` is not read over and over.
   let equals = -1;
@@ -74,10 +103,7 @@ function* parametersOf({ text, queryStart }: Target): Generator<{ name: Bytes; v
     const end = and < 0 ? text.length : and;
     if (end > start) {
       if (equals < start) equals = positionOf(text, "=", start);
-      const nameEnd = Math.min(equals, end);
-      const name = percentDecode(text, { start, end: nameEnd, part: "query" });
-      const value = nameEnd < end ? percentDecode(text, { start: nameEnd + 1, end, part: "query" }) : undefined;
-      yield { name, value };
+      yield { start, nameEnd: Math.min(equals, end), end };
     }
     start = end + 1;
   }

@@ -3,7 +3,9 @@
  * `/messaging` are the base addresses, and each area sees its own paths.
  */
 import type { TraceContext } from "../kernel/trace-context.ts";
-import { noSuchArea } from "./errors.ts";
+import type { Tenant } from "../kernel/turns.ts";
+import type { Owner } from "./byte-budget.ts";
+import { noSuchArea, type RequestFailure } from "./errors.ts";
 import type { Area, HttpReply, HttpRequest, RequestHead } from "./handler.ts";
 import { failureReply } from "./respond.ts";
 
@@ -75,10 +77,30 @@ class PrefixedHead<Head extends RequestHead> implements RequestHead {
   header(name: string): string | undefined {
     return this.head.header(name);
   }
+
+  claim(owner: Owner): RequestFailure | undefined {
+    return this.head.claim?.(owner);
+  }
+
+  holdReply(bytes: number): void {
+    this.head.holdReply?.(bytes);
+  }
 }
 
 class PrefixedRequest extends PrefixedHead<HttpRequest> implements HttpRequest {
   get body(): Buffer {
     return this.head.body;
+  }
+
+  set payer(payer: Tenant | undefined) {
+    this.head.payer = payer;
+  }
+
+  get payer(): Tenant | undefined {
+    return this.head.payer;
+  }
+
+  get isAbandoned(): boolean {
+    return this.head.isAbandoned === true;
   }
 }

@@ -29,24 +29,21 @@ export function base64Result(reply: Reply, bytesMax: number): Bytes {
   return `{"result":${printJson(reply, base64Scalar, bytesMax)}}`;
 }
 
-function base64Scalar(reply: Reply): Bytes {
-  if (typeof reply === "string") return `"${base64(reply)}"`;
+function base64Scalar(reply: Reply, bytesMax: number): Bytes {
+  if (typeof reply === "string") return quotedBase64(reply, bytesMax);
   if (typeof reply === "number" || typeof reply === "bigint") {
-    return isExact(reply) ? String(reply) : `"${base64(String(reply))}"`;
+    return isExact(reply) ? String(reply) : quotedBase64(String(reply), bytesMax);
   }
   if (reply === null) return "null";
-  if (Buffer.isBuffer(reply)) return `"${reply.toString("base64")}"`;
+  if (Buffer.isBuffer(reply)) return quotedBase64(reply, bytesMax);
   if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
-  if (reply.kind === "nil array" || reply.kind === "boolean") return jsonScalar(reply);
-  return `"${base64(textOf(reply))}"`;
+  if (reply.kind === "nil array" || reply.kind === "boolean") return jsonScalar(reply, bytesMax);
+  return quotedBase64(textOf(reply), bytesMax);
 }
 
-/** Of one-byte strings `btoa` is three times as fast as a Buffer: bench/edge.bench.ts. */
-function base64(bytes: Bytes): Bytes {
-  try {
-    return btoa(bytes);
-  } catch (error) {
-    if (error instanceof RangeError) throw replyTooLarge;
-    throw error;
-  }
+/** The length is known before anything is encoded: `btoa` ends the process when the result is too long for a string. */
+function quotedBase64(bytes: Bytes | Buffer, bytesMax: number): Bytes {
+  if (Math.ceil(bytes.length / 3) * 4 + 2 > bytesMax) throw replyTooLarge;
+  // Of one-byte strings `btoa` is three times as fast as a Buffer: bench/edge.bench.ts.
+  return `"${typeof bytes === "string" ? btoa(bytes) : bytes.toString("base64")}"`;
 }

@@ -268,3 +268,49 @@ test("A-15: a reply beyond its budget is an error, not a text", () => {
     }
   }
 });
+
+const tooLarge = (thrown: unknown): boolean =>
+  thrown instanceof CommandError && thrown.text === "ERR reply exceeds the maximum allowed size";
+
+test("A-15: a string that V8 could not print, or not even hold, is refused by its length", () => {
+  // Pages of zeros that nobody touches take no memory. Quoting 300 MB ends the process, and 2^29 - 23 bytes are no string.
+  for (const length of [300_000_000, 536_870_889, 536_870_912]) {
+    const reply = Buffer.alloc(length);
+    for (const print of [jsonResult, base64Result, resp2Result, resp3Result])
+      for (const nested of [reply, [reply]]) assert.throws(() => print(nested, 268_435_456), tooLarge, `${length}`);
+  }
+});
+
+test("A-15: the escapes of a string count before all of it is printed", () => {
+  assert.throws(() => jsonResult("\x00".repeat(3_000_000), 17_999_999), tooLarge);
+  assert.equal(jsonResult("\x00".repeat(3_000_000), 18_000_002).length, 18_000_013);
+});
+
+test("a string that is printed in pieces is the string that is printed at once", () => {
+  for (const bytes of ["a".repeat(2 ** 20), "a".repeat(2 ** 20 + 1), '"\\\n\x00\xe9'.repeat(500_000)]) {
+    const text = `{"result":${JSON.stringify(bytes)}}`;
+    assert.ok(jsonResult(bytes, 2 ** 28) === text);
+    assert.ok(jsonResult(Buffer.from(bytes, "latin1"), 2 ** 28) === text);
+  }
+});
+
+test("bytes that are no UTF-8 become U+FFFD wherever a piece ends", () => {
+  for (const unit of ["\xf0\x9f\x98\x80", "\xe2\x82\xac\xff", "\x80", "\xf0\x9f", "a\xed\xa0\xbd"]) {
+    for (const shift of [0, 1, 2, 3]) {
+      const bytes = `${"\xff"}${"a".repeat(shift)}${unit.repeat(400_000)}`;
+      const text = Buffer.from(bytes, "latin1").toString("utf8");
+      assert.ok(Buffer.from(utf8Of(bytes), "latin1").equals(Buffer.from(text)), `${unit} ${shift}`);
+    }
+  }
+});
+
+test("A-15: U+FFFD counts with the three bytes that it has", () => {
+  assert.equal(utf8Of("\xff".repeat(10), 30).length, 30);
+  assert.throws(() => utf8Of("\xff".repeat(10), 29), tooLarge);
+});
+
+test("A-15: a string within the budget that V8 cannot quote at once is printed", () => {
+  const text = jsonResult(Buffer.alloc(268_435_452, "a"), 268_435_456);
+  assert.equal(text.length, 268_435_465);
+  assert.equal(text.slice(-4), 'aa"}');
+});

@@ -14,7 +14,10 @@
  *     sequence can run from one into the other. The printers leave it to their
  *     caller.
  * (3) A text never grows beyond the budget it was given; a reply that would is
- *     answered with an error.
+ *     answered with an error. The length of a string is compared with what is
+ *     left before anything of it is printed, and a long one is printed in
+ *     pieces: V8 ends the process, without an exception, when it is asked to
+ *     quote a string of about 2^28 characters.
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bytesFromText } from "../kernel/bytes.ts";
@@ -28,8 +31,8 @@ const NULL_RESULT = '{"result":null}';
 
 export type SpecialReply = Extract<Reply, { readonly kind: string }>;
 
-/** A reply that is not an aggregate, as JSON. */
-export type PrintScalar = (reply: Reply) => Bytes;
+/** A reply that is not an aggregate, as JSON. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
+export type PrintScalar = (reply: Reply, bytesMax: number) => Bytes;
 
 /** One reply as an object of one field. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
 export function jsonResult(reply: Reply, bytesMax: number): Bytes {
@@ -43,7 +46,7 @@ export function jsonResult(reply: Reply, bytesMax: number): Bytes {
 
 /** `{"error": text}`. The text may quote the caller's bytes. */
 export function jsonError({ text }: { readonly text: string }): Bytes {
-  return `{"error":${quoted(textBytes(text))}}`;
+  return `{"error":${quoted(textBytes(text), Number.POSITIVE_INFINITY)}}`;
 }
 
 /** Texts quote what the caller sent, and upper case makes code units above 255 of some bytes. */
@@ -51,18 +54,33 @@ export function textBytes(text: string): Bytes {
   return WIDE.test(text) ? bytesFromText(text) : text;
 }
 
-/** keeps (2) */
-export function utf8Of(bytes: Bytes): Bytes {
+/** keeps (2). Throws `replyTooLarge` when U+FFFD, which has three bytes, makes more than `bytesMax` of it. keeps (3) */
+export function utf8Of(bytes: Bytes, bytesMax = Number.POSITIVE_INFINITY): Bytes {
   // The length in UTF-8 of a string of bytes is its own length only if all of them are ASCII.
   if (Buffer.byteLength(bytes, "utf8") === bytes.length) return bytes;
   const buffer = Buffer.from(bytes, "latin1");
-  return isUtf8(buffer) ? bytes : bytesFromText(buffer.utf8Slice());
+  if (isUtf8(buffer)) return bytes;
+  let text = "";
+  for (let start = 0; start < buffer.length; ) {
+    const end = characterStart(buffer, start + PIECE_LENGTH);
+    text = within(text + bytesFromText(buffer.utf8Slice(start, end)), bytesMax);
+    start = end;
+  }
+  return text;
+}
+
+/** The start of the character that is at a place, or a little before it. No sequence that decodes as one is cut there. */
+function characterStart(bytes: Buffer, place: number): number {
+  if (place >= bytes.length) return bytes.length;
+  let start = place;
+  while (start > place - SEQUENCE_BYTES_MAX && ((bytes[start] as number) & 0xc0) === 0x80) start -= 1;
+  return start;
 }
 
 /** A reply of any depth, its scalars printed by `printScalar`. keeps (3) */
 export function printJson(reply: Reply, printScalar: PrintScalar, bytesMax: number): Bytes {
   const items = itemsOf(reply);
-  if (items === undefined) return within(printScalar(reply), bytesMax);
+  if (items === undefined) return printScalar(reply, bytesMax);
   const outer: Place[] = [];
   let place: Place = { items, done: 0 };
   let text = "[";
@@ -78,7 +96,7 @@ export function printJson(reply: Reply, printScalar: PrintScalar, bytesMax: numb
     const item = place.items[place.done] as Reply;
     place.done += 1;
     const inner = itemsOf(item);
-    if (inner === undefined) text = within(text + printScalar(item), bytesMax);
+    if (inner === undefined) text = within(text + printScalar(item, bytesMax - text.length), bytesMax);
     else {
       outer.push(place);
       place = { items: inner, done: 0 };
@@ -93,13 +111,13 @@ function within(text: Bytes, bytesMax: number): Bytes {
 }
 
 /** keeps (1) */
-export function jsonScalar(reply: Reply): Bytes {
-  if (typeof reply === "string") return quoted(reply);
+export function jsonScalar(reply: Reply, bytesMax: number): Bytes {
+  if (typeof reply === "string") return quoted(reply, bytesMax);
   if (typeof reply === "number" || typeof reply === "bigint") {
     return isExact(reply) ? String(reply) : `"${reply}"`;
   }
   if (reply === null) return "null";
-  if (Buffer.isBuffer(reply)) return quoted(reply.latin1Slice());
+  if (Buffer.isBuffer(reply)) return quotedBuffer(reply, bytesMax);
   if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
   switch (reply.kind) {
     case "nil array":
@@ -107,7 +125,7 @@ export function jsonScalar(reply: Reply): Bytes {
     case "boolean":
       return reply.value ? "1" : "0";
     default:
-      return quoted(textOf(reply));
+      return quoted(textOf(reply), bytesMax);
   }
 }
 
@@ -134,13 +152,27 @@ export function textOf(reply: SpecialReply): Bytes {
 /** Code units that are no bytes. */
 const WIDE = /[\u0100-\uffff]/;
 
+/** Longer strings are printed in pieces of so many characters. keeps (3) */
+const PIECE_LENGTH = 2 ** 20;
+/** Of a character in UTF-8. */
+const SEQUENCE_BYTES_MAX = 4;
+
 /** Of one-byte strings this is faster than to look whether quotes alone would do: bench/edge.bench.ts. */
-function quoted(bytes: Bytes): Bytes {
-  try {
-    return JSON.stringify(bytes);
-  } catch (error) {
-    // The longest string that V8 makes has 2^29 - 24 characters; a value of control characters grows sixfold.
-    if (error instanceof RangeError) throw replyTooLarge;
-    throw error;
-  }
+function quoted(bytes: Bytes, bytesMax: number): Bytes {
+  if (bytes.length <= PIECE_LENGTH) return within(JSON.stringify(bytes), bytesMax);
+  return quotedPieces(bytes.length, bytesMax, (start, end) => bytes.slice(start, end));
+}
+
+function quotedBuffer(buffer: Buffer, bytesMax: number): Bytes {
+  if (buffer.length <= PIECE_LENGTH) return within(JSON.stringify(buffer.latin1Slice()), bytesMax);
+  return quotedPieces(buffer.length, bytesMax, (start, end) => buffer.latin1Slice(start, end));
+}
+
+/** No character of a byte string depends on its neighbours, so it may be cut anywhere. */
+function quotedPieces(length: number, bytesMax: number, pieceOf: (start: number, end: number) => Bytes): Bytes {
+  if (length > bytesMax) throw replyTooLarge;
+  let text = '"';
+  for (let start = 0; start < length; start += PIECE_LENGTH)
+    text = within(text + JSON.stringify(pieceOf(start, Math.min(start + PIECE_LENGTH, length))).slice(1, -1), bytesMax);
+  return within(`${text}"`, bytesMax);
 }

@@ -5,7 +5,7 @@
  *
  * The result is a string of bytes, as everywhere in the edge.
  */
-import type { Bytes } from "../kernel/bytes.ts";
+import { type Bytes, onOneLine, withoutLastBreaks } from "../kernel/bytes.ts";
 import { replyTooLarge } from "../store/errors.ts";
 import type { CommandError, Reply } from "../store/mod.ts";
 import { formatDouble } from "../store/structures/number-text.ts";
@@ -26,9 +26,7 @@ export function resp3Result(reply: Reply, bytesMax: number): Bytes {
 
 /** An error ends at the line: as in Redis, line breaks at the end of its text are dropped and others become spaces. */
 export function respError(error: CommandError): Bytes {
-  return `-${textBytes(error.text)
-    .replace(/[\r\n]+$/, "")
-    .replace(/[\r\n]/g, " ")}\r\n`;
+  return `-${onOneLine(withoutLastBreaks(textBytes(error.text)))}\r\n`;
 }
 
 function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
@@ -45,7 +43,8 @@ function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes 
     const item = place.items[place.done] as Reply;
     place.done += 1;
     const inner = version === 2 ? itemsOf(item) : itemsOfResp3(item);
-    if (inner === undefined) text += scalar(item, version);
+    // Looked at before a string is copied: text and string together could be longer than V8's strings may be.
+    if (inner === undefined) text += scalar(item, version, bytesMax - text.length);
     else {
       text += listHeader(item, inner.length, version);
       outer.push(place);
@@ -62,11 +61,17 @@ function listHeader(reply: Reply, itemCount: number, version: RespVersion): Byte
   return kind === "map" || kind === "pairs" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
 }
 
-function scalar(reply: Reply, version: RespVersion): Bytes {
-  if (typeof reply === "string") return bulk(reply);
+function scalar(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
+  if (typeof reply === "string") {
+    if (reply.length > bytesMax) throw replyTooLarge;
+    return bulk(reply);
+  }
   if (typeof reply === "number" || typeof reply === "bigint") return `:${reply}\r\n`;
   if (reply === null) return version === 2 ? "$-1\r\n" : "_\r\n";
-  if (Buffer.isBuffer(reply)) return bulk(reply.latin1Slice());
+  if (Buffer.isBuffer(reply)) {
+    if (reply.length > bytesMax) throw replyTooLarge;
+    return bulk(reply.latin1Slice());
+  }
   if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
   switch (reply.kind) {
     case "simple":
@@ -83,6 +88,7 @@ function scalar(reply: Reply, version: RespVersion): Bytes {
       if (version === 2) return reply.value ? ":1\r\n" : ":0\r\n";
       return reply.value ? "#t\r\n" : "#f\r\n";
     case "verbatim":
+      if (reply.text.length > bytesMax) throw replyTooLarge;
       return version === 2 ? bulk(reply.text) : `=${reply.text.length + 4}\r\ntxt:${reply.text}\r\n`;
     default:
       throw new TypeError(`A reply of kind ${reply.kind} is an aggregate`);

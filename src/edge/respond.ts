@@ -16,7 +16,7 @@ const statusByKind: Record<FailureKind, number> = {
   "method not allowed": 405,
   "request timeout": 408,
   "quota exceeded": 412,
-  // The original answers 400, and its clients know nothing else (spec: store 1.12).
+  // The store's original answers 400, and its clients know nothing else (spec: store 1.12).
   "too large": 400,
   "unsupported encoding": 415,
   "expectation failed": 417,
@@ -31,6 +31,9 @@ const statusByKind: Record<FailureKind, number> = {
 
 /** Every failing command has this status, whatever its text (service.md Errors, Area A). */
 export const COMMAND_FAILED_STATUS = statusByKind["bad request"];
+
+/** Of a request whose peer went before its turn came: it has not run, and nobody reads this. The status is nginx'. */
+export const abandonedReply: HttpReply = { status: 499, headers: [], body: "", route: "abandoned" };
 
 export function statusOf(kind: FailureKind): number {
   return statusByKind[kind];
@@ -62,11 +65,24 @@ export function refusalReply(
   };
 }
 
+/** Where the vector index has a status of its own. */
+const numberedStatuses: Partial<Record<FailureKind, number>> = { "too large": 413 };
+
 /** The same with the status in the body too, as clients of the vector index know it (spec: vector 1.1). */
 export function numberedRefusalReply(
   failure: { readonly kind: FailureKind; readonly text: string; readonly headers?: readonly string[] },
   extraHeaders: readonly string[] = [],
 ): HttpReply {
   const reply = refusalReply(failure, extraHeaders);
-  return { ...reply, body: JSON.stringify({ error: failure.text, status: reply.status }) };
+  const status = numberedStatuses[failure.kind] ?? reply.status;
+  return { ...reply, status, body: JSON.stringify({ error: failure.text, status }) };
+}
+
+/** As it is sent. */
+export function bodyBytes({ body, bodyIsBytes }: HttpReply): number {
+  return typeof body === "string" && bodyIsBytes !== true ? Buffer.byteLength(body) : body.length;
+}
+
+export function encodingOf({ bodyIsBytes }: HttpReply): "latin1" | "utf8" {
+  return bodyIsBytes === true ? "latin1" : "utf8";
 }

@@ -22,8 +22,8 @@ export interface ReplyFormat {
   /** Throws `replyTooLarge`. */
   result(reply: Reply, bytesMax: number): Bytes;
   error(error: CommandError): Bytes;
-  /** What is left to do to the whole body. */
-  finish(body: Bytes): Bytes;
+  /** What is left to do to the whole body. Throws `replyTooLarge` when that makes more than `bytesMax` of it. */
+  finish(body: Bytes, bytesMax: number): Bytes;
 }
 
 const list = {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { Turns } from "../kernel/turns.ts";
 import { CommandError } from "../store/errors.ts";
 import { type Caller, type CommandRequest, type Database, type Reply, TransactionDiscarded } from "../store/mod.ts";
 import { errorReply, ok } from "../store/reply.ts";
@@ -20,8 +21,23 @@ interface Engine {
 function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreArea {
   const tokens = new TokenTable(Buffer.alloc(32, 1));
   tokens.add("token", { tenant: "main", access: "standard" });
+  const turns = new Turns({ clock: new VirtualClock() });
+  const database = {
+    ...engine,
+    turn: turns.tenant("store", "main"),
+    // The door prints what it has, or what comes.
+    command: (caller: Caller, words: CommandRequest, print: (reply: Reply) => unknown) =>
+      settle(engine.command?.(caller, words), (reply) => print(reply as Reply)),
+    transaction: (caller: Caller, commands: CommandRequest[], print: (replies: readonly Reply[]) => unknown) =>
+      settle(engine.transaction?.(caller, commands), (replies) => print(replies as readonly Reply[])),
+    printPipeline: (caller: Caller, commands: CommandRequest[], print: (reply: Reply) => number) =>
+      settle(engine.pipeline?.(caller, commands), (replies) => {
+        for (const reply of replies as readonly Reply[]) print(reply);
+        return undefined;
+      }),
+  };
   return new StoreArea({
-    store: { database: () => engine as unknown as Database },
+    store: { database: () => database as unknown as Database },
     tokens,
     syncTokens: new SyncTokens("boot"),
     cors: true,
@@ -31,6 +47,10 @@ function area(engine: Engine, options: Partial<StoreAreaOptions> = {}): StoreAre
     clock: new VirtualClock(),
     ...options,
   });
+}
+
+function settle<Value>(value: Value | Promise<Value>, next: (value: Value) => unknown): unknown {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 function request(target: string, body: string, headers: readonly string[] = []): HttpRequest {
@@ -106,6 +126,19 @@ test("a late reply beyond the budget is an error", async () => {
   assert.deepEqual([reply.status, reply.body], [400, '{"error":"ERR reply exceeds the maximum allowed size"}']);
 });
 
+test("A-15: replies that grow beyond the budget as UTF-8 are errors at their places", async () => {
+  const error = '{"error":"ERR reply exceeds the maximum allowed size"}';
+  const single = whole(await area({ command: () => "\xff".repeat(40) }).handle(request("/", '["GET","k"]')));
+  assert.deepEqual([single.status, single.body], [400, error]);
+  // Of a batch those count that are long enough to be finished on their own.
+  const grown = "\xef\xbf\xbd".repeat(65_536);
+  const raw = "\xff".repeat(65_536);
+  const { handle } = area({ pipeline: () => ["a", raw, raw, "b"] }, { replyBytesMax: 300_000 });
+  const batch = whole(await handle(request("/pipeline", '[["A"],["B"],["C"],["D"]]')));
+  assert.equal(batch.status, 200);
+  assert.equal(batch.body, `[{"result":"a"},{"result":"${grown}"},${error},{"result":"b"}]`);
+});
+
 test("the engine is told who asks and is given bytes", () => {
   const seen: unknown[] = [];
   const spy = area({
@@ -130,7 +163,7 @@ test("what the head tells is refused before the body is read", () => {
   assert.equal(early.refuseEarly(request("/", "")), undefined);
   assert.equal(early.refuseEarly({ ...request("/", ""), rawHeaders: [] })?.status, 401);
   assert.equal(early.refuseEarly({ ...request("/", ""), method: "DELETE" })?.status, 405);
-  assert.equal(early.refuseEarly({ ...request("/?_token=%", ""), rawHeaders: [] })?.status, 400);
+  assert.equal(early.refuseEarly({ ...request("/?_token=%", ""), rawHeaders: [] })?.status, 401);
 });
 
 test("each route has a rule of the interface and a template of its own", () => {

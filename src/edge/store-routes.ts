@@ -26,7 +26,8 @@ import {
   wordOfWrongType,
 } from "./errors.ts";
 import { EventStreams, type StreamLimits } from "./event-streams.ts";
-import type { Area, HttpReply, HttpRequest, HttpStream, RequestHead } from "./handler.ts";
+import type { Area, Handler, HttpReply, HttpRequest, HttpStream, RequestHead } from "./handler.ts";
+import { lateTurn } from "./in-turn.ts";
 import { parseBatch, parseCommand } from "./json-commands.ts";
 import { type BatchCommand, SpoiltCommand } from "./json-reader.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
@@ -111,13 +112,23 @@ const REFUSED = "A refused";
 
 const methods: readonly string[] = ["POST", "GET", "PUT", "HEAD"];
 
+/** The last keeps nginx, and proxies that do as it does, from holding events back. */
+const streamHeaders: readonly string[] = [
+  "Content-Type",
+  "text/event-stream",
+  "Cache-Control",
+  "no-cache",
+  "X-Accel-Buffering",
+  "no",
+];
+
 export class StoreArea implements Area {
   readonly streams: EventStreams;
   readonly #options: StoreAreaOptions;
 
   constructor(options: StoreAreaOptions) {
     this.#options = options;
-    this.streams = new EventStreams(options.clock, options.streams);
+    this.streams = new EventStreams(options.clock.real, options.streams);
     options.tokens.onRemoved((grant) => this.streams.revoke(grant));
   }
 
@@ -129,49 +140,74 @@ export class StoreArea implements Area {
     const head = readStoreHead(request.rawHeaders);
     try {
       if (!methods.includes(request.method)) throw methodNotAllowed(request.method);
-      this.#authenticate(head, splitTarget(request.target));
+      const grant = this.#authenticate(head, splitTarget(request.target));
+      const overShare = request.claim?.(this.#options.store.database(grant.tenant));
+      if (overShare !== undefined) throw overShare;
       return undefined;
     } catch (thrown) {
       return this.#refusal(thrown, head);
     }
   }
 
-  readonly handle = (request: HttpRequest): HttpReply | HttpStream | Promise<HttpReply> => {
+  readonly handle = (request: HttpRequest): HttpReply | HttpStream | Promise<HttpReply | HttpStream> => {
     const head = readStoreHead(request.rawHeaders);
     try {
       if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request);
       if (!methods.includes(request.method)) throw methodNotAllowed(request.method);
       const target = splitTarget(request.target);
       const grant = this.#authenticate(head, target);
-      const database = this.#options.store.database(grant.tenant);
-      const user = userOf(grant, database);
-      // The token outlives its user by nothing but the command that is deleting it.
-      if (user === undefined) throw unauthorized;
       const overRate = this.#options.limiter?.take(grant);
       if (overRate !== undefined) throw overRate;
-      const format = chooseFormat(head);
-      const words = pathWords(target);
-      const route = words.length === 0 ? bodyRoute : (routeBySegment.get(words[0]) ?? commandRoute);
-      const name = nameByRoute.get(route) ?? REFUSED;
-      const answer = route.run({
-        request,
-        target,
-        words,
-        caller: new HttpCaller(user, request),
-        database,
-        format,
-        replyBytesMax: this.#options.replyBytesMax,
-      });
-      if (typeof answer === "function") return this.#stream(answer, { grant, head, route: name });
-      if (!(answer instanceof Promise)) return this.#reply(answer, head, name);
-      return answer.then(
-        (late) => this.#reply(late, head, name),
-        (thrown: unknown) => this.#refusal(thrown, head),
-      );
+      const database = this.#options.store.database(grant.tenant);
+      const overShare = request.claim?.(database);
+      if (overShare !== undefined) throw overShare;
+      const { turn } = database;
+      request.payer = turn;
+      if (turn.mayRun) return this.#run(request, { head, target, grant, database });
+      return lateTurn(request, turn.next(), () => this.#runLate(request, head, target));
     } catch (thrown) {
       return this.#refusal(thrown, head);
     }
   };
+
+  /** What has waited for its turn: the token may be good no more, and the database another one. */
+  #runLate(request: HttpRequest, head: StoreHead, target: Target): ReturnType<Handler> {
+    try {
+      const grant = this.#authenticate(head, target);
+      const database = this.#options.store.database(grant.tenant);
+      return this.#run(request, { head, target, grant, database });
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  }
+
+  #run(
+    request: HttpRequest,
+    { head, target, grant, database }: { head: StoreHead; target: Target; grant: Grant; database: Database },
+  ): HttpReply | HttpStream | Promise<HttpReply> {
+    const user = userOf(grant, database);
+    // The token outlives its user by nothing but the command that is deleting it.
+    if (user === undefined) throw unauthorized;
+    const format = chooseFormat(head);
+    const words = pathWords(target);
+    const route = words.length === 0 ? bodyRoute : (routeBySegment.get(words[0]) ?? commandRoute);
+    const name = nameByRoute.get(route) ?? REFUSED;
+    const answer = route.run({
+      request,
+      target,
+      words,
+      caller: new HttpCaller(user, request),
+      database,
+      format,
+      replyBytesMax: this.#options.replyBytesMax,
+    });
+    if (typeof answer === "function") return this.#stream(answer, { grant, head, route: name });
+    if (!(answer instanceof Promise)) return this.#reply(answer, head, name);
+    return answer.then(
+      (late) => this.#reply(late, head, name),
+      (thrown: unknown) => this.#refusal(thrown, head),
+    );
+  }
 
   /** A header decides if there is one; `_token` only counts without it. */
   #authenticate({ authorization }: StoreHead, target: Target): Grant {
@@ -192,7 +228,7 @@ export class StoreArea implements Area {
   }
 
   #stream(open: OpenStream, { grant, head, route }: { grant: Grant; head: StoreHead; route: string }): HttpStream {
-    const headers = ["Content-Type", "text/event-stream", "Cache-Control", "no-cache", ...this.#headers(head)];
+    const headers = [...streamHeaders, ...this.#headers(head)];
     return this.streams.reply({ grant, headers, route, open });
   }
 
@@ -227,7 +263,28 @@ function runBodyCommand(call: StoreCall): Answer | Promise<Answer> {
 }
 
 function runCommand(call: StoreCall, words: readonly Bytes[]): Answer | Promise<Answer> {
-  return settle(call.database.command(call.caller, words), (reply) => commandAnswer(call, reply));
+  return holding(call, (print) => call.database.command(call.caller, words, print), commandAnswer);
+}
+
+/** Runs something and prints what it answers. An answer that is printed and has to wait, for the journal, counts meanwhile. */
+function holding<Made>(
+  call: StoreCall,
+  run: (print: (made: Made) => Answer) => Answer | Promise<Answer>,
+  print: (call: StoreCall, made: Made) => Answer,
+): Answer | Promise<Answer> {
+  let isLate = false;
+  let bytes = 0;
+  const answer = run((made) => {
+    const printed = print(call, made);
+    bytes = printed.body.length;
+    if (isLate) call.request.holdReply?.(bytes);
+    return printed;
+  });
+  if (answer instanceof Promise) {
+    isLate = true;
+    call.request.holdReply?.(bytes);
+  }
+  return answer;
 }
 
 function commandAnswer({ format, replyBytesMax }: StoreCall, reply: Reply): Answer {
@@ -235,13 +292,17 @@ function commandAnswer({ format, replyBytesMax }: StoreCall, reply: Reply): Answ
   let error = findError(reply);
   if (error === undefined) {
     try {
-      return { status: 200, contentType, body: format.finish(format.result(reply, replyBytesMax)) };
+      return { status: 200, contentType, body: format.finish(format.result(reply, replyBytesMax), replyBytesMax) };
     } catch (thrown) {
       if (!(thrown instanceof CommandError)) throw thrown;
       error = thrown;
     }
   }
-  return { status: COMMAND_FAILED_STATUS, contentType, body: format.finish(format.error(error)) };
+  return {
+    status: COMMAND_FAILED_STATUS,
+    contentType,
+    body: format.finish(format.error(error), Number.POSITIVE_INFINITY),
+  };
 }
 
 const emptyPipelineCommand = errorReply(new CommandError("ERR empty pipeline command"));
@@ -250,15 +311,26 @@ const emptyTransactionCommand = new RequestFailure("bad request", "ERR empty tra
 /** A3 */
 function runPipeline(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedPipeline, empty: emptyPipeline });
-  if (commands.every(isRunnable))
-    return settle(call.database.pipeline(call.caller, commands), (replies) => batchAnswer(call, call.format, replies));
-  return settle(call.database.pipeline(call.caller, commands.filter(isRunnable)), (replies) => {
-    let next = 0;
-    const all = commands.map((command) =>
-      isRunnable(command) ? (replies[next++] as Reply) : pipelineRefusalOf(command),
-    );
-    return batchAnswer(call, call.format, all);
+  const printer = new BatchPrinter(call.format, call.replyBytesMax, (bytes) => call.request.holdReply?.(bytes));
+  if (commands.every(isRunnable)) {
+    const end = call.database.printPipeline(call.caller, commands, (reply) => printer.add(reply));
+    return printer.answerAfter(end);
+  }
+  let next = 0;
+  const addRefused = (): void => {
+    for (let command = commands[next]; command !== undefined && !isRunnable(command); command = commands[next]) {
+      printer.add(pipelineRefusalOf(command));
+      next += 1;
+    }
+  };
+  addRefused();
+  const end = call.database.printPipeline(call.caller, commands.filter(isRunnable), (reply) => {
+    const bytes = printer.add(reply);
+    next += 1;
+    addRefused();
+    return bytes;
   });
+  return printer.answerAfter(end);
 }
 
 function isRunnable(command: BatchCommand): command is readonly Bytes[] {
@@ -276,7 +348,12 @@ function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedTransaction, empty: emptyTransaction });
   if (!commands.every(isRunnable)) throw transactionRefusalOf(commands);
   const format = call.format === resp2Format ? jsonFormat : call.format;
-  return settle(call.database.transaction(call.caller, commands), (replies) => batchAnswer(call, format, replies));
+  const print = ({ replyBytesMax }: StoreCall, replies: readonly Reply[]): Answer => {
+    const printer = new BatchPrinter(format, replyBytesMax);
+    for (const reply of replies) printer.add(reply);
+    return printer.answer();
+  };
+  return holding(call, (printed) => call.database.transaction(call.caller, commands, printed), print);
 }
 
 /** Why a transaction does not run in which some commands could not: the first of them says it. */
@@ -298,30 +375,82 @@ function readBatch(
   return commands;
 }
 
-/** Each reply at its place. One that does not fit in what is left of the budget is an error there (threats A-15). */
-function batchAnswer(call: StoreCall, format: ReplyFormat, replies: readonly Reply[]): Answer {
-  let body = format.open;
-  for (let i = 0; i < replies.length; i += 1) {
-    if (i > 0) body += format.separator;
+/** So much text is finished at a time, so that the end of a large answer is not one long unit of work. */
+const FINISHED_BYTES = 64 * 1024;
+
+/** Prints replies in their order. One that does not fit in what is left of the budget is an error there (threats A-15). */
+class BatchPrinter {
+  readonly #format: ReplyFormat;
+  readonly #bytesMax: number;
+  #finished: Bytes = "";
+  #text: Bytes;
+  #count = 0;
+  readonly #hold: (bytes: number) => void;
+  /** What was printed before it was known that the answer has to wait. */
+  #printedBytes = 0;
+  #isLate = false;
+
+  /** `hold` is told of bytes that wait, for the journal or for others to have their turn. */
+  constructor(format: ReplyFormat, bytesMax: number, hold: (bytes: number) => void = () => {}) {
+    this.#hold = hold;
+    this.#format = format;
+    this.#bytesMax = bytesMax;
+    this.#text = format.open;
+  }
+
+  /** Returns how many bytes it has printed. */
+  add(reply: Reply): number {
+    const format = this.#format;
+    const before = this.#bytes;
+    if (this.#count > 0) this.#text += format.separator;
+    this.#count += 1;
     try {
-      body += format.result(replies[i] as Reply, call.replyBytesMax - body.length);
+      const text = format.result(reply, this.#bytesMax - this.#bytes);
+      if (text.length < FINISHED_BYTES) this.#text += text;
+      else this.#addLong(text);
     } catch (thrown) {
       if (!(thrown instanceof CommandError)) throw thrown;
-      body += format.error(thrown);
+      this.#text += format.error(thrown);
     }
+    const bytes = this.#bytes - before;
+    if (this.#isLate) this.#hold(bytes);
+    else this.#printedBytes += bytes;
+    if (this.#text.length >= FINISHED_BYTES) this.#finish();
+    return bytes;
   }
-  return { status: 200, contentType: format.contentType, body: format.finish(body + format.close) };
+
+  /** The answer, when that has come to its end. */
+  answerAfter(end: Promise<undefined> | undefined): Answer | Promise<Answer> {
+    if (end === undefined) return this.answer();
+    this.#isLate = true;
+    this.#hold(this.#printedBytes);
+    return end.then(() => this.answer());
+  }
+
+  answer(): Answer {
+    this.#text += this.#format.close;
+    this.#finish();
+    return { status: 200, contentType: this.#format.contentType, body: this.#finished };
+  }
+
+  get #bytes(): number {
+    return this.#finished.length + this.#text.length;
+  }
+
+  /** What finishing adds to a long reply has to fit too; short ones are finished together, and pass over by little. */
+  #addLong(text: Bytes): void {
+    this.#finish();
+    this.#finished += this.#format.finish(text, this.#bytesMax - this.#bytes);
+  }
+
+  /** Between replies there is ASCII, so it makes no difference where the text is cut. */
+  #finish(): void {
+    this.#finished += this.#format.finish(this.#text, Number.POSITIVE_INFINITY);
+    this.#text = "";
+  }
 }
 
 /** PUT counts as POST; a body on GET or HEAD means nothing (spec: store 1.12). */
 function hasBodyForm(request: HttpRequest): boolean {
   return request.method === "POST" || request.method === "PUT";
-}
-
-/** Goes on now if the value is there, and later if it is a promise. */
-function settle<Value, Result>(
-  value: Value | Promise<Value>,
-  next: (value: Value) => Result,
-): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -84,7 +84,10 @@ function listening(
   }
   return (stream) => {
     const subscriber = database.pubsub.open({
-      receive: (push) => stream.send(bytesOf(push)),
+      receive: (push) => {
+        // Asked before it is printed, which makes up to seven bytes of one.
+        if (!stream.cutIfTooLong(lengthOf(push))) stream.send(bytesOf(push));
+      },
       drop: (reason) => stream.end(reason),
     });
     begin(subscriber, stream);
@@ -94,6 +97,10 @@ function listening(
 
 function failureOf({ text }: CommandError): RequestFailure {
   return new RequestFailure("bad request", text);
+}
+
+function lengthOf(push: Push): number {
+  return push.kind === "monitor" ? push.line.length : push.payload.length;
 }
 
 /** One push goes to many streams, and is printed once. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesFromText, copyOf, isAscii, textFromBytes, upperCase } from "./bytes.ts";
+import { bytesFromText, copyOf, isAscii, onOneLine, textFromBytes, upperCase, withoutLastBreaks } from "./bytes.ts";
 
 test("text becomes its UTF-8 bytes and back; a lone surrogate becomes U+FFFD", () => {
   const rows: [string, string][] = [
@@ -35,4 +35,28 @@ test("a copy has the bytes of its slice, short or long", () => {
 test("ASCII ends at 127", () => {
   assert.equal(isAscii("\x00 ~\x7f"), true);
   assert.equal(isAscii("\x80"), false);
+});
+
+test("line breaks at the end go, and others become spaces, whatever their number", () => {
+  const rows: [text: string, trimmed: string, line: string][] = [
+    ["", "", ""],
+    ["a", "a", "a"],
+    ["a\r\n", "a", "a  "],
+    ["\na\rb\n\n", "\na\rb", " a b  "],
+    ["\n\r", "", "  "],
+    ["\xe9\n", "\xe9", "\xe9 "],
+  ];
+  for (const [text, trimmed, line] of rows) {
+    assert.equal(withoutLastBreaks(text), trimmed);
+    assert.equal(onOneLine(text), line);
+  }
+  // With a regular expression this would take days.
+  const text = `${"\n".repeat(10_000_000)}x`;
+  assert.ok(withoutLastBreaks(text) === text);
+  assert.ok(onOneLine(text) === `${" ".repeat(10_000_000)}x`);
+});
+
+test("capitals beside bytes that are no ASCII", () => {
+  assert.equal(upperCase("ab\xe9z{`y"), "AB\xe9Z{`Y");
+  assert.ok(upperCase("a\xff".repeat(1_000_000)) === "A\xff".repeat(1_000_000));
 });

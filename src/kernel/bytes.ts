@@ -62,12 +62,45 @@ export function upperCase(bytes: Bytes): Bytes {
   // Names and options mostly come in capitals, and most of what comes here is short.
   for (let i = 0; i < bytes.length; i += 1) {
     const code = bytes.charCodeAt(i);
-    if (code >= SMALL_A && code <= SMALL_Z)
-      return isAscii(bytes) ? bytes.toUpperCase() : bytes.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+    if (code >= SMALL_A && code <= SMALL_Z) return isAscii(bytes) ? bytes.toUpperCase() : withCapitals(bytes);
   }
   return bytes;
 }
 
+/** A pass over a buffer: a regular expression would call us for each run of letters, and there may be millions. */
+function withCapitals(bytes: Bytes): Bytes {
+  const buffer = bufferFrom(bytes);
+  for (let i = 0; i < buffer.length; i += 1) {
+    const code = buffer[i] as number;
+    if (code >= SMALL_A && code <= SMALL_Z) buffer[i] = code - CASE;
+  }
+  return bytesFrom(buffer);
+}
+
+/** Without the line breaks at the end. A regular expression would begin again at each of them, wherever it stands. */
+export function withoutLastBreaks(bytes: Bytes): Bytes {
+  let end = bytes.length;
+  while (end > 0 && isBreak(bytes.charCodeAt(end - 1))) end -= 1;
+  return end === bytes.length ? bytes : bytes.slice(0, end);
+}
+
+const BREAK = /[\r\n]/;
+
+/** With a space for each line break. */
+export function onOneLine(bytes: Bytes): Bytes {
+  if (!BREAK.test(bytes)) return bytes;
+  const buffer = bufferFrom(bytes);
+  for (let i = 0; i < buffer.length; i += 1) if (isBreak(buffer[i] as number)) buffer[i] = SPACE;
+  return bytesFrom(buffer);
+}
+
+function isBreak(code: number): boolean {
+  return code === 0x0a || code === 0x0d;
+}
+
+const SPACE = 0x20;
+/** Between a small letter and its capital. */
+const CASE = 0x20;
 const SMALL_A = 0x61;
 const SMALL_Z = 0x7a;
 

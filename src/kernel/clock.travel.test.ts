@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TravelClock } from "./clock.travel.ts";
+import { TravelClock, WAIT_MS_MAX } from "./clock.travel.ts";
+import type { Clock } from "./clock.ts";
 import { VirtualClock } from "./clock.virtual.ts";
 
 const START_MS = 1_000_000;
@@ -51,25 +52,35 @@ test("a task that asks for another within the jump sees it run in the same jump"
   assert.deepEqual(ran, ["tick@100", "tick@200", "tick@300"]);
 });
 
-test("housekeeping is run some thousand times in a long jump, the last time at its end, and then as before", async () => {
+test("housekeeping runs once in a jump, at its end, and by real time before and after", async () => {
   const { real, clock } = setUp();
-  const DAY_MS = 86_400_000;
-  let count = 0;
-  let lastMs = 0;
+  const TEN_YEARS_MS = 3_653 * 86_400_000;
+  const ranAtMs: number[] = [];
   const sweep = (): void => {
-    count += 1;
-    lastMs = clock.monotonicMs();
-    clock.after(100, sweep);
+    ranAtMs.push(clock.monotonicMs());
+    clock.housekeep(100, sweep);
   };
-  clock.after(100, sweep);
+  clock.housekeep(100, sweep);
+  let eventCount = 0;
+  clock.after(3_600_000, () => {
+    eventCount = ranAtMs.length;
+  });
 
-  await clock.advance(30 * DAY_MS);
-  assert.ok(count > 4_000 && count < 6_000, `${count} runs`);
-  assert.ok(lastMs > 30 * DAY_MS - 200, `the last at ${lastMs}`);
+  real.advance(250);
+  assert.deepEqual(ranAtMs, [100, 200]);
+  await clock.advance(TEN_YEARS_MS);
+  assert.deepEqual(ranAtMs.slice(2), [TEN_YEARS_MS + 250]);
+  assert.equal(eventCount, 2);
+  real.advance(100);
+  assert.deepEqual(ranAtMs.slice(3), [TEN_YEARS_MS + 350]);
+});
 
-  const before = count;
+test("housekeeping that is cancelled runs neither in a jump nor after it", async () => {
+  const { real, clock, ran, note } = setUp();
+  clock.housekeep(100, note("sweep"))();
+  await clock.advance(1_000);
   real.advance(1_000);
-  assert.ok(count - before >= 9, `${count - before} runs in a second after the jump`);
+  assert.deepEqual(ran, []);
 });
 
 test("what a task starts and awaits goes on before the next task", async () => {
@@ -109,6 +120,132 @@ test("C-25: a step of the wall clock moves tasks that name a time of day, not th
   assert.deepEqual(ran, ["at@10000"]);
   real.advance(9_000);
   assert.deepEqual(ran, ["at@10000", "after@19000"]);
+});
+
+test("a jump waits for what holds it before the next task, and at its end", async () => {
+  const { real, clock, ran, note } = setUp();
+  const releases: (() => void)[] = [];
+  for (const [delayMs, name] of [
+    [1_000, "first"],
+    [2_000, "second"],
+  ] as const) {
+    clock.after(delayMs, () => {
+      note(name)();
+      releases.push(clock.hold());
+    });
+  }
+  let isOver = false;
+  const jump = clock.advance(5_000).then(() => {
+    isOver = true;
+  });
+
+  await real.advanceAsync(0);
+  await real.advanceAsync(100);
+  assert.deepEqual(ran, ["first@1000"]);
+  releases[0]?.();
+  await real.advanceAsync(0);
+  await real.advanceAsync(0);
+  assert.deepEqual(ran, ["first@1000", "second@2000"]);
+  assert.equal(isOver, false);
+  releases[1]?.();
+  await jump;
+  assert.equal(clock.monotonicMs(), 5_000);
+});
+
+test("a jump waits for what never ends no longer than its bound, once", async () => {
+  const { real, clock, ran, note } = setUp();
+  clock.hold();
+  clock.after(1_000, note("task"));
+  const first = clock.advance(1_000);
+  await real.advanceAsync(WAIT_MS_MAX - 1);
+  assert.deepEqual(ran, []);
+  await real.advanceAsync(1);
+  await first;
+  assert.deepEqual(ran, [`task@${WAIT_MS_MAX}`]);
+
+  clock.after(1_000, note("other"));
+  await clock.advance(1_000);
+  assert.deepEqual(ran, [`task@${WAIT_MS_MAX}`, `other@${WAIT_MS_MAX + 2_000}`]);
+});
+
+test("a jump waits for what is watched, as often as it is under way, and not without end", async () => {
+  const { real, clock, ran, note } = setUp();
+  let underWay: PromiseWithResolvers<void> | undefined;
+  clock.watch(() => underWay?.promise);
+  const begin = (): void => {
+    underWay = Promise.withResolvers();
+  };
+  clock.after(1_000, begin);
+  clock.after(2_000, note("task"));
+  const jump = clock.advance(3_000);
+  await real.advanceAsync(0);
+  await real.advanceAsync(0);
+  assert.deepEqual(ran, []);
+  const { resolve } = underWay ?? {};
+  underWay = undefined;
+  resolve?.();
+  await jump;
+  assert.deepEqual(ran, ["task@2000"]);
+
+  begin();
+  const late = clock.advance(1_000);
+  await real.advanceAsync(0);
+  await real.advanceAsync(WAIT_MS_MAX);
+  await real.advanceAsync(WAIT_MS_MAX);
+  await late;
+});
+
+test("moments are whole milliseconds after jumps to tasks that are due in fractions of one", async () => {
+  const real = new VirtualClock(START_MS);
+  const finer: Clock = {
+    nowMs: () => real.nowMs(),
+    monotonicMs: () => real.monotonicMs() + 0.3982,
+    threadCpuMs: () => real.threadCpuMs(),
+    at: (atMs, task) => real.at(atMs, task),
+    after: (delayMs, task) => real.after(delayMs, task),
+    housekeep: (delayMs, task) => real.housekeep(delayMs, task),
+    real,
+  };
+  const clock = new TravelClock(finer);
+  const momentsMs: number[] = [];
+  const task = (): void => void momentsMs.push(clock.nowMs() - START_MS);
+  clock.after(10.7, task);
+  clock.after(20.2, task);
+  await clock.advance(50.5);
+
+  assert.deepEqual(momentsMs, [11, 21]);
+  assert.equal(clock.nowMs() - START_MS, 51);
+});
+
+test("a frozen clock moves only when it is told to, and runs what is due without being told", async () => {
+  const real = new VirtualClock(START_MS);
+  const clock = new TravelClock(real, { isFrozen: true });
+  const ran: string[] = [];
+  const note = (name: string) => (): void => void ran.push(`${name}@${clock.nowMs() - START_MS}`);
+  clock.after(10, note("after"));
+  clock.at(START_MS + 5, note("at"));
+  clock.at(START_MS - 1, note("past"));
+
+  real.advance(3_600_000);
+  assert.deepEqual(ran, ["past@0"]);
+  assert.deepEqual([clock.nowMs(), clock.monotonicMs()], [START_MS, 0]);
+  await clock.advance(7);
+  assert.deepEqual(ran, ["past@0", "at@5"]);
+  real.advance(3_600_000);
+  await clock.advance(3);
+  assert.deepEqual(ran, ["past@0", "at@5", "after@10"]);
+  assert.deepEqual([clock.nowMs(), clock.monotonicMs()], [START_MS + 10, 10]);
+});
+
+test("a task that throws ends its jump, and the next one goes on", async () => {
+  const { clock, ran, note } = setUp();
+  clock.after(1, () => {
+    throw new Error("a bug");
+  });
+  clock.after(2, note("task"));
+  await assert.rejects(clock.advance(5), /a bug/);
+  await clock.advance(5);
+  assert.deepEqual(ran, ["task@2"]);
 });
 
 test("time does not go back", () => {

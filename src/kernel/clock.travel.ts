@@ -1,18 +1,19 @@
 /**
- * The real clock, with jumps: `clock.advance(ms)` of the development server.
+ * A clock that can be moved forward: `clock.advance(ms)` of the development
+ * server. Between jumps it runs as the machine's clock does, or, if it is
+ * frozen, it stands still.
  *
- * Between jumps it runs as the system's clock does. A jump of `ms` moves both
- * the wall clock and the durations forward by `ms` for good, and runs every
- * task that falls due on the way.
- *
- * (1) Tasks run in order of their due time, ties in the order they were asked
- *     for, and each sees a clock that is not past its own due time by more
- *     than real time took. So a task that asks for another within the span of
- *     a jump sees it run in the same jump.
+ * (1) A jump goes from task to task, in order of their due time, ties in the
+ *     order they were asked for. Each sees its own due time, or a later one if
+ *     real time has passed meanwhile, so a task that asks for another within
+ *     the span of the jump sees it run in the same jump.
  * (2) Time never goes back.
- * (3) A task that asks for itself again within a second is housekeeping. In a
- *     long jump it runs some thousand times, the last time at the end, and not
- *     at each of its times: a month of sweeps would take minutes.
+ * (3) Before each task, and at the end, a jump waits in real time for what is
+ *     under way: calls that hold it, and what is watched, such as a journal
+ *     that is being synced. It waits WAIT_MS_MAX for each call, once.
+ * (4) Housekeeping runs by real time, and once more at the end of a jump.
+ * (5) Both of its times are whole milliseconds, and so are jumps: sums of them are
+ *     exact, and moments have no fraction (clock.ts).
  */
 import { assert } from "./assert.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -24,42 +25,56 @@ interface Task {
   run(): void;
 }
 
-interface Jump {
-  /** What it runs right now. */
-  running: (() => void) | undefined;
-  /** When it ends, in `monotonicMs`. */
-  readonly endMs: number;
-  /** How far apart housekeeping is run (3). */
-  readonly strideMs: number;
+interface Housekeeping {
+  readonly run: () => void;
+  readonly cancel: () => void;
 }
 
-/** Housekeeping (3): what repeats itself more often than this, and how often it runs in one jump. */
-const HOUSEKEEPING_MS_MAX = 1_000;
-const HOUSEKEEPING_RUNS_MAX = 5_000;
+/** What a jump waits for. */
+interface Hold {
+  /** Of the real clock. */
+  readonly sinceMs: number;
+  readonly released: PromiseWithResolvers<void>;
+}
+
+/** What is watched: undefined if nothing is under way, otherwise when it is done. */
+export type Watched = () => Promise<unknown> | undefined;
+
+/** How long a jump waits for one call, in real time. Shorter than tests usually may take. */
+export const WAIT_MS_MAX = 3_000;
 
 /** The wall clock may step while we sleep, so it is read again at least this often. */
 const SLEEP_MS_MAX = 1_000;
 
 export class TravelClock implements Clock {
-  readonly #real: Clock;
+  readonly real: Clock;
+  readonly #frozenAt: { readonly nowMs: number; readonly monotonicMs: number } | undefined;
   #jumpedMs = 0;
   /** In the order they were asked for. Few are ever waiting, so they are scanned. */
   #tasks: Task[] = [];
+  readonly #housekeeping = new Set<Housekeeping>();
+  readonly #holds = new Set<Hold>();
+  readonly #watched: Watched[] = [];
   #disarm: () => void = () => {};
   #jumps: Promise<void> = Promise.resolve();
-  /** The one that is under way. */
-  #jump: Jump | undefined;
+  #isJumping = false;
 
-  constructor(real: Clock = systemClock) {
-    this.#real = real;
+  constructor(real: Clock = systemClock, { isFrozen = false }: { readonly isFrozen?: boolean } = {}) {
+    this.real = real;
+    this.#frozenAt = isFrozen ? { nowMs: Math.floor(real.nowMs()), monotonicMs: 0 } : undefined;
   }
 
   nowMs(): number {
-    return this.#real.nowMs() + this.#jumpedMs;
+    return (this.#frozenAt?.nowMs ?? Math.floor(this.real.nowMs())) + this.#jumpedMs; // keeps (5)
   }
 
   monotonicMs(): number {
-    return this.#real.monotonicMs() + this.#jumpedMs;
+    return (this.#frozenAt?.monotonicMs ?? Math.floor(this.real.monotonicMs())) + this.#jumpedMs;
+  }
+
+  /** A jump is no work. */
+  threadCpuMs(): number {
+    return this.real.threadCpuMs();
   }
 
   at(atMs: number, task: () => void): () => void {
@@ -67,53 +82,111 @@ export class TravelClock implements Clock {
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const dueMs = this.monotonicMs() + this.#stretched(delayMs, task);
+    const dueMs = this.monotonicMs() + delayMs;
     return this.#add({ remainingMs: () => dueMs - this.monotonicMs(), run: task });
   }
 
+  /** keeps (4) */
+  housekeep(delayMs: number, task: () => void): () => void {
+    const entry: Housekeeping = {
+      run: () => {
+        entry.cancel();
+        task();
+      },
+      cancel: () => {
+        cancel();
+        this.#housekeeping.delete(entry);
+      },
+    };
+    const cancel = this.real.after(delayMs, () => entry.run());
+    this.#housekeeping.add(entry);
+    return entry.cancel;
+  }
+
+  /** Something is under way that a jump waits for (3), until the returned function is called. */
+  hold(): () => void {
+    const hold: Hold = { sinceMs: this.real.monotonicMs(), released: Promise.withResolvers() };
+    this.#holds.add(hold);
+    return () => {
+      this.#holds.delete(hold);
+      hold.released.resolve();
+    };
+  }
+
+  /** A jump asks this between tasks, and waits for what it answers (3). */
+  watch(watched: Watched): void {
+    this.#watched.push(watched);
+  }
+
   /**
-   * Moves time forward by `ms` and resolves when every task that fell due has run and what it started at once
-   * (promises, callbacks of the event loop) had a turn. Jumps that overlap run one behind the other.
+   * Moves time forward by `ms` and resolves when every task that fell due has run and what that set off is done, as far as
+   * a jump waits for it (3). Jumps that overlap run one after the other.
    */
   advance(ms: number): Promise<void> {
     assert(Number.isFinite(ms) && ms >= 0, "a jump in time is a finite number of milliseconds, not below zero"); // keeps (2)
-    this.#jumps = this.#jumps.then(() => this.#runJump(ms));
-    return this.#jumps;
+    const jump = this.#jumps.then(() => this.#jump(Math.ceil(ms))); // keeps (5)
+    // A task that throws ends its own jump.
+    this.#jumps = jump.catch(() => {});
+    return jump;
   }
 
-  async #runJump(ms: number): Promise<void> {
-    let leftMs = ms;
-    const jump: Jump = {
-      running: undefined,
-      endMs: this.monotonicMs() + ms,
-      strideMs: ms / HOUSEKEEPING_RUNS_MAX,
-    };
-    this.#jump = jump;
-    await settle();
-    for (;;) {
-      const task = this.#next();
-      if (task === undefined) break;
-      const waitMs = Math.max(0, task.remainingMs());
-      if (waitMs > leftMs) break;
-      this.#jumpedMs += waitMs;
-      leftMs -= waitMs;
-      this.#remove(task);
-      jump.running = task.run;
-      task.run();
-      jump.running = undefined;
-      await settle();
-    }
-    this.#jump = undefined;
-    this.#jumpedMs += leftMs;
+  async #jump(ms: number): Promise<void> {
+    this.#isJumping = true;
     this.#arm();
+    try {
+      await this.#travel(ms);
+    } finally {
+      this.#isJumping = false;
+      this.#arm();
+    }
+  }
+
+  async #travel(ms: number): Promise<void> {
+    await this.#quiet();
+    const endMs = this.monotonicMs() + ms;
+    for (let task = this.#next(); task !== undefined; task = this.#next()) {
+      const waitMs = Math.max(0, Math.ceil(task.remainingMs()));
+      if (waitMs > 0 && waitMs > endMs - this.monotonicMs()) break;
+      this.#jumpedMs += waitMs;
+      this.#remove(task);
+      task.run();
+      await this.#quiet();
+    }
+    this.#jumpedMs += Math.max(0, endMs - this.monotonicMs());
+    for (const { run } of [...this.#housekeeping]) run(); // keeps (4)
+    await this.#quiet();
   }
 
   /** keeps (3) */
-  #stretched(delayMs: number, task: () => void): number {
-    const jump = this.#jump;
-    if (jump === undefined || jump.running !== task || delayMs >= HOUSEKEEPING_MS_MAX) return delayMs;
-    const leftMs = jump.endMs - this.monotonicMs();
-    return Math.max(delayMs, Math.min(jump.strideMs, leftMs));
+  async #quiet(): Promise<void> {
+    const startMs = this.real.monotonicMs();
+    for (;;) {
+      // What a task put on the microtask queue or behind `setImmediate` has run after two turns.
+      await nextTurn();
+      await nextTurn();
+      const nowMs = this.real.monotonicMs();
+      const underWay: Promise<unknown>[] = [];
+      let untilMs = startMs + WAIT_MS_MAX;
+      for (const hold of this.#holds) {
+        const endMs = hold.sinceMs + WAIT_MS_MAX;
+        if (endMs <= nowMs) this.#holds.delete(hold);
+        else {
+          untilMs = Math.min(untilMs, endMs);
+          underWay.push(hold.released.promise);
+        }
+      }
+      if (startMs + WAIT_MS_MAX > nowMs) {
+        for (const watched of this.#watched) {
+          const done = watched();
+          if (done !== undefined) underWay.push(done);
+        }
+      }
+      if (underWay.length === 0) return;
+      const isLate = Promise.withResolvers<void>();
+      const cancel = this.real.after(Math.max(1, Math.ceil(untilMs - nowMs)), isLate.resolve);
+      await Promise.race([Promise.all(underWay), isLate.promise]);
+      cancel();
+    }
   }
 
   #add(task: Task): () => void {
@@ -142,16 +215,16 @@ export class TravelClock implements Clock {
     return first;
   }
 
-  /** Sleeps until the next task is due. */
+  /** Sleeps until the next task is due. A jump runs tasks itself, and where time stands still only what is due now is. */
   #arm(): void {
     this.#disarm();
-    const task = this.#next();
-    if (task === undefined) {
-      this.#disarm = () => {};
-      return;
-    }
-    const delayMs = Math.min(SLEEP_MS_MAX, Math.max(0, Math.ceil(task.remainingMs())));
-    this.#disarm = this.#real.after(delayMs, () => this.#runDue());
+    this.#disarm = () => {};
+    const task = this.#isJumping ? undefined : this.#next();
+    if (task === undefined) return;
+    const remainingMs = task.remainingMs();
+    if (this.#frozenAt !== undefined && remainingMs > 0) return;
+    const delayMs = Math.min(SLEEP_MS_MAX, Math.max(0, Math.ceil(remainingMs)));
+    this.#disarm = this.real.after(delayMs, () => this.#runDue());
   }
 
   #runDue(): void {
@@ -165,10 +238,4 @@ export class TravelClock implements Clock {
       this.#arm();
     }
   }
-}
-
-/** What a task put on the microtask queue or behind `setImmediate` has run after two turns. */
-async function settle(): Promise<void> {
-  await nextTurn();
-  await nextTurn();
 }

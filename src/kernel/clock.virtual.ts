@@ -9,12 +9,16 @@
 import type { Clock } from "./clock.ts";
 
 interface Task {
-  dueMs: number;
-  number: number;
-  run: () => void;
+  /** By `nowMs`, or by `monotonicMs`. */
+  readonly dueMs: number;
+  readonly isOfWall: boolean;
+  readonly number: number;
+  readonly run: () => void;
 }
 
 export class VirtualClock implements Clock {
+  /** Nothing of a test goes by the machine's clock. */
+  readonly real: Clock = this;
   #nowMs: number;
   #elapsedMs = 0;
   #count = 0;
@@ -33,12 +37,25 @@ export class VirtualClock implements Clock {
     return this.#elapsedMs;
   }
 
+  /** Time passes by computing alone. */
+  threadCpuMs(): number {
+    return this.monotonicMs();
+  }
+
   at(atMs: number, task: () => void): () => void {
-    return this.after(atMs - this.#nowMs, task);
+    return this.#add({ dueMs: atMs, isOfWall: true, number: this.#count++, run: task });
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const entry: Task = { dueMs: this.#elapsedMs + Math.max(0, delayMs), number: this.#count++, run: task };
+    const dueMs = this.#elapsedMs + Math.max(0, delayMs);
+    return this.#add({ dueMs, isOfWall: false, number: this.#count++, run: task });
+  }
+
+  housekeep(delayMs: number, task: () => void): () => void {
+    return this.after(delayMs, task);
+  }
+
+  #add(entry: Task): () => void {
     this.#tasks.push(entry);
     return () => {
       this.#tasks = this.#tasks.filter((other) => other !== entry);
@@ -49,7 +66,7 @@ export class VirtualClock implements Clock {
   advance(ms: number): void {
     const endMs = this.#elapsedMs + ms;
     for (let task = this.#takeDue(endMs); task !== undefined; task = this.#takeDue(endMs)) {
-      this.#moveTo(Math.max(this.#elapsedMs, task.dueMs));
+      this.#moveTo(Math.max(this.#elapsedMs, this.#dueMs(task)));
       task.run();
     }
     this.#moveTo(endMs);
@@ -60,7 +77,7 @@ export class VirtualClock implements Clock {
     const endMs = this.#elapsedMs + ms;
     await settle();
     for (let task = this.#takeDue(endMs); task !== undefined; task = this.#takeDue(endMs)) {
-      this.#moveTo(Math.max(this.#elapsedMs, task.dueMs));
+      this.#moveTo(Math.max(this.#elapsedMs, this.#dueMs(task)));
       task.run();
       await settle();
     }
@@ -77,12 +94,19 @@ export class VirtualClock implements Clock {
     this.#elapsedMs = elapsedMs;
   }
 
+  /** By `monotonicMs`, as far as is known: a step of the wall clock moves what names a moment. */
+  #dueMs({ dueMs, isOfWall }: Task): number {
+    return isOfWall ? this.#elapsedMs + dueMs - this.#nowMs : dueMs;
+  }
+
   #takeDue(endMs: number): Task | undefined {
     let first: Task | undefined;
+    let firstMs = Number.POSITIVE_INFINITY;
     for (const task of this.#tasks) {
-      if (task.dueMs > endMs) continue;
-      if (first === undefined || task.dueMs < first.dueMs || (task.dueMs === first.dueMs && task.number < first.number))
-        first = task;
+      const dueMs = Math.max(this.#elapsedMs, this.#dueMs(task));
+      if (dueMs > endMs || dueMs > firstMs || (dueMs === firstMs && task.number > (first?.number ?? 0))) continue;
+      first = task;
+      firstMs = dueMs;
     }
     if (first !== undefined) this.#tasks = this.#tasks.filter((other) => other !== first);
     return first;

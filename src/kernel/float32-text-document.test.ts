@@ -201,10 +201,44 @@ test("a check counts white space outside strings, and tells escapes and numbers 
     spaceBytes: 7,
     hasEscape: false,
     hasLargeNumber: false,
+    hasOddNumber: false,
   });
-  assert.deepEqual(factsOf('"\\n"'), { depth: 0, spaceBytes: 0, hasEscape: true, hasLargeNumber: false });
+  assert.deepEqual(factsOf('"\\n"'), {
+    depth: 0,
+    spaceBytes: 0,
+    hasEscape: true,
+    hasLargeNumber: false,
+    hasOddNumber: false,
+  });
   assert.equal(factsOf("1e5").hasLargeNumber, true);
   assert.equal(factsOf(`[1${"0".repeat(400)}]`).hasLargeNumber, true);
+});
+
+test("a check tells numbers that JavaScript may print otherwise", () => {
+  const isOdd = (text: string) => {
+    const document = open(text);
+    assert.equal(document.checkValue(0, 8), "json", text);
+    return document.facts.hasOddNumber;
+  };
+  const usual = ["0", "-1", "7", "999999999999999", "-0.5", "0.1", "12.25", "0.000001", "12345678.1234567", '"1.0 -0"'];
+  for (const text of usual) {
+    assert.equal(isOdd(text), false, text);
+    assert.equal(JSON.stringify(JSON.parse(text)), text);
+  }
+  const odd = [
+    "-0",
+    "-0.0",
+    "0.0",
+    "1.0",
+    "1.50",
+    "1e2",
+    "1E-7",
+    "0.0000001",
+    "9007199254740993",
+    "0.1234567890123456",
+  ];
+  for (const text of odd) assert.equal(isOdd(text), true, text);
+  assert.equal(isOdd('{"a":1,"b":[2,{"c":1.0}],"d":3}'), true);
 });
 
 test("nothing of an earlier, longer document is read", () => {

@@ -39,6 +39,8 @@ export interface ValueFacts {
   readonly hasEscape: boolean;
   /** Whether a number may be beyond the range of float64. */
   readonly hasLargeNumber: boolean;
+  /** Whether JavaScript may print a number otherwise than it is spelled: `1.0`, `-0`, `1e2`, or more digits than float64 has. */
+  readonly hasOddNumber: boolean;
 }
 
 /** Words of the results (assembly/float-text-memory.ts). */
@@ -50,6 +52,7 @@ const FLAGS = 4;
 
 const HAS_ESCAPE = 1;
 const HAS_LARGE_NUMBER = 2;
+const HAS_ODD_NUMBER = 4;
 
 /** Lists that lie in one buffer at most: as long as one of them is held, all are. */
 const LISTS_PER_BUFFER_MAX = 64;
@@ -109,6 +112,7 @@ export class JsonDocument {
       spaceBytes: this.#result(SPACE_BYTES),
       hasEscape: (flags & HAS_ESCAPE) !== 0,
       hasLargeNumber: (flags & HAS_LARGE_NUMBER) !== 0,
+      hasOddNumber: (flags & HAS_ODD_NUMBER) !== 0,
     };
   }
 

@@ -29,6 +29,7 @@ const VARINT_BYTES_MAX = 8;
 export class FrameWriter {
   #buffer = Buffer.allocUnsafe(CAPACITY_BYTES_MIN);
   #length = 0;
+  #tenantNumber = 0;
   /** Views of the start of the buffer, by their length: a view costs as much as the rest of a short frame. */
   #views: (Buffer | undefined)[] = [];
 
@@ -41,9 +42,17 @@ export class FrameWriter {
     return this.#length;
   }
 
+  /** Whose frame it is, as its first record said. */
+  get tenantNumber(): number {
+    return this.#tenantNumber;
+  }
+
   /** Opens a record. The first record of a frame puts the tenant number in front. */
   record(tenantNumber: number, code: number): this {
-    if (this.#length === 0) this.number(tenantNumber);
+    if (this.#length === 0) {
+      this.#tenantNumber = tenantNumber;
+      this.number(tenantNumber);
+    }
     this.#reserve(1);
     this.#buffer[this.#length++] = code;
     return this;

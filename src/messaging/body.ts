@@ -11,11 +11,14 @@
  */
 import { crc32 } from "node:zlib";
 import { assert } from "../kernel/assert.ts";
+import type { MemoryAccount } from "../kernel/memory-guard.ts";
 
 const GONE = -1;
 
 export class Body {
   bytes: Buffer | undefined;
+  /** Whom its bytes in memory count for. */
+  account: MemoryAccount | undefined;
   readonly length: number;
   /** As a signed number, which takes no object of its own on the heap: there are millions of bodies. */
   readonly #checksum: number;
@@ -32,6 +35,7 @@ export class Body {
     isNeededSoon: boolean,
   ) {
     this.bytes = bytes;
+    this.account = undefined;
     this.length = length;
     this.#checksum = checksum | 0;
     this.isNeededSoon = isNeededSoon;
@@ -64,7 +68,7 @@ export interface WrittenBatch {
 }
 
 export interface BodySource {
-  /** Reads bytes of a segment of the journal. */
+  /** Reads bytes of a segment of the journal. Rejects with `BodyDamaged` when they are not there any more. */
   read(segment: number, offset: number, length: number): Promise<Buffer>;
 }
 
@@ -73,10 +77,13 @@ const KEPT_LENGTH_MAX = 64 * 1024;
 /** Together, bodies that are needed soon take so much memory at most. */
 const KEPT_BYTES_MAX = 128 * 1024 * 1024;
 
-/** Read back, but not what was written. */
+/** Not what was written, or not there any more. Its text is for the log: it may name files. */
 export class BodyDamaged extends Error {
   override name = "BodyDamaged";
 }
+
+/** What is said of it to those who ask over HTTP. */
+export const BODY_DAMAGED = "The body is damaged on the disk of the server and cannot be read";
 
 interface Unplaced {
   readonly body: Body;
@@ -92,6 +99,8 @@ export class Bodies {
   #unplaced: Unplaced[] = [];
   readonly #liveBytes = new Map<number, number>();
   #memoryBytes = 0;
+  /** Those that could not be read back, as far as anybody has tried. */
+  readonly #damaged = new Set<Body>();
 
   /** From here on bodies can be read back. Without a source they stay in memory. */
   open(source: BodySource): void {
@@ -108,11 +117,28 @@ export class Bodies {
     return this.#liveBytes;
   }
 
+  /** How many wanted bodies are known to be damaged. */
+  get damagedCount(): number {
+    return this.#damaged.size;
+  }
+
+  /** True once it could not be read back. */
+  isDamaged(body: Body): boolean {
+    return this.#damaged.has(body);
+  }
+
   /** A body was put into the frame that is being made, `offset` bytes behind its start. */
-  note(body: Body, offset: number): void {
+  note(body: Body, offset: number, account?: MemoryAccount): void {
     // One that is moved has a place, and was counted when it was new.
-    if (body.bytes !== undefined && body.segment === 0) this.#memoryBytes += body.length;
+    if (body.bytes !== undefined && body.segment === 0) this.keep(body, account);
     this.#noted.push({ body, offset });
+  }
+
+  /** The bytes of a body are in memory from here on, and count for its user. */
+  keep(body: Body, account?: MemoryAccount): void {
+    this.#memoryBytes += body.length;
+    body.account = account;
+    account?.add(body.length);
   }
 
   /** The frame was appended: it ends at `position`, and its payload lies `offset` bytes behind the start of its batch. */
@@ -165,6 +191,7 @@ export class Bodies {
   free(body: Body): void {
     if (!body.isWanted) return;
     this.#countOut(body);
+    this.#damaged.delete(body);
     body.segment = GONE;
     this.#dropBytes(body);
   }
@@ -175,8 +202,10 @@ export class Bodies {
     try {
       return await this.#readPlace(body);
     } catch (fault) {
-      if (body.segment === segment || !body.isWanted) throw fault;
-      return this.load(body);
+      const isMoved = body.segment !== segment;
+      if (isMoved && body.isWanted) return this.load(body);
+      if (fault instanceof BodyDamaged && body.isWanted) this.#damaged.add(body);
+      throw fault;
     }
   }
 
@@ -192,6 +221,8 @@ export class Bodies {
   #dropBytes(body: Body): void {
     if (body.bytes === undefined) return;
     this.#memoryBytes -= body.length;
+    body.account?.add(-body.length);
+    body.account = undefined;
     body.bytes = undefined;
   }
 
@@ -200,6 +231,16 @@ export class Bodies {
     const rest = (this.#liveBytes.get(body.segment) ?? 0) - body.length;
     if (rest > 0) this.#liveBytes.set(body.segment, rest);
     else this.#liveBytes.delete(body.segment);
+  }
+}
+
+/** The bytes, or undefined if they are damaged. Rejects with the system's error. */
+export async function loadUndamaged(bodies: Bodies, body: Body): Promise<Buffer | undefined> {
+  try {
+    return await bodies.load(body);
+  } catch (fault) {
+    if (fault instanceof BodyDamaged) return undefined;
+    throw fault;
   }
 }
 

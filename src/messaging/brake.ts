@@ -26,6 +26,7 @@ export class Brake {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #isLagging = false;
 
+  /** Publishers wait in real time, so the clock is the real one. */
   constructor(scheduler: Scheduler, clock: Clock) {
     this.#scheduler = scheduler;
     this.#clock = clock;
@@ -38,10 +39,10 @@ export class Brake {
 
   /** Undefined: accept at once. Otherwise when the promise resolves. */
   pull(): Promise<void> | undefined {
-    const elapsedMs = this.#clock.monotonicMs();
-    if (elapsedMs - this.#lookedAtMs >= LOOK_EVERY_MS) {
-      this.#lookedAtMs = elapsedMs;
-      this.#isLagging = this.#scheduler.lagMs(this.#clock.nowMs(), elapsedMs) > LAG_MS_MAX;
+    const realMs = this.#clock.monotonicMs();
+    if (realMs - this.#lookedAtMs >= LOOK_EVERY_MS) {
+      this.#lookedAtMs = realMs;
+      this.#isLagging = this.#scheduler.lagMs(realMs) > LAG_MS_MAX;
     }
     if (!this.#isLagging) return undefined;
     return new Promise((resolve) => {

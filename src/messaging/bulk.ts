@@ -2,16 +2,18 @@
  * What is done to many at once: all that a filter means, oldest first, at most
  * as many as asked for, in one frame (spec: messaging 1.1 "Bulk operations").
  */
+import { loadUndamaged } from "./body.ts";
 import { type DeadLetter, deadLetterIdText, parseDeadLetterId } from "./dead-letters.ts";
 import type { Filter, Page } from "./door.ts";
 import type { Engine } from "./engine.ts";
-import { badRequest, notFound } from "./failure.ts";
+import { badRequest, damagedLetter, notFound } from "./failure.ts";
 import { letterMatcher, messageMatcher } from "./matching.ts";
 import type { Message } from "./message.ts";
 import { parseMessageId } from "./message-id.ts";
 import { newFacts } from "./publish.ts";
 import type { PublishOptions } from "./publish-request.ts";
 import { joinedRedaction } from "./redaction.ts";
+import { state } from "./states.ts";
 import type { User } from "./user.ts";
 
 interface BulkPage {
@@ -30,25 +32,26 @@ export function cancelMatching(
   const found: Message[] = [];
   for (const message of candidates(engine, user, filter)) {
     if (found.length >= countMax) break;
-    // A run is ended as a whole: without one of its steps it would wait for ever.
-    if (message.user === user && message.run === undefined && matches(message)) found.push(message);
+    // One that is cancelled already, and waits for the end of its call, must not take the place of another.
+    if (message.user !== user || message.isInRun || message.state === state.cancelRequested) continue;
+    if (matches(message)) found.push(message);
   }
-  let count = 0;
-  for (const message of found) if (engine.cancel(message)) count += 1;
-  return count;
+  for (const message of found) engine.cancel(message);
+  return found.length;
 }
 
 export function deadLettersOf(
   user: User,
   filter: Filter,
   { order, count, cursor }: Page,
+  isWanted = isAny,
 ): { letters: readonly DeadLetter[]; cursor: string | undefined } {
   const matches = letterMatcher(filter, user);
   const isBehind = behind(cursor, order === "latest first");
   const letters: DeadLetter[] = [];
   const all = order === "latest first" ? [...user.deadLetters.values()].reverse() : user.deadLetters.values();
   for (const letter of all) {
-    if (!isBehind(letter) || !matches(letter)) continue;
+    if (!isBehind(letter) || !isWanted(letter) || !matches(letter)) continue;
     if (letters.length === count) return { letters, cursor: idOf(letters.at(-1)) };
     letters.push(letter);
   }
@@ -73,24 +76,41 @@ export async function retryDeadLetters(
   user: User,
   { filter, page, overrides }: { filter: Filter; page: BulkPage; overrides: Partial<PublishOptions> },
 ): Promise<{ published: { messageId: string; isDeduplicated: boolean }[]; cursor: string | undefined }> {
-  const { letters: all, cursor } = matchingLetters(user, filter, page);
-  // Those of runs are resumed or restarted instead.
-  const letters = all.filter(({ envelope }) => envelope.fields.workflow === undefined);
+  // Those of runs are resumed or restarted instead, and do not count.
+  const isPlain = ({ envelope }: DeadLetter): boolean => envelope.fields.workflow === undefined;
+  const { letters, cursor } = matchingLetters(user, filter, page, isPlain);
   assertComplete(filter, letters);
-  const bodies = await Promise.all(letters.map((letter) => engine.realm.bodies.load(letter.body)));
+  const bodies = await loadLetters(engine, letters, filter);
   // Others may have retried or deleted some meanwhile.
   for (const letter of letters) {
     if (user.deadLetters.get(deadLetterIdText(letter.id)) !== letter)
       throw notFound(`dead letter ${deadLetterIdText(letter.id)} not found`);
   }
   engine.assertWritable(user);
-  const published = letters.map((letter, index) => {
-    const message = retryLetter(engine, user, { letter, bytes: bodies[index] ?? Buffer.alloc(0), overrides });
-    return { messageId: message.id, isDeduplicated: false };
+  const published = letters.flatMap((letter, index) => {
+    const bytes = bodies[index];
+    if (bytes === undefined) return [];
+    const message = retryLetter(engine, user, { letter, bytes, overrides });
+    return [{ messageId: message.id, isDeduplicated: false }];
   });
   // At once: before whoever waits for this goes on, others may begin a frame.
   engine.commitFresh();
   return { published, cursor };
+}
+
+/**
+ * The bodies of dead letters. A damaged one cannot be sent again: the letter is left out, so that it does not stop the
+ * others, or refused if it was named.
+ */
+async function loadLetters(
+  engine: Engine,
+  letters: readonly DeadLetter[],
+  { ids }: Filter,
+): Promise<readonly (Buffer | undefined)[]> {
+  const bodies = await Promise.all(letters.map(({ body }) => loadUndamaged(engine.realm.bodies, body)));
+  const damaged = letters[bodies.indexOf(undefined)];
+  if (ids === undefined || damaged === undefined) return bodies;
+  throw damagedLetter(deadLetterIdText(damaged.id));
 }
 
 function retryLetter(
@@ -108,7 +128,8 @@ function retryLetter(
     ...options
   } = overrides;
   const redact = joinedRedaction(letter.envelope.fields.redact, overrides.redact);
-  const fields = { ...letter.envelope.fields, ...options, ...(redact !== undefined && { redact }) };
+  const isForMoment: true | undefined = overrides.notBeforeMs === undefined ? undefined : true;
+  const fields = { ...letter.envelope.fields, ...options, isForMoment, ...(redact !== undefined && { redact }) };
   if (fields.queueName !== undefined) engine.queueFor(user, fields.queueName);
   const facts = newFacts(engine, { nowMs, notBeforeMs: Math.max(nowMs, notBeforeMs), slotOwner: 0 });
   engine.changes.removeDeadLetter(user, letter);
@@ -138,15 +159,22 @@ function* candidates(engine: Engine, user: User, { ids, attributes }: Filter): G
   yield* members.sort((a, b) => a.sequence - b.sequence);
 }
 
+function isAny(_letter: DeadLetter): boolean {
+  return true;
+}
+
 function matchingLetters(
   user: User,
   filter: Filter,
   { countMax = Number.POSITIVE_INFINITY, cursor }: BulkPage,
+  isWanted = isAny,
 ): { letters: readonly DeadLetter[]; cursor: string | undefined } {
   const page = { order: "earliest first", count: countMax } as const;
-  if (filter.ids === undefined) return deadLettersOf(user, filter, cursor === undefined ? page : { ...page, cursor });
+  if (filter.ids === undefined)
+    return deadLettersOf(user, filter, cursor === undefined ? page : { ...page, cursor }, isWanted);
   const known = [...new Set(filter.ids)].flatMap((id) => user.deadLetters.get(id) ?? []);
   const letters = known
+    .filter(isWanted)
     .filter(letterMatcher(filter, user))
     .sort((a, b) => a.id.ms - b.id.ms || a.id.number - b.id.number);
   return { letters: letters.slice(0, countMax), cursor: undefined };

@@ -33,9 +33,15 @@ export interface Callback {
 /** The message that tells of an attempt as the plan wants it. */
 export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
   const { message } = report;
-  const { retriesMax, retryDelay, callerIp, hops, trace } = message.envelope.fields;
+  const { retriesMax, retryDelay, callerIp, hops, trace, redact } = message.envelope.fields;
   const own = callbackOptions(plan, retriesMax, retryDelay);
-  const options = { ...own, ...(hops !== undefined && { hops }), ...(trace !== undefined && { trace }) };
+  const options = {
+    ...own,
+    ...(hops !== undefined && { hops }),
+    ...(trace !== undefined && { trace }),
+    // Its headers and its body come from the message, so its records hide what those of the message hide.
+    ...(redact !== undefined && { redact }),
+  };
   const origin = { callerIp, callbackOf: message.id, holdsQueue };
   return {
     fields: envelopeFields(plan.url, options, origin),

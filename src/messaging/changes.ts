@@ -12,6 +12,7 @@ import type { EnvelopeFields } from "./envelope.ts";
 import type { FlowKey, FlowKeyRecord } from "./flow-key.ts";
 import type { MessagingJournal } from "./journal.ts";
 import type { Message, MessageFacts } from "./message.ts";
+import type { Moment } from "./moment.ts";
 import type { Queue, QueueRecord } from "./queue.ts";
 import { letterKey, type Realm } from "./realm.ts";
 import {
@@ -66,7 +67,8 @@ export class Changes {
   /** Appends what was done since the last commit, if anything was. Returns the end of the journal. */
   commit(): number {
     if (this.#frame.isEmpty) return this.#journal.end;
-    const position = this.#journal.append(this.#frame.take());
+    const owner = this.#realm.findUserByNumber(this.#frame.tenantNumber);
+    const position = this.#journal.append(this.#frame.take(), owner);
     this.#realm.bodies.appended(position, this.#journal.appendedOffset);
     return position;
   }
@@ -94,13 +96,13 @@ export class Changes {
     writeMessageFacts(frame, facts);
     writeText(frame, envelope.text);
     writeText(frame, deduplicationKey);
-    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes), user.memory);
     return this.#realm.addMessage(user, envelope, body, facts, deduplicationKey);
   }
 
-  startAttempt(message: Message, atMs: number): void {
-    this.#record(message, code.attemptStarted, atMs);
-    this.#realm.startAttempt(message, atMs);
+  startAttempt(message: Message, now: Moment): void {
+    this.#record(message, code.attemptStarted, now.wallMs);
+    this.#realm.startAttempt(message, now);
   }
 
   deliver(message: Message, atMs: number, status: number): void {
@@ -123,7 +125,7 @@ export class Changes {
     writeLetterId(frame, id);
     writeResponse(frame, response);
     const body = Body.of(responseBytes, false);
-    this.#realm.bodies.note(body, writeBody(frame, body, responseBytes));
+    this.#realm.bodies.note(body, writeBody(frame, body, responseBytes), message.user.memory);
     return this.#realm.fail(message, id, response, body);
   }
 
@@ -184,7 +186,7 @@ export class Changes {
     let body: Body | undefined;
     if (result !== undefined) {
       body = Body.of(result, false);
-      this.#realm.bodies.note(body, writeBody(frame, body, result));
+      this.#realm.bodies.note(body, writeBody(frame, body, result), run.user.memory);
     }
     this.runTotals.ended[state] += 1;
     this.#realm.endRun(run, { state, atMs, result: body });
@@ -203,7 +205,7 @@ export class Changes {
     writeMessageFacts(frame, facts);
     writeText(frame, envelope.text);
     writeText(frame, "");
-    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes), user.memory);
     this.#realm.copyEntry(user, envelope, body, facts);
   }
 
@@ -246,12 +248,26 @@ export class Changes {
     this.#realm.putFailureFunction(run, failureFunction);
   }
 
-  /** `index` is of an entry; undefined: the result. */
-  moveRunBody(run: Run, index: number | undefined, { body, bytes }: { body: Body; bytes: Buffer }): void {
-    const owner = index === undefined ? bodyOwner.runResult : bodyOwner.entry;
-    const frame = this.#frame.record(run.user.number, code.bodyMoved).number(owner);
+  /** The same with a long answer, which lies in the journal. */
+  putFailureAnswer(run: Run, failureFunction: FailureFunction, bytes: Buffer): void {
+    const frame = this.#frame.record(run.user.number, code.failureFunctionAnswered);
+    writeJson(frame, { id: run.id, failureFunction });
+    const body = Body.of(bytes, false);
+    this.#realm.bodies.note(body, writeBody(frame, body, bytes));
+    this.#realm.putFailureFunction(run, failureFunction, body);
+  }
+
+  /** `owner` is an entry by its index, or another body of the run. */
+  moveRunBody(
+    run: Run,
+    owner: number | "runResult" | "failureAnswer",
+    { body, bytes }: { body: Body; bytes: Buffer },
+  ): void {
+    const isEntry = typeof owner === "number";
+    const frame = this.#frame.record(run.user.number, code.bodyMoved);
+    frame.number(isEntry ? bodyOwner.entry : bodyOwner[owner]);
     writeText(frame, run.id);
-    frame.number(index ?? 0);
+    frame.number(isEntry ? owner : 0);
     this.#realm.bodies.note(body, writeBody(frame, body, bytes));
   }
 

@@ -5,7 +5,7 @@
  * twice as long as what is in it.
  */
 import { nextTurn } from "../kernel/turn.ts";
-import type { Body } from "./body.ts";
+import { type Body, loadUndamaged } from "./body.ts";
 import type { Engine } from "./engine.ts";
 import type { User } from "./user.ts";
 
@@ -30,7 +30,9 @@ export async function moveBodies(engine: Engine, segments: readonly OldSegment[]
   });
   if (worthIt.length === 0) return 0;
   const numbers = new Set(worthIt.map(({ number }) => number));
-  const isOld = (body: Body): boolean => body.isWanted && body.length > 0 && numbers.has(body.segment);
+  const { bodies } = engine.realm;
+  const isOld = (body: Body): boolean =>
+    body.isWanted && body.length > 0 && numbers.has(body.segment) && !bodies.isDamaged(body);
   const mover = new Mover(engine);
   let looked = 0;
   for (const message of engine.realm.messages) {
@@ -61,9 +63,11 @@ export async function moveBodies(engine: Engine, segments: readonly OldSegment[]
         if (!isOld(body)) continue;
         await mover.move(user, body, (bytes) => engine.changes.moveRunBody(run, index, { body, bytes }));
       }
-      const { result } = run;
-      if (result === undefined || !isOld(result)) continue;
-      await mover.move(user, result, (bytes) => engine.changes.moveRunBody(run, undefined, { body: result, bytes }));
+      for (const owner of ["runResult", "failureAnswer"] as const) {
+        const body = owner === "runResult" ? run.result : run.failureAnswer;
+        if (body === undefined || !isOld(body)) continue;
+        await mover.move(user, body, (bytes) => engine.changes.moveRunBody(run, owner, { body, bytes }));
+      }
     }
   }
   return mover.count;
@@ -81,7 +85,8 @@ class Mover {
   /** Reads a body and records it again, unless nobody wants it any more by then. */
   async move(user: User, body: Body, record: (bytes: Buffer) => void): Promise<void> {
     const { segment } = body;
-    const bytes = await this.#engine.realm.bodies.load(body);
+    const bytes = await loadUndamaged(this.#engine.realm.bodies, body);
+    if (bytes === undefined) return; // Whoever asks for it is told, and the others go on.
     if (!body.isWanted || body.segment !== segment || user.isDropped) return;
     record(bytes);
     this.#engine.changes.commit();

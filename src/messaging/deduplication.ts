@@ -7,6 +7,9 @@
  * front; a `Map` keeps that order.
  */
 
+import type { MemoryAccount } from "../kernel/memory-guard.ts";
+import { deduplicationBytes } from "./memory-sizes.ts";
+
 export interface Accepted {
   readonly sequence: number;
   readonly nonce: number;
@@ -15,10 +18,12 @@ export interface Accepted {
 
 export class Deduplication {
   readonly #windowMs: number;
+  readonly #memory: MemoryAccount | undefined;
   readonly #byKey = new Map<string, Accepted>();
 
-  constructor(windowMs: number) {
+  constructor(windowMs: number, memory?: MemoryAccount) {
     this.#windowMs = windowMs;
+    this.#memory = memory;
   }
 
   get size(): number {
@@ -36,7 +41,7 @@ export class Deduplication {
   /** Also forgets what is past its time at this moment. */
   add(key: string, accepted: Accepted): void {
     this.forget(accepted.atMs);
-    this.#byKey.delete(key);
+    if (!this.#byKey.delete(key)) this.#memory?.add(deduplicationBytes(key));
     this.#byKey.set(key, accepted);
   }
 
@@ -44,6 +49,7 @@ export class Deduplication {
     for (const [key, { atMs }] of this.#byKey) {
       if (nowMs < atMs + this.#windowMs) return;
       this.#byKey.delete(key);
+      this.#memory?.add(-deduplicationBytes(key));
     }
   }
 

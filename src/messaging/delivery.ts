@@ -53,12 +53,23 @@ export type DeliveryResult =
       /** name, value, name, value, … */
       readonly headers: readonly string[];
       readonly body: Buffer;
+      /** The answer was longer: this is its start. Absent: it is whole. */
+      readonly isBodyCut?: boolean;
     }
-  | { readonly kind: "failure"; readonly text: string; readonly status?: number };
+  | {
+      readonly kind: "failure";
+      readonly text: string;
+      readonly status?: number;
+      /** Trying again is useless. */
+      readonly isFinal?: true;
+    };
+
+/** Is told what came of a call. A promise says until when the body of the answer is kept in memory. */
+export type DeliveryDone = (result: DeliveryResult) => Promise<void> | void;
 
 /** Makes the calls. `done` is called once for each, never before `send` has returned. */
 export interface Outbound {
-  send(request: DeliveryRequest, done: (result: DeliveryResult) => void): void;
+  send(request: DeliveryRequest, done: DeliveryDone): void;
   /** Ends the connections that were made for a user. */
   dropUser(name: string): void;
 }
@@ -91,7 +102,6 @@ const prefixesBySpelling: Readonly<Record<HeaderSpelling, readonly string[]>> = 
 
 /** Names that a publisher cannot set: lower case. */
 const ownNames: ReadonlySet<string> = new Set([
-  "user-agent",
   "accept-encoding",
   ...ownHeaders.flatMap(([name]) => prefixesBySpelling.both.map((prefix) => `${prefix}${name}`.toLowerCase())),
 ]);
@@ -124,7 +134,7 @@ export function deliveryRequest(message: Message, body: CallBody, facts: Deliver
   const signed = "digest" in body ? body : body.sent;
   const signature = signDelivery({ key: user.signingKeys.current, url, body: signed, nowMs, tokenId });
   const given = forwardedHeaders(envelope);
-  const headers = [...given, "User-Agent", USER_AGENT, "Accept-Encoding", "identity"];
+  const headers = [...given, "Accept-Encoding", "identity"];
   const own = { message, signature, region: settings.region };
   addRunHeaders(headers, message, settings.spelling);
   const names = namesBySpelling.get(settings.spelling) ?? [];
@@ -180,18 +190,21 @@ function addRunHeaders(headers: string[], message: Message, spelling: HeaderSpel
 
 const forwarded = new WeakMap<Envelope, readonly string[]>();
 
-/** What the publisher forwards, without the names that are ours: worked out once for each envelope. */
+/** What the publisher forwards, without the names that are ours, and who calls: worked out once for each envelope. */
 function forwardedHeaders(envelope: Envelope): readonly string[] {
   const known = forwarded.get(envelope);
   if (known !== undefined) return known;
   const { headers } = envelope.fields;
   const kept: string[] = [];
+  let hasUserAgent = false;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     const lower = name.toLowerCase();
     if (!ownNames.has(lower) && !(isToEndpoint(envelope) && runNames.has(lower)))
       kept.push(name, headers[i + 1] as string);
+    hasUserAgent ||= lower === "user-agent";
   }
+  if (!hasUserAgent) kept.push("User-Agent", USER_AGENT);
   forwarded.set(envelope, kept);
   return kept;
 }

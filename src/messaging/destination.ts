@@ -22,16 +22,16 @@ export class Destination {
   #meanCallMs = Number.POSITIVE_INFINITY;
   #lastEndMs = Number.NEGATIVE_INFINITY;
 
-  /** A call has ended: it took so long, and it is this time (monotonic). */
-  observe(tookMs: number, elapsedMs: number): void {
-    this.#lastEndMs = elapsedMs;
+  /** A call has ended: it took so long, and it is this time (real, monotonic). */
+  observe(tookMs: number, realMs: number): void {
+    this.#lastEndMs = realMs;
     const mean = this.#meanCallMs;
     this.#meanCallMs = mean === Number.POSITIVE_INFINITY ? tookMs : mean + (tookMs - mean) / MEAN_CALLS;
   }
 
   /** True if calls end quickly, and one did just now. */
-  isQuick(elapsedMs: number): boolean {
-    return this.#meanCallMs < QUICK_CALL_MS && elapsedMs - this.#lastEndMs < QUICK_CALL_MS;
+  isQuick(realMs: number): boolean {
+    return this.#meanCallMs < QUICK_CALL_MS && realMs - this.#lastEndMs < QUICK_CALL_MS;
   }
 
   get isIdle(): boolean {

@@ -130,7 +130,8 @@ export interface UserDoor {
   waitsFor(message: Message): string;
   /** A message that finished within the last minute. */
   findFinished(id: string): Promise<LoggedMessage | undefined>;
-  loadBody(body: Body): Buffer | Promise<Buffer>;
+  /** Undefined where the bytes are damaged on the disk. */
+  loadBody(body: Body): Buffer | undefined | Promise<Buffer | undefined>;
   /** False if there is no unfinished message of this id. Rejects for one of a run that goes on. */
   cancel(id: string): Promise<boolean>;
   /** Oldest first, at most `countMax`; all if it is absent. Returns how many. */

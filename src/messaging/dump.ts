@@ -43,12 +43,7 @@ export function* dumpRealm(realm: Realm): Generator<Uint8Array> {
     const isHolding = realm.heldQueueOf(message)?.hasSlot(message.slotOwner) === true;
     const facts = isHolding || message.slotOwner === 0 ? message : { ...factsOf(message), slotOwner: 0 };
     writeMessageFacts(frame.record(userNumber, code.messageKept), facts);
-    const hasSlot = realm.queueOf(message)?.hasSlot(message.sequence) === true;
-    frame
-      .number(state)
-      .number(retried)
-      .time(dueMs)
-      .number(hasSlot ? 1 : 0);
+    frame.number(state).number(retried).time(dueMs).number(realm.turnOf(message));
     writeText(frame, envelope.text);
     writeKeptBody(frame, message.run?.entryOf(message.sequence) === undefined ? body : EMPTY_BODY);
   }
@@ -100,6 +95,11 @@ function* writeRun(frame: FrameWriter, run: Run): Generator<void> {
   frame.number(run.result === undefined ? 0 : 1);
   if (run.result !== undefined) writeKeptBody(frame, run.result);
   yield;
+  if (run.failureAnswer !== undefined) {
+    writeText(frame.record(number, code.failureAnswerKept), run.id);
+    writeKeptBody(frame, run.failureAnswer);
+    yield;
+  }
   for (const entry of run.entries) {
     writeText(frame.record(number, code.entryKept), run.id);
     writeMessageFacts(frame, { ...entry, slotOwner: 0 });

@@ -6,10 +6,15 @@
  * (1) A message is called when its acceptance is on the disk, not before.
  * (2) The start of an attempt is appended and not awaited: a crash may repeat
  *     the calls that were under way, and nothing else.
+ * (3) Large answers are recorded one after the other, each when the one before
+ *     it is on the disk: a record, its callbacks in base64 and their way to the
+ *     disk take several times their memory.
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
+import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
+import { BODY_DAMAGED, BodyDamaged } from "./body.ts";
 import { Brake } from "./brake.ts";
 import { callbackOf } from "./callbacks.ts";
 import { Changes } from "./changes.ts";
@@ -23,14 +28,16 @@ import {
 import { drawId } from "./drawn-ids.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingJournal } from "./journal.ts";
+import { LARGE_CALL_BYTES, LargeCalls } from "./large-calls.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { Message } from "./message.ts";
+import { Clocks, driftOf, type Moment } from "./moment.ts";
 import { type Outcome, outcomeOf, responseOf } from "./outcome.ts";
 import { carryOut, newFacts, newQueue, planPublish } from "./publish.ts";
 import type { PublishOutcome, PublishRequest } from "./publish-request.ts";
 import { Realm } from "./realm.ts";
 import { ScheduleTimer } from "./schedule-timer.ts";
-import { Scheduler } from "./scheduler.ts";
+import { type Arrival, Scheduler } from "./scheduler.ts";
 import { state } from "./states.ts";
 import type { User } from "./user.ts";
 import { Workflows } from "./workflow/workflows.ts";
@@ -43,6 +50,8 @@ export interface EngineOptions {
   readonly outbound: Outbound;
   readonly settings: DeliverySettings;
   readonly log: Log;
+  /** Who may still take memory in this thread; absent: everybody. */
+  readonly guard?: MemoryGuard | undefined;
   /** Nothing is called and no schedule fires; what is due stays due. */
   readonly isStill?: boolean;
   /** How often is looked for what is past its time, and whether the clock was set back. */
@@ -63,6 +72,10 @@ export interface EngineCounts {
 }
 
 const HEARTBEAT_MS = 1_000;
+/** Between two beats the wall clock goes no other way than time passes, unless it is set. */
+const CLOCK_STEP_MS_MIN = 1_000;
+/** Longer ones are large: see (3). */
+const LARGE_ANSWER_BYTES = 1024 * 1024;
 
 export class Engine {
   readonly realm: Realm;
@@ -82,22 +95,29 @@ export class Engine {
     repeated: 0,
   };
   readonly #options: EngineOptions;
+  readonly #clocks: Clocks;
   /** Accepted in the frame that is being made. */
   #unpositioned: Message[] = [];
   /** Accepted and not yet on the disk. */
-  #fresh: { readonly message: Message; readonly position: number }[] = [];
+  #fresh: (Arrival & { readonly position: number })[] = [];
   #isWatching = false;
+  /** Of the last beat. */
+  #driftMs = 0;
   #isRunning = false;
-  #cancelTimer: (() => void) | undefined;
-  #timerMs: number | undefined;
+  readonly #timers: readonly DueTimer[];
   #cancelHeartbeat: (() => void) | undefined;
+  readonly #largeCalls: LargeCalls;
+  /** The end of those that were recorded or wait to be: see (3). */
+  #largeAnswers: Promise<void> = Promise.resolve();
   /** While it drains. */
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: EngineOptions) {
     const { journal, limits } = options;
     this.#options = options;
-    this.realm = new Realm(limits);
+    this.#clocks = new Clocks(options.clock);
+    this.realm = new Realm(limits, options.guard);
+    this.#largeCalls = new LargeCalls(limits.largeCallsBytesMax);
     this.changes = new Changes(this.realm, journal);
     this.scheduler = new Scheduler({
       realm: this.realm,
@@ -107,9 +127,22 @@ export class Engine {
       mayStart: () => journal.refusal === undefined && this.#drained === undefined && options.isStill !== true,
       start: (message) => this.#start(message),
     });
-    this.schedules = new ScheduleTimer(this, options.isStill === true);
+    this.schedules = new ScheduleTimer(this, { isStill: options.isStill === true, log: options.log });
     this.workflows = new Workflows(this, options.clock);
-    this.brake = new Brake(this.scheduler, options.clock);
+    this.brake = new Brake(this.scheduler, options.clock.real);
+    const { clock } = options;
+    this.#timers = [
+      new DueTimer({
+        nextDueMs: () => earlier(this.scheduler.nextDueMs, this.#whilePublishing(this.workflows.nextDueMs)),
+        arm: (dueMs, task) => clock.after(Math.max(0, dueMs - this.now.passedMs), task),
+        tick: () => this.tick(),
+      }),
+      new DueTimer({
+        nextDueMs: () => earlier(this.scheduler.nextWallDueMs, this.#whilePublishing(this.schedules.nextDueMs)),
+        arm: (dueMs, task) => clock.at(dueMs, task),
+        tick: () => this.tick(),
+      }),
+    ];
   }
 
   get limits(): MessagingLimits {
@@ -122,12 +155,16 @@ export class Engine {
 
   /** How long calling lags behind, in ms. */
   lagMs(): number {
-    const { clock } = this.#options;
-    return this.scheduler.lagMs(clock.nowMs(), clock.monotonicMs());
+    return this.scheduler.lagMs(this.#options.clock.real.monotonicMs());
   }
 
+  /** By the wall clock. */
   nowMs(): number {
     return this.#options.clock.nowMs();
+  }
+
+  get now(): Moment {
+    return this.#clocks.now;
   }
 
   // Its life.
@@ -135,11 +172,13 @@ export class Engine {
   /** Lets everything go on that was recovered. Calls are made from here on. */
   start(): void {
     this.#isRunning = true;
-    const nowMs = this.nowMs();
+    this.#clocks.begin();
+    this.#driftMs = driftOf(this.now);
+    const { now } = this;
     // Schedules that fire now publish messages of their own, which are not among those that were recovered.
-    this.counts.repeated += this.scheduler.resume(nowMs);
-    this.schedules.resume(nowMs);
-    this.workflows.resume(nowMs);
+    this.counts.repeated += this.scheduler.resume(now);
+    this.schedules.resume(now.wallMs);
+    this.workflows.resume(now);
     this.#setTimer();
     this.#beat();
   }
@@ -151,7 +190,7 @@ export class Engine {
   async drain(graceMs: number): Promise<void> {
     this.#drained = Promise.withResolvers();
     if (this.scheduler.inFlightCount === 0) return;
-    const cancel = this.#options.clock.after(graceMs, () => this.#drained?.resolve());
+    const cancel = this.#options.clock.real.after(graceMs, () => this.#drained?.resolve());
     await this.#drained.promise;
     cancel();
   }
@@ -159,15 +198,26 @@ export class Engine {
   /** No call is made any more. Those under way may still end, and are not recorded. */
   stop(): void {
     this.#isRunning = false;
-    this.#cancelTimer?.();
+    for (const timer of this.#timers) timer.stop();
     this.#cancelHeartbeat?.();
   }
 
   /** Throws if nothing may be accepted now, or not from this user: it may have been removed while a request arrived. */
   assertWritable(user: User): void {
     if (user.isDropped) throw new MessagingFailure("not found", `user ${user.name} not found`);
-    const { refusal } = this.#options.journal;
+    const { journal } = this.#options;
+    const refusal = journal.refusalOf?.(user) ?? journal.refusal;
     if (refusal !== undefined) throw new MessagingFailure("unavailable", `Nothing can be accepted now: ${refusal}`);
+  }
+
+  /** Throws if nothing new may be accepted from this user, which may have too much already. */
+  assertMayGrow(user: User): void {
+    this.assertWritable(user);
+    if (user.memory.mayGrow) return;
+    throw new MessagingFailure(
+      "unavailable",
+      "The memory of messaging is nearly used up, and this user has much of it: let messages be delivered, delete some, or raise --messaging-memory",
+    );
   }
 
   /** Undefined if everything that happened so far is on the disk, otherwise when it is. */
@@ -180,7 +230,7 @@ export class Engine {
   finish(): Promise<void> {
     const { journal } = this.#options;
     const position = this.commitFresh();
-    this.scheduler.dispatch(this.nowMs());
+    this.scheduler.dispatch(this.now);
     this.#setTimer();
     return journal.whenSafe(position);
   }
@@ -192,7 +242,7 @@ export class Engine {
     user: User,
     requests: readonly PublishRequest[],
   ): Promise<readonly PublishOutcome[]> | readonly PublishOutcome[] {
-    this.assertWritable(user);
+    this.assertMayGrow(user);
     const { journal } = this.#options;
     const outcomes = this.publishNow(user, requests);
     const position = this.changes.commit();
@@ -223,18 +273,18 @@ export class Engine {
 
   /** False if the message cannot be cancelled any more. `finish` has to follow. */
   cancel(message: Message): boolean {
-    const nowMs = this.nowMs();
+    const { now } = this;
     if (message.state === state.cancelRequested) return false;
-    this.changes.requestCancel(message, nowMs);
+    this.changes.requestCancel(message, now.wallMs);
     // The call of an active message goes on, and its outcome is dropped.
     if (this.#isCalled(message)) return true;
     const queue = this.realm.queueOf(message);
     const held = this.realm.heldQueueOf(message);
-    this.scheduler.leave(message, nowMs);
-    this.changes.cancel(message, nowMs);
+    this.scheduler.leave(message, now);
+    this.changes.cancel(message, now.wallMs);
     this.counts.cancelled += 1;
-    if (queue !== undefined) this.scheduler.advance(queue, nowMs);
-    if (held !== undefined) this.scheduler.advance(held, nowMs);
+    if (queue !== undefined) this.scheduler.advance(queue, now);
+    if (held !== undefined) this.scheduler.advance(held, now);
     return true;
   }
 
@@ -246,20 +296,25 @@ export class Engine {
   /** Messages that were held back go on. */
   arrive(messages: readonly Message[]): void {
     if (!this.#isRunning) return;
+    const { now } = this;
+    const driftMs = driftOf(now);
     const known = messages.filter((message) => this.realm.messages.get(message.sequence) === message);
-    this.scheduler.arrived(known, this.nowMs());
+    this.scheduler.arrived(
+      known.map((message) => ({ message, driftMs })),
+      now,
+    );
     this.#setTimer();
   }
 
   /** Time has passed. */
   tick(): void {
     if (!this.#isRunning) return;
-    const nowMs = this.nowMs();
+    const { now } = this;
     if (this.#options.journal.refusal === undefined) {
-      this.schedules.tick(nowMs);
-      this.workflows.tick(nowMs);
+      this.schedules.tick(now.wallMs);
+      this.workflows.tick(now);
     }
-    this.scheduler.tick(nowMs);
+    this.scheduler.tick(now);
     this.#setTimer();
   }
 
@@ -285,9 +340,30 @@ export class Engine {
   #start(message: Message): void {
     this.counts.attempts += 1;
     this.workflows.started(message);
-    const bytes = this.#bodyOf(message);
-    if (bytes instanceof Promise) void this.#startLater(message, bytes);
-    else this.#call(message, bytes);
+    const bytes = this.#sentBytes(message);
+    if (bytes < LARGE_CALL_BYTES) this.#load(message, 0);
+    else this.#largeCalls.enter(message.user, bytes, () => this.#startLarge(message, bytes));
+  }
+
+  /** A call that may have waited: nobody wants it any more if it was cancelled or its run has ended. */
+  #startLarge(message: Message, roomBytes: number): void {
+    if (message.state !== state.cancelRequested && message.run?.hasLeftBehind(message) !== true) {
+      this.#load(message, roomBytes);
+      return;
+    }
+    this.#largeCalls.leave(message.user, roomBytes);
+    this.#fail(message, "The message was cancelled before it was sent");
+  }
+
+  /** `roomBytes` are what it takes of the room of large calls. */
+  #load(message: Message, roomBytes: number): void {
+    const body = this.#bodyOf(message);
+    if (body instanceof Promise) void this.#callLater(message, body, roomBytes);
+    else this.#call(message, body, roomBytes);
+  }
+
+  #sentBytes(message: Message): number {
+    return message.run === undefined ? message.body.length : this.workflows.sentBytes(message, message.run);
   }
 
   /** What is sent, and what callbacks say was sent. */
@@ -298,46 +374,80 @@ export class Engine {
     return bytes instanceof Promise ? bytes.then(plainBody) : plainBody(bytes);
   }
 
-  async #startLater(message: Message, loading: Promise<CallBody>): Promise<void> {
+  async #callLater(message: Message, loading: Promise<CallBody>, roomBytes: number): Promise<void> {
+    let body: CallBody;
     try {
-      this.#call(message, await loading);
+      body = await loading;
     } catch (fault) {
       this.#options.log.error("the body of a message cannot be read", { message: message.id, fault: String(fault) });
-      const result = { kind: "failure", text: "The body of the message cannot be read from the disk" } as const;
-      this.#ended(message, { body: plainBody(NO_BYTES), result, startMs: this.#options.clock.monotonicMs() });
+      if (roomBytes > 0) this.#largeCalls.leave(message.user, roomBytes);
+      if (fault instanceof BodyDamaged) this.#fail(message, BODY_DAMAGED, { isFinal: true });
+      else this.#fail(message, "The body of the message cannot be read from the disk");
+      return;
     }
+    this.#call(message, body, roomBytes);
   }
 
-  #call(message: Message, body: CallBody): void {
+  /** Ends an attempt that was not made. */
+  #fail(message: Message, text: string, how: { readonly isFinal?: true } = {}): void {
+    const startMs = this.now.realMs;
+    this.#ended(message, { body: plainBody(NO_BYTES), result: { kind: "failure", text, ...how }, startMs });
+  }
+
+  #call(message: Message, body: CallBody, roomBytes: number): void {
     // The body may have been read for so long that the user is gone.
-    if (!this.#isRunning || message.user.isDropped) return;
+    if (!this.#isRunning || message.user.isDropped) {
+      if (roomBytes > 0) this.#largeCalls.leave(message.user, roomBytes);
+      return;
+    }
     const { outbound, settings } = this.#options;
     const { timeoutMsMax } = this.limits;
     const timeoutMs = Math.min(message.envelope.fields.timeoutMs ?? timeoutMsMax, timeoutMsMax);
-    const facts = { settings, nowMs: this.nowMs(), tokenId: drawId("jwt_", this.random), timeoutMs };
-    const startMs = this.#options.clock.monotonicMs();
-    const ended = (result: DeliveryResult): void => this.#ended(message, { body, result, startMs });
-    outbound.send(deliveryRequest(message, body, facts), ended);
+    const { wallMs: nowMs, realMs: startMs } = this.now;
+    const facts = { settings, nowMs, tokenId: drawId("jwt_", this.random), timeoutMs };
+    outbound.send(deliveryRequest(message, body, facts), (result) => {
+      const ended = { body, result, startMs };
+      const kept =
+        result.kind === "answer" && result.body.length > LARGE_ANSWER_BYTES
+          ? this.#endLarge(message, ended)
+          : this.#ended(message, ended);
+      if (roomBytes > 0) this.#leaveWhen(kept, message.user, roomBytes);
+      return kept;
+    });
   }
 
-  /** `startMs` is monotonic. */
+  /** What was sent is kept as long as what came back. */
+  #leaveWhen(kept: Promise<void> | void, user: User, roomBytes: number): void {
+    if (kept instanceof Promise) void kept.then(() => this.#largeCalls.leave(user, roomBytes));
+    else this.#largeCalls.leave(user, roomBytes);
+  }
+
+  /** keeps (3) */
+  #endLarge(message: Message, ended: { body: CallBody; result: DeliveryResult; startMs: number }): Promise<void> {
+    this.#largeAnswers = this.#largeAnswers.then(() => {
+      this.#ended(message, ended);
+      return this.whenSafe();
+    });
+    return this.#largeAnswers;
+  }
+
+  /** `startMs` is of the real clock. */
   #ended(
     message: Message,
     { body, result, startMs }: { body: CallBody; result: DeliveryResult; startMs: number },
   ): void {
     if (!this.#isRunning || message.user.isDropped) return;
-    const nowMs = this.nowMs();
+    const { now } = this;
     const queue = this.realm.queueOf(message);
     const held = this.realm.heldQueueOf(message);
-    this.#settle(message, body, result, nowMs);
+    this.#settle(message, body, result, now.wallMs);
     this.commitFresh();
-    const elapsedMs = this.#options.clock.monotonicMs();
-    this.scheduler.release(message, nowMs, { elapsedMs, tookMs: elapsedMs - startMs });
-    if (message.state === state.retry) this.scheduler.retryAt(message, nowMs);
+    this.scheduler.release(message, now, now.realMs - startMs);
+    if (message.state === state.retry) this.scheduler.retryAt(message, now);
     this.workflows.ended(message);
-    if (queue !== undefined) this.scheduler.advance(queue, nowMs);
-    if (held !== undefined) this.scheduler.advance(held, nowMs);
-    this.scheduler.dispatch(nowMs);
+    if (queue !== undefined) this.scheduler.advance(queue, now);
+    if (held !== undefined) this.scheduler.advance(held, now);
+    this.scheduler.dispatch(now);
     this.#setTimer();
     this.brake.release();
     if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
@@ -414,7 +524,8 @@ export class Engine {
   /** keeps (1) */
   #watchFresh(position: number): void {
     if (this.#unpositioned.length === 0) return;
-    for (const message of this.#unpositioned) this.#fresh.push({ message, position });
+    const driftMs = driftOf(this.now);
+    for (const message of this.#unpositioned) this.#fresh.push({ message, driftMs, position });
     this.#unpositioned = [];
     if (!this.#isWatching) void this.#watch();
   }
@@ -430,9 +541,8 @@ export class Engine {
       const arrived = this.#fresh.slice(0, count);
       this.#fresh = this.#fresh.slice(count);
       if (!this.#isRunning) continue;
-      const nowMs = this.nowMs();
-      const messages = arrived.map(({ message }) => message);
-      this.scheduler.arrived(this.workflows.holdBack(messages, nowMs), nowMs);
+      const { now } = this;
+      this.scheduler.arrived(this.workflows.holdBack(arrived, now.wallMs), now);
       this.#setTimer();
     }
     this.#isWatching = false;
@@ -443,33 +553,37 @@ export class Engine {
   /** Sleeps to the next moment that something is due. */
   #setTimer(): void {
     if (!this.#isRunning) return;
-    const { refusal } = this.#options.journal;
-    // While nothing can be recorded, schedules wait for the next beat.
-    const published = earlier(this.schedules.nextDueMs, this.workflows.nextDueMs);
-    const dueMs = earlier(this.scheduler.nextDueMs, refusal === undefined ? published : undefined);
-    if (dueMs === this.#timerMs) return;
-    this.#cancelTimer?.();
-    this.#timerMs = dueMs;
-    this.#cancelTimer =
-      dueMs === undefined
-        ? undefined
-        : this.#options.clock.at(dueMs, () => {
-            this.#timerMs = undefined;
-            this.tick();
-          });
+    for (const timer of this.#timers) timer.set();
+  }
+
+  /** While nothing can be recorded, what publishes waits for the next beat. */
+  #whilePublishing(dueMs: number | undefined): number | undefined {
+    return this.#options.journal.refusal === undefined ? dueMs : undefined;
   }
 
   #beat(): void {
-    this.#cancelHeartbeat = this.#options.clock.after(this.#options.heartbeatMs ?? HEARTBEAT_MS, () => {
-      if (this.#options.journal.refusal === undefined) this.#expire();
+    this.#cancelHeartbeat = this.#options.clock.housekeep(this.#options.heartbeatMs ?? HEARTBEAT_MS, () => {
+      if (this.#options.journal.refusal === undefined) {
+        this.#expire();
+        this.#noticeClock();
+      }
       this.tick();
       this.#beat();
     });
   }
 
+  /** A clock that was set back has been ahead. */
+  #noticeClock(): void {
+    const { now } = this;
+    const driftMs = driftOf(now);
+    if (driftMs > this.#driftMs + CLOCK_STEP_MS_MIN) this.schedules.correct(now.wallMs);
+    this.#driftMs = driftMs;
+  }
+
   /** Forgets what is past its time: dead letters, duplicates, keys that nobody uses. */
   #expire(): void {
-    const nowMs = this.nowMs();
+    const { now } = this;
+    const nowMs = now.wallMs;
     for (const user of this.realm.users) {
       user.deduplication.forget(nowMs);
       const oldestMs = nowMs - this.limits.deadLetterRetentionMs;
@@ -481,7 +595,7 @@ export class Engine {
         this.changes.removeDeadLetter(user, letter);
       }
       this.#forgetRuns(user, nowMs - this.limits.runRetentionMs);
-      for (const key of user.flowKeys.values()) if (key.isForgettable(nowMs)) this.changes.removeFlowKey(user, key);
+      for (const key of user.flowKeys.values()) if (key.isForgettable(now)) this.changes.removeFlowKey(user, key);
       this.changes.commit();
     }
   }
@@ -492,6 +606,45 @@ export class Engine {
       if (run.endedAtMs >= endedBeforeMs) return;
       if (run.messages.size === 0 && run.letterId === undefined) this.changes.forgetRun(run);
     }
+  }
+}
+
+interface DueTimerOptions {
+  /** Undefined: nothing is due at any time. */
+  nextDueMs(): number | undefined;
+  /** Runs `task` at that time; the returned function cancels it. */
+  arm(dueMs: number, task: () => void): () => void;
+  tick(): void;
+}
+
+/** Wakes the engine for what is due next by one of its clocks. */
+class DueTimer {
+  readonly #options: DueTimerOptions;
+  #dueMs: number | undefined;
+  #cancel: (() => void) | undefined;
+
+  constructor(options: DueTimerOptions) {
+    this.#options = options;
+  }
+
+  /** What is due next may have changed. */
+  set(): void {
+    const { nextDueMs, arm, tick } = this.#options;
+    const dueMs = nextDueMs();
+    if (dueMs === this.#dueMs) return;
+    this.#cancel?.();
+    this.#dueMs = dueMs;
+    this.#cancel =
+      dueMs === undefined
+        ? undefined
+        : arm(dueMs, () => {
+            this.#dueMs = undefined;
+            tick();
+          });
+  }
+
+  stop(): void {
+    this.#cancel?.();
   }
 }
 

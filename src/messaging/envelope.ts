@@ -7,7 +7,9 @@
  * has it.
  */
 
+import type { MemoryAccount } from "../kernel/memory-guard.ts";
 import type { TraceContext } from "../kernel/trace-context.ts";
+import { envelopeBytes } from "./memory-sizes.ts";
 import type { CallType } from "./workflow/workflow-options.ts";
 
 export interface FlowControl {
@@ -74,6 +76,8 @@ export interface EnvelopeFields {
   /** The expression as given. */
   readonly retryDelay?: string | undefined;
   readonly timeoutMs?: number | undefined;
+  /** It was published for a moment (`Not-Before`), and not with a delay. */
+  readonly isForMoment?: true | undefined;
   readonly callback?: CallbackPlan | undefined;
   readonly failureCallback?: CallbackPlan | undefined;
   readonly topicName?: string | undefined;
@@ -104,6 +108,8 @@ export class Envelope {
   readonly origin: string;
   /** Messages and dead letters that have it. */
   useCount = 0;
+  /** Of the user that had it first, as long as it is there. */
+  account: MemoryAccount | undefined;
 
   constructor(fields: EnvelopeFields, text: string) {
     this.fields = fields;
@@ -130,10 +136,20 @@ export class Envelopes {
     return this.#share(text, undefined);
   }
 
+  /** An envelope counts for the user that has it first. */
+  charge(envelope: Envelope, account: MemoryAccount): void {
+    if (envelope.account !== undefined) return;
+    envelope.account = account;
+    account.add(envelopeBytes(envelope.text));
+  }
+
   /** Ends one use. */
   release(envelope: Envelope): void {
     envelope.useCount -= 1;
-    if (envelope.useCount === 0) this.#byText.delete(envelope.text);
+    if (envelope.useCount > 0) return;
+    this.#byText.delete(envelope.text);
+    envelope.account?.add(-envelopeBytes(envelope.text));
+    envelope.account = undefined;
   }
 
   #share(text: string, fields: EnvelopeFields | undefined): Envelope {

@@ -30,6 +30,13 @@ export function notFound(text: string): MessagingFailure {
   return new MessagingFailure("not found", text);
 }
 
+/** What is to be sent again cannot be: part of it is damaged on the disk. */
+export function damagedLetter(id: string): MessagingFailure {
+  return badRequest(
+    `Invalid value for dlqId: what the dead letter ${id} would send is damaged on the disk of the server: delete it, and publish it again`,
+  );
+}
+
 export function quotaExceeded(text: string): MessagingFailure {
   return new MessagingFailure("quota exceeded", text);
 }

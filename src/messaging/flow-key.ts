@@ -6,11 +6,14 @@
  * (1) Every attempt passes through, retries too.
  * (2) The count of a window comes from the records of attempts that started,
  *     so a restart does not open a new window.
- * (3) If the clock steps back behind the start of a window, the window begins
- *     anew there with its count: no call more, and no wait beyond one period.
+ * (3) Windows go by passed time (moment.ts), and their records by the wall clock.
+ *     If that was set back behind the start of a window while the program was
+ *     down, the window begins again at the start of the program with its count:
+ *     no call more, and no wait beyond one period.
  */
 import type { FlowControl } from "./envelope.ts";
 import { MessageList } from "./message-list.ts";
+import type { Moment } from "./moment.ts";
 
 export const PERIOD_MS_DEFAULT = 1_000;
 
@@ -57,10 +60,10 @@ export class FlowKey {
   }
 
   /** True if nothing would change if it were forgotten and named again. */
-  isForgettable(nowMs: number): boolean {
+  isForgettable({ wallMs, passedMs }: Moment): boolean {
     const isConfigured = this.isPaused || this.isPinnedParallelism || this.isPinnedRate;
-    const isUsed = this.messageCount > 0 || this.inFlight.size > 0 || this.countAt(nowMs) > 0;
-    return !isConfigured && !isUsed && nowMs - this.lastUsedMs > FORGOTTEN_AFTER_MS;
+    const isUsed = this.messageCount > 0 || this.inFlight.size > 0 || this.countAt(passedMs) > 0;
+    return !isConfigured && !isUsed && wallMs - this.lastUsedMs > FORGOTTEN_AFTER_MS;
   }
 
   /** A newer message's values replace those of the key, but for what is pinned. */
@@ -72,28 +75,32 @@ export class FlowKey {
   }
 
   /** True if a call may start now. */
-  hasRoom(nowMs: number): boolean {
+  hasRoom(passedMs: number): boolean {
     if (this.isPaused || this.#isParallelismUsed) return false;
-    return this.rate === undefined || this.countAt(nowMs) < this.rate;
+    return this.rate === undefined || this.countAt(passedMs) < this.rate;
   }
 
   /** When a call that only the rate refuses may start; undefined if something else refuses it, or nothing. */
-  nextRoomMs(nowMs: number): number | undefined {
-    if (this.isPaused || this.#isParallelismUsed || this.hasRoom(nowMs)) return undefined;
-    return this.#startAt(nowMs) + this.periodMs;
+  nextRoomMs(passedMs: number): number | undefined {
+    return this.hasRoom(passedMs) ? undefined : this.nextWindowMs(passedMs);
+  }
+
+  /** When the calls of this window are forgotten; undefined if it has had none, or if a pause or the parallelism refuses. */
+  nextWindowMs(passedMs: number): number | undefined {
+    if (this.isPaused || this.#isParallelismUsed || this.rate === undefined) return undefined;
+    return this.countAt(passedMs) === 0 ? undefined : this.#startAt(passedMs) + this.periodMs;
   }
 
   /** Calls that started in the window of this moment. */
-  countAt(nowMs: number): number {
-    return nowMs >= this.#startAt(nowMs) + this.periodMs ? 0 : this.windowCount;
+  countAt(passedMs: number): number {
+    return passedMs >= this.#startAt(passedMs) + this.periodMs ? 0 : this.windowCount;
   }
 
   /** Counts a call that starts now. Also what a replay does with the record of an attempt. */
-  count(nowMs: number): void {
-    const startMs = this.#startAt(nowMs);
-    this.lastUsedMs = nowMs;
-    if (this.windowCount === 0 || nowMs >= startMs + this.periodMs) {
-      this.windowStartMs = nowMs;
+  count(passedMs: number): void {
+    const startMs = this.#startAt(passedMs);
+    if (this.windowCount === 0 || passedMs >= startMs + this.periodMs) {
+      this.windowStartMs = passedMs;
       this.windowCount = 1;
       return;
     }
@@ -129,8 +136,8 @@ export class FlowKey {
   }
 
   /** keeps (3): a start that lies ahead is moved, once, or the end of the window would move along with the clock. */
-  #startAt(nowMs: number): number {
-    this.windowStartMs = Math.min(this.windowStartMs, nowMs);
+  #startAt(passedMs: number): number {
+    this.windowStartMs = Math.min(this.windowStartMs, passedMs);
     return this.windowStartMs;
   }
 }

@@ -26,7 +26,6 @@ const heldBack: ReadonlySet<string> = new Set([
   "expect",
   // A compressed answer could not be read by a failure function.
   "accept-encoding",
-  "user-agent",
   // The publisher's own Content-Type goes to the destination; a forwarded one would be a second.
   "content-type",
   ...ownNames.flatMap((name) => [`service-${name}`, `upstash-${name}`]),

@@ -250,7 +250,8 @@ export const headerRows: readonly HeaderRow[] = [
     name: "redact-fields",
     value: "`body`, `headers`, `header[Name]`, with commas between them",
     examples: ["body", "header[Authorization]"],
-    meaning: "what listings show as `REDACTED:<SHA-256>`; who knows how short a secret is can guess it from that",
+    meaning:
+      "what listings show as `REDACTED:<SHA-256>`, of the message and of what is built from it, such as its callbacks; who knows how short a secret is can guess it from that",
     onCallbacks: false,
     isList: true,
     read(value, draft, { field }) {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { MessagingFailureKind } from "./failure.ts";
 import { headerRows } from "./header-rows.ts";
 import {
+  acceptedOptions,
   callbackOptions,
   type GivenHeaders,
   isKnownHeader,
@@ -302,8 +303,19 @@ test("what a callback cannot have is refused when its message is published", () 
   });
 });
 
-test("settings of a callback that is not there say nothing", () => {
-  assert.deepEqual(read("callback-delay=1s; failure-callback-retries=x"), plain);
+test("settings of a callback that is not there say nothing, and are refused like those of one that is", () => {
+  assert.deepEqual(read("callback-retries=1; failure-callback-timeout=5s"), plain);
+  assert.throws(() => read("callback-delay=1s"), {
+    text: 'Invalid value for Callback-Delay: "1s": a callback cannot be delayed',
+  });
+  assert.throws(() => read("failure-callback-retries=x"), {
+    text: 'Invalid value for Failure-Callback-Retries: "x": a count is a whole number, 0 or more',
+  });
+});
+
+test("what was accepted without a callback is read again, whatever its settings say", () => {
+  const { method, retriesMax } = acceptedOptions({ own: ["callback-delay", "1s"], contentType: undefined });
+  assert.deepEqual([method, retriesMax], ["POST", 3]);
 });
 
 test("C1: a schedule has a cron text, and may have an id", () => {

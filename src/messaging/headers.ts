@@ -310,16 +310,26 @@ function assignCallbacks(
   sorted: Sorted,
   reading: Reading,
 ): void {
-  if (callbackUrl === undefined && failureCallbackUrl === undefined) return;
+  const { callback, failureCallback } = sorted;
+  if (callback.length === 0 && failureCallback.length === 0 && (callbackUrl ?? failureCallbackUrl) === undefined)
+    return;
   const role = reading.role === "callback" ? "nested callback" : "callback";
-  if (callbackUrl !== undefined) {
-    options.callback = { url: callbackUrl, given: pairsOf(sorted.callback) };
-    readCallback(options.callback, { ...reading, role, prefix: reading.prefix + CALLBACK });
-  }
-  if (failureCallbackUrl !== undefined) {
-    options.failureCallback = { url: failureCallbackUrl, given: pairsOf(sorted.failureCallback) };
-    readCallback(options.failureCallback, { ...reading, role, prefix: reading.prefix + FAILURE_CALLBACK });
-  }
+  const plan = checkedPlan(callbackUrl, callback, { ...reading, role, prefix: reading.prefix + CALLBACK });
+  if (plan !== undefined) options.callback = plan;
+  const failurePlan = checkedPlan(failureCallbackUrl, failureCallback, {
+    ...reading,
+    role,
+    prefix: reading.prefix + FAILURE_CALLBACK,
+  });
+  if (failurePlan !== undefined) options.failureCallback = failurePlan;
+}
+
+/** Settings of a callback without a URL are for nothing, and still must be such. Those that were accepted once are not asked. */
+function checkedPlan(url: string | undefined, settings: readonly string[], reading: Reading): CallbackPlan | undefined {
+  if (url === undefined && (settings.length === 0 || reading.context === acceptingContext)) return undefined;
+  const plan = { url: url ?? "", given: pairsOf(settings) };
+  readCallback(plan, reading);
+  return url === undefined ? undefined : plan;
 }
 
 function pairsOf(flat: readonly string[]): readonly (readonly [name: string, value: string])[] {

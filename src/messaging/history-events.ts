@@ -165,6 +165,10 @@ function skipRecord(recordCode: number, reader: FrameReader): void {
       reader.time();
       if (reader.number() === 1) readBody(reader);
       return;
+    case code.failureFunctionAnswered:
+      reader.bytes();
+      readBody(reader);
+      return;
     case code.waiterRemoved:
       reader.number();
       return;

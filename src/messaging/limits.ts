@@ -23,8 +23,10 @@ export interface MessagingLimits {
   /** The same for all users together. */
   readonly parallelism: number;
   readonly deduplicationWindowMs: number;
-  /** Of a response that is kept for logs, dead letters and callbacks. */
+  /** Of a response, as it is kept for logs, dead letters, callbacks and workflow calls. */
   readonly responseBytesMax: number;
+  /** Of bodies that are being sent, long ones of all users together; one user has half. */
+  readonly largeCallsBytesMax: number;
   /** Entries of one workflow run. */
   readonly stepsPerRunMax: number;
   /** Of the entries of one workflow run together. */
@@ -41,6 +43,9 @@ export interface MessagingLimits {
 
 const DAY_MS = 86_400_000;
 const MB = 1024 * 1024;
+
+/** service.md Limits. In base64 with the message that it answers it is less than a string can hold. */
+export const RESPONSE_BYTES_MAX = 100 * MB;
 
 export const defaultLimits: MessagingLimits = {
   bodyBytesMax: 10 * MB,
@@ -59,7 +64,8 @@ export const defaultLimits: MessagingLimits = {
   originParallelism: 50,
   parallelism: 2_000,
   deduplicationWindowMs: 600_000,
-  responseBytesMax: MB,
+  responseBytesMax: 10 * MB,
+  largeCallsBytesMax: 256 * MB,
   stepsPerRunMax: 10_000,
   runBytesMax: 100 * MB,
   invokeDepthMax: 100,

@@ -32,10 +32,10 @@ export class MessageList {
     return this.#first;
   }
 
-  push(message: Message, nowMs: number): void {
+  push(message: Message, realMs: number): void {
     assert(message.list === undefined, "a message waits in one list");
     message.list = this;
-    message.waitsSinceMs = nowMs;
+    message.waitsSinceMs = realMs;
     message.previous = this.#last;
     if (this.#last === undefined) this.#first = message;
     else this.#last.next = message;

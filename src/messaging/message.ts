@@ -49,7 +49,7 @@ export class Message {
   list: MessageList | undefined = undefined;
   previous: Message | undefined = undefined;
   next: Message | undefined = undefined;
-  /** Since when it waits in that list. */
+  /** Since when it waits in that list, in real time. */
   waitsSinceMs = 0;
   /** It stands in the heap of due times. */
   isTimed = false;
@@ -80,8 +80,21 @@ export class Message {
     this.#retryAtMs = dueMs === this.notBeforeMs ? undefined : dueMs;
   }
 
+  /** It is due at a moment, and not after a span: it was published for it. */
+  get isDueByWall(): boolean {
+    return this.#retryAtMs === undefined && this.envelope.fields.isForMoment === true;
+  }
+
   get id(): string {
     return messageId(this.sequence, this.nonce);
+  }
+
+  /**
+   * It is part of a workflow run. A run ends as a whole, because without one of its steps it would wait permanently: what is
+   * done to many messages at once spares those of runs.
+   */
+  get isInRun(): boolean {
+    return this.run !== undefined;
   }
 
   /** Throws for a move that does not exist. */

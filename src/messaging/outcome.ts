@@ -1,4 +1,5 @@
 /** What follows from the end of an attempt (spec: messaging 1.4 "Outcome of one attempt"). */
+import { cutHeaders } from "./cut-answer.ts";
 import type { ResponseFacts } from "./dead-letters.ts";
 import type { DeliveryResult } from "./delivery.ts";
 import type { Message } from "./message.ts";
@@ -24,6 +25,7 @@ export function outcomeOf(message: Message, result: DeliveryResult, nowMs: numbe
     )
       return { kind: "failed" };
   }
+  if (result.kind === "failure" && result.isFinal === true) return { kind: "failed" };
   if (message.retried >= retriesMax) return { kind: "failed" };
   const asked =
     result.kind === "answer" ? requestedDelayMs((name) => headerOf(result.headers, name), nowMs) : undefined;
@@ -37,8 +39,9 @@ export function responseOf(result: DeliveryResult): { readonly response: Respons
   if (result.kind === "failure") {
     return { response: { status: result.status ?? 0, headers: [], error: result.text }, bytes: NO_BYTES };
   }
-  const { status, headers, body } = result;
-  return { response: { status, headers, error: "" }, bytes: body };
+  const { status, headers, body, isBodyCut } = result;
+  const shown = isBodyCut === true ? cutHeaders(headers, body.length) : headers;
+  return { response: { status, headers: shown, error: "" }, bytes: body };
 }
 
 const NO_BYTES = Buffer.alloc(0);

@@ -86,8 +86,6 @@ export function planPublish(
   let count = 0;
   let duplicateCount = 0;
   for (const request of requests) {
-    const { queueName } = request.options;
-    if (queueName !== undefined && !user.queues.has(queueName)) newQueues.add(queueName);
     const one = planRequest(context, request, { seen, scheduleId, runs });
     if (one.run !== undefined) {
       if (one.run.kind === "duplicate") duplicateCount += 1;
@@ -98,6 +96,8 @@ export function planPublish(
       else duplicateCount += 1;
     }
     planned.push(one);
+    const { queueName } = request.options;
+    if (queueName !== undefined && !user.queues.has(queueName) && isAnyNew(one)) newQueues.add(queueName);
   }
   if (newQueues.size > 0 && user.queues.size + newQueues.size > limits.queuesMax) {
     throw quotaExceeded(`Maximum number of queues exceeded: ${limits.queuesMax}`);
@@ -106,6 +106,11 @@ export function planPublish(
     throw new DailyLimitExceeded(limits.messagesPerDayMax, (Math.floor(context.nowMs / DAY_MS) + 1) * DAY_MS);
   }
   return { requests: planned, duplicateCount, newQueues: [...newQueues] };
+}
+
+/** Whether anything of it is accepted: a duplicate creates nothing. */
+function isAnyNew({ drafts, run }: PlannedRequest): boolean {
+  return run === undefined ? drafts.some(({ original }) => original === undefined) : run.kind !== "duplicate";
 }
 
 /** Does what was planned. `created` is told each new message. */
@@ -187,6 +192,7 @@ export function envelopeFields(
     retriesMax: options.retriesMax,
     retryDelay: options.retryDelay,
     timeoutMs: options.timeoutMs,
+    isForMoment: options.notBeforeMs === undefined ? undefined : true,
     callback: options.callback,
     failureCallback: options.failureCallback,
     topicName: origin.topicName,

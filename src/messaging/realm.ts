@@ -7,6 +7,7 @@
  * works that out, anew after each start.
  */
 import { assert } from "../kernel/assert.ts";
+import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import { Bodies, type Body } from "./body.ts";
 import type { DeadLetter, DeadLetterId, ResponseFacts } from "./dead-letters.ts";
 import { deadLetterIdText } from "./dead-letters.ts";
@@ -14,8 +15,19 @@ import type { SigningKeys } from "./door.ts";
 import { type Envelope, Envelopes } from "./envelope.ts";
 import { FlowKey, type FlowKeyRecord } from "./flow-key.ts";
 import type { MessagingLimits } from "./limits.ts";
+import {
+  FLOW_KEY_BYTES,
+  groupBytes,
+  letterBytes,
+  MESSAGE_BYTES,
+  QUEUE_BYTES,
+  savedEventBytes,
+  scheduleBytes,
+  waiterBytes,
+} from "./memory-sizes.ts";
 import { Message, type MessageFacts } from "./message.ts";
 import { MessageTable } from "./message-table.ts";
+import type { Moment } from "./moment.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
 import { Schedule, type ScheduleRecord } from "./schedule.ts";
 import { state } from "./states.ts";
@@ -34,6 +46,11 @@ import type { Waiter, WaiterRecord } from "./workflow/waiter.ts";
 
 const DAY_MS = 86_400_000;
 
+/** The numbers stand in snapshots: they never change. */
+export const queueTurn = { none: 0, slot: 1, noQueue: 2 } as const;
+
+export type QueueTurn = (typeof queueTurn)[keyof typeof queueTurn];
+
 export class Realm {
   readonly envelopes = new Envelopes();
   readonly bodies = new Bodies();
@@ -42,6 +59,7 @@ export class Realm {
   readonly schedulesByNumber = new Map<number, { readonly user: User; readonly schedule: Schedule }>();
   readonly waitersByNumber = new Map<number, { readonly user: User; readonly waiter: Waiter }>();
   readonly #limits: MessagingLimits;
+  readonly #guard: MemoryGuard | undefined;
   readonly #usersByName = new Map<string, User>();
   readonly #usersByNumber = new Map<number, User>();
   #userNumberMax = 0;
@@ -50,8 +68,9 @@ export class Realm {
   #numberMax = 0;
   #waiterNumberMax = 0;
 
-  constructor(limits: MessagingLimits) {
+  constructor(limits: MessagingLimits, guard?: MemoryGuard) {
     this.#limits = limits;
+    this.#guard = guard;
   }
 
   get users(): IterableIterator<User> {
@@ -79,6 +98,11 @@ export class Realm {
     return this.#usersByName.get(name);
   }
 
+  /** Undefined for the number of the area itself, and of a user that is gone. */
+  findUserByNumber(number: number): User | undefined {
+    return this.#usersByNumber.get(number);
+  }
+
   /** The user of a record. */
   userOf(number: number): User {
     const user = this.#usersByNumber.get(number);
@@ -93,7 +117,8 @@ export class Realm {
   }
 
   createUser(number: number, name: string, keys: SigningKeys): User {
-    const user = new User(name, number, { keys, windowMs: this.#limits.deduplicationWindowMs });
+    const memory = this.#guard?.open(name) ?? new MemoryAccount(name);
+    const user = new User(name, number, { keys, windowMs: this.#limits.deduplicationWindowMs, memory });
     this.#usersByName.set(name, user);
     this.#usersByNumber.set(number, user);
     this.raiseUserNumber(number);
@@ -107,6 +132,7 @@ export class Realm {
     for (const schedule of user.schedules.values()) this.schedulesByNumber.delete(schedule.number);
     for (const run of user.runs.values()) this.#dropRun(run);
     user.isDropped = true;
+    user.memory.close();
     this.#usersByName.delete(user.name);
     this.#usersByNumber.delete(user.number);
   }
@@ -137,20 +163,25 @@ export class Realm {
     user: User,
     envelope: Envelope,
     body: Body,
-    facts: MessageFacts & Pick<Message, "state" | "retried" | "dueMs"> & { readonly hasSlot: boolean },
+    facts: MessageFacts & Pick<Message, "state" | "retried" | "dueMs"> & { readonly turn: QueueTurn },
   ): void {
+    if (facts.turn === queueTurn.noQueue) user.unqueued.add(facts.sequence);
     // An entry has the body already.
     const entry = this.#runOf(user, envelope)?.entryOf(facts.sequence);
     const message = this.#add(user, envelope, entry?.body ?? body, facts);
     message.state = facts.state;
     message.retried = facts.retried;
     message.dueMs = facts.dueMs;
-    if (facts.hasSlot) this.queueOf(message)?.takeSlot(message.sequence);
+    if (facts.turn === queueTurn.slot) this.queueOf(message)?.takeSlot(message.sequence);
   }
 
-  startAttempt(message: Message, atMs: number): void {
+  startAttempt(message: Message, { wallMs, passedMs }: Omit<Moment, "realMs">): void {
     message.moveTo(state.active);
-    this.flowKeyOf(message)?.count(atMs);
+    const key = this.flowKeyOf(message);
+    if (key !== undefined) {
+      key.count(Math.floor(passedMs));
+      key.lastUsedMs = wallMs;
+    }
     const queue = this.queueOf(message);
     if (queue !== undefined && !queue.hasSlot(message.sequence)) queue.takeSlot(message.sequence);
   }
@@ -180,6 +211,7 @@ export class Realm {
     const letter: DeadLetter = { id, envelope, body, ...facts, response, responseBody };
     // The letter takes over the body and one use of the envelope.
     envelope.useCount += 1;
+    message.user.memory.add(letterBytes(letter));
     this.bodies.setAside(body);
     message.user.deadLetters.add(letter);
     if (message.run !== undefined) message.run.letterId = deadLetterIdText(id);
@@ -202,6 +234,7 @@ export class Realm {
     const letter = user.deadLetters.get(id);
     assert(letter !== undefined, `dead letter ${id} exists when it is removed`);
     user.deadLetters.delete(id);
+    user.memory.add(-letterBytes(letter));
     this.#releaseLetter(letter);
     const run = this.#runOf(user, letter.envelope);
     if (run?.letterId !== id) return;
@@ -210,6 +243,8 @@ export class Realm {
   }
 
   restoreDeadLetter(user: User, letter: DeadLetter): void {
+    this.envelopes.charge(letter.envelope, user.memory);
+    user.memory.add(letterBytes(letter));
     const entry = this.#runOf(user, letter.envelope)?.entryOf(letter.sequence);
     user.deadLetters.add(entry === undefined ? letter : { ...letter, body: entry.body });
   }
@@ -236,6 +271,7 @@ export class Realm {
   restoreRun(user: User, record: RunRecord, facts: RunFacts, result: Body | undefined): Run {
     const run = new Run(user, record);
     run.restore(facts);
+    for (const data of run.savedEvents.values()) for (const bytes of data) user.memory.add(savedEventBytes(bytes));
     run.result = result;
     user.runs.set(record.id, run);
     user.runOrder.add(run);
@@ -274,7 +310,7 @@ export class Realm {
     run.endedAtMs = ended.atMs;
     run.user.endedRuns.add(run);
     run.result = ended.result;
-    run.savedEvents.clear();
+    this.#dropSavedEvents(run);
     for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
     run.leftWaits = [...run.waiters].map(({ eventId, createdAtMs, deadlineMs, timeout, step }) => {
       return { eventId, createdAtMs, deadlineMs, timeout, step };
@@ -286,6 +322,8 @@ export class Realm {
 
   forgetRun(run: Run): void {
     this.#dropRun(run);
+    this.#dropSavedEvents(run);
+    run.releaseMemory();
     this.#invokerOf(run)?.children.delete(run);
     run.user.runs.delete(run.id);
     run.user.runOrder.delete(run);
@@ -297,6 +335,7 @@ export class Realm {
     this.raiseSequence(facts.sequence);
     const run = this.#runOf(user, envelope);
     assert(run !== undefined, "an entry is copied into a run");
+    this.envelopes.charge(envelope, user.memory);
     run.addEntry(envelope, body, { ...facts, isDelivered: true });
   }
 
@@ -310,6 +349,7 @@ export class Realm {
     if (sameEvent === undefined) user.waiters.set(waiter.eventId, new Set([waiter]));
     else sameEvent.add(waiter);
     this.waitersByNumber.set(waiter.number, { user, waiter });
+    user.memory.add(waiterBytes(waiter));
     this.runOf(user, waiter.runId).waiters.add(waiter);
     return waiter;
   }
@@ -322,6 +362,7 @@ export class Realm {
   }
 
   saveEvent(run: Run, eventId: string, data: Buffer): void {
+    run.user.memory.add(savedEventBytes(data));
     const saved = run.savedEvents.get(eventId);
     if (saved === undefined) run.savedEvents.set(eventId, [data]);
     else saved.push(data);
@@ -331,16 +372,26 @@ export class Realm {
   takeEvent(run: Run, eventId: string): void {
     const saved = run.savedEvents.get(eventId);
     assert(saved !== undefined && saved.length > 0, "an event that is taken was saved");
-    saved.shift();
+    const taken = saved.shift();
+    if (taken !== undefined) run.user.memory.add(-savedEventBytes(taken));
     if (saved.length === 0) run.savedEvents.delete(eventId);
   }
 
-  putFailureFunction(run: Run, failureFunction: FailureFunction | undefined): void {
+  putFailureFunction(run: Run, failureFunction: FailureFunction | undefined, answer?: Body): void {
+    run.user.memory.add((failureFunction?.body?.length ?? 0) - (run.failureFunction?.body?.length ?? 0));
+    if (run.failureAnswer !== undefined) this.bodies.free(run.failureAnswer);
     run.failureFunction = failureFunction;
+    run.failureAnswer = answer;
+  }
+
+  #dropSavedEvents({ user, savedEvents }: Run): void {
+    for (const data of savedEvents.values()) for (const bytes of data) user.memory.add(-savedEventBytes(bytes));
+    savedEvents.clear();
   }
 
   #removeWaiter(user: User, waiter: Waiter): void {
     this.waitersByNumber.delete(waiter.number);
+    user.memory.add(-waiterBytes(waiter));
     const sameEvent = user.waiters.get(waiter.eventId);
     sameEvent?.delete(waiter);
     if (sameEvent?.size === 0) user.waiters.delete(waiter.eventId);
@@ -357,6 +408,7 @@ export class Realm {
   #dropRun(run: Run): void {
     this.#dropEntries(run);
     if (run.result !== undefined) this.bodies.free(run.result);
+    if (run.failureAnswer !== undefined) this.bodies.free(run.failureAnswer);
     for (const waiter of run.waiters) this.#removeWaiter(run.user, waiter);
   }
 
@@ -378,9 +430,16 @@ export class Realm {
 
   // What a message belongs to.
 
-  queueOf({ user, envelope }: Message): Queue | undefined {
+  queueOf({ user, envelope, sequence }: Message): Queue | undefined {
     const { queueName } = envelope.fields;
-    return queueName === undefined ? undefined : user.queues.get(queueName);
+    if (queueName === undefined || user.unqueued.has(sequence)) return undefined;
+    return user.queues.get(queueName);
+  }
+
+  /** What a snapshot says of a message and its queue. */
+  turnOf(message: Message): QueueTurn {
+    if (message.user.unqueued.has(message.sequence)) return queueTurn.noQueue;
+    return this.queueOf(message)?.hasSlot(message.sequence) === true ? queueTurn.slot : queueTurn.none;
   }
 
   /** The queue whose slot a callback holds. */
@@ -401,13 +460,16 @@ export class Realm {
     if (queue === undefined) {
       queue = new Queue(record);
       user.queues.set(record.name, queue);
+      user.memory.add(QUEUE_BYTES);
     }
     queue.record = record;
     return queue;
   }
 
+  /** What is left of its messages goes on without a queue. */
   removeQueue(user: User, name: string): void {
-    user.queues.delete(name);
+    for (const { sequence } of user.queues.get(name)?.members ?? []) user.unqueued.add(sequence);
+    if (user.queues.delete(name)) user.memory.add(-QUEUE_BYTES);
   }
 
   /** The key of this name, created if there is none. */
@@ -417,6 +479,7 @@ export class Realm {
       this.#numberMax += 1;
       key = new FlowKey(name, this.#numberMax);
       user.flowKeys.set(name, key);
+      user.memory.add(FLOW_KEY_BYTES);
       this.flowKeysByNumber.set(key.number, key);
     }
     return key;
@@ -429,13 +492,14 @@ export class Realm {
   }
 
   removeFlowKey(user: User, key: FlowKey): void {
-    user.flowKeys.delete(key.key);
+    if (user.flowKeys.delete(key.key)) user.memory.add(-FLOW_KEY_BYTES);
     this.flowKeysByNumber.delete(key.number);
   }
 
   putSchedule(user: User, record: ScheduleRecord, body: Buffer): Schedule {
     const known = user.schedules.get(record.id);
     if (known !== undefined) {
+      user.memory.add(scheduleBytes(body) - scheduleBytes(known.body));
       known.record = record;
       known.body = body;
       return known;
@@ -443,6 +507,7 @@ export class Realm {
     this.#numberMax += 1;
     const schedule = new Schedule(record, body, this.#numberMax);
     user.schedules.set(record.id, schedule);
+    user.memory.add(scheduleBytes(body));
     this.schedulesByNumber.set(schedule.number, { user, schedule });
     return schedule;
   }
@@ -458,15 +523,21 @@ export class Realm {
     const schedule = user.schedules.get(id);
     assert(schedule !== undefined, `schedule ${id} exists when it is removed`);
     user.schedules.delete(id);
+    user.memory.add(-scheduleBytes(schedule.body));
     this.schedulesByNumber.delete(schedule.number);
   }
 
   putGroup(user: User, group: UrlGroup): void {
+    this.removeGroup(user, group.name);
     user.groups.set(group.name, group);
+    user.memory.add(groupBytes(group));
   }
 
   removeGroup(user: User, name: string): void {
+    const known = user.groups.get(name);
+    if (known === undefined) return;
     user.groups.delete(name);
+    user.memory.add(-groupBytes(known));
   }
 
   /** `given` are the keys that the operator gave. */
@@ -477,6 +548,8 @@ export class Realm {
 
   #add(user: User, envelope: Envelope, body: Body, facts: MessageFacts): Message {
     const message = new Message(user, envelope, body, facts);
+    user.memory.add(MESSAGE_BYTES);
+    this.envelopes.charge(envelope, user.memory);
     this.raiseSequence(message.sequence);
     message.run = this.#runOf(user, envelope);
     message.run?.messages.add(message);
@@ -510,10 +583,12 @@ export class Realm {
   /** Out of all tables; its body and envelope stay. */
   #detach(message: Message): void {
     this.messages.remove(message);
+    message.user.memory.add(-MESSAGE_BYTES);
     message.run?.messages.delete(message);
     const queue = this.queueOf(message);
     queue?.members.delete(message);
     queue?.releaseSlot(message.sequence, message.sequence);
+    message.user.unqueued.delete(message.sequence);
     if (message.slotOwner !== 0) this.heldQueueOf(message)?.releaseSlot(message.slotOwner, message.sequence);
     const key = this.flowKeyOf(message);
     if (key !== undefined) key.messageCount -= 1;

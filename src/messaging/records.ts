@@ -70,6 +70,10 @@ export const code = {
   runKept: 61,
   /** Snapshots: of the run kept last. */
   entryKept: 62,
+  /** The same as `failureFunctionPut`, with what its call was answered. */
+  failureFunctionAnswered: 63,
+  /** Snapshots: of the run kept last. */
+  failureAnswerKept: 64,
 } as const;
 
 export function writeText(frame: FrameWriter, text: string): void {
@@ -147,4 +151,4 @@ export function readLetterId(reader: FrameReader): DeadLetterId {
 }
 
 /** What a body that was moved belongs to. */
-export const bodyOwner = { message: 0, deadLetter: 1, response: 2, entry: 3, runResult: 4 } as const;
+export const bodyOwner = { message: 0, deadLetter: 1, response: 2, entry: 3, runResult: 4, failureAnswer: 5 } as const;

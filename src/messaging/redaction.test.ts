@@ -83,6 +83,12 @@ test("headers are hidden value by value, all of them or those that are named", (
   assert.deepEqual(redactedHeaders({ headers: true }, headers), ["X-A", one, "x-a", one, "X-B", two]);
 });
 
+test("a header is hashed over the bytes that are sent: a name in UTF-8 has the hash of its UTF-8", () => {
+  const ofZoe = "REDACTED:c6a12698582fc1104ea24107a2d7268145ff06ef859707729d01fd060897f067";
+  const [, shown] = redactedHeaders({ headers: true }, ["X-Name", "Zo\u00c3\u00ab"]);
+  assert.equal(shown, ofZoe);
+});
+
 test("other settings hide more, and never less", () => {
   const secret = { headers: ["x-a"] };
   assert.equal(joinedRedaction(undefined, undefined), undefined);

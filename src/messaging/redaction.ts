@@ -64,13 +64,13 @@ export function redactedText(content: Uint8Array | string): string {
 
 /**
  * Headers (name, value, name, value, …) with the values that are hidden replaced, each by itself. Names stay, and compare
- * without regard to case.
+ * without regard to case. The characters of a value are its bytes, as it is sent.
  */
 export function redactedHeaders({ headers: hidden }: Redaction, headers: readonly string[]): readonly string[] {
   if (hidden === undefined) return headers;
   return headers.map((text, index) => {
     const isHidden = index % 2 === 1 && (hidden === true || hidden.includes((headers[index - 1] ?? "").toLowerCase()));
-    return isHidden ? redactedText(text) : text;
+    return isHidden ? redactedText(Buffer.from(text, "latin1")) : text;
   });
 }
 

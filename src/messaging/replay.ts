@@ -7,7 +7,7 @@ import { deadLetterIdText } from "./dead-letters.ts";
 import type { SigningKeys } from "./door.ts";
 import type { FlowKeyRecord } from "./flow-key.ts";
 import type { QueueRecord } from "./queue.ts";
-import type { Realm } from "./realm.ts";
+import type { QueueTurn, Realm } from "./realm.ts";
 import {
   AREA,
   type BodyRead,
@@ -83,7 +83,8 @@ const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
       const message = realm.messageOf(reader.number());
       // A crash hid how the attempt before ended, and the start after it made this one in its place.
       if (message.state === state.active) message.reopen();
-      realm.startAttempt(message, reader.time());
+      const atMs = reader.time();
+      realm.startAttempt(message, { wallMs: atMs, passedMs: atMs });
     },
   ],
   [
@@ -210,15 +211,31 @@ const rows: ReadonlyMap<number, (context: Context) => void> = new Map([
       realm.putFailureFunction(realm.runOf(user, id), failureFunction);
     },
   ],
+  [
+    code.failureFunctionAnswered,
+    (context) => {
+      const { realm, user, reader } = context;
+      const { id, failureFunction } = readJson<{ id: string; failureFunction: FailureFunction }>(reader);
+      realm.putFailureFunction(realm.runOf(user, id), failureFunction, bodyOf(context, readBody(reader)));
+    },
+  ],
+  [
+    code.failureAnswerKept,
+    (context) => {
+      const run = context.realm.runOf(context.user, readText(context.reader));
+      run.failureAnswer = keptBodyOf(context);
+    },
+  ],
   [code.runKept, replayRunKept],
   [code.entryKept, replayEntryKept],
 ] satisfies [number, (context: Context) => void][]);
 
-function replayAccepted({ realm, user, reader, place }: Context): void {
+function replayAccepted(context: Context): void {
+  const { realm, user, reader } = context;
   const facts = readMessageFacts(reader);
   const envelope = realm.envelopes.shareText(readText(reader));
   const deduplicationKey = readText(reader);
-  const body = bodyOf(realm, readBody(reader), place);
+  const body = bodyOf(context, readBody(reader));
   realm.addMessage(user, envelope, body, facts, deduplicationKey);
 }
 
@@ -228,17 +245,18 @@ function replayKept(context: Context): void {
   const state = reader.number() as State;
   const retried = reader.number();
   const dueMs = reader.time();
-  const hasSlot = reader.number() === 1;
+  const turn = reader.number() as QueueTurn;
   const envelope = realm.envelopes.shareText(readText(reader));
-  realm.restoreMessage(user, envelope, keptBodyOf(context), { ...facts, state, retried, dueMs, hasSlot });
+  realm.restoreMessage(user, envelope, keptBodyOf(context), { ...facts, state, retried, dueMs, turn });
 }
 
-function replayFailed({ realm, reader, place }: Context): void {
+function replayFailed(context: Context): void {
+  const { realm, reader } = context;
   const message = realm.messageOf(reader.number());
   reader.time();
   const id = readLetterId(reader);
   const response = readResponse(reader);
-  realm.fail(message, id, response, bodyOf(realm, readBody(reader), place));
+  realm.fail(message, id, response, bodyOf(context, readBody(reader)));
 }
 
 function replayLetterKept(context: Context): void {
@@ -252,19 +270,21 @@ function replayLetterKept(context: Context): void {
   realm.restoreDeadLetter(user, { id, ...facts, retried, envelope, body, response, responseBody: keptBodyOf(context) });
 }
 
-function replayRunEnded({ realm, user, reader, place }: Context): void {
+function replayRunEnded(context: Context): void {
+  const { realm, user, reader } = context;
   const run = realm.runOf(user, readText(reader));
   const state = reader.number() as RunState;
   const atMs = reader.time();
   const hasResult = reader.number() === 1;
-  realm.endRun(run, { state, atMs, result: hasResult ? bodyOf(realm, readBody(reader), place) : undefined });
+  realm.endRun(run, { state, atMs, result: hasResult ? bodyOf(context, readBody(reader)) : undefined });
 }
 
-function replayEntryCopied({ realm, user, reader, place }: Context): void {
+function replayEntryCopied(context: Context): void {
+  const { realm, user, reader } = context;
   const facts = readMessageFacts(reader);
   const envelope = realm.envelopes.shareText(readText(reader));
   readText(reader);
-  realm.copyEntry(user, envelope, bodyOf(realm, readBody(reader), place), facts);
+  realm.copyEntry(user, envelope, bodyOf(context, readBody(reader)), facts);
 }
 
 function replayRunKept(context: Context): void {
@@ -280,6 +300,7 @@ function replayEntryKept(context: Context): void {
   const facts = readMessageFacts(reader);
   const isDelivered = reader.number() === 1;
   const envelope = realm.envelopes.shareText(readText(reader));
+  realm.envelopes.charge(envelope, user.memory);
   run.addEntry(envelope, keptBodyOf(context), { ...facts, isDelivered });
 }
 
@@ -298,7 +319,8 @@ function movedBody(realm: Realm, user: User, reader: FrameReader): Body {
   }
   const run = realm.runOf(user, readText(reader));
   const index = reader.number();
-  const body = owner === bodyOwner.entry ? run.entries[index]?.body : run.result;
+  const others = owner === bodyOwner.failureAnswer ? run.failureAnswer : run.result;
+  const body = owner === bodyOwner.entry ? run.entries[index]?.body : others;
   assert(body !== undefined, "a body that is moved has its run");
   return body;
 }
@@ -310,11 +332,16 @@ function letterBody(user: User, id: string, owner: number): Body {
 }
 
 /** A body of the journal stays there until it is asked for; one of a snapshot that lies nowhere else is taken along. */
-function bodyOf(realm: Realm, { checksum, bytes, offset }: BodyRead, place: Place | undefined): Body {
+function bodyOf(
+  { realm, user, place }: Pick<Context, "realm" | "user" | "place">,
+  { checksum, bytes, offset }: BodyRead,
+): Body {
   const facts = { length: bytes.length, checksum };
   if (place === undefined || bytes.length === 0) {
     assert(crc32(bytes) === checksum, "a body in a frame is what was written");
-    return new Body(Buffer.from(bytes), facts, false);
+    const kept = new Body(Buffer.from(bytes), facts, false);
+    realm.bodies.keep(kept, user.memory);
+    return kept;
   }
   const body = new Body(undefined, facts, false);
   realm.bodies.place(body, place.segment, place.offset + offset);
@@ -322,9 +349,9 @@ function bodyOf(realm: Realm, { checksum, bytes, offset }: BodyRead, place: Plac
 }
 
 /** A body as a snapshot has it: its place, or itself. */
-function keptBodyOf({ realm, reader }: Context): Body {
+function keptBodyOf({ realm, user, reader }: Context): Body {
   const segment = reader.number();
-  if (segment === 0) return bodyOf(realm, readBody(reader), undefined);
+  if (segment === 0) return bodyOf({ realm, user, place: undefined }, readBody(reader));
   const offset = reader.number();
   const body = new Body(undefined, { length: reader.number(), checksum: reader.number() }, false);
   realm.bodies.place(body, segment, offset);

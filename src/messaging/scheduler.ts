@@ -15,6 +15,8 @@
  *     so each event that makes room wakes as many as fit, and a woken message
  *     that comes to wait elsewhere wakes the next one in its place.
  * (3) Ready messages wait in one list per user, and users are served in turn.
+ * (4) A message that is delayed or to be retried is due when that span has passed;
+ *     one that was published for a moment is due when the wall clock shows it.
  */
 import { assert } from "../kernel/assert.ts";
 import type { Changes } from "./changes.ts";
@@ -24,6 +26,7 @@ import type { FlowKey } from "./flow-key.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { Message } from "./message.ts";
 import type { MessageList, WaitReason } from "./message-list.ts";
+import { driftOf, type Moment } from "./moment.ts";
 import type { Queue } from "./queue.ts";
 import type { Realm } from "./realm.ts";
 import { state } from "./states.ts";
@@ -42,11 +45,11 @@ export interface SchedulerOptions {
 /** Fewer entries of due times that mean nothing are left where they are. */
 const UNTIMED_COUNT_MIN = 1_024;
 
-/** By a clock that never steps. */
-export interface CallTimes {
-  readonly tookMs: number;
-  /** When it ended. */
-  readonly elapsedMs: number;
+/** A message that may go on. */
+export interface Arrival {
+  readonly message: Message;
+  /** `driftOf` the moment of its acceptance. */
+  readonly driftMs: number;
 }
 
 export class Scheduler {
@@ -56,15 +59,16 @@ export class Scheduler {
   readonly #mayStart: () => boolean;
   readonly #start: (message: Message) => void;
   readonly #inFlight = new Set<number>();
-  /** Due times of messages by sequence number. */
+  /** When messages are due, by their sequence number and in passed time. */
   readonly #due = new DueHeap();
+  /** The same of those that are due at a moment of the wall clock: keeps (4). */
+  readonly #dueByWall = new DueHeap();
   /** Entries of them that mean nothing any more, about. */
   #untimedCount = 0;
-  /** Ends of windows of flow-control keys, by number. */
+  /** Ends of windows of flow-control keys, by number and in passed time. */
   readonly #windows = new DueHeap();
   /** Users with ready messages, in turn. */
   #turns: User[] = [];
-  #lastTickMs = 0;
 
   constructor({ realm, changes, limits, mayStart, start }: SchedulerOptions) {
     this.#realm = realm;
@@ -81,7 +85,7 @@ export class Scheduler {
 
   /** Messages that wait for their time. */
   get timedCount(): number {
-    return this.#due.size;
+    return this.#due.size + this.#dueByWall.size;
   }
 
   /** Messages that wait, by what they wait for. Looks at all lists: for figures. */
@@ -92,15 +96,16 @@ export class Scheduler {
       add(user.ready);
       for (const { waiting } of user.destinations.values()) add(waiting);
       for (const { waiting } of user.flowKeys.values()) add(waiting);
-      for (const { waiting, held } of user.queues.values()) {
+      for (const { waiting, held, excess } of user.queues.values()) {
         add(waiting);
         add(held);
+        add(excess);
       }
     }
     return counts;
   }
 
-  /** When `tick` has something to do, undefined if nothing waits for a moment. */
+  /** When `tick` has something to do because time has passed, in passed time. */
   get nextDueMs(): number | undefined {
     const due = this.#due.peekDueMs();
     const window = this.#windows.peekDueMs();
@@ -108,36 +113,41 @@ export class Scheduler {
     return window === undefined ? due : Math.min(due, window);
   }
 
-  /** How long the message has waited that nothing holds but us (brake.ts). `elapsedMs` is monotonic. */
-  lagMs(nowMs: number, elapsedMs: number): number {
-    let sinceMs = nowMs;
+  /** When `tick` has something to do because of the wall clock. */
+  get nextWallDueMs(): number | undefined {
+    return this.#dueByWall.peekDueMs();
+  }
+
+  /** How long the message has waited that nothing holds but us (brake.ts), in real time. */
+  lagMs(realMs: number): number {
+    let sinceMs = realMs;
     const { parallelism, userParallelism } = this.#limits;
     const isFull = this.#inFlight.size >= parallelism;
     for (const user of this.#realm.users) {
       if (!isFull && user.inFlight.size < userParallelism) {
-        sinceMs = Math.min(sinceMs, user.ready.first?.waitsSinceMs ?? nowMs);
+        sinceMs = Math.min(sinceMs, user.ready.first?.waitsSinceMs ?? realMs);
       }
       for (const destination of user.destinations.values()) {
         const first = destination.waiting.first;
-        if (first !== undefined && destination.isQuick(elapsedMs)) sinceMs = Math.min(sinceMs, first.waitsSinceMs);
+        if (first !== undefined && destination.isQuick(realMs)) sinceMs = Math.min(sinceMs, first.waitsSinceMs);
       }
     }
-    return nowMs - sinceMs;
+    return realMs - sinceMs;
   }
 
   /**
    * After a recovery: messages that were called wait again, and all others for what they waited for. Returns how many
    * were called.
    */
-  resume(nowMs: number): number {
+  resume(now: Moment): number {
     // First, because their slots are free then.
     for (const message of this.#realm.messages) {
       // What was called for a run that has ended meanwhile is not called again.
       if (message.run?.hasLeftBehind(message) === true && message.state !== state.cancelRequested) {
-        this.#changes.requestCancel(message, nowMs);
+        this.#changes.requestCancel(message, now.wallMs);
       }
       if (message.state !== state.cancelRequested) continue;
-      this.#changes.cancel(message, nowMs);
+      this.#changes.cancel(message, now.wallMs);
       this.#changes.commit();
     }
     let calledCount = 0;
@@ -146,55 +156,59 @@ export class Scheduler {
         message.reopen();
         calledCount += 1;
       }
-      this.#arrive(message, nowMs);
+      this.#arrive(message, now);
     }
-    this.dispatch(nowMs);
+    this.dispatch(now);
     return calledCount;
   }
 
   /** Messages whose acceptance is on the disk, in the order of their acceptance. */
-  arrived(messages: readonly Message[], nowMs: number): void {
-    for (const message of messages) {
+  arrived(arrivals: readonly Arrival[], now: Moment): void {
+    for (const { message, driftMs } of arrivals) {
       // It has brought its values to the key, and those that wait go by them.
       const key = this.#realm.flowKeyOf(message);
-      if (key !== undefined) this.wakeKey(key, nowMs);
-      if (isWaiting(message)) this.#arrive(message, nowMs);
+      if (key !== undefined) this.wakeKey(key, now);
+      if (isWaiting(message)) this.#arrive(message, now, driftMs);
     }
-    this.dispatch(nowMs);
+    this.dispatch(now);
   }
 
   /** A message that failed waits for its next attempt. */
-  retryAt(message: Message, nowMs: number): void {
-    this.#arrive(message, nowMs);
+  retryAt(message: Message, now: Moment): void {
+    this.#arrive(message, now);
   }
 
   /** Lets go on what is due. */
-  tick(nowMs: number): void {
-    if (nowMs < this.#lastTickMs) this.#clockSteppedBack(nowMs);
-    this.#lastTickMs = nowMs;
+  tick(now: Moment): void {
     for (
       let dueMs = this.#windows.peekDueMs();
-      dueMs !== undefined && dueMs <= nowMs;
+      dueMs !== undefined && dueMs <= now.passedMs;
       dueMs = this.#windows.peekDueMs()
     ) {
       const key = this.#realm.flowKeysByNumber.get(this.#windows.pop());
       if (key === undefined || key.timerMs !== dueMs) continue;
       key.timerMs = undefined;
-      this.wakeKey(key, nowMs);
+      this.wakeKey(key, now);
     }
-    for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
-      const message = this.#realm.messages.get(this.#due.pop());
+    this.#takeDue(this.#due, now.passedMs, now);
+    this.#takeDue(this.#dueByWall, now.wallMs, now);
+    this.dispatch(now);
+  }
+
+  #takeDue(heap: DueHeap, untilMs: number, now: Moment): void {
+    for (let dueMs = heap.peekDueMs(); dueMs !== undefined && dueMs <= untilMs; dueMs = heap.peekDueMs()) {
+      const message = this.#realm.messages.get(heap.pop());
       if (message === undefined || !message.isTimed) continue;
       message.isTimed = false;
-      this.#comeDue(message, nowMs);
+      this.#comeDue(message, now);
     }
-    this.dispatch(nowMs);
   }
 
   /**
-   * The call of a message has ended: its slots are free, but for the queue's. `dispatch` has to follow.
+   * The call of a message has ended, after `tookMs` of real time: its slots are free, but for the queue's. The caller calls
+   * `dispatch` afterwards.
    */
-  release(message: Message, nowMs: number, { tookMs, elapsedMs }: CallTimes): void {
+  release(message: Message, now: Moment, tookMs: number): void {
     const { sequence, user, envelope } = message;
     this.#inFlight.delete(sequence); // keeps (1)
     user.inFlight.delete(sequence);
@@ -202,17 +216,17 @@ export class Scheduler {
     const destination = user.destinations.get(envelope.origin);
     if (destination !== undefined) {
       destination.inFlight.delete(sequence);
-      destination.observe(tookMs, elapsedMs);
-      this.#wakeDestination(destination, nowMs);
+      destination.observe(tookMs, now.realMs);
+      this.#wakeDestination(destination, now);
       if (destination.isIdle) user.destinations.delete(envelope.origin);
     }
     const key = this.#realm.flowKeyOf(message);
     key?.inFlight.delete(sequence);
-    if (key !== undefined) this.wakeKey(key, nowMs);
+    if (key !== undefined) this.wakeKey(key, now);
   }
 
   /** A message that was not called is gone: out of whatever it waited in. `dispatch` has to follow. */
-  leave(message: Message, nowMs: number): void {
+  leave(message: Message, now: Moment): void {
     const { user, list, envelope } = message;
     if (message.isTimed) this.#untime(message);
     list?.remove(message);
@@ -220,8 +234,8 @@ export class Scheduler {
     if (list === user.ready) {
       // It may have been woken, and nobody else was: keeps (2).
       const key = this.#realm.flowKeyOf(message);
-      if (key !== undefined) this.wakeKey(key, nowMs);
-      if (destination !== undefined) this.#wakeDestination(destination, nowMs);
+      if (key !== undefined) this.wakeKey(key, now);
+      if (destination !== undefined) this.#wakeDestination(destination, now);
     }
     if (destination?.isIdle === true) user.destinations.delete(destination.origin);
   }
@@ -230,8 +244,10 @@ export class Scheduler {
   #untime(message: Message): void {
     message.isTimed = false;
     this.#untimedCount += 1;
-    if (this.#untimedCount < UNTIMED_COUNT_MIN || this.#untimedCount < this.#due.size / 2) return;
-    this.#due.retain((sequence) => this.#realm.messages.get(sequence)?.isTimed === true);
+    if (this.#untimedCount < UNTIMED_COUNT_MIN || this.#untimedCount < this.timedCount / 2) return;
+    for (const heap of [this.#due, this.#dueByWall]) {
+      heap.retain((sequence) => this.#realm.messages.get(sequence)?.isTimed === true);
+    }
     this.#untimedCount = 0;
   }
 
@@ -249,50 +265,80 @@ export class Scheduler {
   }
 
   /** Something about a queue has changed: a free slot, a resume, more parallelism. `dispatch` has to follow. */
-  advance(queue: Queue, nowMs: number): void {
+  advance(queue: Queue, now: Moment): void {
     if (!queue.record.isPaused) {
       for (let message = queue.held.shift(); message !== undefined; message = queue.held.shift())
-        this.#ready(message, nowMs);
+        this.#ready(message, now);
+      this.#wakeExcess(queue, now);
     }
     while (queue.hasFreeSlot) {
       const message = queue.waiting.shift();
       if (message === undefined) return;
       queue.takeSlot(message.sequence);
-      this.#ready(message, nowMs);
+      this.#ready(message, now);
+    }
+  }
+
+  /** Those that had slots when the parallelism was lowered, and whose turn it is now. */
+  #wakeExcess(queue: Queue, now: Moment): void {
+    const { excess } = queue;
+    if (excess.size === 0) return;
+    const callable = this.#callableOf(queue);
+    for (let message = excess.first; message !== undefined; ) {
+      const { next } = message;
+      if (callable.has(message.sequence)) {
+        excess.remove(message);
+        this.#ready(message, now);
+      }
+      message = next;
+    }
+  }
+
+  #callableOf(queue: Queue): ReadonlySet<number> {
+    return queue.callable((sequence) => this.#inFlight.has(sequence));
+  }
+
+  /** The messages of a queue that was deleted and were not cancelled with it. The caller calls `dispatch` afterwards. */
+  leaveQueue({ waiting, held, excess }: Queue, now: Moment): void {
+    for (const list of [held, excess, waiting]) {
+      for (let message = list.shift(); message !== undefined; message = list.shift()) this.#ready(message, now);
     }
   }
 
   /** Something about a key has changed: a call that ended, a new window, a resume, other values. `dispatch` has to follow. */
-  wakeKey(key: FlowKey, nowMs: number): void {
+  wakeKey(key: FlowKey, now: Moment): void {
     const { waiting } = key;
     if (waiting.size === 0) return;
-    for (let room = roomOf(key, nowMs); room > 0; room -= 1) {
+    for (let room = roomOf(key, now); room > 0; room -= 1) {
       const message = waiting.shift();
       if (message === undefined) return;
-      this.#ready(message, nowMs);
+      this.#ready(message, now);
     }
-    this.#setWindowTimer(key, nowMs);
+    this.#setWindowTimer(key, now);
   }
 
-  #arrive(message: Message, nowMs: number): void {
-    if (message.dueMs > nowMs) {
+  /** `driftMs` is that of the moment from which the message counts its span: keeps (4). */
+  #arrive(message: Message, now: Moment, driftMs = driftOf(now)): void {
+    const { dueMs, sequence, isDueByWall } = message;
+    if (isDueByWall ? dueMs > now.wallMs : dueMs + driftMs > now.passedMs) {
       message.isTimed = true;
-      this.#due.push(message.dueMs, message.sequence);
-    } else this.#comeDue(message, nowMs);
+      if (isDueByWall) this.#dueByWall.push(dueMs, sequence);
+      else this.#due.push(dueMs + driftMs, sequence);
+    } else this.#comeDue(message, now);
   }
 
-  #comeDue(message: Message, nowMs: number): void {
+  #comeDue(message: Message, now: Moment): void {
     const queue = this.#realm.queueOf(message);
     if (queue === undefined || queue.hasSlot(message.sequence)) {
-      this.#ready(message, nowMs);
+      this.#ready(message, now);
       return;
     }
-    queue.waiting.push(message, nowMs);
-    this.advance(queue, nowMs);
+    queue.waiting.push(message, now.realMs);
+    this.advance(queue, now);
   }
 
-  #ready(message: Message, nowMs: number): void {
-    message.user.ready.push(message, nowMs);
+  #ready(message: Message, now: Moment): void {
+    message.user.ready.push(message, now.realMs);
     this.#takeTurn(message.user);
   }
 
@@ -303,7 +349,7 @@ export class Scheduler {
   }
 
   /** Starts everything that may start: keeps (3). */
-  dispatch(nowMs: number): void {
+  dispatch(now: Moment): void {
     while (this.#inFlight.size < this.#limits.parallelism && this.#mayStart()) {
       const user = this.#turns.shift();
       if (user === undefined) return;
@@ -312,12 +358,12 @@ export class Scheduler {
       if (user.inFlight.size >= this.#limits.userParallelism) continue;
       const message = user.ready.shift();
       if (message === undefined) continue;
-      this.#admit(message, nowMs);
+      this.#admit(message, now);
       if (user.ready.size > 0) this.#takeTurn(user);
     }
   }
 
-  #admit(message: Message, nowMs: number): void {
+  #admit(message: Message, now: Moment): void {
     const { user, envelope, sequence } = message;
     const key = this.#realm.flowKeyOf(message);
     let destination = user.destinations.get(envelope.origin);
@@ -326,24 +372,24 @@ export class Scheduler {
       user.destinations.set(envelope.origin, destination);
     }
     if (destination.inFlight.size >= this.#limits.originParallelism) {
-      destination.waiting.push(message, nowMs);
-      if (key !== undefined) this.wakeKey(key, nowMs); // keeps (2)
+      destination.waiting.push(message, now.realMs);
+      if (key !== undefined) this.wakeKey(key, now); // keeps (2)
       return;
     }
     const queue = this.#realm.queueOf(message);
-    const isHeld = queue?.record.isPaused === true;
-    if (isHeld || key?.hasRoom(nowMs) === false) {
-      if (isHeld) queue.held.push(message, nowMs);
+    const list = queue === undefined ? undefined : this.#listFor(message, queue);
+    if (list !== undefined || key?.hasRoom(now.passedMs) === false) {
+      if (list !== undefined) list.push(message, now.realMs);
       else if (key !== undefined) {
-        key.waiting.push(message, nowMs);
-        this.#setWindowTimer(key, nowMs);
+        key.waiting.push(message, now.realMs);
+        this.#setWindowTimer(key, now);
       }
-      this.#wakeDestination(destination, nowMs); // keeps (2)
-      if (isHeld && key !== undefined) this.wakeKey(key, nowMs);
+      this.#wakeDestination(destination, now); // keeps (2)
+      if (list !== undefined && key !== undefined) this.wakeKey(key, now);
       if (destination.isIdle) user.destinations.delete(envelope.origin);
       return;
     }
-    this.#changes.startAttempt(message, nowMs);
+    this.#changes.startAttempt(message, now);
     this.#changes.commit();
     this.#inFlight.add(sequence);
     user.inFlight.add(sequence);
@@ -351,34 +397,35 @@ export class Scheduler {
     if (key !== undefined) {
       key.inFlight.add(sequence);
       // It may have used up the window while others wait.
-      this.#setWindowTimer(key, nowMs);
+      this.#setWindowTimer(key, now);
     }
     this.#start(message);
   }
 
-  #wakeDestination({ waiting, inFlight }: Destination, nowMs: number): void {
+  /** Where a message that has a slot of its queue waits, if it does. */
+  #listFor({ sequence }: Message, queue: Queue): MessageList | undefined {
+    if (queue.record.isPaused) return queue.held;
+    return queue.isOverfull && !this.#callableOf(queue).has(sequence) ? queue.excess : undefined;
+  }
+
+  #wakeDestination({ waiting, inFlight }: Destination, now: Moment): void {
     for (let room = this.#limits.originParallelism - inFlight.size; room > 0; room -= 1) {
       const message = waiting.shift();
       if (message === undefined) return;
-      this.#ready(message, nowMs);
+      this.#ready(message, now);
     }
   }
 
-  /** Wakes the key when its window ends, if that is all that its messages wait for. */
-  #setWindowTimer(key: FlowKey, nowMs: number): void {
+  /**
+   * Wakes the key when its window ends: also while the window has room, because a message that was woken for it may wait
+   * for a slot until a window is open that has room for more: keeps (2).
+   */
+  #setWindowTimer(key: FlowKey, now: Moment): void {
     if (key.waiting.size === 0) return;
-    const dueMs = key.nextRoomMs(nowMs);
+    const dueMs = key.nextWindowMs(now.passedMs);
     if (dueMs === undefined || key.timerMs === dueMs) return;
     key.timerMs = dueMs;
     this.#windows.push(dueMs, key.number);
-  }
-
-  /** Ends of windows were worked out by a clock that has been wrong. */
-  #clockSteppedBack(nowMs: number): void {
-    for (const key of this.#realm.flowKeysByNumber.values()) {
-      key.timerMs = undefined;
-      this.wakeKey(key, nowMs);
-    }
   }
 
   /** For tests: what must hold between any two events. */
@@ -402,9 +449,9 @@ function isWaiting(message: Message): boolean {
 }
 
 /** How many calls of a key may start now. */
-function roomOf(key: FlowKey, nowMs: number): number {
-  if (!key.hasRoom(nowMs)) return 0;
+function roomOf(key: FlowKey, now: Moment): number {
+  if (!key.hasRoom(now.passedMs)) return 0;
   const byParallelism = key.parallelism === undefined ? Number.POSITIVE_INFINITY : key.parallelism - key.inFlight.size;
-  const byRate = key.rate === undefined ? Number.POSITIVE_INFINITY : key.rate - key.countAt(nowMs);
+  const byRate = key.rate === undefined ? Number.POSITIVE_INFINITY : key.rate - key.countAt(now.passedMs);
   return Math.min(byParallelism, byRate);
 }

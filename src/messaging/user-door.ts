@@ -1,5 +1,5 @@
 /** The door of one user: asks the engine, and waits for the disk where something changed. */
-import type { Body } from "./body.ts";
+import { type Body, loadUndamaged } from "./body.ts";
 import { cancelMatching, deadLettersOf, deleteDeadLetters, retryDeadLetters } from "./bulk.ts";
 import { parseCron } from "./cron/cron.ts";
 import type { DeadLetter } from "./dead-letters.ts";
@@ -21,6 +21,7 @@ import { type FlowKey, PERIOD_MS_DEFAULT } from "./flow-key.ts";
 import type { LogReader } from "./log-reader.ts";
 import type { Message } from "./message.ts";
 import { messageId, parseMessageId } from "./message-id.ts";
+import { driftOf, type Moment } from "./moment.ts";
 import { findGroup, isUrl, newQueue } from "./publish.ts";
 import type { PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
 import type { Queue } from "./queue.ts";
@@ -70,7 +71,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   waitsFor(message: Message): string {
-    return waitsFor(this.#engine.realm, message, this.#engine.nowMs());
+    return waitsFor(this.#engine.realm, message, this.#engine.now);
   }
 
   async findFinished(id: string): Promise<LoggedMessage | undefined> {
@@ -82,8 +83,8 @@ export class EngineUserDoor implements UserDoor {
     return last.message;
   }
 
-  loadBody(body: Body): Buffer | Promise<Buffer> {
-    return this.#engine.realm.bodies.load(body);
+  loadBody(body: Body): Promise<Buffer | undefined> {
+    return loadUndamaged(this.#engine.realm.bodies, body);
   }
 
   async cancel(id: string): Promise<boolean> {
@@ -122,7 +123,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async putQueue(name: string, { parallelism, isPaused }: { parallelism?: number; isPaused?: boolean }): Promise<void> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     const { queuesMax, queueParallelismMax } = this.#engine.limits;
     const { queues } = this.#user;
     if (parallelism !== undefined && parallelism > queueParallelismMax) {
@@ -138,7 +139,7 @@ export class EngineUserDoor implements UserDoor {
       isPaused: isPaused ?? known.isPaused,
       updatedAtMs: nowMs,
     });
-    this.#engine.scheduler.advance(queue, nowMs);
+    this.#engine.scheduler.advance(queue, this.#engine.now);
     await this.#engine.finish();
   }
 
@@ -148,8 +149,9 @@ export class EngineUserDoor implements UserDoor {
     if (queue === undefined) return;
     // A queue that goes lets nobody through while its messages are cancelled one by one.
     queue.record = { ...queue.record, isPaused: true };
-    for (const message of [...queue.members]) this.#engine.cancel(message);
+    for (const message of [...queue.members]) if (!message.isInRun) this.#engine.cancel(message);
     this.#engine.changes.removeQueue(this.#user, name);
+    this.#engine.scheduler.leaveQueue(queue, this.#engine.now);
     await this.#engine.finish();
   }
 
@@ -172,7 +174,7 @@ export class EngineUserDoor implements UserDoor {
     body,
     callerIp,
   }: Parameters<UserDoor["putSchedule"]>[0]): Promise<string> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     const { schedulesMax, bodyBytesMax } = this.#engine.limits;
     const known = this.#user.schedules.get(id);
     if (body.length > bodyBytesMax)
@@ -233,7 +235,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async addEndpoints(name: string, added: readonly Endpoint[]): Promise<void> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     const { groupsMax, endpointsPerGroupMax } = this.#engine.limits;
     const known = this.#user.groups.get(name);
     if (known === undefined && this.#user.groups.size >= groupsMax) {
@@ -274,7 +276,7 @@ export class EngineUserDoor implements UserDoor {
   }
 
   async setGroupHeaders(name: string, headers: NonNullable<UrlGroup["headers"]>): Promise<boolean> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     const known = this.#user.groups.get(name);
     if (known === undefined) return false;
     this.#engine.changes.putGroup(this.#user, { ...known, headers, updatedAtMs: this.#engine.nowMs() });
@@ -323,14 +325,14 @@ export class EngineUserDoor implements UserDoor {
   // Flow control.
 
   flowKeys(search?: string): readonly FlowKeyView[] {
-    const nowMs = this.#engine.nowMs();
+    const { now } = this.#engine;
     const all = [...this.#user.flowKeys.values()];
-    return all.filter(({ key }) => search === undefined || key.includes(search)).map((key) => viewOfKey(key, nowMs));
+    return all.filter(({ key }) => search === undefined || key.includes(search)).map((key) => viewOfKey(key, now));
   }
 
   flowKey(name: string): FlowKeyView | undefined {
     const key = this.#user.flowKeys.get(name);
-    return key === undefined ? undefined : viewOfKey(key, this.#engine.nowMs());
+    return key === undefined ? undefined : viewOfKey(key, this.#engine.now);
   }
 
   pauseFlowKey(name: string, isPaused: boolean): Promise<void> {
@@ -390,10 +392,10 @@ export class EngineUserDoor implements UserDoor {
   async #changeKey(name: string, change: (key: FlowKey) => FlowKey["record"]): Promise<void> {
     this.#engine.assertWritable(this.#user);
     const key = this.#engine.realm.flowKey(this.#user, name);
-    const nowMs = this.#engine.nowMs();
-    key.lastUsedMs = nowMs;
+    const { now } = this.#engine;
+    key.lastUsedMs = now.wallMs;
     this.#engine.changes.putFlowKey(this.#user, change(key));
-    this.#engine.scheduler.wakeKey(key, nowMs);
+    this.#engine.scheduler.wakeKey(key, now);
     await this.#engine.finish();
   }
 }
@@ -412,7 +414,15 @@ function viewOfSchedule({ record, body }: Schedule): ScheduleView {
   return { ...record, body, lastStates };
 }
 
-function viewOfKey(key: FlowKey, nowMs: number): FlowKeyView {
-  const windowCount = key.countAt(nowMs);
-  return { ...key.record, windowCount, waitingCount: key.waiting.size, inFlightCount: key.inFlight.size };
+function viewOfKey(key: FlowKey, now: Moment): FlowKeyView {
+  const windowCount = key.countAt(now.passedMs);
+  // Shown by the wall clock, which may have been set since.
+  const windowStartMs = key.windowStartMs === 0 ? 0 : Math.round(key.windowStartMs - driftOf(now));
+  return {
+    ...key.record,
+    windowCount,
+    windowStartMs,
+    waitingCount: key.waiting.size,
+    inFlightCount: key.inFlight.size,
+  };
 }

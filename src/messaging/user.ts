@@ -1,4 +1,5 @@
 /** A user of messaging: a world of its own. Nothing of one user is ever seen by another. */
+import { MemoryAccount } from "../kernel/memory-guard.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Deduplication } from "./deduplication.ts";
 import type { Destination } from "./destination.ts";
@@ -16,7 +17,11 @@ export class User {
   readonly name: string;
   /** In journals and histories; never given out again. */
   readonly number: number;
+  /** Of its frames, what the journal has not written yet. */
+  journalBytes = 0;
   readonly queues = new Map<string, Queue>();
+  /** Messages that have outlived their queue, by sequence number: a new queue of its name is another one. */
+  readonly unqueued = new Set<number>();
   readonly schedules = new Map<string, Schedule>();
   readonly groups = new Map<string, UrlGroup>();
   readonly flowKeys = new Map<string, FlowKey>();
@@ -44,12 +49,23 @@ export class User {
   dayCount = 0;
   countedDay = 0;
   isDropped = false;
+  /** What all of this takes of the thread's memory. */
+  readonly memory: MemoryAccount;
 
-  constructor(name: string, number: number, { keys, windowMs }: { keys: SigningKeys; windowMs: number }) {
+  constructor(
+    name: string,
+    number: number,
+    {
+      keys,
+      windowMs,
+      memory = new MemoryAccount(name),
+    }: { keys: SigningKeys; windowMs: number; memory?: MemoryAccount },
+  ) {
     this.name = name;
     this.number = number;
     this.signingKeys = keys;
     this.givenKeys = keys;
-    this.deduplication = new Deduplication(windowMs);
+    this.memory = memory;
+    this.deduplication = new Deduplication(windowMs, memory);
   }
 }

@@ -1,10 +1,11 @@
 /** What an unfinished message waits for, in words (the answer to a look-up of the message). */
 import type { Message } from "./message.ts";
+import { driftOf, type Moment } from "./moment.ts";
 import type { Realm } from "./realm.ts";
 import { state } from "./states.ts";
 
 /** A sentence without a full stop. */
-export function waitsFor(realm: Realm, message: Message, nowMs: number): string {
+export function waitsFor(realm: Realm, message: Message, now: Moment): string {
   const { list, envelope } = message;
   const { queueName, flowControl } = envelope.fields;
   if (message.state === state.cancelRequested) return "It is being called, and is cancelled when the call ends";
@@ -15,16 +16,17 @@ export function waitsFor(realm: Realm, message: Message, nowMs: number): string 
   }
   if (list === undefined) return "It waits to be on the disk";
   const queue = realm.queueOf(message);
-  if (list === queue?.held || (list === queue?.waiting && queue.record.isPaused))
-    return `It waits for the queue ${queueName} to be resumed`;
-  if (list === queue?.waiting) return `It waits for its turn in the queue ${queueName}`;
+  if (queue !== undefined && (list === queue.waiting || list === queue.held || list === queue.excess)) {
+    if (queue.record.isPaused) return `It waits for the queue ${queueName} to be resumed`;
+    return `It waits for its turn in the queue ${queueName}`;
+  }
   const key = realm.flowKeyOf(message);
   if (key !== undefined && list === key.waiting) {
     if (key.isPaused) return `It waits for the flow-control key ${flowControl?.key} to be resumed`;
-    const roomMs = key.nextRoomMs(nowMs);
+    const roomMs = key.nextRoomMs(now.passedMs);
     return roomMs === undefined
       ? `It waits for the parallelism of the flow-control key ${flowControl?.key}`
-      : `It waits for the rate of the flow-control key ${flowControl?.key}, until ${new Date(roomMs).toISOString()}`;
+      : `It waits for the rate of the flow-control key ${flowControl?.key}, until ${new Date(roomMs - driftOf(now)).toISOString()}`;
   }
   return `It waits for ${list.reason}`;
 }

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AREA, appendSafely, DIRECTORY, emptyDisk, openOn, readOn, settle } from "../../test/persistence-fixture.ts";
+import {
+  AREA,
+  appendSafely,
+  DIRECTORY,
+  emptyDisk,
+  filesOf,
+  type OpenedArea,
+  openOn,
+  readOn,
+  settle,
+} from "../../test/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat } from "./errors.ts";
@@ -52,7 +62,7 @@ test("a snapshot of the closed segments takes their place", async () => {
   assert.deepEqual(written, { number: 2, position: 25, bytes: disk.bytesOf(SNAPSHOT).length });
   assert.equal(await opened.area.adoptSnapshot(), true);
   assert.equal(await opened.area.adoptSnapshot(), false);
-  assert.deepEqual([...disk.paths].sort(), ["/store/0000000002.journal", SNAPSHOT]);
+  assert.deepEqual(filesOf(disk), ["/store/0000000002.journal", SNAPSHOT]);
   const again = await openOn(disk);
   assert.deepEqual(again.frames, [...texts.slice(-10), "later"]);
   assert.deepEqual([again.area.journal.end, again.area.recovered.snapshot?.position], [26, 25]);
@@ -67,7 +77,7 @@ test("a snapshot is made from the one before it and what came since", async () =
   assert.deepEqual((await snapshotOn(disk, engine))?.position, 4);
   assert.deepEqual(engine.texts, ["a", "b", "c", "d"]);
   await opened.area.adoptSnapshot();
-  assert.deepEqual([...disk.paths].sort(), ["/store/0000000003.journal", "/store/0000000003.snapshot"]);
+  assert.deepEqual(filesOf(disk), ["/store/0000000003.journal", "/store/0000000003.snapshot"]);
   assert.deepEqual((await openOn(disk)).frames, ["a", "b", "c", "d"]);
 });
 
@@ -168,7 +178,7 @@ test("S-05: a snapshot that cannot be written leaves everything as it was", asyn
     disk.faultOf = () => undefined;
     assert.equal(await opened.area.adoptSnapshot(), false);
     assert.deepEqual((await openOn(disk)).frames, ["a"]);
-    assert.deepEqual([...disk.paths].sort(), ["/store/0000000001.journal", "/store/0000000002.journal"]);
+    assert.deepEqual(filesOf(disk), ["/store/0000000001.journal", "/store/0000000002.journal"]);
   }
 });
 
@@ -278,3 +288,70 @@ test("no segment goes between what is copied first and the backup, and what come
   assert.equal([...disk.paths].includes("/store/0000000002.journal"), false);
   assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d", "e"]);
 });
+
+test("S-04: a start on a full disk behind a clean stop serves what there is, and takes writes when there is space", async () => {
+  const disk = await emptyDisk();
+  const before = await openOn(disk);
+  await appendSafely(before, "a", "b");
+  await before.area.close();
+  disk.freeBytes = 0;
+
+  const opened = await openOn(disk);
+
+  const { journal } = opened.area;
+  assert.deepEqual(opened.frames, ["a", "b"]);
+  assert.deepEqual(
+    [journal.refusal, journal.safe, journal.end, numbersOf(opened)],
+    ["No space left on device", 2, 2, [[1, false]]],
+  );
+  opened.clock.advance(1_000);
+  await settle();
+  assert.equal(journal.refusal, "No space left on device");
+
+  disk.freeBytes = Number.POSITIVE_INFINITY;
+  opened.clock.advance(1_000);
+  await settle();
+  assert.equal(journal.refusal, undefined);
+  await appendSafely(opened, "c");
+  assert.deepEqual(numbersOf(opened), [
+    [1, false],
+    [2, false],
+  ]);
+  await opened.area.close();
+  assert.deepEqual((await openOn(disk)).frames, ["a", "b", "c"]);
+});
+
+test("S-04: with space in reserve a start on a full disk begins its segment, and ends in order without any", async () => {
+  const disk = await emptyDisk();
+  const before = await openOn(disk, { reserveBytes: 1_000 });
+  await appendSafely(before, "a");
+  await before.area.close();
+  disk.freeBytes = 0;
+
+  const opened = await openOn(disk, { reserveBytes: 1_000 });
+  await settle();
+  opened.clock.advance(1_000);
+  await settle();
+
+  assert.deepEqual(numbersOf(opened), [
+    [1, false],
+    [2, false],
+  ]);
+  assert.equal(opened.area.journal.refusal, "No space left on device");
+  assert.equal(await opened.area.close(), 0);
+
+  const full = await openOn(disk, { reserveBytes: 0 });
+  assert.equal(await full.area.close(), 0);
+  assert.deepEqual((await openOn(disk)).frames, ["a"]);
+});
+
+test("an area without any segment that finds no space is refused", async () => {
+  const disk = await emptyDisk();
+  disk.freeBytes = 0;
+
+  await assert.rejects(openOn(disk), { code: "ENOSPC" });
+});
+
+function numbersOf({ area }: OpenedArea): readonly (readonly [number, boolean])[] {
+  return area.segments.map(({ number, isCovered }) => [number, isCovered]);
+}

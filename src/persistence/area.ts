@@ -10,12 +10,15 @@
  *     segment is removed: a recovery would need it otherwise.
  */
 import { assert } from "../kernel/assert.ts";
+import { faultFields } from "../kernel/log.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
 import { backUpArea } from "./backup.ts";
-import { type Disk, withFile } from "./disk.ts";
-import type { FramePlace } from "./file-format.ts";
-import { Journal, type JournalOptions } from "./journal.ts";
+import { type Disk, noSpaceText, readFully, withFile } from "./disk.ts";
+import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./file-format.ts";
+import { writeHighWater } from "./high-water.ts";
+import { Journal, type JournalOptions, type JournalStart } from "./journal.ts";
 import { type AreaRead, type RecoveryStep, recover, type SegmentFound } from "./recovery.ts";
+import { checkCoveredSegment, type SegmentCheck, type SegmentFault } from "./segment-check.ts";
 import { SegmentReader } from "./segment-reader.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import { guardSpace, type SpaceGuardOptions } from "./space-guard.ts";
@@ -60,8 +63,32 @@ export async function openArea(options: AreaOptions): Promise<Area> {
     const { file, offset, bytes } = read.tail;
     log.warn("the tail of a crash was cut off", { file, offset, bytes, position: read.position });
   }
-  const segment = await openSegment(disk, { directory, area, read, salt: options.random.below(2 ** 32) });
-  return new Area(options, read, segment);
+  if (read.highWaterFault !== undefined) log.warn(read.highWaterFault);
+  const salt = options.random.below(2 ** 32);
+  try {
+    const segment = await openSegment(disk, { directory, area, read, salt });
+    return new Area(options, read, { segment, position: read.position });
+  } catch (error) {
+    const last = read.ended.at(-1);
+    const endedFor = noSpaceText(error);
+    if (last === undefined || endedFor === undefined) throw error;
+    log.warn("writes are refused", { reason: endedFor });
+    const segment = await openEnded(disk, { directory, area, last });
+    return new Area(options, read, { segment, position: read.position, endedFor });
+  }
+}
+
+/** The last segment, for a start that finds no space for the next one: reads need none. */
+async function openEnded(
+  disk: Disk,
+  { directory, area, last }: { directory: string; area: string; last: SegmentFound },
+): Promise<SegmentWriter> {
+  const path = segmentPath(directory, last.number);
+  const file = await disk.open(path, "update");
+  const bytes = Buffer.alloc(FILE_HEADER_BYTES);
+  await readFully(file, bytes, 0);
+  const header = parseFileHeader(bytes, { kind: "segment", path, area, number: last.number });
+  return new SegmentWriter(file, header, last.bytes);
 }
 
 async function openSegment(
@@ -107,13 +134,16 @@ export class Area {
   #turn: Promise<unknown> = Promise.resolve();
   #isClosing = false;
   #stopGuarding: () => void = () => {};
+  /** The end of the writes of the high-water mark. */
+  #marking: Promise<void> = Promise.resolve();
   /** Ends the wait of a removal for what may never be durable. */
   #stopWaiting: () => void = () => {};
 
-  constructor(options: AreaOptions, recovered: AreaRead, segment: SegmentWriter) {
+  constructor(options: AreaOptions, recovered: AreaRead, start: JournalStart) {
     this.#options = options;
     this.recovered = recovered;
-    this.#ended = [...recovered.ended];
+    // One that the journal has still to leave counts as the one that it writes.
+    this.#ended = recovered.ended.filter(({ number }) => number !== start.segment.header.number);
     this.#covered = [...recovered.covered];
     this.#snapshot = recovered.snapshot;
     const { directory, reserveBytes: bytes = RESERVE_BYTES } = options;
@@ -125,11 +155,13 @@ export class Area {
         reserve: this.#reserve,
         onClosed: (closed) => {
           this.#ended.push(closed);
+          this.#markLater();
           if (this.isSnapshotDue()) options.onSnapshotDue?.();
         },
       },
-      { segment, position: recovered.position },
+      start,
     );
+    this.#markLater();
     if (options.space !== undefined) this.#stopGuarding = guardSpace(this.journal, options.space, options);
   }
 
@@ -162,6 +194,15 @@ export class Area {
    */
   read(segment: number, offset: number, length: number): Promise<Buffer> {
     return this.#reader.read(segment, offset, length);
+  }
+
+  /**
+   * What is wrong with a covered segment that is kept; undefined: nothing, or it was removed meanwhile. Rejects with the
+   * system's error.
+   */
+  async checkCovered(number: number, check: SegmentCheck): Promise<SegmentFault | undefined> {
+    const fault = await checkCoveredSegment({ ...this.#options, number }, check);
+    return this.#covered.some((segment) => segment.number === number) ? fault : undefined;
   }
 
   /** Looks for a newer snapshot, and removes what it covers and nobody needs. Returns true if there was one. */
@@ -197,6 +238,8 @@ export class Area {
     const lostCount = await this.journal.close();
     this.#stopWaiting();
     await this.#turn;
+    this.#markLater();
+    await this.#marking;
     await this.#reserve.close();
     await this.#reader.close();
     return lostCount;
@@ -247,6 +290,18 @@ export class Area {
     await disk.unlink(segmentPath(directory, number));
     this.#covered = this.#covered.filter((segment) => segment.number !== number);
     this.#reader.forget(number);
+  }
+
+  /** Writes the high-water mark of this moment, behind the writes before. */
+  #markLater(): void {
+    const { disk, directory, log } = this.#options;
+    const mark = { segment: this.journal.segmentNumber, position: this.journal.synced };
+    this.#marking = this.#marking
+      .then(() => writeHighWater(disk, directory, mark))
+      .catch((fault: unknown) => {
+        // A full disk is told by the journal, and an old mark is no fault.
+        if (noSpaceText(fault) === undefined) log.warn("the high-water mark cannot be written", faultFields(fault));
+      });
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -58,7 +58,14 @@ async function readSegmentHeader(
 }
 
 /** Why a file system may refuse a second name although a copy would do. */
-const NO_LINK_CODES: readonly (string | undefined)[] = ["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+export const NO_LINK_CODES: readonly (string | undefined)[] = [
+  "EXDEV",
+  "EPERM",
+  "EMLINK",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+];
 
 /** A second name for a file that does not change any more, or a copy of it. Rejects with the system's error. */
 export async function linkOrCopy(disk: Disk, from: string, to: string): Promise<void> {

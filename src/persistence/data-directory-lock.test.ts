@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -43,6 +43,13 @@ test("S-08: another process holds it until it ends, even by kill -9", async () =
   await once(child, "exit");
 
   lockDataDirectory(directory)();
+});
+
+test("a lock needs no space on the disk: nothing but its empty file is made", () => {
+  const release = lockDataDirectory(directory);
+  assert.deepEqual(readdirSync(directory), ["lock.sqlite"]);
+  assert.equal(statSync(join(directory, "lock.sqlite")).size, 0);
+  release();
 });
 
 test("a directory that is not there is no lock that is held", () => {

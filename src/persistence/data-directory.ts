@@ -8,6 +8,7 @@
  *     audit.log      who administered what, lines of JSON
  *     addresses.json where its areas are, once they serve
  *     store/ vector/ messaging/    one directory for each area (area-files.ts)
+ *     store.high-water …           how far each area's journal had come (high-water.ts)
  *
  * The format file is written before anything else and only ever replaced as a
  * whole, so a directory without one holds no area's data.
@@ -15,12 +16,35 @@
 import { dirname } from "node:path";
 import { codeOf, type Disk } from "./disk.ts";
 import { readFileIfThere, writeFileDurably } from "./durable-file.ts";
-import { DamagedData, MissingData, NewerFormat } from "./errors.ts";
-import { FORMAT } from "./file-format.ts";
+import { DamagedData, ForeignDirectory, MissingData, NewerFormat } from "./errors.ts";
+import { FORMAT, UNFINISHED_SUFFIX } from "./file-format.ts";
+import { highWaterPath } from "./high-water.ts";
 
-const FORMAT_FILE = "format";
+export const FORMAT_FILE = "format";
 const FORMAT_LINE = /^larder data directory, format (\d{1,9})\n$/;
 const FILE_MODE = 0o600;
+
+/** What may lie in a directory that is not a data directory yet: what a first start makes, and what file systems do. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  `${FORMAT_FILE}${UNFINISHED_SUFFIX}`,
+  "lock.sqlite",
+  "lock.sqlite-journal",
+  "tokens.json",
+  "audit.log",
+  "lost+found",
+]);
+
+/**
+ * Throws `ForeignDirectory` where somebody else's files lie, so that nothing of ours is written among them. `names` are
+ * those in the directory; `areas` are left to `checkDataDirectory`.
+ */
+export function assertNotForeign(dataDirectory: string, names: readonly string[], areas: readonly string[]): void {
+  if (names.includes(FORMAT_FILE)) return;
+  const isOurs = (name: string): boolean =>
+    HARMLESS.has(name) || areas.some((area) => name === area || name === highWaterPath(area));
+  const found = names.find((name) => !isOurs(name));
+  if (found !== undefined) throw new ForeignDirectory(dataDirectory, found);
+}
 
 /** The directory of an area inside a data directory. */
 export function areaDirectory(dataDirectory: string, area: string): string {

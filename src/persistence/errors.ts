@@ -76,6 +76,17 @@ export class UnusableBackup extends Error {
   }
 }
 
+/** Files lie there that are not ours, and no format says that the directory is. */
+export class ForeignDirectory extends Error {
+  override name = "ForeignDirectory";
+
+  constructor(directory: string, found: string) {
+    super(
+      `${directory} is not empty and is not a data directory of larder: it has ${JSON.stringify(found)} and no file format. Name a new or an empty directory`,
+    );
+  }
+}
+
 /** Another process holds the data directory (S-08). */
 export class DirectoryInUse extends Error {
   override name = "DirectoryInUse";

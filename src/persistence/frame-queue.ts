@@ -7,10 +7,17 @@
  * (2) Batches leave in the order of their frames. A rotation stands between
  *     the last batch of one segment and the first of the next, whose frames
  *     have the next segment's salt from the start.
+ * (3) Each owner knows how many bytes of its frames are not written yet; the
+ *     sum over all owners is `bytes`.
  */
 import { assert } from "../kernel/assert.ts";
 import { crc32 } from "./checksum.ts";
 import { FRAME_BYTES_MAX, FRAME_HEADER_BYTES, frameSeed, MARK_BYTES } from "./file-format.ts";
+
+/** Whose frames they are, with the bytes of those that are not written yet. Only the queue changes it. */
+export interface FrameOwner {
+  journalBytes: number;
+}
 
 /** Frames that are written together, as one write. */
 export interface Batch {
@@ -25,6 +32,9 @@ export interface Batch {
   /** Of the segment that it goes to. */
   readonly salt: number;
   waiters: PromiseWithResolvers<void> | undefined;
+  /** Whose frames lie in it, one run behind the other, and how many bytes each run has. */
+  readonly owners: FrameOwner[];
+  readonly ownerBytes: number[];
 }
 
 /** Here one segment ends. */
@@ -42,6 +52,8 @@ const BUFFER_BYTES_MIN = 16 * 1024;
 const SAFE = Promise.resolve();
 
 export class FrameQueue {
+  /** Of frames that are nobody's. */
+  readonly nobody: FrameOwner = { journalBytes: 0 };
   #end: number;
   #safe: number;
   #open: Batch;
@@ -83,7 +95,7 @@ export class FrameQueue {
   }
 
   /** Copies a frame into the open batch. Returns the position behind it. */
-  append(frame: Uint8Array): number {
+  append(frame: Uint8Array, owner: FrameOwner = this.nobody): number {
     const count = frame.length;
     assert(count > 0 && count <= FRAME_BYTES_MAX, "a frame holds at least one byte and less than 2 GiB");
     const batch = this.#open;
@@ -99,6 +111,7 @@ export class FrameQueue {
     this.#end += 1;
     batch.end = this.#end;
     this.#bytes += end - start;
+    countOwner(batch, owner, end - start);
     if (end > BATCH_BYTES_MAX) this.seal();
     return this.#end;
   }
@@ -136,6 +149,7 @@ export class FrameQueue {
     const head = this.#sealed.shift();
     if (head?.kind !== "batch") return;
     this.#bytes -= head.bytes - MARK_BYTES;
+    releaseOwners(head);
     if (head.buffer.length <= 2 * BATCH_BYTES_MAX) this.#spare = head.buffer;
     head.buffer = NO_BYTES;
   }
@@ -144,6 +158,7 @@ export class FrameQueue {
   dropBatches(): void {
     this.seal();
     const rotations = this.#sealed.filter((entry) => entry.kind === "rotation");
+    for (const entry of this.#sealed) if (entry.kind === "batch") releaseOwners(entry);
     this.#sealed.splice(0, this.#sealed.length, ...rotations);
     this.#bytes = 0;
   }
@@ -179,11 +194,30 @@ export class FrameQueue {
   #newBatch(salt: number): Batch {
     const buffer = this.#spare ?? Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
     this.#spare = undefined;
-    return { kind: "batch", buffer, bytes: MARK_BYTES, start: this.#end, end: this.#end, salt, waiters: undefined };
+    const { end } = this;
+    const counts = { owners: [], ownerBytes: [] };
+    return { kind: "batch", buffer, bytes: MARK_BYTES, start: end, end, salt, waiters: undefined, ...counts };
   }
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** keeps (3) */
+function countOwner({ owners, ownerBytes }: Batch, owner: FrameOwner, bytes: number): void {
+  owner.journalBytes += bytes;
+  const last = owners.length - 1;
+  if (last >= 0 && owners[last] === owner) (ownerBytes[last] as number) += bytes;
+  else {
+    owners.push(owner);
+    ownerBytes.push(bytes);
+  }
+}
+
+/** keeps (3) */
+function releaseOwners({ owners, ownerBytes }: Batch): void {
+  for (let i = 0; i < owners.length; i += 1) (owners[i] as FrameOwner).journalBytes -= ownerBytes[i] as number;
+  owners.length = 0;
+}
 
 /** `writeUInt32LE` without its checks: the caller has made room. */
 function writeUInt32(target: Buffer, offset: number, value: number): void {

@@ -23,6 +23,7 @@ test("the report says what a start would find, and changes nothing", async () =>
     fault: undefined,
     snapshot: undefined,
     covered: [],
+    damaged: [],
     segments: [
       { number: 1, bytes: disk.bytesOf(FIRST).length, isEnded: true },
       { number: 2, bytes: bytes.length, isEnded: false },

@@ -2,8 +2,10 @@
 import type { OnBytes } from "./byte-progress.ts";
 import { codeOf, type Disk } from "./disk.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
-import { FORMAT } from "./file-format.ts";
-import { readArea } from "./recovery.ts";
+import { FORMAT, type FramePlace } from "./file-format.ts";
+import { readHighWater } from "./high-water.ts";
+import { assertBegun, readArea } from "./recovery.ts";
+import { checkCoveredSegment } from "./segment-check.ts";
 
 export interface AreaReport {
   readonly area: string;
@@ -12,9 +14,11 @@ export interface AreaReport {
   /** Why the area cannot be started: names the file and, for damage, the byte. Undefined: it can. */
   readonly fault: string | undefined;
   readonly snapshot: { readonly number: number; readonly bytes: number } | undefined;
-  /** Segments in front of the snapshot that are still there. A start does not read them, and nor is their content checked here. */
+  /** Segments in front of the snapshot that are still there. A start does not read them. */
   readonly covered: readonly { readonly number: number; readonly bytes: number }[];
   readonly segments: readonly { readonly number: number; readonly bytes: number; readonly isEnded: boolean }[];
+  /** What is wrong with covered segments: the area can be started, and bodies that lie in them are lost. */
+  readonly damaged: readonly string[];
   /** Frames since the area was made. */
   readonly position: number;
   /** Frames that a start would read, those of the snapshot included. */
@@ -28,39 +32,81 @@ export interface InspectionOptions {
   readonly directory: string;
   readonly area: string;
   readonly onBytes?: OnBytes | undefined;
+  /** True if absent: covered segments are checked as well. */
+  readonly checksCovered?: boolean;
+  /** An engine that takes the frames, and knows afterwards which segments it reads by place. */
+  readonly engine?: InspectedEngine | undefined;
+}
+
+export interface InspectedEngine {
+  replay(frame: Buffer, place: FramePlace | undefined): void;
+  neededSegments(): Iterable<number>;
 }
 
 /** Reads an area as a start would. Rejects only with the system's errors. */
 export async function inspectArea(options: InspectionOptions): Promise<AreaReport> {
-  const { area, disk, directory, onBytes } = options;
+  const { area, disk, directory, engine, onBytes } = options;
   const nothing = {
     area,
     format: FORMAT,
     fault: undefined,
     snapshot: undefined,
     covered: [],
+    damaged: [],
     segments: [],
     position: 0,
   };
   let frames = 0;
-  const apply = (): void => {
+  const apply = (frame: Buffer, place: FramePlace | undefined): void => {
     frames += 1;
+    engine?.replay(frame, place);
   };
-  if (!(await isThere(disk, directory))) return { ...nothing, frames, tail: undefined };
   try {
+    if (!(await isThere(disk, directory))) {
+      assertBegun(directory, [], (await readHighWater(disk, directory)).mark.segment);
+      return { ...nothing, frames, tail: undefined };
+    }
     const onProgress = (done: number, total: number): void => onBytes?.(area, done, total);
-    const { position, snapshot, covered, ended, open, tail } = await readArea({
+    const {
+      position,
+      snapshot,
+      covered,
+      ended,
+      open,
+      tail,
+      highWaterFault: fault,
+    } = await readArea({
       ...options,
       apply,
       onProgress,
     });
     const segments = ended.map(({ number, bytes }) => ({ number, bytes, isEnded: true }));
     if (open !== undefined) segments.push({ number: open.number, bytes: open.bytes, isEnded: false });
-    return { ...nothing, snapshot, covered, segments, position, frames, tail };
+    const damaged = options.checksCovered === false ? [] : await damageOf(options, { covered, segments });
+    return { ...nothing, fault, snapshot, covered, damaged, segments, position, frames, tail };
   } catch (error) {
     if (!isAboutData(error)) throw error;
     return { ...nothing, fault: error.message, frames, tail: undefined };
   }
+}
+
+/** What is wrong with the covered segments that are there, and which are missing. */
+async function damageOf(
+  { disk, directory, area, engine, onBytes }: InspectionOptions,
+  { covered, segments }: Pick<AreaReport, "covered" | "segments">,
+): Promise<readonly string[]> {
+  const present = new Set([...covered, ...segments].map(({ number }) => number));
+  const missing = [...(engine?.neededSegments() ?? [])].filter((number) => !present.has(number));
+  const totalBytes = covered.reduce((sum, { bytes }) => sum + bytes, 0);
+  let doneBytes = 0;
+  const damaged: string[] = [];
+  for (const { number, bytes } of [...covered, ...missing.map((number) => ({ number, bytes: 0 }))]) {
+    const onPart = (count: number): void => onBytes?.(area, doneBytes + count, totalBytes);
+    const fault = await checkCoveredSegment({ disk, directory, area, number }, { depth: "whole", onPart });
+    if (fault !== undefined) damaged.push(fault.message);
+    doneBytes += bytes;
+  }
+  return damaged;
 }
 
 async function isThere(disk: Disk, directory: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { appendSafely, emptyDisk, openOn, readOn, settle } from "../../test/persistence-fixture.ts";
+import { appendSafely, emptyDisk, filesOf, openOn, readOn, settle } from "../../test/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import type { Journal } from "./journal.ts";
@@ -79,6 +79,7 @@ test("frames of one turn of the event loop are one batch and one write, and thos
   const disk = await emptyDisk();
   const { area } = await openOn(disk, { mode: "everysec" });
   const { journal } = area;
+  await settle();
   const writes = disk.countOf("write");
 
   const waits = [1, 2, 3].map(() => journal.whenSafe(journal.append(frame("x"))));
@@ -161,6 +162,7 @@ test("everysec: writes go on while a sync takes long, through the pool", async (
 test("no: nothing is synced but at the end of a segment", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
+  await settle();
   const syncs = disk.countOf("sync");
 
   await appendSafely(opened, "a", "b");
@@ -398,6 +400,33 @@ test("what waits is bounded: writes are refused while the disk is too slow", asy
   assert.deepEqual([journal.refusal, journal.queuedBytes], [undefined, 0]);
 });
 
+test("A-16: an owner with too much in the queue is refused, and others go on up to a hard bound", async () => {
+  const MB = 1024 * 1024;
+  const disk = await emptyDisk();
+  const held = holdBack(disk, "write");
+  const { area } = await openOn(disk, { mode: "no", queueBytesMax: 4 * MB });
+  const { journal } = area;
+  held.start();
+  const large = Buffer.alloc(MB, 1);
+  const one = { journalBytes: 0 };
+  const other = { journalBytes: 0 };
+  const refusals = (): readonly boolean[] => [one, other].map((owner) => journal.refusalOf(owner) !== undefined);
+
+  for (let i = 0; i < 4; i += 1) journal.append(large, one);
+  assert.deepEqual(refusals(), [true, false]);
+  assert.deepEqual([journal.refusal, one.journalBytes, other.journalBytes], [undefined, 4 * MB + 32, 0]);
+  for (let i = 0; i < 2; i += 1) journal.append(large, other);
+  assert.deepEqual(refusals(), [true, true]);
+  for (let i = 0; i < 2; i += 1) journal.append(large, other);
+  assert.equal(journal.refusal, "The disk is slower than the writes");
+
+  await settle();
+  held.stop();
+  await journal.whenSafe(journal.end);
+  assert.deepEqual([one.journalBytes, other.journalBytes, journal.refusal], [0, 0, undefined]);
+  assert.deepEqual(refusals(), [false, false]);
+});
+
 test("a clean stop leaves an ended segment whose every byte is known to be durable", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
@@ -415,5 +444,5 @@ test("a stop without a single frame leaves nothing behind that grows with each s
   const disk = await emptyDisk();
   for (let i = 0; i < 3; i += 1) await (await openOn(disk)).area.close();
 
-  assert.deepEqual(disk.paths, ["/store/0000000001.journal"]);
+  assert.deepEqual(filesOf(disk), ["/store/0000000001.journal"]);
 });

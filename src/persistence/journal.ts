@@ -15,7 +15,10 @@
  * (4) Where no space is left, torn bytes are cut off, everything stays queued
  *     and is tried again: at once if the reserve can give space, then each
  *     second. `refusal` says so until it is written and the reserve is filled.
- * (5) After any other failure nothing becomes safe any more: `onFatal` ends
+ * (5) Above `queueBytesMax` that one owner has in the queue its new writes are
+ *     refused, and earlier when others have much too: no owner may have more
+ *     than is left of twice that bound. Above twice the bound all are refused.
+ * (6) After any other failure nothing becomes safe any more: `onFatal` ends
  *     the program, and the next one goes by what is on disk.
  *
  * A batch is written at the end of the event loop's turn (`setImmediate`):
@@ -38,7 +41,7 @@ import {
   type SyncedPlace,
   writeMark,
 } from "./file-format.ts";
-import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
+import { type Batch, type FrameOwner, FrameQueue, type Rotation } from "./frame-queue.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import type { SpaceReserve } from "./space-reserve.ts";
 
@@ -63,7 +66,7 @@ export interface JournalOptions {
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
   readonly segmentBytesMax?: number;
-  /** Above this much that is not written, new writes are refused. */
+  /** Above this much of one owner that is not written, its new writes are refused; above twice as much, all are. */
   readonly queueBytesMax?: number;
   /** Space for what is queued when the disk is full. */
   readonly reserve?: SpaceReserve;
@@ -84,6 +87,8 @@ export interface WrittenBatch {
 export interface JournalStart {
   readonly segment: SegmentWriter;
   readonly position: number;
+  /** The segment has its end mark, and no space was left to begin the next one: writes are refused for it until it is. */
+  readonly endedFor?: string | undefined;
 }
 
 /** Counts for metrics; they only grow. */
@@ -124,6 +129,8 @@ export class Journal {
   #syncedOffset: number;
   #refusal: string | undefined;
   #outerRefusal: string | undefined;
+  /** Owners that had too much in the queue and still have more than half of it. */
+  readonly #slowed = new Set<FrameOwner>();
 
   #isPlanned = false;
   /** A write through the pool or a rotation is under way, or waits for space. */
@@ -146,7 +153,7 @@ export class Journal {
   #isEnded = false;
   #closed: Promise<number> | undefined;
 
-  constructor(options: JournalOptions, { segment, position }: JournalStart) {
+  constructor(options: JournalOptions, { segment, position, endedFor }: JournalStart) {
     this.#options = options;
     this.#isAlways = options.mode === "always";
     this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
@@ -158,6 +165,7 @@ export class Journal {
     this.#syncedOffset = segment.bytes;
     this.#closing = Promise.resolve(segment.header.number);
     void this.#refill();
+    if (endedFor !== undefined) this.#beginLater(endedFor);
   }
 
   /** The position behind the last appended frame. */
@@ -172,7 +180,21 @@ export class Journal {
 
   /** Why no new write may start now, or undefined. */
   get refusal(): string | undefined {
-    return this.#refusal ?? this.#outerRefusal;
+    return this.refusalOf(this.#queue.nobody);
+  }
+
+  /** Why no new write of this owner may start now, or undefined. keeps (5) */
+  refusalOf(owner: FrameOwner): string | undefined {
+    const refusal = this.#refusal ?? this.#outerRefusal;
+    if (refusal !== undefined) return refusal;
+    const bytes = owner.journalBytes + this.#queue.bytes;
+    if (bytes > 2 * this.#queueBytesMax) this.#slowed.add(owner);
+    else if (this.#slowed.size === 0 || !this.#slowed.has(owner)) return undefined;
+    else if (bytes <= this.#queueBytesMax) {
+      this.#slowed.delete(owner);
+      return undefined;
+    }
+    return QUEUE_FULL;
   }
 
   /** Refuses new writes for a reason that lies outside of the journal, or, with undefined, accepts them again. */
@@ -230,10 +252,10 @@ export class Journal {
    * Appends one frame of at least one byte: all of it or none of it survives a crash. The bytes are copied before this
    * returns. Returns the position behind the frame.
    */
-  append(frame: Uint8Array): number {
+  append(frame: Uint8Array, owner?: FrameOwner): number {
     assert(!this.#isClosing, "nothing is appended to a closed journal");
-    const position = this.#queue.append(frame);
-    if (this.#queue.bytes > this.#queueBytesMax) this.#refusal ??= QUEUE_FULL;
+    const position = this.#queue.append(frame, owner);
+    if (this.#queue.bytes > 2 * this.#queueBytesMax) this.#refusal ??= QUEUE_FULL;
     this.#plan();
     return position;
   }
@@ -438,6 +460,18 @@ export class Journal {
     return this.segmentNumber;
   }
 
+  /** keeps (4) of a start without space: the next segment is begun as soon as there is some. */
+  #beginLater(refusal: string): void {
+    this.#refusal = refusal;
+    this.#isEnded = true;
+    this.#syncedOffset -= MARK_BYTES;
+    this.#closingCount += 1;
+    this.#closing = this.#enqueueRotation(this.#options.random.below(2 ** 32)).then(() => {
+      this.#closingCount -= 1;
+      return this.segmentNumber;
+    });
+  }
+
   #enqueueRotation(salt: number | undefined): Promise<void> {
     const done = this.#queue.rotate(salt);
     this.#plan();
@@ -541,7 +575,7 @@ export class Journal {
       this.#refillLater();
       return;
     }
-    this.#refusal = this.#queue.bytes > this.#queueBytesMax / 2 ? QUEUE_FULL : undefined;
+    this.#refusal = this.#queue.bytes > this.#queueBytesMax ? QUEUE_FULL : undefined;
     if (isNoSpace) this.#options.log.info("writes are accepted again");
   }
 
@@ -556,10 +590,11 @@ export class Journal {
     this.#cancelRefill = undefined;
     if (this.#isClosing || this.#isDead) return;
     if (reserve?.isReady === false) this.#refillLater();
-    else if (this.#refusal !== undefined && this.#retry === undefined) this.#liftRefusal();
+    // A segment that waits to be begun lifts it when it is.
+    else if (this.#refusal !== undefined && this.#retry === undefined && !this.#isEnded) this.#liftRefusal();
   }
 
-  /** keeps (5). */
+  /** keeps (6). */
   #fail(error: unknown): void {
     if (this.#isDead) return;
     this.#isDead = true;

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AREA, appendSafely, DIRECTORY, emptyDisk, openOn, readOn, settle } from "../../test/persistence-fixture.ts";
+import {
+  AREA,
+  appendSafely,
+  DIRECTORY,
+  emptyDisk,
+  filesOf,
+  openOn,
+  readOn,
+  settle,
+} from "../../test/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
@@ -284,7 +293,7 @@ test("leftovers are removed, files of others stay", async () => {
   const { area } = await openOn(disk);
   await area.close();
 
-  assert.deepEqual([...disk.paths].sort(), ["/store/0000000001.journal", "/store/1.journal", "/store/notes.txt"]);
+  assert.deepEqual(filesOf(disk), ["/store/0000000001.journal", "/store/1.journal", "/store/notes.txt"]);
 });
 
 test("reading reports its progress in bytes and changes nothing", async () => {

@@ -19,6 +19,10 @@
  *     that no mark calls durable is written once more, and then synced.
  * (5) A file without a name that is durable is not relied on: the directory
  *     is synced before anything that a snapshot covers is removed.
+ * (6) An absent or empty last segment means that nothing was written to it only
+ *     where nothing durable says that it was begun. A snapshot says so of the
+ *     segment with its number, and the high-water mark of its own: they are made
+ *     when the segment's header and name are durable (snapshot.ts, high-water.ts).
  */
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
 import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
@@ -32,6 +36,7 @@ import {
   type Mark,
   parseFileHeader,
 } from "./file-format.ts";
+import { type HighWater, highWaterPath, NO_HIGH_WATER, readHighWater } from "./high-water.ts";
 import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./item-reader.ts";
 import { readSnapshot } from "./snapshot-file.ts";
 
@@ -81,6 +86,8 @@ export interface AreaRead {
   readonly unproven: { readonly file: string; readonly offset: number } | undefined;
   /** Paths of files that nobody needs: snapshots before the newest one, and what was never finished. */
   readonly leftovers: readonly string[];
+  /** Why the high-water mark cannot be used, if it cannot. */
+  readonly highWaterFault: string | undefined;
 }
 
 export interface OpenSegment extends SegmentFound {
@@ -96,6 +103,10 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
   const endNumber = options.endSegment ?? Number.POSITIVE_INFINITY;
   const numbers = files.segments.filter((number) => number >= firstNumber && number < endNumber);
   assertNoGap(numbers, { directory, firstNumber, afterSnapshot: snapshotNumber !== undefined, endNumber });
+  const isWhole = options.endSegment === undefined;
+  const highWater = isWhole ? await readHighWater(disk, directory) : { mark: NO_HIGH_WATER, fault: undefined };
+  const begunNumber = Math.max(snapshotNumber ?? 0, highWater.mark.segment);
+  assertBegun(directory, numbers, isWhole ? begunNumber : 0); // keeps (6)
 
   const progress = new Progress(
     options,
@@ -118,6 +129,7 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
       ...files.unfinished.map((name) => `${directory}/${name}`),
       ...files.snapshots.slice(0, -1).map((number) => snapshotPath(directory, number)),
     ],
+    highWaterFault: highWater.fault,
   };
   if (snapshotNumber !== undefined) {
     const expected = { path: snapshotPath(directory, snapshotNumber), area, number: snapshotNumber };
@@ -130,9 +142,10 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
   }
   const ended: SegmentFound[] = [];
   for (const number of numbers) {
-    const isLast = number === numbers.at(-1) && options.endSegment === undefined;
+    const isLast = number === numbers.at(-1) && isWhole;
     const path = segmentPath(directory, number);
-    const segment = await readSegment(options, { path, number, position: read.position, isLast, progress });
+    const wasBegun = !isLast || number <= begunNumber;
+    const segment = await readSegment(options, { path, number, position: read.position, isLast, wasBegun, progress });
     read.position = segment.position;
     if (segment.kind === "ended") ended.push({ number, bytes: segment.bytes });
     if (segment.kind === "open") read.open = { number, bytes: segment.bytes, header: segment.header };
@@ -141,6 +154,7 @@ export async function readArea(options: RecoveryOptions): Promise<AreaRead> {
     if (isLast && segment.kind !== "unbegun") read.unproven = { file: path, offset: segment.unprovenOffset };
   }
   read.ended = ended;
+  assertReached(directory, read, highWater.mark);
   return read;
 }
 
@@ -196,6 +210,8 @@ interface SegmentPlace {
   /** Where the segment must begin. */
   readonly position: number;
   readonly isLast: boolean;
+  /** Its header was durable once. */
+  readonly wasBegun: boolean;
   readonly progress: Progress;
 }
 
@@ -247,8 +263,10 @@ async function readHeader(
   try {
     return parseFileHeader(bytes, { ...place, kind: "segment" });
   } catch (error) {
-    // A header is durable before anything follows it, so a longer file was whole once.
-    if (error instanceof DamagedData && place.isLast && size <= FILE_HEADER_BYTES) return undefined;
+    // A header is durable before anything follows it, so a longer file was whole once. keeps (6)
+    if (!(error instanceof DamagedData) || size > FILE_HEADER_BYTES) throw error;
+    if (!place.wasBegun) return undefined;
+    if (size === 0) throw new DamagedData(place.path, 0, "it is empty, and its first bytes were durable");
     throw error;
   }
 }
@@ -322,6 +340,22 @@ function assertNoGap(numbers: readonly number[], expected: Expected): void {
   if (next < endNumber && endNumber !== Number.POSITIVE_INFINITY) {
     throw new MissingData(segmentPath(directory, next), `segment ${endNumber} continues it`);
   }
+}
+
+/** keeps (6): a segment that was begun is missed by name, also when none follows it. */
+export function assertBegun(directory: string, numbers: readonly number[], begunNumber: number): void {
+  const lastNumber = numbers.at(-1) ?? 0;
+  if (begunNumber > lastNumber) {
+    throw new MissingData(segmentPath(directory, lastNumber + 1), `${highWaterPath(directory)} says that it was begun`);
+  }
+}
+
+/** What is there ends before what was durable: the last segment was cut at the end of a batch. */
+function assertReached(directory: string, { position, ended, open }: AreaRead, mark: HighWater): void {
+  const last = open ?? ended.at(-1);
+  if (position >= mark.position || last === undefined) return;
+  const what = `it ends at position ${position}, and everything before ${mark.position} was durable`;
+  throw new DamagedData(segmentPath(directory, last.number), last.bytes, what);
 }
 
 class Progress {

@@ -8,11 +8,15 @@
  * The open segment is not read: it is the one with the highest number. Segments
  * below it do not change any more, so nothing has to be agreed between the two
  * processes while this one reads.
+ *
+ * (1) A snapshot gets its name when the segment of its number was begun durably:
+ *     an empty or missing one behind it is damage (recovery.ts).
  */
 import type { Random } from "../kernel/random.ts";
-import { listAreaFiles } from "./area-files.ts";
-import type { Disk } from "./disk.ts";
-import type { FramePlace } from "./file-format.ts";
+import { listAreaFiles, segmentPath } from "./area-files.ts";
+import { codeOf, type Disk, readFully, withFile } from "./disk.ts";
+import { WrongFile } from "./errors.ts";
+import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./file-format.ts";
 import { readArea } from "./recovery.ts";
 import { writeSnapshotFile } from "./snapshot-file.ts";
 
@@ -47,10 +51,45 @@ export interface SnapshotWritten {
 export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotWritten | undefined> {
   const { disk, directory, area, engine, random } = options;
   const { segments, snapshots } = await listAreaFiles(disk, directory);
-  const number = segments.at(-1) ?? 1;
+  const lastNumber = segments.at(-1) ?? 1;
+  // The last one may be about to be begun; the one before it was.
+  const number = (await isBegun(options, lastNumber)) ? lastNumber : lastNumber - 1;
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
   const apply = (frame: Buffer, place: FramePlace | undefined): void => engine.replay(frame, place);
   const { position } = await readArea({ disk, directory, area, apply, endSegment: number });
+  await assertBegun(options, { number, position });
   const bytes = await writeSnapshotFile(disk, { directory, area, number, position }, { frames: engine.dump(), random });
   return { number, position, bytes };
+}
+
+async function isBegun({ disk, directory }: SnapshotOptions, number: number): Promise<boolean> {
+  try {
+    return await withFile(await disk.open(segmentPath(directory, number), "read"), async (file) => {
+      return (await file.size()) >= FILE_HEADER_BYTES;
+    });
+  } catch (error) {
+    // A new data directory has none, and one that could not be begun is removed again.
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** keeps (1), and makes sure that the segment goes on where the snapshot ends. */
+async function assertBegun(
+  options: SnapshotOptions,
+  { number, position }: { number: number; position: number },
+): Promise<void> {
+  const { disk, directory, area } = options;
+  const path = segmentPath(directory, number);
+  const header = await withFile(await disk.open(path, "read"), async (file) => {
+    const bytes = Buffer.alloc(FILE_HEADER_BYTES);
+    const count = await readFully(file, bytes, 0);
+    // What follows a header was written when the header was durable, and its syncs belong to the server.
+    if ((await file.size()) <= FILE_HEADER_BYTES) await file.fdatasync();
+    return parseFileHeader(bytes.subarray(0, count), { kind: "segment", path, area, number });
+  });
+  if (header.position !== position) {
+    throw new WrongFile(path, `begins at position ${header.position}, but the files before it end at ${position}`);
+  }
+  await disk.syncDirectory(directory);
 }

@@ -6,12 +6,14 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
 import type { AreaThread } from "./area-thread.ts";
+import type { AreaWorkerStart } from "./area-worker.ts";
 import { mainFile } from "./facts.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ListeningArea } from "./listening-area.ts";
 import { codeOf } from "./refusal.ts";
 import { RemoteArea } from "./remote-area.ts";
 import { percentOf } from "./replay-report.ts";
+import { newProgressMemory, ProgressReader } from "./thread-progress.ts";
 
 export interface SlotEvents {
   /** How far its replay is; undefined: it is over, or will not come to an end. */
@@ -48,27 +50,35 @@ export class AreaSlot implements AreaEvents {
 
   /** Puts the area into a thread of its own. */
   makeInWorker(plan: AreaPlan, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
+    const heapMb = Math.floor(heapBytesMax / 2 ** 20);
+    const memory = newProgressMemory();
+    const progress = new ProgressReader(memory);
     const worker = new Worker(mainFile, {
       name: plan.area,
-      workerData: plan,
-      resourceLimits: { maxOldGenerationSizeMb: Math.floor(heapBytesMax / 2 ** 20) },
+      workerData: { plan, progress: memory } satisfies AreaWorkerStart,
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
     this.#worker = worker;
     const heartbeat = new Heartbeat({
       clock,
+      progress: () => progress.count,
+      cpuMs: async () => {
+        const { user, system } = await worker.cpuUsage();
+        return (user + system) / 1_000;
+      },
+      // Nobody is served while the area opens.
+      isWatched: () => this.#state !== "opening",
       onSilent: (isSilent) => {
         this.#isSilent = isSilent;
       },
       onDead: () => {
-        // A recovery may take its time, and nobody is served meanwhile.
-        if (this.#state === "opening") return;
-        this.#crashed("its thread has not answered for a minute");
+        this.#crashed(describeStuck(progress));
         void worker.terminate();
       },
     });
     this.#heartbeat = heartbeat;
     this.door = new RemoteArea(worker, this, () => heartbeat.beat());
-    worker.on("error", (fault) => this.#crashed(describeCrash(fault)));
+    worker.on("error", (fault) => this.#crashed(describeCrash(fault, plan.area, heapMb)));
     worker.on("exit", (code) => this.#crashed(`its thread ended with code ${code}`));
   }
 
@@ -135,7 +145,14 @@ export class AreaSlot implements AreaEvents {
   }
 }
 
-function describeCrash(fault: unknown): string {
-  if (codeOf(fault) === "ERR_WORKER_OUT_OF_MEMORY") return "its heap is full: raise --heap-limit, or keep less in it";
+function describeStuck({ tenant, command }: Pick<ProgressReader, "tenant" | "command">): string {
+  const what = command === "" ? "something" : JSON.stringify(command);
+  const whose = tenant === "" ? "" : ` of ${JSON.stringify(tenant)}`;
+  return `its thread has run ${what}${whose} for a minute without an end`;
+}
+
+function describeCrash(fault: unknown, area: AreaName, heapMb: number): string {
+  if (codeOf(fault) === "ERR_WORKER_OUT_OF_MEMORY")
+    return `the heap of the ${area} area is full, which may have ${heapMb}mb: raise --${area}-memory or --heap-limit, or keep less in it`;
   return `its thread crashed: ${fault instanceof Error ? fault.message : String(fault)}`;
 }

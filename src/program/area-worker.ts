@@ -13,8 +13,16 @@ import { BEAT_MS } from "./heartbeat.ts";
 import { answerQuestions, beat, eventsTo } from "./remote-area.ts";
 import { stderrLog } from "./stderr.ts";
 import { measureThread } from "./thread-metrics.ts";
+import { ProgressWriter } from "./thread-progress.ts";
 
-export async function runAreaWorker(plan: AreaPlan, port: MessagePort): Promise<void> {
+/** What main starts a thread with. */
+export interface AreaWorkerStart {
+  readonly plan: AreaPlan;
+  /** Where the thread shows what it does (thread-progress.ts). */
+  readonly progress: SharedArrayBuffer;
+}
+
+export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
   let door: AreaDoor | undefined;
   let isCrashing = false;
@@ -36,7 +44,10 @@ export async function runAreaWorker(plan: AreaPlan, port: MessagePort): Promise<
 
   const metrics = new Metrics();
   measureThread(metrics);
-  const area = await new AreaThread({ log, clock: systemClock, onFatal: crash }).make(plan, eventsTo(port), metrics);
+  const observer = new ProgressWriter(progress);
+  const { memoryBytesMax } = plan;
+  const thread = new AreaThread({ log, clock: systemClock, onFatal: crash, observer, memoryBytesMax });
+  const area = await thread.make(plan, eventsTo(port), metrics);
   door = area;
   answerQuestions(port, area);
 }

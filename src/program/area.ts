@@ -47,6 +47,8 @@ export interface AreaPlan {
   readonly freeDiskBytesMin: number | undefined;
   readonly fsync: "always" | "everysec" | "no";
   readonly tenants: readonly AreaTenant[];
+  /** Heap and what lies outside of it. */
+  readonly memoryBytesMax: number;
   readonly limits: AreaLimits;
   readonly messaging: MessagingPlan;
   readonly vector: VectorPlan;
@@ -103,9 +105,20 @@ export interface ListenPlan {
 
 export type DatabaseMemory = Pick<MemorySettings, "bytesMax" | "policy" | "samples">;
 
+/** What peers may do, and which of them speak for others. */
+export interface PeerLimits {
+  /** Addresses and CIDR blocks. */
+  readonly trustedProxies: readonly string[];
+  /** Undefined: any number. */
+  readonly connectionsPerAddressMax: number | undefined;
+  /** Of request bodies; undefined: any rate. */
+  readonly bodyBytesPerSecondMin: number | undefined;
+}
+
 export interface AreaLimits {
   readonly requestBytesMax: number;
   readonly headerBytesMax: number;
+  readonly peers: PeerLimits;
   /** For each database of the store. */
   readonly memory: DatabaseMemory;
   /** What is different for some of them, by name. */

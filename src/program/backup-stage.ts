@@ -8,7 +8,7 @@
  *     left is told from what is in use: it is removed by the next start and by
  *     the next backup.
  */
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { secretBytes } from "../kernel/random.ts";
 import type { ArchiveSource } from "../persistence/archive/archive-writer.ts";
@@ -42,10 +42,10 @@ export async function removeOldStages(
 ): Promise<void> {
   const names = readdirSync(dataDirectory).filter((name) => isStageName(name) && !isYoung(name));
   if (names.length === 0) return;
-  const { lockDataDirectory } = await import("../persistence/data-directory-lock.ts");
+  const { lockDirectory } = await import("./directory-lock.ts");
   for (const name of names) {
     try {
-      lockDataDirectory(join(dataDirectory, name))();
+      (await lockDirectory(join(dataDirectory, name))).release();
     } catch {
       // Somebody uses it, or it is somebody else's. It goes when it can.
       continue;
@@ -59,7 +59,8 @@ export async function sourcesIn(
   directory: string,
   { areas, isWanted = isEntryName }: { areas: readonly string[]; isWanted?: (name: string) => boolean },
 ): Promise<readonly ArchiveSource[]> {
-  const names: string[] = ["format", "tokens.json"];
+  // Where the environment or the configuration gives every token, there is no file of them.
+  const names = ["format", "tokens.json"].filter((name) => existsSync(join(directory, name)));
   for (const area of areas) {
     const inside = await fileDisk.list(join(directory, area));
     names.push(...inside.sort().map((name) => `${area}/${name}`));

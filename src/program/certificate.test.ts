@@ -13,8 +13,9 @@ import type { Area } from "../edge/handler.ts";
 import type { CertificatePair } from "../edge/node-http.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { silentLog } from "../kernel/log.ts";
+import { Metrics } from "../kernel/metrics.ts";
 import { CERTIFICATE_LOOK_MS, readCertificate } from "./certificate.ts";
-import { openListener } from "./listener.ts";
+import { measureListeners, openListener } from "./listener.ts";
 import { StartRefusal } from "./refusal.ts";
 
 const [first, second] = localCertificates;
@@ -44,8 +45,12 @@ function files(context: TestContext): Files {
   };
 }
 
-async function open(context: TestContext) {
-  const clock = new VirtualClock();
+/** Within the time of both certificates. */
+const NOW_MS = Date.UTC(2030, 0, 1);
+
+async function open(context: TestContext, startMs = NOW_MS) {
+  const clock = new VirtualClock(startMs);
+  const metrics = new Metrics();
   const named = files(context);
   named.write(first);
   const warnings: string[] = [];
@@ -57,11 +62,11 @@ async function open(context: TestContext) {
       listen: { host: "127.0.0.1", port: 0, portPlace: "--port", hostPlace: "--host", tls },
       headerBytesMax: 10_000,
       name: "x",
-      observe: () => {},
+      peers: { trustedProxies: [], connectionsPerAddressMax: undefined, bodyBytesPerSecondMin: undefined },
     },
-    { clock, log, budget: new ByteBudget(1_000_000) },
+    { clock, log, budget: new ByteBudget(1_000_000), figures: measureListeners(metrics) },
   );
-  return { listener, clock, named, warnings };
+  return { listener, clock, named, warnings, metrics };
 }
 
 /** A connection that trusts both certificates. */
@@ -109,7 +114,9 @@ test("half of a renewal, and what is no certificate, leave the one before in for
   const steps: readonly (readonly [written: Partial<CertificatePair>, name: string, warningCount: number])[] = [
     [{ certificate: second.certificate }, "larder test one", 1],
     [{ certificate: "-----BEGIN" }, "larder test one", 2],
-    [second, "larder test two", 2],
+    [{ certificate: "" }, "larder test one", 3],
+    [{ key: "" }, "larder test one", 4],
+    [second, "larder test two", 4],
   ];
   for (const [written, name, warningCount] of steps) {
     named.write(written);
@@ -142,6 +149,14 @@ test("TLS 1.1 and connections in the clear are refused, and a handshake that nev
   await closed;
 });
 
+test("a certificate and a key that are both missing are refused together", (context) => {
+  const { certificate, key } = files(context);
+  assert.throws(
+    () => readCertificate({ certificate, key }),
+    new StartRefusal(`--tls-cert: there is no file ${certificate.path}; --tls-key: there is no file ${key.path}`),
+  );
+});
+
 test("a certificate without its key, or that is none, is refused by the settings that name it", (context) => {
   const named = files(context);
   named.write({ certificate: first.certificate });
@@ -151,4 +166,31 @@ test("a certificate without its key, or that is none, is refused by the settings
     () => readCertificate(named),
     /^StartRefusal: --tls-cert and --tls-key: .* are no certificate in PEM and its key/,
   );
+});
+
+test("an empty certificate, an empty key, and a key of another certificate are refused", (context) => {
+  const named = files(context);
+  for (const [pair, reason] of [
+    [{ certificate: "", key: first.key }, /there is no certificate in the file/],
+    [{ certificate: first.certificate, key: "" }, /are no certificate in PEM and its key/],
+    [{ certificate: first.certificate, key: second.key }, /they do not belong together/],
+  ] as const) {
+    named.write(pair);
+    assert.throws(() => readCertificate(named), reason);
+  }
+});
+
+test("a certificate that has expired or is not valid yet is told of, and its end is a figure", async (context) => {
+  const early = await open(context, Date.UTC(2020, 0, 1));
+  assert.deepEqual(early.warnings, ["a certificate is not valid yet"]);
+  const ends = early.metrics.snapshot().find(({ name }) => name === "larder_certificate_expiry_timestamp_seconds");
+  await early.listener.close(0);
+  assert.deepEqual(ends?.series, [{ labelValues: ["x"], values: [Date.UTC(2126, 9, 29, 18, 59, 35) / 1_000] }]);
+
+  const late = await open(context, Date.UTC(2126, 9, 29, 18, 59, 34));
+  assert.deepEqual(late.warnings, []);
+  late.clock.advance(CERTIFICATE_LOOK_MS);
+  late.clock.advance(CERTIFICATE_LOOK_MS);
+  assert.deepEqual(late.warnings, ["a certificate has expired: clients refuse it"]);
+  await late.listener.close(0);
 });

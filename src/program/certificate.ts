@@ -7,13 +7,18 @@
  * cannot all send one, and mounted secrets change by themselves.
  *
  * (1) What is not a certificate and its key is never used: half of a renewal,
- *     or a file that is being written, leaves the pair before in force.
+ *     or a file that is empty or being written, leaves the pair before in force.
+ * (2) A certificate that is not valid at this time is used, because clients
+ *     decide what they trust, and is told of: when it is read, and when it ends
+ *     while it is in force.
  */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { CertificatePair } from "../edge/node-http.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
+import type { Gauge } from "../kernel/metrics.ts";
 import type { NamedFile, TlsPlan } from "./area.ts";
 import { codeOf, StartRefusal } from "./refusal.ts";
 
@@ -22,8 +27,11 @@ export const CERTIFICATE_LOOK_MS = 5_000;
 
 /** Reads the pair. Throws a `StartRefusal` that names the settings. */
 export function readCertificate({ certificate, key }: TlsPlan): CertificatePair {
-  const pair = { certificate: readNamedFile(certificate), key: readNamedFile(key) };
+  const pair = readFiles({ certificate, key });
   try {
+    // An empty text would be a context without a certificate, with which every handshake fails.
+    const [own] = chainOf(pair.certificate);
+    if (own?.checkPrivateKey(createPrivateKey(pair.key)) !== true) throw new Error("they do not belong together");
     createSecureContext({ cert: pair.certificate, key: pair.key });
     return pair;
   } catch (fault) {
@@ -34,19 +42,74 @@ export function readCertificate({ certificate, key }: TlsPlan): CertificatePair 
   }
 }
 
+/** The texts of both files; the refusal names both if neither can be read. */
+function readFiles({ certificate, key }: TlsPlan): CertificatePair {
+  const refusals: StartRefusal[] = [];
+  const attempt = (file: NamedFile): string => {
+    try {
+      return readNamedFile(file);
+    } catch (fault) {
+      if (!(fault instanceof StartRefusal)) throw fault;
+      refusals.push(fault);
+      return "";
+    }
+  };
+  const pair = { certificate: attempt(certificate), key: attempt(key) };
+  if (refusals.length > 0)
+    throw new StartRefusal(refusals.map(({ message }) => message).join("; "), 1, { cause: refusals[0]?.cause });
+  return pair;
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** The certificate of the server, then those between it and its authority. Throws when the file has no certificate. */
+function chainOf(pem: string): readonly X509Certificate[] {
+  const texts = pem.match(PEM_CERTIFICATE) ?? [];
+  if (texts.length === 0) throw new Error("there is no certificate in the file");
+  return texts.map((text) => new X509Certificate(text));
+}
+
+/** The time in which every certificate of a pair is valid. */
+function validityOf({ certificate }: CertificatePair): { readonly fromMs: number; readonly toMs: number } {
+  const chain = chainOf(certificate);
+  return {
+    fromMs: Math.max(...chain.map(({ validFromDate }) => validFromDate.getTime())),
+    toMs: Math.min(...chain.map(({ validToDate }) => validToDate.getTime())),
+  };
+}
+
 export interface CertificateFollower {
   readonly clock: Clock;
   readonly log: Log;
+  /** Told when the certificate ends, in seconds of Unix time. */
+  readonly expiry: Pick<Gauge, "set">;
   /** Takes a pair that differs from the one before. */
   renew(pair: CertificatePair): void;
 }
 
 /** Looks at the files of a pair that was just read, until the returned function is called. */
-export function followCertificate(plan: TlsPlan, { clock, log, renew }: CertificateFollower): () => void {
+export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: CertificateFollower): () => void {
   let seen = marksOf(plan);
   let inForce = readOrUndefined(plan);
+  /** Undefined: nothing more has to be told of it. keeps (2) */
+  let endsAtMs: number | undefined;
   let cancel = (): void => {};
+  const { path } = plan.certificate;
+  const tellValidity = (pair: CertificatePair): void => {
+    const { fromMs, toMs } = validityOf(pair);
+    expiry.set(toMs / 1_000);
+    endsAtMs = toMs;
+    if (fromMs > clock.nowMs())
+      log.warn("a certificate is not valid yet", { path, from: new Date(fromMs).toISOString() });
+    tellEnd();
+  };
+  const tellEnd = (): void => {
+    if (endsAtMs === undefined || endsAtMs > clock.nowMs()) return;
+    log.warn("a certificate has expired: clients refuse it", { path, end: new Date(endsAtMs).toISOString() });
+    endsAtMs = undefined;
+  };
   const look = (): void => {
+    tellEnd();
     const marks = marksOf(plan);
     if (marks !== seen) {
       seen = marks;
@@ -54,7 +117,8 @@ export function followCertificate(plan: TlsPlan, { clock, log, renew }: Certific
       if (pair !== undefined && !isSame(pair, inForce)) {
         inForce = pair;
         renew(pair);
-        log.info("a certificate was renewed", { path: plan.certificate.path });
+        log.info("a certificate was renewed", { path });
+        tellValidity(pair);
       }
     }
     cancel = clock.after(CERTIFICATE_LOOK_MS, look);
@@ -69,6 +133,7 @@ export function followCertificate(plan: TlsPlan, { clock, log, renew }: Certific
       return undefined;
     }
   };
+  if (inForce !== undefined) tellValidity(inForce);
   cancel = clock.after(CERTIFICATE_LOOK_MS, look);
   return () => cancel();
 }

@@ -3,15 +3,16 @@
  * is wrong, each thing in a line. Changes nothing. Settings that are refused
  * never get here: they are named by every command.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { areaDirectory, checkDataDirectory } from "../persistence/data-directory.ts";
-import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
+import { assertNotForeign, checkDataDirectory } from "../persistence/data-directory.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
-import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
+import type { AreaReport } from "../persistence/inspection.ts";
 import { readCertificate } from "./certificate.ts";
 import { assertRestored, isReadableByOthers, KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
+import { damageOf, inspectKeptArea } from "./inspect-area.ts";
 import { type KeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
 import { respPlan, tlsPlan } from "./plan.ts";
 import { tellBytes } from "./progress.ts";
@@ -46,7 +47,12 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
   if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by others: chmod 600 it`);
   if (problems.length === 0) print("configuration: good");
 
-  if (existsSync(directory)) await attempt(() => assertRestored(directory));
+  if (existsSync(directory)) {
+    await attempt(() => {
+      assertRestored(directory);
+      assertNotForeign(directory, readdirSync(directory), KEPT_AREAS);
+    });
+  }
   const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, KEPT_AREAS)));
   if (isThere === true) await checkAreas(directory, { run, print, problems, attempt });
   else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
@@ -63,9 +69,9 @@ interface AreaCheck {
 
 async function checkAreas(directory: string, { run, print, problems, attempt }: AreaCheck): Promise<void> {
   let isInUse = false;
-  const release = await attempt(() => {
+  const lock = await attempt(async (): Promise<DirectoryLock | undefined> => {
     try {
-      return lockDataDirectory(directory);
+      return await lockDirectory(directory);
     } catch (fault) {
       if (!(fault instanceof DirectoryInUse)) throw fault;
       isInUse = true;
@@ -73,19 +79,16 @@ async function checkAreas(directory: string, { run, print, problems, attempt }: 
     }
   });
   if (isInUse) print(`data directory ${directory}: in use by a running larder, which read it when it started`);
-  if (release === undefined) return;
+  if (lock === undefined) return;
   try {
     for (const area of KEPT_AREAS) {
-      const report = await attempt(() =>
-        tellBytes(run, (onBytes) =>
-          inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area, onBytes }),
-        ),
-      );
+      const report = await attempt(() => tellBytes(run, (onBytes) => inspectKeptArea(directory, area, onBytes)));
       if (report?.fault !== undefined) problems.push(report.fault);
       else if (report !== undefined) print(describeArea(report));
+      if (report !== undefined) problems.push(...damageOf([report]));
     }
   } finally {
-    release();
+    lock.release();
   }
 }
 

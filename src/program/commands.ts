@@ -104,13 +104,18 @@ export const commandRows: readonly CommandRow[] = [
   {
     words: "backup",
     operands: ["<file>"],
-    options: [],
+    options: [{ name: "replace", flag: "--replace", meaning: "replaces a file that is there" }],
     meaning:
-      "writes everything in the data directory to one file, whether or not the server runs; it holds tokens and keys too",
+      "writes everything in the data directory to one file, or to the standard output for -, whether or not the server runs; it holds tokens and keys too",
     defaults: "serve",
-    async run({ run, version, operands: [file = ""], print }) {
+    async run({ run, version, operands: [file = ""], options, print }) {
       const { backUp } = await import("./backup.ts");
-      for (const line of await backUp(run, file, version)) print(line);
+      const { STANDARD_OUTPUT } = await import("./output-file.ts");
+      const lines = await backUp(run, { file, replaces: options.has("replace"), version });
+      for (const line of lines) {
+        if (file === STANDARD_OUTPUT) process.stderr.write(`larder: ${line}\n`);
+        else print(line);
+      }
       return 0;
     },
   },

@@ -4,9 +4,13 @@
  * addresses of the process that uses it. What is in the directories of the
  * areas is the business of `persistence/`.
  */
-import { accessSync, constants, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { systemClock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import { noSpaceText } from "../persistence/disk.ts";
 import type { AreaName } from "./area.ts";
+import type { DirectoryLock } from "./directory-lock.ts";
 import type { Addresses } from "./env-block.ts";
 import { DamagedTokens, type KeptTokens, parseKeptTokens, printKeptTokens, TOKENS_FILE } from "./kept-tokens.ts";
 import { makeDirectory } from "./make-directory.ts";
@@ -18,6 +22,8 @@ export interface DataDirectory {
   readonly tokensPath: string | undefined;
   /** True if there was no tokens.json before this start: what is printed now is not printed again. */
   readonly isFirstStart: boolean;
+  /** True if no larder had used the directory before this start. */
+  readonly isNew: boolean;
   /** What tokens.json holds; nothing when there is none. */
   readTokens(): KeptTokens;
   /** Replaces tokens.json durably, readable by its owner alone. */
@@ -26,6 +32,8 @@ export interface DataDirectory {
   noteAdminAddress(address: string): void;
   /** Says where the areas of this process are, once they serve. */
   noteAddresses(addresses: Addresses): void;
+  /** Sees from now on that nobody else uses the directory. `onLost`: somebody does, and nothing may be written any more. */
+  watchLock(events: { readonly log: Log; onLost(): void }): void;
   /** Gives up the lock. */
   release(): void;
 }
@@ -37,6 +45,10 @@ const TOKENS_MODE = 0o600;
 /** Not in force any more once the process has ended: only the lock says whether there is one. */
 const ADDRESS_FILE = "admin-address";
 const ADDRESSES_FILE = "addresses.json";
+/** What makes a directory a data directory (persistence/data-directory.ts). */
+const FORMAT_FILE = "format";
+
+const NOTE_AGAIN_MS = 1_000;
 
 /** In front of the name of the directory that a backup is extracted to; what a restore left that did not end. */
 export const RESTORING_PREFIX = "restoring-";
@@ -49,21 +61,29 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
   if (settings.dataDirectory === undefined) return new MemoryDirectory();
   const path = resolve(settings.dataDirectory);
   // Loaded here, because a development server without a data directory needs none of it.
-  const { lockDataDirectory } = await import("../persistence/data-directory-lock.ts");
+  const { lockDirectory } = await import("./directory-lock.ts");
   const { fileDisk } = await import("../persistence/file-disk.ts");
-  const { prepareDataDirectory } = await import("../persistence/data-directory.ts");
-  let release = (): void => {};
+  const { assertNotForeign, prepareDataDirectory } = await import("../persistence/data-directory.ts");
+  let lock: DirectoryLock | undefined;
   try {
     makeDirectory(path, DIRECTORY_MODE);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    release = lockDataDirectory(path);
+    assertRestored(path);
+    assertNotForeign(path, readdirSync(path), KEPT_AREAS);
+    lock = await lockDirectory(path);
     await endInterrupted(path);
+    const isNew = !isUsedDirectory(path);
     await prepareDataDirectory(fileDisk, path, KEPT_AREAS);
-    return new DiskDirectory(path, release);
+    return new DiskDirectory(path, { lock, isNew });
   } catch (fault) {
-    release();
+    lock?.release();
     throw directoryRefusal(fault, path, origins.dataDirectory.place);
   }
+}
+
+/** True if a larder has used the directory: it has its layout. There may be no tokens.json in it. */
+export function isUsedDirectory(path: string): boolean {
+  return existsSync(join(path, FORMAT_FILE));
 }
 
 /** Throws a `StartRefusal` where a restore did not end. */
@@ -88,13 +108,17 @@ async function endInterrupted(path: string): Promise<void> {
 class DiskDirectory implements DataDirectory {
   readonly tokensPath: string;
   readonly isFirstStart: boolean;
-  readonly release: () => void;
+  readonly isNew: boolean;
+  readonly #lock: DirectoryLock;
   readonly #addressPath: string;
   readonly #addressesPath: string;
   #kept: KeptTokens;
+  /** End the wait for space, by path. */
+  readonly #cancels = new Map<string, () => void>();
 
-  constructor(path: string, release: () => void) {
-    this.release = release;
+  constructor(path: string, { lock, isNew }: { lock: DirectoryLock; isNew: boolean }) {
+    this.#lock = lock;
+    this.isNew = isNew;
     this.tokensPath = join(path, TOKENS_FILE);
     this.#addressPath = join(path, ADDRESS_FILE);
     this.#addressesPath = join(path, ADDRESSES_FILE);
@@ -104,6 +128,15 @@ class DiskDirectory implements DataDirectory {
     const text = readIfThere(this.tokensPath);
     this.isFirstStart = text === undefined;
     this.#kept = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
+  }
+
+  watchLock(events: { readonly log: Log; onLost(): void }): void {
+    this.#lock.watch(events);
+  }
+
+  release(): void {
+    for (const cancel of this.#cancels.values()) cancel();
+    this.#lock.release();
   }
 
   readTokens(): KeptTokens {
@@ -117,12 +150,27 @@ class DiskDirectory implements DataDirectory {
   }
 
   noteAdminAddress(address: string): void {
-    writeFileSync(this.#addressPath, `${address}\n`, { mode: TOKENS_MODE });
+    this.#note(this.#addressPath, `${address}\n`);
   }
 
   noteAddresses({ store, vector, messaging, admin }: Addresses): void {
     const line = JSON.stringify({ store, vector, messaging, admin });
-    writeFileSync(this.#addressesPath, `${line}\n`, { mode: TOKENS_MODE });
+    this.#note(this.#addressesPath, `${line}\n`);
+  }
+
+  /** Commands find the server by it. On a full disk it is noted as soon as there is space. */
+  #note(path: string, line: string): void {
+    try {
+      writeFileSync(path, line, { mode: TOKENS_MODE });
+    } catch (fault) {
+      if (noSpaceText(fault) === undefined) throw fault;
+      // Half a line is no address.
+      rmSync(path, { force: true });
+      this.#cancels.set(
+        path,
+        systemClock.after(NOTE_AGAIN_MS, () => this.#note(path, line)),
+      );
+    }
   }
 }
 
@@ -178,12 +226,15 @@ export function isReadableByOthers(path: string | undefined): boolean {
 class MemoryDirectory implements DataDirectory {
   readonly tokensPath = undefined;
   readonly isFirstStart = true;
+  readonly isNew = true;
 
   readTokens(): KeptTokens {
     return {};
   }
 
   async keepTokens(): Promise<void> {}
+
+  watchLock(): void {}
 
   noteAdminAddress(): void {}
 

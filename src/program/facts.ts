@@ -1,6 +1,5 @@
 /** Facts about the program and the machine that several parts of the start need. */
 import { readFileSync } from "node:fs";
-import { totalmem } from "node:os";
 import { FORMAT } from "../persistence/file-format.ts";
 import { TOKENS_FORMAT } from "./kept-tokens.ts";
 
@@ -16,18 +15,6 @@ export function readVersion(): string {
 
 /** The entry of every thread, beside this folder in a checkout as in the package. */
 export const mainFile: URL = new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url);
-
-/** How much of the memory that the process may use one area's heap may take. */
-const HEAP_SHARE = 3 / 4;
-
-/** The heap limit when nobody names one: a share of the container's memory, or of the machine's. */
-export function defaultHeapBytes(): number {
-  const totalBytes = totalmem();
-  const allowedBytes = process.constrainedMemory();
-  // Without a limit the system reports none, or a number beyond what the machine has.
-  const bytes = allowedBytes > 0 && allowedBytes < totalBytes ? allowedBytes : totalBytes;
-  return Math.floor(bytes * HEAP_SHARE);
-}
 
 /** The newest format of each kind of file that this version writes. */
 export const fileFormats = { data: FORMAT, tokens: TOKENS_FORMAT } as const;

@@ -23,6 +23,8 @@ const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb
 
 /** The journal is synced some thousand times a second; the history's thread is told less often. */
 const TELL_EVERY_MS = 20;
+/** How often is looked whether time has jumped, and how far it must have. */
+const JUMPS_EVERY_MS = 60_000;
 
 const workerFile = new URL(
   import.meta.url.endsWith(".ts") ? "./history-worker.ts" : "./history-worker.js",
@@ -47,6 +49,7 @@ export class FileHistory implements HistoryDoor {
   #synced = 0;
   #untold: SyncedPlace | undefined;
   #cancelTelling: (() => void) | undefined;
+  #cancelJumps: () => void = () => {};
   #isOpen = false;
   #isClosing = false;
 
@@ -61,6 +64,7 @@ export class FileHistory implements HistoryDoor {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
+    if (this.#clock.real !== this.#clock) this.#followJumps(0);
   }
 
   get position(): number {
@@ -70,7 +74,7 @@ export class FileHistory implements HistoryDoor {
   durableTo(place: SyncedPlace): void {
     this.#untold = place;
     if (this.#waiting.size > 0) this.#hurry();
-    else this.#cancelTelling ??= this.#clock.after(TELL_EVERY_MS, () => this.#tellPlace());
+    else this.#cancelTelling ??= this.#clock.real.after(TELL_EVERY_MS, () => this.#tellPlace());
   }
 
   append(): void {}
@@ -90,6 +94,7 @@ export class FileHistory implements HistoryDoor {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#cancelTelling?.();
+    this.#cancelJumps();
     for (const { goOn } of this.#waiting) goOn();
     // First, so that the writer is the last one and leaves a single file.
     if (this.#reader !== undefined) {
@@ -179,7 +184,7 @@ export class FileHistory implements HistoryDoor {
         this.#waiting.delete(waiting);
         resolve();
       };
-      const cancel = this.#clock.after(LIST_WAIT_MS, goOn);
+      const cancel = this.#clock.real.after(LIST_WAIT_MS, goOn);
       const waiting = { position, goOn };
       this.#waiting.add(waiting);
       this.#hurry();
@@ -189,6 +194,16 @@ export class FileHistory implements HistoryDoor {
   #hurry(): void {
     this.#tellPlace();
     this.#askWriter({ kind: "hurry" });
+  }
+
+  /** The writer's thread has a clock of its own, and removes what is too old by it. */
+  #followJumps(toldMs: number): void {
+    this.#cancelJumps = this.#clock.housekeep(JUMPS_EVERY_MS, () => {
+      const aheadMs = this.#clock.nowMs() - this.#clock.real.nowMs();
+      const isNews = Math.abs(aheadMs - toldMs) >= JUMPS_EVERY_MS;
+      if (isNews) this.#askWriter({ kind: "jumped", aheadMs });
+      this.#followJumps(isNews ? aheadMs : toldMs);
+    });
   }
 
   #tellPlace(): void {

@@ -5,7 +5,7 @@
  */
 import "./prototype.ts";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "../kernel/clock.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFields, type LogLevel } from "../kernel/log.ts";
 import { noSpaceText } from "../persistence/disk.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
@@ -31,6 +31,8 @@ export interface HistoryPlan {
 export type ToWriter =
   | { readonly kind: "durable"; readonly place: SyncedPlace }
   | { readonly kind: "hurry" }
+  /** The engine's clock has jumped, and is so far ahead of the machine's. */
+  | { readonly kind: "jumped"; readonly aheadMs: number }
   | { readonly kind: "damaged"; readonly reason: string }
   | { readonly kind: "close" };
 
@@ -57,11 +59,13 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
   const tell = (message: FromWriter): void => port.postMessage(message);
   const { historyEventsOf } = (await import(plan.eventsModule)) as { historyEventsOf: EventsOf };
   const log = postedLog(tell);
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };
   const make = (): HistoryWriter =>
     new HistoryWriter({
       ...plan,
       disk: fileDisk,
-      clock: systemClock,
+      clock,
       log,
       eventsOf: historyEventsOf,
       onPosition: (position, syncedPosition) => tell({ kind: "position", position, syncedPosition }),
@@ -93,6 +97,10 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
         break;
       case "hurry":
         writer?.hurry();
+        break;
+      case "jumped":
+        aheadMs = message.aheadMs;
+        writer?.jumped();
         break;
       case "damaged":
         writer?.damaged(message.reason);

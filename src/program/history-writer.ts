@@ -103,6 +103,11 @@ export class HistoryWriter {
     this.#run();
   }
 
+  /** Time has jumped: what is too old by now goes. */
+  jumped(): void {
+    if (!this.#isClosing) this.#removeOld();
+  }
+
   /** Somebody else met damage in the file. */
   damaged(reason: string): void {
     this.#damage ??= reason;
@@ -206,7 +211,7 @@ export class HistoryWriter {
     const { clock, retentionMs } = this.#options;
     let isMore = false;
     this.#attempt(() => {
-      isMore = this.#history.removeBefore(clock.nowMs() - retentionMs);
+      isMore = this.#history.removeBefore(clock.nowMs() - retentionMs) || this.#history.shrinkSome();
     });
     this.#after("removal", isMore ? REMOVAL_PAUSE_MS : RETENTION_EVERY_MS, () => this.#removeOld());
   }

@@ -11,6 +11,7 @@
  */
 
 import type { MessagingJournal } from "../messaging/journal.ts";
+import type { FrameOwner } from "../persistence/frame-queue.ts";
 import type { Journal } from "../persistence/journal.ts";
 import type { StoreJournal } from "../store/journal.ts";
 import type { VectorJournal } from "../vector/journal.ts";
@@ -35,8 +36,8 @@ export class LateJournal implements StoreJournal, MessagingJournal, VectorJourna
     this.#isClosed = true;
   }
 
-  append(frame: Uint8Array): number {
-    if (this.#journal !== undefined && !this.#isClosed) return this.#journal.append(frame);
+  append(frame: Uint8Array, owner?: FrameOwner): number {
+    if (this.#journal !== undefined && !this.#isClosed) return this.#journal.append(frame, owner);
     this.#end += 1;
     this.onFrame(frame, this.end);
     return this.end;
@@ -64,5 +65,9 @@ export class LateJournal implements StoreJournal, MessagingJournal, VectorJourna
 
   get refusal(): string | undefined {
     return this.#isClosed ? STOPPING : this.#journal?.refusal;
+  }
+
+  refusalOf(owner: FrameOwner): string | undefined {
+    return this.#isClosed ? STOPPING : this.#journal?.refusalOf(owner);
   }
 }

@@ -1,13 +1,16 @@
 /** Opens a listener of the edge for this thread: its figures, its limits, and a sentence when the port cannot be had. */
 import type { ByteBudget } from "../edge/byte-budget.ts";
+import { type ConnectionRefusal, connectionRefusals } from "../edge/connection-gate.ts";
 import type { Area, Observation } from "../edge/handler.ts";
 import { type CertificatePair, type Listener, listen } from "../edge/node-http.ts";
 import type { Tracer } from "../edge/tracing.ts";
+import { TrustedProxies } from "../edge/trusted-proxies.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
-import type { Counter, Histogram, Metrics } from "../kernel/metrics.ts";
+import type { Counter, Gauge, Histogram, Metrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
-import type { ListenPlan } from "./area.ts";
+import type { ListenPlan, PeerLimits } from "./area.ts";
+import { descriptorsForConnections } from "./descriptors.ts";
 import { listenRefusal } from "./refusal.ts";
 
 export interface ListenerSurroundings {
@@ -15,6 +18,8 @@ export interface ListenerSurroundings {
   readonly log: Log;
   /** Bodies of all listeners of this thread together. */
   readonly budget: ByteBudget;
+  /** Of all listeners of this thread's area. */
+  readonly figures: ListenerFigures;
   /** Absent: no spans are made. */
   readonly tracer?: Tracer | undefined;
 }
@@ -22,17 +27,20 @@ export interface ListenerSurroundings {
 export interface ListenerWishes {
   readonly listen: ListenPlan;
   readonly headerBytesMax: number;
+  readonly peers: PeerLimits;
   /** Names the listener in the ids of its requests. */
   readonly name: string;
-  readonly observe: (observation: Observation) => void;
+  /** It answers also when the descriptors of the process are short. */
+  readonly isReserved?: boolean;
 }
 
 /** Rejects with a `StartRefusal` when the operator has to choose another port or address. */
 export async function openListener(
   area: Area,
-  { listen: plan, headerBytesMax, name, observe }: ListenerWishes,
+  { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerWishes,
   surroundings: ListenerSurroundings,
 ): Promise<Listener> {
+  const { figures } = surroundings;
   // Loaded only where it is used.
   const certificates = plan.tls === undefined ? undefined : await import("./certificate.ts");
   const pair = plan.tls && certificates?.readCertificate(plan.tls);
@@ -44,8 +52,15 @@ export async function openListener(
       port: plan.port,
       // A letter of the listener and a few of this start.
       idPrefix: `${name.charAt(0)}${secretBytes(4).toString("hex")}`,
-      limits: { headerBytesMax },
-      observe,
+      limits: {
+        headerBytesMax,
+        bodyBytesPerSecondMin: peers.bodyBytesPerSecondMin,
+        connectionsPerAddressMax: peers.connectionsPerAddressMax,
+        descriptorsMax: isReserved ? undefined : descriptorsForConnections(),
+      },
+      proxies: new TrustedProxies(peers.trustedProxies),
+      observe: figures.observe,
+      onConnectionRefused: figures.connectionRefused,
       tls: pair,
       ...surroundings,
     });
@@ -54,7 +69,8 @@ export async function openListener(
   }
   if (plan.tls === undefined || certificates === undefined) return listener;
   const renew = (fresh: CertificatePair): void => listener.renewCertificate(fresh);
-  const stop = certificates.followCertificate(plan.tls, { ...surroundings, renew });
+  const expiry = figures.certificateEnd(name);
+  const stop = certificates.followCertificate(plan.tls, { ...surroundings, expiry, renew });
   const close = listener.close.bind(listener);
   listener.close = (graceMs) => {
     stop();
@@ -69,8 +85,38 @@ interface RouteFigures {
   readonly counters: Map<number, Counter>;
 }
 
+/** What the listeners of an area, or of the main thread, count together. */
+export interface ListenerFigures {
+  readonly observe: (observation: Observation) => void;
+  readonly connectionRefused: (reason: ConnectionRefusal) => void;
+  /** When the certificate of a listener ends, in seconds of Unix time. */
+  certificateEnd(listener: string): Gauge;
+}
+
+/** Registers the figures of listeners. */
+export function measureListeners(metrics: Metrics): ListenerFigures {
+  const observe = requestObserver(metrics);
+  const refused = metrics.counter(
+    "larder_http_connections_refused_total",
+    "Connections that were refused: the port has its most, the address has, or descriptors are short",
+    ["reason"],
+  );
+  // Zero is a figure too: the first one that is refused shows as a rise.
+  for (const reason of connectionRefusals) refused.with(reason);
+  const ends = metrics.gauge(
+    "larder_certificate_expiry_timestamp_seconds",
+    "When the certificate that a listener shows ends, or one between it and its authority, in Unix time",
+    ["listener"],
+  );
+  return {
+    observe,
+    connectionRefused: (reason) => refused.with(reason).add(),
+    certificateEnd: (listener) => ends.with(listener),
+  };
+}
+
 /** Counts requests: how many by route and status, how long they took by route, how many bytes went by. */
-export function requestObserver(metrics: Metrics): (observation: Observation) => void {
+function requestObserver(metrics: Metrics): (observation: Observation) => void {
   const requests = metrics.counter("larder_http_requests_total", "Requests answered, by route and status", [
     "route",
     "status",

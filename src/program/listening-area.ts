@@ -9,14 +9,14 @@
  * The port is bound before the recovery, so that a port in use is known at once
  * and not after a minute of replay.
  */
-import { areaNotServing } from "../edge/errors.ts";
-import type { Area as EdgeArea } from "../edge/handler.ts";
+import { areaNotServing, type RequestFailure } from "../edge/errors.ts";
+import type { Area as EdgeArea, HttpReply } from "../edge/handler.ts";
 import type { Listener } from "../edge/node-http.ts";
 import { withOpenApi } from "../edge/openapi/openapi-area.ts";
 import { failureReply } from "../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../kernel/metrics.ts";
 import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
-import { type ListenerSurroundings, openListener, requestObserver } from "./listener.ts";
+import { type ListenerSurroundings, openListener } from "./listener.ts";
 
 /** What is behind the port of an area. */
 export interface AreaEngine {
@@ -57,7 +57,7 @@ export class ListeningArea implements AreaDoor {
   constructor(options: ListeningAreaOptions) {
     const { area, limits, version } = options.plan;
     this.#options = options;
-    this.#current = startingArea(options.plan);
+    this.#current = startingArea(area, limits.requestBytesMax, options.engine.edge);
     const current: EdgeArea = {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
@@ -75,14 +75,14 @@ export class ListeningArea implements AreaDoor {
   }
 
   async bind(): Promise<OpenPorts> {
-    const { plan, engine, events, metrics, surroundings } = this.#options;
+    const { plan, engine, events, surroundings } = this.#options;
     events.state("opening");
     if (plan.listen !== undefined) {
       const wishes = {
         listen: plan.listen,
         headerBytesMax: plan.limits.headerBytesMax,
+        peers: plan.limits.peers,
         name: plan.area,
-        observe: requestObserver(metrics),
       };
       this.#listener = await openListener(this.edge, wishes, surroundings);
     }
@@ -142,8 +142,15 @@ export class ListeningArea implements AreaDoor {
   }
 }
 
-/** 503 until the engine serves. */
-function startingArea({ area, limits }: AreaPlan): EdgeArea {
-  const refusal = { ...failureReply(areaNotServing(area)), route: "starting" };
-  return { handle: () => refusal, bodyBytesMax: () => limits.requestBytesMax, refuseEarly: () => refusal };
+/** 503 until the engine serves, in the shape of the area's other failures. */
+export function startingArea(area: string, requestBytesMax: number, edge: Pick<EdgeArea, "refusal">): EdgeArea {
+  const worded = (failure: RequestFailure, target: string): HttpReply =>
+    edge.refusal?.(failure, target) ?? failureReply(failure);
+  const refusal = { ...worded(areaNotServing(area), ""), route: "starting" };
+  return {
+    handle: () => refusal,
+    bodyBytesMax: () => requestBytesMax,
+    refuseEarly: () => refusal,
+    refusal: worded,
+  };
 }

@@ -47,7 +47,7 @@ export class MemoryHistory implements HistoryDoor {
   append(frame: Uint8Array, position: number): void {
     this.#batcher.add(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength), position);
     if (this.#batcher.isFull) this.#write();
-    else this.#cancelWrite ??= this.#clock.after(LINGER_MS, () => this.#write());
+    else this.#cancelWrite ??= this.#clock.real.after(LINGER_MS, () => this.#write());
   }
 
   async list(query: HistoryQuery): Promise<HistoryPage> {
@@ -72,8 +72,9 @@ export class MemoryHistory implements HistoryDoor {
   }
 
   #removeLater(delayMs: number): void {
-    this.#cancelRemoval = this.#clock.after(delayMs, () => {
-      const isMore = this.#history.removeBefore(this.#clock.nowMs() - this.#options.retentionMs);
+    this.#cancelRemoval = this.#clock.housekeep(delayMs, () => {
+      const timeMs = this.#clock.nowMs() - this.#options.retentionMs;
+      const isMore = this.#history.removeBefore(timeMs) || this.#history.shrinkSome();
       this.#removeLater(isMore ? REMOVAL_PAUSE_MS : RETENTION_EVERY_MS);
     });
   }

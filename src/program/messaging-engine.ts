@@ -21,12 +21,15 @@ import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
 import { copyHistoryFile } from "./history-copy.ts";
 import { type HistoryDoor, type HistoryDoorOptions, openHistory } from "./history-door.ts";
+import { awaitedCalls, awaitedReads } from "./journey.ts";
+import { bodySource, KeptBodiesCheck } from "./kept-bodies-check.ts";
 import { KeptSegments } from "./kept-segments.ts";
 import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { messageLog } from "./message-log.ts";
 import { measureMessaging } from "./messaging-metrics.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
+import { measureTenants } from "./tenant-metrics.ts";
 import { userIdOf } from "./tokens.ts";
 
 const TOKEN_KEY_BYTES = 32;
@@ -46,11 +49,12 @@ export class MessagingEngine implements AreaEngine {
   readonly #segments = new KeptSegments();
   #history: HistoryDoor | undefined;
   #kept: KeptArea | undefined;
+  #check: KeptBodiesCheck | undefined;
   #stops: (() => void)[] = [];
   #cleaning: Promise<void> = Promise.resolve();
 
   constructor(context: EngineContext) {
-    const { plan, clock, log, metrics } = context;
+    const { plan, clock, log, metrics, turns } = context;
     const { messaging: wishes, limits } = plan;
     const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
@@ -70,10 +74,14 @@ export class MessagingEngine implements AreaEngine {
       clock,
       random: systemRandom,
       limits: wishes.limits,
-      outbound: context.tracer === undefined ? this.#outbound : new TracedOutbound(this.#outbound, context.tracer),
+      outbound: awaitedCalls(
+        clock,
+        context.tracer === undefined ? this.#outbound : new TracedOutbound(this.#outbound, context.tracer),
+      ),
       settings: { spelling: wishes.headerNames, region: wishes.region },
       isStill: wishes.isStill,
       log,
+      guard: context.guard,
       logReader: messageLog(
         (query, position) => this.#openHistory.list(query, position),
         () => this.#journal.end,
@@ -83,15 +91,16 @@ export class MessagingEngine implements AreaEngine {
       messaging: this.#messaging,
       tokens: this.#tokens,
       ...(perSecond !== undefined && { limiter: new RateLimiter(systemClock, { perSecond, burst: perSecond }) }),
-      cors: limits.cors,
       queryToken: limits.queryToken,
       limits: wishes.limits,
       clock,
+      turns,
       destinations: (url) => this.#outbound.refusalOf(url),
       acceptBrake: () => this.#messaging.engine.brake.pull(),
       usersNamed: (id) => [...this.#userIds].filter(([, ids]) => ids.has(id)).map(([name]) => name),
     });
     measureMessaging(metrics, this.#messaging.engine);
+    measureTenants(metrics, () => this.#messaging.engine.realm.users);
   }
 
   async open(): Promise<void> {
@@ -100,12 +109,14 @@ export class MessagingEngine implements AreaEngine {
     else await this.#recover(plan.directory);
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#messaging.engine.start();
+    this.#check?.start();
     if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
   }
 
   async close(graceMs: number): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#cleaning;
+    await this.#check?.stop();
     // Where nothing is kept, nothing is gained by waiting for how calls end.
     await this.#messaging.engine.drain(this.#kept === undefined ? 0 : graceMs);
     this.#messaging.engine.stop();
@@ -188,7 +199,9 @@ export class MessagingEngine implements AreaEngine {
       },
     });
     this.#kept = kept;
-    bodies.open(kept);
+    bodies.open(awaitedReads(this.#context.clock, bodySource(kept)));
+    this.#check = new KeptBodiesCheck({ engine: this.#messaging.engine, kept, log: this.#context.log });
+    await this.#check.checkEnds();
     this.#segments.recovered(kept.journal.syncedPlace);
     this.#history = await openHistory({ ...this.#historyOptions, directory, area: this.#context.plan.area });
     this.#history.durableTo(kept.journal.syncedPlace);

@@ -33,6 +33,11 @@ export function measureMessaging(metrics: Metrics, engine: Engine): void {
     for (const user of realm.users) count += user.deadLetters.size;
     return count;
   });
+  now(
+    "damaged_bodies",
+    "Bodies of messages, dead letters and runs that are damaged on the disk, as far as it is known",
+    () => realm.bodies.damagedCount,
+  );
   metrics.readings(
     {
       name: "larder_messaging_waiting_messages",

@@ -1,11 +1,20 @@
 /** From settings and tenants to the plan of each area. */
 import { resolve } from "node:path";
 import type { LogFormat } from "../kernel/log.ts";
-import { defaultLimits } from "../messaging/limits.ts";
+import { defaultLimits, RESPONSE_BYTES_MAX } from "../messaging/limits.ts";
 import { areaDirectory } from "../persistence/data-directory.ts";
 import { defaultVectorLimits } from "../vector/limits.ts";
 import { areaTenantOf } from "./administration.ts";
-import type { AreaName, AreaPlan, ListenPlan, MessagingPlan, RespPlan, TlsPlan, VectorPlan } from "./area.ts";
+import type {
+  AreaName,
+  AreaPlan,
+  ListenPlan,
+  MessagingPlan,
+  PeerLimits,
+  RespPlan,
+  TlsPlan,
+  VectorPlan,
+} from "./area.ts";
 import type { RunSettings } from "./read-settings.ts";
 import type { SettingName } from "./settings.ts";
 import { type IndexTenant, isLoopback, type Tenant, type Tenants, type UserTenant } from "./tokens.ts";
@@ -17,6 +26,8 @@ export interface PlanOptions {
   readonly version: string;
   /** Messaging calls nobody, and no schedule fires. */
   readonly isStill: boolean;
+  /** Of the area. */
+  readonly memoryBytesMax: number;
 }
 
 /** The states of so many users fit beside each other when each takes all it may. */
@@ -24,13 +35,17 @@ const SCRIPT_STATES = 4;
 /** Deliveries of all users together, unless one user may have more. */
 const PARALLELISM_MIN = 2_000;
 
+/** Whether pages of other origins may be let in at all (edge/messaging/messaging-area.ts says why not). */
+const isForPages: Readonly<Record<AreaName, boolean>> = { store: true, vector: true, messaging: false };
+
 const portSettings = {
   store: "storePort",
   messaging: "messagingPort",
   vector: "vectorPort",
 } as const satisfies Record<AreaName, SettingName>;
 
-export function planArea(area: AreaName, { run, tenants, logFormat, version, isStill }: PlanOptions): AreaPlan {
+export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
+  const { run, tenants, logFormat, version, isStill, memoryBytesMax } = options;
   const { settings } = run;
   return {
     area,
@@ -41,9 +56,11 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version, isS
     // Messaging acknowledges only what is synced, whatever the store does.
     fsync: area === "messaging" ? "always" : settings.fsync,
     tenants: tenantsOf(area, tenants).map(areaTenantOf),
+    memoryBytesMax,
     limits: {
       requestBytesMax: settings.requestBytesMax,
       headerBytesMax: settings.headerBytesMax,
+      peers: peerLimits(run),
       memory: {
         bytesMax: settings.memoryBytesMax,
         policy: settings.evictionPolicy,
@@ -54,7 +71,7 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version, isS
       pendingEntriesMax: settings.pendingEntriesMax,
       requestsPerSecondMax: settings.requestsPerSecondMax,
       streamsPerTokenMax: settings.streamsPerTokenMax,
-      cors: settings.cors,
+      cors: settings.cors && isForPages[area],
       queryToken: settings.queryToken,
       redisCompat: settings.redisCompat,
       scripts: {
@@ -70,6 +87,11 @@ export function planArea(area: AreaName, { run, tenants, logFormat, version, isS
   };
 }
 
+export function peerLimits({ settings }: RunSettings): PeerLimits {
+  const { trustedProxies, connectionsPerAddressMax, bodyBytesPerSecondMin } = settings;
+  return { trustedProxies, connectionsPerAddressMax, bodyBytesPerSecondMin };
+}
+
 function messagingPlan({ settings }: RunSettings, isStill: boolean): MessagingPlan {
   return {
     destinations: settings.destinations,
@@ -78,6 +100,7 @@ function messagingPlan({ settings }: RunSettings, isStill: boolean): MessagingPl
     limits: {
       ...defaultLimits,
       bodyBytesMax: settings.requestBytesMax,
+      responseBytesMax: settings.responseBytesMax ?? Math.min(settings.requestBytesMax, RESPONSE_BYTES_MAX),
       retriesMax: settings.retriesMax,
       delayMsMax: settings.delayMsMax,
       timeoutMsMax: settings.timeoutMsMax,

@@ -12,10 +12,10 @@ const LOOK_MS = 1_000;
 /** The lines to print. Throws a `StartRefusal`, also when no server runs. */
 export async function statsLines(run: RunSettings, isJson: boolean): Promise<readonly string[]> {
   const directory = usedDirectory(run);
-  const { lockDataDirectory } = await import("../persistence/data-directory-lock.ts");
+  const { lockDirectory } = await import("./directory-lock.ts");
   const { DirectoryInUse } = await import("../persistence/errors.ts");
   try {
-    lockDataDirectory(directory)();
+    (await lockDirectory(directory)).release();
   } catch (fault) {
     if (!(fault instanceof DirectoryInUse)) throw fault;
     const look = async (): Promise<ServerStats> => readStats(await askServer(run, directory, askForStats));

@@ -80,6 +80,9 @@ test("serve without anything: the defaults", () => {
     cors: true,
     queryToken: true,
     redisCompat: false,
+    trustedProxies: [],
+    connectionsPerAddressMax: 5_000,
+    bodyBytesPerSecondMin: 1_024,
     shutdownGraceMs: 10_000,
     retriesMax: 1_000,
     delayMsMax: 94_867_200_000,
@@ -177,6 +180,12 @@ const values: readonly (readonly [words: string, name: string, value: unknown])[
     '--max-request-size: "100" is not a size from 1kb to 128mb, such as 512kb or 10mb',
   ],
   ["--max-request-size 20MB", "requestBytesMax", 20_971_520],
+  ["--max-response-size 100mb", "responseBytesMax", 104_857_600],
+  [
+    "--max-response-size 101mb",
+    "refused",
+    '--max-response-size: "101mb" is not a size from 1kb to 100mb, such as 512kb or 10mb',
+  ],
   ["--daily-request-limit 10000", "requestsPerDayMax", 10_000],
   ["--pending-limit 1000", "pendingEntriesMax", 1_000],
   ["--maxmemory 0", "memoryBytesMax", 0],
@@ -368,6 +377,40 @@ test("mistakes in the file are named with the file, all at once", () => {
     'storePort in l.json: "70000" is not a port from 0 to 65535',
   ]);
   assert.deepEqual(problems({ words: "serve --config no.json" }), ["Configuration file: there is no file no.json"]);
+});
+
+test("mistakes of flags, variables, the file and combinations are told together", () => {
+  assert.deepEqual(
+    problems({
+      words: "serve now --hots x --store-port abc --tls-cert c --redis-compat on --config l.json",
+      environment: { LARDER_FSYNC: "never", LARDER_VECTR_PORT: "1" },
+      files: { "l.json": '{"hsot":"x","messagingPort":70000,"store":{"databases":[{"name":""}]}}' },
+    }).map((problem) => problem.split(":")[0]),
+    [
+      'Unknown argument "now"',
+      "Unknown flag --hots",
+      "Unknown environment variable LARDER_VECTR_PORT",
+      "l.json",
+      "l.json",
+      "LARDER_FSYNC",
+      "--store-port",
+      "messagingPort in l.json",
+      "--tls-cert needs --tls-key as well",
+      "--redis-compat has an effect over RESP alone",
+    ],
+  );
+});
+
+test("nothing is concluded from a setting that is malformed, has no value or is in a file that cannot be read", () => {
+  assert.deepEqual(problems({ words: "serve --redis-compat on --resp-port abc" }), [
+    '--resp-port: "abc" is not a port from 0 to 65535',
+  ]);
+  assert.deepEqual(problems({ words: "serve --tls-cert --tls-key k" }), [
+    "--tls-cert needs a value: --tls-cert <path>",
+  ]);
+  assert.deepEqual(problems({ words: "serve --tls-cert c --config no.json" }), [
+    "Configuration file: there is no file no.json",
+  ]);
 });
 
 test("the admin token may stand in the file", () => {

@@ -62,12 +62,10 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const behind = words.slice(command.words.split(" ").length);
   const operandCount = behind.findIndex((word) => word.startsWith("--"));
   const operands = behind.slice(0, operandCount < 0 ? undefined : operandCount);
-  const problem = checkOperands(command, operands);
-  if (problem !== undefined) return refused(problem);
   const found = collect(input, command, behind.slice(operands.length));
-  if (found.problems.length > 0) return refused(...found.problems);
-  const run = decide(command.defaults, found);
-  return "length" in run ? refused(...run) : { kind: "run", command, run, operands, options: found.options };
+  const { run, problems } = decide(command.defaults, found);
+  const all = [...checkOperands(command, operands), ...found.problems, ...problems];
+  return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, options: found.options };
 }
 
 /** The row whose words come first, the longest of them. */
@@ -88,12 +86,12 @@ function unknownCommand(word: string): string {
   return `Unknown command ${JSON.stringify(word)}: larder --help lists the commands`;
 }
 
-function checkOperands(command: CommandRow, operands: readonly string[]): string | undefined {
+function checkOperands(command: CommandRow, operands: readonly string[]): readonly string[] {
   const extra = operands[command.operands.length];
-  if (extra !== undefined) return `Unknown argument ${JSON.stringify(extra)}: settings are given as --name value`;
+  if (extra !== undefined) return [`Unknown argument ${JSON.stringify(extra)}: settings are given as --name value`];
   const missing = command.operands[operands.length];
-  if (missing === undefined || missing.startsWith("[")) return undefined;
-  return `${missing} is missing: ${commandForm(command)}`;
+  if (missing === undefined || missing.startsWith("[")) return [];
+  return [`${missing} is missing: ${commandForm(command)}`];
 }
 
 /** The texts that were given for each setting, best source first, and the configuration. */
@@ -103,6 +101,8 @@ interface Found {
   /** By the name of the command's option. */
   readonly options: ReadonlyMap<string, string>;
   readonly problems: string[];
+  /** Settings of which nobody knows what was meant: nothing is concluded from their absence. */
+  readonly spoilt: Set<SettingName>;
 }
 
 interface GivenText extends Origin {
@@ -113,23 +113,26 @@ function collect(input: SettingsInput, command: CommandRow, words: readonly stri
   const problems: string[] = [];
   const options = new Map<string, string>();
   const texts = new Map<SettingName, GivenText>();
+  const spoilt = new Set<SettingName>();
   const note = (name: SettingName, given: GivenText): void => {
     if (!texts.has(name)) texts.set(name, given);
   };
-  for (const [name, given] of readFlags(words, { command, options, problems })) note(name, given);
-  for (const [name, given] of readEnvironment(input, { command, options, problems })) note(name, given);
+  for (const [name, given] of readFlags(words, { command, options, problems, spoilt })) note(name, given);
+  for (const [name, given] of readEnvironment(input, { command, options, problems, spoilt })) note(name, given);
   const path = texts.get("config")?.text;
-  if (path === undefined) return { texts, options, problems, configuration: emptyConfiguration };
+  if (path === undefined) return { texts, options, problems, spoilt, configuration: emptyConfiguration };
 
   const configuration = readConfigurationFile(input, path, problems);
+  const isUnreadable = configuration === emptyConfiguration;
   for (const [name, row] of settingList) {
+    if (isUnreadable && row.fileKey !== undefined) spoilt.add(name);
     const text = row.fileKey === undefined ? undefined : configuration.settings.get(row.fileKey);
     if (text !== undefined) note(name, { text, source: "file", place: `${row.fileKey} in ${path}` });
   }
   if (configuration.adminToken !== undefined) {
     note("adminToken", { text: configuration.adminToken, source: "file", place: `admin.token in ${path}` });
   }
-  return { texts, options, problems, configuration };
+  return { texts, options, problems, spoilt, configuration };
 }
 
 /** What is read goes to the settings, or to the options of the command. */
@@ -137,9 +140,13 @@ interface Reading {
   readonly command: CommandRow;
   readonly options: Map<string, string>;
   readonly problems: string[];
+  readonly spoilt: Set<SettingName>;
 }
 
-function readFlags(words: readonly string[], { command, options, problems }: Reading): Map<SettingName, GivenText> {
+function readFlags(
+  words: readonly string[],
+  { command, options, problems, spoilt }: Reading,
+): Map<SettingName, GivenText> {
   const given = new Map<SettingName, GivenText>();
   const byFlag = new Map(settingList.map(([name, row]) => [row.flag, name]));
   const optionsByFlag = new Map(command.options.map((option) => [option.flag, option]));
@@ -164,6 +171,7 @@ function readFlags(words: readonly string[], { command, options, problems }: Rea
     if (text === undefined || (inline === undefined && text.startsWith("--"))) {
       problems.push(`${flag} needs a value: ${flag} ${argument}`);
       if (text !== undefined) index -= 1;
+      if (name !== undefined) spoilt.add(name);
     } else if (name === undefined ? options.has(option?.name ?? "") : given.has(name)) {
       problems.push(`${flag} is given twice`);
     } else if (name !== undefined) {
@@ -307,11 +315,12 @@ function describeFileFault(fault: unknown, path: string): string {
   return `${path} cannot be read (${String(code ?? fault)})`;
 }
 
-/** The settings, or what is wrong with them. */
-function decide(command: Command, found: Found): RunSettings | readonly string[] {
+/** The settings, and what is wrong with them: where something is, they may not be used. */
+function decide(command: Command, found: Found): { readonly run: RunSettings; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const values: [SettingName, unknown][] = [];
   const origins: [SettingName, Origin][] = [];
+  const spoilt = new Set(found.spoilt);
   for (const [name, row] of settingList) {
     const given = found.texts.get(name);
     const text = given?.text ?? defaultText(row, command);
@@ -322,18 +331,19 @@ function decide(command: Command, found: Found): RunSettings | readonly string[]
     } catch (fault) {
       if (!(fault instanceof BadValue)) throw fault;
       problems.push(`${place}: ${fault.message}`);
+      spoilt.add(name);
     }
   }
-  if (problems.length > 0) return problems;
-
   // Each value was made by the parser of its own row.
-  const run = combine({
+  const run: RunSettings = {
     command,
     settings: Object.fromEntries(values) as unknown as Settings,
     origins: Object.fromEntries(origins) as Record<SettingName, Origin>,
     configuration: found.configuration,
-  });
-  return typeof run === "string" ? [run] : run;
+  };
+  for (const { reads, problemsOf } of combinations)
+    if (!reads.some((name) => spoilt.has(name))) problems.push(...problemsOf(run));
+  return { run: problems.length > 0 ? run : settle(run), problems };
 }
 
 function defaultText(row: Setting<unknown>, command: Command): string | undefined {
@@ -342,66 +352,99 @@ function defaultText(row: Setting<unknown>, command: Command): string | undefine
 
 const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
 
-/** The settings that depend on one another. Returns a refusal as text. */
-function combine(run: RunSettings): RunSettings | string {
-  const { settings, origins } = run;
-  const halfRefusal = checkPair(run, "tlsCertificatePath", "tlsKeyPath");
-  if (halfRefusal !== undefined) return halfRefusal;
-  const respRefusal = checkResp(run);
-  if (respRefusal !== undefined) return respRefusal;
-  const settled = settleOnePort(run);
-  if (typeof settled === "string") return settled;
-  const onePort = settled.settings.port !== undefined;
-  if (onePort && settings.threads === "per-area" && origins.threads.source !== "default") {
-    return `${origins.threads.place} per-area and ${origins.port.place} exclude each other: one port is served by one thread`;
-  }
-  const threads = onePort ? "one" : settings.threads;
-  if (threads === "one" && settings.heapBytesMax !== undefined) {
-    return `${origins.heapBytesMax.place} needs a thread per area: with one thread, set NODE_OPTIONS=--max-old-space-size=<MB>`;
-  }
-  return { ...settled, settings: { ...settled.settings, threads } };
+/** Settings that depend on one another. */
+interface Combination {
+  /** Where one of them is spoilt, nothing is said of the combination. */
+  readonly reads: readonly SettingName[];
+  problemsOf(run: RunSettings): readonly string[];
 }
+
+const combinations: readonly Combination[] = [
+  pairOf("tlsCertificatePath", "tlsKeyPath"),
+  pairOf("respCertificatePath", "respKeyPath"),
+  {
+    reads: ["redisCompat", "host"],
+    problemsOf({ settings, origins }) {
+      if (!settings.redisCompat || isLoopback(settings.host)) return [];
+      return [
+        `${origins.redisCompat.place} lets in whoever says nothing, and ${settings.host} may be reached from other machines: use ${origins.host.place} 127.0.0.1, or leave it off`,
+      ];
+    },
+  },
+  {
+    // What belongs to the RESP port has an effect with it alone.
+    reads: ["respPort", "redisCompat", "respCertificatePath"],
+    problemsOf({ settings, origins }) {
+      if (settings.respPort !== undefined) return [];
+      const idle = [
+        ...(settings.redisCompat ? [origins.redisCompat] : []),
+        ...(settings.respCertificatePath === undefined ? [] : [origins.respCertificatePath]),
+      ];
+      return idle.map(
+        ({ place }) => `${place} has an effect over RESP alone: set --resp-port as well, or leave it off`,
+      );
+    },
+  },
+  {
+    reads: ["port", ...AREA_PORTS],
+    problemsOf(run) {
+      const { origins } = run;
+      if (onePortOf(run) === undefined) return [];
+      return AREA_PORTS.filter((name) => origins[name].source === origins.port.source).map(
+        (name) => `${origins.port.place} and ${origins[name].place} exclude each other: one port serves all areas`,
+      );
+    },
+  },
+  {
+    reads: ["port", "threads", ...AREA_PORTS],
+    problemsOf(run) {
+      const { settings, origins } = run;
+      const isRefused =
+        onePortOf(run) !== undefined && settings.threads === "per-area" && origins.threads.source !== "default";
+      if (!isRefused) return [];
+      return [
+        `${origins.threads.place} per-area and ${origins.port.place} exclude each other: one port is served by one thread`,
+      ];
+    },
+  },
+  {
+    reads: ["port", "threads", "heapBytesMax", ...AREA_PORTS],
+    problemsOf(run) {
+      const { settings, origins } = run;
+      const isOneThread = onePortOf(run) !== undefined || settings.threads === "one";
+      if (!isOneThread || settings.heapBytesMax === undefined) return [];
+      return [
+        `${origins.heapBytesMax.place} needs a thread per area: with one thread, set NODE_OPTIONS=--max-old-space-size=<MB>`,
+      ];
+    },
+  },
+];
 
 /** A certificate needs its key. */
-function checkPair(
-  { settings, origins }: RunSettings,
+function pairOf(
   certificate: "tlsCertificatePath" | "respCertificatePath",
   key: "tlsKeyPath" | "respKeyPath",
-): string | undefined {
-  if ((settings[certificate] === undefined) === (settings[key] === undefined)) return undefined;
-  const [given, missing] = settings[key] === undefined ? [certificate, key] : [key, certificate];
-  return `${origins[given].place} needs ${origins[missing].place} as well: TLS takes a certificate and its key`;
-}
-
-/** What belongs to the RESP port has an effect with it alone. */
-function checkResp(run: RunSettings): string | undefined {
-  const { settings, origins } = run;
-  const { respCertificatePath, redisCompat, respPort } = settings;
-  const halfRefusal = checkPair(run, "respCertificatePath", "respKeyPath");
-  if (halfRefusal !== undefined) return halfRefusal;
-  if (redisCompat && !isLoopback(settings.host)) {
-    return `${origins.redisCompat.place} lets in whoever says nothing, and ${settings.host} may be reached from other machines: use ${origins.host.place} 127.0.0.1, or leave it off`;
-  }
-  if (respPort !== undefined) return undefined;
-  const [idle] = [
-    ...(redisCompat ? [origins.redisCompat] : []),
-    ...(respCertificatePath === undefined ? [] : [origins.respCertificatePath]),
-  ];
-  return idle && `${idle.place} has an effect over RESP alone: set --resp-port as well, or leave it off`;
+): Combination {
+  return {
+    reads: [certificate, key],
+    problemsOf({ settings, origins }) {
+      if ((settings[certificate] === undefined) === (settings[key] === undefined)) return [];
+      const [given, missing] = settings[key] === undefined ? [certificate, key] : [key, certificate];
+      return [`${origins[given].place} needs ${origins[missing].place} as well: TLS takes a certificate and its key`];
+    },
+  };
 }
 
 /** `--port` replaces the three ports, unless one of those was given at a better place. */
-function settleOnePort(run: RunSettings): RunSettings | string {
-  const { settings, origins } = run;
-  if (settings.port === undefined) return run;
-  for (const name of AREA_PORTS) {
-    const rank = SOURCE_RANK[origins[name].source] - SOURCE_RANK[origins.port.source];
-    if (rank > 0) return { ...run, settings: { ...settings, port: undefined } };
-    if (rank === 0) {
-      return `${origins.port.place} and ${origins[name].place} exclude each other: one port serves all areas`;
-    }
-  }
-  return run;
+function onePortOf({ settings, origins }: RunSettings): number | undefined {
+  const portRank = SOURCE_RANK[origins.port.source];
+  return AREA_PORTS.some((name) => SOURCE_RANK[origins[name].source] > portRank) ? undefined : settings.port;
+}
+
+/** What follows from settings that go together. */
+function settle(run: RunSettings): RunSettings {
+  const port = onePortOf(run);
+  return { ...run, settings: { ...run.settings, port, threads: port === undefined ? run.settings.threads : "one" } };
 }
 
 const SOURCE_RANK: Readonly<Record<Source, number>> = { default: 0, file: 1, environment: 2, flag: 3 };

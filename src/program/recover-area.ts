@@ -5,6 +5,7 @@ import type { Metrics } from "../kernel/metrics.ts";
 import { systemRandom } from "../kernel/random.ts";
 import type { Area, AreaOptions } from "../persistence/area.ts";
 import type { EngineContext } from "./area-thread.ts";
+import { awaitSyncs } from "./journey.ts";
 import type { LateJournal } from "./late-journal.ts";
 import { directoryRefusal } from "./refusal.ts";
 import { printSize } from "./values.ts";
@@ -22,7 +23,7 @@ export type EngineHooks = Pick<AreaOptions, "apply" | "mayRemove" | "onBatchWrit
  * what the operator has to put right.
  */
 export async function recoverArea(
-  { plan, metrics, log, events, onFatal }: EngineContext,
+  { plan, clock, metrics, log, events, onFatal }: EngineContext,
   { directory, journal, hooks }: { directory: string; journal: LateJournal; hooks: EngineHooks },
 ): Promise<Area> {
   // Loaded here, because an area that keeps nothing needs none of it.
@@ -74,6 +75,7 @@ export async function recoverArea(
   events.replayed(undefined);
   const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
   journal.open(kept.journal);
+  awaitSyncs(clock, kept.journal);
   measureJournal(metrics, kept.journal);
   measureDirectory(metrics, { bytes: () => directoryBytes(directory), recoverySeconds: seconds });
   log.info("recovered", { frames, position: kept.journal.end, seconds });

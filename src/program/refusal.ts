@@ -3,7 +3,14 @@
  * right: one sentence that says what is wrong and what to do. Everything else
  * is a fault of ours and keeps its stack.
  */
-import { DamagedData, DirectoryInUse, MissingData, NewerFormat, WrongFile } from "../persistence/errors.ts";
+import {
+  DamagedData,
+  DirectoryInUse,
+  ForeignDirectory,
+  MissingData,
+  NewerFormat,
+  WrongFile,
+} from "../persistence/errors.ts";
 import type { ListenPlan } from "./area.ts";
 
 export class StartRefusal extends Error {
@@ -43,7 +50,7 @@ export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace
 }
 
 /** What persistence says of a directory in words for the operator. */
-const dataFaults = [DamagedData, DirectoryInUse, MissingData, NewerFormat, WrongFile];
+const dataFaults = [DamagedData, DirectoryInUse, ForeignDirectory, MissingData, NewerFormat, WrongFile];
 
 /** Why the data directory cannot be used, or the fault itself when it is none of the known reasons. */
 export function directoryRefusal(fault: unknown, directory: string, place: string): unknown {

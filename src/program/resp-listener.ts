@@ -1,5 +1,6 @@
 /** Opens the RESP port: its certificate from the files that the settings name, and a sentence for what the operator has to put right. */
 import { RespListener, type RespListenerOptions } from "../edge/resp/listener.ts";
+import type { Gauge } from "../kernel/metrics.ts";
 import type { RespPlan } from "./area.ts";
 import { followCertificate, readCertificate } from "./certificate.ts";
 import { listenRefusal } from "./refusal.ts";
@@ -7,7 +8,7 @@ import { listenRefusal } from "./refusal.ts";
 /** Rejects with a `StartRefusal` when files, port or address cannot be used. `stop` ends what follows the files. */
 export async function openRespListener(
   options: Omit<RespListenerOptions, "tls">,
-  { listen, tls }: Pick<RespPlan, "listen" | "tls">,
+  { listen, tls, certificateEnd }: Pick<RespPlan, "listen" | "tls"> & { readonly certificateEnd: Gauge },
 ): Promise<{ readonly listener: RespListener; readonly stop: () => void }> {
   const listener = new RespListener({ ...options, tls: tls && readCertificate(tls) });
   try {
@@ -16,6 +17,9 @@ export async function openRespListener(
     throw listenRefusal(fault, listen);
   }
   const { clock, log } = options;
-  const follower = { clock, log, renew: listener.renewCertificate };
-  return { listener, stop: tls === undefined ? () => {} : followCertificate(tls, follower) };
+  if (tls === undefined) return { listener, stop: () => {} };
+  return {
+    listener,
+    stop: followCertificate(tls, { clock, log, expiry: certificateEnd, renew: listener.renewCertificate }),
+  };
 }

@@ -8,12 +8,13 @@ import { secretBytes } from "../kernel/random.ts";
 import { Archive } from "../persistence/archive/archive.ts";
 import { restoreArchive } from "../persistence/archive/restore.ts";
 import type { OnBytes } from "../persistence/byte-progress.ts";
-import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
 import type { AreaReport } from "../persistence/inspection.ts";
 import { noteFromCommandLine } from "./audit-log.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, RESTORING_PREFIX } from "./data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
+import { damageOf, inspectedEngineOf } from "./inspect-area.ts";
 import { makeDirectory } from "./make-directory.ts";
 import { tellBytes } from "./progress.ts";
 import type { RunSettings } from "./read-settings.ts";
@@ -40,12 +41,12 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
   } catch (fault) {
     throw backupFault(fault, path);
   }
-  let unlock = (): void => {};
+  let lock: DirectoryLock | undefined;
   try {
     makeDirectory(directory, DIRECTORY_MODE);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     assertEmpty(directory, place);
-    unlock = lockDataDirectory(directory);
+    lock = await lockDirectory(directory);
     removeInterrupted(directory);
     const reports = await tellBytes(run, (onBytes) => extract(archive, directory, onBytes));
     noteFromCommandLine(run, "restore", basename(path));
@@ -54,7 +55,7 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
     const told = backupFault(fault, path);
     throw told === fault ? directoryRefusal(fault, directory, place) : told;
   } finally {
-    unlock();
+    lock?.release();
     await archive.close();
   }
 }
@@ -62,7 +63,15 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
 async function extract(archive: Archive, directory: string, onBytes: OnBytes): Promise<readonly AreaReport[]> {
   const staging = join(directory, `${RESTORING_PREFIX}${secretBytes(8).toString("hex")}`);
   try {
-    return await restoreArchive({ disk: fileDisk, archive, directory, staging, areas: KEPT_AREAS, onBytes });
+    return await restoreArchive({
+      disk: fileDisk,
+      archive,
+      directory,
+      staging,
+      areas: KEPT_AREAS,
+      onBytes,
+      engineOf: inspectedEngineOf,
+    });
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
@@ -84,5 +93,5 @@ function removeInterrupted(directory: string): void {
 }
 
 function describe(path: string, directory: string, reports: readonly AreaReport[]): readonly string[] {
-  return [`restored ${path} into ${directory}`, ...reports.map(describeArea)];
+  return [`restored ${path} into ${directory}`, ...reports.map(describeArea), ...damageOf(reports)];
 }

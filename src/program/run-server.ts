@@ -2,7 +2,8 @@
  * `larder serve` and `larder dev`: one server for the life of the process.
  *
  * SIGTERM, SIGINT and SIGHUP stop it cleanly with exit code 0; a second signal
- * ends it at once. A fault that nobody caught is logged, what was acknowledged
+ * ends it at once. SIGUSR1 and SIGUSR2 are ignored with a line (Node would open
+ * its debugger at the one and end at the other: `bin/larder.cjs`). A fault that nobody caught is logged, what was acknowledged
  * is written, and the exit code is 1: state is recovered by the next start.
  */
 import { constants } from "node:os";
@@ -15,6 +16,8 @@ import { Server } from "./server.ts";
 import { formatFor, stderrLog, stderrTerminal } from "./stderr.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+const IGNORED_SIGNALS = ["SIGUSR1", "SIGUSR2"] as const;
 
 /**
  * Ctrl-C reaches us from the terminal, and once more from npm, which passes it on to its script. The same signal
@@ -99,4 +102,5 @@ function stopOnSignals(server: Server, log: Log): void {
     }
   };
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => log.warn("a signal was ignored", { signal }));
 }

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../edge/admin-client.ts";
-import { parseTokensFile, readAdminAddress } from "./data-directory.ts";
+import { isUsedDirectory, parseTokensFile, readAdminAddress } from "./data-directory.ts";
 import { TOKENS_FILE } from "./kept-tokens.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
@@ -15,7 +15,7 @@ const UNAUTHORIZED_STATUS = 401;
 /** The data directory that is meant. Throws a `StartRefusal` when no server has ever used it: none is made here. */
 export function usedDirectory({ settings, origins }: RunSettings): string {
   const directory = resolve(settings.dataDirectory ?? "");
-  if (existsSync(join(directory, TOKENS_FILE))) return directory;
+  if (isUsedDirectory(directory)) return directory;
   throw new StartRefusal(
     `No larder has used the data directory ${directory} yet: name its directory with ${origins.dataDirectory.place}`,
   );
@@ -31,9 +31,15 @@ export async function askServer<Value>(
   if (address === undefined)
     throw new StartRefusal(`A larder uses ${directory} and has no admin port yet: try again when it serves`);
   const tokensPath = join(directory, TOKENS_FILE);
-  const token = run.settings.adminToken ?? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")).adminToken;
+  // Where the environment or the configuration gives every token, there is no file of them.
+  const hasFile = existsSync(tokensPath);
+  const kept = hasFile ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
+  const token = run.settings.adminToken ?? kept.adminToken;
   const remedy = `set ${run.origins.adminToken.place} to the one that it was started with`;
-  if (token === undefined) throw new StartRefusal(`${tokensPath} has no admin token: ${remedy}`);
+  if (token === undefined) {
+    const where = hasFile ? `${tokensPath} has no admin token` : `There is no ${tokensPath} with an admin token`;
+    throw new StartRefusal(`${where}: ${remedy}`);
+  }
   const answer = await ask({ address, token });
   switch (answer.kind) {
     case "done":

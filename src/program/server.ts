@@ -10,7 +10,14 @@
  *     whoever runs the server is told: state is recovered by a new start.
  */
 import { resolve } from "node:path";
-import { type Administration, adminArea, guardHeaders, type Readiness, type TenantKind } from "../edge/admin-routes.ts";
+import {
+  type Administration,
+  adminArea,
+  guardHeaders,
+  type Readiness,
+  type TenantKind,
+  tenantKinds,
+} from "../edge/admin-routes.ts";
 import { TokenTable } from "../edge/auth.ts";
 import { ByteBudget } from "../edge/byte-budget.ts";
 import { areaNotServing, RequestFailure } from "../edge/errors.ts";
@@ -32,20 +39,22 @@ import {
   type OpenPorts,
   type ReplayProgress,
 } from "./area.ts";
+import { allowedMemoryBytes, divideMemory, type MemoryDivision } from "./area-memory.ts";
 import { AreaSlot, type SlotEvents } from "./area-slot.ts";
 import { AreaThread } from "./area-thread.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./audit-log.ts";
 import { Backups } from "./backups.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
+import { DescriptorWatch, descriptorLimit } from "./descriptors.ts";
 import type { Addresses } from "./env-block.ts";
-import { defaultHeapBytes, fileFormats } from "./facts.ts";
-import { openListener, requestObserver } from "./listener.ts";
+import { fileFormats } from "./facts.ts";
+import { measureListeners, openListener } from "./listener.ts";
 import { openTracer } from "./open-telemetry.ts";
-import { adminListenPlan, listenPlan, planArea } from "./plan.ts";
+import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./plan.ts";
 import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
 import { ReplayReport } from "./replay-report.ts";
-import { Snapshots } from "./snapshots.ts";
+import { Snapshots, snapshotBytesOf } from "./snapshots.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./stats.ts";
 import type { Terminal } from "./terminal-line.ts";
 import { measureDisk, measureProcess, measureThread } from "./thread-metrics.ts";
@@ -68,6 +77,9 @@ export interface ServerOptions {
 
 const TOKEN_KEY_BYTES = 32;
 
+/** Lines about tenants of a kind that are not in the configuration any more. */
+const UNLISTED_LINES_MAX = 20;
+
 /** How long the metrics wait for the figures of an area. */
 const FIGURES_MS_MAX = 2_000;
 
@@ -81,9 +93,10 @@ interface Decided {
 export class Server implements SlotEvents {
   readonly #options: ServerOptions;
   readonly #metrics = new Metrics();
-  readonly #observe = requestObserver(this.#metrics);
+  readonly #figures = measureListeners(this.#metrics);
   readonly #slots: readonly AreaSlot[];
-  readonly #heapBytesMax: number;
+  #division: MemoryDivision;
+  #thread: AreaThread | undefined;
   readonly #snapshots: Snapshots;
   readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
   readonly #audit: AuditLog;
@@ -93,6 +106,7 @@ export class Server implements SlotEvents {
   /** While the areas open. */
   #replays: ReplayReport | undefined;
   #stopMeasuring: () => void = () => {};
+  #descriptors: DescriptorWatch | undefined;
   #closing: Promise<void> | undefined;
   #isCrashing = false;
   /** Every area has served, and the audit log has the start. */
@@ -104,14 +118,17 @@ export class Server implements SlotEvents {
     const { dataDirectory } = settings;
     this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
     this.#slots = areaNames.map((name) => new AreaSlot(name, this));
-    this.#heapBytesMax = settings.heapBytesMax ?? defaultHeapBytes();
-    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesMax: this.#heapBytesMax });
+    this.#division = divideMemory(options.run, { allowedBytes: allowedMemoryBytes(), snapshotBytes: NOTHING_KEPT });
+    const heapBytesOf = (area: AreaName): number =>
+      settings.threads === "one" ? this.#memoryBytes : this.#division.areas[area].heapBytesMax;
+    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesOf });
   }
 
   /** Resolves with the base addresses when every area serves. Rejects with a `StartRefusal` for the operator. */
   async open(): Promise<Addresses> {
     const { run, version } = this.#options;
     const directory = await openDataDirectory(run);
+    directory.watchLock({ log: this.#options.log, onLost: () => this.#lockLost() });
     try {
       this.#decided = await this.#decide(directory);
     } catch (fault) {
@@ -120,12 +137,19 @@ export class Server implements SlotEvents {
     }
     this.#stopMeasuring = measureThread(this.#metrics);
     measureProcess(this.#metrics, version);
+    this.#descriptors = new DescriptorWatch({
+      clock: systemClock,
+      log: this.#options.log,
+      metrics: this.#metrics,
+      limit: descriptorLimit(),
+    });
     await this.#measureDisk();
     const admin = await this.#openAdmin(this.#decided);
     directory.noteAdminAddress(admin);
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
     directory.noteAddresses(addresses);
+    await this.#tellUnlisted(this.#decided.administration);
     this.#hasStarted = true;
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
     return addresses;
@@ -181,6 +205,12 @@ export class Server implements SlotEvents {
     this.#crash();
   }
 
+  /** Not even what is queued is written any more: another process may be writing to the same files. */
+  #lockLost(): void {
+    this.#options.log.error("another larder uses the data directory, because its lock file was removed; this one ends");
+    this.#options.onCrash();
+  }
+
   #crash(): void {
     if (this.#isCrashing) return;
     this.#isCrashing = true;
@@ -198,13 +228,25 @@ export class Server implements SlotEvents {
   }
 
   async #decide(directory: DataDirectory): Promise<Decided> {
-    if (isReadableByOthers(directory.tokensPath)) {
-      this.#options.log.warn("others can read the file of tokens", { path: directory.tokensPath });
+    const { tokensPath } = directory;
+    if (isReadableByOthers(tokensPath)) {
+      this.#options.log.warn("others can read the file of tokens", {
+        path: tokensPath,
+        remedy: `chmod 600 ${tokensPath}`,
+      });
     }
     const before = directory.readTokens();
     const { tenants, kept, problems } = resolveTenants(this.#options.run, before);
-    if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
-    if (kept !== before) await directory.keepTokens(kept);
+    const certificateProblems = await unusableCertificates(this.#options.run);
+    const all = [...problems, ...certificateProblems];
+    if (all.length > 0) throw new StartRefusal(all.join("\n"), problems.length > 0 ? 2 : 1);
+    if (kept !== before) {
+      await directory.keepTokens(kept);
+      if (directory.isFirstStart && !directory.isNew) {
+        const path = directory.tokensPath;
+        this.#options.log.warn("the file of tokens was missing: new tokens were made", { path });
+      }
+    }
     const doorOf = (area: AreaName): Pick<AreaDoor, "setTokens" | "dropTenant" | "tenantNames"> => ({
       setTokens: (tenant) => this.#servingDoor(area).setTokens(tenant),
       dropTenant: (name) => this.#servingDoor(area).dropTenant(name),
@@ -248,20 +290,27 @@ export class Server implements SlotEvents {
       headers: guardHeaders,
       print: async () => (await import("../edge/openapi/area-documents.ts")).areaDocument("admin", version),
     });
-    this.#admin = await this.#listen(area, plan, { name: "admin" });
+    this.#admin = await this.#listen(area, plan, { name: "admin", isReserved: true });
     return addressOf(plan, this.#admin.port);
   }
 
   async #openAreas(tenants: Tenants): Promise<Omit<Addresses, "admin">> {
     const { run, version, log, logFormat, clock } = this.#options;
     const { settings } = run;
+    await this.#divideMemory();
+    const onFatal = (fault: unknown): void => this.fail(fault);
     const thread =
-      settings.threads === "one" ? new AreaThread({ log, clock, onFatal: (fault) => this.fail(fault) }) : undefined;
+      settings.threads === "one"
+        ? new AreaThread({ log, clock, onFatal, memoryBytesMax: this.#memoryBytes })
+        : undefined;
+    this.#thread = thread;
     await Promise.all(
       this.#slots.map(async (slot) => {
-        const plan = planArea(slot.name, { run, tenants, logFormat, version, isStill: this.#options.isStill === true });
+        const { bytesMax: memoryBytesMax, heapBytesMax } = this.#division.areas[slot.name];
+        const isStill = this.#options.isStill === true;
+        const plan = planArea(slot.name, { run, tenants, logFormat, version, isStill, memoryBytesMax });
         if (thread !== undefined) await slot.makeHere(plan, thread);
-        else slot.makeInWorker(plan, { heapBytesMax: this.#heapBytesMax, clock: systemClock });
+        else slot.makeInWorker(plan, { heapBytesMax, clock: systemClock });
       }),
     );
     const base = await this.#openOnePort();
@@ -286,6 +335,38 @@ export class Server implements SlotEvents {
     };
   }
 
+  /** All areas together. */
+  get #memoryBytes(): number {
+    return areaNames.reduce((sum, area) => sum + this.#division.areas[area].bytesMax, 0);
+  }
+
+  /** What each area may have, by what it has kept. */
+  async #divideMemory(): Promise<void> {
+    const { run, log } = this.#options;
+    const { dataDirectory } = run.settings;
+    const snapshotBytes = dataDirectory === undefined ? NOTHING_KEPT : await keptSnapshotBytes(resolve(dataDirectory));
+    this.#division = divideMemory(run, { allowedBytes: allowedMemoryBytes(), snapshotBytes });
+    const { warning, areas } = this.#division;
+    if (warning !== undefined) log.warn(warning);
+    log.debug("memory is divided", Object.fromEntries(areaNames.map((area) => [area, areas[area].bytesMax])));
+  }
+
+  /** Whose data nobody can reach: what was in the configuration or the environment, and is not any more. */
+  async #tellUnlisted(tenants: Pick<TenantAdministration, "listTenants">): Promise<void> {
+    for (const kind of tenantKinds) {
+      const unlisted = (await tenants.listTenants(kind)).filter(({ source }) => source === "unlisted");
+      for (const { name } of unlisted.slice(0, UNLISTED_LINES_MAX)) {
+        this.#options.log.warn("data stays of a tenant that is not in the configuration any more", {
+          kind,
+          name,
+          remedy: `list it again to use it, or DELETE /v1/${kind}/${name} on the admin port to remove its data`,
+        });
+      }
+      const more = unlisted.length - UNLISTED_LINES_MAX;
+      if (more > 0) this.#options.log.warn("and of more such tenants", { kind, count: more });
+    }
+  }
+
   /** All areas below prefixes of one port, if that is wanted. Returns its address. */
   async #openOnePort(): Promise<string | undefined> {
     const { run } = this.#options;
@@ -301,16 +382,23 @@ export class Server implements SlotEvents {
   #listen(
     area: Parameters<typeof openListener>[0],
     plan: ListenPlan,
-    { name, tracer }: { name: string; tracer?: Tracer | undefined },
+    { name, tracer, isReserved = false }: { name: string; tracer?: Tracer | undefined; isReserved?: boolean },
   ): Promise<Listener> {
     const { log, run } = this.#options;
     const wishes = {
       listen: plan,
       headerBytesMax: run.settings.headerBytesMax,
+      peers: peerLimits(run),
       name,
-      observe: this.#observe,
+      isReserved,
     };
-    return openListener(area, wishes, { clock: systemClock, log, budget: this.#budget, tracer });
+    return openListener(area, wishes, {
+      clock: systemClock,
+      log,
+      budget: this.#budget,
+      figures: this.#figures,
+      tracer,
+    });
   }
 
   async #stats(tenants: Pick<TenantAdministration, "listTenants">): Promise<ServerStats> {
@@ -359,6 +447,7 @@ export class Server implements SlotEvents {
 
   #readiness(): Readiness {
     const reasons = this.#slots.flatMap((slot) => slot.reasons);
+    if (this.#descriptors?.reason !== undefined) reasons.push(this.#descriptors.reason);
     if (this.#closing !== undefined) reasons.push("the server is stopping");
     const areas = Object.fromEntries(this.#slots.map((slot) => [slot.name, slot.status]));
     return { isReady: reasons.length === 0, hasStarted: this.#hasStarted, areas, reasons };
@@ -374,7 +463,9 @@ export class Server implements SlotEvents {
     await this.#onePort?.close(graceMs);
     const ends = await Promise.allSettled(this.#slots.map((slot) => slot.close(graceMs)));
     await this.#admin?.close(0);
+    this.#thread?.close();
     this.#stopMeasuring();
+    this.#descriptors?.stop();
     if (this.#hasStarted) {
       const outcome = this.#isCrashing || ends.some(({ status }) => status === "rejected") ? "failed" : "done";
       this.#audit.note({ action: "stop", caller: SERVER, outcome });
@@ -389,11 +480,39 @@ export class Server implements SlotEvents {
   }
 }
 
+const NOTHING_KEPT: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
+
+/** Of the newest snapshot of each area. */
+async function keptSnapshotBytes(dataDirectory: string): Promise<Readonly<Record<AreaName, number>>> {
+  const [store = 0, messaging = 0, vector = 0] = await Promise.all(
+    (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(dataDirectory, area)),
+  );
+  return { store, messaging, vector };
+}
+
 const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
   store: "databases",
   vector: "indexes",
   messaging: "users",
 };
+
+/** One sentence for each certificate that cannot be used, so that a start tells all that is wrong at once. */
+async function unusableCertificates(run: RunSettings): Promise<readonly string[]> {
+  const plans = [tlsPlan(run), run.settings.respPort === undefined ? undefined : respPlan(run).tls];
+  const given = plans.filter((plan) => plan !== undefined);
+  if (given.length === 0) return [];
+  // Loaded only where it is used.
+  const { readCertificate } = await import("./certificate.ts");
+  return given.flatMap((plan) => {
+    try {
+      readCertificate(plan);
+      return [];
+    } catch (fault) {
+      if (!(fault instanceof StartRefusal)) throw fault;
+      return [fault.message];
+    }
+  });
+}
 
 /** An area that does not answer has no figures, and does not keep those of the others back. */
 async function figuresOf({ name, door }: AreaSlot): Promise<LabelledSnapshot> {

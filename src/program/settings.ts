@@ -8,9 +8,12 @@
  * with `_FILE` behind its name.
  */
 import { destinationProfiles } from "../edge/outbound/destination-policy.ts";
+import { RESPONSE_BYTES_MAX } from "../messaging/limits.ts";
 import { evictionPolicies } from "../store/memory-settings.ts";
 import { DIMENSION_MAX } from "../vector/definition.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
+import { memorySettingRows } from "./memory-settings.ts";
+import { peerSettingRows } from "./peer-settings.ts";
 import {
   orOff,
   parseChoice,
@@ -328,7 +331,8 @@ export const settingRows = {
     environment: ["LARDER_SCRIPT_TIME_LIMIT"],
     fileKey: "scriptTimeLimit",
     argument: "<time>",
-    meaning: "How long a script or function may run before it is stopped; nobody else is served meanwhile",
+    meaning:
+      "How long a script or function may compute, with its compilation, before it is stopped; nobody else is served meanwhile",
     default: "1s",
     parse: parseDurationMs(10, 60_000),
   },
@@ -393,13 +397,14 @@ export const settingRows = {
     default: "10000",
     parse: parseCount(1, 1_000_000),
   },
+  ...peerSettingRows,
   cors: {
     group: "Limits",
     flag: "--cors",
     environment: ["LARDER_CORS"],
     fileKey: "cors",
     argument: "on|off",
-    meaning: "Let pages of other origins call the store and the vector index; they still need a token",
+    meaning: "Let pages of other origins call the store and the vector index, not messaging; they still need a token",
     default: "on",
     parse: parseSwitch,
   },
@@ -413,17 +418,7 @@ export const settingRows = {
     default: "on",
     parse: parseSwitch,
   },
-  heapBytesMax: {
-    group: "Limits",
-    flag: "--heap-limit",
-    environment: ["LARDER_HEAP_LIMIT"],
-    fileKey: "heapLimit",
-    argument: "<size>|auto",
-    meaning:
-      "Largest JavaScript heap of one area's thread; auto is three quarters of the memory that the process may use",
-    default: "auto",
-    parse: (text: string) => (text === "auto" ? undefined : parseSize(64 * MB, 1024 * GB)(text)),
-  },
+  ...memorySettingRows,
   shutdownGraceMs: {
     group: "Limits",
     flag: "--shutdown-grace",
@@ -463,6 +458,18 @@ export const settingRows = {
     meaning: "Longest time that a delivery may take, also of messages that name none",
     default: "2h",
     parse: parseDurationMs(1_000, DAY_MS),
+  },
+  responseBytesMax: {
+    group: "Messaging",
+    flag: "--max-response-size",
+    environment: ["LARDER_MAX_RESPONSE_SIZE"],
+    fileKey: "maxResponseSize",
+    argument: "<size>",
+    meaning:
+      "Longest answer of a destination that is kept for callbacks, workflow calls, logs and dead letters; of a longer one the start is kept, and its header Service-Body-Cut says so",
+    default: undefined,
+    defaultMeaning: "as large as --max-request-size, and 100mb at most",
+    parse: parseSize(KB, RESPONSE_BYTES_MAX),
   },
   messagesPerDayMax: {
     group: "Messaging",

@@ -15,6 +15,9 @@ import type { AreaDoor, AreaName } from "./area.ts";
 /** The variable by which `bin/larder.cjs` ends a process with the one that started it. */
 const TIED = "NODE_LARDER_TIED";
 
+/** Until `bin/larder.cjs` ignores SIGUSR1, it ends the process rather than open Node's debugger. */
+const NO_DEBUGGER = "--disable-sigusr1";
+
 const PROGRAM = fileURLToPath(new URL("../../bin/larder.cjs", import.meta.url));
 
 export interface SnapshotSubject {
@@ -28,7 +31,7 @@ export interface SnapshotsOptions {
   readonly log: Log;
   readonly clock: Clock;
   /** The process needs about as much as the area. */
-  readonly heapBytesMax: number;
+  readonly heapBytesOf: (area: AreaName) => number;
 }
 
 export class Snapshots {
@@ -83,7 +86,8 @@ export class Snapshots {
       if (this.#isStopped) return false;
       const isDueAgain = await door.finishSnapshot(end === "written");
       const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
-      if (end === "written") log.info("snapshot written", { bytes: await bytesOf(dataDirectory, area), seconds });
+      if (end === "written")
+        log.info("snapshot written", { bytes: await snapshotBytesOf(dataDirectory, area), seconds });
       else log.warn("snapshot failed; the journal is kept and it will be tried again", { end, seconds });
       return isDueAgain && end === "written";
     } catch (fault) {
@@ -94,8 +98,9 @@ export class Snapshots {
   }
 
   #spawn(dataDirectory: string, area: AreaName): Promise<string> {
-    const heapFlag = `--max-old-space-size=${Math.floor(this.#options.heapBytesMax / 2 ** 20)}`;
-    const child = spawn(process.execPath, [heapFlag, PROGRAM, "internal-snapshot", dataDirectory, area], {
+    const heapFlag = `--max-old-space-size=${Math.floor(this.#options.heapBytesOf(area) / 2 ** 20)}`;
+    const words = [heapFlag, NO_DEBUGGER, PROGRAM, "internal-snapshot", dataDirectory, area];
+    const child = spawn(process.execPath, words, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: { ...process.env, [TIED]: "1" },
     });
@@ -110,7 +115,8 @@ export class Snapshots {
   }
 }
 
-async function bytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
+/** Of the newest snapshot of an area; undefined: it has none. */
+export async function snapshotBytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
   // Loaded here, because a server that keeps nothing needs none of it.
   const { areaDirectory } = await import("../persistence/data-directory.ts");
   const { fileDisk } = await import("../persistence/file-disk.ts");

@@ -8,6 +8,7 @@ import { RateLimiter } from "../edge/rate-limit.ts";
 import type { RespListener } from "../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../edge/store-routes.ts";
 import { SyncTokens } from "../edge/sync-token.ts";
+import { TrustedProxies } from "../edge/trusted-proxies.ts";
 import { followUsers } from "../edge/user-tokens.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { pauseThread } from "../kernel/pause.ts";
@@ -16,12 +17,14 @@ import type { Area as KeptArea } from "../persistence/area.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../store/mod.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
+import { descriptorsForConnections } from "./descriptors.ts";
 import { LateJournal } from "./late-journal.ts";
 import type { ListenerSurroundings } from "./listener.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { readLuaCode } from "./lua-code.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 import { measureResp, measureStore, measureStreams } from "./store-metrics.ts";
+import { measureTenants } from "./tenant-metrics.ts";
 
 /** Of this thread and of the process, for INFO. */
 function readProcessFigures(): ProcessFigures {
@@ -52,9 +55,11 @@ export class StoreEngine implements AreaEngine {
       journal: this.#journal,
       clock: context.clock,
       random: systemRandom,
+      turns: context.turns,
       hashSeed: secretBytes(HASH_SEED_BYTES),
       dailyRequestsMax: limits.requestsPerDayMax ?? 0,
       pendingEntriesMax: limits.pendingEntriesMax ?? 0,
+      guard: context.guard,
       memory: limits.memory,
       memoryOf: (name) => limits.memoryByDatabase.get(name),
       ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
@@ -76,6 +81,7 @@ export class StoreEngine implements AreaEngine {
     });
     measureStore(context.metrics, this.#store);
     measureStreams(context.metrics, this.edge.streams);
+    measureTenants(context.metrics, () => this.#store.databases);
   }
 
   async open(): Promise<void> {
@@ -93,7 +99,7 @@ export class StoreEngine implements AreaEngine {
   }
 
   /** The RESP port, if there is one. */
-  async openOwnPort({ clock, log, budget }: ListenerSurroundings): Promise<number | undefined> {
+  async openOwnPort({ clock, log, budget, figures }: ListenerSurroundings): Promise<number | undefined> {
     const { plan, metrics } = this.#context;
     if (plan.resp === undefined) return undefined;
     const { listen, connectionsMax, tls } = plan.resp;
@@ -103,6 +109,11 @@ export class StoreEngine implements AreaEngine {
       host: listen.host,
       port: listen.port,
       connectionsMax,
+      gate: {
+        proxies: new TrustedProxies(plan.limits.peers.trustedProxies),
+        perAddressMax: plan.limits.peers.connectionsPerAddressMax,
+        descriptorsMax: descriptorsForConnections(),
+      },
       isOpenToAll: plan.limits.redisCompat,
       isServing: () => this.#isServing,
       clock,
@@ -113,7 +124,11 @@ export class StoreEngine implements AreaEngine {
     };
     // Loaded only where it is used, as TLS takes a thread some milliseconds.
     const { openRespListener } = await import("./resp-listener.ts");
-    const { listener, stop } = await openRespListener(options, { listen, tls });
+    const { listener, stop } = await openRespListener(options, {
+      listen,
+      tls,
+      certificateEnd: figures.certificateEnd("resp"),
+    });
     this.#resp = listener;
     this.#stops.push(stop);
     measureResp(metrics, listener);

@@ -13,11 +13,11 @@ export function measureStore(metrics: Metrics, store: Store): void {
   metrics.readings(
     {
       name: "larder_store_commands_total",
-      help: "Commands run or rejected, by name and outcome",
+      help: "Commands run or rejected, by name and outcome; unknown stands for all names that do not exist",
       kind: "counter",
       labelNames: ["command", "outcome"],
     },
-    () => allCommands().flatMap((command) => commandSeries(store, command)),
+    () => [...allCommands().flatMap((command) => commandSeries(store, command)), ...unknownSeries(store)],
   );
   metrics.readings(
     { name: "larder_store_keys", help: "Keys, by database", kind: "gauge", labelNames: ["database"] },
@@ -113,4 +113,12 @@ function commandSeries(store: Store, command: Command): readonly SeriesSnapshot[
   return outcomes
     .filter((outcome) => sums[outcome] > 0)
     .map((outcome) => ({ labelValues: [command.fullName, outcome], values: [sums[outcome]] }));
+}
+
+/** Names that callers made up are no labels. */
+const UNKNOWN = "unknown";
+
+function unknownSeries(store: Store): readonly SeriesSnapshot[] {
+  const count = store.databases.reduce((sum, { unknownCount }) => sum + unknownCount, 0);
+  return count === 0 ? [] : [{ labelValues: [UNKNOWN, "rejected"], values: [count] }];
 }

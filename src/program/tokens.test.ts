@@ -205,11 +205,11 @@ test("A-01: a well-known secret is refused where other machines can reach the po
   assert.equal(problems.length, 9);
   assert.equal(
     problems[0],
-    "The store token of larder dev is well known and refused on 0.0.0.0, which other machines may reach: set LARDER_STORE_TOKEN, or use --host 127.0.0.1",
+    "The store token of larder dev is well known and is refused on 0.0.0.0, which other machines may reach: set LARDER_STORE_TOKEN, or use --host 127.0.0.1",
   );
   assert.equal(
     problems[8],
-    "The admin token of larder dev is well known and refused on ::, which other machines may reach: set LARDER_ADMIN_TOKEN, or use --admin-host 127.0.0.1",
+    "The admin token of larder dev is well known and is refused on ::, which other machines may reach: set LARDER_ADMIN_TOKEN, or use --admin-host 127.0.0.1",
   );
 });
 
@@ -220,8 +220,8 @@ test("A-01: a well-known secret is refused in serve too, wherever it comes from"
     file: { messaging: { users: [{ name: "u", nextSigningKey: "sig_5ZB6DVzB1wjE8S6rZ7eenA8Pdnhs" }] } },
   });
   assert.deepEqual(given.problems, [
-    "LARDER_STORE_TOKEN is well known and refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
-    "messaging.users[0].nextSigningKey in l.json is well known and refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
+    "LARDER_STORE_TOKEN is well known and is refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
+    "messaging.users[0].nextSigningKey in l.json is well known and is refused on 10.1.2.3, which other machines may reach: choose another, or use --host 127.0.0.1",
   ]);
   assert.deepEqual(resolve({ environment: { LARDER_STORE_TOKEN: "dev" } }).problems, []);
 });
@@ -236,6 +236,32 @@ test("no token names two databases", () => {
     "store.databases[0].token in l.json is the same token as LARDER_STORE_TOKEN: each token names one tenant and one access",
     "the token of x is the same token as LARDER_STORE_READ_ONLY_TOKEN: each token names one tenant and one access",
   ]);
+});
+
+const userToken = (password: string): string =>
+  Buffer.from(JSON.stringify({ UserID: "main", Password: password })).toString("base64");
+const LONG = "x8Tq2mZr0LkP5vWn";
+
+const given: readonly (readonly [variable: string, value: string, fault: string | undefined])[] = [
+  ["LARDER_STORE_TOKEN", "x", "is too short (1)"],
+  ["LARDER_STORE_TOKEN", "x8Tq2mZr0LkP5vW", "is too short (15)"],
+  ["LARDER_STORE_TOKEN", LONG, undefined],
+  ["LARDER_STORE_READ_ONLY_TOKEN", "aaaaaaaaaaaaaaaaaaaaaaaa", "is too uniform"],
+  ["LARDER_VECTOR_TOKEN", "changeme", "is too short (8)"],
+  ["LARDER_MESSAGING_TOKEN", userToken("secret"), "has a password that is too short (6)"],
+  ["LARDER_MESSAGING_TOKEN", userToken(LONG), undefined],
+  ["LARDER_CURRENT_SIGNING_KEY", "sig_short", "is too short (5)"],
+];
+const WEAK =
+  "and is refused on 0.0.0.0, which other machines may reach: choose one of at least 16 random characters, such as openssl rand -hex 24 prints, or use --host 127.0.0.1";
+
+test("A-01: a secret that can be guessed is refused where other machines may reach the port, and nowhere else", () => {
+  for (const [variable, value, fault] of given) {
+    const environment = { [variable]: value };
+    const { problems } = resolve({ words: "serve --host 0.0.0.0", environment });
+    assert.deepEqual(problems, fault === undefined ? [] : [`${variable} ${fault} ${WEAK}`], `${variable} ${value}`);
+    assert.deepEqual(resolve({ environment }).problems, []);
+  }
 });
 
 const hosts: readonly (readonly [host: string, loopback: boolean])[] = [

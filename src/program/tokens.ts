@@ -12,7 +12,8 @@
  * (1) The base tenant is made when nobody names any: in serve once, at the
  *     first start, so that one that was deleted stays deleted.
  * (2) No token names two tenants, or both accesses of one.
- * (3) A well-known secret is refused where other machines can reach the port.
+ * (3) A secret that is well known or easily guessed is refused where other
+ *     machines can reach the port (threats A-01).
  */
 import type { ListedTenant, ListedUser } from "../config.ts";
 import { secretText } from "../kernel/random.ts";
@@ -85,7 +86,7 @@ type SecretName = keyof typeof wellKnown;
 export function resolveTenants(run: RunSettings, kept: KeptTokens): ResolvedTenants {
   const resolver = new Resolver(run, kept);
   const tenants = resolver.tenants();
-  const problems = [...resolver.problems, ...sameTokens(tenants), ...reachableWellKnown(run, tenants)];
+  const problems = [...resolver.problems, ...sameTokens(tenants), ...reachableWeak(run, tenants)];
   return { tenants, kept: resolver.kept, problems };
 }
 
@@ -119,13 +120,25 @@ function generateMessagingToken(user: string): string {
 
 /** The `UserID` of a messaging token; the token itself if it is none of ours. */
 export function userIdOf(token: string): string {
+  return fieldOf(token, "UserID") ?? token;
+}
+
+function passwordOf(token: string): string | undefined {
+  return fieldOf(token, "Password");
+}
+
+/** A field of a messaging token; undefined if it has another form. */
+function fieldOf(token: string, name: string): string | undefined {
   try {
     const fields: unknown = JSON.parse(Buffer.from(token, "base64").toString("utf8"));
-    if (typeof fields === "object" && fields !== null && "UserID" in fields) return String(fields.UserID);
+    if (typeof fields === "object" && fields !== null)
+      return Object.entries(fields)
+        .find(([key]) => key === name)
+        ?.map(String)[1];
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  return token;
+  return undefined;
 }
 
 function messagingToken({ user, password }: { user: string; password: string }): string {
@@ -347,17 +360,40 @@ function sameTokens(tenants: Tenants): readonly string[] {
 
 const wellKnownValues: ReadonlySet<string> = new Set(Object.values(wellKnown));
 
+/** Fewer characters, or fewer different ones, can be guessed over a network; 32 hex digits are 128 bits. */
+const SECRET_LENGTH_MIN = 16;
+const DIFFERENT_CHARACTERS_MIN = 6;
+
+/** Why a secret does not keep strangers out, and what to do; undefined: it does. */
+function weaknessOf(
+  secret: Secret,
+  setting: SecretName,
+): { readonly fault: string; readonly remedy: string } | undefined {
+  if (wellKnownValues.has(secret.value)) {
+    const remedy = secret.from.kind === "given" ? "choose another" : `set ${variableOf(setting)}`;
+    return { fault: "is well known", remedy };
+  }
+  // What was generated is long enough.
+  if (secret.from.kind !== "given") return undefined;
+  const password = passwordOf(secret.value);
+  const guessed = password ?? secret.value.replace(/^sig_/, "");
+  const subject = password === undefined ? "is" : "has a password that is";
+  const remedy = `choose one of at least ${SECRET_LENGTH_MIN} random characters, such as openssl rand -hex 24 prints`;
+  if (guessed.length < SECRET_LENGTH_MIN) return { fault: `${subject} too short (${guessed.length})`, remedy };
+  if (new Set(guessed).size < DIFFERENT_CHARACTERS_MIN) return { fault: `${subject} too uniform`, remedy };
+  return undefined;
+}
+
 /** keeps (3) */
-function reachableWellKnown({ settings }: RunSettings, tenants: Tenants): readonly string[] {
+function reachableWeak({ settings }: RunSettings, tenants: Tenants): readonly string[] {
   const problems: string[] = [];
   const check = (host: string, hostFlag: string, secrets: readonly (readonly [Secret, SecretName])[]): void => {
     if (isLoopback(host)) return;
     for (const [secret, setting] of secrets) {
-      if (!wellKnownValues.has(secret.value)) continue;
-      const variable = variableOf(setting);
-      const remedy = secret.from.kind === "given" ? "choose another" : `set ${variable}`;
+      const weakness = weaknessOf(secret, setting);
+      if (weakness === undefined) continue;
       problems.push(
-        `${placeOf(secret, `The ${describe(setting)} of larder dev`)} is well known and refused on ${host}, which other machines may reach: ${remedy}, or use ${hostFlag} 127.0.0.1`,
+        `${placeOf(secret, `The ${describe(setting)} of larder dev`)} ${weakness.fault} and is refused on ${host}, which other machines may reach: ${weakness.remedy}, or use ${hostFlag} 127.0.0.1`,
       );
     }
   };

@@ -8,6 +8,7 @@ import { isIP } from "node:net";
 import { parseAllowedDestinations } from "../edge/outbound/destination-policy.ts";
 import { isHostName } from "../edge/outbound/host-table.ts";
 import { type OutboundMap, parseOutboundMap as parseMap } from "../edge/outbound/outbound-map.ts";
+import { parseTrustedProxies } from "../edge/trusted-proxies.ts";
 import { parseMemorySize } from "../store/memory-settings.ts";
 
 export class BadValue extends Error {
@@ -26,6 +27,11 @@ export function parsePort(text: string): number {
 /** `off`, or what `parse` reads. */
 export function orOff<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
   return (text) => (text === "off" ? undefined : parse(text));
+}
+
+/** `auto`, or what `parse` reads. */
+export function orAuto<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
+  return (text) => (text === "auto" ? undefined : parse(text));
 }
 
 export function parseSwitch(text: string): boolean {
@@ -123,6 +129,11 @@ export function parsePath(text: string): string {
 /** `CIDR|address|host|*.suffix,…` */
 export function parseDestinations(text: string): readonly string[] {
   return orBadValue(() => parseAllowedDestinations(text));
+}
+
+/** `CIDR|address,…` */
+export function parseProxies(text: string): readonly string[] {
+  return orBadValue(() => parseTrustedProxies(text));
 }
 
 /** `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in brackets. */

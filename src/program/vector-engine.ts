@@ -24,6 +24,7 @@ import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 import { StartRefusal } from "./refusal.ts";
+import { measureTenants } from "./tenant-metrics.ts";
 import { measureVectors } from "./vector-metrics.ts";
 
 const TOKEN_KEY_BYTES = 32;
@@ -47,7 +48,7 @@ export class VectorEngine implements AreaEngine {
   #saving: Promise<void> = Promise.resolve();
 
   constructor(context: EngineContext) {
-    const { plan, clock, log, metrics } = context;
+    const { plan, clock, log, metrics, turns } = context;
     const { vector, limits } = plan;
     const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
@@ -56,9 +57,11 @@ export class VectorEngine implements AreaEngine {
       journal: this.#journal,
       clock,
       random: systemRandom,
+      turns,
       limits: vector.limits,
       graphs: this.#graphs,
       newHandle: () => secretText(HANDLE_LENGTH),
+      guard: context.guard,
     });
     this.edge = new VectorArea({
       vector: this.#engine,
@@ -67,8 +70,10 @@ export class VectorEngine implements AreaEngine {
       cors: limits.cors,
       limits: vector.limits,
       clock,
+      turns,
     });
     measureVectors(metrics, this.#engine);
+    measureTenants(metrics, () => [...this.#engine.indexes].map(({ state }) => state));
   }
 
   async open(): Promise<void> {

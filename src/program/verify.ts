@@ -2,13 +2,12 @@
  * `larder verify <file|directory>`: whether a backup, or a data directory that
  * nobody uses, is whole: sums, and each area read as a start would read it.
  */
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Archive } from "../persistence/archive/archive.ts";
 import { checkBackedUpAreas } from "../persistence/archive/area-check.ts";
 import type { OnBytes } from "../persistence/byte-progress.ts";
-import { areaDirectory, checkDataDirectory } from "../persistence/data-directory.ts";
-import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
+import { checkDataDirectory } from "../persistence/data-directory.ts";
 import {
   DamagedBackup,
   DamagedData,
@@ -19,9 +18,11 @@ import {
   WrongFile,
 } from "../persistence/errors.ts";
 import { fileDisk } from "../persistence/file-disk.ts";
-import { type AreaReport, inspectArea } from "../persistence/inspection.ts";
+import type { AreaReport } from "../persistence/inspection.ts";
 import { describeArea } from "./check.ts";
 import { KEPT_AREAS, parseTokensFile } from "./data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
+import { damageOf, inspectedEngineOf, inspectKeptArea } from "./inspect-area.ts";
 import { TOKENS_FILE } from "./kept-tokens.ts";
 import { tellBytes } from "./progress.ts";
 import type { RunSettings } from "./read-settings.ts";
@@ -59,7 +60,9 @@ async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly stri
   try {
     await archive.check(onBytes);
     const { manifest } = archive;
-    const reports = await checkBackedUpAreas(archive.asDisk(), path, { path, manifest, onBytes });
+    const check = { path, manifest, onBytes, engineOf: inspectedEngineOf };
+    const reports = await checkBackedUpAreas(archive.asDisk(), path, check);
+    assertUndamaged(reports);
     const { version, madeAtMs, files } = manifest;
     const madeAt = new Date(madeAtMs).toISOString();
     return [`backup ${path}: good; ${files.length} files, made by larder ${version} at ${madeAt}`, ...linesOf(reports)];
@@ -72,31 +75,38 @@ async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<rea
   if (!(await checkDataDirectory(fileDisk, directory, KEPT_AREAS))) {
     throw new StartRefusal(`${directory} is no data directory: it has no format file`);
   }
-  const unlock = lock(directory);
+  const held = await lock(directory);
   try {
     const tokensPath = join(directory, TOKENS_FILE);
-    parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
+    // Where the environment or the configuration gives every token, none was ever written.
+    if (existsSync(tokensPath)) parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
     const reports: AreaReport[] = [];
     for (const area of KEPT_AREAS) {
-      const report = await inspectArea({ disk: fileDisk, directory: areaDirectory(directory, area), area, onBytes });
+      const report = await inspectKeptArea(directory, area, onBytes);
       if (report.fault !== undefined) throw new StartRefusal(report.fault);
       reports.push(report);
     }
+    assertUndamaged(reports);
     return [`data directory ${directory}: good`, ...linesOf(reports)];
   } finally {
-    unlock();
+    held.release();
   }
 }
 
-function lock(directory: string): () => void {
+async function lock(directory: string): Promise<DirectoryLock> {
   try {
-    return lockDataDirectory(directory);
+    return await lockDirectory(directory);
   } catch (fault) {
     if (!(fault instanceof DirectoryInUse)) throw directoryRefusal(fault, directory, "--data-dir");
     throw new StartRefusal(
       `A larder uses ${directory}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
     );
   }
+}
+
+function assertUndamaged(reports: readonly AreaReport[]): void {
+  const damage = damageOf(reports);
+  if (damage.length > 0) throw new StartRefusal(damage.join("\n"));
 }
 
 function linesOf(reports: readonly AreaReport[]): readonly string[] {

@@ -132,6 +132,8 @@ export interface Row {
   readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
   /** Whether its words and its answer bound how long it takes; absent: it is what Redis calls fast. */
   readonly isQuick?: boolean;
+  /** For a command that is quick: true if it may not be with these words. */
+  readonly isLongWith?: (words: readonly Bytes[]) => boolean;
   /**
    * What is called in place of `run` within a session: for what changes the conversation. Replies may also be given to the
    * session; then the last one is returned, or nothing.

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { luaOptions } from "../../test/lua.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 import type { Caller } from "./caller.ts";
 import { type Database, TransactionDiscarded } from "./database.ts";
 import { CommandError } from "./errors.ts";
-import type { StoreJournal } from "./journal.ts";
-import { errorReply, type Reply } from "./reply.ts";
+import { NullJournal, type StoreJournal } from "./journal.ts";
+import { errorReply, pong, type Reply } from "./reply.ts";
 import { Store } from "./store.ts";
 
 /** A journal whose frames become safe when the test says so. */
@@ -114,7 +115,7 @@ test("A4: a transaction with one refused command leaves nothing behind", () => {
     [["GET"], "ERR wrong number of arguments for 'get' command"],
     [
       ["NOSUCH", "x"],
-      "ERR Command is not available: 'NOSUCH'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+      "ERR Command is not available: 'NOSUCH'. See docs/reference/commands.md of larder for its commands",
     ],
   ];
 
@@ -127,6 +128,32 @@ test("A4: a transaction with one refused command leaves nothing behind", () => {
 
   assert.equal(journal.frames.length, before);
   assert.equal(run(database, "GET a"), null);
+});
+
+test("A-15, A4: a transaction with too many commands is refused before anything runs", () => {
+  const { database, journal } = open();
+  const commands = Array.from({ length: 100_001 }, () => ["INCR", "k"]);
+  assert.throws(() => database.transaction(standard, commands), {
+    message: "ERR the transaction has more than 100000 commands: split it",
+  });
+  assert.equal(journal.frames.length, 1);
+  assert.equal(run(database, "EXISTS k"), 0);
+});
+
+test("A-10: the scripts of a transaction together have three times the time of one", () => {
+  const clock = new VirtualClock();
+  const slow = (): number => {
+    clock.advance(999);
+    return 0;
+  };
+  const random = { below: slow, unit: slow };
+  const options = { journal: new NullJournal(), clock, random, hashSeed: new Uint8Array(8), lua: luaOptions };
+  const database = new Store(options).database("main");
+  const script = ["EVAL", "redis.call('SET', 'k', 'v') return redis.call('RANDOMKEY')", "0"];
+  const replies = database.transaction(standard, [script, script, script, script, script, ["PING"]]);
+  const refusal = "ERR the scripts of the transaction have run for 3000 ms, no other is started: split it";
+  assert.deepEqual(replies, ["k", "k", "k", "k", errorReply(new CommandError(refusal)), pong]);
+  assert.equal(database.command(standard, script), "k");
 });
 
 test("S-04: with a full disk writes are refused before they change anything, reads go on", () => {
@@ -163,7 +190,7 @@ test("the daily limit counts commands, refuses with the service's text, and star
     run(database, "PING"),
     errorReply(
       new CommandError(
-        "ERR max daily request limit exceeded. Limit: 2, Usage: 3. See https://upstash.com/docs/redis/troubleshooting/max_daily_request_limit for details",
+        "ERR max daily request limit exceeded. Limit: 2, Usage: 3. The operator sets it with --daily-request-limit",
       ),
     ),
   );

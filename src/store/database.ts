@@ -13,7 +13,8 @@
 import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
-import { nextTurn } from "../kernel/turn.ts";
+import type { MemoryAccount } from "../kernel/memory-guard.ts";
+import { type Tenant, TURN_MS } from "../kernel/turns.ts";
 import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
@@ -27,10 +28,12 @@ import {
   databaseDropped,
   diskRefusal,
   emptyCommand,
+  memoryUsedUp,
   noPermission,
   noPermissionAnyMore,
   notAvailable,
   outOfMemory,
+  transactionScriptsTooLong,
   unknownSubcommand,
   wrongArity,
 } from "./errors.ts";
@@ -48,11 +51,13 @@ import { PubSub } from "./pubsub.ts";
 import { Pushes, type Subscriber } from "./pushes.ts";
 import { Quota } from "./quota.ts";
 import { errorReply, later, type Reply } from "./reply.ts";
+import { BatchReplies } from "./reply-budget.ts";
 import { ScriptCommands, type ScriptRules } from "./script-commands.ts";
 import { Scripts } from "./scripts.ts";
 import { clientLine, requestLine } from "./session/client-line.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
+import { sizeRefusalOf } from "./session/transaction.ts";
 import { SlowRuns } from "./slow-runs.ts";
 import type { StoreContext } from "./store.ts";
 import { Waiters } from "./waiters.ts";
@@ -71,11 +76,25 @@ export class TransactionDiscarded extends Error {
   }
 }
 
-/** After so many commands, or so long, a pipeline lets others in between. */
-const PIPELINE_COMMANDS_MAX = 1_000;
-const PIPELINE_MS_MAX = 5;
-/** How often a pipeline looks at the clock: a look costs as much as a third of a GET. */
-const PIPELINE_COMMANDS_PER_LOOK = 64;
+/** After so many commands, or so long (`TURN_MS`), a pipeline lets others in between. */
+const SLICE_COMMANDS_MAX = 1_000;
+/** How often it looks at the clock behind quick commands: a look costs as much as a third of a GET. */
+const SLICE_COMMANDS_PER_LOOK = 64;
+/** And behind so many bytes of answers. */
+const SLICE_BYTES_PER_LOOK = 64 * 1024;
+
+/** As a kind of unit: no command, and a transaction over HTTP, which is what EXEC is over TCP. */
+const NO_COMMAND = -1;
+const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
+
+/**
+ * All scripts of a transaction together run for so many times the limit of one, or one limit more: a transaction is one
+ * unit of work. They are timed by the clock on the wall, so it is more than once.
+ */
+const SCRIPT_LIMITS_PER_TRANSACTION = 3;
+
+/** It waits before everything else of its tenant: it came before that. */
+const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
 
 /** A command that waits for EXEC. It was checked when it came. */
 export interface QueuedCommand {
@@ -83,17 +102,28 @@ export interface QueuedCommand {
   readonly words: CommandRequest;
 }
 
+/** Takes the reply of a command of a pipeline, and returns how many bytes it has printed of it. */
+export type ReplyPrinter = (reply: Reply) => number;
+
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
 export class Database {
   readonly name: string;
   readonly number: number;
+  /** Of its frames, what the journal has not written yet. */
+  journalBytes = 0;
+  /** What its data takes of the thread's memory. */
+  readonly memory: MemoryAccount;
   readonly keyspace: Keyspace;
   readonly context: StoreContext;
+  /** When it may have the thread. */
+  readonly turn: Tenant;
   /** The table of commands, for the commands that tell of it. */
   readonly commands: readonly Command[];
   /** The errors that were answered since the start. */
   readonly errorCounts = new ErrorCounts();
+  /** Commands and subcommands of names that do not exist, since the start. */
+  unknownCount = 0;
   /** Channels, and who listens to them. */
   readonly pubsub: PubSub;
   /** Who watches the commands. */
@@ -119,6 +149,8 @@ export class Database {
   readonly #counts: CommandCounts[] = [];
   /** When the clock was last looked at, or about then: what runs now began no earlier. */
   #lookedAtMs = 0;
+  /** What is left for scripts of the running transaction. */
+  #scriptMsLeft = Number.POSITIVE_INFINITY;
   #isDropped = false;
   #eventFlags = "";
 
@@ -127,11 +159,13 @@ export class Database {
     this.name = name;
     this.number = number;
     this.context = context;
+    this.turn = context.turns.tenant("store", name);
     this.commands = context.compat === undefined ? ordinaryCommands : commands;
     const { clock, frame, hashSeed, random, startedAtMs } = context;
     const memory = context.memoryOf(name);
+    this.memory = context.openAccount(name);
     this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
-    this.#eviction = new Eviction({ keyspace: this.keyspace, clock, random });
+    this.#eviction = new Eviction({ keyspace: this.keyspace, clock: clock.real, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.#scriptCall = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.scripts = new Scripts({ databaseNumber: number, interpreter: context.interpreter });
@@ -146,8 +180,16 @@ export class Database {
   }
 
   /** Runs one command. The caller's mistakes are replies of kind "error"; only our own bugs are thrown. */
-  command(caller: Caller, request: CommandRequest): Reply | Promise<Reply> {
-    return this.#whenSafe(this.execute(caller, request));
+  command(caller: Caller, request: CommandRequest): Reply | Promise<Reply>;
+  /** With `print`: what it makes of the reply, as part of the same turn of the thread. */
+  command<Printed>(
+    caller: Caller,
+    request: CommandRequest,
+    print: (reply: Reply) => Printed,
+  ): Printed | Promise<Printed>;
+  command(caller: Caller, request: CommandRequest, print: (reply: Reply) => unknown = identity): unknown {
+    const run = (): unknown => this.#whenSafe(print(this.execute(caller, request)));
+    return this.turn.hasHeavy && this.mustWait(request) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
   /** As `command`, for who waits for the journal by itself: the reply may leave when it is safe up to its present end. */
@@ -158,42 +200,109 @@ export class Database {
     return reply;
   }
 
+  /** Whether a request has to wait because its command is expected to take long: with `isHeavy`, for its turn. */
+  mustWait(request: CommandRequest): boolean {
+    return this.turn.mustWaitFor(kindOf(request));
+  }
+
+  /** Whether it is expected to take long. */
+  isHeavy(request: CommandRequest): boolean {
+    return this.turn.hasHeavy && this.turn.isHeavy(kindOf(request));
+  }
+
+  /** Runs a task that executes a request: now, if the database may have the thread, or when its turn comes. */
+  inItsTurn(request: CommandRequest, task: () => void): void {
+    const { turn } = this;
+    const isHeavy = this.isHeavy(request);
+    if (isHeavy || !turn.mayRun) {
+      turn.queue(task, { isHeavy });
+      return;
+    }
+    const clock = this.context.clock.real;
+    const startMs = clock.monotonicMs();
+    task();
+    turn.charge(clock.monotonicMs() - startMs);
+  }
+
+  /** When the last unit of work began, and when the clock was last looked at. */
+  get beganAtMs(): number {
+    return this.keyspace.nowMs;
+  }
+
+  get lookedAtMs(): number {
+    return this.#lookedAtMs;
+  }
+
   /**
    * Runs commands in order, not atomically: each is a unit of its own. An error is the reply at its place. A long
    * pipeline yields to others now and then.
    */
   pipeline(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
     const replies: Reply[] = [];
-    const done = this.#runSome(caller, requests, replies);
-    return done === requests.length ? this.#whenSafe(replies) : this.#runRest(caller, requests, replies);
+    const take = (reply: Reply): number => {
+      replies.push(reply);
+      return 0;
+    };
+    const end = this.printPipeline(caller, requests, take);
+    return end === undefined ? replies : end.then(() => replies);
+  }
+
+  /** As `pipeline`; each reply is printed as part of the turn that made it. Returns undefined when all is done and safe. */
+  printPipeline(
+    caller: Caller,
+    requests: readonly CommandRequest[],
+    print: ReplyPrinter,
+  ): Promise<undefined> | undefined {
+    const done = this.#runSome(caller, requests, { start: 0, print });
+    return done === requests.length ? this.#whenSafe(undefined) : this.#runRest(caller, requests, { done, print });
   }
 
   /**
    * Checks every command, then runs them all as one unit: one `now`, one frame. A command that fails while it runs does
    * not stop the rest.
    *
-   * @throws {TransactionDiscarded} at once, when a command is refused; then nothing has run.
+   * @throws {TransactionDiscarded} at once or late, when a command is refused; then nothing has run.
    */
-  transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
+  transaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]>;
+  /** With `print`: what it makes of the replies, as part of the same turn of the thread. */
+  transaction<Printed>(
+    caller: Caller,
+    requests: readonly CommandRequest[],
+    print: (replies: readonly Reply[]) => Printed,
+  ): Printed | Promise<Printed>;
+  transaction(
+    caller: Caller,
+    requests: readonly CommandRequest[],
+    print: (replies: readonly Reply[]) => unknown = identity,
+  ): unknown {
+    const run = (): unknown => this.#whenSafe(print(this.#runTransaction(caller, requests)));
+    return this.turn.mustWaitFor(TRANSACTION) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+  }
+
+  #runTransaction(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] {
     this.#begin();
+    const sizeRefusal = sizeRefusalOf(requests);
+    if (sizeRefusal !== undefined) throw this.#discard(sizeRefusal);
     let hasRoom: boolean | undefined;
     const commands = requests.map((request) => {
       const command = this.#find(caller, request, "multi");
       if (command instanceof CommandError) throw this.#discard(command);
       // Nothing is queued while memory is short, reads neither, as in Redis.
       hasRoom ??= this.#eviction.makeRoom();
-      const refusal = hasRoom ? this.#diskRefusalOf(command) : outOfMemory;
+      const refusal = hasRoom ? this.#growthRefusalOf(command) : outOfMemory;
       if (refusal !== undefined) throw this.#discard(refusal);
       return command;
     });
     const overQuota = this.#quota.take(requests.length, this.keyspace.nowMs);
     if (overQuota !== undefined) throw this.#discard(overQuota);
     // One of them may take rights away from those behind it.
-    const replies = commands.map((command, index) =>
-      this.runQueued(caller, { command, words: requests[index] as CommandRequest }),
+    const replies = this.runAllQueued(
+      caller,
+      commands.map((command, index) => ({ command, words: requests[index] as CommandRequest })),
     );
     this.#commit();
-    return this.#whenSafe(replies);
+    this.turn.kind = TRANSACTION;
+    return replies;
   }
 
   /**
@@ -206,7 +315,7 @@ export class Database {
     let refusal: CommandError | undefined;
     if (command instanceof CommandError) refusal = command;
     else if (!this.#eviction.makeRoom()) refusal = outOfMemory;
-    else refusal = this.#diskRefusalOf(command);
+    else refusal = this.#growthRefusalOf(command);
     this.#commit();
     if (refusal === undefined) return command;
     this.errorCounts.add(refusal.text);
@@ -217,14 +326,26 @@ export class Database {
   refusalOfQueued(queued: readonly QueuedCommand[]): CommandError | undefined {
     const hasRoom = this.#eviction.makeRoom();
     for (const { command } of queued) {
-      const refusal = !hasRoom && command.mayGrow ? outOfMemory : this.#diskRefusalOf(command);
+      const refusal = !hasRoom && command.mayGrow ? outOfMemory : this.#growthRefusalOf(command);
       if (refusal !== undefined) return refusal;
     }
     return this.#quota.take(queued.length, this.keyspace.nowMs);
   }
 
-  /** Runs a queued command as part of the running unit of work, which is that of EXEC, if the caller still may. */
-  runQueued(caller: Caller, { command, words }: QueuedCommand): Reply {
+  /** Runs queued commands as part of the running unit of work, which is that of EXEC. */
+  runAllQueued(caller: Caller, queued: readonly QueuedCommand[]): readonly Reply[] {
+    this.#scriptMsLeft = SCRIPT_LIMITS_PER_TRANSACTION * this.context.interpreter.budgetMs;
+    try {
+      const batch = new BatchReplies();
+      for (const command of queued) batch.add(this.#runQueued(caller, command));
+      return batch.replies;
+    } finally {
+      this.#scriptMsLeft = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** Runs a queued command, if the caller still may. */
+  #runQueued(caller: Caller, { command, words }: QueuedCommand): Reply {
     const { user } = caller;
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
     if (refusal === undefined) return this.#run(caller, command, words);
@@ -234,15 +355,17 @@ export class Database {
 
   /** Removes what is past its time, at most so much that nobody notices. Returns how many keys and fields went. */
   sweepExpired(): number {
-    if (this.context.journal.refusal !== undefined) return 0;
+    if (this.journalRefusal !== undefined) return 0;
     this.#begin();
     const isSweeping = this.context.compat?.isSweeping !== false;
-    const { clock } = this.context;
+    const clock = this.context.clock.real;
     const startMs = clock.monotonicMs();
     const count = isSweeping ? sweepExpired(this.keyspace, clock) : 0;
     this.#eviction.makeRoom();
     this.#commit();
-    this.slowRuns.noteSweep({ atMs: this.keyspace.nowMs, tookMs: clock.monotonicMs() - startMs });
+    const endMs = clock.monotonicMs();
+    this.turn.charge(endMs - startMs);
+    this.slowRuns.noteSweep({ atMs: this.keyspace.nowMs, tookMs: endMs - startMs });
     return count;
   }
 
@@ -285,6 +408,8 @@ export class Database {
    */
   runScript(caller: Caller, rules: ScriptRules, script: (commands: ScriptCommands) => Reply): Reply {
     const { keyspace } = this;
+    if (this.#scriptMsLeft <= 0)
+      throw transactionScriptsTooLong(SCRIPT_LIMITS_PER_TRANSACTION * this.context.interpreter.budgetMs);
     const commands = new ScriptCommands({
       database: this,
       caller,
@@ -293,6 +418,9 @@ export class Database {
     });
     const call = this.#call;
     const { mayRemoveExpired } = keyspace;
+    // As a script's own limit: what it computes, which costs something to read.
+    const isCounted = this.#scriptMsLeft < Number.POSITIVE_INFINITY;
+    const startMs = isCounted ? this.context.clock.threadCpuMs() : 0;
     this.#call = this.#scriptCall;
     if (rules.isReadOnly) keyspace.mayRemoveExpired = false;
     try {
@@ -300,7 +428,19 @@ export class Database {
     } finally {
       this.#call = call;
       keyspace.mayRemoveExpired = mayRemoveExpired;
+      if (isCounted) this.#scriptMsLeft -= this.context.clock.threadCpuMs() - startMs;
     }
+  }
+
+  /** Brings the account to what keys, values and scripts take now. */
+  countMemory(): void {
+    this.memory.set(this.keyspace.usedBytes + this.scripts.cache.bytes);
+  }
+
+  /** Why nothing of this database may be written now, or undefined. */
+  get journalRefusal(): string | undefined {
+    const { journal } = this.context;
+    return journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
   }
 
   /** False if the running command may take no memory: there was none to spare when it began. */
@@ -311,6 +451,7 @@ export class Database {
   /** Refuses whatever still comes in, such as the rest of a long pipeline: the database is gone from the journal. */
   drop(): void {
     this.#isDropped = true;
+    this.memory.close();
     this.pubsub.dropAll();
     this.scripts.closeStates();
     this.waiters.endAll(errorReply(databaseDropped));
@@ -422,6 +563,7 @@ export class Database {
   /** Lets all counters start anew. */
   resetCounts(): void {
     this.#counts.length = 0;
+    this.unknownCount = 0;
     this.errorCounts.reset();
     this.keyspace.resetCounts();
   }
@@ -434,9 +576,8 @@ export class Database {
   }
 
   #beginAtSameTime(): void {
-    const { keyspace, context } = this;
-    context.assertSound();
-    keyspace.mayRemoveExpired = context.journal.refusal === undefined;
+    this.context.assertSound();
+    this.keyspace.mayRemoveExpired = this.journalRefusal === undefined;
   }
 
   #commit(): void {
@@ -447,7 +588,10 @@ export class Database {
       this.context.reportBug(error);
       throw error;
     }
-    if (!frame.isEmpty) journal.append(frame.take());
+    if (!frame.isEmpty) {
+      journal.append(frame.take(), this);
+      this.countMemory();
+    }
     if (this.users.hasChanges) this.sessions.usersChanged(this.users.commit(), this.#call.session);
     this.#pushes.commit();
   }
@@ -459,32 +603,51 @@ export class Database {
     return journal.safe >= position ? reply : journal.whenSafe(position).then(() => reply);
   }
 
-  /** Runs commands until a yield is due; returns how many are done. */
-  #runSome(caller: Caller, requests: readonly CommandRequest[], replies: Reply[]): number {
-    const { clock } = this.context;
-    const start = replies.length;
-    const end = Math.min(requests.length, start + PIPELINE_COMMANDS_MAX);
+  /** Runs commands until others have their turn; returns how many are done. */
+  #runSome(
+    caller: Caller,
+    requests: readonly CommandRequest[],
+    { start, print }: { readonly start: number; readonly print: ReplyPrinter },
+  ): number {
+    const { turn } = this;
+    const clock = this.context.clock.real;
+    const end = Math.min(requests.length, start + SLICE_COMMANDS_MAX);
     const startMs = clock.monotonicMs();
+    let beganAtMs = 0;
+    let printedBytes = 0;
     for (let index = start; index < end; index += 1) {
-      if ((index - start) % PIPELINE_COMMANDS_PER_LOOK > 0) {
+      const request = requests[index] as CommandRequest;
+      if (turn.hasHeavy && this.mustWait(request)) return index;
+      if ((index - start) % SLICE_COMMANDS_PER_LOOK > 0) {
         this.#beginAtSameTime();
       } else {
-        if (index > start && clock.monotonicMs() - startMs >= PIPELINE_MS_MAX) return index;
+        if (index > start && clock.monotonicMs() - startMs >= TURN_MS) return index;
         this.#begin();
+        if (index === start) beganAtMs = this.#lookedAtMs;
       }
-      replies.push(this.#runOne(caller, requests[index] as CommandRequest));
+      const reply = this.#runOne(caller, request);
       this.#commit();
+      printedBytes += print(reply);
+      // It has moved where the clock was looked at: behind everything that is not quick.
+      if (this.#lookedAtMs - beganAtMs >= TURN_MS) return index + 1;
+      if (printedBytes < SLICE_BYTES_PER_LOOK) continue;
+      printedBytes = 0;
+      if (clock.monotonicMs() - startMs >= TURN_MS) return index + 1;
     }
     return end;
   }
 
-  async #runRest(caller: Caller, requests: readonly CommandRequest[], replies: Reply[]): Promise<readonly Reply[]> {
-    let done = replies.length;
-    while (done < requests.length) {
-      await nextTurn();
-      done = this.#runSome(caller, requests, replies);
+  async #runRest(
+    caller: Caller,
+    requests: readonly CommandRequest[],
+    { done, print }: { readonly done: number; readonly print: ReplyPrinter },
+  ): Promise<undefined> {
+    let start = done;
+    while (start < requests.length) {
+      await this.turn.next({ isHeavy: this.isHeavy(requests[start] as CommandRequest) });
+      start = this.#runSome(caller, requests, { start, print });
     }
-    return this.#whenSafe(replies);
+    return this.#whenSafe(undefined);
   }
 
   #runOne(caller: Caller, request: CommandRequest): Reply {
@@ -502,12 +665,18 @@ export class Database {
     const name = request[0];
     if (name === undefined) return emptyCommand;
     let command = findCommand(name);
-    if (command === undefined || !(caller.transport === "http" ? command.isAvailableOverHttp : this.#exists(command)))
+    if (command === undefined || !(caller.transport === "http" ? command.isAvailableOverHttp : this.#exists(command))) {
+      if (command === undefined) this.unknownCount += 1;
+      else this.countsOf(command).rejected += 1;
       return notAvailable(name);
+    }
     if (command.subcommandByName !== undefined && request.length > 1) {
       const subcommand = request[1] as Bytes;
       const found = command.subcommandByName.get(upperCase(subcommand));
-      if (found === undefined) return unknownSubcommand(command.name, subcommand);
+      if (found === undefined) {
+        this.unknownCount += 1;
+        return unknownSubcommand(command.name, subcommand);
+      }
       command = found;
     }
     const { arity } = command;
@@ -531,23 +700,29 @@ export class Database {
   /** Why this command may not start now although it is well formed. Makes room first, for every command, as Redis does. */
   #refusalOf(command: Command): CommandError | undefined {
     if (!this.#eviction.makeRoom() && command.mayGrow) return outOfMemory;
-    return this.#diskRefusalOf(command);
+    return this.#growthRefusalOf(command);
+  }
+
+  /** The same without making room. */
+  #growthRefusalOf(command: Command): CommandError | undefined {
+    return command.mayGrow && !this.memory.mayGrow ? memoryUsedUp : this.#diskRefusalOf(command);
   }
 
   #diskRefusalOf(command: Command): CommandError | undefined {
-    const { refusal } = this.context.journal;
-    return refusal !== undefined && command.isWrite ? diskRefusal(refusal) : undefined;
+    const refusal = command.isWrite ? this.journalRefusal : undefined;
+    return refusal === undefined ? undefined : diskRefusal(refusal);
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
     const { converse } = command;
     const { session } = caller;
     if (session !== undefined && !session.isExecuting) session.lastCommand = command;
+    if (!command.isQuick) this.turn.begin(command.number, command.fullName);
     const counts = this.countsOf(command);
     const { slowRuns } = this;
     const isTimed = counts.begin() || slowRuns.timesEveryRun;
     const lookedAtMs = this.#lookedAtMs;
-    const startMs = isTimed ? this.context.clock.monotonicMs() : lookedAtMs;
+    const startMs = isTimed ? this.context.clock.real.monotonicMs() : lookedAtMs;
     let reply: Reply;
     try {
       const call = this.#call.prepare(caller, command, request);
@@ -566,13 +741,14 @@ export class Database {
     }
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const { clock } = this.context;
-      const tookMs = (isTimed ? clock.monotonicMs() : clock.nowMs()) - startMs;
+      const tookMs = (isTimed ? clock.real.monotonicMs() : clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);
       // A script's own commands have looked too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
       if (tookMs >= slowRuns.thresholdMs)
         slowRuns.note(command, { caller, words: request, atMs: this.keyspace.nowMs, tookMs });
     }
+    this.turn.kind = command.number;
     if (this.monitors.isWatched && command.isShownToMonitors)
       this.monitors.tell({
         words: command.shownWords?.(request) ?? request,
@@ -593,6 +769,17 @@ export class Database {
     this.errorCounts.add(error.text);
     return new TransactionDiscarded(error);
   }
+}
+
+function identity(value: unknown): unknown {
+  return value;
+}
+
+/** The command of a request as what a turn is of; NO_COMMAND if there is none. */
+function kindOf([name = "", subcommand]: CommandRequest): number {
+  const command = findCommand(name);
+  if (command?.subcommandByName === undefined || subcommand === undefined) return command?.number ?? NO_COMMAND;
+  return command.subcommandByName.get(upperCase(subcommand))?.number ?? NO_COMMAND;
 }
 
 /** What a command is refused with. For EXEC that ends what it would have run. */

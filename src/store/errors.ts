@@ -100,6 +100,10 @@ export const frequencyNotKept = new CommandError(
   "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
 export const outOfMemory = new CommandError("OOM command not allowed when used memory > 'maxmemory'.");
+/** Before the memory of the store is used up: clients know the first words. */
+export const memoryUsedUp = new CommandError(
+  "OOM command not allowed when the memory of the store is nearly used up. Delete keys of this database, which has much of it, or raise --store-memory",
+);
 export const idleTimeNotKept = new CommandError(
   "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
@@ -287,7 +291,7 @@ export function noInputKeys(name: string): CommandError {
 
 export function notAvailable(name: string): CommandError {
   return new CommandError(
-    `ERR Command is not available: '${upperCase(name)}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
+    `ERR Command is not available: '${upperCase(name)}'. See docs/reference/commands.md of larder for its commands`,
   );
 }
 
@@ -558,4 +562,15 @@ export function pathMissing(path: string, what = ""): CommandError {
 /** Wording of Redis' module. */
 export function pathValueWrong(expected: string, found: string): CommandError {
   return new CommandError(`WRONGTYPE wrong type of path value - expected ${expected} but found ${found}`);
+}
+
+/** A transaction is one unit of work, so its length is bounded. */
+export function transactionTooLong(countMax: number): CommandError {
+  return new CommandError(`ERR the transaction has more than ${countMax} commands: split it`);
+}
+
+export function transactionScriptsTooLong(timeMs: number): CommandError {
+  return new CommandError(
+    `ERR the scripts of the transaction have run for ${timeMs} ms, no other is started: split it`,
+  );
 }

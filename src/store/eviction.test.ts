@@ -323,6 +323,39 @@ test("a limit of the start holds for every database on its own", () => {
   assert.equal(other.keyspace.evictedCount, 0);
 });
 
+test("A-16: a token lowers the limit of the start and raises it again, and never above what the operator set", () => {
+  const store = new Store({
+    journal: new NullJournal(),
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    hashSeed: new Uint8Array(8),
+    memory: { bytesMax: 20_000 },
+    memoryOf: (name) => (name === "large" ? { bytesMax: 40_000 } : undefined),
+  });
+  const asked: readonly (readonly [database: string, maxmemory: string, isTaken: boolean])[] = [
+    ["one", "10000", true],
+    ["one", "20000", true],
+    ["one", "20001", false],
+    ["one", "1gb", false],
+    // Both are no limit.
+    ["one", "0", false],
+    ["one", "", false],
+    ["large", "40000", true],
+    ["large", "40001", false],
+  ];
+  for (const [name, maxmemory, isTaken] of asked) {
+    const cap = name === "large" ? 40_000 : 20_000;
+    const refusal = `ERR CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be from 1 to ${cap}, the maxmemory that the operator set`;
+    assert.deepEqual(
+      store.database(name).command(testCaller, ["CONFIG", "SET", "maxmemory", maxmemory]),
+      isTaken ? ok : error(refusal),
+      `${name} ${maxmemory}`,
+    );
+  }
+  assert.equal(store.database("one").keyspace.memory.bytesMax, 20_000);
+  assert.equal(store.database("large").keyspace.memory.bytesMax, 40_000);
+});
+
 /** A clock on which each look takes as long as a slice. */
 class SlowClock extends VirtualClock {
   #ms = 0;

@@ -2,10 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
-import { startSession } from "../../test/store-harness.ts";
+import { startSession, testCaller } from "../../test/store-harness.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { seededRandom } from "../kernel/random.ts";
+import { Turns } from "../kernel/turns.ts";
+import { VirtualLoop } from "../kernel/turns.virtual.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
+import { NullJournal } from "./journal.ts";
+import { Store } from "./store.ts";
 import { HashValue } from "./values/hash.ts";
 
 test("keys that nobody asks for are removed, and counters and memory come back", () => {
@@ -21,6 +26,19 @@ test("keys that nobody asks for are removed, and counters and memory come back",
   assert.equal(keyspace.expiries.size, 0);
   assert.equal(keyspace.expiredCount, 5_000);
   assert.ok(keyspace.entries.memoryBytes + keyspace.expiries.memoryBytes <= emptyBytes + 200);
+  stop();
+});
+
+test("sweeps do not make a heavy command light", () => {
+  const session = startSession();
+  const { turn } = session.database;
+  turn.begin("slow", "SLOW");
+  turn.charge(1_000);
+  const stop = session.store.startExpiryCycle();
+
+  session.clock.advance(20 * SWEEP_EVERY_MS);
+
+  assert.equal(turn.isHeavy("slow"), true);
   stop();
 });
 
@@ -155,4 +173,37 @@ test("a sweep is one frame, and replaying it removes the same", () => {
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
   assert.equal(session.database.sweepExpired(), 0);
   assert.equal(journal.frames.length, before + 1);
+});
+
+test("a cycle over many databases lets requests in between", async () => {
+  const clock = new VirtualClock();
+  // Each look takes a millisecond, so that a sweep takes some.
+  let looks = 0;
+  const slow: Clock = {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => {
+      looks += 1;
+      return looks;
+    },
+    threadCpuMs: () => looks,
+    at: (atMs, task) => clock.at(atMs, task),
+    after: (delayMs, task) => clock.after(delayMs, task),
+    housekeep: (delayMs, task) => clock.housekeep(delayMs, task),
+    get real() {
+      return slow;
+    },
+  };
+  const loop = new VirtualLoop();
+  const turns = new Turns({ clock, loop });
+  const journal = new NullJournal();
+  const store = new Store({ journal, clock: slow, random: seededRandom(1), hashSeed: new Uint8Array(8), turns });
+  for (let name = 0; name < 20; name += 1)
+    store.database(`d${name}`).execute(testCaller, ["SET", "k", "v", "PX", "50"]);
+  const sweptCount = (): number => store.databases.filter(({ keyspace }) => keyspace.expiredCount === 1).length;
+  const stop = store.startExpiryCycle();
+  clock.advance(SWEEP_EVERY_MS);
+  assert.equal(sweptCount(), 1);
+  while (!loop.isIdle) await loop.turn();
+  assert.equal(sweptCount(), 20);
+  stop();
 });

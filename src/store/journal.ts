@@ -5,7 +5,7 @@ export interface StoreJournal {
    * Appends one frame: all of it or none of it survives a crash. The bytes are copied before this returns, so the
    * caller may reuse its buffer. Returns the position behind the frame (a count of frames, growing by one).
    */
-  append(frame: Uint8Array): number;
+  append(frame: Uint8Array, owner?: FrameOwner): number;
   /** The position behind the last appended frame. */
   readonly end: number;
   /** Everything up to this position is as safe as the durability setting promises. */
@@ -16,6 +16,13 @@ export interface StoreJournal {
   whenSafe(position: number): Promise<void>;
   /** Why no new write may start now (disk full), or undefined. */
   readonly refusal: string | undefined;
+  /** Why nothing new of this owner may be accepted now, which may have too much in the journal's queue. Absent: as for all. */
+  refusalOf?(owner: FrameOwner): string | undefined;
+}
+
+/** Whose frames they are. The journal counts here how many bytes of them it has not written yet. */
+export interface FrameOwner {
+  journalBytes: number;
 }
 
 /** A journal that keeps nothing: for a development server without a data directory, and for tests. */

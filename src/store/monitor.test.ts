@@ -17,3 +17,13 @@ test("A5: a line has the time in microseconds, the address and the words, escape
       `1721284005.042000 [0 10.0.0.7:4000] ${printed}`,
     );
 });
+
+test("a line shows a megabyte of its words and counts the rest", () => {
+  const line = monitorLine({
+    words: ["SET", "\xff".repeat(1_048_572), "ab", "c", "d"],
+    address: "10.0.0.7:4000",
+    nowMs: 1_721_284_005_042,
+  });
+  assert.ok(line.endsWith(String.raw`\xff\xff" "a... (1 more bytes)" "... (2 more arguments)"`));
+  assert.equal(line.length, 4_194_379);
+});

@@ -33,12 +33,25 @@ export class Monitors {
   }
 }
 
-/** `1721284005.242000 [0 10.0.0.7:4000] "SET" "k" "v"`. Our clock has milliseconds; Redis prints microseconds. */
+/** A line shows so many bytes of its words; a word that has more ends with their count, and later ones are counted. */
+const SHOWN_BYTES_MAX = 2 ** 20;
+
+/**
+ * `1721284005.242000 [0 10.0.0.7:4000] "SET" "k" "v"`. Our clock has milliseconds; Redis prints microseconds, and words of
+ * any length, which escaped could be longer than a string may be.
+ */
 export function monitorLine(run: { words: readonly Bytes[]; address: string; nowMs: number }): Bytes {
   const seconds = Math.floor(run.nowMs / 1_000);
   const milliseconds = String(Math.floor(run.nowMs) % 1_000).padStart(3, "0");
   let line = `${seconds}.${milliseconds}000 [0 ${run.address}]`;
-  for (const word of run.words) line += ` "${word.replace(UNPRINTED, escapeByte)}"`;
+  let leftBytes = SHOWN_BYTES_MAX;
+  for (const [index, word] of run.words.entries()) {
+    if (leftBytes === 0) return `${line} "... (${run.words.length - index} more arguments)"`;
+    const surplus = word.length - leftBytes;
+    const shown = surplus > 0 ? word.slice(0, leftBytes) : word;
+    line += ` "${shown.replace(UNPRINTED, escapeByte)}${surplus > 0 ? `... (${surplus} more bytes)` : ""}"`;
+    leftBytes -= shown.length;
+  }
   return line;
 }
 

@@ -24,7 +24,7 @@ export class Quota {
     const usage = this.#used + count;
     if (usage > this.#max) {
       return new CommandError(
-        `ERR max daily request limit exceeded. Limit: ${this.#max}, Usage: ${usage}. See https://upstash.com/docs/redis/troubleshooting/max_daily_request_limit for details`,
+        `ERR max daily request limit exceeded. Limit: ${this.#max}, Usage: ${usage}. The operator sets it with --daily-request-limit`,
       );
     }
     this.#used = usage;

@@ -13,7 +13,7 @@ import type { Caller } from "./caller.ts";
 import type { Command } from "./command.ts";
 import { findKeys } from "./command-keys.ts";
 import type { Database } from "./database.ts";
-import { type CommandError, diskRefusal, outOfMemory } from "./errors.ts";
+import { type CommandError, diskRefusal, memoryUsedUp, outOfMemory } from "./errors.ts";
 import { errorReply, findError, type Reply } from "./reply.ts";
 import type { ScriptHost } from "./scripting/redis-functions.ts";
 import {
@@ -66,7 +66,10 @@ export class ScriptCommands implements ScriptHost {
 
   call(words: Bytes[]): Reply {
     const command = this.#find(words);
-    if (command === undefined) return this.#refuse(undefined, commandUnknown);
+    if (command === undefined) {
+      this.#database.unknownCount += 1;
+      return this.#refuse(undefined, commandUnknown);
+    }
     const refusal = this.#refusalOf(command, words);
     if (refusal !== undefined) return this.#refuse(command, refusal);
     const byteCount = this.#frame.byteCount;
@@ -115,10 +118,18 @@ export class ScriptCommands implements ScriptHost {
     if (lockedKeys !== undefined)
       for (const { key } of findKeys(command, words).keys) if (!lockedKeys.has(key)) return dynamicKey(key);
     if (!command.isWrite) return undefined;
-    const disk = this.#database.context.journal.refusal;
+    const disk = this.#database.journalRefusal;
     if (disk !== undefined) return diskRefusal(disk);
+    if (command.mayGrow && this.#isMemoryUsedUp()) return memoryUsedUp;
     // As in Redis a script that has begun to write is not stopped in the middle.
-    return command.mayGrow && !allowsGrowth && !this.#hasTriedToWrite ? outOfMemory : undefined;
+    if (!command.mayGrow || allowsGrowth || this.#hasTriedToWrite) return undefined;
+    return this.#database.hasRoom ? memoryUsedUp : outOfMemory;
+  }
+
+  /** Also in the middle of a script that has begun to write: one could take everything that is left. */
+  #isMemoryUsedUp(): boolean {
+    this.#database.countMemory();
+    return this.#database.memory.isAtEnd;
   }
 
   #refuse(command: Command | undefined, error: CommandError): Reply {

@@ -16,21 +16,34 @@ import { findError, type Reply } from "./reply.ts";
 import type { LuaLimits } from "./scripting/lua-runtime.ts";
 import { Store } from "./store.ts";
 
-/** A clock of which each reading is a millisecond later: a script's time is how often it is looked at. */
+/**
+ * A clock of which each reading is a millisecond later: a script's time is how often it is looked at. The thread has computed
+ * for `share` of it.
+ */
 class TickingClock extends VirtualClock {
+  readonly #share: number;
   #readings = 0;
+
+  constructor(share = 1) {
+    super();
+    this.#share = share;
+  }
 
   override monotonicMs(): number {
     this.#readings += 1;
     return this.#readings;
   }
+
+  override threadCpuMs(): number {
+    return this.#readings * this.#share;
+  }
 }
 
-function open(limits: Partial<LuaLimits> = {}) {
+function open(limits: Partial<LuaLimits> = {}, clock = new TickingClock()) {
   const journal = new RecordingJournal();
   const store = new Store({
     journal,
-    clock: new TickingClock(),
+    clock,
     random: seededRandom(1),
     hashSeed: new Uint8Array(8),
     lua: { ...luaOptions, limits },
@@ -162,6 +175,98 @@ test("A-10: a script that does not end is ended, and the next one runs", () => {
     );
     assert.equal(run("EVAL", "return 1", "0"), 1, script);
   }
+});
+
+/** As many instructions as are between so many looks at the clock. */
+function working(lookCount: number): string {
+  return `for i = 1, ${lookCount * 100} do end`;
+}
+
+/** A comment that the compiler reads in so many pieces. */
+function padding(pieceCount: number): string {
+  return `--[[${"x".repeat(512 * pieceCount)}]]`;
+}
+
+test("A-10: a script that is kept waiting by others on the machine is not ended by that", () => {
+  const busy = open({ budgetMs: 20 }, new TickingClock(0.1));
+  assert.equal(busy.run("EVAL", `${working(150)} return 1`, "0"), 1);
+  assert.equal(errorOf(busy.run("EVAL", working(250), "0")), "ERR Script ran for more than 20 ms and was stopped");
+  const alone = open({ budgetMs: 20 });
+  assert.equal(errorOf(alone.run("EVAL", working(25), "0")), "ERR Script ran for more than 20 ms and was stopped");
+});
+
+test("A-10: a script that has waited thirty times as long as it may compute is ended", () => {
+  const { run } = open({ budgetMs: 20 }, new TickingClock(0.001));
+  assert.equal(run("EVAL", `${working(500)} return 1`, "0"), 1);
+  const stopped = "ERR Script ran for more than 600 ms by the clock and was stopped";
+  assert.equal(errorOf(run("EVAL", "while true do end", "0")), stopped);
+});
+
+test("A-10: compiling counts: a source that takes too long is given up, and the next script runs", () => {
+  const { run } = open({ budgetMs: 20 });
+  const stopped = "ERR Script was compiled for more than 20 ms and was stopped";
+  const source = `return 1 ${padding(25)}`;
+  assert.equal(errorOf(run("EVAL", source, "0")), stopped);
+  assert.equal(errorOf(run("SCRIPT", "LOAD", source)), stopped);
+  assert.equal(errorOf(run("FUNCTION", "LOAD", `#!lua name=l\n${source}`)), stopped);
+  const inside = "return loadstring(ARGV[1])()";
+  assert.equal(errorOf(run("EVAL", inside, "0", source)), "ERR Script ran for more than 20 ms and was stopped");
+  const pieces = "local left = {ARGV[1]} return load(function() return table.remove(left) end)()";
+  assert.equal(errorOf(run("EVAL", pieces, "0", source)), "ERR Script ran for more than 20 ms and was stopped");
+  assert.equal(run("EVAL", inside, "0", "return 1"), 1);
+});
+
+test("A-10: a script has for compiling and running together what it may take", () => {
+  const { run } = open({ budgetMs: 20 });
+  const source = `${working(11)} return 7 ${padding(11)}`;
+  assert.equal(errorOf(run("EVAL", source, "0")), "ERR Script ran for more than 20 ms and was stopped");
+  const other = open({ budgetMs: 20 });
+  other.run("SCRIPT", "LOAD", source);
+  assert.equal(other.run("EVAL", source, "0"), 7, "another command has compiled it");
+  const library = `#!lua name=l\n redis.register_function('f', function() ${working(11)} return 7 end) ${padding(11)}`;
+  run("FUNCTION", "LOAD", library);
+  assert.equal(run("FCALL", "f", "0"), 7);
+});
+
+test("A-10: a source that compiles in more than linear time is refused wherever it comes", () => {
+  const { run } = open();
+  const chain = `local a local x=a${" and a".repeat(170_000)}`;
+  const fault = "line 1: too many 'and', 'or', 'elseif' or 'break' in one expression, 'if' or loop";
+  const slow = (chunk: string): string => `${chunk}: too slow to compile: ${fault}`;
+  const script = `ERR Error compiling script (new function): ${slow("user_script")}`;
+  assert.equal(errorOf(run("EVAL", chain, "0")), script);
+  assert.equal(errorOf(run("EVAL_RO", chain, "0")), script);
+  assert.equal(errorOf(run("SCRIPT", "LOAD", chain)), script);
+  const library = `ERR Error compiling function: ${slow("user_function").replace("line 1", "line 2")}`;
+  assert.equal(errorOf(run("FUNCTION", "LOAD", `#!lua name=l\n${chain}`)), library);
+  const inside = "local run, fault = loadstring(ARGV[1], '=text') return {tostring(run), fault}";
+  assert.deepEqual(run("EVAL", inside, "0", chain), ["nil", slow("text")]);
+  const pieces = "local left = {ARGV[1]} return select(2, load(function() return table.remove(left) end, '=text'))";
+  assert.equal(run("EVAL", pieces, "0", chain), slow("text"));
+  for (const [name, words] of [
+    ["EVAL", ["EVAL", "\x1bLua", "0"]],
+    ["SCRIPT LOAD", ["SCRIPT", "LOAD", "\x1bLuaQ"]],
+  ] as const)
+    assert.match(errorOf(run(...words)), /user_script:1: unexpected symbol near 'char\(27\)'$/, name);
+});
+
+test("A-10: the text of an error costs no more than its length, whatever is in it", () => {
+  const { run } = open({ budgetMs: 100_000 });
+  const breaks = "string.rep('\\n', 3000000) .. 'x'";
+  for (const script of [
+    `error(${breaks})`,
+    `error({err = ${breaks}})`,
+    `return {err = ${breaks}}`,
+    `return {ok = ${breaks}}`,
+  ])
+    assert.ok(JSON.stringify(run("EVAL", script, "0")).includes("  x"), script);
+  assert.equal(errorOf(run("EVAL", `return redis.error_reply('a' .. ${breaks} .. '\\n')`, "0")).length, 3_000_006);
+});
+
+test("A-10: escaping a long string as JSON is charged", () => {
+  const { run } = open({ budgetMs: 20 });
+  const error = errorOf(run("EVAL", "return cjson.encode({string.rep('\\0', 4000000)})", "0"));
+  assert.equal(error, "ERR Script ran for more than 20 ms and was stopped");
 });
 
 const greedy: readonly Bytes[] = [

@@ -13,9 +13,11 @@ import type { Bytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
 import type { User } from "./acl/user.ts";
+import { CommandError } from "./errors.ts";
 import { FunctionLibraries } from "./scripting/function-libraries.ts";
+import { NO_TIME, type TimeSpent } from "./scripting/lua-host.ts";
 import { compileLua } from "./scripting/lua-instance.ts";
-import { type LuaLimits, LuaRuntime } from "./scripting/lua-runtime.ts";
+import { defaultLuaLimits, type LuaLimits, LuaRuntime } from "./scripting/lua-runtime.ts";
 import { type CachedScript, ScriptCache } from "./scripting/script-cache.ts";
 import { luaMissing, noScript, scriptTooLarge } from "./scripting/script-errors.ts";
 
@@ -32,6 +34,11 @@ export class Interpreter {
 
   constructor(options: { lua: LuaOptions | undefined; clock: Clock; random: Random }) {
     this.#options = options;
+  }
+
+  /** How long a script may run, in ms. */
+  get budgetMs(): number {
+    return this.#options.lua?.limits?.budgetMs ?? defaultLuaLimits.budgetMs;
   }
 
   /** Throws `luaMissing`. */
@@ -57,6 +64,12 @@ export class Interpreter {
 
 /** As much as a library may have. */
 export const SCRIPT_BYTES_MAX = 1_024 * 1_024;
+
+/** A script, and what finding it has taken of the time of its run. */
+export interface FoundScript {
+  readonly script: CachedScript;
+  readonly spent: TimeSpent;
+}
 
 export class Scripts {
   readonly cache = new ScriptCache();
@@ -86,20 +99,26 @@ export class Scripts {
     return owner;
   }
 
-  /** The script of this text, which is compiled if it is new, and remembered from now on. Throws CommandError. */
-  scriptOf(text: Bytes, user: User): CachedScript {
+  /**
+   * The script of this text, which is compiled if it is new, and remembered from now on; and what time that has taken. Throws
+   * CommandError.
+   */
+  scriptOf(text: Bytes, user: User): FoundScript {
     if (text.length > SCRIPT_BYTES_MAX) throw scriptTooLarge;
-    return this.cache.add(text, ({ digest, source }) => {
-      const error = this.runtime.check(this.ownerOf(user), digest, source);
-      if (error !== undefined) throw error;
+    let spent = NO_TIME;
+    const script = this.cache.add(text, ({ digest, source }) => {
+      const outcome = this.runtime.check(this.ownerOf(user), digest, source);
+      if (outcome instanceof CommandError) throw outcome;
+      spent = outcome;
     });
+    return { script, spent };
   }
 
   /** The script of this digest. Throws `noScript`. */
-  scriptOfDigest(digest: Bytes): CachedScript {
-    const found = this.cache.find(digest);
-    if (found === undefined) throw noScript;
-    return found;
+  scriptOfDigest(digest: Bytes): FoundScript {
+    const script = this.cache.find(digest);
+    if (script === undefined) throw noScript;
+    return { script, spent: NO_TIME };
   }
 
   /** Closes the states of all users: after it nothing of what was compiled or left behind is there. */

@@ -75,10 +75,10 @@ export class SlowRuns {
     return this.#timesEveryRun;
   }
 
-  /** Whether the clock is to be looked at behind a run that was not timed. */
+  /** Whether the clock is to be looked at behind a run that was not timed. Slices of pipelines end by these looks too. */
   mustLook(command: Command, words: readonly Bytes[], reply: Reply): boolean {
-    if (this.#thresholdMs === Number.POSITIVE_INFINITY) return false;
-    return !command.isQuick || words.length > QUICK_COUNT_MAX || itemCountOf(reply) > QUICK_COUNT_MAX;
+    if (!command.isQuick || words.length > QUICK_COUNT_MAX || itemCountOf(reply) > QUICK_COUNT_MAX) return true;
+    return command.isLongWith?.(words) === true;
   }
 
   /** A run that took at least as long as `thresholdMs`. */

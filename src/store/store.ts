@@ -6,7 +6,9 @@ import { assert } from "../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
+import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
+import { TURN_MS, Turns } from "../kernel/turns.ts";
 import { Database } from "./database.ts";
 import { framesOfDatabase } from "./database-frames.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
@@ -20,6 +22,8 @@ export interface StoreOptions {
   readonly journal: StoreJournal;
   readonly clock: Clock;
   readonly random: Random;
+  /** Those of the thread, which other engines share; absent: the store has the thread for itself. */
+  readonly turns?: Turns;
   /** Secret seed of the hash tables: 8 bytes. */
   readonly hashSeed: Uint8Array;
   /** Commands a day per database; 0 or absent: no limit. */
@@ -28,6 +32,8 @@ export interface StoreOptions {
   readonly pendingEntriesMax?: number;
   /** How much memory each database may take, and what goes when it takes more; what is absent is as in Redis. */
   readonly memory?: Partial<MemorySettings>;
+  /** Who may still take memory in this thread; absent: everybody. */
+  readonly guard?: MemoryGuard | undefined;
   /** What is different for the database of a name. */
   readonly memoryOf?: (name: string) => Partial<MemorySettings> | undefined;
   /** What the tests of Redis need besides; absent: none of it exists. */
@@ -53,11 +59,14 @@ export interface StoreContext {
   readonly journal: StoreJournal;
   readonly clock: Clock;
   readonly random: Random;
+  readonly turns: Turns;
   readonly hashSeed: Uint8Array;
   readonly dailyRequestsMax: number;
   readonly pendingEntriesMax: number;
   /** Where the database of a name begins. */
   readonly memoryOf: (name: string) => MemorySettings;
+  /** The account of a new database. */
+  readonly openAccount: (name: string) => MemoryAccount;
   readonly compat: RedisCompat | undefined;
   readonly interpreter: Interpreter;
   readonly version: string;
@@ -78,6 +87,9 @@ const DROP_DATABASE = 2;
 /** How often the cycle comes while there is more to evict: half of the time is for that, half for commands. */
 const EVICT_EVERY_MS = 10;
 
+/** Whose time the cycle of expiry takes beyond its first slice. No database has this name. */
+const HOUSEKEEPING = "(housekeeping)";
+
 export class Store {
   readonly #context: StoreContext;
   readonly #byName = new Map<string, Database>();
@@ -92,12 +104,14 @@ export class Store {
       journal: options.journal,
       clock: options.clock,
       random: options.random,
+      turns: options.turns ?? new Turns({ clock: options.clock.real }),
       hashSeed: options.hashSeed,
       dailyRequestsMax: options.dailyRequestsMax ?? 0,
       pendingEntriesMax: options.pendingEntriesMax ?? 0,
       memoryOf: (name) => ({ ...defaultMemorySettings, ...options.memory, ...options.memoryOf?.(name) }),
+      openAccount: (name) => options.guard?.open(name) ?? new MemoryAccount(name),
       compat: options.compat,
-      interpreter: new Interpreter({ lua: options.lua, clock: options.clock, random: options.random }),
+      interpreter: new Interpreter({ lua: options.lua, clock: options.clock.real, random: options.random }),
       version: options.version ?? "0.0.0",
       readFigures: options.readFigures,
       startedAtMs: options.clock.nowMs(),
@@ -139,6 +153,11 @@ export class Store {
     return this.#sessionIdMax;
   }
 
+  /** Who has the thread next. */
+  get turns(): Turns {
+    return this.#context.turns;
+  }
+
   get databaseNames(): readonly string[] {
     return [...this.#byName.keys()];
   }
@@ -175,6 +194,7 @@ export class Store {
       const database = this.#byNumber.get(number);
       assert(database !== undefined, `database ${number} was created before its frames`);
       replayRecords(database, reader);
+      database.countMemory();
       return;
     }
     while (!reader.isAtEnd) {
@@ -203,18 +223,30 @@ export class Store {
 
   /** Starts the active expiry cycle, which also evicts what a command had no time for. The returned function stops it. */
   startExpiryCycle(): () => void {
-    const { clock } = this.#context;
+    const { clock, turns } = this.#context;
+    const housekeeping = turns.tenant("store", HOUSEKEEPING);
     let cancel = (): void => {};
-    const sweep = (): void => {
-      let isBehind = false;
-      for (const database of this.#byName.values()) {
-        database.sweepExpired();
-        if (database.isEvicting) isBehind = true;
+    let isStopped = false;
+    const sweepFrom = (databases: readonly Database[], first: number): void => {
+      if (isStopped) return;
+      const startMs = clock.real.monotonicMs();
+      for (let index = first; index < databases.length; index += 1) {
+        const database = databases[index] as Database;
+        // It may have been dropped since the cycle began.
+        if (this.#byNumber.get(database.number) === database) database.sweepExpired();
+        if (clock.real.monotonicMs() - startMs < TURN_MS || index + 1 === databases.length) continue;
+        housekeeping.queue(() => sweepFrom(databases, index + 1));
+        return;
       }
-      cancel = clock.after(isBehind ? EVICT_EVERY_MS : SWEEP_EVERY_MS, sweep);
+      const isBehind = databases.some(({ isEvicting }) => isEvicting);
+      cancel = clock.housekeep(isBehind ? EVICT_EVERY_MS : SWEEP_EVERY_MS, sweep);
     };
-    cancel = clock.after(SWEEP_EVERY_MS, sweep);
-    return () => cancel();
+    const sweep = (): void => sweepFrom(this.databases, 0);
+    cancel = clock.housekeep(SWEEP_EVERY_MS, sweep);
+    return () => {
+      isStopped = true;
+      cancel();
+    };
   }
 
   #create(name: string, number: number): Database {
@@ -229,6 +261,7 @@ export class Store {
     const database = this.#byNumber.get(number);
     assert(database !== undefined, `database ${number} exists when it is dropped`);
     database.drop();
+    this.#context.turns.drop(database.turn);
     this.#byNumber.delete(number);
     this.#byName.delete(database.name);
   }

@@ -14,9 +14,10 @@
  *     remove           | index    | 9 | namespace number | id |
  *     next numbers     | index    | 10 | next namespace number | next version |
  *     next index       | tenant 0 | 11 | next index number |
+ *     next place       | index    | 12 | namespace number | place of the record that comes next |
  *
- * The last two stand in snapshots alone: numbers that were given out and are not
- * in use any more are not given out again.
+ * The last three stand in snapshots alone: numbers and places that were given
+ * out and are not in use any more are not given out again.
  *
  * Texts are UTF-8. In `put`, `parts` says which fields follow and whether the
  * record is whole: then parts that do not follow are gone, else they stay.
@@ -40,6 +41,7 @@ const PUT = 8;
 const REMOVE = 9;
 const NEXT_NUMBERS = 10;
 const NEXT_INDEX = 11;
+const NEXT_PLACE = 12;
 
 const HAS_DENSE = 1;
 const HAS_SPARSE = 2;
@@ -75,7 +77,8 @@ export type Change =
   | { readonly kind: "put"; readonly index: number; readonly namespace: number; readonly put: Put }
   | { readonly kind: "remove"; readonly index: number; readonly namespace: number; readonly id: string }
   | { readonly kind: "next numbers"; readonly index: number; readonly namespace: number; readonly version: number }
-  | { readonly kind: "next index"; readonly index: number };
+  | { readonly kind: "next index"; readonly index: number }
+  | { readonly kind: "next place"; readonly index: number; readonly namespace: number; readonly place: number };
 
 export function writeChange(writer: FrameWriter, change: Change): void {
   switch (change.kind) {
@@ -112,6 +115,9 @@ export function writeChange(writer: FrameWriter, change: Change): void {
       return;
     case "next index":
       writer.record(AREA_NUMBER, NEXT_INDEX).number(change.index);
+      return;
+    case "next place":
+      writer.record(change.index, NEXT_PLACE).number(change.namespace).number(change.place);
       return;
     default: {
       const never: never = change;
@@ -173,6 +179,8 @@ function readChange(reader: FrameReader, index: number): Change {
       return { kind: "next numbers", index, namespace: reader.number(), version: reader.number() };
     case NEXT_INDEX:
       return { kind: "next index", index: reader.number() };
+    case NEXT_PLACE:
+      return { kind: "next place", index, namespace: reader.number(), place: reader.number() };
     default:
       throw new Error(`The journal has a record of kind ${code}, which this version does not know`);
   }

@@ -62,7 +62,7 @@ export class DeleteMany implements SearchJob {
     }
     const ids = this.#nextPortion();
     if (ids.length > 0) {
-      journal.checkOpen();
+      journal.checkOpen(state);
       journal.commit(
         state,
         ids.map((id) => ({ kind: "remove", index: state.number, namespace: namespace.number, id })),

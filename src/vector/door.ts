@@ -5,6 +5,7 @@
  * all it saw is as safe as the setting promises.
  */
 import type { IndexDefinition } from "./definition.ts";
+import type { RangeCursor } from "./range-cursor.ts";
 import type { Include, NewRecord, NewText, RecordChange, RecordView, ScoredView, SparseVector } from "./record.ts";
 
 /** Now, or later. */
@@ -41,8 +42,8 @@ export type Selection =
 export type DeleteSelection = Selection | { readonly kind: "filter"; readonly filter: string };
 
 export interface RangeRequest {
-  /** A position in insertion order; 0 is the start. */
-  readonly cursor: number;
+  /** Where the page begins in insertion order; 0 is the start. */
+  readonly cursor: RangeCursor;
   readonly limit: number;
   /** Empty: every id. */
   readonly prefix: string;

@@ -1,6 +1,7 @@
 /**
  * The state of all indexes as frames that rebuild it: what a snapshot holds.
- * Records come in insertion order, so that they get their order back.
+ * Records come in insertion order, so that they get their order back, and their
+ * places: where places were given up, it is said which one comes next.
  */
 import { FrameWriter } from "../kernel/frame.ts";
 import { type Change, writeChange } from "./changes.ts";
@@ -27,7 +28,7 @@ export function* dumpIndexes(states: readonly IndexState[], nextNumber: number):
           namespace: namespace.number,
           name: namespace.name,
         });
-      for (const change of putsOf(number, namespace)) {
+      for (const change of recordsOf(number, namespace)) {
         writeChange(writer, change);
         if (writer.byteCount >= FRAME_BYTES) yield writer.take();
       }
@@ -36,9 +37,13 @@ export function* dumpIndexes(states: readonly IndexState[], nextNumber: number):
   }
 }
 
-function* putsOf(index: number, namespace: Namespace): Generator<Change> {
+function* recordsOf(index: number, namespace: Namespace): Generator<Change> {
   const { table, metadata, sparse } = namespace;
-  for (const { record } of table.order.from(0)) {
+  let nextPlace = 0;
+  for (const record of table.order.from(0)) {
+    const place = table.order.placeOf(record);
+    if (place !== nextPlace) yield { kind: "next place", index, namespace: namespace.number, place };
+    nextPlace = place + 1;
     const vector = namespace.vectorOf(record);
     yield {
       kind: "put",
@@ -55,4 +60,6 @@ function* putsOf(index: number, namespace: Namespace): Generator<Change> {
       },
     };
   }
+  if (table.order.nextPlace !== nextPlace)
+    yield { kind: "next place", index, namespace: namespace.number, place: table.order.nextPlace };
 }

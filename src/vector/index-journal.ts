@@ -6,7 +6,7 @@ import { FrameWriter } from "../kernel/frame.ts";
 import { writeChange } from "./changes.ts";
 import { VectorFailure } from "./failure.ts";
 import type { IndexChange, IndexState } from "./index-state.ts";
-import type { VectorJournal } from "./journal.ts";
+import type { FrameOwner, VectorJournal } from "./journal.ts";
 
 export class IndexJournal {
   readonly #journal: VectorJournal;
@@ -17,8 +17,9 @@ export class IndexJournal {
   }
 
   /** Throws a `VectorFailure` when nothing may be written now. To be asked before anything is decided. */
-  checkOpen(): void {
-    const { refusal } = this.#journal;
+  checkOpen(owner?: FrameOwner): void {
+    const journal = this.#journal;
+    const refusal = owner === undefined ? journal.refusal : (journal.refusalOf?.(owner) ?? journal.refusal);
     if (refusal !== undefined) throw new VectorFailure("unavailable", `Writes are refused: ${refusal}`);
   }
 
@@ -26,7 +27,7 @@ export class IndexJournal {
   commit(state: IndexState, changes: readonly IndexChange[]): void {
     if (changes.length === 0) return;
     for (const change of changes) writeChange(this.#writer, change);
-    this.#journal.append(this.#writer.take());
+    this.#journal.append(this.#writer.take(), state);
     for (const change of changes) state.apply(change);
   }
 

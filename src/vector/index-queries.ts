@@ -5,6 +5,7 @@
  * A resumable query answers no id twice. Two calls for the same one take turns,
  * so that each knows what the other has answered.
  */
+import type { Tenant } from "../kernel/turns.ts";
 import { AnswerBudget } from "./answer-budget.ts";
 import type { Eventually, ResumableStart, TextQuery, VectorQuery } from "./door.ts";
 import { checkEmbeds, type Embedders, embedTexts } from "./embedding/embedders.ts";
@@ -28,6 +29,7 @@ export interface IndexQueriesOptions {
   readonly state: IndexState;
   readonly embedders: () => Embedders;
   readonly queue: SearchQueue;
+  readonly tenant: Tenant;
   readonly limits: VectorLimits;
   readonly resumable: ResumableQueries;
 }
@@ -36,13 +38,15 @@ export class IndexQueries {
   readonly #state: IndexState;
   readonly #embedders: () => Embedders;
   readonly #queue: SearchQueue;
+  readonly #tenant: Tenant;
   readonly #limits: VectorLimits;
   readonly #resumable: ResumableQueries;
 
-  constructor({ state, embedders, queue, limits, resumable }: IndexQueriesOptions) {
+  constructor({ state, embedders, queue, tenant, limits, resumable }: IndexQueriesOptions) {
     this.#state = state;
     this.#embedders = embedders;
     this.#queue = queue;
+    this.#tenant = tenant;
     this.#limits = limits;
     this.#resumable = resumable;
   }
@@ -171,7 +175,7 @@ export class IndexQueries {
     };
     const wanted = { ...request, vector, sparseVector, weighting, fusion };
     const job = new QueryJob(find, wanted, { include, budget });
-    const done = this.#queue.run(job);
+    const done = this.#queue.run(job, this.#tenant);
     return done instanceof Promise ? done.then(() => job.views) : job.views;
   }
 

@@ -7,6 +7,7 @@
  * (2) Numbers of namespaces are never used again.
  */
 import { assert } from "../kernel/assert.ts";
+import { MemoryAccount } from "../kernel/memory-guard.ts";
 import type { Change, Put } from "./changes.ts";
 import type { IndexDefinition } from "./definition.ts";
 import type { GraphBuilder } from "./graph/graph.ts";
@@ -16,9 +17,13 @@ import { RowStore } from "./rows/row-store.ts";
 
 export const DEFAULT_NAMESPACE = "";
 const DEFAULT_NUMBER = 0;
+/** An empty namespace. */
+const NAMESPACE_BYTES = 4_000;
 
 export interface StateParts {
   readonly memory: RowMemory;
+  /** The account of a new index; absent: nobody counts. */
+  openAccount?: ((name: string) => MemoryAccount) | undefined;
   /** What builds graphs now; undefined: nothing does. */
   graphs(): GraphBuilder | undefined;
   /** Work of an exact search from which a namespace gets a graph, in multiplications; undefined: `GRAPH_WORK_MIN`. */
@@ -31,6 +36,12 @@ export type IndexChange = Exclude<Change, { readonly kind: "create index" | "dro
 export class IndexState {
   readonly number: number;
   readonly name: string;
+  /** Of its frames, what the journal has not written yet. */
+  journalBytes = 0;
+  /** What it takes of the thread's memory. */
+  readonly memory: MemoryAccount;
+  /** Of that, graphs, as they were when their namespaces changed last. */
+  graphBytes = 0;
   readonly #parts: StateParts;
   #definition: IndexDefinition;
   readonly #byNumber = new Map<number, Namespace>();
@@ -43,6 +54,7 @@ export class IndexState {
     this.name = options.name;
     this.#definition = options.definition;
     this.#parts = options.parts;
+    this.memory = options.parts.openAccount?.(options.name) ?? new MemoryAccount(options.name);
     this.#addNamespace(DEFAULT_NUMBER, DEFAULT_NAMESPACE); // keeps (1)
   }
 
@@ -78,6 +90,11 @@ export class IndexState {
     return this.#byName.get(name);
   }
 
+  /** Undefined: no namespace has that number any more. */
+  findNumber(number: number): Namespace | undefined {
+    return this.#byNumber.get(number);
+  }
+
   /** The namespace of a recorded number. */
   get(number: number): Namespace {
     const namespace = this.#byNumber.get(number);
@@ -98,6 +115,7 @@ export class IndexState {
         return;
       case "clear namespace":
         this.get(change.namespace).clear();
+        this.#count(this.get(change.namespace));
         return;
       case "rename namespace":
         this.#rename(change.namespace, change.name);
@@ -107,6 +125,10 @@ export class IndexState {
         return;
       case "remove":
         this.get(change.namespace).remove(change.id);
+        this.#count(this.get(change.namespace));
+        return;
+      case "next place":
+        this.get(change.namespace).table.order.skipTo(change.place);
         return;
       case "next numbers":
         this.#nextNamespace = Math.max(this.#nextNamespace, change.namespace);
@@ -122,7 +144,9 @@ export class IndexState {
   /** The same as applying a put, for the path of many puts. */
   put(namespace: number, put: Put): void {
     this.#nextVersion = Math.max(this.#nextVersion, put.version + 1);
-    this.get(namespace).put(put);
+    const changed = this.get(namespace);
+    changed.put(put);
+    this.#count(changed);
   }
 
   /** Throws `OutOfMemory` when a new namespace could not have so many rows now. What is freed here is there for it next. */
@@ -136,18 +160,33 @@ export class IndexState {
   /** Gives back what lies outside the heap. Not used after that. */
   close(): void {
     for (const namespace of this.#byNumber.values()) namespace.close();
+    this.memory.close();
+    this.graphBytes = 0;
+  }
+
+  /** Brings the account to what a namespace takes now. */
+  #count(namespace: Namespace): void {
+    const graphBytes = namespace.graph?.byteCount ?? 0;
+    const bytes = namespace.memoryBytes + graphBytes;
+    this.memory.add(bytes - namespace.countedBytes);
+    this.graphBytes += graphBytes - namespace.countedGraphBytes;
+    namespace.countedBytes = bytes;
+    namespace.countedGraphBytes = graphBytes;
   }
 
   #addNamespace(number: number, name: string): void {
     const namespace = new Namespace({ number, name, index: this, ...this.#parts });
     this.#byNumber.set(number, namespace);
     this.#byName.set(name, namespace);
+    this.memory.add(NAMESPACE_BYTES);
     this.#nextNamespace = Math.max(this.#nextNamespace, number + 1); // keeps (2)
   }
 
   #dropNamespace(number: number): void {
     const namespace = this.get(number);
     namespace.close();
+    this.memory.add(-namespace.countedBytes - NAMESPACE_BYTES);
+    this.graphBytes -= namespace.countedGraphBytes;
     this.#byNumber.delete(number);
     this.#byName.delete(namespace.name);
   }

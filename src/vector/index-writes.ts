@@ -10,6 +10,7 @@
  *     moves nothing.
  */
 
+import type { Tenant } from "../kernel/turns.ts";
 import type { DailyCount } from "./daily-count.ts";
 import { hasDense, type IndexDefinition } from "./definition.ts";
 import { DeleteMany, type ManySelected } from "./delete-many.ts";
@@ -32,6 +33,7 @@ export interface IndexWritesOptions {
   readonly journal: IndexJournal;
   readonly embedders: () => Embedders;
   readonly queue: SearchQueue;
+  readonly tenant: Tenant;
   readonly limits: VectorLimits;
   /** Updates per day. */
   readonly updateCount: DailyCount;
@@ -42,14 +44,16 @@ export class IndexWrites {
   readonly #journal: IndexJournal;
   readonly #embedders: () => Embedders;
   readonly #queue: SearchQueue;
+  readonly #tenant: Tenant;
   readonly #limits: VectorLimits;
   readonly #updateCount: DailyCount;
 
-  constructor({ state, journal, embedders, queue, limits, updateCount }: IndexWritesOptions) {
+  constructor({ state, journal, embedders, queue, tenant, limits, updateCount }: IndexWritesOptions) {
     this.#state = state;
     this.#journal = journal;
     this.#embedders = embedders;
     this.#queue = queue;
+    this.#tenant = tenant;
     this.#limits = limits;
     this.#updateCount = updateCount;
   }
@@ -60,9 +64,19 @@ export class IndexWrites {
     this.#put(namespace, records);
   }
 
+  /** Throws when the index may not grow now; nothing has changed then. */
+  #checkRoom(): void {
+    this.#journal.checkOpen(this.#state);
+    if (this.#state.memory.mayGrow) return;
+    throw new VectorFailure(
+      "unavailable",
+      "The memory of the vector index is nearly used up, and this index has much of it: delete some vectors, or raise --vector-memory",
+    );
+  }
+
   async upsertData(namespace: string, records: readonly NewText[]): Promise<void> {
     checkEmbeds(this.#definition, this.#embedders(), "HYBRID");
-    this.#journal.checkOpen();
+    this.#checkRoom();
     const texts = records.map(({ data }) => data);
     const pairs = await embedTexts(this.#definition, this.#embedders(), { texts, role: "document", mode: "HYBRID" });
     this.#put(
@@ -85,31 +99,31 @@ export class IndexWrites {
 
   delete(namespaceName: string, selection: DeleteSelection): Eventually<number> {
     const selected = selection.kind === "filter" ? manyOf(selection.filter) : selection;
-    this.#journal.checkOpen();
+    this.#journal.checkOpen(this.#state);
     const namespace = this.#state.find(namespaceName);
     if (namespace === undefined) return 0;
     if (selected.kind === "ids") return this.#deleteIds(namespace, selected.ids);
     this.#updateCount.add(1);
     const job = new DeleteMany({ state: this.#state, journal: this.#journal, namespace }, selected);
-    const done = this.#queue.run(job);
+    const done = this.#queue.run(job, this.#tenant);
     return done instanceof Promise ? done.then(() => job.deletedCount) : job.deletedCount;
   }
 
   reset(namespaceName: string): void {
-    this.#journal.checkOpen();
+    this.#journal.checkOpen(this.#state);
     const namespace = this.#state.find(namespaceName);
     if (namespace !== undefined) this.#commit([this.#clear(namespace)]);
   }
 
   resetAll(): void {
-    this.#journal.checkOpen();
+    this.#journal.checkOpen(this.#state);
     this.#commit([...this.#state.namespaces].map((namespace) => this.#clear(namespace)));
   }
 
   deleteNamespace(name: string): void {
     if (name === DEFAULT_NAMESPACE)
       throw unprocessable('The default namespace, which is the empty string "", cannot be deleted.');
-    this.#journal.checkOpen();
+    this.#journal.checkOpen(this.#state);
     const namespace = this.#state.find(name);
     if (namespace === undefined) throw notFound(`Namespace ${name} for the index ${this.#state.name} does not exist`);
     this.#commit([{ kind: "drop namespace", index: this.#state.number, namespace: namespace.number }]);
@@ -121,7 +135,7 @@ export class IndexWrites {
       throw unprocessable('The default namespace, which is the empty string "", cannot be renamed.');
     if (newName === DEFAULT_NAMESPACE)
       throw unprocessable('newNamespace must not be empty: the default namespace "" always exists');
-    this.#journal.checkOpen();
+    this.#journal.checkOpen(this.#state);
     const namespace = this.#state.find(name);
     if (namespace === undefined) return false;
     if (newName === name) return true;
@@ -145,7 +159,7 @@ export class IndexWrites {
 
   /** Records whose kinds of vectors were checked. */
   #put(namespaceName: string, records: readonly NewRecord[]): void {
-    this.#journal.checkOpen();
+    this.#checkRoom();
     if (records.length === 0) return;
     this.#updateCount.add(records.length);
     const definition = this.#definition;
@@ -223,7 +237,7 @@ export class IndexWrites {
   }
 
   #update(namespaceName: string, change: RecordChange): number {
-    this.#journal.checkOpen();
+    this.#checkRoom();
     this.#updateCount.add(1);
     const namespace = this.#state.find(namespaceName);
     const record = namespace?.table.find(change.id);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AssertionFailure } from "../kernel/assert.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { InsertionOrder } from "./insertion-order.ts";
 
-const listed = (order: InsertionOrder, from = 0): number[] => [...order.from(from)].map(({ record }) => record);
+const listed = (order: InsertionOrder, from = 0): number[] => [...order.from(from)];
 
 test("records are listed in the order they came, whatever their numbers", () => {
   const order = new InsertionOrder();
@@ -17,13 +18,7 @@ test("positions count the records that are there", () => {
   for (const record of [5, 6, 7, 8]) order.append(record);
   order.remove(6);
 
-  assert.deepEqual(
-    [...order.from(1)],
-    [
-      { record: 7, position: 1 },
-      { record: 8, position: 2 },
-    ],
-  );
+  assert.deepEqual(listed(order, 1), [7, 8]);
   assert.equal(order.at(1), 7);
   assert.equal(order.count, 3);
 });
@@ -54,16 +49,47 @@ test("a position behind the last lists nothing, and there is no record at it", (
   assert.throws(() => order.at(1), RangeError);
 });
 
-test("100,000 random changes leave the order of an array, through many renumberings", () => {
+test("a place stays what it was, whatever comes and goes", () => {
+  const order = new InsertionOrder();
+  for (const record of [10, 11, 12, 13]) order.append(record);
+  const afterTwo = order.placeOf(11) + 1;
+  order.remove(10);
+  order.remove(12);
+  order.append(14);
+
+  assert.deepEqual([...order.fromPlace(afterTwo)], [13, 14]);
+  assert.deepEqual([...order.fromPlace(0)], [11, 13, 14]);
+  assert.deepEqual([...order.fromPlace(order.nextPlace)], []);
+  order.clear();
+  order.append(15);
+  assert.deepEqual([...order.fromPlace(afterTwo)], [15]);
+  assert.equal(order.placeOf(15), 5);
+});
+
+test("places below the next one are not given out again", () => {
+  const order = new InsertionOrder();
+  order.skipTo(7);
+  order.append(1);
+  order.skipTo(1_000_000);
+  order.append(2);
+
+  assert.deepEqual([order.placeOf(1), order.placeOf(2), order.nextPlace], [7, 1_000_000, 1_000_001]);
+  assert.deepEqual([...order.fromPlace(8)], [2]);
+  assert.throws(() => order.skipTo(5), AssertionFailure);
+});
+
+test("100,000 random changes leave the order of an array, and every place as it was given", () => {
   const seed = 20_261_121;
   const random = seededRandom(seed);
   const order = new InsertionOrder();
   const plain: number[] = [];
+  const given = new Map<number, number>();
   const free = Array.from({ length: 3_000 }, (_, record) => record);
   for (let step = 0; step < 100_000; step += 1) {
     const comes = plain.length === 0 || (free.length > 0 && random.unit() < 0.5);
     if (comes) {
       const record = free.splice(random.below(free.length), 1)[0] as number;
+      given.set(record, order.nextPlace);
       order.append(record);
       plain.push(record);
     } else {
@@ -77,7 +103,12 @@ test("100,000 random changes leave the order of an array, through many renumberi
   const places = plain.map((record) => order.placeOf(record));
   assert.deepEqual(
     places,
-    places.toSorted((a, b) => a - b),
+    plain.map((record) => given.get(record)),
     `seed ${seed}`,
   );
+  for (let i = 0; i < 100; i += 1) {
+    const place = random.below(order.nextPlace + 1);
+    const after = plain.filter((record) => order.placeOf(record) >= place);
+    assert.deepEqual([...order.fromPlace(place)], after, `seed ${seed} place ${place}`);
+  }
 });

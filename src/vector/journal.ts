@@ -2,7 +2,7 @@
 
 export interface VectorJournal {
   /** Appends one frame: all of it or none of it survives a crash. The bytes are copied. Returns the position behind it. */
-  append(frame: Uint8Array): number;
+  append(frame: Uint8Array, owner?: FrameOwner): number;
   /** The position behind the last appended frame. */
   readonly end: number;
   /** Everything up to this position is as safe as the setting promises. */
@@ -11,6 +11,13 @@ export interface VectorJournal {
   whenSafe(position: number): Promise<void>;
   /** Why nothing new may be accepted now, or undefined. */
   readonly refusal: string | undefined;
+  /** Why nothing new of this owner may be accepted now, which may have too much in the journal's queue. Absent: as for all. */
+  refusalOf?(owner: FrameOwner): string | undefined;
+}
+
+/** Whose frames they are. The journal counts here how many bytes of them it has not written yet. */
+export interface FrameOwner {
+  journalBytes: number;
 }
 
 /** A journal that keeps nothing: for tests, and for a process that only reads. */

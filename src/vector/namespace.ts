@@ -36,6 +36,11 @@ const TRUNCATED_MIN = 1_024;
 /** An index and a value. */
 const SPARSE_VALUE_BYTES = 8;
 
+/** A record beside its parts: id, numbers, places in tables and lists. */
+const RECORD_BYTES = 250;
+/** A dense row beside its values and its code. */
+const ROW_FACTS_BYTES = 16;
+
 export interface NamespaceOptions {
   readonly number: number;
   readonly name: string;
@@ -57,6 +62,8 @@ export class Namespace {
   readonly filters = new FilterMatcher(this.metadata);
   readonly sparse = new SparseIndex();
   readonly changes = new ChangeLog();
+  countedBytes = 0;
+  countedGraphBytes = 0;
   readonly #options: NamespaceOptions;
   #rows: RowStore | undefined;
   /** Rows and metadata have room for this many numbers. */
@@ -102,6 +109,15 @@ export class Namespace {
     const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
     const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;
     return dense + sparse + this.metadata.byteCount + this.table.dataBytes;
+  }
+
+  /** About what all of it takes in memory, of which `countedBytes` are counted so far, and the graph apart. */
+  get memoryBytes(): number {
+    const rows = this.#rows;
+    const rowBytes = rows === undefined ? 0 : rows.count * (rows.rowBytes + rows.codeBytes + ROW_FACTS_BYTES);
+    return (
+      rowBytes + this.sparse.byteCount + this.metadata.byteCount + this.table.dataBytes + this.count * RECORD_BYTES
+    );
   }
 
   /** Makes room for dense vectors of `count` further records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
@@ -162,7 +178,7 @@ export class Namespace {
 
   clear(): void {
     const { table } = this;
-    for (const { record } of table.order.from(0)) this.changes.note(record);
+    for (const record of table.order.from(0)) this.changes.note(record);
     this.#dropGraph();
     this.#rows?.clear();
     this.sparse.clear();
@@ -246,7 +262,7 @@ export class Namespace {
 
   *#versions(): Generator<RecordVersion> {
     const rows = this.#denseRows();
-    for (const { record } of this.table.order.from(0))
+    for (const record of this.table.order.from(0))
       if (rows.has(record)) yield { record, version: this.table.versionOf(record) };
   }
 

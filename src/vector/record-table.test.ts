@@ -54,12 +54,12 @@ test("when more are free, moves bring every record below the count in the end", 
   const table = new RecordTable();
   for (let i = 0; i < 4_000; i += 1) table.add(`id-${i}`);
   for (let i = 0; i < 3_990; i += 1) table.remove(i);
-  const order = [...table.order.from(0)].map(({ record }) => table.idOf(record));
+  const order = [...table.order.from(0)].map((record) => table.idOf(record));
   for (let move = table.nextMove(); move !== undefined; move = table.nextMove()) table.move(move.from, move.to);
 
   assert.ok(table.end <= 10 + 1_024, `numbers end at ${table.end}`);
   assert.deepEqual(
-    [...table.order.from(0)].map(({ record }) => table.idOf(record)),
+    [...table.order.from(0)].map((record) => table.idOf(record)),
     order,
   );
   for (let i = 3_990; i < 4_000; i += 1) assert.equal(table.idOf(table.find(`id-${i}`) as number), `id-${i}`);

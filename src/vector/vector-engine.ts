@@ -10,7 +10,9 @@
 import { assert } from "../kernel/assert.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { FrameWriter } from "../kernel/frame.ts";
+import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
+import { Turns } from "../kernel/turns.ts";
 import { type Change, readChanges, writeChange } from "./changes.ts";
 import type { IndexDefinition } from "./definition.ts";
 import type { VectorDoor } from "./door.ts";
@@ -30,6 +32,8 @@ export interface VectorEngineOptions {
   readonly journal: VectorJournal;
   readonly clock: Clock;
   readonly random: Random;
+  /** Those of the thread, which other engines share; absent: the engine has the thread for itself. */
+  readonly turns?: Turns;
   readonly limits: VectorLimits;
   /** What builds graphs once `start` was called; undefined: every search is exact. */
   readonly graphs: GraphBuilder | undefined;
@@ -37,6 +41,8 @@ export interface VectorEngineOptions {
   readonly graphWorkMin?: number | undefined;
   /** A text that nobody can guess, for the handle of a resumable query. */
   readonly newHandle: () => string;
+  /** Who may still take memory in this thread; absent: everybody. */
+  readonly guard?: MemoryGuard | undefined;
 }
 
 /** An index is defined as something that its data is not. */
@@ -51,6 +57,7 @@ export class VectorEngine implements VectorDoor {
   readonly #journal: IndexJournal;
   readonly #areaWriter = new FrameWriter();
   readonly #queue: SearchQueue;
+  readonly #turns: Turns;
   readonly #memory = new RowMemory();
   readonly #byNumber = new Map<number, VectorIndex>();
   readonly #byName = new Map<string, VectorIndex>();
@@ -61,7 +68,9 @@ export class VectorEngine implements VectorDoor {
   constructor(options: VectorEngineOptions) {
     this.#options = options;
     this.#journal = new IndexJournal(options.journal);
-    this.#queue = new SearchQueue(options.clock);
+    this.#queue = new SearchQueue(options.clock.real);
+    options.guard?.watchOutside(() => this.#outsideBytes);
+    this.#turns = options.turns ?? new Turns({ clock: options.clock.real });
   }
 
   index(name: string): VectorIndex | undefined {
@@ -79,6 +88,13 @@ export class VectorEngine implements VectorDoor {
   /** Searches that wait for their next turn. */
   get waitingCount(): number {
     return this.#queue.waitingCount;
+  }
+
+  /** What lies outside of the heap: rows and graphs. */
+  get #outsideBytes(): number {
+    let bytes = this.#memory.usedBytes;
+    for (const { state } of this.#byNumber.values()) bytes += state.graphBytes;
+    return bytes;
   }
 
   /** Of the rows of all indexes. */
@@ -186,13 +202,15 @@ export class VectorEngine implements VectorDoor {
 
   #create(number: number, name: string, definition: IndexDefinition): void {
     assert(!this.#byName.has(name), "no two indexes have one name");
-    const { clock, random, limits, newHandle, graphWorkMin } = this.#options;
-    const parts = { memory: this.#memory, graphs: () => this.#graphs, graphWorkMin };
+    const { clock, random, limits, newHandle, graphWorkMin, guard } = this.#options;
+    const openAccount = guard && ((indexName: string) => guard.open(indexName));
+    const parts = { memory: this.#memory, graphs: () => this.#graphs, graphWorkMin, openAccount };
     const state = new IndexState({ number, name, definition, parts });
     const index = new VectorIndex({
       state,
       journal: this.#journal,
       queue: this.#queue,
+      tenant: this.#turns.tenant("vector", name),
       clock,
       random,
       limits,
@@ -210,6 +228,7 @@ export class VectorEngine implements VectorDoor {
     index.state.close();
     this.#byNumber.delete(number);
     this.#byName.delete(index.name);
+    this.#turns.drop(this.#turns.tenant("vector", index.name));
   }
 }
 

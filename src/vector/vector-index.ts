@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
+import type { Tenant } from "../kernel/turns.ts";
 import { AnswerBudget } from "./answer-budget.ts";
 import { DailyCount } from "./daily-count.ts";
 import type { IndexDefinition } from "./definition.ts";
@@ -20,11 +21,14 @@ import type {
   VectorQuery,
 } from "./door.ts";
 import type { Embedders } from "./embedding/embedders.ts";
+import { unprocessable } from "./failure.ts";
 import type { IndexJournal } from "./index-journal.ts";
 import { IndexQueries } from "./index-queries.ts";
 import type { IndexState } from "./index-state.ts";
 import { IndexWrites } from "./index-writes.ts";
 import type { VectorLimits } from "./limits.ts";
+import type { Namespace } from "./namespace.ts";
+import { printRangeCursor, type RangeCursor } from "./range-cursor.ts";
 import type { Include, NewRecord, NewText, RecordChange, RecordView, ScoredView } from "./record.ts";
 import { ResumableQueries } from "./resumable-queries.ts";
 import type { SearchQueue } from "./search-queue.ts";
@@ -33,6 +37,8 @@ export interface VectorIndexOptions {
   readonly state: IndexState;
   readonly journal: IndexJournal;
   readonly queue: SearchQueue;
+  /** Whose searches they are. */
+  readonly tenant: Tenant;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: VectorLimits;
@@ -54,14 +60,14 @@ export class VectorIndex implements IndexDoor {
   /** What the operator wants it to be; undefined: nobody has said so since the start. */
   wanted: IndexDefinition | undefined;
 
-  constructor({ state, journal, queue, clock, random, limits, embedders, newHandle }: VectorIndexOptions) {
+  constructor({ state, journal, queue, tenant, clock, random, limits, embedders, newHandle }: VectorIndexOptions) {
     this.#state = state;
     this.#journal = journal;
     this.#random = random;
     this.#limits = limits;
     this.embedders = embedders;
     this.#resumable = new ResumableQueries({ clock, newHandle, countMax: limits.resumableQueriesMax });
-    const parts = { state, embedders: () => this.embedders, queue, limits };
+    const parts = { state, embedders: () => this.embedders, queue, tenant, limits };
     this.#writes = new IndexWrites({
       ...parts,
       journal,
@@ -121,7 +127,7 @@ export class VectorIndex implements IndexDoor {
     if (selection.kind === "prefix") {
       if (namespace === undefined) return [];
       const views: RecordView[] = [];
-      for (const { record } of namespace.table.order.from(0)) {
+      for (const record of namespace.table.order.from(0)) {
         if (namespace.table.idOf(record)?.startsWith(selection.prefix) !== true) continue;
         const view = namespace.view(record, include);
         budget.spend(view);
@@ -144,16 +150,16 @@ export class VectorIndex implements IndexDoor {
     const vectors: RecordView[] = [];
     const budget = new AnswerBudget(this.#limits.answerBytesMax);
     if (namespace === undefined) return { nextCursor: "", vectors };
-    let end = cursor;
-    for (const { record, position } of namespace.table.order.from(cursor)) {
+    let last = 0;
+    for (const record of this.#recordsFrom(namespace, cursor)) {
       if (prefix !== "" && namespace.table.idOf(record)?.startsWith(prefix) !== true) continue;
       // One more that belongs here: then there is a next page (spec: vector 1.9).
-      if (vectors.length === limit) return { nextCursor: String(end), vectors };
+      if (vectors.length === limit) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
       const view = namespace.view(record, include);
       // A page that would become too large ends early.
-      if (!budget.take(view)) return { nextCursor: String(end), vectors };
+      if (!budget.take(view)) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
       vectors.push(view);
-      end = position + 1;
+      last = record;
     }
     return { nextCursor: "", vectors };
   }
@@ -214,5 +220,22 @@ export class VectorIndex implements IndexDoor {
 
   whenSafe(): Promise<void> | undefined {
     return this.#journal.whenSafe();
+  }
+
+  #recordsFrom({ number, name, table: { order } }: Namespace, cursor: RangeCursor): Iterable<number> {
+    if (typeof cursor === "number") return order.from(cursor);
+    if (cursor.index === this.#state.number && cursor.namespace === number) return order.fromPlace(cursor.place);
+    const other = cursor.index === this.#state.number ? this.#state.findNumber(cursor.namespace) : undefined;
+    if (other !== undefined)
+      throw unprocessable(
+        `cursor belongs to the namespace ${JSON.stringify(other.name)}, not to ${JSON.stringify(name)}: begin with "0"`,
+      );
+    // The namespace of the cursor was deleted. All records of the one that has its name now came later.
+    return order.from(0);
+  }
+
+  #cursorAfter({ number, table }: Namespace, record: number): string {
+    const place = table.order.placeOf(record) + 1;
+    return printRangeCursor({ index: this.#state.number, namespace: number, place });
   }
 }

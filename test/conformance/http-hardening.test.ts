@@ -137,7 +137,7 @@ test("A-13: a body without a token is refused before it has been sent", async ()
 });
 
 test("A-13: bodies that together exceed the budget are 503, and the budget comes back", async () => {
-  await using server = await startServer({ inFlightBytesMax: 100_000 });
+  await using server = await startServer({ inFlightBytesMax: 190_000 });
   const reply = await server.post("/set/k", "x".repeat(200_000));
   assert.equal(reply.status, 503);
   assert.deepEqual(reply.json, { error: "ERR server is busy; try again" });

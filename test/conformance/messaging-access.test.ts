@@ -108,7 +108,7 @@ test("C-11: what belongs to the connection, or is ours, is not passed on however
       "Expect",
     ],
     ...["Proxy-Authorization", "Accept-Encoding", "Upstash-Signature", "Upstash-Message-Id", "Upstash-Retried"],
-    ...["Upstash-Region", "Service-Signature", "Service-Caller-IP", "User-Agent"],
+    ...["Upstash-Region", "Service-Signature", "Service-Caller-IP"],
   ];
   const id = await server.publish("https://a.test/", {
     headers: [...names.flatMap((name) => [`Upstash-Forward-${name}`, "forged"]), "Service-Forward-X-Good", "1"],
@@ -214,4 +214,51 @@ test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules
     const again = server.calls.at(-1);
     assert.deepEqual([again?.body, again?.headers.get("x-secret")], ["secret body", "secret value"]);
   }
+});
+
+test("C-21: what is built from a message hides what the message hides, and a name in UTF-8 is hashed and shown as it was sent", async () => {
+  await using server = await startMessagingServer();
+  server.destination = ({ url }) => answered(url === "https://a.test/" ? 500 : 503);
+  // The client sends it as UTF-8.
+  const name = "Zo\u00eb";
+  const given = [
+    ...["Service-Retries", "0", "Service-Redact-Fields", "header[X-Secret]", "Service-Forward-X-Name", name],
+    ...["Service-Callback", "https://callback.test/", "Service-Failure-Callback", "https://failure.test/"],
+    ...["Service-Callback-Forward-X-Secret", name, "Service-Failure-Callback-Forward-X-Secret", name],
+  ];
+  await server.publish("https://a.test/", { headers: given, body: "open" });
+  await server.advance(0);
+
+  const hiddenName = "REDACTED:c6a12698582fc1104ea24107a2d7268145ff06ef859707729d01fd060897f067";
+  const read = { token: MESSAGING_READ_ONLY_TOKEN };
+  for (const url of ["https://callback.test/", "https://failure.test/"]) {
+    const call = server.calls.find((made) => made.url === url);
+    assert.equal(call?.headers.get("x-secret"), "Zo\u00c3\u00ab", "the callback itself is sent it");
+    const { logs } = (await server.send(`GET /v2/logs?url=${url}`, read)).json as { logs: Json[] };
+    assert.equal(logs.length > 2, true);
+    for (const { header } of logs) assert.deepEqual((header as Json)["X-Secret"], [hiddenName]);
+    const message = (await server.send(`GET /v2/messages/${logs[0]?.["messageId"]}`, read)).json as Json;
+    const { messages } = (await server.send(`GET /v2/dlq?url=${url}`, read)).json as { messages: Json[] };
+    assert.equal(messages.length, 1);
+    for (const record of [message, ...messages]) assert.deepEqual((record["header"] as Json)["X-Secret"], [hiddenName]);
+  }
+  const { messages } = (await server.send("GET /v2/dlq?url=https://a.test/", read)).json as { messages: Json[] };
+  assert.partialDeepStrictEqual(messages[0]?.["header"], { "X-Name": ["Zo\u00eb"] });
+});
+
+test("C-21: the messages of a URL group, of a schedule and of a retry hide what was hidden", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(500);
+  await server.send("POST /v2/topics/group/endpoints", { body: { endpoints: [{ url: "https://a.test/" }] } });
+  const secret = ["Service-Forward-X-Secret", "secret value", "Service-Redact-Fields", "header[x-secret]"];
+  const headers = [...secret, "Service-Retries", "0"];
+  await server.send("POST /v2/publish/group", { headers });
+  await server.send("POST /v2/schedules/group", { headers: [...headers, "Service-Cron", "* * * * *"] });
+  await server.advance(60_000);
+  await server.send("POST /v2/dlq/retry", { body: {} });
+  await server.advance(0);
+
+  const { logs } = (await server.send("GET /v2/logs?state=CREATED")).json as { logs: Json[] };
+  assert.equal(logs.length, 4);
+  for (const { header } of logs) assert.deepEqual(header, { "X-Secret": [hidden["secret value"]] });
 });

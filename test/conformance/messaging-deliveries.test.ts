@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterRows } from "../../src/edge/messaging/filters.ts";
-import { answered } from "../messaging-harness.ts";
+import { answered, answeredTooLong } from "../messaging-harness.ts";
 import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
 
 type Json = Record<string, unknown>;
@@ -76,6 +76,25 @@ test("Events 2, 3: the callback comes after every attempt, the failure callback 
   const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
   assert.equal(failure?.["dlqId"], messages[0]?.["dlqId"]);
   assert.equal(failure?.["retried"], 2);
+});
+
+test("Limits: an answer that is longer than is kept says so in callbacks, logs and dead letters, and claims no other length", async () => {
+  await using server = await startMessagingServer();
+  const headers = ["X-R", "1", "Content-Length", "5242880", "Content-MD5", "eA==", "Repr-Digest", "sha-256=:eA==:"];
+  server.destination = ({ url }) =>
+    url === "https://a.test/" ? answeredTooLong(500, headers, "start") : answered(200);
+  await server.publish("https://a.test/", {
+    headers: ["Service-Retries", "0", "Service-Callback", "https://callback.test/"],
+  });
+  await server.advance(0);
+
+  const shown = { "X-R": ["1"], "Service-Body-Cut": ["5"], "Upstash-Body-Cut": ["5"] };
+  const told = JSON.parse(server.calls[1]?.body ?? "") as Json;
+  assert.deepEqual([told["header"], told["body"]], [shown, Buffer.from("start").toString("base64")]);
+  const { logs } = (await server.send("GET /v2/logs?url=https://a.test/&state=ERROR")).json as { logs: Json[] };
+  assert.deepEqual(logs[0]?.["responseHeaders"], shown);
+  const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
+  assert.deepEqual([messages[0]?.["responseHeader"], messages[0]?.["responseBody"]], [shown, "start"]);
 });
 
 test("Events 2: a callback is a message of its own, with a log, and a dead letter when it fails", async () => {

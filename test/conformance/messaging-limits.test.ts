@@ -461,7 +461,7 @@ test("batch: whatever is wrong with one message, nothing of the others is stored
     assert.match((reply.json as { error: string }).error, /1 of the batch|URL group nobody/, JSON.stringify(element));
   }
   const queues = await server.send("POST /v2/batch", {
-    body: [good, { ...good, queue: "first" }, { ...good, queue: "second" }],
+    body: [good, { destination: "https://a.test", queue: "first" }, { destination: "https://a.test", queue: "second" }],
   });
   assert.deepEqual([queues.status, queues.json], [412, refusal("Maximum number of queues exceeded: 1")]);
   assert.deepEqual((await server.send("GET /v2/logs")).json, { logs: [] });

@@ -212,6 +212,7 @@ test("C8: a dead letter is published again as it was, with the settings that hea
   assert.equal(reply.status, 201);
   const { responses } = reply.json as { responses: { messageId: string }[] };
   assert.notEqual(responses[0]?.messageId, letter?.messageId);
+  assert.deepEqual(responses, [{ messageId: responses[0]?.messageId, deduplicated: false }]);
   server.destination = () => answered(200);
   await server.advance(MINUTE_MS - 1);
   assert.equal(server.calls.length, 1);

@@ -327,6 +327,28 @@ test("C1, Versioning: delayed callbacks are rejected on insertion, and a callbac
   }
 });
 
+test("C1.callback: settings of a callback are validated though no callback is named", async () => {
+  await using server = await startMessagingServer();
+  for (const family of ["Callback", "Failure-Callback"]) {
+    for (const [name, value, text] of [
+      ["Timeout", "soon", '"soon": a span is like 50s, 3m or 2h'],
+      ["Delay", "1", '"1": a callback cannot be delayed'],
+      ["Method", "FETCH", '"FETCH": use GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
+    ] as const) {
+      const headers = [`Service-${family}-${name}`, value];
+      const error = `Invalid value for ${family}-${name}: ${text}`;
+      for (const line of [`POST /v2/publish/${URL_CALLED}`, `POST /v2/schedules/${URL_CALLED}&service-cron=@daily`]) {
+        const reply = await server.send(line, { headers });
+        assert.deepEqual([reply.status, reply.json], [400, { error }], line);
+      }
+    }
+    const { status } = await server.send(`POST /v2/publish/${URL_CALLED}`, {
+      headers: [`Service-${family}-Timeout`, "5s"],
+    });
+    assert.equal(status, 200);
+  }
+});
+
 test("C-23, C1.cron: what never fires, has seconds, or is no cron, is 400; a schedule without one too", async () => {
   await using server = await startMessagingServer();
   for (const [cron, text] of [

@@ -40,14 +40,44 @@ test("C15: a 2xx answer means that the message is delivered, body bytes untouche
 test("C15.header-forward: all headers of the request are sent on, but not its token, and not those of the connection", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/publish/https://a.test?service-header-forward=true", {
-    headers: ["X-A", "1", "Cookie", "c=1", "Connection", "close", "Upstash-Label", "l"],
+    headers: ["X-A", "1", "Cookie", "c=1", "User-Agent", "curl/8", "Connection", "close", "Upstash-Label", "l"],
   });
   await server.advance(0);
   const headers = server.calls[0]?.headers;
   assert.equal(headers?.get("x-a"), "1");
   assert.equal(headers?.get("cookie"), "c=1");
+  assert.equal(headers?.get("user-agent"), "curl/8");
   for (const name of ["authorization", "host", "connection", "upstash-label", "content-length"]) {
     assert.equal(headers?.has(name), false, name);
+  }
+});
+
+test("C15.forward: a User-Agent that is forwarded by name is sent in place of ours", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/publish/https://a.test", { headers: ["Service-Forward-User-Agent", "mine/1"] });
+  await server.send("POST /v2/publish/https://a.test");
+  await server.advance(0);
+  assert.deepEqual(
+    server.calls.map(({ headers }) => headers.get("user-agent")),
+    ["mine/1", "Upstash-QStash"],
+  );
+});
+
+test("C15.destination: a lone question mark is kept, in the call, the signature and the records", async () => {
+  await using server = await startMessagingServer();
+  for (const [target, url] of [
+    ["https://a.test/b?", "https://a.test/b?"],
+    ["https://a.test/b", "https://a.test/b"],
+    ["https://a.test/b?service-retries=0", "https://a.test/b"],
+    ["https://a.test/b?&service-retries=0", "https://a.test/b?"],
+  ] as const) {
+    const { json } = await server.send(`POST /v2/publish/${target}`);
+    assert.equal((json as { url: string }).url, url, target);
+    await server.advance(0);
+    const call = server.calls.at(-1);
+    assert.equal(call?.url, url);
+    const claims = Buffer.from(call?.headers.get("upstash-signature")?.split(".")[1] ?? "", "base64url").toString();
+    assert.equal(JSON.parse(claims).sub, url);
   }
 });
 
@@ -136,6 +166,24 @@ test("C15.deduplication: the same id within the window is 202 with the first id,
   assert.deepEqual(second.json, { messageId, url: "https://a.test", deduplicated: true });
   await server.advance(0);
   assert.equal(server.calls.length, 1);
+});
+
+test("C15.deduplication: a publish that is only duplicates creates no queue, and one that is not creates its own", async () => {
+  await using server = await startMessagingServer();
+  const headers = ["Upstash-Deduplication-Id", "once"];
+  await server.send("POST /v2/publish/https://a.test", { headers });
+  assert.equal((await server.send("POST /v2/enqueue/late/https://a.test", { headers })).status, 202);
+  assert.deepEqual((await server.send("GET /v2/queues")).json, []);
+  const element = (queue: string, id: string) => ({
+    destination: "https://a.test",
+    queue,
+    headers: { "Upstash-Deduplication-Id": id },
+  });
+  await server.send("POST /v2/batch", {
+    body: [element("late", "once"), element("new", "two"), element("late", "two")],
+  });
+  const names = ((await server.send("GET /v2/queues")).json as { name: string }[]).map(({ name }) => name);
+  assert.deepEqual(names, ["new"]);
 });
 
 test("C15.content-based-deduplication: another body is another message", async () => {

@@ -1,7 +1,7 @@
 /** service.md C3, C4, C5, C9, C14: workflow runs as the routes show them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
+import { answered, answeredTooLong } from "../messaging-harness.ts";
 import { type MessagingSend, type MessagingServer, startMessagingServer } from "../messaging-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -143,6 +143,50 @@ test("Events 4: a time-out calls timeoutUrl with timeoutHeaders, and with timeou
   }
 });
 
+test("Events 4: timeoutUrl is called with all timeoutHeaders, but for those of a connection and ours", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(200, SDK);
+  await startRun(server, "wfr_1");
+  const timeoutHeaders = {
+    Authorization: ["Bearer secret"],
+    "X-Late": ["yes", "very"],
+    "Upstash-Forward-X-Two": ["2"],
+    "Content-Type": ["text/plain"],
+    Connection: ["close"],
+    Host: ["other.test"],
+    "Transfer-Encoding": ["chunked"],
+    "Proxy-Authorization": ["no"],
+  };
+  assert.equal(await wait(server, "paid", "wfr_1", { ...waitBody, timeoutHeaders, timeoutBody: "late" }), 200);
+  const [, waiters] = await send(server, "GET /v2/waiters/paid");
+  const { Connection: _a, Host: _b, "Transfer-Encoding": _c, "Proxy-Authorization": _d, ...sent } = timeoutHeaders;
+  assert.deepEqual((waiters as Json[])[0]?.["timeoutHeaders"], sent);
+
+  server.harness.restart();
+  await server.advance(3_600_000);
+  await server.advance(0);
+
+  const { headers } = server.calls.at(-1) ?? { headers: new Map<string, string>() };
+  const names = ["authorization", "x-late", "x-two", "content-type", "connection", "host", "transfer-encoding"];
+  assert.deepEqual(
+    [...names, "proxy-authorization"].map((name) => headers.get(name)),
+    ["Bearer secret", "very", "2", "text/plain", undefined, undefined, undefined, undefined],
+  );
+});
+
+test("C-10: timeoutHeaders that could forge others are refused when the run waits", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(200, SDK);
+  await startRun(server, "wfr_1");
+  for (const timeoutHeaders of [{ "X-A": "a\r\nb: c" }, { "a b": "c" }, { "X-A": "日本" }]) {
+    assert.equal(
+      await wait(server, "paid", "wfr_1", { ...waitBody, timeoutHeaders }),
+      412,
+      JSON.stringify(timeoutHeaders),
+    );
+  }
+});
+
 test("C14: a run that goes on is cancelled, any other is 404", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
@@ -261,4 +305,103 @@ test("C5: other dead letters are not among them, and retrying those passes faile
   assert.equal((await server.send(`POST /v2/dlq/retry/${ids[0]}`)).status, 404);
   const [, retried] = await send(server, "POST /v2/dlq/retry");
   assert.equal((retried as { responses: unknown[] }).responses.length, 1);
+});
+
+test("Limits: a failure function reads the message of an error that is longer than is kept, also when it is called again", async () => {
+  await using server = await startMessagingServer();
+  let told = 0;
+  server.destination = ({ url }) => {
+    if (!url.includes("told")) return answeredTooLong(500, SDK, '{"error":"Error","message":"far too lo');
+    told += 1;
+    return answered(told === 1 ? 500 : 200);
+  };
+  await startRun(server, "wfr_1", {
+    "Upstash-Failure-Callback": "https://app.test/told",
+    "Upstash-Failure-Callback-Retries": "0",
+  });
+  await server.advance(0);
+  const { messages } = (await server.send("GET /v2/workflows/dlq")).json as { messages: Json[] };
+  await server.send(`POST /v2/workflows/dlq/callback/${messages[0]?.["dlqId"]}`);
+  await server.advance(0);
+
+  const calls = server.calls.filter(({ url }) => url.includes("told"));
+  assert.equal(calls.length, 2);
+  for (const { body } of calls) {
+    const report = JSON.parse(body) as { body: string; header: Json };
+    const error = JSON.parse(Buffer.from(report.body, "base64").toString()) as Json;
+    assert.deepEqual(error, { error: "Error", message: "far too lo…" });
+    assert.deepEqual(report.header["Upstash-Body-Cut"], ["38"]);
+  }
+});
+
+test("Limits: what a workflow calls may be answered with more than is kept: the run is told, and told that it is a part", async () => {
+  await using server = await startMessagingServer();
+  server.destination = ({ url }) =>
+    url.includes("third") ? answeredTooLong(200, ["Content-Length", "5242880"], "start") : answered(200, SDK);
+  await startRun(server, "wfr_1");
+  await server.send("POST /v2/publish/https://third.test/", {
+    headers: [
+      ...["Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-CallType", "toCallback", "Upstash-Callback", URL_OF_RUN],
+      ...["Upstash-Callback-Workflow-RunId", "wfr_1", "Upstash-Callback-Workflow-CallType", "fromCallback"],
+    ],
+  });
+  await server.advance(0);
+  const told = JSON.parse(server.calls.at(-1)?.body ?? "") as Json;
+  assert.partialDeepStrictEqual(told, { status: 200, body: Buffer.from("start").toString("base64") });
+  assert.deepEqual(told["header"], { "Service-Body-Cut": ["5"], "Upstash-Body-Cut": ["5"] });
+});
+
+test("C-21: calls, results, time-outs and invoked runs hide what their run hides, and what they hide themselves", async () => {
+  await using server = await startMessagingServer();
+  server.destination = ({ url }) =>
+    url.includes("third") ? answered(200, ["X-A", "secret"], "secret") : answered(200, SDK);
+  await startRun(server, "wfr_1", { "Upstash-Redact-Fields": "body" });
+  const part = ["Upstash-Workflow-RunId", "wfr_1"];
+  await server.send("POST /v2/publish/https://third.test/", {
+    headers: [
+      ...part,
+      ...["Upstash-Workflow-CallType", "toCallback", "Upstash-Callback", URL_OF_RUN],
+      ...["Upstash-Redact-Fields", "header[X-A]", "Upstash-Forward-X-A", "secret"],
+      ...["Upstash-Callback-Workflow-RunId", "wfr_1", "Upstash-Callback-Workflow-CallType", "fromCallback"],
+      ...["Upstash-Callback-Forward-X-A", "secret"],
+    ],
+    body: "secret",
+  });
+  await server.advance(0);
+  const step = { stepId: 2, stepType: "Wait", stepName: "hold", concurrent: 1 };
+  await server.send("POST /v2/wait/paid", {
+    headers: [...part, "Upstash-Redact-Fields", "header[X-B]"],
+    body: JSON.stringify({
+      url: URL_OF_RUN,
+      timeout: "1h",
+      timeoutUrl: "https://app.test/late",
+      timeoutHeaders: { "Upstash-Forward-X-B": ["secret"] },
+      timeoutBody: "secret",
+      step,
+    }),
+  });
+  await server.advance(3_600_000);
+  await server.advance(0);
+  const invoke = { body: "secret", headers: {}, workflowRunId: "wfr_1", workflowUrl: URL_OF_RUN, step: { stepId: 3 } };
+  await server.send("POST /v2/publish/https://app.test/child", {
+    headers: ["Upstash-Workflow-RunId", "wfr_2", "Upstash-Workflow-Init", "true", "Upstash-Workflow-Invoke", "true"],
+    body: JSON.stringify(invoke),
+  });
+  await server.advance(0);
+
+  const { logs } = (await server.send("GET /v2/logs?state=CREATED")).json as { logs: Json[] };
+  assert.equal(
+    logs.some(({ url }) => url === "https://app.test/child"),
+    true,
+  );
+  assert.equal(
+    logs.some(({ url }) => url === "https://app.test/late"),
+    true,
+  );
+  for (const { url, header, body } of logs) {
+    assert.match(String(body), /^REDACTED:/, String(url));
+    for (const name of ["X-A", "X-B"]) {
+      for (const value of ((header as Json)[name] ?? []) as string[]) assert.match(value, /^REDACTED:/, String(url));
+    }
+  }
 });

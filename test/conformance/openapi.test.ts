@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { describedAreas } from "../../src/edge/openapi/area-documents.ts";
 import { start } from "../../src/mod.ts";
 
 test("each area serves its document below its prefix, and the admin port its own, without a token", async () => {
@@ -22,6 +23,25 @@ test("each area serves its document below its prefix, and the admin port its own
     "larder: messaging",
     "larder: the admin port",
   ]);
+});
+
+test("a read-only token is refused where the documents ask for the standard one, in streams and PUBLISH", async () => {
+  await using larder = await start({ port: 0 });
+  const { operations } = describedAreas.store();
+  for (const [path, asked, status] of [
+    ["/publish/{channel}/{message}", "/publish/c/m", 400],
+    ["/monitor", "/monitor", 400],
+    ["/subscribe/{channel}", "/subscribe/c", 400],
+    ["/psubscribe/{pattern}", "/psubscribe/c", 400],
+    ["/{command}/{arguments}", "/get/k", 200],
+  ] as const) {
+    const headers = { authorization: `Bearer ${larder.store.readOnlyToken}`, accept: "text/event-stream" };
+    const answer = await fetch(larder.store.url + asked, { method: "POST", headers });
+    assert.equal(answer.status, status, path);
+    const tokens = new Set(operations.filter((each) => each.path === path).map(({ token }) => token));
+    assert.deepEqual([...tokens], [status === 200 ? "read-only" : "standard"], path);
+    await answer.body?.cancel();
+  }
 });
 
 test("every figure of a server that keeps something and speaks RESP is in docs/reference/metrics.md", async () => {

@@ -20,6 +20,13 @@ test("A authentication 1: the token is a bearer header or the query parameter _t
   }
 });
 
+test("A authentication 5: a query that cannot be decoded is 401 without a token, as every other request", async () => {
+  await using server = await startServer();
+  for (const path of ["/multi-exec", "/pipeline", "/get/k"])
+    assert.equal((await server.post(`${path}?a=%zz`, [["PING"]], { token: null })).status, 401, path);
+  assert.equal((await server.get(`/ping?a=%zz&_token=${TOKEN}`, { token: null })).status, 400);
+});
+
 test("A authentication 1: the header decides when both are there", async () => {
   await using server = await startServer();
   assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: "wrong" })).status, 401);

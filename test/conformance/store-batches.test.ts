@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { openStream } from "../event-reader.ts";
 import { startServer, TOKEN } from "../server.ts";
 
-const NOT_AVAILABLE =
-  "ERR Command is not available: 'NOPE'. See https://upstash.com/docs/redis/overall/rediscompatibility for details";
+const NOT_AVAILABLE = "ERR Command is not available: 'NOPE'. See docs/reference/commands.md of larder for its commands";
 
 test("A3: each command has its element, in order, errors included, and the batch is 200", async () => {
   await using server = await startServer();
@@ -95,7 +94,7 @@ test("A rule 3: other clients' commands run between those of a pipeline, whose a
   await using server = await startServer();
   const reader = await openStream(`${server.url}/subscribe/begun`, { token: TOKEN });
   await reader.next();
-  const count = 20_000;
+  const count = 50_000;
   const commands = [["PUBLISH", "begun", "x"], ...Array.from({ length: count }, () => ["INCR", "n"])];
 
   let isAnswered = false;
@@ -142,7 +141,7 @@ test("A4: a refused command discards all, with 400 and one error object", async 
     [["SET", "a"], "ERR wrong number of arguments for 'set' command"],
     [
       ["WATCH", "k"],
-      "ERR Command is not available: 'WATCH'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+      "ERR Command is not available: 'WATCH'. See docs/reference/commands.md of larder for its commands",
     ],
   ];
   for (const [command, error] of rows)
@@ -178,7 +177,7 @@ test("A4: concurrent transactions do not mix", async () => {
 test("A: the daily request limit is 400 for a command, an element of a pipeline, and discards a transaction", async () => {
   await using server = await startServer({ dailyRequestsMax: 3 });
   const over = (usage: number): string =>
-    `ERR max daily request limit exceeded. Limit: 3, Usage: ${usage}. See https://upstash.com/docs/redis/troubleshooting/max_daily_request_limit for details`;
+    `ERR max daily request limit exceeded. Limit: 3, Usage: ${usage}. The operator sets it with --daily-request-limit`;
   await server.get("/set/k/1");
 
   await assertRefused(

@@ -58,7 +58,7 @@ test("A errors 400: unknown and unsupported commands have the text that clients 
     const reply = await server.post("/", [name.toLowerCase(), "a", "1"]);
     assert.equal(reply.status, 400, name);
     assert.deepEqual(reply.json, {
-      error: `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
+      error: `ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`,
     });
   }
   assert.match((await server.get("//")).text, /Command is not available: ''/);

@@ -235,7 +235,7 @@ for (const [reason, names] of Object.entries(refused))
     await using server = await startServer();
     await server.get("/set/k/v");
     for (const name of names) {
-      const error = `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`;
+      const error = `ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`;
       for (const [method, path, body] of [
         ["GET", `/${name.toLowerCase()}/k/1`, undefined],
         ["POST", `/${name}/k`, "1"],
@@ -268,7 +268,7 @@ test("A families: streams are read at once; to wait for entries is refused by na
     ["XREADGROUP", ["XREADGROUP", "GROUP", "g", "c", "BLOCK", "10", "STREAMS", "s", ">"]],
     ["XREADGROUP", ["xreadgroup", "GROUP", "g", "c", "COUNT", "1", "block", "0", "NOACK", "STREAMS", "s", ">"]],
   ] as const) {
-    const error = `ERR Command is not available: '${name} BLOCK'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`;
+    const error = `ERR Command is not available: '${name} BLOCK'. See docs/reference/commands.md of larder for its commands`;
     assert.deepEqual((await server.post("/", words)).json, { error }, words.join(" "));
     assert.deepEqual((await server.post("/pipeline", [words, ["PING"]])).json, [{ error }, { result: "PONG" }]);
   }

@@ -28,6 +28,7 @@ test("A6: subscribe answers at once as an event stream and tells how many channe
   assert.equal(reader.status, 200);
   assert.equal(reader.headers["content-type"], "text/event-stream");
   assert.equal(reader.headers["cache-control"], "no-cache");
+  assert.equal(reader.headers["x-accel-buffering"], "no");
   assert.deepEqual(await reader.take(2), ["subscribe,news,1", "subscribe,sport,2"]);
   assert.equal(reader.text, "data: subscribe,news,1\n\ndata: subscribe,sport,2\n\n");
   reader.leave();

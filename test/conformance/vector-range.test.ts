@@ -17,7 +17,7 @@ test("B1: pages follow each other by their cursor, in the order in which the rec
   await fill(server, 20);
   const first = await server.post("/range", { cursor: "0", limit: 5 });
   assert.deepEqual(first, {
-    nextCursor: "5",
+    nextCursor: "p1.0.5",
     vectors: [{ id: "id-0" }, { id: "id-1" }, { id: "id-2" }, { id: "id-3" }, { id: "id-4" }],
   });
   const seen: string[] = [];
@@ -100,15 +100,39 @@ test("B1: an update keeps the place of a record, a delete gives it up", async ()
   assert.deepEqual(idsOf(await server.post("/range", { cursor: "0", limit: 10 })), ["id-0", "id-1", "id-3"]);
 });
 
-test("B1: the cursor may be a number or empty; what is missing or wrong is named", async () => {
+test("B1: what others delete between two pages takes nothing from the next one; an offset counts what is there", async () => {
+  await using server = await startVectorServer();
+  await fill(server, 6);
+  const { nextCursor } = (await server.post("/range", { cursor: "0", limit: 2 })) as { nextCursor: string };
+  await server.post("/delete", { ids: ["id-0", "id-3"] });
+  const next = await server.post("/range", { cursor: nextCursor, limit: 2 });
+  assert.deepEqual(next, { nextCursor: "p1.0.5", vectors: [{ id: "id-2" }, { id: "id-4" }] });
+  assert.deepEqual(idsOf(await server.post("/range", { cursor: "2", limit: 2 })), ["id-4", "id-5"]);
+  assert.deepEqual(idsOf(await server.post("/range", { cursor: 2, limit: 2 })), ["id-4", "id-5"]);
+});
+
+test("B1: a cursor of another namespace is refused", async () => {
   await using server = await startVectorServer();
   await fill(server, 3);
-  for (const cursor of [0, "", "0"]) {
+  await fill(server, 3, "/upsert/ns");
+  const { nextCursor } = (await server.post("/range/ns", { limit: 1 })) as { nextCursor: string };
+  assert.deepEqual(await server.refusal("/range", { cursor: nextCursor, limit: 1 }), [
+    422,
+    'cursor belongs to the namespace "ns", not to "": begin with "0"',
+  ]);
+});
+
+test("B1: the cursor may be a number, empty or missing; what is wrong is named", async () => {
+  await using server = await startVectorServer();
+  await fill(server, 3);
+  assert.deepEqual(idsOf(await server.post("/range", { limit: 1 })), ["id-0"]);
+  for (const cursor of [0, "", "0", null]) {
     assert.deepEqual(idsOf(await server.post("/range", { cursor, limit: 1 })), ["id-0"]);
   }
   for (const [body, status, field] of [
-    [{ limit: 1 }, 422, /^cursor is missing/],
-    [{ cursor: null, limit: 1 }, 422, /^cursor is missing/],
+    [{}, 422, /^limit is missing/],
+    [{ cursor: true, limit: 1 }, 422, /^cursor must be/],
+    [{ cursor: "p1.0", limit: 1 }, 422, /^cursor must be/],
     [{ cursor: "0" }, 422, /^limit is missing/],
     [{ cursor: "x", limit: 1 }, 422, /^cursor must be/],
     [{ cursor: -1, limit: 1 }, 422, /^cursor must be/],

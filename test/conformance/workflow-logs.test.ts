@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { MESSAGING_READ_ONLY_TOKEN, type MessagingServer, startMessagingServer } from "../messaging-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 interface RunJson extends Json {
@@ -191,6 +191,82 @@ test("log of runs: what a call was answered is hidden where the run hides bodies
     callResponseBody: `REDACTED:${sha256}`,
     callResponseHeaders: { "X-Answer": [`REDACTED:${sha256}`] },
   });
+});
+
+test("log of runs: an invoked run is shown with what it was sent, also when it has ended, and hidden if it is", async () => {
+  await using to = await server();
+  await begin(to, "wfr_1");
+  await begin(to, "wfr_2", ["Upstash-Redact-Fields", "body,header[X-A]"]);
+  for (const parent of ["wfr_1", "wfr_2"]) {
+    const step = { stepId: 1, stepName: "ask", stepType: "Invoke", concurrent: 1 };
+    const invoke = { body: "asked", headers: {}, workflowRunId: parent, workflowUrl: ENDPOINT, step };
+    const child = `${parent}_child`;
+    await begin(to, child, ["Upstash-Workflow-Invoke", "true", "Upstash-Forward-X-A", "1"], JSON.stringify(invoke));
+  }
+  const sha256 = {
+    body: "REDACTED:c66790da5943c4466dd80634deb63f4e19f07e7f81624f222b86fecf9fff6445",
+    header: "REDACTED:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b",
+  };
+  const open = { invokedWorkflowRunId: "wfr_1_child", invokedWorkflowRunBody: "asked" };
+  for (const isEnded of [false, true]) {
+    if (isEnded) {
+      for (const id of ["wfr_1_child", "wfr_2_child"]) {
+        await to.send(`DELETE /v2/workflows/runs/${id}?cancel=false`, { body: "1" });
+      }
+      await to.advance(1_000);
+    }
+    const [, shown] = await steps(to, "wfr_1");
+    assert.partialDeepStrictEqual(shown, { ...open, invokedWorkflowRunHeaders: { "X-A": ["1"] } });
+    const [, hidden] = await steps(to, "wfr_2");
+    assert.partialDeepStrictEqual(hidden, {
+      invokedWorkflowRunBody: sha256.body,
+      invokedWorkflowRunHeaders: { "X-A": [sha256.header] },
+    });
+  }
+});
+
+test("log of runs: a failure function that is called again says when", async () => {
+  await using to = await server();
+  to.destination = () => answered(500, SDK);
+  const told = ["Upstash-Failure-Callback", "https://app.test/told", "Upstash-Failure-Callback-Retry-Delay", "60000"];
+  await begin(to, "wfr_1", ["Upstash-Retries", "0", ...told, "Upstash-Failure-Callback-Retries", "1"]);
+  const failureFunction = async () => (await listed(to, "workflowRunId=wfr_1")).runs[0]?.["failureFunction"] as Json;
+  assert.equal((await failureFunction())["nextDeliveryTime"], START_MS + 60_000);
+  await to.advance(60_000);
+  const ended = await failureFunction();
+  assert.deepEqual([ended["state"], ended["nextDeliveryTime"]], ["CALLBACK_FAIL", undefined]);
+});
+
+test("trimBody: every list shows the start of each body", async () => {
+  await using to = await server();
+  to.destination = () => answered(500, SDK, "answer");
+  await begin(to, "wfr_1", ["Upstash-Retries", "0"], "begin");
+  for (const [line, found] of [
+    [
+      "/v2/workflows/logs?groupBy=workflowRunId",
+      { runs: [{ steps: [{ steps: [{ out: "be" }] }, { steps: [{ errors: [{ body: "an" }] }] }] }] },
+    ],
+    ["/v2/workflows/logs?state=ERROR", { events: [{ body: "YmU=", responseBody: "YW4=" }] }],
+    ["/v2/logs?state=ERROR", { logs: [{ body: "YmU=", responseBody: "YW4=" }] }],
+    ["/v2/dlq?", { messages: [{ body: "be", responseBody: "an" }] }],
+    ["/v2/workflows/dlq?", { messages: [{ body: "be", responseBody: "an" }] }],
+  ] as const) {
+    const { status, json } = await to.send(`GET ${line}&trimBody=2`);
+    assert.equal(status, 200);
+    assert.partialDeepStrictEqual(json, found, line);
+    assert.equal((await to.send(`GET ${line}&trimBody=x`)).status, 400, line);
+  }
+});
+
+test("C-20, C-21: a token that only reads does not see bodies that a run hides, its endpoint does", async () => {
+  await using to = await server();
+  to.destination = () => "later";
+  await begin(to, "wfr_1", ["Upstash-Redact-Fields", "body"], "secret");
+  const line = "GET /v2/workflows/runs/wfr_1";
+  const [own] = (await to.send(line)).json as Json[];
+  assert.equal(own?.["body"], Buffer.from("secret").toString("base64"));
+  const [read] = (await to.send(line, { token: MESSAGING_READ_ONLY_TOKEN })).json as Json[];
+  assert.equal(read?.["body"], "REDACTED:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b");
 });
 
 /** Five runs, a second apart, each in a state of its own. */

@@ -301,3 +301,38 @@ test("webhook: no token, any method; each call is an event of its own, and an en
     assert.deepEqual(await send(to, `POST /v2/workflows/hooks/main/${id}/paid`, { token: null }), [404, { error }]);
   }
 });
+
+test("failure callback: a long answer of it is shown, also after a restart with and without a snapshot", async () => {
+  await using to = await server({ endpoint: 500 });
+  const long = "y".repeat(10_000);
+  to.destination = ({ url }) => answered(url === TOLD ? 200 : 500, SDK, url === TOLD ? long : "no");
+  await begin(to, "wfr_1", failure);
+  const shown = async () => {
+    const { messages } = (await to.send("GET /v2/dlq?source=workflow")).json as { messages: Json[] };
+    const { runs } = (await to.send("GET /v2/workflows/logs?groupBy=workflowRunId")).json as { runs: Json[] };
+    return [messages[0]?.["failureCallbackInfo"], runs[0]?.["failureFunction"]] as Json[];
+  };
+  for (const restart of ["none", "journal", "snapshot"] as const) {
+    if (restart === "journal") to.harness.restart();
+    if (restart === "snapshot") {
+      const frames: Buffer[] = [];
+      for (const frame of to.harness.messaging.dump()) frames.push(Buffer.from(frame));
+      to.harness.stop();
+      to.harness.messaging = replayed(to, frames);
+    }
+    for (const facts of await shown()) {
+      assert.deepEqual([facts["state"], facts["responseBody"]], ["CALLBACK_SUCCESS", long], restart);
+    }
+    assert.equal(to.harness.user.workflows.find("wfr_1")?.failureFunction?.body, undefined);
+  }
+});
+
+/** Messaging again, from the frames of a snapshot. */
+function replayed(to: MessagingServer, frames: readonly Buffer[]): MessagingServer["harness"]["messaging"] {
+  const { harness } = to;
+  const kept = harness.journal.frames.splice(0);
+  harness.journal.frames.push(...frames);
+  harness.replay();
+  harness.journal.frames.splice(0, frames.length, ...kept);
+  return harness.messaging;
+}

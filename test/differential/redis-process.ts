@@ -7,10 +7,11 @@
  * `src/store/reply.ts`, so that a test may compare them with `deepEqual`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { missingProgram } from "../required-programs.ts";
 
 export type RawReply =
   | string
@@ -40,7 +41,7 @@ export interface RedisProcess {
 }
 
 /** Why tests against a real Redis cannot run here, or false: for the `skip` option of `test`. */
-export const redisMissing: string | false = findRedis() ? false : "redis-server is not on the PATH";
+export const redisMissing: string | false = missingProgram("redis-server");
 
 const START_ATTEMPTS_MAX = 5;
 const START_MS_MAX = 10_000;
@@ -57,10 +58,6 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
       if (attempt === START_ATTEMPTS_MAX) throw new Error("redis-server does not start", { cause });
     }
   }
-}
-
-function findRedis(): boolean {
-  return (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, "redis-server")));
 }
 
 async function startOnce(port: number, settings: readonly string[]): Promise<RedisProcess> {

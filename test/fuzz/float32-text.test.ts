@@ -103,7 +103,7 @@ function floatOf(bits: number): number {
  * value; of those that read back as it the nearest, and of two the even one.
  */
 function shortestText(value: number): string {
-  if (value === 0) return "0";
+  if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
   const size = Math.abs(value);
   for (let digitCount = 1; ; digitCount += 1) {
     const [digits = "", exponent = ""] = size.toExponential(digitCount - 1).split("e");
@@ -114,7 +114,9 @@ function shortestText(value: number): string {
       .map((candidate) => ({ candidate, distance: distance(size, candidate, power) }))
       .sort((a, b) => Number(a.distance - b.distance) || Number(a.candidate % 2n) - Number(b.candidate % 2n));
     const [best] = candidates;
-    if (best !== undefined) return `${value < 0 ? "-" : ""}${Number(`${best.candidate}e${power}`)}`;
+    if (best === undefined) continue;
+    const text = `${value < 0 ? "-" : ""}${Number(`${best.candidate}e${power}`)}`;
+    return /[.e]/.test(text) ? text : `${text}.0`;
   }
 }
 

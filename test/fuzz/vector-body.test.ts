@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { RequestFailure } from "../../src/edge/errors.ts";
 import { readDelete, readQueries, readRange, readUpsert } from "../../src/edge/vector/vector-body.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { parseSpelled } from "../../src/kernel/json-spelling.ts";
 import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { defaultVectorLimits as limits } from "../../src/vector/limits.ts";
 import { allowanceOf } from "../budget.ts";
@@ -33,13 +34,16 @@ test("an upsert is accepted and read as a plain reading of JSON.parse does", (co
   context.diagnostic(`SEED=${seed}: ${count} bodies, ${JSON.stringify(counts)}`);
 });
 
-test("every endpoint refuses as no JSON what JSON.parse refuses, and nothing else", (context) => {
+test("every endpoint refuses a body that JSON.parse refuses, except that a delete takes it as an id", (context) => {
   const random = seededRandom(seed);
   const count = repeat(() => {
     const text = drawBody(random);
     const body = Buffer.from(text);
-    const isMalformed = parsed(body.toString()) === undefined;
+    const isNoJson = parsed(body.toString()) === undefined;
+    // Any other text is an id.
+    const isBareId = !/^[ \t\n\r]*(?:$|["{[])/.test(text);
     for (const reader of [readQueries, readDelete, readRange]) {
+      const isMalformed = isNoJson && !(reader === readDelete && isBareId);
       const isRefused = outcomeOf(() => reader(body, limits)) === "malformed";
       assert.equal(isRefused, isMalformed, `SEED=${seed} ${reader.name} ${JSON.stringify(text)}`);
     }
@@ -97,27 +101,32 @@ function plainUpsert(text: string): Outcome<PlainRecord[]> {
   const json = parsed(text);
   if (json === undefined) return "malformed";
   try {
-    return (Array.isArray(json.value) ? json.value : [json.value]).map(plainRecord);
+    const spelled = parseSpelled(text);
+    const spelledRecords: readonly unknown[] = Array.isArray(spelled) ? spelled : [spelled];
+    return (Array.isArray(json.value) ? json.value : [json.value]).map((value, index) =>
+      plainRecord(value, spelledRecords[index]),
+    );
   } catch (thrown) {
     if (thrown instanceof Broken) return "unprocessable";
     throw thrown;
   }
 }
 
-function plainRecord(value: unknown): PlainRecord {
-  must(isObject(value));
+/** `spelled`: the same with numbers that print as they were written. */
+function plainRecord(value: unknown, spelled: unknown): PlainRecord {
+  must(isObject(value) && isObject(spelled));
   const { namespace } = given(value);
   must(namespace === undefined || namespace === "");
   const { id, vector, sparseVector, metadata, data } = given(value);
-  must(typeof id === "string" ? id !== "" : typeof id === "number" && Number.isFinite(id));
-  must(metadata === undefined || (isObject(metadata) && isFiniteThroughout(metadata)));
-  must(data === undefined || typeof data === "string");
+  must(typeof id === "string" ? id.isWellFormed() : typeof id === "number" && Number.isFinite(id));
+  must(metadata === undefined || (isObject(metadata) && isKeptThroughout(metadata)));
+  must(data === undefined || (typeof data === "string" && data.isWellFormed()));
   return {
-    id: String(id).toWellFormed(),
+    id: typeof id === "string" ? id : JSON.stringify(given(spelled).id),
     vector: vector === undefined ? undefined : plainFloats(vector),
     sparseVector: sparseVector === undefined ? undefined : plainSparse(sparseVector),
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
-    data: typeof data === "string" ? data.toWellFormed() : undefined,
+    metadata: metadata === undefined ? undefined : JSON.stringify(given(spelled).metadata),
+    data: typeof data === "string" ? data : undefined,
   };
 }
 
@@ -157,9 +166,12 @@ interface KnownMembers {
   readonly values?: unknown;
 }
 
-function isFiniteThroughout(value: unknown): boolean {
+/** Finite numbers, and text without lone surrogates. */
+function isKeptThroughout(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
-  return typeof value !== "object" || value === null || Object.values(value).every(isFiniteThroughout);
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isKeptThroughout(member));
 }
 
 // What is drawn.
@@ -167,7 +179,22 @@ function isFiniteThroughout(value: unknown): boolean {
 const recordNames = ["id", "vector", "sparseVector", "metadata", "data", "namespace", "__proto__", "i\\u0064", "é", ""];
 const sparseNames = ["indices", "values", "v\\u0061lues", "x"];
 const spaces = ["", "", "", "", " ", "\n\t\r "];
-const numbers = ["0", "-0", "1", "-12", "1.5", "1e2", "0.1", "-2.5E-3", "1e39", "1e400", "2147483648", "100e-2"];
+const numbers = [
+  "0",
+  "-0",
+  "1",
+  "-12",
+  "1.5",
+  "1e2",
+  "0.1",
+  "-2.5E-3",
+  "1e39",
+  "1e400",
+  "2147483648",
+  "100e-2",
+  "1.0",
+  "9007199254740993",
+];
 const strings = ['""', '"a"', '"é😀"', '"\\n\\"\\\\\\/"', '"\\ud83d\\ude00"', '"\\ud800"', '"[1,2]"', '"{"', '"id"'];
 const junk = [
   "{",

@@ -3,10 +3,11 @@
  * ask for is there. And no figure has a label that holds text of a caller.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { localCertificates } from "../local-certificates.ts";
 import { type RunningProgram, repositoryRoot, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;
@@ -28,7 +29,13 @@ const CANARY = "canary";
 before(
   async () => {
     directory = mkdtempSync(join(tmpdir(), "larder-test-"));
-    await using program = await startProgram("serve", { args: ["--data-dir", directory] });
+    const [{ certificate, key }] = localCertificates;
+    writeFileSync(join(directory, "cert.pem"), certificate);
+    writeFileSync(join(directory, "key.pem"), key);
+    const tls = ["--resp-tls-cert", join(directory, "cert.pem"), "--resp-tls-key", join(directory, "key.pem")];
+    await using program = await startProgram("serve", {
+      args: ["--data-dir", join(directory, "data"), "--resp-port", "0", ...tls],
+    });
     await leaveCanaries(program);
     text = await (await fetch(`${program.adminUrl}/metrics`)).text();
     readFigures();
@@ -124,8 +131,10 @@ test("every metric that the dashboard and the alert rules name is one of the pro
   }
 });
 
-// `database` is the operator's own name, and a family has at most 1,000 combinations (kernel/metrics.test.ts).
-const ownLabels = new Set("area command database kind le node outcome reason route status version".split(" "));
+// `database` and `tenant` are the operator's own names, and a family has at most 1,000 combinations (kernel/metrics.test.ts).
+const ownLabels = new Set(
+  "area command database kind le listener node outcome reason route status tenant version".split(" "),
+);
 
 test("labels hold words of ours: a new one is looked at here, and what a caller writes is in none", () => {
   const found = new Set([...figures.values()].flatMap(({ labels }) => [...labels]));
@@ -138,4 +147,10 @@ test("labels hold words of ours: a new one is looked at here, and what a caller 
     /^larder_http_requests_total\{area="messaging",route="C POST \/v2\/enqueue\/:queueName\/\*",status="200"\} 1$/m,
   );
   assert.equal(text.toLowerCase().includes(CANARY), false);
+});
+
+test("an alert fires while an area refuses writes, whatever status its refusals have", () => {
+  const fires = alertQueries().some(({ expression }) => expression.includes("larder_journal_refusing) > 0"));
+  assert.equal(fires, true);
+  assert.deepEqual([...(figures.get("larder_journal_refusing")?.labels ?? [])], ["area"]);
 });

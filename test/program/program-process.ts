@@ -22,6 +22,8 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** A process group of its own, so that `killGroup` also reaches the processes that it starts. */
   readonly hasOwnGroup?: boolean;
+  /** The most file descriptors that the program may have; without it as many as this process. */
+  readonly descriptorsMax?: number;
 }
 
 /** How the process ended: one of the two is a value. */
@@ -88,7 +90,12 @@ export async function startProgram(command: "serve" | "dev", options: ProgramOpt
 
 /** Starts the program with exactly these arguments and waits for nothing. */
 export function spawnProgram(args: readonly string[], options: Omit<ProgramOptions, "args"> = {}): ProgramProcess {
-  const child = spawn(process.execPath, [options.entry ?? PROGRAM, ...args], {
+  const { descriptorsMax } = options;
+  const words = [process.execPath, options.entry ?? PROGRAM, ...args];
+  // Only a shell can lower the limit of what it becomes.
+  if (descriptorsMax !== undefined) words.unshift("/bin/sh", "-c", `ulimit -n ${descriptorsMax} && exec "$0" "$@"`);
+  const [file = "", ...others] = words;
+  const child = spawn(file, others, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...foreignEnvironment(), ...options.env },
     cwd: options.cwd ?? process.cwd(),

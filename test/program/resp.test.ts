@@ -1,6 +1,6 @@
 /** The RESP port of the real program, spoken to by the clients that people use: redis-cli, ioredis and redis. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,12 +10,13 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { hostileCertificate, hostileKey } from "../hostile-certificate.ts";
 import { RawPeer } from "../raw-peer.ts";
+import { missingProgram } from "../required-programs.ts";
 import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 /** No test here takes longer. */
 const timeout = 30_000;
 
-const cliMissing = spawnSync("redis-cli", ["--version"]).status === 0 ? false : "redis-cli is not on the PATH";
+const cliMissing = missingProgram("redis-cli");
 
 const anyRespPort = ["--resp-port", "0"];
 

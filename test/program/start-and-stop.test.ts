@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import {
+  chmodSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -99,6 +100,51 @@ test("a damaged data directory is refused by file and byte, by a start and by ch
   assert.match(start.log, sentence);
 });
 
+test("a directory with somebody else's files is refused and not written to, by a start and by check", {
+  timeout,
+}, async (context) => {
+  const directory = temporaryDirectory(context);
+  writeFileSync(join(directory, "thesis.txt"), "mine");
+  const sentence = `${directory} is not empty and is not a data directory of larder: it has "thesis.txt" and no file format. Name a new or an empty directory\n`;
+
+  const check = spawnProgram(["check", "--data-dir", directory]);
+  assert.deepEqual(await check.ended, { code: 1, signal: null });
+  assert.equal(check.output, `configuration: good\nwrong: ${sentence}`);
+  const refused = spawnProgram(["serve", "--data-dir", directory], { env: anyPorts });
+  assert.deepEqual(await refused.ended, { code: 1, signal: null });
+  assert.equal(refused.log, `larder: ${sentence}`);
+  assert.deepEqual(readdirSync(directory), ["thesis.txt"]);
+
+  // What mkfs makes is nobody's.
+  rmSync(join(directory, "thesis.txt"));
+  mkdirSync(join(directory, "lost+found"));
+  await using program = await startProgram("serve", { args: ["--data-dir", directory] });
+  assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
+});
+
+test("a start remarks a tokens.json that others can read, and data of a tenant that nothing names any more", {
+  timeout,
+}, async (context) => {
+  const directory = temporaryDirectory(context);
+  const configuration = join(directory, "larder.json");
+  const dataDirectory = join(directory, "data");
+  const args = ["--config", configuration, "--data-dir", dataDirectory];
+  writeFileSync(configuration, '{"store":{"databases":[{"name":"old"},{"name":"main"}]}}');
+  await using first = await startProgram("serve", { args });
+  assert.deepEqual(await command(first, ["SET", "key", "value"]), { result: "OK" });
+  assert.equal((await first.stop()).code, 0);
+
+  writeFileSync(configuration, '{"store":{"databases":[{"name":"main"}]}}');
+  const tokensPath = join(dataDirectory, "tokens.json");
+  chmodSync(tokensPath, 0o644);
+  await using second = await startProgram("serve", { args });
+  assert.match(second.log, /"event":"others can read the file of tokens",.*"remedy":"chmod 600 [^"]*tokens\.json"/);
+  assert.match(
+    second.log,
+    /"level":"warn","event":"data stays of a tenant that is not in the configuration any more","kind":"databases","name":"old","remedy":"list it again to use it, or DELETE \/v1\/databases\/old on the admin port to remove its data"/,
+  );
+});
+
 test("check names what is wrong with the configuration and the files that it names", { timeout }, async (context) => {
   const directory = temporaryDirectory(context);
   const configuration = join(directory, "larder.json");
@@ -147,7 +193,7 @@ const refusals: readonly (readonly [words: string, code: number, sentence: RegEx
   [
     "dev --host 0.0.0.0 --admin-port 0",
     2,
-    /^(larder: The [a-z ]+ of larder dev is well known and refused on 0\.0\.0\.0, which other machines may reach: set LARDER_[A-Z_]+, or use --host 127\.0\.0\.1\n){8}$/,
+    /^(larder: The [a-z ]+ of larder dev is well known and is refused on 0\.0\.0\.0, which other machines may reach: set LARDER_[A-Z_]+, or use --host 127\.0\.0\.1\n){8}$/,
   ],
   ["dev --host 192.0.2.1 --store-port 0", 2, /refused on 192\.0\.2\.1/],
   ["dev --admin-host 127.0.0.255 --admin-port 1 --host 127.0.0.300", 2, /^larder: --host: "127\.0\.0\.300" is not/],
@@ -187,16 +233,24 @@ test("a port in use, and a data directory that is none, are refused in a sentenc
   );
 });
 
+const LARGE_BYTES = 8 * 2 ** 20;
+
+/** A connection whose request was answered with 32 MB that it does not read: the answer is under way as long as it likes. */
+async function unreadAnswer(program: RunningProgram): Promise<Socket> {
+  const { port } = new URL(program.storeUrl);
+  assert.deepEqual(await command(program, ["SET", "l", "x".repeat(LARGE_BYTES)]), { result: "OK" });
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write("GET /mget/l/l/l/l HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\n\r\n");
+  await once(socket, "readable");
+  return socket;
+}
+
 test("a stop waits for what is being answered, is not ready meanwhile, and a second signal ends it at once", {
   timeout,
 }, async () => {
   await using program = await startProgram("dev");
-  const { port } = new URL(program.storeUrl);
-  const socket = connect(Number(port), "127.0.0.1");
-  await once(socket, "connect");
-  // The head of a request whose body never ends.
-  socket.on("error", () => {});
-  socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 9\r\n\r\n[");
+  const socket = await unreadAnswer(program);
   assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
 
   process.kill(program.pid, "SIGTERM");
@@ -210,16 +264,11 @@ test("a stop waits for what is being answered, is not ready meanwhile, and a sec
   socket.destroy();
 });
 
-test("the same signal twice in a row is one wish, as npm passes Ctrl-C on; a request that never ends is cut off", {
+test("the same signal twice in a row is one wish, as npm passes Ctrl-C on; an answer that nobody takes is cut off", {
   timeout,
 }, async () => {
   await using program = await startProgram("dev", { args: ["--shutdown-grace", "300ms"] });
-  const { port } = new URL(program.storeUrl);
-  const socket = connect(Number(port), "127.0.0.1");
-  socket.on("error", () => {});
-  await once(socket, "connect");
-  socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 9\r\n\r\n[");
-  assert.equal((await fetch(`${program.adminUrl}/health/live`)).status, 200);
+  const socket = await unreadAnswer(program);
 
   process.kill(program.pid, "SIGINT");
   process.kill(program.pid, "SIGINT");
@@ -228,23 +277,82 @@ test("the same signal twice in a row is one wish, as npm passes Ctrl-C on; a req
   socket.destroy();
 });
 
-test("a request that is being answered when the signal comes gets its answer", { timeout }, async () => {
+test("a request whose answer is under way when the signal comes gets all of it", { timeout }, async () => {
   await using program = await startProgram("dev");
-  const { port } = new URL(program.storeUrl);
-  const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
-  socket.write("POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 8\r\n\r\n[");
-  let answer = "";
-  socket.on("data", (text: string) => {
-    answer += text;
-  });
-  assert.equal((await fetch(`${program.adminUrl}/health/live`)).status, 200);
+  const socket = await unreadAnswer(program);
 
   process.kill(program.pid, "SIGTERM");
   await program.untilPrinted(/"event":"stopping"/);
-  socket.write('"PING"]');
+  let bytes = 0;
+  for await (const chunk of socket) bytes += (chunk as Buffer).length;
 
+  assert.ok(bytes > 4 * LARGE_BYTES, `${bytes}`);
   assert.deepEqual(await program.ended, { code: 0, signal: null });
-  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"result":"PONG"\}$/);
+});
+
+test("S-01: half a request holds up no stop", { timeout }, async () => {
+  await using program = await startProgram("dev", { args: ["--shutdown-grace", "10m"] });
+  const { port } = new URL(program.storeUrl);
+  const heard: string[] = [];
+  for (const half of [
+    "GET /pi",
+    "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\nContent-Length: 9\r\n\r\n[",
+  ]) {
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    socket.on("error", () => {});
+    socket.on("data", (text: string) => heard.push(text.slice(0, 12)));
+    await once(socket, "connect");
+    socket.write(half);
+  }
+  assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
+
+  assert.deepEqual(await program.stop(), { code: 0, signal: null });
+  assert.deepEqual(heard, ["HTTP/1.1 503"]);
+});
+
+test("S-01: without file descriptors connections are refused with a line, ready says so, and the admin port answers", {
+  timeout,
+}, async () => {
+  await using program = await startProgram("dev", { descriptorsMax: 150 });
+  const { port } = new URL(program.storeUrl);
+  const sockets = Array.from({ length: 300 }, () => {
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.on("error", () => {});
+    return socket;
+  });
+  await program.untilPrinted(/"event":"connections are refused","area":"store","reason":"descriptors"/);
+  await program.untilPrinted(/"event":"file descriptors are short: connections are refused","limit":150/);
+  const ready = await fetch(`${program.adminUrl}/health/ready`);
+  assert.equal(ready.status, 503);
+  assert.match(await ready.text(), /file descriptors are short: raise the limit of 150/);
+  assert.match(
+    await (await fetch(`${program.adminUrl}/metrics`)).text(),
+    /^larder_http_connections_refused_total\{area="store",reason="descriptors"\} [1-9]\d*$/m,
+  );
+  for (const socket of sockets) socket.destroy();
+});
+
+test("S-09: SIGUSR1 opens no debugger and SIGUSR2 ends nothing, during the start and after it", {
+  timeout,
+}, async (context) => {
+  const early = join(temporaryDirectory(context), "early.cjs");
+  // An immediate of a preloaded file runs when the first file of the program has run, and before the next is loaded.
+  writeFileSync(
+    early,
+    'if (process.argv[1]?.endsWith("larder.cjs")) setImmediate(() => { for (const s of ["SIGUSR1", "SIGUSR2"]) process.kill(process.pid, s); });',
+  );
+  for (const NODE_OPTIONS of [`--require=${early}`, `--require=${oldNode} --require=${early}`]) {
+    await using program = await startProgram("dev", { env: { NODE_OPTIONS } });
+    for (const signal of ["SIGUSR1", "SIGUSR2"]) {
+      process.kill(program.pid, signal);
+      // A process that only runs another one has no log.
+      if (NODE_OPTIONS.includes(oldNode)) continue;
+      await program.untilPrinted(new RegExp(`"event":"a signal was ignored","signal":"${signal}"`));
+    }
+    assert.deepEqual(await command(program, ["PING"]), { result: "PONG" });
+    assert.deepEqual(await program.stop(), { code: 0, signal: null });
+    assert.doesNotMatch(program.log, /Debugger/);
+  }
 });
 
 test("one port: the areas below their prefixes, in one thread", { timeout }, async (context) => {

@@ -44,12 +44,12 @@ const refusals: readonly (readonly [name: string, run: (redis: Redis) => Promise
   [
     "an unknown command",
     (redis) => redis.exec(["NOSUCH", "x"]),
-    `ERR Command is not available: 'NOSUCH'. See https://upstash.com/docs/redis/overall/rediscompatibility for details, command was: ["NOSUCH","x"]`,
+    `ERR Command is not available: 'NOSUCH'. See docs/reference/commands.md of larder for its commands, command was: ["NOSUCH","x"]`,
   ],
   [
     "a command that does not exist over HTTP",
     (redis) => redis.exec(["BLPOP", "x", 0]),
-    `ERR Command is not available: 'BLPOP'. See https://upstash.com/docs/redis/overall/rediscompatibility for details, command was: ["BLPOP","x","0"]`,
+    `ERR Command is not available: 'BLPOP'. See docs/reference/commands.md of larder for its commands, command was: ["BLPOP","x","0"]`,
   ],
 ];
 

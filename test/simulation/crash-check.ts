@@ -7,10 +7,14 @@
  * (2) What was recovered once is there after any power cut that follows.
  * (3) Damaged files are refused by name, or what is found is right and holds
  *     everything that an undamaged mark calls durable.
+ * (4) A segment that is lost or emptied is missed if something durable says that
+ *     it was begun: a snapshot with its number, a later segment, the high-water mark.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
+import { listAreaFiles, segmentPath } from "../../src/persistence/area-files.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../src/persistence/errors.ts";
+import { readHighWater } from "../../src/persistence/high-water.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import { type Backup, type CrashState, CrashViolation } from "./crash-life.ts";
 import { DIRECTORY, startServer } from "./crash-server.ts";
@@ -118,6 +122,38 @@ export async function checkDamage<Engine extends SnapshotEngine, State>(
     throw new CrashViolation(`${describe(state)}\n${text}\nFound ${found.position}, marks call ${floor} durable`);
   }
   assertState(found, textAt(state, found.position, restart), `${describe(state)}\n${text}`);
+  return false;
+}
+
+/**
+ * Takes a segment of what a life left away, or its contents, and starts on that. Resolves with true if the start was
+ * refused. Rejects with a `CrashViolation` if (4) does not hold.
+ */
+export async function checkLoss<Engine extends SnapshotEngine, State>(
+  state: CrashState<State>,
+  restart: Restart<Engine, State>,
+  random: Random,
+): Promise<boolean> {
+  const disk = state.disk.restarted({ seed: random.below(2 ** 32) });
+  const { segments, snapshots } = await listAreaFiles(disk, DIRECTORY);
+  const lost = random.below(2) === 0 ? segments.at(-1) : segments[random.below(segments.length)];
+  if (lost === undefined) return false;
+  const isEmptied = random.below(2) === 0;
+  const { mark } = await readHighWater(disk, DIRECTORY);
+  const needed = snapshots.at(-1) ?? 1;
+  const begun = Math.max(snapshots.at(-1) ?? 0, mark.segment, ...segments.map((number) => number - 1));
+  if (isEmptied) disk.put(segmentPath(DIRECTORY, lost), Buffer.alloc(0));
+  else disk.remove(segmentPath(DIRECTORY, lost));
+  const text = `${describe(state)}\nSegment ${lost} was ${isEmptied ? "emptied" : "removed"}`;
+  let found: Awaited<ReturnType<typeof recovered>>;
+  try {
+    found = await recovered(disk, state, restart);
+  } catch (error) {
+    if (isRefusal(error)) return true;
+    throw new CrashViolation(`${text}\nThe start was not refused by name, it failed`, { cause: error });
+  }
+  if (lost >= needed && lost <= begun) throw new CrashViolation(`${text}\nNobody missed it`);
+  assertState(found, textAt(state, found.position, restart), text);
   return false;
 }
 

@@ -14,7 +14,7 @@ import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import type { FsyncMode } from "../../src/persistence/journal.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import type { Allowance } from "../budget.ts";
-import { checkCrashState, checkDamage, type Restart } from "./crash-check.ts";
+import { checkCrashState, checkDamage, checkLoss, type Restart } from "./crash-check.ts";
 import { History } from "./crash-history.ts";
 import { type Backup, type CrashState, Life } from "./crash-life.ts";
 import { DIRECTORY } from "./crash-server.ts";
@@ -138,6 +138,9 @@ async function checkLife<Engine extends SnapshotEngine, State>(
     summary.damaged += 1;
     summary.states += 1;
   }
+  if (await checkLoss(last, context, random)) summary.refused += 1;
+  summary.damaged += 1;
+  summary.states += 1;
   for (const state of drawnStates(life.states, random, statesPerLifeMax)) {
     const { lostMs } = await checkCrashState(state, context, random);
     if (mode === "everysec" && lostMs !== undefined) summary.oldestLostMs = Math.max(summary.oldestLostMs, lostMs);

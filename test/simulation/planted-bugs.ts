@@ -13,7 +13,7 @@ import type { SubjectJournal } from "./crash-journal.ts";
 import type { Harness } from "./crash-subject.ts";
 import { type Intercepted, interceptedDisk } from "./intercepted-disk.ts";
 import { withFittingChecksums, withoutBadRest } from "./lenient-reading.ts";
-import type { OperationKind } from "./simulated-disk.ts";
+import { type OperationKind, systemError } from "./simulated-disk.ts";
 
 export interface PlantedBug {
   readonly name: string;
@@ -56,6 +56,10 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "damage is cut off instead of refused",
     plant: () => ({ disk: (disk) => readingDisk(disk, withoutBadRest) }),
+  },
+  {
+    name: "nobody looks at the high-water mark",
+    plant: () => ({ disk: (disk) => withoutFile(disk, (path) => path.endsWith(".high-water")) }),
   },
   {
     name: "what is expired by the clock is removed in a replay",
@@ -145,6 +149,14 @@ const NAMED_DATABASES = Buffer.from([
 
 function isSegmentSync({ kind, path }: Intercepted): boolean {
   return kind === "sync" && path.endsWith(".journal");
+}
+
+/** A disk on which such files cannot be found. */
+function withoutFile(disk: Disk, isHidden: (path: string) => boolean): Disk {
+  return interceptedDisk(disk, async (operation, run) => {
+    if (operation.kind === "open" && isHidden(operation.path)) throw systemError("ENOENT", operation.path);
+    return run();
+  });
 }
 
 /** Skips the operations that match, all of them or those of some ordinals. */

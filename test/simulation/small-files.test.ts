@@ -19,6 +19,7 @@ import { type Server, startServer, writeStoreSnapshot } from "./store-subject.ts
 
 const FIRST = `${DIRECTORY}/0000000001.journal`;
 const SECOND = `${DIRECTORY}/0000000002.journal`;
+const MARK = `${DIRECTORY}.high-water`;
 const SNAPSHOT = `${DIRECTORY}/0000000002.snapshot`;
 
 const caller = { user: defaultUser, transport: "http", address: "127.0.0.1:1" } as const;
@@ -157,8 +158,15 @@ describe("the segment that was open", () => {
     }
   });
 
-  test("A-19: cut off at any length, it holds what is whole", async () => {
-    for (let length = 0; length < bytes.length; length += 1) {
+  test("A-19: cut off within its header it is refused, because the high-water mark knows that it was begun", async () => {
+    for (let length = 0; length < 64; length += 1) {
+      const outcome = await outcomeOf(withFile(recorded, FIRST, bytes.subarray(0, length)));
+      assertRefusedAt(outcome, { path: FIRST, offset: 0 }, `${length} bytes`);
+    }
+  });
+
+  test("A-19: cut off at any length behind its header, it holds what is whole", async () => {
+    for (let length = 64; length < bytes.length; length += 1) {
       const outcome = await outcomeOf(withFile(recorded, FIRST, bytes.subarray(0, length)));
       assertPrefix(outcome, recorded, `${length} bytes`);
       const frames = items.filter(({ kind, end }) => kind === "frame" && end <= length);
@@ -282,9 +290,18 @@ describe("a segment that was closed", () => {
     assert.equal(moved.error.file, SECOND);
   });
 
-  test("A-19: without the open segment behind it, what was closed is what there is", async () => {
+  test("A-19: without the open segment behind it the start is refused by name", async () => {
     const shortened = recorded.disk.restarted({ seed: 1 });
     shortened.remove(SECOND);
+    const outcome = await outcomeOf(shortened);
+    assert.ok(outcome.kind === "refused" && outcome.error instanceof MissingData, outcome.kind);
+    assert.equal(outcome.error.file, SECOND);
+  });
+
+  test("A-19: where no high-water mark was made yet, what was closed is what there is", async () => {
+    const shortened = recorded.disk.restarted({ seed: 1 });
+    shortened.remove(SECOND);
+    shortened.remove(MARK);
     const outcome = await outcomeOf(shortened);
     assertPrefix(outcome, recorded, "one segment");
     assert.equal(outcome.position, 4);
@@ -307,7 +324,7 @@ describe("a snapshot", () => {
     });
     bytes = bytesOf(recorded, SNAPSHOT);
     items = itemsOf(bytes);
-    assert.deepEqual([...recorded.disk.paths].sort(), [SECOND, SNAPSHOT].sort());
+    assert.deepEqual([...recorded.disk.paths].sort(), [MARK, SECOND, SNAPSHOT].sort());
   });
 
   test("A-19: a flipped byte is refused, wherever it is", async () => {

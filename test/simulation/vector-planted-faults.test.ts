@@ -84,7 +84,7 @@ const faults: readonly (readonly [fault: string, planted: PlantedFault])[] = [
       range(namespace, request): RangePage {
         const page = index.range(namespace, request);
         const isFull = page.nextCursor === "" && page.vectors.length === request.limit;
-        return isFull ? { ...page, nextCursor: String(request.cursor + request.limit) } : page;
+        return isFull ? { ...page, nextCursor: String(Number(request.cursor) + request.limit) } : page;
       },
     })),
   ],

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { IndexDoor } from "../../src/vector/door.ts";
+import { parseRangeCursor } from "../../src/vector/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../src/vector/record.ts";
 import { orderedJson } from "./plain-metadata.ts";
 
@@ -59,7 +60,12 @@ function contentOf(door: IndexDoor, namespace: string): readonly string[] {
   const lines: string[] = [];
   let cursor = "0";
   while (cursor !== "") {
-    const page = door.range(namespace, { cursor: Number(cursor), limit: 1_000, prefix: "", include: EVERYTHING });
+    const page = door.range(namespace, {
+      cursor: parseRangeCursor(cursor) ?? 0,
+      limit: 1_000,
+      prefix: "",
+      include: EVERYTHING,
+    });
     lines.push(...page.vectors.map((view) => `${JSON.stringify(namespace)} ${showView(view)}`));
     cursor = page.nextCursor;
   }

@@ -134,6 +134,7 @@ function observedBuilder(builder: GraphBuilder, onSearch: () => void): GraphBuil
 
 /** A clock whose time, when told so, runs while it is looked at. */
 class HurriedClock implements Clock {
+  readonly real: Clock = this;
   readonly #clock: VirtualClock;
   #passedMs = 0;
   isHurried = false;
@@ -151,11 +152,19 @@ class HurriedClock implements Clock {
     return this.#clock.monotonicMs() + this.#passedMs;
   }
 
+  threadCpuMs(): number {
+    return this.monotonicMs();
+  }
+
   at(atMs: number, task: () => void): () => void {
     return this.#clock.at(atMs, task);
   }
 
   after(delayMs: number, task: () => void): () => void {
     return this.#clock.after(delayMs, task);
+  }
+
+  housekeep(delayMs: number, task: () => void): () => void {
+    return this.#clock.housekeep(delayMs, task);
   }
 }

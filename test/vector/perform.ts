@@ -1,6 +1,7 @@
 /** Puts a call to an index, whichever it is, and brings what it answers into a form that can be compared. */
 import type { Eventually, IndexDoor, RangePage } from "../../src/vector/door.ts";
 import { VectorFailure } from "../../src/vector/failure.ts";
+import { parseRangeCursor } from "../../src/vector/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../src/vector/record.ts";
 import type { Call } from "./command.ts";
 import { showView } from "./compare.ts";
@@ -97,8 +98,9 @@ function started({ uuid, scores }: { readonly uuid: string; readonly scores: rea
 function walk(door: IndexDoor, { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>): string[] {
   const lines: string[] = [];
   for (let cursor = "0", pages = 0; cursor !== "" && pages < PAGES_MAX; pages += 1) {
-    const page: RangePage = door.range(namespace, { cursor: Number(cursor), limit, prefix, include });
-    lines.push(...shownAndSpoiled(page.vectors), `next ${page.nextCursor}`);
+    const page: RangePage = door.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });
+    // What a cursor looks like is for the index alone.
+    lines.push(...shownAndSpoiled(page.vectors), page.nextCursor === "" ? "end" : "next");
     cursor = page.nextCursor;
   }
   return lines;

@@ -269,7 +269,8 @@ export class PlainIndex implements IndexDoor {
   range(namespace: string, { cursor, limit, prefix, include }: RangeRequest): RangePage {
     const list = this.recordsOf(namespace);
     const vectors: RecordView[] = [];
-    let next = cursor;
+    // It returns offsets alone, so it gets no others.
+    let next = Number(cursor);
     for (; next < list.length && vectors.length < limit; next += 1) {
       const record = list[next];
       if (record?.id.startsWith(prefix)) vectors.push(viewOf(record, include));

@@ -32,7 +32,7 @@ const samples: Readonly<Record<string, readonly unknown[]>> = {
 
 function errorLines(): readonly string[] {
   return [
-    'Every body is `{"error": "…"}`, and `{"error": "…", "status": <code>}` in the vector index. A refused request has changed nothing. Further texts say what a field must be, and begin with `Invalid value for <field>:` in messaging and with the field in the vector index.',
+    'Every body is `{"error": "…"}`, and `{"error": "…", "status": <code>}` in the vector index, where a body that is too large is 413. A refused request has changed nothing. Further texts say what a field must be, and begin with `Invalid value for <field>:` in messaging and with the field in the vector index.',
     "",
     "## Of requests, in all areas",
     "",
@@ -89,7 +89,7 @@ function isClass(value: object): boolean {
 
 /** `<name>` for each parameter; what is taken apart is an object of such. */
 function placeholdersOf(name: string, maker: object): readonly unknown[] {
-  const [, list = ""] = /^function \w*\s*\(([^)]*)\)/.exec(String(maker)) ?? [];
+  const [, list = ""] = /^(?:function \w*\s*)?\(([^)]*)\)/.exec(String(maker)) ?? [];
   const parts = list.match(/\{[^}]*\}|[^,{}\s][^,{}]*/g) ?? [];
   return parts.map((part) => {
     if (!part.startsWith("{")) return placeholder(part);

@@ -4,11 +4,14 @@
  */
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
 import { measureJournal } from "../../src/persistence/journal-metrics.ts";
-import { requestObserver } from "../../src/program/listener.ts";
+import { measureDescriptors } from "../../src/program/descriptors.ts";
+import { measureListeners } from "../../src/program/listener.ts";
 import { measureMessaging } from "../../src/program/messaging-metrics.ts";
 import { measureDirectory } from "../../src/program/recover-area.ts";
 import { measureResp, measureStore, measureStreams } from "../../src/program/store-metrics.ts";
+import { measureMemory, measureTenants } from "../../src/program/tenant-metrics.ts";
 import { measureDisk, measureProcess, measureThread } from "../../src/program/thread-metrics.ts";
+import { measureTurns } from "../../src/program/turn-metrics.ts";
 import { measureVectors } from "../../src/program/vector-metrics.ts";
 import { code, header, type Page, row } from "./page.ts";
 
@@ -34,6 +37,7 @@ const chapters: readonly Chapter[] = [
     about: "Once; the disk where there is a data directory.",
     register(metrics) {
       measureProcess(metrics, "");
+      measureDescriptors(metrics, { limit: 0, isShort: () => false });
       measureDisk(metrics, () => 0);
     },
   },
@@ -45,7 +49,20 @@ const chapters: readonly Chapter[] = [
   {
     title: "HTTP",
     about: "For each area with a port of its own, for one port of all, and for the admin port.",
-    register: (metrics) => void requestObserver(metrics),
+    register: (metrics) => void measureListeners(metrics),
+  },
+  {
+    title: "Tenants",
+    about: "For each area: its databases, indexes or users of messaging, the busiest first.",
+    register(metrics) {
+      measureTurns(metrics, nothing, "store");
+      measureTenants(metrics, nothing);
+    },
+  },
+  {
+    title: "Memory",
+    about: "For each area; areas that share a thread share its memory.",
+    register: (metrics) => measureMemory(metrics, nothing),
   },
   {
     title: "Journals",

@@ -2,6 +2,7 @@
 import { filterRows } from "../../src/edge/messaging/filters.ts";
 import { runLogFilterRows } from "../../src/edge/messaging/run-log-filter.ts";
 import { runsFilterRows } from "../../src/edge/messaging/runs-filter.ts";
+import { trimBodyRow } from "../../src/edge/messaging/trim-body.ts";
 import { describedAreas } from "../../src/edge/openapi/area-documents.ts";
 import type { Operation } from "../../src/edge/openapi/operation.ts";
 import { code, header, type Page, row } from "./page.ts";
@@ -78,5 +79,7 @@ function filterLines(): readonly string[] {
     "",
     ...header("filter", "meaning"),
     ...runLogFilterRows.map(({ name, meaning }) => row(code(name), meaning)),
+    "",
+    `Logs and dead letters, of messages and of workflow runs, take ${code(trimBodyRow.name)} when they are listed: ${trimBodyRow.meaning}.`,
   ];
 }

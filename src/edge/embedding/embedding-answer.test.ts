@@ -6,14 +6,14 @@ const two = { count: 2, dimension: 2 };
 
 test("vectors come in the order of their index, or of the list where there is none", () => {
   const given = '{"data":[{"index":1,"embedding":[0.5,1]},{"index":0,"embedding":[-2,0.1]}],"model":"m"}';
-  assert.deepEqual(parseAnswer(given, two), [new Float32Array([-2, 0.1]), new Float32Array([0.5, 1])]);
+  assert.deepEqual(parseAnswer(Buffer.from(given), two), [new Float32Array([-2, 0.1]), new Float32Array([0.5, 1])]);
   const plain = '{"data":[{"embedding":[1,2]},{"embedding":[3,4]}]}';
-  assert.deepEqual(parseAnswer(plain, two), [new Float32Array([1, 2]), new Float32Array([3, 4])]);
+  assert.deepEqual(parseAnswer(Buffer.from(plain), two), [new Float32Array([1, 2]), new Float32Array([3, 4])]);
 });
 
 test("a dimension that is not known is whatever all vectors have", () => {
   const body = '{"data":[{"embedding":[1,2,3]}]}';
-  assert.deepEqual(parseAnswer(body, { count: 1, dimension: undefined }), [new Float32Array([1, 2, 3])]);
+  assert.deepEqual(parseAnswer(Buffer.from(body), { count: 1, dimension: undefined }), [new Float32Array([1, 2, 3])]);
 });
 
 test("an answer may be as long as its numbers need", () => {
@@ -51,7 +51,7 @@ const wrong: readonly (readonly [body: string, text: string])[] = [
 for (const [body, text] of wrong) {
   test(`refused: ${body}`, () => {
     assert.throws(
-      () => parseAnswer(body, two),
+      () => parseAnswer(Buffer.from(body), two),
       (failure: WrongAnswer) => failure.text === text,
     );
   });
@@ -59,7 +59,11 @@ for (const [body, text] of wrong) {
 
 test("vectors of different dimensions are refused where none is known", () => {
   assert.throws(
-    () => parseAnswer('{"data":[{"embedding":[1,2,3]},{"embedding":[1,2]}]}', { count: 2, dimension: undefined }),
+    () =>
+      parseAnswer(Buffer.from('{"data":[{"embedding":[1,2,3]},{"embedding":[1,2]}]}'), {
+        count: 2,
+        dimension: undefined,
+      }),
     (failure: WrongAnswer) => failure.text === "answered a vector of 2 dimensions instead of 3",
   );
 });

@@ -2,6 +2,7 @@
  * What an endpoint of the OpenAI form answers to texts: `{"data": [{"index": 0, "embedding": [0.1, …]}, …]}`. It is
  * taken apart strictly, because a vector that is wrong would be kept for good.
  */
+import { type JsonLimits, JsonTooLarge, parseJson, requestJsonLimits } from "../../kernel/json-document.ts";
 
 /** What is expected of an answer. */
 export interface ExpectedAnswer {
@@ -24,6 +25,8 @@ const NUMBER_BYTES_MAX = 32;
 /** A dimension that is not known yet is hardly larger than this. */
 const DIMENSION_GUESS = 8_192;
 const FRAME_BYTES_MAX = 64 * 1024;
+/** Numbers are what it consists of, and its bytes are bounded. */
+const answerLimits: JsonLimits = { ...requestJsonLimits, valuesMax: Number.POSITIVE_INFINITY };
 
 /** Most bytes that an answer may have: what the wanted numbers can take, and some for what is around them. */
 export function answerBytesMax({ count, dimension = DIMENSION_GUESS }: ExpectedAnswer): number {
@@ -31,7 +34,7 @@ export function answerBytesMax({ count, dimension = DIMENSION_GUESS }: ExpectedA
 }
 
 /** The vectors in the order of the texts. Throws `WrongAnswer`. */
-export function parseAnswer(body: string, expected: ExpectedAnswer): readonly Float32Array[] {
+export function parseAnswer(body: Buffer, expected: ExpectedAnswer): readonly Float32Array[] {
   const items = itemsOf(body);
   if (items.length !== expected.count) {
     throw new WrongAnswer(`answered ${items.length} embeddings for ${expected.count} texts`);
@@ -54,11 +57,12 @@ export function parseAnswer(body: string, expected: ExpectedAnswer): readonly Fl
   return vectors as readonly Float32Array[];
 }
 
-function itemsOf(body: string): readonly unknown[] {
+function itemsOf(body: Buffer): readonly unknown[] {
   let answer: unknown;
   try {
-    answer = JSON.parse(body);
-  } catch {
+    answer = parseJson(body, answerLimits);
+  } catch (error) {
+    if (error instanceof JsonTooLarge) throw new WrongAnswer(`answered JSON that ${error.message}`);
     throw new WrongAnswer("answered something that is not JSON");
   }
   const { data } = fieldsOf(answer);

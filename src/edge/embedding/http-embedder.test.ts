@@ -19,6 +19,7 @@ interface Received {
 /** A pause between attempts is over at once, and moves the time; limits of attempts are run by `expire` alone. */
 class NotingClock implements Clock {
   readonly pausesMs: number[] = [];
+  readonly real: Clock = this;
   readonly #limits = new Set<() => void>();
   #elapsedMs = 0;
 
@@ -30,8 +31,16 @@ class NotingClock implements Clock {
     return this.#elapsedMs;
   }
 
+  threadCpuMs(): number {
+    return this.monotonicMs();
+  }
+
   at(): () => void {
     throw new Error("nothing here asks for a moment");
+  }
+
+  housekeep(): () => void {
+    throw new Error("nothing here is swept");
   }
 
   after(delayMs: number, task: () => void): () => void {

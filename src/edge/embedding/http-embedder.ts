@@ -227,8 +227,8 @@ export class HttpEmbedder implements DenseEmbedder {
   }
 }
 
-/** The text of a body that is no longer than it needs to be. Throws `WrongAnswer`. */
-async function readBody(body: Dispatcher.ResponseData["body"], expected: ExpectedAnswer): Promise<string> {
+/** The bytes of a body that is no longer than it needs to be. Throws `WrongAnswer`. */
+async function readBody(body: Dispatcher.ResponseData["body"], expected: ExpectedAnswer): Promise<Buffer> {
   const bytesMax = answerBytesMax(expected);
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -238,7 +238,7 @@ async function readBody(body: Dispatcher.ResponseData["body"], expected: Expecte
     if (bytes > bytesMax) throw new WrongAnswer(`answered more than ${bytesMax} bytes`);
     pieces.push(piece);
   }
-  return Buffer.concat(pieces, bytes).toString("utf8");
+  return Buffer.concat(pieces, bytes);
 }
 
 /** Resolves after a time, or at once when the call is given up. */

@@ -4,6 +4,7 @@
  * ever hear of the run again. So whatever is wrong with a step of a run that
  * goes on is 412, as its limits are: then the run fails, and its text says why.
  */
+import { parseJson } from "../../kernel/json-document.ts";
 import { MessagingFailure } from "../../messaging/failure.ts";
 import { RequestFailure } from "../errors.ts";
 import { unprefixedHeader } from "../names.ts";
@@ -46,7 +47,7 @@ function valuesOf(own: readonly string[]): readonly string[] {
 function idsOfBatch(body: Buffer): readonly string[] {
   let elements: unknown;
   try {
-    elements = JSON.parse(body.toString("utf8"));
+    elements = parseJson(body);
   } catch {
     return [];
   }

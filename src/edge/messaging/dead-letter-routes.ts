@@ -1,14 +1,13 @@
 /** The dead-letter queue (service.md C8, C11; spec: messaging 1.2 "DLQ"). */
-import type { DeadLetter } from "../../messaging/dead-letters.ts";
 import type { Filter } from "../../messaging/door.ts";
 import { badRequest, notFound } from "../../messaging/failure.ts";
 import { readOverrides } from "../../messaging/headers.ts";
-import { deadLetterView } from "./dead-letter-view.ts";
+import { deadLetterView, readLetters } from "./dead-letter-view.ts";
 import { type BulkPage, readBulkPage, readFilter, readPage } from "./filters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "./messaging-route.ts";
-import { LIST_BYTES_MAX } from "./page-size.ts";
 import { Parameters } from "./parameters.ts";
 import { headersOf } from "./publish-routes.ts";
+import { readTrimming } from "./trim-body.ts";
 
 const LIST_COUNT_MAX = 100;
 const BULK_COUNT_MAX = 500;
@@ -77,23 +76,10 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     countMax: LIST_COUNT_MAX,
     orderDefault: "earliest first",
   });
-  let found = door.deadLetters(filter, page);
-  const count = fittingCount(found.letters);
-  if (count < found.letters.length) found = door.deadLetters(filter, { ...page, count });
-  const messages = await Promise.all(found.letters.map((letter) => deadLetterView(door, letter)));
-  return { status: 200, value: { cursor: found.cursor, messages } };
-}
-
-/** How many letters fit in one answer: one at least. */
-function fittingCount(letters: readonly DeadLetter[]): number {
-  let bytes = 0;
-  let count = 0;
-  for (const { body, responseBody } of letters) {
-    bytes += body.length + responseBody.length;
-    if (bytes > LIST_BYTES_MAX && count > 0) break;
-    count += 1;
-  }
-  return count;
+  const trim = readTrimming(parameters);
+  const { letters, cursor } = readLetters(door, filter, page);
+  const messages = await Promise.all(letters.map(async (letter) => trim(await deadLetterView(door, letter))));
+  return { status: 200, value: { cursor, messages } };
 }
 
 async function get({ door, names }: MessagingCall): Promise<MessagingAnswer> {
@@ -132,9 +118,7 @@ function readBulk({ request }: MessagingCall, query: string): { readonly filter:
 async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promise<MessagingAnswer> {
   const overrides = readOverrides(headersOf(call), call);
   const { published, cursor } = await call.door.retryDeadLetters(filter, page, overrides);
-  const responses = published.map(({ messageId, isDeduplicated }) =>
-    isDeduplicated ? { messageId, deduplicated: true } : { messageId },
-  );
+  const responses = published.map(({ messageId, isDeduplicated }) => ({ messageId, deduplicated: isDeduplicated }));
   return { status: 201, value: { cursor, responses } };
 }
 

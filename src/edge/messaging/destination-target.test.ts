@@ -6,24 +6,27 @@ import { destinationOf, splitQuery } from "./destination-target.ts";
 const anywhere = () => undefined;
 
 test("C15: a destination is kept as it was published", () => {
-  const rows: [path: string, query: string, destination: string][] = [
-    ["https://a.test", "", "https://a.test"],
-    ["https://a.test/", "", "https://a.test/"],
-    ["http://a.test:8080/b//c/../d", "", "http://a.test:8080/b//c/../d"],
+  const rows: [path: string, query: string | undefined, destination: string][] = [
+    ["https://a.test", undefined, "https://a.test"],
+    ["https://a.test/", undefined, "https://a.test/"],
+    ["http://a.test:8080/b//c/../d", undefined, "http://a.test:8080/b//c/../d"],
     ["https://a.test/b", "x=1&y=%20&x=2", "https://a.test/b?x=1&y=%20&x=2"],
     ["https://example.com/123/", "asdasd=ooo", "https://example.com/123/?asdasd=ooo"],
     ["https:/a.test/b", "x=1", "https://a.test/b?x=1"],
-    ["http:/a.test", "", "http://a.test"],
-    ["HTTPS://a.test/B", "", "https://a.test/B"],
-    ["https%3A%2F%2Fa.test%2Fb%3Fx%3D1", "", "https://a.test/b?x=1"],
+    ["https://a.test/b", "", "https://a.test/b?"],
+    ["https%3A%2F%2Fa.test%2Fb%3F", undefined, "https://a.test/b?"],
+    ["my-group", "", "my-group"],
+    ["http:/a.test", undefined, "http://a.test"],
+    ["HTTPS://a.test/B", undefined, "https://a.test/B"],
+    ["https%3A%2F%2Fa.test%2Fb%3Fx%3D1", undefined, "https://a.test/b?x=1"],
     ["https%3A%2F%2Fa.test%2Fb%3Fx%3D1", "y=2", "https://a.test/b?x=1&y=2"],
     ["https%3a%2f%2fa.test", "y=2", "https://a.test?y=2"],
-    ["https://a.test/%2F%20", "", "https://a.test/%2F%20"],
-    ["my-group", "", "my-group"],
+    ["https://a.test/%2F%20", undefined, "https://a.test/%2F%20"],
+    ["my-group", undefined, "my-group"],
     ["my-group", "left=over", "my-group"],
-    ["my%2Dgroup", "", "my-group"],
-    ["a.test", "", "a.test"],
-    ["https%3A%2F%2Fa.test%2F%C3%A9", "", "https://a.test/%C3%A9"],
+    ["my%2Dgroup", undefined, "my-group"],
+    ["a.test", undefined, "a.test"],
+    ["https%3A%2F%2Fa.test%2F%C3%A9", undefined, "https://a.test/%C3%A9"],
   ];
   for (const [path, query, destination] of rows) {
     assert.equal(destinationOf(path, query, anywhere), destination, `${path}?${query}`);
@@ -48,12 +51,12 @@ test("a destination that cannot be one is refused by name", () => {
     ],
   ];
   for (const [path, text] of rows) {
-    assert.throws(() => destinationOf(path, "", anywhere), { kind: "bad request", text }, path);
+    assert.throws(() => destinationOf(path, undefined, anywhere), { kind: "bad request", text }, path);
   }
 });
 
 test("the policy of destinations is asked, and its words are told", () => {
-  assert.throws(() => destinationOf("http://10.0.0.1/", "", (url) => `${url.hostname} is refused`), {
+  assert.throws(() => destinationOf("http://10.0.0.1/", undefined, (url) => `${url.hostname} is refused`), {
     kind: "bad request",
     text: "Invalid destination: 10.0.0.1 is refused",
   });
@@ -84,6 +87,21 @@ test("C15: what is ours is taken out of the query, and the rest stays as it is a
     ["%zz=1&stash=2", [], undefined, "%zz=1&stash=2"],
   ];
   for (const [query, own, token, rest] of rows) {
-    assert.deepEqual(splitQuery(query), { own, token, rest }, query);
+    const { ofDestination: _apart, ...split } = splitQuery(query);
+    assert.deepEqual(split, { own, token, rest }, query);
+  }
+});
+
+test("C15: a destination has a query if anything of it is left, be it empty", () => {
+  const rows: [query: string | undefined, ofDestination: string | undefined][] = [
+    [undefined, undefined],
+    ["", ""],
+    ["a=1", "a=1"],
+    ["service-retries=2", undefined],
+    ["&service-retries=2", ""],
+    ["service_token=t&a=1", "a=1"],
+  ];
+  for (const [query, ofDestination] of rows) {
+    assert.equal(splitQuery(query).ofDestination, ofDestination, String(query));
   }
 });

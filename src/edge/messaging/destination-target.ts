@@ -22,15 +22,17 @@ export interface OwnQuery {
   readonly token: string | undefined;
   /** The rest, as it was written, without the `?`. */
   readonly rest: string;
+  /** The same where it belongs to the destination. Undefined: it has no query, not even an empty one. */
+  readonly ofDestination: string | undefined;
 }
 
-const NO_QUERY: OwnQuery = { own: [], token: undefined, rest: "" };
+const NO_QUERY: OwnQuery = { own: [], token: undefined, rest: "", ofDestination: undefined };
 const TOKEN = "token";
 
-/** Parts a query, without its `?`, into what is ours and what is the destination's. keeps (1) */
-export function splitQuery(query: string): OwnQuery {
-  if (query === "") return NO_QUERY;
-  if (!mayHoldOurs(query)) return { own: [], token: undefined, rest: query };
+/** Parts a query, without its `?`, into what is ours and what is the destination's; undefined: there is no `?`. keeps (1) */
+export function splitQuery(query: string | undefined): OwnQuery {
+  if (query === undefined) return NO_QUERY;
+  if (!mayHoldOurs(query)) return { own: [], token: undefined, rest: query, ofDestination: query };
   const own: string[] = [];
   const kept: string[] = [];
   let token: string | undefined;
@@ -45,7 +47,8 @@ export function splitQuery(query: string): OwnQuery {
       else own.push(name, value);
     }
   }
-  return { own, token, rest: kept.join("&") };
+  const rest = kept.join("&");
+  return { own, token, rest, ofDestination: kept.length === 0 ? undefined : rest };
 }
 
 /** Most queries hold nothing of ours, and are not taken apart. */
@@ -87,12 +90,16 @@ const SHOWN_LENGTH_MAX = 200;
  * The destination that a path names: a URL, to which the query belongs, or a group. Throws a `MessagingFailure` that
  * names it.
  */
-export function destinationOf(path: string, query: string, refusalOf: (url: URL) => string | undefined): string {
-  if (SCHEME.test(path)) return checkDestination(query === "" ? path : `${path}?${query}`, refusalOf);
+export function destinationOf(
+  path: string,
+  query: string | undefined,
+  refusalOf: (url: URL) => string | undefined,
+): string {
+  if (SCHEME.test(path)) return checkDestination(query === undefined ? path : `${path}?${query}`, refusalOf);
   const decoded = path.includes("%") ? (decodeURIComponentOrNothing(path) ?? path) : path;
   if (!SCHEME.test(decoded)) return checkDestination(decoded, refusalOf);
   const mark = decoded.includes("?") ? "&" : "?";
-  return checkDestination(query === "" ? decoded : decoded + mark + query, refusalOf);
+  return checkDestination(query === undefined || query === "" ? decoded : decoded + mark + query, refusalOf);
 }
 
 /** Destinations that were found valid, as given and as they are called; the same one comes with thousands of messages. */

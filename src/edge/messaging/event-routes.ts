@@ -3,12 +3,11 @@ import type { UserDoor } from "../../messaging/door.ts";
 import type { Redaction } from "../../messaging/envelope.ts";
 import { badRequest, notFound } from "../../messaging/failure.ts";
 import { canonicalName } from "../../messaging/forwarded-headers.ts";
-import { headerLists } from "../../messaging/header-lists.ts";
-import { acceptedOptions } from "../../messaging/headers.ts";
+import { headerLists, headerText } from "../../messaging/header-lists.ts";
 import { joinedRedaction, redactedHeaders, redactedText } from "../../messaging/redaction.ts";
-import { partHeaders } from "../../messaging/workflow/invoke.ts";
 import type { Run } from "../../messaging/workflow/run.ts";
 import type { Waiter } from "../../messaging/workflow/waiter.ts";
+import { hiddenOfWait } from "../../messaging/workflow/waits.ts";
 import { checkRunId } from "../../messaging/workflow/workflow-options.ts";
 import type { Notified } from "../../messaging/workflow/workflows.ts";
 import { takingSteps } from "./append-refusal.ts";
@@ -126,10 +125,7 @@ function waitersView({ workflows }: UserDoor, eventId: string): readonly object[
 /** service.md "Notify result", `waiter`. What the run or the wait itself hides is hidden here too. */
 function waiterView(waiter: Waiter, run: Run | undefined): object {
   const { url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
-  const own = [headers, timeoutHeaders].map((list) =>
-    list.includes("redact-fields") ? acceptedOptions(partHeaders(list)).redact : undefined,
-  );
-  const redact = own.reduce(joinedRedaction, run?.record.config.redact) ?? {};
+  const redact = joinedRedaction(run?.record.config.redact, hiddenOfWait(waiter)) ?? {};
   return {
     url,
     headers: headersView(headers, redact),
@@ -141,20 +137,20 @@ function waiterView(waiter: Waiter, run: Run | undefined): object {
 }
 
 /** What is sent on, to the endpoint or with a callback: other names are settings. */
-const SENT_ON = /^(?:(?:failure-|callback-)*forward-(.+)|(content-type))$/;
+const SENT_ON = /^(?:(?:failure-|callback-)*forward-(.+)|(content-type)|header:(.+))$/;
 
 function headersView(own: readonly string[], redact: Redaction): Record<string, string[]> {
   const view: Record<string, string[]> = Object.create(null);
   for (let i = 0; i < own.length; i += 2) {
     const written = own[i] as string;
-    const name = canonicalName(written);
-    const key = name === "Content-Type" ? name : `Upstash-${name}`;
-    const [, forwarded, contentType] = SENT_ON.exec(written) ?? [];
-    const sent = forwarded ?? contentType;
+    const [, forwarded, contentType, plain] = SENT_ON.exec(written) ?? [];
+    const asGiven = contentType ?? plain;
+    const key = asGiven === undefined ? `Upstash-${canonicalName(written)}` : canonicalName(asGiven);
+    const sent = forwarded ?? asGiven;
     const given = own[i + 1] as string;
     const [, value = given] = sent === undefined ? [] : redactedHeaders(redact, [sent, given]);
     view[key] ??= [];
-    view[key].push(value);
+    view[key].push(headerText(value));
   }
   return view;
 }

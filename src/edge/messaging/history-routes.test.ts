@@ -272,7 +272,12 @@ test("C8: dead letters are retried by ids or filters, and headers change their s
   const headers = ["Upstash-Retries", "9", "Content-Type", "application/json", "Upstash-Forward-X", "1"];
   const many = await edge.send("POST /v2/dlq/retry?dlqIds=1-0,2-0&label=ignored", { headers });
   assert.equal(many.status, 201);
-  assert.deepEqual(many.json, { responses: [{ messageId: "msg_1" }, { messageId: "msg_0", deduplicated: true }] });
+  assert.deepEqual(many.json, {
+    responses: [
+      { messageId: "msg_1", deduplicated: false },
+      { messageId: "msg_0", deduplicated: true },
+    ],
+  });
   assert.equal((await edge.send("POST /v2/dlq/retry/3-0")).status, 201);
   assert.equal((await edge.send("POST /v2/dlq/retry?service-delay=1m&label=l")).status, 201);
   assert.deepEqual(edge.calls, [

@@ -1,15 +1,17 @@
 /** JSON bodies of requests, read field by field. What is null counts as absent, because some clients send it so. */
+import { JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
 import { badRequest, type MessagingFailure } from "../../messaging/failure.ts";
-import { bodyMalformed } from "../errors.ts";
+import { bodyMalformed, bodyTooLargeToParse } from "../errors.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The body as JSON. Throws a RequestFailure that says what is `wanted`. */
+/** The body as JSON. Throws a RequestFailure that says what is `wanted`, or that it is too much to parse. */
 export function parseJsonBody(body: Buffer, wanted: string): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    return parseJson(body);
   } catch (error) {
     if (error instanceof SyntaxError) throw bodyMalformed(wanted);
+    if (error instanceof JsonTooLarge) throw bodyTooLargeToParse(error);
     throw error;
   }
 }

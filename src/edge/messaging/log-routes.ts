@@ -5,6 +5,7 @@ import { type CancelledSpelling, logEntryView } from "./log-view.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "./messaging-route.ts";
 import { LIST_BYTES_MAX } from "./page-size.ts";
 import { Parameters } from "./parameters.ts";
+import { readTrimming } from "./trim-body.ts";
 
 const COUNT_MAX = 1_000;
 
@@ -45,8 +46,10 @@ async function list(
   const filter = readFilter(parameters, { target: "logs", isChange: false, others: [] });
   const bounds: PageBounds = { countDefault, countMax: COUNT_MAX, orderDefault: "latest first" };
   const page = readPage(parameters, bounds);
+  const trim = readTrimming(parameters);
   const { entries, cursor } = await readWithinBytes(door, filter, page);
-  return { status: 200, value: { cursor, [field]: entries.map((entry) => logEntryView(entry, cancelled)) } };
+  const views = entries.map((entry) => trim(logEntryView(entry, cancelled), true));
+  return { status: 200, value: { cursor, [field]: views } };
 }
 
 /** A page whose bodies are too large together is asked for again, shorter. */

@@ -6,6 +6,7 @@
  * A field without a value is absent.
  */
 import { isUtf8 } from "node:buffer";
+import { BODY_DAMAGED } from "../../messaging/body.ts";
 import type { CallbackPlan, EnvelopeFields } from "../../messaging/envelope.ts";
 import { PERIOD_MS_DEFAULT } from "../../messaging/flow-key.ts";
 import { type HeaderLists, headerLists } from "../../messaging/header-lists.ts";
@@ -55,11 +56,12 @@ export function bodyView(bytes: Buffer): { readonly body?: string; readonly body
   return isUtf8(bytes) ? { body: bytes.utf8Slice() } : { bodyBase64: bytes.toString("base64") };
 }
 
-/** The body of a message, or what stands for it in a listing. */
+/** The body of a message, or what stands for it in a listing. A damaged one is undefined, and is shown as damaged. */
 export function messageBodyView(
   { redact }: Pick<EnvelopeFields, "redact">,
-  bytes: Buffer,
-): { readonly body?: string; readonly bodyBase64?: string } {
+  bytes: Buffer | undefined,
+): { readonly body?: string; readonly bodyBase64?: string; readonly bodyError?: string } {
+  if (bytes === undefined) return { bodyError: BODY_DAMAGED };
   return redact?.body === true ? { body: redactedText(bytes) } : bodyView(bytes);
 }
 
@@ -89,7 +91,7 @@ export interface MessageMoments {
 export function messageView(
   fields: EnvelopeFields,
   { id, createdAtMs, notBeforeMs }: MessageMoments,
-  body: Buffer,
+  body: Buffer | undefined,
 ): object {
   return {
     messageId: id,

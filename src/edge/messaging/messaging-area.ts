@@ -5,22 +5,29 @@
  * A route turns a request into one call on the user's door; what the door
  * refuses becomes a status in `respond.ts`. Every failure is `{"error": text}`
  * and names the field at fault.
+ *
+ * Pages of other origins are not let in, whatever `--cors` says: a token of
+ * messaging makes the server call any address, so it does not belong in a page,
+ * and no client of the interface runs in one (threats S-15).
  */
 import { bytesFromText } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { JsonTooLong, jsonText } from "../../kernel/json-text.ts";
+import type { Turns } from "../../kernel/turns.ts";
 import type { UserDoor } from "../../messaging/door.ts";
 import { DailyLimitExceeded, MessagingFailure } from "../../messaging/failure.ts";
 import type { MessagingLimits } from "../../messaging/limits.ts";
 import type { Grant, TokenTable } from "../auth.ts";
-import { corsHeaders, isPreflight, preflightReply } from "../cors.ts";
 import {
   burstExceeded,
   dailyLimitExceeded,
   messagingUnauthorized,
   RequestFailure,
   readOnlyTokenRefused,
+  tooLongAsJson,
 } from "../errors.ts";
 import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import { inTurn } from "../in-turn.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import { refusalReply } from "../respond.ts";
 import { type OwnQuery, splitQuery } from "./destination-target.ts";
@@ -38,12 +45,12 @@ export interface MessagingAreaOptions {
   readonly tokens: TokenTable;
   /** Absent: requests per second are not limited. */
   readonly limiter?: RateLimiter;
-  /** Whether pages of other origins may ask. */
-  readonly cors: boolean;
   /** Whether a token in the query of a publish counts. URLs end up in other people's logs, so it can be turned off. */
   readonly queryToken: boolean;
   readonly limits: MessagingLimits;
   readonly clock: Pick<Clock, "nowMs">;
+  /** Who has the thread next. */
+  readonly turns: Turns;
   /** Why a URL may not be called, as far as its text tells, or undefined. */
   readonly destinations: (url: URL) => string | undefined;
   /** Awaited before a message is accepted. Returns undefined when nothing is to be waited for. */
@@ -70,7 +77,6 @@ const OPEN: Admission = { grant: { tenant: "", access: "standard" }, isAuthoriza
 
 /** In place of a route for what was refused before one was found. */
 const REFUSED = "C refused";
-const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
 const routes = new MessagingRoutes(messagingRoutes);
 
@@ -96,16 +102,18 @@ export class MessagingArea implements Area {
     const head = readMessagingHead(request.rawHeaders);
     const { path, query } = splitAtQuery(request.target);
     try {
-      this.#admit(request, head, path, splitQuery(query));
+      const { admission } = this.#admit(request, head, path, splitQuery(query));
+      const door = this.#options.messaging.user(admission.grant.tenant);
+      const overShare = door === undefined ? undefined : request.claim?.(door);
+      if (overShare !== undefined) throw overShare;
       return undefined;
     } catch (thrown) {
-      return this.#refusal(thrown, head);
+      return this.#refusal(thrown);
     }
   }
 
   readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
     const head = readMessagingHead(request.rawHeaders);
-    if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request, METHODS);
     const { path, query } = splitAtQuery(request.target);
     let route = REFUSED;
     try {
@@ -113,32 +121,57 @@ export class MessagingArea implements Area {
       const { found, admission } = this.#admit(request, head, path, ownQuery);
       route = found.name;
       if (found.route.isRateLimited) this.#count(admission.grant);
-      const answer = this.#run(request, head, { found, admission, query, ownQuery });
-      if (!(answer instanceof Promise)) return this.#reply(answer, head, route);
-      return answer.then(
-        (late) => this.#reply(late, head, found.name),
-        (thrown: unknown) => this.#refusal(thrown, head, found.name),
-      );
+      const tenant = this.#options.turns.tenant("messaging", admission.grant.tenant);
+      return inTurn({
+        request,
+        tenant,
+        route,
+        run: (hasWaited) => {
+          const admitted = { found, admission, query: query ?? "", ownQuery };
+          return this.#runAdmitted(request, head, admitted, hasWaited ? path : undefined);
+        },
+      });
     } catch (thrown) {
-      return this.#refusal(thrown, head, route);
+      return this.#refusal(thrown, route);
     }
   };
+
+  /** `path`: of a request that has waited. Its token may have been removed meanwhile, so it is admitted again. */
+  #runAdmitted(
+    request: HttpRequest,
+    head: MessagingHead,
+    admitted: Admitted,
+    path: string | undefined,
+  ): HttpReply | Promise<HttpReply> {
+    const route = admitted.found.name;
+    try {
+      const again = path === undefined ? undefined : this.#admit(request, head, path, admitted.ownQuery);
+      const reply = this.#run(request, head, { ...admitted, ...again });
+      if (!(reply instanceof Promise)) return reply;
+      return reply.catch((thrown: unknown) => this.#refusal(thrown, route));
+    } catch (thrown) {
+      return this.#refusal(thrown, route);
+    }
+  }
 
   #run(
     request: HttpRequest,
     head: MessagingHead,
     { found, admission, query, ownQuery }: Admitted,
-  ): MessagingAnswer | Promise<MessagingAnswer> {
+  ): HttpReply | Promise<HttpReply> {
     const { messaging, limits, clock, destinations, acceptBrake } = this.#options;
     const door = found.route.isOpen ? this.#openDoor(found) : messaging.user(admission.grant.tenant);
     // The token outlives its user by a moment when a user is deleted.
     if (door === undefined) throw messagingUnauthorized;
+    const overShare = request.claim?.(door);
+    if (overShare !== undefined) throw overShare;
     const answer = found.route.run({
       request,
       head,
       door,
       limits,
       nowMs: clock.nowMs(),
+      isReadOnly: admission.grant.access !== "standard",
       isAuthorizationOurs: admission.isAuthorizationOurs,
       refusalOf: destinations,
       acceptBrake,
@@ -147,8 +180,12 @@ export class MessagingArea implements Area {
       query,
       ownQuery,
     });
-    // What publishes waits for its own messages alone.
-    return found.route.body === undefined ? whenTold(answer, door) : answer;
+    const print = (given: MessagingAnswer): HttpReply | Promise<HttpReply> => {
+      const reply = this.#reply(given, found.name);
+      // What publishes waits for its own messages alone.
+      return found.route.body === undefined ? whenTold(reply, door, request) : reply;
+    };
+    return answer instanceof Promise ? answer.then(print) : print(answer);
   }
 
   /** The door of whose run the path names. */
@@ -197,13 +234,18 @@ export class MessagingArea implements Area {
     throw burstExceeded(limiter.perSecond, { resetAtMs: clock.nowMs() + retryAfterMs, retryAfterMs });
   }
 
-  #reply({ status, value }: MessagingAnswer, head: MessagingHead, route: string): HttpReply {
-    const headers = ["Content-Type", "application/json", ...this.#corsHeaders(head)];
-    return { status, headers, body: JSON.stringify(value), route };
+  #reply({ status, value }: MessagingAnswer, route: string): HttpReply {
+    const headers = ["Content-Type", "application/json"];
+    try {
+      return { status, headers, body: jsonText(value), route };
+    } catch (thrown) {
+      return this.#refusal(thrown, route);
+    }
   }
 
   /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
-  #refusal(thrown: unknown, head: MessagingHead, route = REFUSED): HttpReply {
+  #refusal(thrown: unknown, route = REFUSED): HttpReply {
+    if (thrown instanceof JsonTooLong) return this.#refusal(tooLongAsJson, route);
     if (!(thrown instanceof RequestFailure) && !(thrown instanceof MessagingFailure)) throw thrown;
     const failure =
       thrown instanceof DailyLimitExceeded
@@ -211,26 +253,20 @@ export class MessagingArea implements Area {
         : thrown.kind === "unavailable"
           ? new RequestFailure(thrown.kind, thrown.text, ["Retry-After", "1"])
           : thrown;
-    return { ...refusalReply(failure, this.#corsHeaders(head)), route };
-  }
-
-  #corsHeaders({ hasOrigin }: MessagingHead): readonly string[] {
-    return hasOrigin && this.#options.cors ? corsHeaders : NO_HEADERS;
+    return { ...refusalReply(failure), route };
   }
 }
-
-const NO_HEADERS: readonly string[] = [];
 
 /** An answer leaves when all that it may have seen is on the disk: a crash must not take back what somebody was told. */
-function whenTold(
-  answer: MessagingAnswer | Promise<MessagingAnswer>,
-  door: UserDoor,
-): MessagingAnswer | Promise<MessagingAnswer> {
-  if (answer instanceof Promise) return answer.then((late) => whenTold(late, door));
-  return door.whenSafe()?.then(() => answer) ?? answer;
+function whenTold(reply: HttpReply, door: UserDoor, request: HttpRequest): HttpReply | Promise<HttpReply> {
+  const safe = door.whenSafe();
+  if (safe === undefined) return reply;
+  request.holdReply?.(reply.body.length);
+  return safe.then(() => reply);
 }
 
-function splitAtQuery(target: string): { readonly path: string; readonly query: string } {
+/** Without a `?` the query is undefined, behind one it may be empty. */
+function splitAtQuery(target: string): { readonly path: string; readonly query: string | undefined } {
   const mark = target.indexOf("?");
-  return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+  return mark < 0 ? { path: target, query: undefined } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }

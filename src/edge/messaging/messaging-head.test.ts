@@ -30,7 +30,6 @@ test("our headers are read without prefix, in either spelling and any case", () 
     ]),
     {
       authorization: "Bearer t",
-      hasOrigin: true,
       contentType: "text/plain",
       traceParent: "00-a",
       traceState: "a=1,b=2",

@@ -6,16 +6,14 @@
  * Of the two spellings of a header `Service-` wins, and a header wins over a
  * query parameter of the same name (spec: messaging 1.3).
  */
-import { isUtf8 } from "node:buffer";
-import { isAscii } from "../../kernel/bytes.ts";
 import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../../kernel/trace-context.ts";
+import { headerText } from "../../messaging/header-lists.ts";
 import type { GivenHeaders } from "../../messaging/headers.ts";
 import type { RequestHead } from "../handler.ts";
 import { headerPrefixes } from "../names.ts";
 
 export interface MessagingHead {
   readonly authorization: string | undefined;
-  readonly hasOrigin: boolean;
   readonly contentType: string | undefined;
   /** As it came; several are joined by commas. */
   readonly traceParent: string | undefined;
@@ -29,7 +27,6 @@ const [SERVICE, UPSTASH] = headerPrefixes;
 /** The first of each plain header counts. */
 export function readMessagingHead(rawHeaders: readonly string[]): MessagingHead {
   let authorization: string | undefined;
-  let hasOrigin = false;
   let contentType: string | undefined;
   let traceParent: string | undefined;
   let traceState: string | undefined;
@@ -42,11 +39,10 @@ export function readMessagingHead(rawHeaders: readonly string[]): MessagingHead 
     else if (name.startsWith(SERVICE)) addOwn(service, name.slice(SERVICE.length), value);
     else if (name === "authorization") authorization ??= value;
     else if (name === "content-type") contentType ??= value;
-    else if (name === "origin") hasOrigin = true;
     else if (name === TRACE_PARENT) traceParent = joined(traceParent, value);
     else if (name === TRACE_STATE) traceState = joined(traceState, value);
   }
-  return { authorization, hasOrigin, contentType, traceParent, traceState, own: withDefaults(service, upstash) };
+  return { authorization, contentType, traceParent, traceState, own: withDefaults(service, upstash) };
 }
 
 /** Several headers of one name as one value. */
@@ -77,19 +73,12 @@ export function withDefaults(own: readonly string[], defaults: readonly string[]
 }
 
 function addOwn(own: string[], name: string, value: string): void {
-  if (name !== "") own.push(name, isSentOn(name) ? value : textOf(value));
+  if (name !== "") own.push(name, isSentOn(name) ? value : headerText(value));
 }
 
 /** Headers that go to a destination stay the bytes that they are. */
 function isSentOn(name: string): boolean {
   return name.startsWith("forward-") || name.includes("callback-");
-}
-
-/** Header values arrive as bytes: those that are UTF-8 are read so. */
-function textOf(value: string): string {
-  if (isAscii(value)) return value;
-  const bytes = Buffer.from(value, "latin1");
-  return isUtf8(bytes) ? bytes.utf8Slice() : value;
 }
 
 /** The headers of one request, with what its query said in place of headers. */

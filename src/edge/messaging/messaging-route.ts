@@ -20,6 +20,8 @@ export interface MessagingCall {
   readonly door: UserDoor;
   readonly limits: MessagingLimits;
   readonly nowMs: number;
+  /** Whether the token reads alone. */
+  readonly isReadOnly: boolean;
   /** Whether the Authorization header is what let the request in. */
   readonly isAuthorizationOurs: boolean;
   /** Why a URL may not be called, or undefined. */

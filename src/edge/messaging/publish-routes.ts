@@ -69,7 +69,7 @@ export function headersOf({ head, request, ownQuery, isAuthorizationOurs }: Mess
 }
 
 function accept(call: MessagingCall, options: PublishOptions): Promise<MessagingAnswer> {
-  const destination = destinationOf(call.rest, call.ownQuery.rest, call.refusalOf);
+  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
   const { body } = call.request;
   const requests = [{ destination, body, options, callerIp: callerIp(call.request.remoteAddress) }];
   return store(call, requests).then(([outcome]) => answerOf(outcome));

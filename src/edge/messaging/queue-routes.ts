@@ -36,7 +36,7 @@ export const queueRoutes: readonly MessagingRoute[] = [
     rule: "C",
     method: "DELETE",
     template: "/v2/queues/:queueName",
-    summary: "deletes a queue and cancels its messages",
+    summary: "deletes a queue and cancels its messages, except steps of workflow runs, which go on without it",
     isRateLimited: true,
     run: deleteQueue,
   },

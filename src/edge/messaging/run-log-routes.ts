@@ -1,9 +1,10 @@
 /** Logs of workflow runs: grouped by run, or message by message (spec: workflow 2, 6). */
 import { STATUS_CODES } from "node:http";
-import type { LogEntry, UserDoor } from "../../messaging/door.ts";
+import { BODY_DAMAGED } from "../../messaging/body.ts";
+import type { AttributeName, LogEntry, LoggedMessage, UserDoor } from "../../messaging/door.ts";
 import { headerLists } from "../../messaging/header-lists.ts";
 import { redactedText } from "../../messaging/redaction.ts";
-import { state } from "../../messaging/states.ts";
+import { type State, state } from "../../messaging/states.ts";
 import { type Run, runStateNames } from "../../messaging/workflow/run.ts";
 import { type RunLog, runLogOf } from "../../messaging/workflow/run-log.ts";
 import { readCount, readFilter, readPage } from "./filters.ts";
@@ -14,6 +15,7 @@ import type { MessagingAnswer, MessagingCall, MessagingRoute } from "./messaging
 import { LIST_BYTES_MAX } from "./page-size.ts";
 import { Parameters } from "./parameters.ts";
 import { readRunLogFilter } from "./run-log-filter.ts";
+import { readTrimming } from "./trim-body.ts";
 
 const RUN_COUNT_MAX = 10;
 const EVENT_COUNT_DEFAULT = 100;
@@ -22,6 +24,8 @@ const EVENT_COUNT_MAX = 1_000;
 const LOGS_MAX = 100;
 /** Entries of the log that are asked for at once. */
 const LOG_PAGE = 1_000;
+/** Messages that one query names. */
+const MESSAGES_PER_QUERY = 500;
 
 export const runLogRoutes: readonly MessagingRoute[] = ["logs", "events", "messageLogs"].map((name) => ({
   rule: "C",
@@ -48,6 +52,7 @@ function list(call: MessagingCall): Promise<MessagingAnswer> {
 async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
   const filter = await readRunLogFilter(door, parameters);
   const count = readCount(parameters, RUN_COUNT_MAX) ?? RUN_COUNT_MAX;
+  const trim = readTrimming(parameters);
   const runs: object[] = [];
   let cursor = parameters.text("cursor");
   let bytes = 0;
@@ -57,12 +62,18 @@ async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters):
     cursor = page.cursor;
     const [run] = page.runs;
     if (run !== undefined) {
-      const entries = await entriesOf(door, run);
-      const log = runLogOf(run, entries, { nowMs, phraseOf });
+      const entries = await entriesOf(door, [["workflowRunId", [run.id]]]);
+      const invoked = await invokedBy(door, run);
+      const log = runLogOf(run, entries, { nowMs, phraseOf, invoked });
       if (filter.isMeant?.(run, log) ?? true) {
-        const result = run.result === undefined ? undefined : await door.loadBody(run.result);
-        runs.push(runView(run, log, result));
-        bytes += bodyBytes(entries) + (result?.length ?? 0);
+        const [result, answer] = await Promise.all(
+          [run.result, run.failureAnswer].map((body) => (body === undefined ? undefined : door.loadBody(body))),
+        );
+        const isDamaged = run.result !== undefined && result === undefined;
+        const damage = isDamaged ? { workflowRunResponseError: BODY_DAMAGED } : {};
+        runs.push(trim({ ...runView(run, log, { result, answer }), ...damage }));
+        bytes += bodyBytes(entries) + (result?.length ?? 0) + (answer?.length ?? 0);
+        for (const { body } of invoked.values()) bytes += body.length;
       }
     }
     if (run === undefined || cursor === undefined) break;
@@ -76,8 +87,26 @@ function bodyBytes(entries: readonly LogEntry[]): number {
   return bytes;
 }
 
-async function entriesOf(door: UserDoor, { id }: Run): Promise<readonly LogEntry[]> {
-  const filter = { attributes: new Map([["workflowRunId", [id]] as const]) };
+/** What runs that this one invoked began with, by their ids: they are gone from memory when those have ended. */
+async function invokedBy(door: UserDoor, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
+  const invoked = new Map<string, LoggedMessage>();
+  const runs = [...children];
+  for (let from = 0; from < runs.length; from += MESSAGES_PER_QUERY) {
+    const ids = runs.slice(from, from + MESSAGES_PER_QUERY).map(({ firstMessageId }) => firstMessageId);
+    for (const { message } of await entriesOf(door, [["messageId", ids]], [state.created])) {
+      const runId = message.envelope.workflow?.runId;
+      if (runId !== undefined) invoked.set(runId, message);
+    }
+  }
+  return invoked;
+}
+
+async function entriesOf(
+  door: UserDoor,
+  attributes: readonly (readonly [name: AttributeName, values: readonly string[]])[],
+  states?: readonly State[],
+): Promise<readonly LogEntry[]> {
+  const filter = { attributes: new Map(attributes), ...(states === undefined ? {} : { states }) };
   const all: LogEntry[] = [];
   for (let cursor: string | undefined; ; ) {
     const page = await door.logs(filter, {
@@ -91,7 +120,11 @@ async function entriesOf(door: UserDoor, { id }: Run): Promise<readonly LogEntry
   }
 }
 
-function runView(run: Run, log: RunLog, result: Buffer | undefined): object {
+function runView(
+  run: Run,
+  log: RunLog,
+  { result, answer }: { readonly result: Buffer | undefined; readonly answer: Buffer | undefined },
+): object {
   const { record, state: runStateNow, endedAtMs } = run;
   const { labels, flowControl, redact } = record.config;
   const response = result?.toString("utf8");
@@ -115,13 +148,17 @@ function runView(run: Run, log: RunLog, result: Buffer | undefined): object {
             workflowRunCreatedAt: record.invoker.createdAtMs,
           },
         }),
-    ...failureView(run, log),
+    ...failureView(run, log, answer),
     ...(run.letterId === undefined ? {} : { dlqId: run.letterId }),
     steps: log.groups,
   };
 }
 
-function failureView({ failureFunction, letterId }: Run, { failure, failureErrors }: RunLog): object {
+function failureView(
+  { failureFunction, letterId }: Run,
+  { failure, failureErrors, failureDueMs }: RunLog,
+  answer: Buffer | undefined,
+): object {
   if (failureFunction === undefined) return {};
   const { messageId, url, retriesMax, status, headers, body } = failureFunction;
   return {
@@ -134,10 +171,11 @@ function failureView({ failureFunction, letterId }: Run, { failure, failureError
       failResponse: failure?.body,
       dlqId: letterId,
       errors: failureErrors.length === 0 ? undefined : failureErrors,
-      responseBody: body,
+      responseBody: answer?.toString("utf8") ?? body,
       responseHeaders: headers && headerLists(headers),
       responseStatus: status,
       maxRetries: retriesMax,
+      nextDeliveryTime: failureDueMs,
     },
   };
 }
@@ -149,9 +187,10 @@ async function listEvents({ door, query }: MessagingCall, parameters: Parameters
     countMax: EVENT_COUNT_MAX,
     orderDefault: "latest first",
   });
+  const trim = readTrimming(parameters);
   const attributes = new Map([...filter.attributes, ["source", ["workflow"]] as const]);
   const { entries, cursor } = await readWithinBytes(door, { ...filter, attributes }, page);
-  return { status: 200, value: { cursor, events: entries.map((entry) => eventView(door, entry)) } };
+  return { status: 200, value: { cursor, events: entries.map((entry) => trim(eventView(door, entry), true)) } };
 }
 
 function eventView(door: UserDoor, entry: LogEntry): object {

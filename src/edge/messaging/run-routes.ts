@@ -77,7 +77,7 @@ async function trigger(call: MessagingCall): Promise<MessagingAnswer> {
     others: (): readonly string[] => headers.others(),
   };
   const options = readPublishOptions(given, call);
-  const destination = destinationOf(call.rest, call.ownQuery.rest, call.refusalOf);
+  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
   const { body, remoteAddress } = call.request;
   const request = { destination, body, options: plainTrigger(options, destination), callerIp: callerIp(remoteAddress) };
   const [outcome] = await store(call, [request]);
@@ -107,9 +107,10 @@ function startedView(outcome: PublishOutcome | undefined): object {
   };
 }
 
-async function getEntries({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+/** Endpoints get their entries as they are; who only reads sees what is hidden as everywhere else. */
+async function getEntries({ door, names, isReadOnly }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
-  const entries = await door.workflows.entries(id);
+  const entries = await door.workflows.entries(id, { isRedacted: isReadOnly });
   if (entries === undefined) throw runMissing(id);
   return { status: 200, value: entries };
 }

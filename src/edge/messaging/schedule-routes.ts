@@ -72,7 +72,7 @@ export const scheduleRoutes: readonly MessagingRoute[] = [
 /** C1 */
 async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {
   const { options, cron, scheduleId } = readScheduleOptions(headersOf(call), call);
-  const destination = destinationOf(call.rest, call.ownQuery.rest, call.refusalOf);
+  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
   if (!destination.includes("://") && call.door.group(destination) === undefined) {
     throw badRequest(
       `Invalid destination: there is no URL group ${destination}, and a URL starts with http:// or https://`,

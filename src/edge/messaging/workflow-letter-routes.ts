@@ -4,10 +4,12 @@ import type { Filter } from "../../messaging/door.ts";
 import { badRequest, notFound } from "../../messaging/failure.ts";
 import { readOverrides } from "../../messaging/headers.ts";
 import type { StartedRun } from "../../messaging/workflow/workflow-door.ts";
+import { readLetters } from "./dead-letter-view.ts";
 import { readBulkPage, readFilter, readPage } from "./filters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "./messaging-route.ts";
 import { Parameters } from "./parameters.ts";
 import { headersOf } from "./publish-routes.ts";
+import { readTrimming } from "./trim-body.ts";
 import { workflowLetterView } from "./workflow-letter-view.ts";
 
 const LIST_COUNT_MAX = 100;
@@ -107,8 +109,9 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     countMax: LIST_COUNT_MAX,
     orderDefault: "earliest first",
   });
-  const { letters, cursor } = door.deadLetters(filter, page);
-  const messages = await Promise.all(letters.map((letter) => workflowLetterView(door, letter)));
+  const trim = readTrimming(parameters);
+  const { letters, cursor } = readLetters(door, filter, page);
+  const messages = await Promise.all(letters.map(async (letter) => trim(await workflowLetterView(door, letter))));
   return { status: 200, value: { cursor: cursor ?? "", messages } };
 }
 

@@ -1,5 +1,6 @@
 /** A failed workflow message: exactly the fields of service.md "Failed workflow message". */
 import { isUtf8 } from "node:buffer";
+import { BODY_DAMAGED } from "../../messaging/body.ts";
 import { type DeadLetter, deadLetterIdText } from "../../messaging/dead-letters.ts";
 import type { UserDoor } from "../../messaging/door.ts";
 import { headerLists } from "../../messaging/header-lists.ts";
@@ -11,7 +12,7 @@ export async function workflowLetterView(door: UserDoor, letter: DeadLetter): Pr
   const { envelope, response, createdAtMs } = letter;
   const { fields } = envelope;
   const run = fields.workflow === undefined ? undefined : door.workflows.find(fields.workflow.runId);
-  const shown = fields.redact?.body === true ? Buffer.from(redactedText(bytes)) : bytes;
+  const shown = fields.redact?.body === true && bytes !== undefined ? Buffer.from(redactedText(bytes)) : bytes;
   const answer = response.status === 0 ? Buffer.from(response.error) : responseBytes;
   return {
     dlqId: deadLetterIdText(letter.id),
@@ -21,7 +22,7 @@ export async function workflowLetterView(door: UserDoor, letter: DeadLetter): Pr
     url: fields.url,
     method: fields.method,
     header: headerView(fields),
-    ...textOrBase64(shown, { text: "body", base64: "bodyBase64" }),
+    ...textOrBase64(shown, { text: "body", base64: "bodyBase64", error: "bodyError" }),
     maxRetries: fields.retriesMax,
     createdAt: createdAtMs,
     failureCallback: fields.failureCallback?.url,
@@ -31,12 +32,16 @@ export async function workflowLetterView(door: UserDoor, letter: DeadLetter): Pr
     failureFunctionState: run?.failureFunction?.state,
     responseStatus: response.status,
     responseHeader: headerLists(response.headers),
-    ...textOrBase64(answer, { text: "responseBody", base64: "responseBodyBase64" }),
+    ...textOrBase64(answer, { text: "responseBody", base64: "responseBodyBase64", error: "responseBodyError" }),
   };
 }
 
-/** One of the two is empty. */
-function textOrBase64(bytes: Buffer, { text, base64 }: { text: string; base64: string }): object {
+/** One of the two is empty, and both are where the bytes are damaged. */
+function textOrBase64(
+  bytes: Buffer | undefined,
+  { text, base64, error }: { text: string; base64: string; error: string },
+): object {
+  if (bytes === undefined) return { [text]: "", [base64]: "", [error]: BODY_DAMAGED };
   return isUtf8(bytes)
     ? { [text]: bytes.utf8Slice(), [base64]: "" }
     : { [text]: "", [base64]: bytes.toString("base64") };

@@ -16,6 +16,7 @@ import {
   runFilters,
   runIdHeader,
   scheduleHeaders,
+  trimBody,
 } from "./messaging-parameters.ts";
 import { messagingSchemas } from "./messaging-schemas.ts";
 import {
@@ -73,9 +74,9 @@ const query = (name: string, schema: Schema, description?: string): Parameter =>
   ...(description !== undefined && { description }),
 });
 
-const letterPage = [...filters("dead letters"), count(100), cursor, order];
+const letterPage = [...filters("dead letters"), count(100), cursor, order, trimBody];
 const letterBulk = [...filters("dead letters"), count(500), cursor];
-const logPage = [...filters("logs"), count(1_000), cursor, order];
+const logPage = [...filters("logs"), count(1_000), cursor, order, trimBody];
 /** The same in a JSON body, where both count. */
 const parametersBody = jsonBody(anyObject, {
   isOptional: true,
@@ -98,6 +99,7 @@ const runLists: readonly (readonly [string, Described])[] = ["logs", "events", "
       count(1_000),
       cursor,
       order,
+      trimBody,
     ],
     done: { 200: either(named("Runs"), named("RunEvents")) },
   },

@@ -3,6 +3,7 @@ import { canonicalName } from "../../messaging/forwarded-headers.ts";
 import { headerFamilies, headerRows } from "../../messaging/header-rows.ts";
 import { type FilterTarget, filterRows } from "../messaging/filters.ts";
 import { runsFilterRows } from "../messaging/runs-filter.ts";
+import { trimBodyRow } from "../messaging/trim-body.ts";
 import type { Parameter } from "./operation.ts";
 import { list, type Schema, text, words } from "./schema.ts";
 
@@ -99,6 +100,13 @@ export const runFilters: readonly Parameter[] = [
 
 export const cursor: Parameter = { name: "cursor", in: "query", schema: text, description: "Of the page before" };
 export const order: Parameter = { name: "order", in: "query", schema: words("earliestFirst", "latestFirst") };
+
+export const trimBody: Parameter = {
+  name: trimBodyRow.name,
+  in: "query",
+  schema: { type: "integer", minimum: 0 },
+  description: trimBodyRow.meaning,
+};
 
 /** How many at most; a larger number means the largest. */
 export function count(countMax: number): Parameter {

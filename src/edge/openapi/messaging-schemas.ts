@@ -19,6 +19,7 @@ const unixMs = described(integer, "Unix milliseconds");
 const unixSeconds = described(integer, "Unix seconds");
 const headers = described(mapOf(list(text)), "By name, each with its values");
 const base64 = described(text, "Base64");
+const damaged = described(text, "In place of a body that is damaged on the disk of the server");
 const callbackState = words("CALLBACK_INPROGRESS", "CALLBACK_SUCCESS", "CALLBACK_FAIL", "CALLBACK_CANCELED");
 
 /** What a message may have, wherever it is shown. */
@@ -30,6 +31,7 @@ const messageParts = {
   endpointName: text,
   body: described(text, "If it is UTF-8"),
   bodyBase64: base64,
+  bodyError: damaged,
   callback: text,
   callbackHeader: headers,
   failureCallback: text,
@@ -112,6 +114,7 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
       ...messageParts,
       responseBody: text,
       responseBodyBase64: base64,
+      responseBodyError: damaged,
       ...startedRun,
       workflowUrl: text,
       failureFunctionState: callbackState,
@@ -121,7 +124,7 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
       ),
     },
   ),
-  Retried: object({ messageId: text }, { deduplicated: flag }),
+  Retried: object({ messageId: text, deduplicated: flag }),
   LogEntry: object(logFacts, logParts),
   RunEvent: object(logFacts, { ...logParts, ...startedRun, workflowUrl: text, callType: text }),
   Queue: object({ createdAt: unixMs, updatedAt: unixMs, name: text, parallelism: count, lag: count, paused: flag }),
@@ -204,6 +207,8 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
     {
       workflowUrl: text,
       ...startedRun,
+      bodyError: damaged,
+      responseBodyError: damaged,
       failureCallback: text,
       failureFunctionState: callbackState,
       flowControlKey: text,
@@ -221,6 +226,7 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
     {
       workflowRunCompletedAt: unixMs,
       workflowRunResponse: text,
+      workflowRunResponseError: damaged,
       invoker: object({ workflowRunId: text, workflowUrl: text, workflowRunCreatedAt: unixMs }),
       failureFunction: object(
         { messageId: text, url: text, state: callbackState, maxRetries: count },
@@ -233,6 +239,7 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
           responseBody: text,
           responseHeaders: headers,
           responseStatus: count,
+          nextDeliveryTime: unixMs,
         },
       ),
       dlqId: text,

@@ -3,7 +3,7 @@
  * entry for each row of `storeRoutes`, by its template. A test holds that none
  * is missing.
  */
-import { commands } from "../../store/commands.ts";
+import { commands, findCommand } from "../../store/commands.ts";
 import { storeRoutes } from "../store-routes.ts";
 import {
   type Answer,
@@ -218,19 +218,25 @@ const publish: Operation = {
     ...storeHeaders,
   ],
   answers: [result, refused, ...refusals()],
-  token: "standard",
+  token: tokenOf("publish"),
   isQueryTokenTaken: true,
 };
 
+/** The weakest token that may run what a path names. Of a path for any command that is a question of the command. */
+function tokenOf(name: string | undefined): Operation["token"] {
+  const command = name === undefined ? undefined : findCommand(name);
+  return command === undefined || command.isForReadOnlyToken ? "read-only" : "standard";
+}
+
 export function describeStore(): AreaDescription {
-  const operations = storeRoutes.flatMap(({ rule, template }) =>
+  const operations = storeRoutes.flatMap(({ rule, template, segment }) =>
     (storeDescriptions.get(template) ?? []).map(
       (described): Operation => ({
         ...described,
         rule,
         answers: [...described.answers, ...refusals(described.method === "head")],
-        // What a token may do is a question of the command.
-        token: template === "/monitor" ? "standard" : "read-only",
+        // A stream is the command of its name; a segment such as `pipeline` names none.
+        token: tokenOf(segment),
         isQueryTokenTaken: true,
       }),
     ),

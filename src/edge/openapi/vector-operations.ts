@@ -122,7 +122,7 @@ export const vectorDescriptions: ReadonlyMap<string, Described> = new Map<string
   [
     "delete",
     {
-      body: jsonBody(either(object({ ids }), object({ prefix: text }), object({ filter: text }), list(id))),
+      body: jsonBody(either(object({ ids }), object({ prefix: text }), object({ filter: text }), list(id), id)),
       result: object({ deleted: count }),
     },
   ],
@@ -131,11 +131,17 @@ export const vectorDescriptions: ReadonlyMap<string, Described> = new Map<string
     {
       body: jsonBody(
         object(
+          { limit: positive },
           {
-            cursor: described(either(text, count), "`0` for the start, then `nextCursor` of the page before"),
-            limit: positive,
+            ...include,
+            ...optional({
+              cursor: described(
+                either(text, count),
+                "`nextCursor` of the page before; a number is an offset, and none is the start",
+              ),
+              prefix: text,
+            }),
           },
-          { ...include, ...optional({ prefix: text }) },
         ),
       ),
       result: object({ nextCursor: described(text, "Empty at the end"), vectors: list(named("Record")) }),
@@ -255,6 +261,7 @@ function common({ access }: VectorRoute): readonly Answer[] {
     answer(400, "The body is no JSON, or the namespace is no text", named("Error")),
     answer(401, "The token is missing or opens nothing", named("Error")),
     ...(access === "write" ? [answer(403, "A read-only token may only read", named("Error"))] : []),
+    answer(413, "The body is larger than the limit", named("Error")),
     answer(422, "A field does not say what it should", named("Error")),
     tooMany,
     answer(500, "A fault of the server; its log has the cause", named("Error")),

@@ -32,6 +32,11 @@ export class AnswerBody {
     return taken.length === piece.length;
   }
 
+  /** Memory that it takes. */
+  get capacity(): number {
+    return this.#bytes.length;
+  }
+
   /** All bytes so far; the body takes no more after that. */
   take(): Buffer {
     return this.#isOwn ? this.#bytes.subarray(0, this.#length) : this.#bytes;

@@ -8,11 +8,17 @@
  * (2) Whoever has the attempt (the waiting list of an origin, a connection) is
  *     its holder; when the attempt ends by itself the holder lets go of it.
  * (3) A connection whose answer was not read to its end is never used again.
+ * (4) The body of an answer takes no more memory than its lease holds, but for
+ *     its start and what the socket had read already: while the lease waits the
+ *     socket is not read. The lease ends when `done` has no more use for the
+ *     body.
  */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
+import { afterPoll } from "../../kernel/turn.ts";
 import { AnswerBody } from "./answer-body.ts";
-import type { OutboundCall, OutboundResult } from "./outbound-call.ts";
+import type { OutboundCall, OutboundDone, OutboundResult } from "./outbound-call.ts";
+import type { ResponseBudget, ResponseLease } from "./response-budget.ts";
 import type { Target } from "./target.ts";
 
 /** See (2). */
@@ -30,7 +36,7 @@ export interface Carrier extends Holder {
 }
 
 /** What an attempt waits for: the end of "Timeout after 5 s while …". */
-export type Stage = "queued" | "resolving" | "connecting" | "sent" | "reading";
+export type Stage = "queued" | "resolving" | "connecting" | "sent" | "reading" | "full";
 
 const STAGE_TEXTS: Readonly<Record<Stage, string>> = {
   queued: "waiting for a free connection to",
@@ -38,10 +44,15 @@ const STAGE_TEXTS: Readonly<Record<Stage, string>> = {
   connecting: "connecting to",
   sent: "waiting for the answer of",
   reading: "reading the answer of",
+  full: "waiting for memory to read the answer of",
 };
+
+/** So much of a body needs no lease: as much as is read from a socket at once. */
+export const FREE_BODY_BYTES = 64 * 1_024;
 
 /** Interim answers (1xx) are of no use to us; more than a few of them are an attack (C-14). */
 const INTERIM_ANSWERS_MAX = 16;
+const SWITCHING_PROTOCOLS = 101;
 
 /** The longest that a timer can be set to. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
@@ -55,7 +66,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   holder: Holder | undefined;
   carrier: Carrier | undefined;
   readonly #body: AnswerBody;
-  readonly #done: (result: OutboundResult) => void;
+  readonly #budget: ResponseBudget;
+  /** Of a body that needs one. */
+  #lease: ResponseLease | undefined;
+  readonly #done: OutboundDone;
   readonly #cancelDeadline: () => void;
   #isFinished = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -68,14 +82,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
     target: Target;
     clock: Clock;
     bodyBytesMax: number;
-    done: (result: OutboundResult) => void;
+    budget: ResponseBudget;
+    done: OutboundDone;
   }) {
     this.call = options.call;
     this.target = options.target;
     this.#body = new AnswerBody(options.bodyBytesMax);
+    this.#budget = options.budget;
     this.#done = options.done;
     const { timeoutMs } = options.call;
-    this.#cancelDeadline = options.clock.after(Math.min(timeoutMs, TIMEOUT_MS_MAX), () => {
+    this.#cancelDeadline = afterPoll(options.clock, Math.min(timeoutMs, TIMEOUT_MS_MAX), () => {
       this.end(`Timeout after ${printMs(timeoutMs)} while ${STAGE_TEXTS[this.stage]} ${this.target.label}`);
     });
   }
@@ -99,6 +115,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#isFinished) return;
+    // The client takes these for interim answers, and gives up over what comes after them.
+    if (status < 100) {
+      const shown = String(status).padStart(3, "0");
+      this.end(`The destination answered with the status ${shown}, which is not one of HTTP: ${this.target.label}`);
+      return;
+    }
+    if (status === SWITCHING_PROTOCOLS) {
+      this.end(`The destination wants to change the protocol: ${this.target.label}`);
+      return;
+    }
     if (status < 200) {
       this.#interimCount += 1;
       if (this.#interimCount > INTERIM_ANSWERS_MAX) {
@@ -111,9 +137,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#headers = textHeaders(controller.rawHeaders);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#isFinished || this.#body.add(piece)) return;
-    this.#break(this.#answer(true));
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#isFinished) return;
+    if (!this.#body.add(piece)) this.#break(this.#answer(true));
+    else if (this.#body.capacity > FREE_BODY_BYTES) this.#hold(controller);
   }
 
   onResponseEnd(): void {
@@ -123,7 +150,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     queueMicrotask(() => {
       // First, so that a call which `done` makes finds the connection free.
       this.carrier?.answered();
-      this.#done(result);
+      this.#report(result);
     });
   }
 
@@ -140,7 +167,31 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#finish();
     this.#controller?.abort(ABANDONED);
     this.holder?.letGo(this);
-    queueMicrotask(() => this.#done(result));
+    queueMicrotask(() => this.#report(result));
+  }
+
+  /** keeps (4) */
+  #hold(controller: Dispatcher.DispatchController): void {
+    this.#lease ??= this.#budget.lease(this.call.user);
+    const isHeld = this.#lease.raise(this.#body.capacity, () => {
+      this.stage = "reading";
+      // The client must not be called from within one of its own calls.
+      queueMicrotask(() => {
+        if (!this.#isFinished) controller.resume();
+      });
+    });
+    if (isHeld || this.stage === "full") return;
+    this.stage = "full";
+    controller.pause();
+  }
+
+  /** keeps (4) */
+  #report(result: OutboundResult): void {
+    const kept = this.#done(result);
+    const lease = this.#lease;
+    if (lease === undefined) return;
+    if (kept instanceof Promise) void kept.finally(() => lease.release());
+    else lease.release();
   }
 
   #finish(): void {

@@ -18,6 +18,7 @@ import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type SecureContext, connect as tlsConnect } from "node:tls";
 import { type buildConnector, Client } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
+import { afterPoll } from "../../kernel/turn.ts";
 import type { Address } from "../resolver.ts";
 import type { Attempt, Carrier } from "./attempt.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
@@ -89,7 +90,7 @@ export class Connection implements Carrier {
   open(attempt: Attempt): void {
     this.#take(attempt);
     const { host, label, mapping, isLiteral } = this.#target;
-    this.#cancelLimit = this.#services.clock.after(CONNECT_MS_MAX, () => {
+    this.#cancelLimit = afterPoll(this.#services.clock, CONNECT_MS_MAX, () => {
       this.#fail(new ConnectTimeout(`No connection within ${CONNECT_MS_MAX / 1_000} s: ${label}`));
     });
     if (mapping !== undefined) this.#start([mapping.address]);

@@ -59,6 +59,8 @@ export function failureText(error: unknown, host: string): string {
   if (code === "UND_ERR_SOCKET" && error.message === "bad upgrade") {
     return `The destination wants to change the protocol: ${host}`;
   }
+  // What the client did not expect of an answer.
+  if (code === "ERR_ASSERTION") return `The answer is not HTTP/1.1: ${host}`;
   if (error.name === "HTTPParserError") return `The answer is not HTTP/1.1${parserReason(error.message)}: ${host}`;
   const text = Object.hasOwn(TEXTS, code) ? TEXTS[code] : undefined;
   if (text !== undefined) return `${text}: ${host}`;

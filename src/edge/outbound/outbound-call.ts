@@ -14,6 +14,9 @@ export interface OutboundCall {
   readonly timeoutMs: number;
 }
 
+/** Is told of the result. A promise says until when the body of the answer takes memory; without one it takes none any more. */
+export type OutboundDone = (result: OutboundResult) => Promise<void> | void;
+
 export type OutboundResult = OutboundAnswer | OutboundFailure;
 
 export interface OutboundAnswer {

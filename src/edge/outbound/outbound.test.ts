@@ -46,6 +46,14 @@ test("a call arrives as it was given, with Host and length of its own, and its a
   assert.equal(client.callCount, 0);
 });
 
+test("an empty query is sent as it was published", async (context) => {
+  const server = await listen(context, (request, response) => response.end(request.url));
+  const { call } = open(context);
+  for (const target of ["/a?", "/a", "/a?b", "/?#part"]) {
+    assert.equal(textOf(await call({ url: `http://127.0.0.1:${server.port}${target}` })), target.replace("#part", ""));
+  }
+});
+
 test("an empty body is sent as none, with a length of 0 where the method asks for one", async (context) => {
   const server = await listen(context, (request, response) => {
     response.end(`${request.headers["content-length"]} ${request.headers["transfer-encoding"]}`);
@@ -363,7 +371,10 @@ test("a call that has ended leaves no timer behind", async (context) => {
     clock: {
       nowMs: () => clock.nowMs(),
       monotonicMs: () => clock.monotonicMs(),
+      threadCpuMs: () => clock.threadCpuMs(),
       at: (atMs, task) => clock.at(atMs, task),
+      housekeep: (delayMs, task) => clock.housekeep(delayMs, task),
+      real: clock,
       after(delayMs, task) {
         timerCount += 1;
         const cancel = clock.after(delayMs, task);
@@ -494,6 +505,59 @@ test("close ends all calls and sockets, and later calls fail", async (context) =
   assert.deepEqual(await pending, stopping);
   assert.deepEqual(await call({ url: server.url }), stopping);
   assert.equal(client.callCount, 0);
+});
+
+test("C-13: answers that arrive at once take no more memory than there is for them, and all of them arrive", async (context) => {
+  const body = Buffer.alloc(1_500_000, "x");
+  const server = await listen(context, (_request, response) => {
+    // Without a length.
+    response.write(body.subarray(0, 700_000));
+    response.end(body.subarray(700_000));
+  });
+  const { client } = open(context, { responseBytesMax: 2_000_000, responsesBytesMax: 4_000_000 });
+  const arrivals = new EventEmitter();
+  const kept: (() => void)[] = [];
+  let arrivedCount = 0;
+  for (let count = 0; count < 4; count += 1) {
+    client.send(someCall({ url: server.url }), (result) => {
+      assert.equal(result.kind === "answer" && result.body.equals(body), true);
+      arrivedCount += 1;
+      arrivals.emit("answer");
+      return new Promise((resolve) => kept.push(resolve));
+    });
+  }
+  for (let count = 1; count <= 4; count += 1) {
+    if (arrivedCount < count) await once(arrivals, "answer");
+    assert.equal(arrivedCount, count, "the others wait as long as the body is kept");
+    assert.equal(client.responsesBytes <= 2_000_000, true);
+    kept.shift()?.();
+    await nextTurn();
+  }
+  assert.equal(client.responsesBytes, 0);
+});
+
+test("C-13: a call that waits for memory ends at its deadline and says so", async (context) => {
+  const server = await listen(context, (_request, response) => response.end(Buffer.alloc(1_500_000, "x")));
+  const { client, clock, call } = open(context, { responseBytesMax: 2_000_000, responsesBytesMax: 4_000_000 });
+  const first = Promise.withResolvers<void>();
+  const keeping = Promise.withResolvers<void>();
+  client.send(someCall({ url: server.url }), () => {
+    first.resolve();
+    return keeping.promise;
+  });
+  await first.promise;
+
+  const second = call({ url: server.url, timeoutMs: 5_000 });
+  while (client.waitingAnswerCount === 0) await nextTurn();
+  await clock.advanceAsync(5_000);
+
+  assert.equal(
+    textOf(await second),
+    `Timeout after 5 s while waiting for memory to read the answer of 127.0.0.1:${server.port}`,
+  );
+  keeping.resolve();
+  await nextTurn();
+  assert.equal(client.responsesBytes, 0);
 });
 
 test("proxies of the environment are not looked at", async (context) => {

@@ -21,11 +21,12 @@ import { Attempt } from "./attempt.ts";
 import type { ConnectionServices } from "./connection.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import { Origin } from "./origin.ts";
-import type { OutboundCall, OutboundResult } from "./outbound-call.ts";
+import type { OutboundCall, OutboundDone } from "./outbound-call.ts";
 import type { OutboundMap } from "./outbound-map.ts";
+import { ResponseBudget } from "./response-budget.ts";
 import { type Target, TargetReader } from "./target.ts";
 
-export type { OutboundAnswer, OutboundCall, OutboundFailure, OutboundResult } from "./outbound-call.ts";
+export type { OutboundAnswer, OutboundCall, OutboundDone, OutboundFailure, OutboundResult } from "./outbound-call.ts";
 
 export interface OutboundOptions {
   readonly resolver: Pick<Resolver, "resolve">;
@@ -34,6 +35,8 @@ export interface OutboundOptions {
   readonly map: OutboundMap;
   /** So much of an answer's body is kept; then the connection is destroyed. */
   readonly responseBytesMax: number;
+  /** So many bytes of bodies that arrive are kept at once, one user's share is half of it. */
+  readonly responsesBytesMax?: number;
   readonly originsPerUserMax?: number;
   readonly socketsPerOrigin?: number;
   readonly log?: Log;
@@ -41,6 +44,8 @@ export interface OutboundOptions {
 
 const ORIGINS_PER_USER_MAX = 256;
 const SOCKETS_PER_ORIGIN = 50;
+/** Six answers of the usual most at once; a longer one that is allowed gets room for two. */
+const RESPONSES_BYTES_MAX = 64 * 1_024 * 1_024;
 
 /** By origin. */
 type UserOrigins = Map<string, Origin>;
@@ -49,6 +54,7 @@ export class OutboundClient {
   readonly #options: OutboundOptions;
   readonly #targets: TargetReader;
   readonly #services: ConnectionServices;
+  readonly #budget: ResponseBudget;
   readonly #originsPerUserMax: number;
   readonly #sockets = new Set<Socket>();
   readonly #users = new Map<string, UserOrigins>();
@@ -63,6 +69,9 @@ export class OutboundClient {
     this.#options = options;
     this.#originsPerUserMax = options.originsPerUserMax ?? ORIGINS_PER_USER_MAX;
     this.#targets = new TargetReader(options.policy, options.map);
+    const { responseBytesMax, responsesBytesMax = RESPONSES_BYTES_MAX } = options;
+    const bytesMax = Math.max(responsesBytesMax, 2 * responseBytesMax);
+    this.#budget = new ResponseBudget({ bytesMax, bodyBytesMax: responseBytesMax });
     this.#services = {
       resolver: options.resolver,
       clock: options.clock,
@@ -86,6 +95,16 @@ export class OutboundClient {
     return this.#sockets.size;
   }
 
+  /** Bytes of answers that are kept while they arrive, but for the start of each. */
+  get responsesBytes(): number {
+    return this.#budget.usedBytes;
+  }
+
+  /** Answers that are not read on until there is memory for them. */
+  get waitingAnswerCount(): number {
+    return this.#budget.waitingCount;
+  }
+
   /** Origins with a call or a connection, each user's counted apart. */
   get originCount(): number {
     return this.#origins.size;
@@ -97,7 +116,7 @@ export class OutboundClient {
   }
 
   /** Exactly one call of `done` per `send`, never synchronously. */
-  send(call: OutboundCall, done: (result: OutboundResult) => void): void {
+  send(call: OutboundCall, done: OutboundDone): void {
     this.#callCount += 1;
     const reading = this.#targets.read(call.url);
     if (this.#isClosed) this.#refuse("The server is stopping", done);
@@ -118,7 +137,7 @@ export class OutboundClient {
     await Promise.all(closed);
   }
 
-  #start(call: OutboundCall, target: Target, done: (result: OutboundResult) => void): void {
+  #start(call: OutboundCall, target: Target, done: OutboundDone): void {
     const origin = this.#originOf(call.user, target);
     this.#useCount += 1;
     origin.usedAt = this.#useCount;
@@ -127,15 +146,16 @@ export class OutboundClient {
       target,
       clock: this.#options.clock,
       bodyBytesMax: this.#options.responseBytesMax,
+      budget: this.#budget,
       done: (result) => {
         this.#callCount -= 1;
-        done(result);
+        return done(result);
       },
     });
     origin.accept(attempt);
   }
 
-  #refuse(text: string, done: (result: OutboundResult) => void): void {
+  #refuse(text: string, done: OutboundDone): void {
     queueMicrotask(() => {
       this.#callCount -= 1;
       done({ kind: "failure", text });

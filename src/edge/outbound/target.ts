@@ -32,6 +32,12 @@ export type TargetReading = { readonly target: Target } | { readonly refusal: st
 /** Messages mostly go to the same URLs again; reading one costs a microsecond. */
 const READINGS_MAX = 1_024;
 
+/** A URL forgets that its query is there and empty; its text does not. */
+function pathOf({ href, origin, pathname, search }: URL): string {
+  const isEmptyQuery = search === "" && href.startsWith("?", origin.length + pathname.length);
+  return isEmptyQuery ? `${pathname}?` : pathname + search;
+}
+
 export class TargetReader {
   readonly #policy: DestinationGuard;
   readonly #map: HostTable<OutboundMapping>;
@@ -73,7 +79,7 @@ export class TargetReader {
         label: url.host,
         isSecure,
         port: mapping?.port ?? (url.port === "" ? defaultPort : Number(url.port)),
-        path: url.pathname + url.search,
+        path: pathOf(url),
         clientOrigin: `${isSecure ? "https" : "http"}://${url.host}`,
         mapping,
         isLiteral: isIP(host) !== 0,

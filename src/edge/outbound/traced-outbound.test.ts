@@ -46,7 +46,9 @@ function send(
     },
     tracer,
   );
-  outbound.send(request, (each) => results.push(each));
+  outbound.send(request, (each) => {
+    results.push(each);
+  });
   return { headers, calls, ends, results };
 }
 

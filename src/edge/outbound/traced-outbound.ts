@@ -6,7 +6,7 @@ import {
   type TraceContext,
   traceHeaders,
 } from "../../kernel/trace-context.ts";
-import type { DeliveryRequest, DeliveryResult, Outbound } from "../../messaging/delivery.ts";
+import type { DeliveryDone, DeliveryRequest, Outbound } from "../../messaging/delivery.ts";
 import type { Tracer } from "../tracing.ts";
 
 export class TracedOutbound implements Outbound {
@@ -18,14 +18,14 @@ export class TracedOutbound implements Outbound {
     this.#tracer = tracer;
   }
 
-  send(request: DeliveryRequest, done: (result: DeliveryResult) => void): void {
+  send(request: DeliveryRequest, done: DeliveryDone): void {
     const { method, url, messageId, retried, trace } = request;
     const forwarded = trace === undefined ? forwardedTrace(request.headers) : NONE;
     const span = this.#tracer.call({ method, url, messageId, retried, parent: trace ?? forwarded.trace });
     const sent = forwarded.isNamed || span.trace === undefined ? request : replaceTrace(request, span.trace);
     this.#outbound.send(sent, (result) => {
       span.end(result.kind === "answer" ? { status: result.status } : { status: result.status, failure: result.text });
-      done(result);
+      return done(result);
     });
   }
 

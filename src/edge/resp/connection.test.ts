@@ -7,8 +7,9 @@ import { RawPeer } from "../../../test/raw-peer.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog } from "../../kernel/log.ts";
+import { Turns } from "../../kernel/turns.ts";
 import { simple } from "../../store/reply.ts";
-import { ByteBudget } from "../byte-budget.ts";
+import { ByteBudget, type Owner } from "../byte-budget.ts";
 import {
   type ConnectionLimits,
   type Conversation,
@@ -24,7 +25,11 @@ class TestSession implements Conversation {
   respVersion: 2 | 3 = 2;
   isAuthenticated = true;
   isListening = false;
+  tenant: Owner | undefined = { name: "main" };
   isClosed = false;
+  turn = undefined;
+  beganAtMs = 0;
+  lookedAtMs = 0;
   readonly executed: Bytes[][] = [];
   readonly #connection: RespConnection;
   readonly #journal: HeldJournal;
@@ -32,6 +37,10 @@ class TestSession implements Conversation {
   constructor(connection: RespConnection, journal: HeldJournal) {
     this.#connection = connection;
     this.#journal = journal;
+  }
+
+  mustWait(): boolean {
+    return false;
   }
 
   execute(words: Bytes[]): void {
@@ -120,6 +129,7 @@ async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 
     log: createLog({ level: "debug", format: "json", clock, sink: (line) => logLines.push(line) }),
     budget,
     limits: { ...defaultConnectionLimits, requestBytesMax: 10e6, replyBytesMax: 50e6, ...limits },
+    strangers: new Turns({ clock }).tenant("store", "strangers"),
     converse: () => session,
     events: {
       received: () => {},
@@ -280,6 +290,32 @@ test("replies that nobody reads count in the budget, and without room for them n
   scene.peer.socket.destroy();
   await scene.closed;
   assert.equal(scene.budget.usedBytes, 0);
+});
+
+test("replies that wait for the journal count in the budget", async () => {
+  await using scene = await startScene();
+  scene.peer.say("WRITE\r\nBIG 1000\r\n");
+  while (scene.budget.usedBytes !== 1_017) await once(scene.socket, "data");
+  assert.deepEqual([...scene.budget.owners], [[scene.session.tenant, 1_017]]);
+  scene.journal.makeSafe();
+  assert.equal((await scene.peer.hear(1_017)).length, 1_017);
+  assert.equal(scene.budget.usedBytes, 0);
+});
+
+test("A-13: while its database has too much waiting, no command of a connection runs", async () => {
+  await using scene = await startScene({}, 1_000_000);
+  scene.peer.say("a\r\n");
+  await scene.peer.hear(4);
+  const other = { name: "other" };
+  scene.budget.add(100_000, other);
+  scene.budget.add(600_000, scene.session.tenant);
+  scene.peer.say("b\r\n");
+  while (scene.connection.unreadBytes < 3) await once(scene.socket, "data");
+  assert.equal(scene.session.executed.length, 1);
+
+  scene.budget.release(100_000, other);
+  scene.budget.release(200_000, scene.session.tenant);
+  assert.equal(await scene.peer.hear(4), "+b\r\n");
 });
 
 test("who listens and does not read is cut off: at once beyond the hard bound, by and by beyond the soft one", async () => {

@@ -9,13 +9,16 @@
  *     besides, because somebody listens, stands behind the reply of the command
  *     that runs.
  * (2) While a command waits, while too much has not been read by the peer, and
- *     while others have their turn, no command runs, and only so much is read
- *     that we learn when the peer goes away.
+ *     while others have their turn (kernel/turns.ts), no command runs, and only
+ *     so much is read that we learn when the peer goes away.
  * (3) Who listens is not asked whether there is room: it costs at most
  *     `listeningBytesMax`, and at most `slowBytesMax` for longer than `slowMs`
  *     (threats A-17). Who takes none of its replies for `stalledMs` is cut off
  *     too, when they are too many or memory is short.
  * (4) When the socket has closed, the session is closed, once.
+ * (5) What has come and not run, and what was said and not taken by the system,
+ *     counts in the budget, for the database of the session. While that has too
+ *     much, no command of its connections runs; those of others do.
  */
 import type { Socket } from "node:net";
 import { AssertionFailure } from "../../kernel/assert.ts";
@@ -23,9 +26,10 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { nextTurn } from "../../kernel/turn.ts";
+import { type NextOptions, type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import { CommandError, type Push, type Reply } from "../../store/mod.ts";
 import type { SessionPeer } from "../../store/session/peer.ts";
-import type { ByteBudget } from "../byte-budget.ts";
+import { type ByteBudget, NOBODY, type Owner } from "../byte-budget.ts";
 import { type RespVersion, resp2Result, resp3Result, respError } from "../reply-resp.ts";
 import { pushText } from "./push-text.ts";
 import { type ReplyJournal, ReplyQueue } from "./reply-queue.ts";
@@ -34,10 +38,19 @@ import { RequestParser } from "./request-parser.ts";
 /** What a connection needs of a session of the store. */
 export interface Conversation {
   execute(words: Bytes[]): void;
+  /** Who pays for its commands; undefined for who has not logged in. */
+  readonly turn: Tenant | undefined;
+  /** Whether a command has to wait for its turn because it is expected to take long. */
+  mustWait(words: readonly Bytes[]): boolean;
+  /** When the last command began, and when the clock was last looked at: behind it, unless it was quick. */
+  readonly beganAtMs: number;
+  readonly lookedAtMs: number;
   readonly isWaiting: boolean;
   readonly respVersion: RespVersion;
   readonly isAuthenticated: boolean;
   readonly isListening: boolean;
+  /** Whose database it is, once somebody has logged in. */
+  readonly tenant: Owner | undefined;
   close(): void;
   kill(): void;
 }
@@ -80,6 +93,8 @@ export interface ConnectionOptions {
   readonly limits: ConnectionLimits;
   /** Shared by the listeners of a thread: requests that have not all come, and replies that were not taken. */
   readonly budget: ByteBudget;
+  /** Who pays as long as nobody has logged in. */
+  readonly strangers: Tenant;
   /** Begins the conversation; undefined while the store is still opening. Asked when the first request comes. */
   readonly converse: (connection: RespConnection) => Conversation | undefined;
   readonly events: ConnectionEvents;
@@ -92,14 +107,19 @@ export interface ConnectionEvents {
   closed(connection: RespConnection): void;
 }
 
-/** After so many commands, or so long, a connection lets others in between (spec: store 1.12). */
+/** After so many commands, or so long (`TURN_MS`), a connection lets others in between (spec: store 1.12). */
 const COMMANDS_PER_TURN_MAX = 1_000;
-const TURN_MS_MAX = 5;
-const COMMANDS_PER_LOOK = 64;
 /** So much is read of a peer whose commands cannot run now. */
 const UNREAD_BYTES_MAX = 64 * 1024;
-/** Requests that have not all come, and replies that were not taken, count in the budget from here on. */
-const COUNTED_BYTES_MIN = 64 * 1024;
+/** Requests that have not all come need room in the budget from here on; smaller ones are only counted. */
+const ASKED_BYTES_MIN = 64 * 1024;
+/** Who listens may have so much waiting while its database has too much. */
+const SHORT_LISTENER_BYTES_MAX = 1024 * 1024;
+/** What a byte that is read or written costs its tenant besides the time between two looks at the clock. */
+const BYTE_MS = 1e-6;
+/** It waits before everything else of its tenant: it came before that. */
+const HEAVY: NextOptions = { isHeavy: true };
+const HEAVY_AND_FIRST: NextOptions = { isHeavy: true, isFirst: true };
 /** Replies of one turn are given on in parts of about this size. */
 const FLUSH_BYTES = 256 * 1024;
 /** How long a peer has to end a connection that we have ended. */
@@ -116,6 +136,10 @@ export class RespConnection implements SessionPeer {
   readonly #parser: RequestParser;
   readonly #queue: ReplyQueue;
   #session: Conversation | undefined;
+  /** The next command, when it has to wait for its turn. */
+  #next: Bytes[] | undefined;
+  /** Read since the tenant last paid. */
+  #unpaidBytes = 0;
   #isRunning = false;
   /** Others have their turn. */
   #isYielding = false;
@@ -129,11 +153,13 @@ export class RespConnection implements SessionPeer {
   #isSettling = false;
   /** Pushes that came while a command ran. keeps (1) */
   #pushed: Bytes = "";
-  /** What it has of the budget, for its requests and for its replies. */
+  /** What it has of the budget, for its requests and for its replies, and under whose name. */
   #countedBytes = 0;
   #countedReplyBytes = 0;
-  /** There was no room for its replies in the budget. */
+  #owner: Owner = NOBODY;
+  /** Its database has too much of the budget. */
   #isShort = false;
+  #cancelRoom: (() => void) | undefined;
   #cancelSlow: (() => void) | undefined;
   #cancelEnd: (() => void) | undefined;
 
@@ -218,17 +244,42 @@ export class RespConnection implements SessionPeer {
   #read(chunk: Buffer): void {
     this.#options.events.received(chunk.length);
     if (this.#isEnding) return;
+    this.#unpaidBytes += chunk.length;
     this.#parser.feed(chunk);
     this.#proceed();
   }
 
   /** Does what can be done now: runs commands, lets replies go, ends, reads on. */
-  #proceed(): void {
+  #proceed(isItsTurn = false): void {
     if (this.#isRunning || this.#isClosed) return;
-    this.#run();
-    this.#queue.flush();
+    if (!this.#options.budget.isQuiet) this.#checkRoom();
+    if (this.#mayRun(isItsTurn)) this.#runAndPay();
+    else this.#queue.flush();
+    if (this.queuedBytes !== this.#countedReplyBytes) this.#countReplies();
     if (this.#isEnding || (this.#hasPeerEnded && !this.#mustHold)) this.#end();
     else this.#readOrPause();
+  }
+
+  /** Whether there is a command that may be run now. If others come first, its turn comes by itself. */
+  #mayRun(isItsTurn: boolean): boolean {
+    if ((this.#next === undefined && !this.#parser.hasUnread) || this.#isEnding || this.#mustHold) return false;
+    if (isItsTurn || this.#turn.mayRun) return true;
+    this.#yield();
+    return false;
+  }
+
+  #runAndPay(): void {
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    this.#run();
+    this.#queue.flush();
+    const nowMs = clock.monotonicMs();
+    this.#turn.charge(nowMs - startMs + this.#unpaidBytes * BYTE_MS, nowMs);
+    this.#unpaidBytes = 0;
+  }
+
+  get #turn(): Tenant {
+    return this.#session?.turn ?? this.#options.strangers;
   }
 
   #settleSoon(): void {
@@ -248,7 +299,6 @@ export class RespConnection implements SessionPeer {
   }
 
   #run(): void {
-    if (!this.#parser.hasUnread || this.#isEnding || this.#mustHold) return;
     this.#session ??= this.#options.converse(this);
     this.#isRunning = true;
     try {
@@ -261,13 +311,14 @@ export class RespConnection implements SessionPeer {
   }
 
   #runCommands(): void {
-    const { clock, limits } = this.#options;
+    const { limits } = this.#options;
     const session = this.#session;
     const queue = this.#queue;
     let count = 0;
     let startMs = 0;
     while (!this.#isEnding) {
-      const words = this.#parser.next();
+      const words = this.#next ?? this.#parser.next();
+      this.#next = undefined;
       if (words === undefined) {
         this.#checkRequest();
         return;
@@ -277,21 +328,28 @@ export class RespConnection implements SessionPeer {
         return;
       }
       if (session === undefined) queue.addReply(LOADING);
-      else session.execute(words);
+      else {
+        if (session.turn?.hasHeavy === true && session.mustWait(words)) {
+          this.#next = words;
+          this.#yield(count === 0 ? HEAVY_AND_FIRST : HEAVY);
+          return;
+        }
+        session.execute(words);
+        if (count === 0) startMs = session.beganAtMs;
+      }
       if (this.#pushed !== "") this.#addPushed();
       if (session?.isWaiting === true) return;
       count += 1;
       if (queue.unflushedBytes >= FLUSH_BYTES) {
         queue.flush();
+        this.#countReplies();
         if (this.#isShort || this.queuedBytes > limits.queuedBytesMax) return;
       }
-      if (count % COMMANDS_PER_LOOK !== 0) continue;
-      const nowMs = clock.monotonicMs();
-      if (count === COMMANDS_PER_LOOK) startMs = nowMs;
-      if (count >= COMMANDS_PER_TURN_MAX || nowMs - startMs >= TURN_MS_MAX) {
-        this.#yield();
-        return;
-      }
+      // Each command begins with a look at the clock, so quick ones need no other.
+      const isOver = session !== undefined && session.lookedAtMs - startMs >= TURN_MS;
+      if (!isOver && count < COMMANDS_PER_TURN_MAX) continue;
+      this.#yield();
+      return;
     }
   }
 
@@ -301,12 +359,13 @@ export class RespConnection implements SessionPeer {
     this.#checkListener();
   }
 
-  #yield(): void {
+  /** Goes on when its turn comes. */
+  #yield(options?: NextOptions): void {
     this.#isYielding = true;
-    void nextTurn().then(() => {
+    this.#turn.queue(() => {
       this.#isYielding = false;
-      this.#proceed();
-    });
+      this.#proceed(true);
+    }, options);
   }
 
   /** The next request is wrong, or not all there. */
@@ -318,16 +377,20 @@ export class RespConnection implements SessionPeer {
       this.#isEnding = true;
       return;
     }
-    const { unreadBytes } = this.#parser;
-    const countedBytes = unreadBytes >= COUNTED_BYTES_MIN ? unreadBytes : 0;
+  }
+
+  /** keeps (5) */
+  #countUnread(unreadBytes: number): void {
     const { budget } = this.#options;
-    if (countedBytes > this.#countedBytes) {
-      if (!budget.take(countedBytes - this.#countedBytes)) {
-        this.#cut("no memory");
-        return;
-      }
-    } else budget.release(this.#countedBytes - countedBytes);
-    this.#countedBytes = countedBytes;
+    const bytes = unreadBytes - this.#countedBytes;
+    this.#claim();
+    if (bytes <= 0) budget.release(-bytes, this.#owner);
+    else if (unreadBytes < ASKED_BYTES_MIN) budget.add(bytes, this.#owner);
+    else if (!budget.take(bytes, this.#owner)) {
+      this.#cut("no memory");
+      return;
+    }
+    this.#countedBytes = unreadBytes;
   }
 
   #print(reply: Reply): Bytes {
@@ -343,22 +406,49 @@ export class RespConnection implements SessionPeer {
   #write(text: Bytes): void {
     this.#options.events.sent(text.length);
     this.#socket.write(text, "latin1");
-    const { writableLength } = this.#socket;
-    if (writableLength >= COUNTED_BYTES_MIN) this.#countReplies(writableLength);
   }
 
-  #countReplies(bytes: number): void {
+  /** keeps (5) */
+  #countReplies(): void {
     const { budget } = this.#options;
-    if (this.#countedReplyBytes === 0) this.#socket.setTimeout(this.#limits.stalledMs);
-    this.#isShort = !budget.take(bytes - this.#countedReplyBytes);
-    if (!this.#isShort) this.#countedReplyBytes = bytes;
+    const { queuedBytes } = this;
+    this.#claim();
+    const bytes = queuedBytes - this.#countedReplyBytes;
+    if (this.#countedReplyBytes === 0 && this.#socket.writableLength > 0)
+      this.#socket.setTimeout(this.#limits.stalledMs);
+    this.#countedReplyBytes = queuedBytes;
+    if (bytes > 0) budget.add(bytes, this.#owner);
+    else budget.release(-bytes, this.#owner);
+    this.#checkRoom();
+  }
+
+  /** Learns whether commands may run, and comes back when they may again. keeps (5) */
+  #checkRoom(): void {
+    const { budget } = this.#options;
+    this.#claim();
+    // Who has not logged in shares an owner with all such, and has little to say.
+    const mayWait = this.#owner !== NOBODY || this.#countedReplyBytes >= ASKED_BYTES_MIN;
+    this.#isShort = mayWait && !budget.hasRoom(this.#owner);
+    if (!this.#isShort || this.#isClosed) return;
+    this.#cancelRoom?.();
+    this.#cancelRoom = budget.whenRoom(this.#owner, () => {
+      this.#cancelRoom = undefined;
+      this.#isShort = false;
+      this.#settleSoon();
+    });
+  }
+
+  /** What it holds belongs to its database as soon as that is known. */
+  #claim(): void {
+    const owner = this.#session?.tenant ?? NOBODY;
+    if (owner === this.#owner) return;
+    this.#options.budget.move(this.#countedBytes + this.#countedReplyBytes, this.#owner, owner);
+    this.#owner = owner;
   }
 
   #drained(): void {
     this.#socket.setTimeout(0);
-    this.#options.budget.release(this.#countedReplyBytes);
-    this.#countedReplyBytes = 0;
-    this.#isShort = false;
+    this.#countReplies();
     this.#cancelSlow?.();
     this.#cancelSlow = undefined;
     this.#proceed();
@@ -366,6 +456,9 @@ export class RespConnection implements SessionPeer {
 
   /** Reads on, or not while it would only be kept. keeps (2) */
   #readOrPause(): void {
+    const { unreadBytes } = this.#parser;
+    if (unreadBytes !== this.#countedBytes) this.#countUnread(unreadBytes);
+    if (this.#isClosed) return;
     const isFull = this.#parser.hasUnread && this.#parser.unreadBytes >= UNREAD_BYTES_MAX && this.#mustHold;
     if (isFull !== this.#socket.isPaused()) {
       if (isFull) this.#socket.pause();
@@ -378,6 +471,10 @@ export class RespConnection implements SessionPeer {
     if (this.#session?.isListening !== true) return;
     const { listeningBytesMax, slowBytesMax, slowMs } = this.#limits;
     const { queuedBytes } = this;
+    if (queuedBytes > SHORT_LISTENER_BYTES_MAX && !this.#options.budget.hasRoom(this.#owner)) {
+      this.#cut("no memory");
+      return;
+    }
     if (queuedBytes <= slowBytesMax) {
       this.#cancelSlow?.();
       this.#cancelSlow = undefined;
@@ -391,10 +488,18 @@ export class RespConnection implements SessionPeer {
 
   /** The peer has taken nothing for long. That is its own business as long as nobody else needs the room. */
   #stalled(): void {
-    if (this.#socket.writableLength === 0) return;
-    const { budget } = this.#options;
-    const hasRoom = !this.#isShort && budget.take(COUNTED_BYTES_MIN);
-    if (hasRoom) budget.release(COUNTED_BYTES_MIN);
+    const { writableLength } = this.#socket;
+    if (writableLength === 0) return;
+    // Timers come before the poll: while the thread was busy it may have taken some.
+    void nextTurn().then(() => {
+      if (this.#isClosed || this.#socket.writableLength === 0) return;
+      if (this.#socket.writableLength === writableLength) this.#judgeStalled();
+      else this.#socket.setTimeout(this.#limits.stalledMs);
+    });
+  }
+
+  #judgeStalled(): void {
+    const hasRoom = this.#options.budget.hasRoom(this.#owner);
     if (!hasRoom || this.queuedBytes > this.#limits.queuedBytesMax) this.#cut("too slow");
     else this.#socket.setTimeout(this.#limits.stalledMs);
   }
@@ -453,7 +558,8 @@ export class RespConnection implements SessionPeer {
     this.#queue.drop();
     this.#cancelSlow?.();
     this.#cancelEnd?.();
-    this.#options.budget.release(this.#countedBytes + this.#countedReplyBytes);
+    this.#cancelRoom?.();
+    this.#options.budget.release(this.#countedBytes + this.#countedReplyBytes, this.#owner);
     this.#countedBytes = 0;
     this.#countedReplyBytes = 0;
     this.#session?.close();

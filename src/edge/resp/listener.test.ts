@@ -9,6 +9,7 @@ import { createLog } from "../../kernel/log.ts";
 import type { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
 import { ByteBudget } from "../byte-budget.ts";
+import { TrustedProxies } from "../trusted-proxies.ts";
 import { RespListener, type RespListenerOptions } from "./listener.ts";
 
 interface Port extends AsyncDisposable {
@@ -171,4 +172,13 @@ test("when a peer goes away its connection is no longer counted", async () => {
   await once(peer.socket, "close");
   while (port.listener.connectionCount > 0) await new Promise((resolve) => setImmediate(resolve));
   assert.ok(port.listener.receivedBytes === "AUTH token\r\n".length && port.listener.sentBytes === 5);
+});
+
+test("S-01: without descriptors a connection is sent away and counted", async () => {
+  await using port = await startPort({
+    gate: { proxies: new TrustedProxies(), perAddressMax: 1, descriptorsMax: 0 },
+  });
+  using refused = await port.open();
+  assert.equal(await refused.hearAll(), "-ERR max number of clients reached\r\n");
+  assert.equal(port.listener.rejectedCount, 1);
 });

@@ -2,8 +2,8 @@
  * The RESP port of the store: connections of Redis clients, in the clear or
  * within TLS, never both.
  *
- * (1) There are at most `connectionsMax`; who comes beyond is told so and sent
- *     away, as Redis does.
+ * (1) There are at most `connectionsMax`, and of one address as many as the
+ *     gate admits; who comes beyond is told so and sent away, as Redis does.
  * (2) A connection whose token stops to be good is ended at once.
  * (3) Until the store serves, every request is answered `-LOADING`.
  */
@@ -15,6 +15,7 @@ import type { Store } from "../../store/mod.ts";
 import { Session } from "../../store/session/session.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import type { ByteBudget } from "../byte-budget.ts";
+import { ConnectionGate, type ConnectionGateOptions } from "../connection-gate.ts";
 import type { CertificatePair } from "../node-http.ts";
 import { type ConnectionLimits, type CutReason, defaultConnectionLimits, RespConnection } from "./connection.ts";
 import { RespLogin } from "./login.ts";
@@ -28,6 +29,8 @@ export interface RespListenerOptions {
   /** Texts in PEM; absent: connections are in the clear. */
   readonly tls?: CertificatePair | undefined;
   readonly connectionsMax: number;
+  /** Absent: one address may have them all. */
+  readonly gate?: Pick<ConnectionGateOptions, "proxies" | "perAddressMax" | "descriptorsMax">;
   /** Whether who says nothing comes in, where there is one database. */
   readonly isOpenToAll: boolean;
   /** False while the store opens. */
@@ -50,6 +53,9 @@ const KEEP_ALIVE_MS = 300_000;
 /** How long a peer has to take the refusal. */
 const REFUSED_MS = 2_000;
 
+/** Who pays for connections that have not logged in. No database has this name. */
+const STRANGERS = "(not logged in)";
+
 const TOO_MANY = "-ERR max number of clients reached\r\n";
 
 export class RespListener {
@@ -58,6 +64,7 @@ export class RespListener {
   readonly #server: Server;
   readonly #tlsServer: TlsServer | undefined;
   readonly #logins = new Map<RespConnection, RespLogin>();
+  readonly #gate: ConnectionGate | undefined;
   readonly #cutCounts = new Map<CutReason, number>();
   readonly #stopListening: () => void;
   acceptedCount = 0;
@@ -69,8 +76,9 @@ export class RespListener {
 
   /** Throws when certificate and key are none, or do not belong together. */
   constructor(options: RespListenerOptions) {
-    const { tls, tokens, connectionsMax } = options;
+    const { tls, tokens, connectionsMax, clock, log, gate } = options;
     this.#options = options;
+    this.#gate = gate && new ConnectionGate({ clock, log, ...gate });
     this.#limits = { ...defaultConnectionLimits, ...options.limits };
     // What a peer still says when it has ended its side is answered.
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
@@ -86,8 +94,9 @@ export class RespListener {
       });
     }
     this.#server.maxConnections = connectionsMax + TURNED_AWAY_MAX;
-    this.#server.on("drop", () => {
+    this.#server.on("drop", (drop) => {
       this.rejectedCount += 1;
+      this.#gate?.refused("port", drop?.remoteAddress);
     });
     this.#stopListening = tokens.onRemoved((grant) => this.#revoke(grant));
   }
@@ -152,7 +161,15 @@ export class RespListener {
     }
     // keeps (1)
     if (this.#logins.size >= connectionsMax) {
+      this.#gate?.refused("port", socket.remoteAddress);
       this.#turnAway(socket);
+      return;
+    }
+    const refusal = this.#gate?.refusalOf(socket);
+    if (refusal !== undefined) {
+      this.#turnAway(socket);
+      // To say so would keep the descriptor.
+      if (refusal === "descriptors") socket.destroy();
       return;
     }
     this.acceptedCount += 1;
@@ -163,6 +180,7 @@ export class RespListener {
       clock,
       log,
       budget,
+      strangers: store.turns.tenant("store", STRANGERS),
       limits: this.#limits,
       converse: (peer) => this.#converse(peer, login),
       events: {

@@ -13,7 +13,7 @@ const whole: ScoredView = {
   id: 'a"\\\u0001é',
 };
 const wholeText =
-  '{"id":"a\\"\\\\\\u0001é","score":0.033333335,"vector":[0.1,0,1e+21],"sparseVector":{"indices":[7,-7],"values":[0.25,1e-7]},"metadata":{"b":1,"a":"é"},"data":"é \\"quoted\\"\\n"}';
+  '{"id":"a\\"\\\\\\u0001é","score":0.033333335,"vector":[0.1,-0.0,1e+21],"sparseVector":{"indices":[7,-7],"values":[0.25,1e-7]},"metadata":{"b":1,"a":"é"},"data":"é \\"quoted\\"\\n"}';
 
 test("a hit has its members in one order, and those it has not are left out", () => {
   assert.equal(printScores([[whole]]).toString(), `{"result":[${wholeText}]}`);
@@ -24,14 +24,22 @@ test("a hit has its members in one order, and those it has not are left out", ()
         { id: "2", score: 0.5, data: "" },
       ],
     ]).toString(),
-    '{"result":[{"id":"1","score":1},{"id":"2","score":0.5,"data":""}]}',
+    '{"result":[{"id":"1","score":1.0},{"id":"2","score":0.5,"data":""}]}',
+  );
+});
+
+test("floats are printed as floats, and indices as integers", () => {
+  const sparseVector = { indices: Int32Array.of(1, 2, 3, 4), values: Float32Array.of(5, -6, 0, -0) };
+  assert.equal(
+    printScores([[{ id: "a", score: 5, vector: Float32Array.of(16_777_216, -0), sparseVector }]]).toString(),
+    '{"result":[{"id":"a","score":5.0,"vector":[16777216.0,-0.0],"sparseVector":{"indices":[1,2,3,4],"values":[5.0,-6.0,0.0,-0.0]}}]}',
   );
 });
 
 test("B2: the hits of one query stand alone, those of several in a list", () => {
   const hit = { id: "a", score: 0 };
   assert.equal(printScores([[]]).toString(), '{"result":[]}');
-  assert.equal(printScores([[], [hit]]).toString(), '{"result":[[],[{"id":"a","score":0}]]}');
+  assert.equal(printScores([[], [hit]]).toString(), '{"result":[[],[{"id":"a","score":0.0}]]}');
   assert.equal(printScores([]).toString(), '{"result":[]}');
 });
 
@@ -56,7 +64,7 @@ test("B1: a page has its cursor in front of its records", () => {
 test("the start of a resumable query has its uuid and its first hits", () => {
   assert.equal(
     printResumable({ uuid: "u", scores: [{ id: "a", score: 1 }] }).toString(),
-    '{"result":{"uuid":"u","scores":[{"id":"a","score":1}]}}',
+    '{"result":{"uuid":"u","scores":[{"id":"a","score":1.0}]}}',
   );
 });
 
@@ -89,5 +97,5 @@ test("an answer is its caller's: the next one does not touch it", () => {
   const vector = Float32Array.of(1, 2);
   const first = printRecords([{ id: "a", vector }]);
   printRecords([{ id: "b", vector }]);
-  assert.equal(first.toString(), '{"result":[{"id":"a","vector":[1,2]}]}');
+  assert.equal(first.toString(), '{"result":[{"id":"a","vector":[1.0,2.0]}]}');
 });

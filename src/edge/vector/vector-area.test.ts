@@ -341,7 +341,7 @@ test("an answer is printed when the index answers, and leaves when what it saw i
   vector[0] = 2;
   safe.resolve();
 
-  assert.equal((await answer).text, '{"result":{"id":"a","vector":[1]}}');
+  assert.equal((await answer).text, '{"result":{"id":"a","vector":[1.0]}}');
 });
 
 test("a late answer waits for what is safe when it comes, not when it was asked for", async () => {

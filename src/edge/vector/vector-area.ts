@@ -8,6 +8,7 @@
  * `{"result": …}`, every failure `{"error": text, "status": number}`.
  */
 import type { Clock } from "../../kernel/clock.ts";
+import type { Turns } from "../../kernel/turns.ts";
 import type { IndexDoor, VectorDoor } from "../../vector/door.ts";
 import { VectorFailure } from "../../vector/failure.ts";
 import type { VectorLimits } from "../../vector/limits.ts";
@@ -23,6 +24,7 @@ import {
   vectorUnauthorized,
 } from "../errors.ts";
 import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import { inTurn } from "../in-turn.ts";
 import { HeaderSet } from "../names.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import { numberedRefusalReply } from "../respond.ts";
@@ -39,6 +41,8 @@ export interface VectorAreaOptions {
   readonly cors: boolean;
   readonly limits: VectorLimits;
   readonly clock: Pick<Clock, "nowMs">;
+  /** Who has the thread next. */
+  readonly turns: Turns;
 }
 
 interface VectorHead {
@@ -81,7 +85,10 @@ export class VectorArea implements Area {
   refuseEarly(request: RequestHead): HttpReply | undefined {
     const head = readHead(request.rawHeaders);
     try {
-      this.#admit(request, head);
+      const { grant } = this.#admit(request, head);
+      const index = this.#options.vector.index(grant.tenant);
+      const overShare = index === undefined ? undefined : request.claim?.(index);
+      if (overShare !== undefined) throw overShare;
       return undefined;
     } catch (thrown) {
       return this.#refusal(thrown, head);
@@ -100,28 +107,50 @@ export class VectorArea implements Area {
       const admission = this.#admit(request, head);
       name = vectorRouteName(admission.route);
       this.#count(admission.grant);
-      const index = this.#options.vector.index(admission.grant.tenant);
-      // The token outlives its index by a moment when an index is deleted.
-      if (index === undefined) throw vectorUnauthorized;
-      return this.#run(request, admission, { index, head, name });
+      const tenant = this.#options.turns.tenant("vector", admission.grant.tenant);
+      return inTurn({
+        request,
+        tenant,
+        route: name,
+        run: (hasWaited) => this.#runAdmitted(request, hasWaited ? undefined : admission, { head, name }),
+      });
     } catch (thrown) {
       return this.#refusal(thrown, head, name);
     }
   };
 
+  /** `admitted`: undefined if the request has waited. Its token may have been removed meanwhile. */
+  #runAdmitted(
+    request: HttpRequest,
+    admitted: Admission | undefined,
+    { head, name }: { readonly head: VectorHead; readonly name: string },
+  ): HttpReply | Promise<HttpReply> {
+    try {
+      const admission = admitted ?? this.#admit(request, head);
+      const index = this.#options.vector.index(admission.grant.tenant);
+      // The token outlives its index by a moment when an index is deleted.
+      if (index === undefined) throw vectorUnauthorized;
+      const overShare = request.claim?.(index);
+      if (overShare !== undefined) throw overShare;
+      return this.#run(request, admission, { index, head, name });
+    } catch (thrown) {
+      return this.#refusal(thrown, head, name);
+    }
+  }
+
   #run(
-    { body }: HttpRequest,
+    request: HttpRequest,
     { route, namespace, query }: Admission,
     { index, head, name }: { readonly index: IndexDoor; readonly head: VectorHead; readonly name: string },
   ): HttpReply | Promise<HttpReply> {
     const answer = (printed: Buffer): HttpReply | Promise<HttpReply> =>
-      whenTold(index, this.#reply(printed, head, name));
+      whenTold(index, this.#reply(printed, head, name), request);
     const refuse = (thrown: unknown): HttpReply | Promise<HttpReply> => {
       const reply = this.#refusal(thrown, head, name);
-      return saysWhatItSaw(thrown) ? whenTold(index, reply) : reply;
+      return saysWhatItSaw(thrown) ? whenTold(index, reply, request) : reply;
     };
     try {
-      const printed = route.run({ index, namespace, query, body, limits: this.#options.limits });
+      const printed = route.run({ index, namespace, query, body: request.body, limits: this.#options.limits });
       return printed instanceof Promise ? printed.then(answer, refuse) : answer(printed);
     } catch (thrown) {
       return refuse(thrown);
@@ -186,8 +215,11 @@ function readHead(rawHeaders: readonly string[]): VectorHead {
 }
 
 /** A reply leaves when all that it may have seen is as safe as the setting promises. */
-function whenTold(index: IndexDoor, reply: HttpReply): HttpReply | Promise<HttpReply> {
-  return index.whenSafe()?.then(() => reply) ?? reply;
+function whenTold(index: IndexDoor, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
+  const safe = index.whenSafe();
+  if (safe === undefined) return reply;
+  request.holdReply?.(reply.body.length);
+  return safe.then(() => reply);
 }
 
 /**

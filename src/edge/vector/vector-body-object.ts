@@ -4,13 +4,16 @@
  *
  * Everything here throws a RequestFailure that names the field.
  */
+import { isUtf8 } from "node:buffer";
+import { parseSpelled } from "../../kernel/json-spelling.ts";
 import { METADATA_DEPTH_MAX, type VectorLimits } from "../../vector/limits.ts";
 import type { SparseVector } from "../../vector/record.ts";
 import { type Found, type FoundObject, type FoundText, scanBody } from "./vector-body-scanner.ts";
 import {
+  bodyNotUtf8,
   fieldMissing,
   listAtFault,
-  notEmpty,
+  loneSurrogate,
   sparseLengthsDiffer,
   tooManyBytes,
   tooManyElements,
@@ -55,7 +58,7 @@ export class BodyObject {
     const value = this.#scalar(member);
     if (value === undefined) return undefined;
     if (typeof value !== "string") throw wrongType(this.nameOf(member), "a string");
-    return within(wellFormed(value), this.nameOf(member), bytesMax);
+    return within(wellFormed(value, this.nameOf(member)), this.nameOf(member), bytesMax);
   }
 
   textOrNumber(member: string): string | number | undefined {
@@ -191,13 +194,15 @@ export function readObjects(
   return { objects, isList: true };
 }
 
-/** A body that is an object or a list of ids. */
+/** A body that is an object, a list of ids or one id. A text that is no JSON is an id as well: clients send it bare. */
 export function readObjectOrIds(body: Buffer, limits: VectorLimits, countMax: number): BodyObject | string[] {
   const source = { body, limits };
+  const bareId = readBareId(source);
+  if (bareId !== undefined) return [bareId];
   const found = scan(source);
   if (found.kind === "object") return new BodyObject(found, "", source);
-  if (found.kind !== "list") throw wrongType(BODY, "an object or a list of ids");
-  return readIds(found, { name: "ids", countMax }, source);
+  if (found.kind === "list") return readIds(found, { name: "ids", countMax }, source);
+  return [readId(found, "ids", source)];
 }
 
 /** How a text calls what is not a member. */
@@ -217,6 +222,19 @@ function scan({ body, limits }: Source): Found {
   });
 }
 
+/** White space, and what objects, lists and texts begin with; null, numbers and the white space around them. */
+const JSON_BODY = /^[ \t\n\r]*(?:$|["{[]|(?:null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)[ \t\n\r]*$)/;
+
+/** The whole body, when it is an id that was sent as it is. */
+function readBareId({ body, limits }: Source): string | undefined {
+  // Longer ones are refused as ids, whatever they end in.
+  const start = body.latin1Slice(0, Math.min(body.length, limits.idBytesMax + 1));
+  if (JSON_BODY.test(start)) return undefined;
+  if (!isUtf8(body)) throw bodyNotUtf8;
+  if (body.length > limits.idBytesMax) throw tooManyBytes("ids", body.length, limits.idBytesMax);
+  return body.utf8Slice();
+}
+
 function readIds(
   { elements, isWhole }: Extract<Found, { kind: "list" }>,
   { name, countMax }: { readonly name: string; readonly countMax: number },
@@ -226,12 +244,13 @@ function readIds(
   return elements.map((element, index) => readId(element, `${name}[${index}]`, source));
 }
 
+/** A number is an id as it is spelled: two that float64 cannot tell apart are two ids. */
 function readId(found: Found, name: string, { body, limits }: Source): string {
-  const value = found.kind === "text" ? scalarOf(found, body) : null;
-  if (typeof value !== "string" && !(typeof value === "number" && Number.isFinite(value)))
-    throw wrongType(name, "a string or a number");
-  if (value === "") throw notEmpty(name);
-  return within(wellFormed(String(value)), name, limits.idBytesMax);
+  if (found.kind !== "text") throw wrongType(name, "a string or a number");
+  const value = scalarOf(found, body);
+  if (typeof value === "string") return within(wellFormed(value, name), name, limits.idBytesMax);
+  if (typeof value !== "number" || !Number.isFinite(value)) throw wrongType(name, "a string or a number");
+  return within(body.latin1Slice(found.start, found.end), name, limits.idBytesMax);
 }
 
 function readMetadata(found: Found, name: string, { body, limits }: Source): string {
@@ -241,16 +260,29 @@ function readMetadata(found: Found, name: string, { body, limits }: Source): str
   if (facts.depth > METADATA_DEPTH_MAX) throw wrongType(name, `nested ${METADATA_DEPTH_MAX} levels deep at most`);
   const spelledBytes = end - start - facts.spaceBytes;
   if (spelledBytes > METADATA_SPELLING_MAX * bytesMax) throw tooManyBytes(name, spelledBytes, bytesMax);
-  const value: unknown = JSON.parse(body.utf8Slice(start, end));
-  // It would become null.
-  if (facts.hasLargeNumber && hasInfinity(value)) throw wrongType(name, "made of numbers within the range of float64");
+  const text = body.utf8Slice(start, end);
+  const value: unknown = facts.hasOddNumber ? parseSpelled(text) : JSON.parse(text);
+  // Clients read it as infinity, and no filter finds it.
+  if (facts.hasLargeNumber && hasInfinity(JSON.parse(text)))
+    throw wrongType(name, "made of numbers within the range of float64");
+  if (facts.hasEscape && SURROGATE_ESCAPE.test(text) && hasLoneSurrogate(value)) throw loneSurrogate(name);
   return within(JSON.stringify(value), name, bytesMax);
 }
+
+/** Nearly no text has one. */
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 /** Not called but for values of few levels. */
 function hasInfinity(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   return typeof value === "object" && value !== null && Object.values(value).some(hasInfinity);
+}
+
+/** Not called but for values of few levels. */
+function hasLoneSurrogate(value: unknown): boolean {
+  if (typeof value === "string") return !value.isWellFormed();
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, member]) => !key.isWellFormed() || hasLoneSurrogate(member));
 }
 
 /** The value, or null when it is null, an object or a list. */
@@ -271,9 +303,10 @@ function scalarOf({ start, end, facts }: FoundText, body: Buffer): Scalar {
   }
 }
 
-/** Text is kept as UTF-8, where all lone surrogates are one character: two ids must not become one there. */
-function wellFormed(text: string): string {
-  return text.toWellFormed();
+/** Text is kept as UTF-8, which has no lone surrogates: all would become one character, and two ids one id. */
+function wellFormed(text: string, name: string): string {
+  if (!text.isWellFormed()) throw loneSurrogate(name);
+  return text;
 }
 
 function within(text: string, name: string, bytesMax: number): string {

@@ -66,7 +66,7 @@ test("an upsert is an object or a list of them", () => {
         ...nothing,
         id: "33",
         sparseVector: { indices: Int32Array.of(7, -7), values: Float32Array.of(0.5, 0.25) },
-        metadata: '{"k":[1,"é"]}',
+        metadata: '{"k":[1.0,"é"]}',
         data: "téxt",
       },
     ],
@@ -93,7 +93,6 @@ test("B-01: a record is refused with a text that names the field", () => {
     ['{"id":true}', "unprocessable: id must be a string or a number"],
     ['[{"id":["a"]}]', "unprocessable: vectors[0].id must be a string or a number"],
     ['{"id":1e400}', "unprocessable: id must be a string or a number"],
-    ['{"id":""}', "unprocessable: id must not be empty"],
     ['{"id":"a","vector":"x"}', "unprocessable: vector must be a list of numbers"],
     ['{"id":"a","vector":{}}', "unprocessable: vector must be a list of numbers"],
     ['{"id":"a","vector":[1,"2"]}', "unprocessable: vector[1] must be a number"],
@@ -204,15 +203,68 @@ test("what is no JSON is a bad request, whatever else is wrong with it", () => {
   assert.equal(refusal(readUpsert, `{"id":1,"x":${"[".repeat(127)}${"]".repeat(127)}}`), "accepted");
 });
 
-test("lone surrogates become U+FFFD before anything is kept, as they would on disk", () => {
-  const [record] = read(
-    readUpsert,
-    '{"id":"a\\ud800","data":"\\udc00b","metadata":{"s":"\\ud83d\\ude00","t":"\\ud800"}}',
-  );
+const surrogate = "has a lone surrogate (\\ud800 to \\udfff), which is no character: send whole characters";
+
+test("text with a lone surrogate is refused by the name of its field, wherever it is", () => {
+  const rows: [Read, string, string][] = [
+    [readUpsert, '{"id":"\\ud800"}', "id"],
+    [readUpsert, '[{"id":"a"},{"id":"\\udc00b"}]', "vectors[1].id"],
+    [readUpsert, '{"id":"a","data":"b\\ud83d"}', "data"],
+    [readUpsert, '{"id":"a","metadata":{"a":[{"b":"\\uDFFF"}]}}', "metadata"],
+    [readUpsert, '{"id":"a","metadata":{"\\ud800\\ud800":1}}', "metadata"],
+    [readUpsert, '{"id":"a","metadata":{"n":1.0,"s":"\\ude00\\ud83d"}}', "metadata"],
+    [readUpsertData, '{"id":"a","data":"\\ud800"}', "data"],
+    [readUpdate, '{"id":"a","metadata":{"s":"\\ud800"},"metadataUpdateMode":"PATCH"}', "metadata"],
+    [readFetch, '{"ids":["a","\\ud800"]}', "ids[1]"],
+    [readFetch, '{"prefix":"\\ud800"}', "prefix"],
+    [readDelete, '["\\ud800"]', "ids[0]"],
+    [readDelete, '{"ids":"\\ud800"}', "ids"],
+    [readDelete, '{"filter":"a = \'\\ud800\'"}', "filter"],
+    [readRange, '{"cursor":"0","limit":1,"prefix":"\\ud800"}', "prefix"],
+    [readQueries, '[{"vector":[1],"filter":"a = \'\\ud800\'"}]', "queries[0].filter"],
+    [readDataQueries, '{"data":"\\ud800"}', "data"],
+    [readRename, '{"namespace":"a","newNamespace":"\\ud800"}', "newNamespace"],
+  ];
+  for (const [reader, text, field] of rows)
+    assert.equal(refusal(reader, text), `unprocessable: ${field} ${surrogate}`, text);
+});
+
+test("pairs of surrogates are characters, and a spelled backslash is no escape", () => {
+  const text = '{"id":"\\ud83d\\ude00","data":"\\\\ud800","metadata":{"s":"\\ud83d\\ude00","t":"\\\\ud800"}}';
+  const [record] = read(readUpsert, text);
   assert.deepEqual(
     { id: record?.id, data: record?.data, metadata: record?.metadata },
-    { id: "a\ufffd", data: "\ufffdb", metadata: '{"s":"😀","t":"\\ud800"}' },
+    { id: "😀", data: "\\ud800", metadata: '{"s":"😀","t":"\\\\ud800"}' },
   );
+});
+
+test("an id that is a number is kept as it is spelled", () => {
+  const ids = ["1152921504606846977", "1152921504606846978", "1.0", "-0", "1e3", "33"];
+  const records = read(readUpsert, `[${ids.map((id) => `{"id": ${id} }`).join()}]`);
+  assert.deepEqual(
+    records.map(({ id }) => id),
+    ids,
+  );
+  assert.deepEqual(read(readFetch, `{"ids":[${ids.join()}]}`).selection, { kind: "ids", ids });
+  assert.deepEqual(read(readDelete, `[${ids.join()}]`), { kind: "ids", ids });
+  assert.deepEqual(read(readDelete, '{"ids":1152921504606846977}'), { kind: "ids", ids: ["1152921504606846977"] });
+  assert.equal(read(readUpdate, '{"id":1152921504606846977}').id, "1152921504606846977");
+  assert.equal(read(readUpsertData, '{"id":1152921504606846977,"data":""}')[0]?.id, "1152921504606846977");
+});
+
+test("an empty id is an id", () => {
+  assert.deepEqual(read(readUpsert, '{"id":"","vector":[0.5]}'), [
+    { ...nothing, id: "", vector: Float32Array.of(0.5) },
+  ]);
+  assert.deepEqual(read(readFetch, '{"ids":[""]}').selection, { kind: "ids", ids: [""] });
+  assert.deepEqual(read(readDelete, '{"ids":[""]}'), { kind: "ids", ids: [""] });
+});
+
+test("numbers in metadata keep their spelling", () => {
+  const kept = '{"a":12345678901234567890,"b":[9007199254740993,1.0,-0,1E+2,0.10],"c":{"d":1.50}}';
+  const spaced = kept.replaceAll(/([:,[{])/g, "$1 ");
+  assert.equal(read(readUpsert, `{"id":"a","metadata": ${spaced}}`)[0]?.metadata, kept);
+  assert.equal(read(readUpdate, `{"id":"a","metadata":${kept}}`).metadata, kept);
 });
 
 test("a name like __proto__ is data in metadata and nothing elsewhere", () => {
@@ -266,7 +318,6 @@ test("a fetch has ids or a prefix", () => {
     ['{"ids":["a",null]}', "unprocessable: ids[1] must be a string or a number"],
     ['{"ids":[["a"]]}', "unprocessable: ids[0] must be a string or a number"],
     ['{"ids":{}}', "unprocessable: ids must be a string or a number"],
-    ['{"ids":[""]}', "unprocessable: ids[0] must not be empty"],
     ['{"ids":[1,2,3]}', "unprocessable: ids has more than 2 ids"],
     ['{"prefix":5}', "unprocessable: prefix must be a string"],
     ['{"prefix":"a","includeVectors":1}', "unprocessable: includeVectors must be true or false"],
@@ -279,6 +330,15 @@ test("a delete has ids, a prefix or a filter, and just one of them", () => {
     ["[1,2]", { kind: "ids", ids: ["1", "2"] }],
     ['["a"]', { kind: "ids", ids: ["a"] }],
     ["[]", { kind: "ids", ids: [] }],
+    ["7", { kind: "ids", ids: ["7"] }],
+    [" 1152921504606846977\n", { kind: "ids", ids: ["1152921504606846977"] }],
+    [' "a" ', { kind: "ids", ids: ["a"] }],
+    ['"a\\u0062=="', { kind: "ids", ids: ["ab=="] }],
+    ["abc==", { kind: "ids", ids: ["abc=="] }],
+    ["/+é 1 [", { kind: "ids", ids: ["/+é 1 ["] }],
+    ["true", { kind: "ids", ids: ["true"] }],
+    ["0123", { kind: "ids", ids: ["0123"] }],
+    ["nullable", { kind: "ids", ids: ["nullable"] }],
     ['{"ids":["a"]}', { kind: "ids", ids: ["a"] }],
     ['{"ids":7}', { kind: "ids", ids: ["7"] }],
     ['{"ids":["a"],"prefix":"","filter":""}', { kind: "ids", ids: ["a"] }],
@@ -295,17 +355,27 @@ test("a delete has ids, a prefix or a filter, and just one of them", () => {
     ['{"prefix":"a","filter":"b"}', one],
     ["[1,2,3,4]", "unprocessable: ids has more than 3 ids"],
     ["[{}]", "unprocessable: ids[0] must be a string or a number"],
-    ['"a"', "unprocessable: The body must be an object or a list of ids"],
+    ["null", "unprocessable: ids must be a string or a number"],
+    ['"\\ud800"', `unprocessable: ids ${surrogate}`],
+    ["abcde", "unprocessable: ids has 5 bytes. Limit: 4 bytes"],
+    ["12345", "unprocessable: ids has 5 bytes. Limit: 4 bytes"],
+    ["", "bad request: The body is empty; send JSON"],
+    [" ", "bad request: The body is not JSON: trouble at byte 1"],
+    ['"abc', "bad request: The body is not JSON: trouble at byte 4"],
+    ["[a]", "bad request: The body is not JSON: trouble at byte 1"],
     ['{"namespace":"x"}', "unprocessable: namespace is not taken here: put it into the path, behind the command"],
   ];
   for (const [text, wanted] of refused) assert.equal(refusal(readDelete, text, tight), wanted, text);
 });
 
-test("B1: a range has a cursor and a limit", () => {
+test("B1: a range has a limit and may have a cursor", () => {
   const page = { cursor: 0, limit: 2, prefix: "", include: { metadata: false, vectors: false, data: false } };
   const rows: [string, object][] = [
     ['{"cursor":"0","limit":2}', page],
     ['{"cursor":"","limit":2,"prefix":null}', page],
+    ['{"limit":2}', page],
+    ['{"cursor":null,"limit":2}', page],
+    ['{"cursor":"p1.0.12","limit":2}', { ...page, cursor: { index: 1, namespace: 0, place: 12 } }],
     ['{"cursor":0,"limit":2.0}', page],
     ['{"cursor":"12","limit":5,"prefix":"a"}', { ...page, cursor: 12, limit: 5, prefix: "a" }],
     [
@@ -316,14 +386,13 @@ test("B1: a range has a cursor and a limit", () => {
   for (const [text, wanted] of rows) assert.deepEqual(read(readRange, text), wanted, text);
   const cursor = 'unprocessable: cursor must be "0" for the start, or the nextCursor of the page before';
   const refused: [string, string][] = [
-    ['{"limit":2}', "unprocessable: cursor is missing"],
-    ['{"cursor":null,"limit":2}', "unprocessable: cursor is missing"],
     ['{"cursor":"0"}', "unprocessable: limit is missing"],
     ['{"cursor":true,"limit":2}', "unprocessable: cursor must be a string or a number"],
     ['{"cursor":-1,"limit":2}', cursor],
     ['{"cursor":"-1","limit":2}', cursor],
     ['{"cursor":"1.5","limit":2}', cursor],
     ['{"cursor":"x","limit":2}', cursor],
+    ['{"cursor":"p1.0","limit":2}', cursor],
     ['{"cursor":"99999999999999999999","limit":2}', cursor],
     ['{"cursor":"0","limit":0}', "unprocessable: limit must be a whole number from 1 to 5"],
     ['{"cursor":"0","limit":6}', "unprocessable: limit must be a whole number from 1 to 5"],

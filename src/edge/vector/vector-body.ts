@@ -4,13 +4,16 @@
  *
  * (1) null is the same as absent, and unknown members are ignored, because
  *     clients send both.
- * (2) Text that leaves here has no lone surrogates: it is stored as UTF-8, where
- *     they would all become one.
+ * (2) What leaves here is what the body says, to the last digit and character.
+ *     Text with a lone surrogate is refused: it is stored as UTF-8, where all of
+ *     them would become one. A number that is an id or stands in metadata keeps
+ *     its spelling.
  *
  * Everything here throws a RequestFailure that names the field.
  */
 import type { DeleteSelection, RangeRequest, Selection, TextQuery, VectorQuery } from "../../vector/door.ts";
 import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K, type VectorLimits } from "../../vector/limits.ts";
+import { parseRangeCursor, type RangeCursor } from "../../vector/range-cursor.ts";
 import type { Include, NewRecord, NewText, RecordChange } from "../../vector/record.ts";
 import {
   type BodyObject,
@@ -68,7 +71,7 @@ export function readFetch(body: Buffer, limits: VectorLimits): FetchRequest {
   return { selection: { kind: "prefix", prefix }, include };
 }
 
-/** An object, or the list of ids alone that older clients send. An empty prefix or filter is none: it would delete everything. */
+/** An object, or the id or the list of ids alone that older clients send. An empty prefix or filter would delete everything. */
 export function readDelete(body: Buffer, limits: VectorLimits): DeleteSelection {
   const object = readObjectOrIds(body, limits, limits.writesPerRequestMax);
   if (Array.isArray(object)) return { kind: "ids", ids: object };
@@ -207,14 +210,13 @@ function readInclude(object: BodyObject): Include {
   };
 }
 
-/** A text of digits or a number; `""` is the start (spec: vector 1.2). */
-function readCursor(object: BodyObject): number {
-  const cursor = required(object, "cursor", object.textOrNumber("cursor"));
-  const position = typeof cursor === "number" ? cursor : /^[0-9]{0,15}$/.test(cursor) ? Number(cursor) : -1;
-  if (!Number.isSafeInteger(position) || position < 0) {
+/** A cursor that we returned, an offset as a text or a number, or nothing for the start (spec: vector 1.2, 1.11). */
+function readCursor(object: BodyObject): RangeCursor {
+  const given = object.textOrNumber("cursor") ?? "";
+  const cursor = typeof given === "number" ? given : parseRangeCursor(given);
+  if (cursor === undefined || (typeof cursor === "number" && (!Number.isSafeInteger(cursor) || cursor < 0)))
     throw wrongType(object.nameOf("cursor"), '"0" for the start, or the nextCursor of the page before');
-  }
-  return position;
+  return cursor;
 }
 
 function readMaxIdle(object: BodyObject): number {

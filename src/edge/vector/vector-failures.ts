@@ -40,8 +40,10 @@ export function tooManyElements(field: string, what: string, limit: number): Req
   return unprocessableBody(`${field} has more than ${limit} ${what}`);
 }
 
-export function notEmpty(field: string): RequestFailure {
-  return unprocessableBody(`${field} must not be empty`);
+export function loneSurrogate(field: string): RequestFailure {
+  return unprocessableBody(
+    `${field} has a lone surrogate (\\ud800 to \\udfff), which is no character: send whole characters`,
+  );
 }
 
 /** `wanted` is what an element must be. */

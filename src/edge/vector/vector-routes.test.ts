@@ -29,7 +29,7 @@ const whole: ScoredView = {
   data: "text",
 };
 const wholeText =
-  '{"id":"b","score":0.1,"vector":[0.1,2],"sparseVector":{"indices":[3,-1],"values":[1,0.2]},"metadata":{"k":[1]},"data":"text"}';
+  '{"id":"b","score":0.1,"vector":[0.1,2.0],"sparseVector":{"indices":[3,-1],"values":[1.0,0.2]},"metadata":{"k":[1]},"data":"text"}';
 const info: IndexInfo = {
   vectorCount: 3,
   pendingVectorCount: 0,

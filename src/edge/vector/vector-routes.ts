@@ -64,7 +64,8 @@ export const vectorRoutes: readonly VectorRoute[] = [
   vectorRoute({
     rule: "B",
     command: "delete",
-    summary: "deletes the records of `ids`, of a `prefix` or of a `filter`, and counts them",
+    summary:
+      "deletes the records of `ids`, of a `prefix` or of a `filter`, and counts them; ids may also be the whole body",
     takesNamespace: true,
     access: "write",
     run: ({ index, namespace, body, limits }) =>
@@ -73,7 +74,7 @@ export const vectorRoutes: readonly VectorRoute[] = [
   vectorRoute({
     rule: "B1",
     command: "range",
-    summary: "the records page by page, in the order they came",
+    summary: "the records page by page, in the order they came, whatever is deleted between two pages",
     takesNamespace: true,
     access: "read",
     run: ({ index, namespace, body, limits }) => printRange(index.range(namespace, readRange(body, limits))),

@@ -28,9 +28,9 @@ export class EngineWorkflowDoor implements WorkflowDoor {
     return this.#user.runs.get(id);
   }
 
-  entries(id: string): Promise<readonly RunEntry[]> | undefined {
+  entries(id: string, { isRedacted }: { isRedacted: boolean }): Promise<readonly RunEntry[]> | undefined {
     const run = this.#user.runs.get(id);
-    return run?.isStarted === true ? allEntries(this.#engine.realm.bodies, run.entries) : undefined;
+    return run?.isStarted === true ? allEntries(this.#engine.realm.bodies, run, { isRedacted }) : undefined;
   }
 
   async finish(id: string, result: Buffer): Promise<void> {
@@ -70,14 +70,14 @@ export class EngineWorkflowDoor implements WorkflowDoor {
   }
 
   async wait(request: WaitRequest): Promise<void> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     checkEventId(request.eventId);
     this.#engine.workflows.wait(this.#user, request);
     await this.#engine.finish();
   }
 
   async notifyAll(eventId: string, data: Buffer): Promise<readonly Notified[]> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     const waiting = this.waiters(eventId);
     const notified: Notified[] = [];
     for (let from = 0; from < waiting.length; from += WAKES_MAX) {
@@ -93,7 +93,7 @@ export class EngineWorkflowDoor implements WorkflowDoor {
   }
 
   async notifyRun(runId: string, eventId: string, data: Buffer): Promise<Notified> {
-    this.#engine.assertWritable(this.#user);
+    this.#engine.assertMayGrow(this.#user);
     checkEventId(eventId);
     const notified = this.#engine.workflows.notifyRun(startedRun(this.#user, runId), eventId, data);
     await this.#engine.finish();

@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Message } from "../message.ts";
+import type { Arrival } from "../scheduler.ts";
 import type { Run } from "./run.ts";
 import { plannedStep, readStep } from "./step-text.ts";
 
@@ -23,16 +24,16 @@ export class Holding {
   /** What waits for the deliveries of a run, in the order in which it came. */
   readonly #byRun = new Map<Run, Set<Held>>();
 
-  /** `release` is given what may go on. */
+  /** `release` is given what may go on. The clock is the real one, as calls are real. */
   constructor(clock: Clock, release: (messages: readonly Message[]) => void) {
     this.#clock = clock;
     this.#release = release;
   }
 
   /** Messages that are on the disk now; returned are those that need not wait. */
-  holdBack(messages: readonly Message[], nowMs: number): readonly Message[] {
-    if (messages.every(({ run }) => run === undefined)) return messages;
-    return messages.filter((message) => {
+  holdBack(arrivals: readonly Arrival[], nowMs: number): readonly Arrival[] {
+    if (arrivals.every(({ message }) => message.run === undefined)) return arrivals;
+    return arrivals.filter(({ message }) => {
       const runs = this.#waitsFor(message, nowMs);
       if (runs.length > 0) this.#hold(message, runs);
       return runs.length === 0;

@@ -1,5 +1,8 @@
 /** What a run says when it starts another one and waits for its end (spec: workflow 4.9). */
+import { JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
+import { jsonText } from "../../kernel/json-text.ts";
 import { badRequest } from "../failure.ts";
+import { isForwarded } from "../forwarded-headers.ts";
 import type { Invoker } from "./run.ts";
 import { checkRunId } from "./workflow-options.ts";
 
@@ -28,11 +31,14 @@ export function readInvoke(bytes: Buffer): { readonly invoker: Invoker; readonly
 
 const NAMES = /^(?:upstash|service)-/;
 
+/** In front of a header that is sent on as it was given. No name of a header holds a colon. */
+export const PLAIN = "header:";
+
 /**
  * A map of headers as clients send it, `{name: [value]}`, as ours: names in lower case without prefix, value, … Others are
- * to be forwarded. Throws a `MessagingFailure`.
+ * passed over, or sent on as far as any message may carry them. Throws a `MessagingFailure`.
  */
-export function headersOf(map: unknown, field: string): readonly string[] {
+export function headersOf(map: unknown, field: string, { areOthersSent = false } = {}): readonly string[] {
   if (map === undefined || map === null) return [];
   if (!isObject(map)) throw invalid(field, "an object");
   const own: string[] = [];
@@ -42,6 +48,7 @@ export function headersOf(map: unknown, field: string): readonly string[] {
       if (typeof text !== "string") throw invalid(`${field}.${written}`, "a list of strings");
       if (NAMES.test(name)) own.push(name.replace(NAMES, ""), text);
       else if (name === "content-type") own.push(name, text);
+      else if (areOthersSent && isForwarded(name)) own.push(PLAIN + name, text);
     }
   }
   return own;
@@ -58,6 +65,7 @@ export function partHeaders(given: readonly string[]): {
     const name = given[i] as string;
     const value = given[i + 1] as string;
     if (name === "content-type") contentType = value;
+    else if (name.startsWith(PLAIN)) own.push(`forward-${name.slice(PLAIN.length)}`, value);
     else own.push(name, value);
   }
   return { own, contentType };
@@ -65,14 +73,15 @@ export function partHeaders(given: readonly string[]): {
 
 function bodyOf(body: unknown): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
-  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return Buffer.from(typeof body === "string" ? body : jsonText(body));
 }
 
 function readObject(bytes: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    const value = parseJson(bytes);
     if (isObject(value)) return value;
   } catch (error) {
+    if (error instanceof JsonTooLarge) throw badRequest(`The body of an invoke ${error.message}`);
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw badRequest(

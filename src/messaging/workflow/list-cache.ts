@@ -91,7 +91,7 @@ export class ListCache {
 }
 
 /** Bodies of entries, at once if they are all in memory. Rejects as `Bodies.load` does. */
-export function loadAll(
+function loadAll(
   bodies: Bodies,
   entries: readonly Entry[],
   { from, to }: { from: number; to: number },

@@ -3,12 +3,13 @@
  * (spec: workflow 4.11). One frame: the new run, its entries and messages, and
  * the dead letter of the old one, which goes.
  */
+import { loadUndamaged } from "../body.ts";
 import type { DeadLetter } from "../dead-letters.ts";
 import { deadLetterIdText } from "../dead-letters.ts";
 import { drawId } from "../drawn-ids.ts";
 import type { Engine } from "../engine.ts";
 import type { EnvelopeFields } from "../envelope.ts";
-import { badRequest, notFound } from "../failure.ts";
+import { badRequest, damagedLetter, notFound } from "../failure.ts";
 import { runOfLetter } from "../matching.ts";
 import { messageId } from "../message-id.ts";
 import { newFacts } from "../publish.ts";
@@ -39,13 +40,19 @@ export async function runAgain(
     overrides: Partial<PublishOptions>;
   },
 ): Promise<readonly StartedRun[]> {
-  const failed = letterIds.map((id) => failedOf(user, id));
-  const bodies = await Promise.all(
-    failed.map(({ run }) => {
+  const wanted = letterIds.map((id) => failedOf(user, id));
+  const loaded = await Promise.all(
+    wanted.map(({ run }) => {
       const entries = how === "resume" ? run.entries : run.entries.slice(0, 1);
-      return Promise.all(entries.map(({ body }) => engine.realm.bodies.load(body)));
+      return Promise.all(entries.map(({ body }) => loadUndamaged(engine.realm.bodies, body)));
     }),
   );
+  // A run of which something is damaged is left out, so that it does not stop the others.
+  const isWhole = loaded.map((bodies) => !bodies.includes(undefined));
+  const failed = wanted.filter((_, index) => isWhole[index]);
+  const bodies = loaded.filter((_, index) => isWhole[index]) as readonly (readonly Buffer[])[];
+  const [first] = wanted;
+  if (first !== undefined && failed.length === 0) throw damagedLetter(deadLetterIdText(first.letter.id));
   // Others may have resumed or deleted some meanwhile.
   for (const { letter } of failed) failedOf(user, deadLetterIdText(letter.id));
   engine.assertWritable(user);
@@ -103,7 +110,7 @@ function fieldsAgain(fields: EnvelopeFields, runId: string, overrides: Partial<P
   const { isUnknownSdk: _once, ...part } = workflow;
   const own =
     part.callType === "toCallback"
-      ? fields
+      ? { ...fields, redact: joinedRedaction(fields.redact, overrides.redact) }
       : { ...fields, ...ofRun(fields, overrides), retriesMax: overrides.retriesMax ?? fields.retriesMax };
   return { ...own, workflow: { ...part, runId } };
 }
@@ -132,9 +139,10 @@ export async function repeatFailureCall(engine: Engine, user: User, letterId: st
   const [first] = run.entries;
   const { bodies } = engine.realm;
   const [bytes, responseBytes] = await Promise.all([
-    first === undefined ? Buffer.alloc(0) : bodies.load(first.body),
-    bodies.load(letter.responseBody),
+    first === undefined ? Buffer.alloc(0) : loadUndamaged(bodies, first.body),
+    loadUndamaged(bodies, letter.responseBody),
   ]);
+  if (bytes === undefined || responseBytes === undefined) throw damagedLetter(letterId);
   failedOf(user, letterId);
   const { response, retried } = letter;
   const message = { ...letter, id: messageId(letter.sequence, letter.nonce) };

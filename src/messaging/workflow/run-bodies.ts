@@ -8,11 +8,13 @@
  * long as there is room (list-cache.ts), so a run of n entries takes memory for
  * n, and a delivery costs what came since the last one.
  */
-import type { Bodies } from "../body.ts";
+import { BODY_DAMAGED, type Bodies, loadUndamaged } from "../body.ts";
 import type { CallBody } from "../delivery.ts";
+import { notFound } from "../failure.ts";
 import type { Message } from "../message.ts";
 import { messageId } from "../message-id.ts";
-import { type ListCache, loadAll } from "./list-cache.ts";
+import { joinedRedaction, redactedText } from "../redaction.ts";
+import type { ListCache } from "./list-cache.ts";
 import type { Entry, Run } from "./run.ts";
 
 interface Stores {
@@ -26,27 +28,54 @@ export function deliveryBody(
   run: Run,
   { message, lazyFetchBytes }: { message: Message; lazyFetchBytes: number },
 ): CallBody | Promise<CallBody> {
-  const { workflow } = message.envelope.fields;
-  const isList = workflow?.callType === "step" && workflow.isBodyOwn !== true;
-  if (!isList) return withInitial(bodies, run, bodies.load(message.body));
+  if (!isList(message)) return withInitial(bodies, run, bodies.load(message.body));
   const entry = run.entryOf(message.sequence);
   if (entry === undefined) return withInitial(bodies, run, EMPTY_LIST);
-  const isLeftOut = workflow.isLazy === true && entry.listBytes > lazyFetchBytes;
-  if (isLeftOut) return withInitial(bodies, run, NO_BYTES);
+  if (isLeftOut(message, entry, lazyFetchBytes)) return withInitial(bodies, run, NO_BYTES);
   return lists.listUpTo(run, entry.index);
+}
+
+/** How long that is, about. */
+export function deliveryBytes(
+  run: Run,
+  { message, lazyFetchBytes }: { message: Message; lazyFetchBytes: number },
+): number {
+  if (!isList(message)) return message.body.length;
+  const entry = run.entryOf(message.sequence);
+  return entry === undefined || isLeftOut(message, entry, lazyFetchBytes) ? 0 : entry.listBytes;
+}
+
+function isList({ envelope }: Message): boolean {
+  const { workflow } = envelope.fields;
+  return workflow?.callType === "step" && workflow.isBodyOwn !== true;
+}
+
+function isLeftOut({ envelope }: Message, { listBytes }: Entry, lazyFetchBytes: number): boolean {
+  return envelope.fields.workflow?.isLazy === true && listBytes > lazyFetchBytes;
 }
 
 /** All entries as clients see them. */
 export async function allEntries(
   bodies: Bodies,
-  entries: readonly Entry[],
+  { entries, record }: Pick<Run, "entries" | "record">,
+  { isRedacted }: { readonly isRedacted: boolean },
 ): Promise<readonly { readonly messageId: string; readonly body: string; readonly callType: string }[]> {
-  const loaded = await loadAll(bodies, entries, { from: 0, to: entries.length });
-  return entries.map(({ sequence, nonce, envelope }, index) => ({
-    messageId: messageId(sequence, nonce),
-    body: (loaded[index] ?? NO_BYTES).toString("base64"),
-    callType: envelope.fields.workflow?.callType ?? "step",
-  }));
+  // The run may get others, or lose all, while they are read.
+  const listed = [...entries];
+  const loaded = await Promise.all(listed.map(({ body }) => loadUndamaged(bodies, body)));
+  const damaged = listed[loaded.indexOf(undefined)];
+  if (damaged !== undefined) {
+    throw notFound(`${BODY_DAMAGED}: it is of the message ${messageId(damaged.sequence, damaged.nonce)} of the run`);
+  }
+  return listed.map(({ sequence, nonce, envelope: { fields } }, index) => {
+    const bytes = loaded[index] ?? NO_BYTES;
+    const isHidden = isRedacted && joinedRedaction(record.config.redact, fields.redact)?.body === true;
+    return {
+      messageId: messageId(sequence, nonce),
+      body: isHidden ? redactedText(bytes) : bytes.toString("base64"),
+      callType: fields.workflow?.callType ?? "step",
+    };
+  });
 }
 
 /** The call that tells of a failure carries what the run began with. */

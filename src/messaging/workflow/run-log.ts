@@ -6,10 +6,10 @@
  *     parallel     what was planned at once, with results as they come
  *     next         a delivery that nothing has followed yet
  */
-import type { LogEntry } from "../door.ts";
+import type { LogEntry, LoggedMessage } from "../door.ts";
 import type { EnvelopeFields, WaitFields } from "../envelope.ts";
-import { headerLists } from "../header-lists.ts";
-import { redactedHeaders, redactedText } from "../redaction.ts";
+import { headerBytes, headerLists } from "../header-lists.ts";
+import { joinedRedaction, redactedHeaders, redactedText } from "../redaction.ts";
 import { type State, state } from "../states.ts";
 import { isObject } from "./invoke.ts";
 import { type Run, runState } from "./run.ts";
@@ -48,23 +48,31 @@ export interface RunLog {
   readonly failure: StepError | undefined;
   /** Of the call that told of the failure. */
   readonly failureErrors: readonly StepError[];
+  /** When that is made next; undefined: it is not waited for. */
+  readonly failureDueMs: number | undefined;
 }
 
-/** `entries` are all of the run's messages, earliest first. `phraseOf` is what a status means. */
-export function runLogOf(
-  run: Run,
-  entries: readonly LogEntry[],
-  { nowMs, phraseOf }: { readonly nowMs: number; readonly phraseOf: (status: number) => string },
-): RunLog {
+/** What a run log is made of beside the entries of its messages. */
+export interface RunLogFacts {
+  readonly nowMs: number;
+  /** What a status means. */
+  readonly phraseOf: (status: number) => string;
+  /** What the runs that it invoked began with, by their ids. */
+  readonly invoked: ReadonlyMap<string, LoggedMessage>;
+}
+
+/** `entries` are all of the run's messages, earliest first. */
+export function runLogOf(run: Run, entries: readonly LogEntry[], { nowMs, phraseOf, invoked }: RunLogFacts): RunLog {
   const messages = messagesOf(entries, phraseOf);
   const last = messages.findLastIndex(({ fields }) => fields.workflow?.isInit === true);
   const listed = messages.slice(Math.max(last, 0)).filter(isListed);
   const failed = messages.find((message) => message.state === state.failed && isOfEndpoint(message));
   const told = messages.filter(({ fields }) => fields.workflow?.callType === "failureCall");
   return {
-    groups: new Grouping(run, listed, nowMs).groups(),
+    groups: new Grouping(run, listed, { nowMs, invoked }).groups(),
     failure: failed?.errors.at(-1),
     failureErrors: told.flatMap(({ errors }) => errors),
+    failureDueMs: told.at(-1)?.nextDeliveryMs,
   };
 }
 
@@ -104,6 +112,7 @@ class Grouping {
   readonly #run: Run;
   readonly #messages: readonly RunStep[];
   readonly #nowMs: number;
+  readonly #invoked: RunLogFacts["invoked"];
   readonly #groups: StepGroup[] = [];
   /** Where the step of a number stands. */
   readonly #placeOf = new Map<number, { readonly group: StepGroup; readonly index: number }>();
@@ -112,10 +121,11 @@ class Grouping {
   readonly #answers = new Map<number, RunStep>();
   #fork: { readonly group: StepGroup; readonly concurrent: number } | undefined;
 
-  constructor(run: Run, messages: readonly RunStep[], nowMs: number) {
+  constructor(run: Run, messages: readonly RunStep[], { nowMs, invoked }: Pick<RunLogFacts, "nowMs" | "invoked">) {
     this.#run = run;
     this.#messages = messages;
     this.#nowMs = nowMs;
+    this.#invoked = invoked;
   }
 
   groups(): readonly StepGroup[] {
@@ -227,9 +237,21 @@ class Grouping {
         invokedWorkflowRunId: id,
         invokedWorkflowUrl: record.url,
         invokedWorkflowCreatedAt: record.createdAtMs,
+        ...this.#begunWith(id),
       };
       this.#began(record.invoker?.step ?? {}, facts, childState === runState.success ? "STEP_SUCCESS" : undefined);
     }
+  }
+
+  /** What an invoked run was sent, hidden where it or this run hides it. */
+  #begunWith(id: string): object {
+    const message = this.#invoked.get(id);
+    if (message === undefined) return {};
+    const redact = joinedRedaction(this.#run.record.config.redact, message.envelope.redact) ?? {};
+    return {
+      invokedWorkflowRunBody: redact.body === true ? redactedText(message.body) : message.body.toString("utf8"),
+      invokedWorkflowRunHeaders: headerLists(redactedHeaders(redact, message.envelope.headers)),
+    };
   }
 
   /** A step whose result somebody else brings, or has brought when the run had ended. */
@@ -371,7 +393,7 @@ function waitedFor({ fields: { workflow }, step }: RunStep): object {
 /** `{name: [value, …]}` as name, value, … */
 function headerPairs(lists: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(lists).flatMap(([name, list]) =>
-    (Array.isArray(list) ? list : [list]).flatMap((value) => [name, String(value)]),
+    (Array.isArray(list) ? list : [list]).flatMap((value) => [name, headerBytes(String(value))]),
   );
 }
 

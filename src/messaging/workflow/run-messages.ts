@@ -4,11 +4,14 @@
  * a failure (spec: workflow 4.6 to 4.10).
  */
 import { type AttemptReport, reportOf } from "../callbacks.ts";
+import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "../cut-answer.ts";
 import type { DeadLetter } from "../dead-letters.ts";
 import { deadLetterIdText } from "../dead-letters.ts";
-import type { CallbackPlan, EnvelopeFields, WorkflowFields } from "../envelope.ts";
+import type { CallbackPlan, EnvelopeFields, Redaction, WorkflowFields } from "../envelope.ts";
 import { acceptedOptions, callbackOptions, RETRIES_DEFAULT } from "../headers.ts";
+import type { MessagingLimits } from "../limits.ts";
 import { envelopeFields } from "../publish.ts";
+import { joinedRedaction } from "../redaction.ts";
 import { partHeaders } from "./invoke.ts";
 import type { Run } from "./run.ts";
 import { configured, featureFields, hasHeader, traceOf, withoutHeader, withoutSdkVersion } from "./trigger-config.ts";
@@ -26,30 +29,48 @@ export function resultMessage(
     headers,
     bytes,
     part = {},
+    redact,
   }: {
     readonly url: string;
     readonly headers: readonly string[];
     readonly bytes: Buffer;
     readonly part?: Partial<WorkflowFields>;
+    /** What is hidden besides. */
+    readonly redact?: Redaction | undefined;
   },
 ): RunMessage {
   const options = acceptedOptions(partHeaders(headers));
   const features = options.workflow === undefined ? {} : featureFields(options.workflow);
-  const fields = envelopeFields(url, configured(options, run.record.config), {
+  const hidden = joinedRedaction(options.redact, redact);
+  const asked = { ...options, ...(hidden !== undefined && { redact: hidden }) };
+  const fields = envelopeFields(url, configured(asked, run.record.config), {
     callerIp: run.record.callerIp,
     workflow: { runId: run.id, callType: "step", ...features, ...part },
   });
   return { fields, bytes };
 }
 
-/** What came of a call of a third party: only its end is told. */
-export function callResult(run: Run, plan: CallbackPlan, report: AttemptReport): RunMessage {
+/** The id and the name of a step, and the names of fields, in what a client publishes as the result of a call. */
+const RESULT_FIELDS_BYTES = 1_024;
+
+/**
+ * What came of a call of a third party: only its end is told. Nobody asks how long an answer may be, so the start is told of
+ * one that would take its run beyond the bytes that it may have, and of one that its client could not publish: clients send
+ * the answer back as the result of the step, a JSON text within a JSON text, and that is a message as any other.
+ */
+export function callResult(
+  run: Run,
+  plan: CallbackPlan,
+  { report, limits }: { report: AttemptReport; limits: Pick<MessagingLimits, "runBytesMax" | "bodyBytesMax"> },
+): RunMessage {
   const { config } = run.record;
   const { retriesMax, callerIp } = report.message.envelope.fields;
   const own = callbackOptions(plan, config.retriesMax ?? RETRIES_DEFAULT, config.retryDelay);
   const features = own.workflow === undefined ? {} : featureFields(own.workflow);
   // The own retries of the callback are in there, so nothing of the run's is to be put in their place.
-  const options = configured({ ...own, workflow: { ...NO_PART, hasRetries: true } }, config);
+  const { redact } = report.message.envelope.fields;
+  const asked = { ...own, ...(redact !== undefined && { redact }), workflow: { ...NO_PART, hasRetries: true } };
+  const options = configured(asked, config);
   const headers = withoutSdkVersion(options.headers);
   const fields = envelopeFields(
     plan.url,
@@ -59,7 +80,28 @@ export function callResult(run: Run, plan: CallbackPlan, report: AttemptReport):
   const isSuccess = report.response.status >= 200 && report.response.status < 300;
   // A client takes an attempt that is not the last one for one that is followed by others.
   const retried = isSuccess ? report.retried : retriesMax;
-  return { fields, bytes: Buffer.from(JSON.stringify({ ...reportOf(report), retried })) };
+  const tell = (told: AttemptReport): Buffer => Buffer.from(JSON.stringify({ ...reportOf(told), retried }));
+  if (report.response.status === 0) return { fields, bytes: tell(report) };
+  const quotedHeaders = Buffer.byteLength(JSON.stringify(JSON.stringify([report.response.headers, headers])));
+  const room = limits.bodyBytesMax - RESULT_FIELDS_BYTES - 2 * quotedHeaders;
+  const told = cutTo(report, twiceQuotedWithin(report.responseBytes, room));
+  const bytes = tell(told);
+  const excessBytes = bytes.length - Math.max(0, limits.runBytesMax - run.entryBytes);
+  if (excessBytes <= 0) return { fields, bytes };
+  // In base64 three bytes are four.
+  return { fields, bytes: tell(cutTo(told, told.responseBytes.length - Math.ceil((excessBytes * 3) / 4))) };
+}
+
+/** The report with the first `keptBytes` of the answer. */
+function cutTo(report: AttemptReport, keptBytes: number): AttemptReport {
+  const { response, responseBytes } = report;
+  if (keptBytes >= responseBytes.length) return report;
+  const kept = responseBytes.subarray(0, Math.max(0, keptBytes));
+  return {
+    ...report,
+    response: { ...response, headers: cutHeaders(response.headers, kept.length) },
+    responseBytes: kept,
+  };
 }
 
 /** The call that tells of a run's failure; undefined if nobody is to be told. */
@@ -71,6 +113,8 @@ export function failureMessage(run: Run, letter: DeadLetter, report: AttemptRepo
   const options = callbackOptions(plan, config.retriesMax ?? RETRIES_DEFAULT, config.retryDelay);
   const { failureCallback: _none, ...rest } = options;
   const flowControl = options.flowControl ?? config.flowControl;
+  // It carries what the run began with and what came of its message, so the log hides it as it hides those.
+  const redact = joinedRedaction(config.redact, failed.redact);
   const fields = envelopeFields(
     plan.url,
     {
@@ -78,8 +122,7 @@ export function failureMessage(run: Run, letter: DeadLetter, report: AttemptRepo
       headers: failureHeaders(options.headers),
       ...traceOf(options, config),
       ...(flowControl === undefined ? {} : { flowControl }),
-      // It carries what the run began with, so the log hides it as it hides that.
-      ...(config.redact === undefined ? {} : { redact: config.redact }),
+      ...(redact === undefined ? {} : { redact }),
     },
     {
       callerIp: failed.callerIp,
@@ -88,13 +131,18 @@ export function failureMessage(run: Run, letter: DeadLetter, report: AttemptRepo
     },
   );
   const told = {
-    ...reportOf({ ...report, deadLetter: letter }, { isRedacted: false }),
+    ...reportOf({ ...report, responseBytes: errorBytes(report), deadLetter: letter }, { isRedacted: false }),
     dlqId: deadLetterIdText(letter.id),
     workflowRunId: run.id,
     workflowCreatedAt: createdAtMs,
     failedAt: letter.id.ms,
   };
   return { fields, bytes: Buffer.from(JSON.stringify(told)) };
+}
+
+/** What its endpoint answered, so that a client can read it as an error. */
+function errorBytes({ response, responseBytes }: AttemptReport): Buffer {
+  return isCut(response.headers) ? mendedError(responseBytes) : responseBytes;
 }
 
 const NO_PART = {

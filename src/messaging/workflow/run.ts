@@ -16,6 +16,7 @@
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { Body } from "../body.ts";
 import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../envelope.ts";
+import { ENTRY_BYTES as ENTRY_MEMORY_BYTES, runBytes } from "../memory-sizes.ts";
 import type { Message, MessageFacts } from "../message.ts";
 import { messageId } from "../message-id.ts";
 import type { User } from "../user.ts";
@@ -98,6 +99,7 @@ export interface FailureFunction {
   readonly retriesMax: number;
   readonly status?: number;
   readonly headers?: readonly string[];
+  /** What it was answered, or why it was not. A long answer lies elsewhere (`Run.failureAnswer`). */
   readonly body?: string;
 }
 
@@ -129,6 +131,8 @@ export class Run {
   /** Of the failed message. */
   letterId: string | undefined = undefined;
   failureFunction: FailureFunction | undefined = undefined;
+  /** What the call that told of the failure was answered, if that is long. */
+  failureAnswer: Body | undefined = undefined;
   readonly savedEvents = new Map<string, Buffer[]>();
   readonly waiters = new Set<Waiter>();
   /** What it waited for when it ended. */
@@ -145,10 +149,20 @@ export class Run {
   readonly #bySequence = new Map<number, Entry>();
   /** Steps that waited and have their results among the entries. */
   readonly #waitedSteps = new Set<number>();
+  /** What its record counts in the account of its user. */
+  #memoryBytes: number;
 
   constructor(user: User, record: RunRecord) {
     this.user = user;
     this.record = record;
+    this.#memoryBytes = runBytes(record);
+    user.memory.add(this.#memoryBytes);
+  }
+
+  /** It is forgotten. */
+  releaseMemory(): void {
+    this.user.memory.add(-this.#memoryBytes);
+    this.#memoryBytes = 0;
   }
 
   get id(): string {
@@ -183,6 +197,7 @@ export class Run {
     this.#entries.push(entry);
     this.#bySequence.set(sequence, entry);
     this.entryBytes += body.length;
+    this.user.memory.add(ENTRY_MEMORY_BYTES);
     const waitedStep = envelope.fields.workflow?.waited?.stepId;
     if (waitedStep !== undefined) this.#waitedSteps.add(waitedStep);
     if (this.firstMessageId === "") this.firstMessageId = messageId(sequence, nonce);
@@ -196,6 +211,7 @@ export class Run {
     this.#bySequence.clear();
     this.#waitedSteps.clear();
     this.entryBytes = 0;
+    this.user.memory.add(-ENTRY_MEMORY_BYTES * taken.length);
     return taken;
   }
 

@@ -15,7 +15,15 @@ import type { Published, PublishOptions, PublishRequest } from "../publish-reque
 import type { User } from "../user.ts";
 import { readInvoke } from "./invoke.ts";
 import type { Invoker, Run, RunConfig, RunRecord } from "./run.ts";
-import { asksForTwoStarts, configOf, configured, featureFields, replacedConfig, traceOf } from "./trigger-config.ts";
+import {
+  asksForTwoStarts,
+  configOf,
+  configured,
+  featureFields,
+  hiddenIn,
+  replacedConfig,
+  traceOf,
+} from "./trigger-config.ts";
 import type { WorkflowOptions } from "./workflow-options.ts";
 
 /** A message of a run, ready to be accepted. */
@@ -101,7 +109,7 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
   }
   counts.started.add(runId);
   const { invoker, body } = workflow.isInvoke ? readInvoke(given.body) : { invoker: undefined, body: given.body };
-  const first = tracedBy(configOf(options), invoker && context.user.runs.get(invoker.runId));
+  const first = invokedBy(configOf(options), invoker && context.user.runs.get(invoker.runId));
   const config = known === undefined ? first : replacedConfig(known.record.config, first);
   const isStartedTwice = known === undefined && asksForTwoStarts(options);
   const record: RunRecord = {
@@ -129,9 +137,14 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
   return { ...draftOf(context, given), kind: known === undefined ? "start" : "restart", bytes: body, fields, record };
 }
 
-/** What a run does for another one belongs to the trace of that, if nothing else was said. */
-function tracedBy(config: RunConfig, run: Run | undefined): RunConfig {
-  return { ...config, trace: config.trace ?? run?.record.config.trace };
+/**
+ * What a run does for another one belongs to the trace of that, if nothing else was said, and hides what that hides: the one
+ * has its body from the other.
+ */
+function invokedBy(config: RunConfig, run: Run | undefined): RunConfig {
+  const outer = run?.record.config;
+  const { redact } = hiddenIn(config, outer ?? {});
+  return { ...config, trace: config.trace ?? outer?.trace, redact };
 }
 
 /** Throws if the run that invokes has ended, or was itself invoked by too many. */
@@ -152,7 +165,9 @@ function planAppend(context: PlanContext, given: Given, run: Run): RunDraft {
   const part: WorkflowFields = { runId: run.id, callType: workflow.callType, ...featureFields(workflow) };
   const { config } = run.record;
   const isToThirdParty = workflow.callType === "toCallback";
-  const own = isToThirdParty ? { ...options, ...traceOf(options, config) } : configured(options, config);
+  const own = isToThirdParty
+    ? { ...options, ...traceOf(options, config), ...hiddenIn(options, config) }
+    : configured(options, config);
   const fields = makeFields(destination, own, { callerIp, workflow: part });
   return { ...draftOf(context, given), kind: "append", fields, record: undefined };
 }

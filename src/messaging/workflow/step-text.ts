@@ -1,15 +1,19 @@
 /** The text of an entry as far as the server reads it: for logs, waits and resumes. Endpoints get their bytes unchanged. */
+import { type JsonLimits, JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
 import { isObject } from "./invoke.ts";
 
 export type StepFields = Readonly<Record<string, unknown>>;
 
-/** Fields of a plan or a result; undefined for what is neither. */
+/** Of the results of steps, which an endpoint may make of lists of its own. */
+const stepLimits: JsonLimits = { depthMax: 1_000, containersMax: 1_000_000, valuesMax: 5_000_000 };
+
+/** Fields of a plan or a result; undefined for what is neither, and for what is too much to parse. */
 export function readStep(bytes: Uint8Array): StepFields | undefined {
   try {
-    const step: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
+    const step = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), stepLimits);
     return isObject(step) ? step : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError || error instanceof JsonTooLarge) return undefined;
     throw error;
   }
 }

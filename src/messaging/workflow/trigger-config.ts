@@ -4,6 +4,7 @@
  */
 import type { WorkflowFields } from "../envelope.ts";
 import type { PublishOptions } from "../publish-request.ts";
+import { joinedRedaction } from "../redaction.ts";
 import type { RunConfig } from "./run.ts";
 
 const UNKNOWN_SDK = "upstash-workflow-unknown-sdk";
@@ -37,7 +38,7 @@ export function replacedConfig(first: RunConfig, second: RunConfig): RunConfig {
     flowControl: second.flowControl ?? first.flowControl,
     failureCallback: second.failureCallback ?? first.failureCallback,
     labels: second.labels ?? first.labels,
-    redact: second.redact ?? first.redact,
+    redact: joinedRedaction(first.redact, second.redact),
     trace: second.trace ?? first.trace,
   };
 }
@@ -62,7 +63,7 @@ export function configured<Options extends Configured & { readonly workflow?: { 
     ...given("flowControl", flowControl ?? config.flowControl),
     ...given("failureCallback", failureCallback ?? config.failureCallback),
     ...given("labels", labels ?? config.labels),
-    ...given("redact", redact ?? config.redact),
+    ...hiddenIn({ redact }, config),
     ...traceOf(options, config),
   };
 }
@@ -73,6 +74,14 @@ export function traceOf(
   config: Pick<RunConfig, "trace">,
 ): Pick<PublishOptions, "trace"> {
   return given("trace", trace ?? config.trace);
+}
+
+/** What a message hides: what it says itself and what its run does. */
+export function hiddenIn(
+  { redact }: Pick<RunConfig, "redact">,
+  config: Pick<RunConfig, "redact">,
+): Pick<PublishOptions, "redact"> {
+  return given("redact", joinedRedaction(config.redact, redact));
 }
 
 /** The same for the delivery of a call's result, which must not look like a list of entries. */

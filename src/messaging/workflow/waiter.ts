@@ -14,7 +14,7 @@ export interface WaiterRecord {
   /** Of the message that tells what came of it: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
   readonly timeoutUrl: string;
-  /** The same for the message that tells of a time-out. */
+  /** The same for the message that tells of a time-out; behind `header:` are others that it is sent with. */
   readonly timeoutHeaders: readonly string[];
   /** Sent to `timeoutUrl` in place of the entries. */
   readonly timeoutBody?: string | undefined;

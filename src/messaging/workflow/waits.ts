@@ -1,7 +1,11 @@
 /** What a run says when it waits for an event, and what it is told of it (spec: workflow 4.7). */
 import { parseDurationMs } from "../../kernel/duration.ts";
+import { JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
+import { jsonText } from "../../kernel/json-text.ts";
+import type { Redaction } from "../envelope.ts";
 import { badRequest } from "../failure.ts";
 import { acceptedOptions } from "../headers.ts";
+import { joinedRedaction } from "../redaction.ts";
 import { headersOf, isObject, partHeaders } from "./invoke.ts";
 import type { Waiter, WaiterRecord } from "./waiter.ts";
 
@@ -47,7 +51,7 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
   if (timeoutMs === undefined) throw invalid("timeout", "a span such as 90s or 1d2h");
   const timeoutUrl = given["timeoutUrl"] ?? undefined;
   const own = contentType === undefined ? headers : ["content-type", contentType, ...headers];
-  const timeoutHeaders = headersOf(given["timeoutHeaders"], "timeoutHeaders");
+  const timeoutHeaders = headersOf(given["timeoutHeaders"], "timeoutHeaders", { areOthersSent: true });
   for (const list of [own, timeoutHeaders]) acceptedOptions(partHeaders(list));
   return {
     waiter: {
@@ -60,11 +64,22 @@ export function readWait({ eventId, runId, headers, contentType, body, refusalOf
       timeoutHeaders: timeoutHeaders.length === 0 ? own : timeoutHeaders,
       ...(timeoutBody === undefined || timeoutBody === null
         ? {}
-        : { timeoutBody: typeof timeoutBody === "string" ? timeoutBody : JSON.stringify(timeoutBody) }),
+        : { timeoutBody: typeof timeoutBody === "string" ? timeoutBody : jsonText(timeoutBody) }),
       step,
     },
     timeoutMs,
   };
+}
+
+/** What the headers of a wait hide: of what it sends in either way. */
+export function hiddenOfWait({
+  headers,
+  timeoutHeaders,
+}: Pick<Waiter, "headers" | "timeoutHeaders">): Redaction | undefined {
+  const own = [headers, timeoutHeaders].map((list) =>
+    list.includes("redact-fields") ? acceptedOptions(partHeaders(list)).redact : undefined,
+  );
+  return joinedRedaction(own[0], own[1]);
 }
 
 /** The entry of a wait that ended: `data` is what the event brought; undefined: it waited too long. */
@@ -85,9 +100,10 @@ function urlOf(value: unknown, field: string, refusalOf: WaitRequest["refusalOf"
 
 function readObject(bytes: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    const value = parseJson(bytes);
     if (isObject(value)) return value;
   } catch (error) {
+    if (error instanceof JsonTooLarge) throw badRequest(`The body of a wait ${error.message}`);
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw badRequest("The body of a wait must be a JSON object with url, step and timeout");

@@ -28,7 +28,7 @@ export interface RunsFilter {
 
 export interface RunEntry {
   readonly messageId: string;
-  /** Base64. */
+  /** Base64, or what stands for a hidden one. */
   readonly body: string;
   readonly callType: string;
 }
@@ -40,8 +40,8 @@ export interface StartedRun {
 
 export interface WorkflowDoor {
   find(id: string): Run | undefined;
-  /** All entries of a run that goes on; undefined for any other. */
-  entries(id: string): Promise<readonly RunEntry[]> | undefined;
+  /** All entries of a run that goes on; undefined for any other. With `isRedacted` hidden bodies are hidden. */
+  entries(id: string, options: { readonly isRedacted: boolean }): Promise<readonly RunEntry[]> | undefined;
   /** The function of a run has returned. Nothing happens if the run is gone. */
   finish(id: string, result: Buffer): Promise<void>;
   /** False: it does not exist, or has ended. */

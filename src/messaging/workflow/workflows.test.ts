@@ -15,6 +15,16 @@ import { runState } from "./run.ts";
 const url = "https://app.test/";
 const SDK = ["upstash-workflow-sdk-version", "1"];
 
+const NO_PART = {
+  url: undefined,
+  isInit: false,
+  isInvoke: false,
+  isRepublished: false,
+  isUnknownSdk: false,
+  features: [],
+  hasRetries: true,
+} as const;
+
 async function publish(harness: MessagingHarness, headers: string, body: string) {
   const own = headers.split("; ").flatMap((pair) => pair.split("="));
   const context = { limits: defaultLimits, nowMs: harness.clock.nowMs(), refusalOf: () => undefined };
@@ -214,6 +224,18 @@ test("waits that end at the same moment all end, in turns", async () => {
   assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 1_201);
 });
 
+test("C-25: a wait takes its time, though the clock is set back", async () => {
+  const harness = await started();
+  const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
+  const body = Buffer.from(JSON.stringify({ url, step: { stepId: 1 }, timeout: "10s" }));
+  await harness.user.workflows.wait({ ...facts, refusalOf: () => undefined, eventId: "paid", body });
+  harness.clock.stepWallClock(-86_400_000);
+  await harness.advance(9_999);
+  assert.equal(harness.user.workflows.waiters("paid").length, 1);
+  await harness.advance(1);
+  assert.equal(harness.user.workflows.waiters("paid").length, 0);
+});
+
 test("deadlines of waiters that were told do not gather", async () => {
   const harness = await started();
   const { workflows } = harness.messaging.engine;
@@ -264,6 +286,35 @@ test("limits of a run refuse what is too much, and nothing is stored of it", asy
     text: "Maximum number of steps of the workflow run wfr_1 exceeded: 2",
   });
   assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 2);
+});
+
+test("an answer that would take a run beyond its bytes is cut to what is left, and says so", async () => {
+  const harness = await started({ runBytesMax: 3_000 });
+  harness.destination = ({ url: called }) =>
+    called === url ? answered(200, SDK) : answered(200, ["Content-Length", "9000"], "x".repeat(9_000));
+  const [outcome] = await harness.user.publish([
+    {
+      destination: "https://third.test/",
+      body: Buffer.from("ask"),
+      callerIp: "203.0.113.7",
+      options: {
+        method: "POST",
+        headers: [],
+        retriesMax: 0,
+        callback: { url, given: [] },
+        workflow: { ...NO_PART, runId: "wfr_1", callType: "toCallback" },
+      },
+    },
+  ]);
+  assert.equal(outcome?.kind, "url");
+  await harness.settle();
+
+  const told = JSON.parse(harness.calls.at(-1)?.body ?? "") as { body: string; header: Record<string, string[]> };
+  const kept = Buffer.from(told.body, "base64").length;
+  assert.equal(kept > 1_000 && kept < 2_250, true, String(kept));
+  assert.deepEqual(told.header, { "Service-Body-Cut": [String(kept)], "Upstash-Body-Cut": [String(kept)] });
+  const run = harness.user.workflows.find("wfr_1");
+  assert.equal((run?.entryBytes ?? 0) < 3_200, true);
 });
 
 test("a step is not cancelled by itself: its run would wait for it for ever", async () => {
@@ -318,6 +369,48 @@ test("bodies of entries and results are moved out of old segments, and found whe
   );
 });
 
+test("a long answer to the call that tells of a failure lies in the journal, moves on, and goes when it is told again", async () => {
+  const harness = await MessagingHarness.start();
+  const { bodies } = harness.messaging.engine.realm;
+  const { frames } = harness.journal;
+  // Each frame is a segment of its own.
+  bodies.open({
+    read: async (segment, offset, length) => frames[segment - 1]?.subarray(offset, offset + length) ?? Buffer.alloc(0),
+  });
+  let placed = 0;
+  const place = (): number => {
+    for (; placed < frames.length; placed += 1) {
+      bodies.written({ start: placed, end: placed + 1, segment: placed + 1, offset: 0 });
+    }
+    return placed;
+  };
+  const long = "y".repeat(5_000);
+  harness.destination = ({ url: called }) => answered(500, SDK, called === url ? "no" : long);
+  const told = "failure-callback=https://told.test/; failure-callback-retries=0";
+  await publish(harness, `workflow-init=true; workflow-runid=wfr_1; retries=0; ${told}`, "begin");
+  await harness.settle();
+  await harness.settle();
+  const run = harness.user.workflows.find("wfr_1");
+  const { failureAnswer } = run ?? {};
+  const count = place();
+  assert.equal(failureAnswer?.length, 5_000);
+  assert.equal(failureAnswer.bytes, undefined, "it is not kept in memory");
+  const from = failureAnswer.segment;
+
+  await moveBodies(harness.messaging.engine, [{ number: from, bytes: 100_000 }]);
+  place();
+
+  assert.equal(failureAnswer.segment > count, true);
+  assert.equal((await harness.user.loadBody(failureAnswer))?.toString(), long);
+  const realm = new Realm(defaultLimits);
+  for (const [index, frame] of frames.entries()) replayFrame(realm, frame, { segment: index + 1, offset: 0 });
+  assert.equal(realm.findUser("main")?.runs.get("wfr_1")?.failureAnswer?.segment, failureAnswer.segment);
+
+  await harness.user.workflows.repeatFailureCall(run?.letterId ?? "");
+  assert.equal(run?.failureAnswer, undefined);
+  assert.equal(failureAnswer.isWanted, false);
+});
+
 test("runs are forgotten in the order of their end, also those that a snapshot has in another", async () => {
   const harness = await started({ runRetentionMs: 120_000 });
   await publish(harness, "workflow-init=true; workflow-runid=wfr_2", "other");
@@ -352,4 +445,48 @@ test("an ended run is forgotten in time, a failed one not before its dead letter
     harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 9 }).letters.length,
     0,
   );
+});
+
+test("the steps of a run outlive the queue in which they wait: a deleted queue holds nobody back, also after a restart", async () => {
+  for (const how of ["live", "replayed", "from a snapshot"]) {
+    const harness = await MessagingHarness.start();
+    harness.destination = () => answered(200, SDK);
+    await harness.user.putQueue("q", { isPaused: true });
+    await publish(harness, "workflow-init=true; workflow-runid=wfr_1; queue-name=q", "begin");
+    const other = await publish(harness, "queue-name=q", "plain");
+    await publish(harness, "queue-name=q; workflow-init=true; workflow-runid=wfr_2; delay=1h", "later");
+    await harness.settle();
+    assert.equal(harness.calls.length, 0);
+
+    await harness.user.deleteQueue("q");
+    // A new queue of the name has no part in what the old one left.
+    await harness.user.putQueue("q", { isPaused: true });
+    await harness.settle();
+    if (how === "replayed") harness.restart();
+    if (how === "from a snapshot") {
+      harness.journal.replace(Array.from(dumpRealm(harness.messaging.engine.realm), (frame) => Buffer.from(frame)));
+      harness.restart();
+    }
+    await harness.advance(3_600_000);
+
+    assert.deepEqual(
+      harness.calls.map(({ body }) => listOf(body)),
+      [["begin"], ["later"]],
+      how,
+    );
+    const plainId = other?.kind === "url" ? other.published.messageId : "";
+    assert.equal(harness.user.findMessage(plainId), undefined, how);
+    assert.equal(harness.user.queue("q")?.lag, 0, how);
+  }
+});
+
+test("a bulk retry of dead letters counts none of runs, which are resumed or restarted instead", async () => {
+  const harness = await MessagingHarness.start();
+  harness.destination = () => answered(500);
+  await publish(harness, "workflow-init=true; workflow-runid=wfr_1; retries=0", "begin");
+  await publish(harness, "retries=0", "plain");
+  await harness.settle();
+  const all = { attributes: new Map() };
+
+  assert.equal((await harness.user.retryDeadLetters(all, { countMax: 1 }, {})).published.length, 1);
 });

@@ -11,23 +11,26 @@
  *     so exactly one of event and time-out wins.
  */
 import type { Clock } from "../../kernel/clock.ts";
+import { jsonText } from "../../kernel/json-text.ts";
 import type { AttemptReport } from "../callbacks.ts";
 import type { CallBody, DeliveryResult } from "../delivery.ts";
 import { DueHeap } from "../due-heap.ts";
 import type { Engine } from "../engine.ts";
 import { quotaExceeded } from "../failure.ts";
 import type { Message } from "../message.ts";
+import { driftOf, type Moment } from "../moment.ts";
 import { headerOf, responseOf } from "../outcome.ts";
 import { newFacts } from "../publish.ts";
+import type { Arrival } from "../scheduler.ts";
 import type { User } from "../user.ts";
 import { Holding } from "./holding.ts";
 import { ListCache } from "./list-cache.ts";
 import { type FailureFunction, type Run, type RunState, runState } from "./run.ts";
-import { deliveryBody } from "./run-bodies.ts";
+import { deliveryBody, deliveryBytes } from "./run-bodies.ts";
 import { callResult, failureMessage, type RunMessage, resultMessage } from "./run-messages.ts";
 import { startedRun } from "./starting.ts";
 import type { Waiter } from "./waiter.ts";
-import { readWait, type WaitRequest, waitResult } from "./waits.ts";
+import { hiddenOfWait, readWait, type WaitRequest, waitResult } from "./waits.ts";
 
 /** What a call of a message of a run brought. */
 export interface RunOutcome {
@@ -49,6 +52,8 @@ export interface Notified {
 
 /** Waits that end in one turn: each takes about 25 us, and others wait meanwhile. */
 export const WAKES_MAX = 500;
+/** Longer ones are kept in the journal: ended runs are remembered for weeks. */
+const SHORT_ANSWER_BYTES = 4 * 1024;
 /** So many deadlines may be of waiters that are gone, however few there are. */
 const DEAD_DEADLINES_MAX = 1_024;
 
@@ -61,13 +66,13 @@ export class Workflows {
   readonly #holding: Holding;
   /** Of all runs. */
   readonly lists: ListCache;
-  /** Deadlines of waiters by number. */
+  /** Deadlines of waiters by number, in passed time. */
   readonly #due = new DueHeap();
 
   constructor(engine: Engine, clock: Clock) {
     this.#engine = engine;
     this.lists = new ListCache(engine.realm.bodies);
-    this.#holding = new Holding(clock, (messages) => engine.arrive(messages));
+    this.#holding = new Holding(clock.real, (messages) => engine.arrive(messages));
   }
 
   get nextDueMs(): number | undefined {
@@ -75,24 +80,29 @@ export class Workflows {
   }
 
   /** After a recovery. */
-  resume(nowMs: number): void {
+  resume(now: Moment): void {
     this.#engine.realm.orderEndedRuns();
     for (const { waiter } of this.#engine.realm.waitersByNumber.values())
-      this.#due.push(waiter.deadlineMs, waiter.number);
-    this.tick(nowMs);
+      this.#due.push(waiter.deadlineMs + driftOf(now), waiter.number);
+    this.tick(now);
   }
 
   // Deliveries.
 
   /** Messages that are on the disk now: those of them that may go on. */
-  holdBack(messages: readonly Message[], nowMs: number): readonly Message[] {
-    return this.#holding.holdBack(messages, nowMs);
+  holdBack(arrivals: readonly Arrival[], nowMs: number): readonly Arrival[] {
+    return this.#holding.holdBack(arrivals, nowMs);
   }
 
   bodyOf(message: Message, run: Run): CallBody | Promise<CallBody> {
     const { realm, limits } = this.#engine;
     const stores = { bodies: realm.bodies, lists: this.lists };
     return deliveryBody(stores, run, { message, lazyFetchBytes: limits.lazyFetchBytes });
+  }
+
+  /** How long the body of a delivery is, about. */
+  sentBytes(message: Message, run: Run): number {
+    return deliveryBytes(run, { message, lazyFetchBytes: this.#engine.limits.lazyFetchBytes });
   }
 
   started({ run, sequence, envelope }: Message): void {
@@ -149,7 +159,9 @@ export class Workflows {
     switch (workflow?.callType) {
       case "toCallback":
         if (kind === "failed") this.#engine.changes.failInRun(message, nowMs, response, responseBytes);
-        if (callback !== undefined) this.#accept(run, callResult(run, callback, report), nowMs);
+        if (callback !== undefined) {
+          this.#accept(run, callResult(run, callback, { report, limits: this.#engine.limits }), nowMs);
+        }
         return;
       case "failureCall":
         if (kind === "failed") this.#engine.changes.failInRun(message, nowMs, response, responseBytes);
@@ -186,9 +198,12 @@ export class Workflows {
       state: kind === "delivered" ? "CALLBACK_SUCCESS" : "CALLBACK_FAIL",
       status: response.status,
       headers: response.headers,
-      body: response.status === 0 ? response.error : responseBytes.toString("utf8"),
     };
-    changes.putFailureFunction(run, ended);
+    if (responseBytes.length > SHORT_ANSWER_BYTES) changes.putFailureAnswer(run, ended, responseBytes);
+    else {
+      const body = response.status === 0 ? response.error : responseBytes.toString("utf8");
+      changes.putFailureFunction(run, { ...ended, body });
+    }
   }
 
   // The end of a run.
@@ -205,22 +220,33 @@ export class Workflows {
 
   /** keeps (1) */
   #end(run: Run, { state, result, nowMs }: { state: RunState; result: Buffer | undefined; nowMs: number }): void {
+    // Throws if it is too long, so it comes before anything has changed.
+    const told = this.#toldToInvoker(run, { state, result });
     for (const message of [...run.messages]) this.#engine.cancelWaiting(message);
     this.#engine.changes.endRun(run, { state, atMs: nowMs, result });
     // The entries of one that failed stay, and nothing carries them any more.
     run.text?.release();
+    if (told === undefined) return;
+    const { parent, url, headers, bytes } = told;
+    this.#accept(parent, resultMessage(parent, { url, headers, bytes, part: { tellsOf: run.id } }), nowMs);
+  }
+
+  /** What the run that invoked this one is told of its end; undefined if there is none that waits for it. */
+  #toldToInvoker(
+    run: Run,
+    { state, result }: { state: RunState; result: Buffer | undefined },
+  ): { parent: Run; url: string; headers: readonly string[]; bytes: Buffer } | undefined {
     const { invoker } = run.record;
     const parent = invoker === undefined ? undefined : run.user.runs.get(invoker.runId);
-    if (invoker === undefined || parent?.isStarted !== true) return;
+    if (invoker === undefined || parent?.isStarted !== true) return undefined;
     const text = result?.toString("utf8") ?? "";
     const out = {
       ...(text === "" ? {} : { body: text }),
       isCanceled: state === runState.canceled,
       isFailed: state === runState.failed,
     };
-    const bytes = Buffer.from(JSON.stringify({ ...invoker.step, out: JSON.stringify(out) }));
     const { url, headers } = invoker;
-    this.#accept(parent, resultMessage(parent, { url, headers, bytes, part: { tellsOf: run.id } }), nowMs);
+    return { parent, url, headers, bytes: Buffer.from(jsonText({ ...invoker.step, out: jsonText(out) })) };
   }
 
   // Events.
@@ -236,7 +262,8 @@ export class Workflows {
     for (const other of run.waiters) {
       if (other.eventId === waiter.eventId && other.step["stepId"] === waiter.step["stepId"]) return;
     }
-    const nowMs = this.#engine.nowMs();
+    const { now } = this.#engine;
+    const nowMs = now.wallMs;
     const record = { ...waiter, number: realm.waiterNumberMax + 1, createdAtMs: nowMs, deadlineMs: nowMs + timeoutMs };
     const saved = run.savedEvents.get(waiter.eventId)?.[0];
     if (saved !== undefined) {
@@ -249,7 +276,7 @@ export class Workflows {
     }
     changes.addWaiter(user, record);
     this.#forgetDeadlines();
-    this.#due.push(record.deadlineMs, record.number);
+    this.#due.push(record.deadlineMs + driftOf(now), record.number);
   }
 
   /** Those of waiters that are gone stay until they are due, in a week mostly: they go when they are more than the others. */
@@ -303,13 +330,13 @@ export class Workflows {
   }
 
   /** Ends waits that took too long, some of them: `nextDueMs` has passed if there are others. */
-  tick(nowMs: number): void {
+  tick(now: Moment): void {
     for (let count = 0; count < WAKES_MAX; count += 1) {
       const dueMs = this.#due.peekDueMs();
-      if (dueMs === undefined || dueMs > nowMs) return;
+      if (dueMs === undefined || dueMs > now.passedMs) return;
       const known = this.#engine.realm.waitersByNumber.get(this.#due.pop());
       if (known === undefined) continue;
-      this.#wake(this.#engine.realm.runOf(known.user, known.waiter.runId), known.waiter, undefined, nowMs);
+      this.#wake(this.#engine.realm.runOf(known.user, known.waiter.runId), known.waiter, undefined, now.wallMs);
       this.#engine.commitFresh();
     }
   }
@@ -326,8 +353,9 @@ export class Workflows {
     const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody, timeout, deadlineMs } = waiter;
     const { stepId } = waiter.step;
     const part = { waited: { timeout, deadlineMs, ...(typeof stepId === "number" && { stepId }) } };
-    if (data !== undefined) return this.#accept(run, resultMessage(run, { url, headers, bytes, part }), nowMs);
-    const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes, part });
+    const redact = hiddenOfWait(waiter);
+    if (data !== undefined) return this.#accept(run, resultMessage(run, { url, headers, bytes, part, redact }), nowMs);
+    const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes, part, redact });
     if (timeoutBody === undefined) return this.#accept(run, late, nowMs);
     // The run has its entry, and its URL is sent what was asked for.
     const facts = newFacts(this.#engine, { nowMs, notBeforeMs: nowMs, slotOwner: 0 });

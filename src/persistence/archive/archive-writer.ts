@@ -1,12 +1,14 @@
 /**
  * Writes a backup file. Its bytes go to a temporary name beside it, and it gets
  * its own when it is whole and durable (S-07): a file with the name of a backup
- * that is not whole is damaged.
+ * that is not whole is damaged. Or it writes a backup to a stream, one byte
+ * after the other.
  */
 import { createHash } from "node:crypto";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
+import { NO_LINK_CODES } from "../backup.ts";
 import { ByteProgress, type OnBytes } from "../byte-progress.ts";
-import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "../disk.ts";
+import { codeOf, type Disk, readFully, withFile, writeFully } from "../disk.ts";
 import {
   type BackedUpFile,
   MANIFEST_NAME,
@@ -23,12 +25,17 @@ export interface ArchiveSource {
   readonly path: string;
 }
 
-export interface NewArchive {
-  readonly path: string;
+export interface ArchiveContents {
   /** Files that do not change while they are read. */
   readonly sources: readonly ArchiveSource[];
   readonly facts: Omit<Manifest, "files">;
   readonly onBytes?: OnBytes;
+}
+
+export interface NewArchive extends ArchiveContents {
+  readonly path: string;
+  /** True if absent: what has the name of the backup is replaced. Otherwise it is left, and the call fails with EEXIST. */
+  readonly replaces?: boolean;
 }
 
 /** Behind the name of a backup that is being written. What a crash left is removed by the next backup of that name. */
@@ -38,24 +45,21 @@ export const PARTIAL_SUFFIX = ".partial";
 const FILE_MODE = 0o600;
 const COPY_BYTES = 1024 * 1024;
 
-/** Writes the backup; what had its name is replaced. Returns its bytes. Rejects with the system's error. */
-export async function writeArchive(disk: Disk, { path, sources, facts, onBytes }: NewArchive): Promise<number> {
+/** Takes all of the bytes before it resolves. */
+type Write = (bytes: Uint8Array, offset: number) => Promise<void>;
+
+/** Writes the backup. Returns its bytes. Rejects with the system's error. */
+export async function writeArchive(disk: Disk, { path, replaces = true, ...contents }: NewArchive): Promise<number> {
   const draft = `${path}${PARTIAL_SUFFIX}`;
   await unlinkIfThere(disk, draft);
   try {
     const bytes = await withFile(await disk.open(draft, "create", FILE_MODE), async (file) => {
-      const writer = new TarWriter(file, Math.floor(facts.madeAtMs / 1_000));
-      const files: BackedUpFile[] = [];
-      const progress = new ByteProgress("files", await sizeOf(disk, sources), onBytes);
-      for (const source of sources) files.push(await writer.add(disk, source, progress));
-      const manifest = printManifest({ ...facts, files });
-      await writer.addText(MANIFEST_NAME, manifest);
-      await writer.addText(MANIFEST_SUM_NAME, printManifestSum(manifest));
-      await writer.end();
+      const written = await streamArchive(disk, (part, offset) => writeFully(file, part, offset), contents);
       await file.fsync();
-      return writer.bytes;
+      return written;
     });
-    await disk.rename(draft, path);
+    if (replaces) await disk.rename(draft, path);
+    else await giveName(disk, draft, path);
     await disk.syncDirectory(dirname(path));
     return bytes;
   } catch (fault) {
@@ -65,14 +69,46 @@ export async function writeArchive(disk: Disk, { path, sources, facts, onBytes }
   }
 }
 
+/** Writes the bytes of a backup in their order. Returns how many. Rejects as `write` does, or with the system's error. */
+export async function streamArchive(
+  disk: Disk,
+  write: Write,
+  { sources, facts, onBytes }: ArchiveContents,
+): Promise<number> {
+  const writer = new TarWriter(write, Math.floor(facts.madeAtMs / 1_000));
+  const files: BackedUpFile[] = [];
+  const progress = new ByteProgress("files", await sizeOf(disk, sources), onBytes);
+  for (const source of sources) files.push(await writer.add(disk, source, progress));
+  const manifest = printManifest({ ...facts, files });
+  await writer.addText(MANIFEST_NAME, manifest);
+  await writer.addText(MANIFEST_SUM_NAME, printManifestSum(manifest));
+  await writer.end();
+  return writer.bytes;
+}
+
+/** Rejects with EEXIST if something has the name. */
+async function giveName(disk: Disk, draft: string, path: string): Promise<void> {
+  try {
+    await disk.link(draft, path);
+  } catch (error) {
+    if (!NO_LINK_CODES.includes(codeOf(error))) throw error;
+    // Without links there is a moment between the look and the name.
+    const names = await disk.list(dirname(path));
+    if (names.includes(basename(path))) throw Object.assign(new Error(`EEXIST: ${path}`), { code: "EEXIST" });
+    await disk.rename(draft, path);
+    return;
+  }
+  await disk.unlink(draft);
+}
+
 class TarWriter {
-  readonly #file: DiskFile;
+  readonly #sink: Write;
   readonly #madeAtS: number;
   readonly #buffer = Buffer.allocUnsafeSlow(COPY_BYTES);
   bytes = 0;
 
-  constructor(file: DiskFile, madeAtS: number) {
-    this.#file = file;
+  constructor(sink: Write, madeAtS: number) {
+    this.#sink = sink;
     this.#madeAtS = madeAtS;
   }
 
@@ -112,7 +148,7 @@ class TarWriter {
 
   async #write(bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
-    await writeFully(this.#file, bytes, this.bytes);
+    await this.#sink(bytes, this.bytes);
     this.bytes += bytes.length;
   }
 }

@@ -14,7 +14,7 @@ import type { Disk } from "../disk.ts";
 import { UnusableBackup } from "../errors.ts";
 import type { AreaReport } from "../inspection.ts";
 import type { Archive } from "./archive.ts";
-import { checkBackedUpAreas } from "./area-check.ts";
+import { type AreaCheckOptions, checkBackedUpAreas } from "./area-check.ts";
 
 /** The name of the file that a directory without is no data directory. */
 const FORMAT_FILE = "format";
@@ -29,11 +29,12 @@ export interface RestoreOptions {
   /** Directories that a backup may have. */
   readonly areas: readonly string[];
   readonly onBytes?: OnBytes;
+  readonly engineOf?: AreaCheckOptions["engineOf"];
 }
 
 /** Rejects with a `DamagedBackup`, an `UnusableBackup` or the system's error; no file has its name in `directory` then. */
 export async function restoreArchive(options: RestoreOptions): Promise<readonly AreaReport[]> {
-  const { disk, archive, directory, staging, areas, onBytes } = options;
+  const { disk, archive, directory, staging, areas, onBytes, engineOf } = options;
   const { manifest, path } = archive;
   const { files } = manifest;
   const inside = new Set(files.map(({ name }) => directoryOf(name)).filter((name) => name !== undefined));
@@ -46,7 +47,7 @@ export async function restoreArchive(options: RestoreOptions): Promise<readonly 
   await disk.syncDirectory(directory);
   const progress = archive.progress(onBytes);
   for (const file of files) await archive.extract(file, { disk, to: `${staging}/${file.name}`, progress });
-  const reports = await checkBackedUpAreas(disk, staging, { path, manifest, onBytes });
+  const reports = await checkBackedUpAreas(disk, staging, { path, manifest, onBytes, engineOf });
 
   for (const name of inside) await disk.mkdir(`${directory}/${name}`);
   for (const { name } of files)

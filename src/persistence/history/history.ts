@@ -11,6 +11,7 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { Database, numberOf, type Statement, textOf } from "./database.ts";
+import { FreeSpace, type Rewrite } from "./free-space.ts";
 import { prepareForWriting } from "./layout.ts";
 import { HistoryListing } from "./listing.ts";
 import type { HistoryPage, HistoryQuery } from "./query.ts";
@@ -24,6 +25,8 @@ export interface HistoryOptions {
   readonly lastStates: readonly number[];
   /** Entries of a span: tests want many short ones. */
   readonly spanEntries?: number;
+  /** Told when a file of an earlier version, most of which was free, was written once more. */
+  onRewritten?(rewrite: Rewrite): void;
 }
 
 /** The file has another layout. It is derived anew. */
@@ -48,6 +51,7 @@ export class History {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #spans: Spans;
   readonly #removal: Removal;
+  readonly #freeSpace: FreeSpace;
   readonly #listing: HistoryListing;
   #position = 0;
   #syncedPosition = 0;
@@ -76,6 +80,7 @@ export class History {
     this.#statements = prepareStatements(database);
     this.#spans = new Spans(database, options.spanEntries);
     this.#removal = new Removal(database, options.lastStates, (message) => this.#forget(message));
+    this.#freeSpace = new FreeSpace(database, options.onRewritten ?? (() => {}));
     this.#listing = new HistoryListing(database, options.spanEntries);
     this.#readProgress();
   }
@@ -147,6 +152,17 @@ export class History {
     const timeMs = this.#removal.findOldMs();
     if (timeMs !== undefined) this.removeBefore(timeMs + 1);
     return timeMs !== undefined;
+  }
+
+  /**
+   * Gives some of the file's free space back to the file system, and at the end the log of changes. One call takes some
+   * milliseconds, but for a file of an earlier version that is mostly free: that is written once more. True while there
+   * is more.
+   */
+  shrinkSome(): boolean {
+    const isMore = this.#freeSpace.giveBackSome();
+    if (!isMore) this.#freeSpace.emptyLog();
+    return isMore;
   }
 
   close(): void {

@@ -31,10 +31,10 @@ export const SPAN_ENTRIES = 32_768;
 /** The end of the newest span. */
 export const TIME_MS_END = Number.MAX_SAFE_INTEGER;
 
-const PAGE_BYTES = 4_096;
+export const PAGE_BYTES = 4_096;
 /** What the log of changes may grow to before it is copied into the file, in pages. */
 const CHECKPOINT_PAGES = 4_096;
-const LOG_BYTES_KEPT = 64 * 1024 * 1024;
+const LOG_BYTES_KEPT = 16 * 1024 * 1024;
 const WRITER_CACHE_KIB = 16 * 1024;
 const READER_CACHE_KIB = 8 * 1024;
 
@@ -69,6 +69,8 @@ const TABLES = `
 /** Settles how a connection works, and lays out an empty file. Returns false if the file has another layout. */
 export function prepareForWriting(database: Database): boolean {
   database.execute(`PRAGMA page_size = ${PAGE_BYTES}`);
+  // Before anything is in the file: what is removed can then leave it in steps (free-space.ts).
+  if (database.pragma("schema_version") === 0) database.execute("PRAGMA auto_vacuum = INCREMENTAL");
   database.execute("PRAGMA journal_mode = WAL");
   // What the last moments before a power cut lose is read from the journal again.
   database.execute("PRAGMA synchronous = NORMAL");

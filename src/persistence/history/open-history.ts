@@ -8,6 +8,7 @@ import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import type { Log } from "../../kernel/log.ts";
 import { codeOf } from "../disk.ts";
 import { failureOf } from "./database.ts";
+import type { Rewrite } from "./free-space.ts";
 import { History, type HistoryOptions, OtherLayout } from "./history.ts";
 
 export interface HistoryFile extends HistoryOptions {
@@ -43,7 +44,10 @@ export function replaceHistory(file: HistoryFile, reason: string): History {
 
 function openOrMake({ path, ...options }: HistoryFile): History {
   closeSync(openSync(path, "a", FILE_MODE));
-  return History.open(path, options);
+  const onRewritten = (rewrite: Rewrite): void => {
+    options.log.info("the history's file was mostly free and was written once more", { file: path, ...rewrite });
+  };
+  return History.open(path, { ...options, onRewritten });
 }
 
 function moveIfThere(from: string, to: string): void {

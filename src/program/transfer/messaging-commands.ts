@@ -1,9 +1,10 @@
 /** `larder import messaging` and `larder export messaging`: from words and options to a transfer, and its end in lines. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
 import { writeFileDurably } from "../../persistence/durable-file.ts";
 import type { CommandCall } from "../commands.ts";
+import { assertOutputFile } from "../output-file.ts";
 import { StartRefusal } from "../refusal.ts";
 import { AreaClient } from "./area-client.ts";
 import {
@@ -28,8 +29,7 @@ export async function runMessagingExport({ run, version, operands, options, prin
   const [place = ""] = operands;
   if (isAddress(place)) throw new StartRefusal("An export goes into a file: larder export messaging <file.json>", 2);
   const path = resolve(place);
-  if (existsSync(path) && !options.has("replace"))
-    throw new StartRefusal(`${path} is there already: name another file, or replace it with --replace`);
+  assertOutputFile(path, { place, replaces: options.has("replace") });
   const target = await openTarget({ run, version, isMade: false });
   try {
     const client = target.client("messaging", options.get("user"));

@@ -8,13 +8,13 @@
  * (2) Both files are written beside their places and renamed when they are
  *     whole and on the disk, so there is never half of one under its name.
  */
-import { existsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { REDIS_VERSION } from "../../store/redis-version.ts";
 import type { CommandCall } from "../commands.ts";
+import { assertOutputFile } from "../output-file.ts";
 import { type Progress, progressOf } from "../progress.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
 import { documentsPath, printDocument } from "./documents-file.ts";
@@ -34,8 +34,8 @@ const EXPIRING_HASH = 24;
 export async function exportStore(call: CommandCall): Promise<0> {
   const [place = ""] = call.operands;
   const path = resolve(place);
-  for (const taken of [path, documentsPath(path)].filter(existsSync))
-    if (!call.options.has("replace")) throw new StartRefusal(`${taken} exists: --replace replaces it`);
+  const replaces = call.options.has("replace");
+  for (const each of [path, documentsPath(path)]) assertOutputFile(each, { place, replaces });
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {
     const calls = new StoreCalls(target.client("store", call.options.get("database")));

@@ -6,8 +6,11 @@
  *     http://… https://…       a hosted store, over its HTTP interface
  *     anything else            a file of Redis (RDB)
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { CommandCall } from "../commands.ts";
+import { TOKENS_FILE } from "../kept-tokens.ts";
 import { progressOf } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
 import { AreaClient } from "./area-client.ts";
@@ -26,6 +29,12 @@ import { openTarget, type Target } from "./target.ts";
 const TROUBLES_TOLD_MAX = 20;
 const KEY_TOLD_LENGTH_MAX = 80;
 
+/** Where the environment or the configuration gives every token, no file of them is made. */
+function newDirectoryLine(directory: string): string {
+  const tokens = existsSync(join(directory, TOKENS_FILE)) ? "; its tokens are in tokens.json there" : "";
+  return `${directory} is a new data directory${tokens}`;
+}
+
 /** Resolves with 1 when it is done and some keys are not as they should be. Rejects with a `StartRefusal`. */
 export async function importStore(call: CommandCall): Promise<0 | 1> {
   const source = await sourceOf(call, systemClock);
@@ -33,7 +42,7 @@ export async function importStore(call: CommandCall): Promise<0 | 1> {
     const { keyCount, remarks } = await source.open();
     for (const remark of remarks) call.print(`${source.name}: ${remark}`);
     const target = await openTarget({ run: call.run, version: call.version, isMade: true });
-    if (target.isNew) call.print(`${target.directory} is a new data directory; its tokens are in tokens.json there`);
+    if (target.isNew) call.print(newDirectoryLine(target.directory));
     try {
       return await run(call, { source, target, keyCount });
     } finally {

@@ -65,7 +65,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     const addresses = await server.open();
     const { tenants } = server;
     const end = (): Promise<void> => server.close();
-    const isNew = server.directory.isFirstStart;
+    const { isNew } = server.directory;
     return targetOf(options.run, { directory, isNew, addresses, tenants, requestBytesMax: REQUEST_BYTES_MAX, end });
   } catch (fault) {
     await server.close(0).catch(() => {});
@@ -116,7 +116,7 @@ function runningTarget(run: RunSettings, directory: string): Target {
   if (addresses === undefined)
     throw new StartRefusal(`A larder uses ${directory} and does not serve yet: try again when it does`);
   const path = join(directory, TOKENS_FILE);
-  const kept = parseTokensFile(path, existsSync(path) ? readFileSync(path, "utf8") : "{}");
+  const kept = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
   const { tenants, problems } = resolveTenants(run, kept);
   if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
   // What is generated here is no token of the server's: `client` refuses it.

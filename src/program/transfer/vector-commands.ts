@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
 import type { CommandCall } from "../commands.ts";
+import { assertOutputFile } from "../output-file.ts";
 import { progressOf } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
 import { AreaClient } from "./area-client.ts";
@@ -20,6 +21,7 @@ const STATE_DIRECTORY = "transfers";
 export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
   const [path = ""] = call.operands;
   if (isAddress(path)) throw new StartRefusal("An export goes into a file: larder export vector <file.ndjson>", 2);
+  assertOutputFile(resolve(path), { place: path, replaces: call.options.has("replace") });
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {
     const { index, indexName } = indexOf(target, call);

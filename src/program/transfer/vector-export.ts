@@ -4,12 +4,13 @@
  *     docs.ndjson.partial    what is written; becomes docs.ndjson when it is whole
  *     docs.ndjson.state      how far it is, for --resume
  *
- * Pages go by the place in a namespace, so what is deleted meanwhile moves
- * records past the cursor. Each namespace is therefore read once more, and the
- * sums of both readings are compared.
+ * Others may write meanwhile, and a cursor of another service may be an offset,
+ * so that a delete moves records past it. Each namespace is therefore read once
+ * more, and the sums of both readings are compared.
  */
-import { existsSync, renameSync } from "node:fs";
+import { renameSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
+import { assertOutputFile } from "../output-file.ts";
 import type { Progress } from "../progress.ts";
 import { StartRefusal } from "../refusal.ts";
 import { NdjsonWriter } from "./ndjson-file.ts";
@@ -42,8 +43,7 @@ interface Writing extends VectorExport {
 /** Rejects with a `StartRefusal`; what was done until then is kept for --resume. */
 export async function exportVectors(wanted: VectorExport): Promise<TransferReport> {
   const { index, indexName, path, namespace, replaces, resumes, clock, progress } = wanted;
-  if (existsSync(path) && !replaces)
-    throw new StartRefusal(`${path} is there already: name another file, or replace it with --replace`);
+  assertOutputFile(path, { place: path, replaces });
   const subject = JSON.stringify(["export", indexName, namespace ?? null]);
   const stateFile = new StateFile(`${path}.state`, clock);
   const before = resumes ? stateFile.read(subject) : undefined;

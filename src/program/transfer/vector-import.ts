@@ -195,7 +195,7 @@ async function check(
   report.namespaces.push({ name, count: sent.count });
 }
 
-/** Pages go by places: a source that shrinks while it is read hides records behind its cursor. */
+/** A cursor may be an offset: a source that shrinks while it is read hides records from it. */
 async function compareCounts({ source, report }: Filling): Promise<void> {
   const counts = await source.countsNow?.();
   if (counts === undefined) return;

@@ -3,8 +3,8 @@
  * namespaces with the same tally hold the same records.
  *
  * (1) A record is hashed in one form, whatever its text looks like: float32 as
- *     bits, metadata with sorted names. -0 counts as 0, because the interface
- *     prints it so.
+ *     bits, metadata with sorted names. -0 counts as 0, because an index of
+ *     another version or service may print it so.
  * (2) The digest is the sum of the first 128 bits of the records' SHA-256,
  *     modulo 2^128. The name of the namespace is part of each record.
  */

@@ -33,7 +33,7 @@ interface Parameter {
   readonly oldName?: string;
   readonly read: (database: Database) => string;
   /** What a text makes of the settings, or the reason for which it is refused. Absent: a fact. */
-  readonly change?: (text: Bytes) => Partial<Settings> | string;
+  readonly change?: (text: Bytes, database: Database) => Partial<Settings> | string;
 }
 
 /** What can be set. */
@@ -85,9 +85,13 @@ const parameters: readonly Parameter[] = [
   {
     name: "maxmemory",
     read: ({ keyspace }) => `${keyspace.memory.bytesMax}`,
-    change: (text) => {
+    change: (text, database) => {
       const bytesMax = parseMemorySize(text);
-      return bytesMax === undefined ? "argument must be a memory value" : { bytesMax };
+      if (bytesMax === undefined) return "argument must be a memory value";
+      // Whoever has a token of the database may want less than its operator allows, not more.
+      const capBytes = database.context.memoryOf(database.name).bytesMax;
+      const isOver = capBytes > 0 && (bytesMax === 0 || bytesMax > capBytes);
+      return isOver ? `argument must be from 1 to ${capBytes}, the maxmemory that the operator set` : { bytesMax };
     },
   },
   {
@@ -262,7 +266,7 @@ function set({ arg, argCount, database, compat }: Call): Reply {
   const { keyspace, slowRuns } = database;
   let settings: Settings = { ...keyspace.memory, ...slowRuns.settings, eventFlags: database.eventFlags };
   for (const [{ name, change }, text] of asked) {
-    const changed = change?.(text);
+    const changed = change?.(text, database);
     if (typeof changed === "string") throw parameterRefused(name, changed);
     settings = { ...settings, ...changed };
   }

@@ -30,7 +30,7 @@ function fill(session: Session): void {
 }
 
 const NOT_AVAILABLE = error(
-  "ERR Command is not available: 'DEBUG'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+  "ERR Command is not available: 'DEBUG'. See docs/reference/commands.md of larder for its commands",
 );
 
 test("DEBUG is not available over HTTP, nor over TCP in an ordinary store, and COMMAND knows nothing of it", () => {

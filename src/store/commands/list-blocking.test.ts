@@ -11,9 +11,7 @@ const SYNTAX = error("ERR syntax error");
 const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 
 function notAvailable(name: string): Reply {
-  return error(
-    `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
-  );
+  return error(`ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`);
 }
 
 /** Lines of one connection that need not wait. */

@@ -165,7 +165,5 @@ test("A-06: the listeners of one database hear nothing of another", () => {
 });
 
 function notAvailable(name: string): Reply {
-  return error(
-    `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
-  );
+  return error(`ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`);
 }

@@ -1,7 +1,7 @@
 /** What EVAL and FCALL have in common: their words, and what the flags of a script allow. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call, Flag, KeyPositions } from "../command.ts";
-import { type CommandError, diskRefusal, keyCountTooLarge, outOfMemory } from "../errors.ts";
+import { type CommandError, diskRefusal, keyCountTooLarge, memoryUsedUp, outOfMemory } from "../errors.ts";
 import { findError, type Reply } from "../reply.ts";
 import type { ScriptCommands } from "../script-commands.ts";
 import { keyCountNegative } from "../scripting/script-errors.ts";
@@ -52,12 +52,12 @@ export function runScript(call: Call, script: FlaggedScript, run: (commands: Scr
   const { database, caller } = call;
   const { flags, keys } = script;
   const isReadOnly = script.isReadOnly || flags?.includes("no-writes") === true;
-  const hasRoom = database.hasRoom;
+  const hasRoom = database.hasRoom && database.memory.mayGrow;
   const allowsGrowth = hasRoom || flags?.includes("allow-oom") === true;
   if (flags !== undefined && !isReadOnly) {
-    const { refusal } = database.context.journal;
+    const refusal = database.journalRefusal;
     if (refusal !== undefined) throw diskRefusal(refusal);
-    if (!allowsGrowth) throw outOfMemory;
+    if (!allowsGrowth) throw database.hasRoom ? memoryUsedUp : outOfMemory;
   }
   if (database.monitors.isWatched)
     database.monitors.tell({ words: call.argsFrom(0), address: caller.address, nowMs: call.nowMs });

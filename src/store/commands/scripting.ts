@@ -2,7 +2,7 @@
 import { type Call, family, noKeys, type Row } from "../command.ts";
 import { notInteger } from "../errors.ts";
 import { ok, type Reply } from "../reply.ts";
-import { type CachedScript, DIGEST_LENGTH } from "../scripting/script-cache.ts";
+import { DIGEST_LENGTH } from "../scripting/script-cache.ts";
 import {
   noScript,
   nothingRuns,
@@ -11,6 +11,7 @@ import {
   scriptFlushMode,
   writesWithReadOnlyCommand,
 } from "../scripting/script-errors.ts";
+import type { FoundScript } from "../scripts.ts";
 import { functionCallRows, functionRow } from "./function.ts";
 import { helpRow } from "./help.ts";
 import { readKeysAndArguments, readOnlyScriptFlags, runScript, scriptFlags, scriptKeys } from "./script-run.ts";
@@ -87,7 +88,7 @@ const scriptRow: Row = {
       arity: 3,
       flags: ["noscript", "stale"],
       keys: noKeys,
-      run: ({ database, caller, arg }) => database.scripts.scriptOf(arg(2), caller.user).digest,
+      run: ({ database, caller, arg }) => database.scripts.scriptOf(arg(2), caller.user).script.digest,
     },
   ],
   run: () => ok,
@@ -131,22 +132,23 @@ export const scriptingCommands = family("scripting", [
   scriptRow,
 ]);
 
-function textOf({ database, caller, arg }: Call): CachedScript {
+function textOf({ database, caller, arg }: Call): FoundScript {
   return database.scripts.scriptOf(arg(1), caller.user);
 }
 
-function digestOf({ database, arg }: Call): CachedScript {
+function digestOf({ database, arg }: Call): FoundScript {
   return database.scripts.scriptOfDigest(arg(1));
 }
 
-function evaluate(call: Call, { isReadOnly }: { isReadOnly: boolean }, find: (call: Call) => CachedScript): Reply {
+function evaluate(call: Call, { isReadOnly }: { isReadOnly: boolean }, find: (call: Call) => FoundScript): Reply {
   if (find === digestOf && call.arg(1).length !== DIGEST_LENGTH) throw noScript;
   const { keys, args } = readKeysAndArguments(call, notInteger);
-  const { digest, source, flags, isPresent } = find(call);
+  const { script, spent } = find(call);
+  const { digest, source, flags, isPresent } = script;
   if (isReadOnly && isPresent && !flags.includes("no-writes")) throw writesWithReadOnlyCommand;
   const { scripts } = call.database;
   const owner = scripts.ownerOf(call.caller.user);
   return runScript(call, { flags: isPresent ? flags : undefined, isReadOnly, keys }, (host) =>
-    scripts.runtime.run({ owner, name: digest, source, keys, args, host }),
+    scripts.runtime.run({ owner, name: digest, source, keys, args, host, spent }),
   );
 }

@@ -181,7 +181,7 @@ test("A-06: each database has a slow log of its own", () => {
   assert.equal(store.database("other").execute(caller, splitLine("SLOWLOG LEN")), 0);
 });
 
-test("a long command of a pipeline is told by itself, and quick ones beside it are not", () => {
+test("a long command of a pipeline is told by itself, and quick ones beside it are not", async () => {
   const session = startSlow();
   const caller = { user: defaultUser, transport: "tcp", address: "127.0.0.1:3" } as const;
   // Beyond the runs that are timed in any case.
@@ -189,7 +189,7 @@ test("a long command of a pipeline is told by itself, and quick ones beside it a
   for (let i = 0; i < 40; i += 1) session.run("SET k v");
   const lines = ["SET k v", "GET k", "DEBUG SLEEP 0.02", "GET k", "KEYS *", "DEBUG SLEEP 0.03", "SET k w"];
 
-  session.database.pipeline(caller, lines.map(splitLine));
+  await session.database.pipeline(caller, lines.map(splitLine));
 
   assert.deepEqual(slowest(session.run("SLOWLOG GET")), [
     [30_000, "DEBUG SLEEP 0.03"],

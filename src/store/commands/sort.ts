@@ -16,13 +16,14 @@ import { removeKey } from "../mutations/generic.ts";
 import { putList } from "../mutations/list.ts";
 import type { Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
+import { firstPlaces } from "../structures/first-places.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { parseFloat64 } from "../structures/number-text.ts";
 import { HashValue } from "../values/hash.ts";
 import { ListValue } from "../values/list.ts";
 import { SetValue } from "../values/set.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
-import { bytesOf, isString } from "../values/string.ts";
+import { bytesOf, isString, type StringValue } from "../values/string.ts";
 
 export const sortRows: readonly Row[] = [
   {
@@ -151,6 +152,9 @@ function readWish(call: Call, { mayStore }: { mayStore: boolean }): Wish {
   return wish;
 }
 
+/** Up to one in so many elements are selected, more are sorted. */
+const SELECTED_SHARE = 8;
+
 /** The elements that LIMIT lets through, in the order that is wished. Throws `notSortable`. */
 function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValue, wish: Wish): Bytes[] {
   const length = value instanceof ListValue ? value.length : value.size;
@@ -167,8 +171,10 @@ function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValu
   const elements = elementsOf(value, { from: 0, to: length, descending: false });
   const weights = by === undefined ? elements : weightsOf(keyspace, elements, by);
   const compare = alphabetic ? byText(weights) : byNumber(elements, weights);
-  const order = elements.map((_, place) => place);
-  order.sort(wish.descending ? (one, other) => compare(other, one) : compare);
+  const wished: Compare = wish.descending ? (one, other) => compare(other, one) : compare;
+  // Where LIMIT wants few of many, only those are put in order.
+  const order =
+    to * SELECTED_SHARE <= length ? firstPlaces(length, to, wished) : elements.map((_, place) => place).sort(wished);
   return order.slice(from, to).map((place) => elements[place] as Bytes);
 }
 
@@ -178,8 +184,9 @@ function weightsOf(keyspace: Keyspace, elements: readonly Bytes[], by: Bytes): (
   const budget = new ReplyBudget();
   return elements.map((element) => {
     const weight = findByPattern(keyspace, by, element);
-    if (weight !== undefined && weight.length >= LARGE_BYTES_MIN) budget.take(weight.length);
-    return weight;
+    if (weight === undefined) return undefined;
+    if (weight.length >= LARGE_BYTES_MIN) budget.take(weight.length);
+    return bytesOf(weight);
   });
 }
 
@@ -244,6 +251,27 @@ const NORMAL_MIN = 2 ** -1022;
 
 /** The number that a C string spells for `strtod`: up to the first zero byte, spaces in front are skipped. */
 function numberOf(weight: Bytes): number {
+  return readSmallInteger(weight) ?? readNumber(weight);
+}
+
+/** So many digits are exact in a double. */
+const EXACT_DIGITS = 15;
+
+/** What most weights are, without making a string of them. */
+function readSmallInteger(weight: Bytes): number | undefined {
+  const isNegative = weight.charCodeAt(0) === 0x2d;
+  const first = isNegative ? 1 : 0;
+  if (weight.length === first || weight.length - first > EXACT_DIGITS) return undefined;
+  let number = 0;
+  for (let place = first; place < weight.length; place += 1) {
+    const digit = weight.charCodeAt(place) - 0x30;
+    if (digit < 0 || digit > 9) return undefined;
+    number = number * 10 + digit;
+  }
+  return isNegative ? -number : number;
+}
+
+function readNumber(weight: Bytes): number {
   const end = weight.indexOf("\x00");
   const text = end < 0 ? weight : weight.slice(0, end);
   if (text === "") return 0;
@@ -265,14 +293,14 @@ function take(keyspace: Keyspace, elements: readonly Bytes[], { gets }: Wish): (
     for (const pattern of gets) {
       const found = findByPattern(keyspace, pattern, element);
       budget.take(found?.length ?? 0);
-      answer.push(found ?? null);
+      answer.push(found === undefined ? null : bytesOf(found));
     }
   }
   return answer;
 }
 
-/** The string or hash field that a pattern means for an element, or undefined. `#` means the element itself. */
-function findByPattern(keyspace: Keyspace, pattern: Bytes, element: Bytes): Bytes | undefined {
+/** The string, not copied yet, or hash field that a pattern means for an element, or undefined. `#` means the element itself. */
+function findByPattern(keyspace: Keyspace, pattern: Bytes, element: Bytes): StringValue | undefined {
   if (pattern === "#") return element;
   const star = pattern.indexOf("*");
   if (star < 0) return undefined;
@@ -280,6 +308,6 @@ function findByPattern(keyspace: Keyspace, pattern: Bytes, element: Bytes): Byte
   const hasField = arrow >= 0 && arrow + 2 < pattern.length;
   const key = pattern.slice(0, star) + element + pattern.slice(star + 1, hasField ? arrow : undefined);
   const value = keyspace.find(key);
-  if (!hasField) return isString(value) ? bytesOf(value) : undefined;
+  if (!hasField) return isString(value) ? value : undefined;
   return value instanceof HashValue ? keyspace.readHash(key)?.get(pattern.slice(arrow + 2)) : undefined;
 }

@@ -58,9 +58,7 @@ test("Who cannot wait has its answer at once, and over HTTP these commands are n
     const name = line.slice(0, line.indexOf(" "));
     assert.deepEqual(
       session.run(line),
-      error(
-        `ERR Command is not available: '${name}'. See https://upstash.com/docs/redis/overall/rediscompatibility for details`,
-      ),
+      error(`ERR Command is not available: '${name}'. See docs/reference/commands.md of larder for its commands`),
     );
   }
 });

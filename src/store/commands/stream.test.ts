@@ -159,9 +159,7 @@ const tables: Record<string, readonly Row[]> = {
   "What would wait is not available here": [
     [
       "XREAD BLOCK 0 STREAMS s $",
-      error(
-        "ERR Command is not available: 'XREAD BLOCK'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
-      ),
+      error("ERR Command is not available: 'XREAD BLOCK'. See docs/reference/commands.md of larder for its commands"),
     ],
     ["XREAD BLOCK x STREAMS s $", error("ERR timeout is not an integer or out of range")],
     ["XREAD BLOCK -1 STREAMS s $", error("ERR timeout is negative")],
@@ -170,7 +168,7 @@ const tables: Record<string, readonly Row[]> = {
     [
       "XREADGROUP GROUP g c BLOCK 10 STREAMS s >",
       error(
-        "ERR Command is not available: 'XREADGROUP BLOCK'. See https://upstash.com/docs/redis/overall/rediscompatibility for details",
+        "ERR Command is not available: 'XREADGROUP BLOCK'. See docs/reference/commands.md of larder for its commands",
       ),
     ],
   ],

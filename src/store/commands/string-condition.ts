@@ -52,7 +52,7 @@ function hasDigest(value: StringValue, digest: Bytes): boolean {
 }
 
 function digestOf(value: StringValue): Bytes {
-  return xxh3Hex(typeof value === "string" ? value : value.view);
+  return typeof value === "string" ? xxh3Hex(value) : value.digest(xxh3Hex);
 }
 
 export function digest({ keyspace, arg }: Call): Reply {

@@ -37,6 +37,13 @@ export function setUses(words: readonly Bytes[]): readonly KeyUse[] {
   return [isRead ? readAndUpdated : overwritten];
 }
 
+/** Whether SET may have a condition that reads the whole present value: some option begins with an I. */
+export function mayCompare(words: readonly Bytes[]): boolean {
+  for (let index = 3; index < words.length; index += 1)
+    if (((words[index] as Bytes).charCodeAt(0) | 0x20) === 0x69) return true;
+  return false;
+}
+
 export function set(call: Call): Reply {
   const { keyspace } = call;
   const key = call.arg(1);
@@ -154,11 +161,12 @@ export function getEx(call: Call): Reply {
   const value = keyspace.readString(key);
   if (value === undefined) return nil;
   if (expiry === "remove") {
+    const reply = bulkOf(value);
     if (keyspace.expiryOf(key) !== undefined) {
       clearExpiry(keyspace, key);
       keyspace.tell(events.persist, key);
     }
-    return bulkOf(value);
+    return reply;
   }
   // Redis looks at the time only when there is something to expire.
   const atMs = expiry === undefined ? undefined : readExpireTime(call, expiry.index, expiry.form);

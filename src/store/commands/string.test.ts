@@ -300,3 +300,22 @@ test("the work of APPEND, GETRANGE and SETRANGE grows with what they are given, 
     whole.mock.restore();
   }
 });
+
+test("A-15: a value that no reply may hold is refused before it is changed", () => {
+  const tooLarge = error("ERR reply exceeds the maximum allowed size");
+  startSession().expect([
+    ["SETRANGE k 268435456 x", 268_435_457],
+    ["GET k", tooLarge],
+    ["GETRANGE k 0 -1", tooLarge],
+    ["GETDEL k", tooLarge],
+    ["GETSET k v", tooLarge],
+    ["SET k v GET", tooLarge],
+    ["GETEX k PXAT 1", tooLarge],
+    ["STRLEN k", 268_435_457],
+    ["GETRANGE k -2 -1", "\x00x"],
+    ["RPUSH l k", 1],
+    ["SORT l BY nosort GET *", tooLarge],
+    ["SORT l BY *", tooLarge],
+    ["DEL k", 1],
+  ]);
+});

@@ -17,11 +17,11 @@ import { appendString, setStringRange } from "../mutations/string.ts";
 import { integer, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
-import { bulkOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from "../values/string.ts";
+import { bulkOf, bulkPartOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from "../values/string.ts";
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
-import { getEx, getSet, psetEx, putTold, set, setEx, setNx, setUses } from "./string-set.ts";
+import { getEx, getSet, mayCompare, psetEx, putTold, set, setEx, setNx, setUses } from "./string-set.ts";
 
 export const stringCommands = family("string", [
   {
@@ -54,6 +54,8 @@ export const stringCommands = family("string", [
     summary: "Removes a key if its string, or the digest of it, is or is not the given one",
     arity: -2,
     flags: ["write", "fast"],
+    // A condition reads the whole string.
+    isQuick: false,
     keys: firstKey,
     run: delEx,
   },
@@ -62,6 +64,8 @@ export const stringCommands = family("string", [
     summary: "The XXH3 digest of the string at a key, in 16 hex digits",
     arity: 2,
     flags: ["readonly", "fast"],
+    // It reads the whole string.
+    isQuick: false,
     keys: firstKey,
     run: digest,
   },
@@ -183,6 +187,7 @@ export const stringCommands = family("string", [
     arity: -3,
     flags: ["write", "denyoom"],
     isQuick: true,
+    isLongWith: mayCompare,
     tellsMisses: true,
     keys: firstKey,
     keyUsesWith: setUses,
@@ -277,6 +282,8 @@ function getRange({ keyspace, arg, integer: readInteger }: Call): Reply {
 /** The bytes from `start` up to, not including, `end`, as a reply. */
 function sliceOf(value: StringValue, start: number, end: number): Bytes | Buffer {
   if (typeof value === "string") return copyOf(value, start, end);
+  // The next change copies the whole of a lent string, so that is not done for a small part.
+  if ((end - start) * 2 > value.length) return bulkPartOf(value, start, end);
   return end - start < LARGE_BYTES_MIN ? value.slice(start, end) : Buffer.from(value.view.subarray(start, end));
 }
 

@@ -34,7 +34,7 @@ function readRaises(record: FrameReader): Raise[] {
 
 function applyRaise(keyspace: Keyspace, key: Bytes, raises: readonly Raise[]): void {
   const old = keyspace.entries.get(key);
-  const view = old instanceof LargeString ? old.view : undefined;
+  const view = old instanceof LargeString ? old.ownView : undefined;
   const sketch = isString(old) ? HyperLogLog.from(view ?? Buffer.from(old as Bytes, "latin1")) : HyperLogLog.empty();
   const isInPlace = view !== undefined && sketch.isDense;
   for (const raise of raises) sketch.raise(raise);

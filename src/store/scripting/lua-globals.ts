@@ -416,10 +416,9 @@ export class LuaGlobals {
 
   #loadSource(lua: LuaPointer, source: string, name: string): number {
     const { instance } = this.#host;
-    // The compiler runs in one piece; 1 MiB takes it some 20 ms.
     if (source.length > libraryBudgetBytes) instance.raise(lua, "source text is too large");
-    this.#host.charge(source.length * 8);
-    if (instance.load(lua, source, name.slice(0, 256)) === 0) return 1;
+    this.#host.charge(source.length);
+    if (this.#host.compile(lua, source, name.slice(0, 256)) === 0) return 1;
     instance.api.lua_pushnil(lua);
     instance.api.lua_insert(lua, -2);
     return 2;

@@ -78,11 +78,11 @@ export interface LuaApi {
   lua_pcall(lua: LuaPointer, argumentCount: number, resultCount: number, handler: number): number;
   lua_error(lua: LuaPointer): number;
   lua_gc(lua: LuaPointer, what: number, data: number): number;
+  lua_load(lua: LuaPointer, reader: number, data: number, name: number): number;
   lua_sethook(lua: LuaPointer, hook: number, mask: number, count: number): void;
   lua_gethookcount(lua: LuaPointer): number;
   lua_getstack(lua: LuaPointer, level: number, record: number): number;
   lua_getinfo(lua: LuaPointer, what: number, record: number): number;
-  luaL_loadbuffer(lua: LuaPointer, text: number, length: number, name: number): number;
   luaL_where(lua: LuaPointer, level: number): void;
   luaL_argerror(lua: LuaPointer, position: number, message: number): number;
   luaL_checklstring(lua: LuaPointer, position: number, length: number): number;
@@ -141,6 +141,8 @@ export function compileLua(code: Uint8Array): object {
 const PAGE_BYTES = 65_536;
 /** Strings up to this size reach Lua through a fixed buffer. */
 const SCRATCH_BYTES = 65_536;
+/** Lua gets its source in pieces of this size: of the slowest source that is compiled, one takes some 10 ms. */
+const PIECE_BYTES = 512;
 /** From this length on, a native copy is cheaper than a loop. */
 const NATIVE_COPY_MIN = 24;
 const MASK_COUNT = 8;
@@ -160,6 +162,9 @@ export class LuaInstance {
   readonly #allocator: number;
   readonly #memoryBytesMax: number;
   readonly #texts = new Map<string, number>();
+  /** A `lua_Reader`, and the source that it reads. */
+  readonly #reader: number;
+  #reading: { at: number; readonly end: number; readonly mayGoOn: () => boolean } | undefined;
   /** Called before Lua takes a block of 64 KiB or more. */
   onLargeBlock: () => void = () => undefined;
 
@@ -182,6 +187,10 @@ export class LuaInstance {
       },
     }).exports;
     this.#allocator = this.#addToTable((glue as { a: unknown }).a);
+    const readerGlue: unknown = new WebAssembly.Instance(readerModule, {
+      e: { f: (_lua: number, _data: number, length: number) => this.#readPiece(length) },
+    }).exports;
+    this.#reader = this.#addToTable((readerGlue as { f: unknown }).f);
     this.#refresh();
   }
 
@@ -318,8 +327,11 @@ export class LuaInstance {
     return pointer;
   }
 
-  /** Compiles source text, never bytecode. 0: the function is pushed; otherwise the error is. */
-  load(lua: LuaPointer, source: Bytes, name: string): number {
+  /**
+   * Compiles source text, never bytecode. 0: the function is pushed; otherwise the error is. `mayGoOn` is asked before each
+   * piece of the source; after it has said no, what is pushed means nothing.
+   */
+  load(lua: LuaPointer, source: Bytes, name: string, mayGoOn: () => boolean = () => true): number {
     const buffer = Buffer.from(source, "latin1");
     const pointer = this.api.malloc(buffer.length + 1);
     const namePointer = this.api.malloc(name.length + 1);
@@ -337,11 +349,24 @@ export class LuaInstance {
         this.push(lua, `${chunkLabel(name)}:1: unexpected symbol near 'char(27)'`);
         return 1;
       }
-      return this.api.luaL_loadbuffer(lua, pointer, buffer.length, namePointer);
+      this.#reading = { at: pointer, end: pointer + buffer.length, mayGoOn };
+      return this.api.lua_load(lua, this.#reader, 0, namePointer);
     } finally {
+      this.#reading = undefined;
       this.api.free(pointer);
       this.api.free(namePointer);
     }
+  }
+
+  /** The address of the next piece of the source; its length goes to `lengthAt`. None: Lua takes the source for ended. */
+  #readPiece(lengthAt: number): number {
+    const reading = this.#reading;
+    if (reading === undefined || reading.at === reading.end || !reading.mayGoOn()) return 0;
+    const { at } = reading;
+    const length = Math.min(PIECE_BYTES, reading.end - at);
+    reading.at += length;
+    this.words[lengthAt >> 2] = length;
+    return at;
   }
 
   /** Raises an error in Lua: its message stands behind the place in the script that called. */
@@ -497,7 +522,7 @@ export class LuaInstance {
 const BYTECODE_MARK = 27;
 
 /** As Lua shows the name of a chunk in messages; ours begin with `@` or `=`, others are the text itself. */
-function chunkLabel(name: string): string {
+export function chunkLabel(name: string): string {
   return /^[@=]/.test(name) ? name.slice(1) : `[string "${name.split("\n")[0]}"]`;
 }
 
@@ -521,6 +546,7 @@ function passThrough(type: readonly number[]): object {
 }
 
 const functionModule = passThrough([0x60, 1, I32, 1, I32]);
+const readerModule = passThrough([0x60, 3, I32, I32, I32, 1, I32]);
 const hookModule = passThrough([0x60, 2, I32, I32, 0]);
 
 const CALL_REALLOC = [0x10, 0];

@@ -15,7 +15,7 @@
  *     boolean        1 or 0             boolean
  *     verbatim       string             {verbatim_string={string=,format=}}
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, onOneLine, withoutLastBreaks } from "../../kernel/bytes.ts";
 import { CommandError } from "../errors.ts";
 import { errorReply, pairsOf, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
@@ -330,10 +330,10 @@ function truncated(value: number): number | bigint {
 /** As C reads it, up to its first zero byte. */
 function oneLine(text: Bytes): Bytes {
   const end = text.indexOf("\0");
-  return (end < 0 ? text : text.slice(0, end)).replace(/[\r\n]/g, " ");
+  return onOneLine(end < 0 ? text : text.slice(0, end));
 }
 
 /** The text of an error as it is sent: on one line, without line breaks at its end. */
 export function errorLine(text: Bytes): Bytes {
-  return oneLine(text.replace(/[\r\n]+$/, ""));
+  return oneLine(withoutLastBreaks(text));
 }

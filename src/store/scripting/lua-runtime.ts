@@ -26,7 +26,7 @@ import {
 import { bitLibrary } from "./lua-bit.ts";
 import { LuaDice } from "./lua-dice.ts";
 import { type InstalledGlobals, LuaGlobals } from "./lua-globals.ts";
-import { LuaHost, ScriptStopped } from "./lua-host.ts";
+import { LuaHost, ScriptStopped, type TimeSpent } from "./lua-host.ts";
 import {
   type HostFunction,
   LuaInstance,
@@ -81,6 +81,8 @@ export interface ScriptRun {
   readonly keys: readonly Bytes[];
   readonly args: readonly Bytes[];
   readonly host: ScriptHost;
+  /** What its check has taken in the same command, which counts as time of the run. */
+  readonly spent?: TimeSpent;
 }
 
 /** A library of functions and one call of one of them. */
@@ -154,17 +156,15 @@ export class LuaRuntime {
     this.#limits = { ...defaultLuaLimits, ...options.limits };
   }
 
-  /** Compiles a script without running it. Returns what is wrong with it, or undefined. */
-  check(owner: string, name: string, source: Bytes): CommandError | undefined {
-    const outcome = this.#guarded(undefined, (machine) => {
+  /** Compiles a script without running it. Returns what is wrong with it, or what time it has taken. */
+  check(owner: string, name: string, source: Bytes): CommandError | TimeSpent {
+    return this.#guarded<CommandError | TimeSpent>(undefined, (machine) => {
       const state = this.#stateOf(machine, owner);
-      if (!(state instanceof CommandError)) {
-        const reference = this.#functionOf(machine, state, { name, source });
-        return reference instanceof CommandError ? reference : undefined;
-      }
-      return state;
+      if (state instanceof CommandError) return state;
+      machine.host.begin(state, this.#limits.budgetMs);
+      const reference = this.#functionOf(machine, state, { name, source });
+      return reference instanceof CommandError ? reference : machine.host.spent();
     });
-    return outcome;
   }
 
   /** Runs a script to its end. The caller's mistakes are replies of kind "error"; only bugs are thrown. */
@@ -182,7 +182,9 @@ export class LuaRuntime {
     assert(this.#running === undefined, "no library is loaded inside a script"); // keeps (4)
     const outcome = this.#guarded<LoadedLibrary | CommandError>(undefined, (machine) => {
       const state = this.#stateOf(machine, functionsOwner(owner));
-      return state instanceof CommandError ? state : this.#libraryOf(machine, state, library);
+      if (state instanceof CommandError) return state;
+      machine.host.begin(state, this.#limits.budgetMs);
+      return this.#libraryOf(machine, state, library);
     });
     return outcome instanceof CommandError ? outcome : outcome.registrations;
   }
@@ -217,7 +219,7 @@ export class LuaRuntime {
       if (error instanceof HostFailure) throw error.cause;
       const wrote = host?.hasWritten?.() === true ? "; what it wrote before stays" : "";
       if (error instanceof ScriptStopped)
-        return new CommandError(`ERR Script ran for more than ${this.#limits.budgetMs} ms and was stopped${wrote}`);
+        return new CommandError(`ERR Script ran for more than ${error.limit} and was stopped${wrote}`);
       if (error instanceof LuaOutOfMemory) return new CommandError(`${outOfScriptMemory}${wrote}`);
       if (isTrap(error)) return new CommandError(`ERR Script broke the interpreter and was stopped${wrote}`);
       throw error;
@@ -234,12 +236,12 @@ export class LuaRuntime {
     const { api } = instance;
     const state = this.#stateOf(machine, run.owner);
     if (state instanceof CommandError) return errorReply(state);
+    machine.host.begin(state, this.#limits.budgetMs, run.spent);
     const reference = this.#functionOf(machine, state, run);
     if (reference instanceof CommandError) return errorReply(reference);
     const { lua } = state;
     this.#running = { host: run.host, version: 2 };
     this.#failure = undefined;
-    machine.host.begin(state, this.#limits.budgetMs);
     api.lua_rawgeti(lua, REGISTRY, state.globals.reference);
     this.#pushList(machine, lua, run.keys);
     instance.setField(lua, -2, "KEYS");
@@ -256,6 +258,7 @@ export class LuaRuntime {
     const owner = functionsOwner(run.owner);
     const state = this.#stateOf(machine, owner);
     if (state instanceof CommandError) return errorReply(state);
+    machine.host.begin(state, this.#limits.budgetMs);
     const library = this.#libraryOf(machine, state, run.library);
     if (library instanceof CommandError) return errorReply(library);
     const found = library.registrations.find(({ name }) => name === run.name);
@@ -263,7 +266,7 @@ export class LuaRuntime {
     const { lua } = state;
     this.#running = { host: run.host, version: 2 };
     this.#failure = undefined;
-    machine.host.begin(state, this.#limits.budgetMs);
+    machine.host.runNumber += 1;
     api.lua_pushcclosure(lua, machine.handler, 0);
     api.lua_rawgeti(lua, REGISTRY, found.reference);
     this.#pushList(machine, lua, run.keys);
@@ -292,16 +295,14 @@ export class LuaRuntime {
     const found = libraries.get(library.name);
     if (found?.source === library.source) return found;
     const callerRuns = this.#running;
-    if (instance.load(lua, library.source, FUNCTION_CHUNK) !== 0) {
-      const text = instance.bytesAt(lua, -1);
-      instance.api.lua_settop(lua, 0);
-      return new CommandError(errorLine(`ERR Error compiling function: ${text}`));
-    }
+    const fault = this.#compile(machine, lua, { source: library.source, chunk: FUNCTION_CHUNK });
+    if (fault instanceof CommandError) return fault;
+    if (fault !== undefined) return new CommandError(errorLine(`ERR Error compiling function: ${fault}`));
     const registrations: Registration[] = [];
     this.#running = undefined;
     this.#loading = registrations;
     this.#failure = undefined;
-    machine.host.begin(state, this.#limits.budgetMs);
+    machine.host.runNumber += 1;
     instance.api.lua_pushcclosure(lua, machine.handler, 0);
     instance.api.lua_insert(lua, 1);
     const status = instance.api.lua_pcall(lua, 0, 0, 1);
@@ -411,11 +412,9 @@ export class LuaRuntime {
     const found = functions.get(script.name);
     if (found !== undefined) return found;
     const { instance } = machine;
-    if (instance.load(lua, script.source, SCRIPT_CHUNK) !== 0) {
-      const text = instance.bytesAt(lua, -1);
-      instance.api.lua_settop(lua, 0);
-      return new CommandError(errorLine(`ERR Error compiling script (new function): ${text}`));
-    }
+    const fault = this.#compile(machine, lua, { source: script.source, chunk: SCRIPT_CHUNK });
+    if (fault instanceof CommandError) return fault;
+    if (fault !== undefined) return new CommandError(errorLine(`ERR Error compiling script (new function): ${fault}`));
     const reference = instance.api.luaL_ref(lua, REGISTRY);
     if (functions.size >= this.#limits.functionsMax) {
       const [oldest] = functions;
@@ -428,10 +427,31 @@ export class LuaRuntime {
     return reference;
   }
 
+  /** Leaves the function on the stack, or nothing: then it returns what was wrong with the source, or that it took too long. */
+  #compile(
+    machine: Machine,
+    lua: LuaPointer,
+    { source, chunk }: { source: Bytes; chunk: string },
+  ): Bytes | CommandError | undefined {
+    const { instance, host } = machine;
+    try {
+      if (host.compile(lua, source, chunk) === 0) return undefined;
+      const text = instance.bytesAt(lua, -1);
+      instance.api.lua_settop(lua, 0);
+      return text;
+    } catch (error) {
+      // Nothing of it has run, and Lua is in order.
+      if (!(error instanceof ScriptStopped)) throw error;
+      instance.api.lua_settop(lua, 0);
+      return new CommandError(`ERR Script was compiled for more than ${error.limit} and was stopped`);
+    }
+  }
+
   #makeMachine(): Machine {
     const { module, clock, random } = this.#options;
     const instance = new LuaInstance({ module, memoryBytesMax: this.#limits.instanceBytesMax });
-    const host = new LuaHost(instance, clock);
+    // Where time stands still or jumps, work goes on as ever.
+    const host = new LuaHost(instance, clock.real);
     const dice = new LuaDice(() => random.unit());
     const replies = new LuaReplies(host);
     const libraries = {

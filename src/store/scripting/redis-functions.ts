@@ -2,7 +2,7 @@
  * `redis.*` as a script of Redis 7.0 finds it. What a command is allowed to do
  * is for the host of the script to say: its refusals are replies of kind "error".
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, withoutLastBreaks } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
 import { findError, type Reply } from "../reply.ts";
 import type { LuaLibrary } from "./lua-globals.ts";
@@ -62,6 +62,7 @@ export function redisLibrary(options: {
       );
     const words = readWords(lua);
     if (typeof words === "string") return fail(lua, words, isProtected);
+    host.measure();
     const reply = answer(script.host, words);
     const error = findError(reply);
     if (error !== undefined) {
@@ -121,7 +122,7 @@ export function redisLibrary(options: {
     }
     // To Redis the text ends at its first zero byte.
     const [whole = ""] = instance.bytesAt(lua, 1).split("\0", 1);
-    const text = whole.replace(/^-/, "").replace(/^[\r\n]+|[\r\n]+$/g, "");
+    const text = withoutLastBreaks(whole.replace(/^-/, "").replace(/^[\r\n]+/, ""));
     replies.pushError(lua, text.includes(" ") ? text : `ERR ${text}`);
     return 1;
   }

@@ -15,6 +15,7 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Tenant } from "../../kernel/turns.ts";
 import type { User } from "../acl/user.ts";
 import type { Caller, ReplyTaker } from "../caller.ts";
 import type { Command } from "../command.ts";
@@ -103,6 +104,28 @@ export class Session implements Caller, ReplyTaker {
     else this.#answer(reply);
   }
 
+  /** Who pays for its commands. */
+  get turn(): Tenant | undefined {
+    return this.#loggedIn?.database.turn;
+  }
+
+  /** Whether a command has to wait because it is expected to take long: with `isHeavy`, for its turn. */
+  mustWait(words: readonly Bytes[]): boolean {
+    const database = this.#loggedIn?.database;
+    if (database === undefined) return false;
+    const isQueued = this.transaction.isOpen && database.findCommand(words[0] ?? "")?.isUnqueued !== true;
+    return !isQueued && database.mustWait(words);
+  }
+
+  /** When the last unit of work of its database began, and when the clock was last looked at. */
+  get beganAtMs(): number {
+    return this.#loggedIn?.database.beganAtMs ?? 0;
+  }
+
+  get lookedAtMs(): number {
+    return this.#loggedIn?.database.lookedAtMs ?? 0;
+  }
+
   get isWaiting(): boolean {
     return this.#isWaiting;
   }
@@ -113,6 +136,11 @@ export class Session implements Caller, ReplyTaker {
 
   get isAuthenticated(): boolean {
     return this.#loggedIn !== undefined;
+  }
+
+  /** Whose memory it uses: the database, once somebody has logged in. */
+  get tenant(): Database | undefined {
+    return this.#loggedIn?.database;
   }
 
   /** True while it gets pushes: then what the peer has not read yet is bounded otherwise. */
@@ -227,7 +255,7 @@ export class Session implements Caller, ReplyTaker {
     this.transaction.end();
     this.#isExecuting = true;
     try {
-      return queued.map((command) => database.runQueued(this, command));
+      return database.runAllQueued(this, queued);
     } finally {
       this.#isExecuting = false;
     }
@@ -278,11 +306,14 @@ export class Session implements Caller, ReplyTaker {
     if (this.#postponed === undefined || this.database.sessions.pauseKind !== undefined) return;
     const words = this.#postponed;
     this.#postponed = undefined;
-    this.#soon(() => {
+    const goOn = (): void => {
+      if (this.#isClosed) return;
       this.#isWaiting = false;
       this.execute(words);
       if (!this.#isWaiting && !this.#isClosed) this.peer.resume();
-    });
+    };
+    // Many may have waited for the end of the pause.
+    this.#soon(() => this.database.inItsTurn(words, goOn));
   }
 
   /** Something has changed that decides about `#isPlain`: keeps (3). */

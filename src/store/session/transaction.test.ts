@@ -6,7 +6,7 @@ import type { Command } from "../command.ts";
 import { transactionTooLarge, watchesTooMany } from "../errors.ts";
 import { Transaction } from "./transaction.ts";
 
-const limits = { queueBytesMax: 400, watchedKeysMax: 2 };
+const limits = { queueBytesMax: 400, queueCountMax: 3, watchedKeysMax: 2 };
 
 test("WATCH is refused beyond a count of keys, and what was watched before stays watched", () => {
   const { database, expect } = startSession();
@@ -46,4 +46,14 @@ test("a queue is bounded by its bytes, names and words included", () => {
   transaction.queue({ command, words: ["ECHO", "a".repeat(103)] });
   assert.equal(transaction.queuedBytes, 400);
   assert.equal(transaction.queued.length, 2);
+});
+
+test("a queue is bounded by its count", () => {
+  const { database } = startSession();
+  const command = database.findCommand("PING") as Command;
+  const transaction = new Transaction({ ...limits, queueBytesMax: 10_000 });
+  for (let count = 0; count < 3; count += 1) transaction.queue({ command, words: ["PING"] });
+  assert.throws(() => transaction.queue({ command, words: ["PING"] }), {
+    text: "ERR the transaction has more than 3 commands: split it",
+  });
 });

@@ -9,12 +9,13 @@
  * (3) The queue and the set of watched keys are bounded.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Database, QueuedCommand } from "../database.ts";
-import { transactionTooLarge, watchesTooMany } from "../errors.ts";
+import type { CommandRequest, Database, QueuedCommand } from "../database.ts";
+import { type CommandError, transactionTooLarge, transactionTooLong, watchesTooMany } from "../errors.ts";
 import type { KeyObserver } from "../key-observers.ts";
 
-/** What queued commands may take, in bytes. */
+/** What the commands of a transaction may take, in bytes, and how many they may be: it is one unit of work. */
 const QUEUE_BYTES_MAX = 256 * 1024 * 1024;
+const QUEUE_COUNT_MAX = 100_000;
 /** About what a queued command takes beside its bytes, and about what each of its words does. */
 const COMMAND_BYTES = 96;
 const WORD_BYTES = 24;
@@ -23,10 +24,30 @@ const WATCHED_KEYS_MAX = 1_000_000;
 /** (3) */
 export interface TransactionLimits {
   readonly queueBytesMax: number;
+  readonly queueCountMax: number;
   readonly watchedKeysMax: number;
 }
 
-const defaultLimits: TransactionLimits = { queueBytesMax: QUEUE_BYTES_MAX, watchedKeysMax: WATCHED_KEYS_MAX };
+const defaultLimits: TransactionLimits = {
+  queueBytesMax: QUEUE_BYTES_MAX,
+  queueCountMax: QUEUE_COUNT_MAX,
+  watchedKeysMax: WATCHED_KEYS_MAX,
+};
+
+/** What these words take while they are queued. */
+function bytesOf(words: CommandRequest): number {
+  let bytes = COMMAND_BYTES;
+  for (const word of words) bytes += WORD_BYTES + word.length;
+  return bytes;
+}
+
+/** Why so many commands, or such long ones, may not be one transaction; undefined: they may. */
+export function sizeRefusalOf(requests: readonly CommandRequest[]): CommandError | undefined {
+  if (requests.length > QUEUE_COUNT_MAX) return transactionTooLong(QUEUE_COUNT_MAX);
+  let bytes = 0;
+  for (const words of requests) bytes += bytesOf(words);
+  return bytes > QUEUE_BYTES_MAX ? transactionTooLarge : undefined;
+}
 
 export class Transaction implements KeyObserver {
   /** True between MULTI and its end. */
@@ -61,9 +82,10 @@ export class Transaction implements KeyObserver {
 
   /** @throws {CommandError} when the queue is full. */
   queue(command: QueuedCommand): void {
-    let bytes = COMMAND_BYTES;
-    for (const word of command.words) bytes += WORD_BYTES + word.length;
-    if (this.#queuedBytes + bytes > this.#limits.queueBytesMax) throw transactionTooLarge; // keeps (3)
+    const bytes = bytesOf(command.words);
+    // keeps (3)
+    if (this.#queuedBytes + bytes > this.#limits.queueBytesMax) throw transactionTooLarge;
+    if (this.#queued.length >= this.#limits.queueCountMax) throw transactionTooLong(this.#limits.queueCountMax);
     this.#queuedBytes += bytes;
     this.#queued.push(command);
   }

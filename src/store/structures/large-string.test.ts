@@ -112,3 +112,54 @@ test("random changes leave it as they leave a plain string", () => {
     }),
   );
 });
+
+test("a digest is made once between two changes", () => {
+  const string = LargeString.from("a".repeat(5_000));
+  let made = 0;
+  const digest = (): string =>
+    string.digest((content) => {
+      made += 1;
+      return `${content.length} ${content[0]}`;
+    });
+  assert.deepEqual([digest(), digest(), made], ["5000 97", "5000 97", 1]);
+  string.append("b");
+  assert.deepEqual([digest(), made], ["5001 97", 2]);
+  string.setRange(0, "c");
+  assert.deepEqual([digest(), made], ["5001 99", 3]);
+  assert.equal(string.replaceBy(Buffer.alloc(9_000, "d")), true);
+  assert.deepEqual([digest(), made], ["9000 100", 4]);
+  string.ownView[0] = 101;
+  assert.deepEqual([digest(), made], ["9000 101", 5]);
+});
+
+test("a lent view stays as it was, whatever happens to the string", () => {
+  const changes: [string, (string: LargeString) => unknown, string][] = [
+    ["append", (string) => string.append("xyz"), "0123456789xyz"],
+    ["overwrite", (string) => string.setRange(2, "ab"), "01ab456789"],
+    ["overwrite and extend", (string) => string.setRange(8, "abcd"), "01234567abcd"],
+    ["behind a gap", (string) => string.setRange(12, "a"), "0123456789\x00\x00a"],
+    ["in the view", (string) => string.ownView.fill("z", 0, 3), "zzz3456789"],
+    ["replace", (string) => string.replaceBy(Buffer.from("abcdefghij")), "0123456789"],
+  ];
+  for (const [name, change, after] of changes) {
+    const string = LargeString.from("0123456789");
+    const lent = string.lend();
+    change(string);
+    assert.equal(lent.latin1Slice(), "0123456789", name);
+    assert.equal(string.toBytes(), after, name);
+  }
+});
+
+test("a string that is lent and grows is not copied, nor is one that was copied once", () => {
+  const string = LargeString.from("0123456789");
+  string.append("a");
+  const lent = string.lend();
+  string.append("b");
+  assert.equal(string.view.buffer, lent.buffer);
+  string.setRange(0, "x");
+  const own = string.view.buffer;
+  assert.notEqual(own, lent.buffer);
+  string.setRange(1, "y");
+  assert.equal(string.view.buffer, own);
+  assert.equal(string.memoryBytes, 256 + own.byteLength);
+});

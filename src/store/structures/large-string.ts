@@ -6,6 +6,10 @@
  *
  * Growing by a constant factor makes n appends of one byte cost O(n) copies in
  * all. Room that was never written costs address space, not memory.
+ *
+ * (1) What was lent does not change: bytes are added behind it, and before a byte
+ *     of it would change, the content moves to a buffer of its own. So a reply
+ *     is a view, and many replies of one long value are no copies of it.
  */
 import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 
@@ -25,6 +29,10 @@ const FIXED_BYTES = 256;
 export class LargeString {
   #buffer: Buffer;
   #length: number;
+  /** Of the content as it is; undefined: not asked for since the last change. */
+  #digest: Bytes | undefined;
+  /** Somebody may hold a view of the content. */
+  #isLent = false;
 
   private constructor(buffer: Buffer) {
     this.#buffer = buffer;
@@ -53,9 +61,28 @@ export class LargeString {
     return FIXED_BYTES + this.#buffer.length;
   }
 
-  /** The content itself, not a copy: good until the next change. Bytes may be changed in it. */
+  /** The content itself, not a copy: good until the next change. */
   get view(): Buffer {
     return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** As `view`, for changing bytes in it at once. keeps (1) */
+  get ownView(): Buffer {
+    this.#digest = undefined;
+    this.#own();
+    return this.view;
+  }
+
+  /** As `view`, good for as long as somebody holds it. keeps (1) */
+  lend(): Buffer {
+    this.#isLent = true;
+    return this.view;
+  }
+
+  /** What `make` makes of the content, which is asked for once between two changes: hundreds of megabytes take long. */
+  digest(make: (content: Buffer) => Bytes): Bytes {
+    this.#digest ??= make(this.view);
+    return this.#digest;
   }
 
   /** The byte at a place in 0 … length - 1. */
@@ -65,6 +92,7 @@ export class LargeString {
 
   /** Adds bytes behind the content. Returns the new length. */
   append(bytes: Bytes): number {
+    this.#digest = undefined;
     const start = this.#length;
     this.#extend(start + bytes.length);
     this.#buffer.write(bytes, start, "latin1");
@@ -77,7 +105,9 @@ export class LargeString {
    */
   setRange(offset: number, bytes: Bytes): number {
     if (bytes.length === 0) return this.#length;
+    this.#digest = undefined;
     const oldLength = this.#length;
+    if (offset < oldLength) this.#own();
     const end = offset + bytes.length;
     if (end > oldLength) this.#extend(end);
     if (offset > oldLength) this.#buffer.fill(0, oldLength, offset);
@@ -87,10 +117,11 @@ export class LargeString {
     return this.#length;
   }
 
-  /** Makes these bytes the content. True if they fit the room and most of it is used; false: nothing was done. */
+  /** Makes these bytes the content. True if they fit the room, most of it is used and nothing is lent; false: nothing was done. */
   replaceBy(bytes: Uint8Array): boolean {
     const capacity = this.#buffer.length;
-    if (bytes.length > capacity || bytes.length < capacity / 2) return false;
+    if (this.#isLent || bytes.length > capacity || bytes.length < capacity / 2) return false;
+    this.#digest = undefined;
     this.#buffer.set(bytes);
     this.#length = bytes.length;
     return true;
@@ -121,10 +152,20 @@ export class LargeString {
     if (length > this.#buffer.length) {
       const capacity = this.#buffer.length;
       const grown = capacity < DOUBLING_BYTES_MAX ? capacity * 2 : Math.floor(capacity * 1.5);
-      const buffer = Buffer.allocUnsafeSlow(Math.max(length, grown, CAPACITY_BYTES_MIN));
-      buffer.set(this.view);
-      this.#buffer = buffer;
+      this.#move(Math.max(length, grown, CAPACITY_BYTES_MIN));
     }
     this.#length = length;
+  }
+
+  #own(): void {
+    if (this.#isLent) this.#move(this.#buffer.length);
+  }
+
+  /** Moves the content to a new buffer of this capacity. */
+  #move(capacity: number): void {
+    const buffer = Buffer.allocUnsafeSlow(capacity);
+    buffer.set(this.view);
+    this.#buffer = buffer;
+    this.#isLent = false;
   }
 }

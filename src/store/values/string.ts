@@ -3,6 +3,7 @@
  * or that is changed in place, is a `LargeString`, outside the JavaScript heap.
  */
 import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
+import { replyTooLarge } from "../errors.ts";
 import { LARGE_BYTES_MIN, LargeString } from "../structures/large-string.ts";
 
 /** Redis' proto-max-bulk-len: 512 MB. */
@@ -29,9 +30,21 @@ export function bytesOf(value: StringValue): Bytes {
   return typeof value === "string" ? value : value.toBytes();
 }
 
-/** The whole value as a reply: a copy where the value may later change in place, since a reply may have to wait. */
+/** Longer strings are in no reply: it could not be printed in any form (threats A-15). */
+const BULK_BYTES_MAX = 256 * 1024 * 1024;
+
+/**
+ * The whole value as a reply, which no later change touches, since a reply may have to wait. Throws `replyTooLarge`, so a
+ * command that also changes the value asks for the reply first.
+ */
 export function bulkOf(value: StringValue): Bytes | Buffer {
-  return typeof value === "string" ? value : value.toBuffer();
+  return typeof value === "string" ? value : bulkPartOf(value, 0, value.length);
+}
+
+/** As `bulkOf`, of the bytes from `start` up to, not including, `end`. */
+export function bulkPartOf(value: LargeString, start: number, end: number): Buffer {
+  if (end - start > BULK_BYTES_MAX) throw replyTooLarge;
+  return value.lend().subarray(start, end);
 }
 
 /** The byte at a place; 0 behind the end, and everywhere in a string that is not there. */

@@ -11,7 +11,7 @@
  * that true and false are also 1 and 0. Nothing here can fail.
  */
 import { compileGlob } from "./glob.ts";
-import { isArray, isScalar, type Json, type Scalar } from "./json.ts";
+import { exact, isArray, isNumeric, isScalar, type Json, type Scalar } from "./json.ts";
 import { filterWork } from "./work.ts";
 
 export type FieldTest = (field: Json) => boolean;
@@ -70,7 +70,7 @@ export const operators: readonly Operator[] = [
     side: "below",
     meaning: "the field is a number below the given number",
     example: "population < 20000000",
-    test: ([bound]) => ordered(bound, (least) => (field) => typeof field === "number" && field < least),
+    test: ([bound]) => ordered(bound, (least) => (field) => isNumeric(field) && field < least),
   },
   {
     words: "<=",
@@ -81,7 +81,7 @@ export const operators: readonly Operator[] = [
     side: "at most",
     meaning: "the field is a number, at most the given number",
     example: "population <= 20000000",
-    test: ([bound]) => ordered(bound, (most) => (field) => typeof field === "number" && field <= most),
+    test: ([bound]) => ordered(bound, (most) => (field) => isNumeric(field) && field <= most),
   },
   {
     words: ">",
@@ -92,7 +92,7 @@ export const operators: readonly Operator[] = [
     side: "above",
     meaning: "the field is a number above the given number",
     example: "geography.coordinates.latitude > -23.5",
-    test: ([bound]) => ordered(bound, (most) => (field) => typeof field === "number" && field > most),
+    test: ([bound]) => ordered(bound, (most) => (field) => isNumeric(field) && field > most),
   },
   {
     words: ">=",
@@ -103,7 +103,7 @@ export const operators: readonly Operator[] = [
     side: "at least",
     meaning: "the field is a number, at least the given number",
     example: "population >= 1e6",
-    test: ([bound]) => ordered(bound, (least) => (field) => typeof field === "number" && field >= least),
+    test: ([bound]) => ordered(bound, (least) => (field) => isNumeric(field) && field >= least),
   },
   {
     words: "GLOB",
@@ -204,6 +204,7 @@ const never: FieldTest = () => false;
 
 function equalTo(wanted: Scalar | undefined): FieldTest {
   const value = typeof wanted === "boolean" ? Number(wanted) : wanted;
+  if (typeof value === "bigint") return (field) => exactField(field) === value;
   // Not more than one comparison where one is enough: this is the innermost function of a scan.
   if (value !== 1 && value !== 0) return (field) => field === value;
   const flag = value === 1;
@@ -217,7 +218,12 @@ function oneOf(wanted: readonly Scalar[]): FieldTest {
     if (value === true || value === 1) values.add(true).add(1);
     if (value === false || value === 0) values.add(false).add(0);
   }
+  if (wanted.some((value) => typeof value === "bigint")) return (field) => values.has(exactField(field));
   return (field) => values.has(field);
+}
+
+function exactField(field: Json): Json {
+  return typeof field === "number" ? exact(field) : field;
 }
 
 function scalarBut(isUnwanted: FieldTest): FieldTest {
@@ -225,8 +231,8 @@ function scalarBut(isUnwanted: FieldTest): FieldTest {
 }
 
 /** Only numbers have an order: the grammar allows other bounds, and nothing is on either side of them. */
-function ordered(bound: Scalar | undefined, test: (bound: number) => FieldTest): FieldTest {
-  return typeof bound === "number" ? test(bound) : never;
+function ordered(bound: Scalar | undefined, test: (bound: number | bigint) => FieldTest): FieldTest {
+  return bound !== undefined && isNumeric(bound) ? test(bound) : never;
 }
 
 function hasElement(array: readonly Json[], isWanted: FieldTest): boolean {

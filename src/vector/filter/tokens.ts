@@ -11,10 +11,12 @@
  * that far: of two mistakes the first one is told.
  */
 
+import { numberOf } from "./json.ts";
+
 export type Token =
   | { readonly kind: "word" | "symbol" | "end"; readonly text: string; readonly start: number }
   | { readonly kind: "string"; readonly text: string; readonly start: number; readonly value: string }
-  | { readonly kind: "number"; readonly text: string; readonly start: number; readonly value: number }
+  | { readonly kind: "number"; readonly text: string; readonly start: number; readonly value: number | bigint }
   | { readonly kind: "broken"; readonly text: string; readonly start: number; readonly problem: string };
 
 /** Characters of a token that an error text shows. */
@@ -91,10 +93,9 @@ function numberAt(filter: string, start: number): Token {
     return { kind: "broken", text, start, problem };
   }
   const text = filter.slice(start, end);
-  const value = Number(text);
-  if (!Number.isFinite(value))
+  if (!Number.isFinite(Number(text)))
     return { kind: "broken", text, start, problem: `the number ${clipped(text)} is too large` };
-  return { kind: "number", text, start, value };
+  return { kind: "number", text, start, value: numberOf(text) };
 }
 
 /** Where the longest number that starts here ends, or -1 if none does. */

@@ -265,7 +265,7 @@ export class Evaluation {
     for (let start = 0; start < marks.length; start += VALUES_AT_ONCE) {
       if (this.#slice.left <= 0) yield;
       const end = Math.min(marks.length, start + VALUES_AT_ONCE);
-      if (operator.side !== undefined && typeof bound === "number") {
+      if (operator.side !== undefined && typeof bound === "number" && !dictionary.hasLargeNumbers) {
         markSide(marks, { numbers: dictionary.numbers, side: operator.side, bound, start, end });
         this.#slice.left -= end - start;
         continue;

@@ -8,7 +8,7 @@
  */
 
 import { clearBit, hasBit, setBit, widened, wordCountOf } from "../bits.ts";
-import type { Json } from "../filter/json.ts";
+import { type Json, parseMetadata } from "../filter/json.ts";
 import { MetadataLog } from "./metadata-log.ts";
 
 export class MetadataStore {
@@ -63,7 +63,7 @@ export class MetadataStore {
   /** The parsed metadata, or undefined when there is none. Parsed anew at each call. */
   parsed(record: number): Json | undefined {
     const text = this.#texts[record];
-    return text === undefined ? undefined : JSON.parse(text);
+    return text === undefined ? undefined : parseMetadata(text);
   }
 
   /** Only the records below `count` still exist. */

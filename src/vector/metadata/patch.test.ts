@@ -22,6 +22,21 @@ test("B1.update: a metadata patch does what the examples of RFC 7396 say", () =>
   for (const [target, patch, result] of examples) assert.equal(mergePatch(target, patch), result, `${target} ${patch}`);
 });
 
+test("B1.update: numbers keep their spelling, those that stay as those that come", () => {
+  const rows: [string | undefined, string, string][] = [
+    [
+      '{"a":1.0,"b":9007199254740993}',
+      '{"c":12345678901234567890}',
+      '{"a":1.0,"b":9007199254740993,"c":12345678901234567890}',
+    ],
+    ['{"a":{"b":1.50,"c":-0}}', '{"a":{"b":2.0}}', '{"a":{"b":2.0,"c":-0}}'],
+    ['{"a":1.0}', '{"a":{"b":1.0}}', '{"a":{"b":1.0}}'],
+    ['{"a":{"b":1}}', '{"a":1.0}', '{"a":1.0}'],
+    [undefined, '{"a":[1.0,{"b":null}]}', '{"a":[1.0,{"b":null}]}'],
+  ];
+  for (const [target, patch, result] of rows) assert.equal(mergePatch(target, patch), result, patch);
+});
+
 test("B1.update: the example of RFC 7396 section 3, as compact JSON", () => {
   const target = `{ "title": "Goodbye!", "author": { "givenName": "John", "familyName": "Doe" },
     "tags": ["example", "sample"], "content": "This will be unchanged" }`;

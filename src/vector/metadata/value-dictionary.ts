@@ -9,6 +9,7 @@
  *     its id given to another value.
  */
 import { assert } from "../../kernel/assert.ts";
+import { spelledNumber } from "../../kernel/json-spelling.ts";
 import { isArray, isScalar, type Json, type Scalar } from "../filter/json.ts";
 import { NumberTable } from "./number-table.ts";
 import { StringTable } from "./string-table.ts";
@@ -35,6 +36,9 @@ export class ValueDictionary {
   /** By the JSON text of the array. */
   readonly #arrayIds = new StringTable();
   readonly #numberIds = new NumberTable();
+  /** Of whole numbers that float64 does not have, by their digits. */
+  readonly #largeIds = new StringTable();
+  #largeCount = 0;
   /** By id; NaN for what is no number. Empty until the first number comes. */
   #numbers = new Float64Array(0);
   /** Strings and arrays by id. Ends behind the last of them. */
@@ -58,6 +62,11 @@ export class ValueDictionary {
     return this.#numbers;
   }
 
+  /** Whether a value is a number that is not among `numbers`. */
+  get hasLargeNumbers(): boolean {
+    return this.#largeCount > 0;
+  }
+
   /** The value of an id; undefined for ABSENT, MISSING and an id that is not in use. */
   value(id: number): Json | undefined {
     if (id < GIVEN_FIRST) return fixedValues[id];
@@ -71,6 +80,7 @@ export class ValueDictionary {
     if (field === undefined) return MISSING;
     if (typeof field === "string") return this.#stringIds.find(field) ?? this.#add(this.#stringIds, field, field);
     if (typeof field === "number") return this.#idOfNumber(field);
+    if (typeof field === "bigint") return this.#idOfLarge(field);
     if (typeof field === "boolean") return field ? TRUE : FALSE;
     if (field === null) return NULL;
     return isArray(field) ? this.#idOfArray(field) : OBJECT;
@@ -79,6 +89,7 @@ export class ValueDictionary {
   /** The ids of all values that are equal to an operand, as `=` sees it: at most two. */
   idsLike(operand: Scalar): readonly number[] {
     if (typeof operand === "string") return given(this.#stringIds.find(operand));
+    if (typeof operand === "bigint") return this.#idsLikeLarge(operand);
     const number = Number(operand);
     const ids = given(this.#numberIds.find(number + 0, this.#numbers));
     return number === 1 ? [...ids, TRUE] : number === 0 ? [...ids, FALSE] : ids;
@@ -93,8 +104,9 @@ export class ValueDictionary {
       this.#numberIds.remove(id, this.#numbers);
       this.#numbers[id] = Number.NaN;
     } else {
-      const [key, ids] = typeof value === "string" ? [value, this.#stringIds] : [keyOf(value), this.#arrayIds];
+      const [key, ids] = this.#entryOf(value);
       ids.remove(key);
+      if (typeof value === "bigint") this.#largeCount -= 1;
       this.#others[id] = undefined;
       this.#otherBytes -= otherBytes(key, value);
     }
@@ -115,6 +127,28 @@ export class ValueDictionary {
     this.#numbers[id] = number;
     this.#numberIds.add(id, this.#numbers);
     return id;
+  }
+
+  #idsLikeLarge(operand: bigint): readonly number[] {
+    const ids = given(this.#largeIds.find(String(operand)));
+    const number = Number(operand);
+    // A value that JSON.parse made has the other form.
+    return BigInt(number) === operand ? [...ids, ...given(this.#numberIds.find(number, this.#numbers))] : ids;
+  }
+
+  #idOfLarge(field: bigint): number {
+    const key = String(field);
+    const known = this.#largeIds.find(key);
+    if (known !== undefined) return known;
+    this.#largeCount += 1;
+    return this.#add(this.#largeIds, key, field);
+  }
+
+  /** The key of a value that is no number of float64, and the table it is in. */
+  #entryOf(value: Json): readonly [key: string, ids: StringTable] {
+    if (typeof value === "string") return [value, this.#stringIds];
+    if (typeof value === "bigint") return [String(value), this.#largeIds];
+    return [keyOf(value), this.#arrayIds];
   }
 
   #idOfArray(array: readonly Json[]): number {
@@ -144,7 +178,12 @@ export class ValueDictionary {
 
 /** One text for all infinite numbers, which no filter can ask for. */
 function keyOf(scalars: Json): string {
-  return JSON.stringify(scalars);
+  if (!isArray(scalars) || !scalars.some(isLarge)) return JSON.stringify(scalars);
+  return JSON.stringify(scalars.map((value) => (isLarge(value) ? spelledNumber(String(value)) : value)));
+}
+
+function isLarge(value: Json): value is bigint {
+  return typeof value === "bigint";
 }
 
 function otherBytes(key: string, value: Json): number {

@@ -67,13 +67,17 @@ function isZeroOrOne(reply: unknown): boolean {
 const asRandomKey: Comparison = ({ ours, theirs }) =>
   typeof ours === "string" ? typeof theirs === "string" : isSame(ours, theirs);
 
-/** Redis shares the objects of small integers and counts references to them; idle seconds go on while we talk. */
+/**
+ * Redis shares the objects of small integers: it counts references to them, and they have been idle as long as nobody has
+ * used any key with that value, which may be longer than the key. Idle seconds go on while we talk.
+ */
 const asObject: Comparison = (exchange) => {
   const { command, ours, theirs } = exchange;
   const subcommand = (command[1] ?? "").toUpperCase();
   // The same form, but our own words.
   if (subcommand === "HELP" && isList(ours)) return isList(theirs);
-  if (subcommand === "IDLETIME") return asSeconds(exchange);
+  if (subcommand === "IDLETIME")
+    return asSeconds(exchange) || (typeof ours === "number" && typeof theirs === "number" && ours < theirs);
   if (subcommand === "REFCOUNT" && typeof ours === "number") return ours === 1 && typeof theirs === "number";
   return isSame(ours, theirs);
 };

@@ -14,6 +14,7 @@ import { VectorArea } from "../../../src/edge/vector/vector-area.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { createLog } from "../../../src/kernel/log.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
+import { Turns } from "../../../src/kernel/turns.ts";
 import { defaultLimits } from "../../../src/messaging/limits.ts";
 import { MemoryHistory } from "../../../src/program/memory-history.ts";
 import { messageLog } from "../../../src/program/message-log.ts";
@@ -150,7 +151,14 @@ async function vectorSubject(seed: number): Promise<Subject> {
       definition,
       embeddersOf(definition, async () => {}),
     );
-  const area = new VectorArea({ vector: engine, tokens: tokenTable(), cors: true, limits: defaultVectorLimits, clock });
+  const area = new VectorArea({
+    vector: engine,
+    tokens: tokenTable(),
+    cors: true,
+    limits: defaultVectorLimits,
+    clock,
+    turns: new Turns({ clock }),
+  });
   const headers = ["Authorization", `Bearer ${FOREIGN}-token`];
   const parts = {
     ...(definition.type !== "SPARSE" && { vector: [1, 2, 3] }),
@@ -201,10 +209,10 @@ async function messagingSubject(seed: number): Promise<Subject> {
   const area = new MessagingArea({
     messaging: { user: (name) => messaging.user(name) },
     tokens: tokenTable(),
-    cors: true,
     queryToken: true,
     limits: defaultLimits,
     clock,
+    turns: new Turns({ clock }),
     destinations: (url) => (url.hostname === "refused.test" ? "The destination refused.test is refused" : undefined),
   });
   const publish = (headers: readonly string[], body: string): unknown =>

@@ -125,7 +125,7 @@ testMethods("Dead letters", [
 
       const { responses, cursor } = await client.dlq.retry(first);
 
-      assert.deepEqual(shown(responses), [{ messageId: "msg_…" }]);
+      assert.deepEqual(shown(responses), [{ messageId: "msg_…", deduplicated: false }]);
       assert.equal(cursor, undefined);
       assert.notEqual(responses[0]?.messageId, messages[0]?.messageId);
       const [, again] = (await served.destination.arrived(2)).map(received);

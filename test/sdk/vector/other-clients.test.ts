@@ -69,10 +69,10 @@ test("an empty cursor is the start, and so is 0 as a number or a text", async ()
     [1, 2].map((id) => ({ id, vector: [1, 1] })),
   );
 
-  for (const cursor of ["", "0", 0])
-    assert.deepEqual((await served.send("POST /range", { cursor, limit: 1 })).json, {
-      result: { nextCursor: "1", vectors: [{ id: "1" }] },
-    });
+  for (const cursor of ["", "0", 0]) {
+    const { json } = await served.send("POST /range", { cursor, limit: 1 });
+    assert.deepEqual((json as { result: { vectors: unknown } }).result.vectors, [{ id: "1" }]);
+  }
 });
 
 for (const body of [undefined, "", "null", "[]", "{}"]) {

@@ -92,8 +92,7 @@ export class Admission {
     const user = realm.userOf(number);
     const nowMs = clock.nowMs();
     const text = `Message ${sequence}`;
-    // What was due once stays due when the clock is set back.
-    const earlyMs = dueMsOf(message) - Math.max(nowMs, this.#ledger.wallMaxMs);
+    const earlyMs = this.#earlyMs(message, clock);
     check(earlyMs <= 0, () => `${text} is called ${earlyMs} ms before its time`);
     const others = [...inFlight.values()];
     const ofUser = others.filter((other) => other.user === number);
@@ -107,6 +106,17 @@ export class Admission {
     this.#forgotten.delete(sequence);
   }
 
+  #earlyMs(message: Tracked, clock: VirtualClock): number {
+    const { driftMs, life, state: last } = message.entries.findLast(setsTime) as Entry;
+    const dueMs = dueMsOf(message);
+    // What was due once stays due when the clock is set back.
+    const isForMoment = message.fields.isForMoment === true && last === state.created;
+    if (isForMoment) return dueMs - Math.max(clock.nowMs(), this.#ledger.wallMaxMs);
+    // Spans go by the time that has passed, and each life measures again what is left of them.
+    const { life: current, startDriftMs } = this.#ledger;
+    return dueMs + (life === current ? driftMs : startDriftMs) - clock.monotonicMs();
+  }
+
   #checkQueue(message: Tracked, user: User): void {
     const { sequence, fields, user: number } = message;
     const { queueName = "" } = fields;
@@ -118,6 +128,12 @@ export class Admission {
       (other) => other !== message && other.user === number && other.detachedAt === undefined,
     );
     const inQueue = members.filter((other) => other.fields.queueName === queueName);
+    const called = [...this.#ledger.inFlight.values()].filter((other) => inQueue.includes(other));
+    const parallelism = user.queues.get(queueName)?.record.parallelism ?? 0;
+    check(
+      called.length < parallelism,
+      () => `${text} starts, and ${sequencesOf(called)} are under way of ${parallelism}`,
+    );
     const withSlot = inQueue.filter(wasStarted);
     const width = this.widthOf(number, queueName);
     check(withSlot.length < width, () => `${text} starts, and ${sequencesOf(withSlot)} are not done`);
@@ -204,6 +220,11 @@ function nearbyCalls(events: readonly WindowEvent[], { atMs, periodMs, rate }: W
 /** When the next attempt is due. */
 export function dueMsOf({ entries, notBeforeMs }: Tracked): number {
   return entries.findLast((entry) => entry.state === state.retry)?.nextMs ?? notBeforeMs;
+}
+
+/** It says when the message is called. */
+function setsTime(entry: Entry): boolean {
+  return entry.state === state.created || entry.state === state.retry;
 }
 
 function wasStarted({ entries }: Tracked): boolean {

@@ -12,7 +12,7 @@ interface Firing {
 export class Firings {
   readonly #firings = new Map<string, Firing[]>();
 
-  /** A schedule was put, and begins anew. */
+  /** A schedule was put, or its moments were put right after a wrong clock: it begins again. */
   put(user: number, id: string): void {
     this.#firings.delete(`${user} ${id}`);
   }

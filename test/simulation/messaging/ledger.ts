@@ -21,6 +21,8 @@ export interface Entry {
   /** RETRY: when the next attempt is due. */
   readonly nextMs: number;
   readonly life: number;
+  /** How far the time that has passed was before the wall clock. */
+  readonly driftMs: number;
 }
 
 export interface Tracked {
@@ -85,6 +87,10 @@ export class Ledger {
   /** Told of each attempt that starts, before it counts as under way. */
   onStart: (message: Tracked, entry: Entry) => void = () => {};
   life = 0;
+  /** Of the clock of this life. */
+  driftMs: () => number = () => 0;
+  /** The same when this life began. */
+  startDriftMs = 0;
   /** The latest wall time that was seen. */
   wallMaxMs = 0;
   readonly #retentionMs: number;
@@ -142,7 +148,14 @@ export class Ledger {
     }
     for (const { message, timeMs, state: to, detail } of entries) {
       const nextMs = to === state.retry ? Number(Buffer.from(detail ?? []).toString("latin1")) : 0;
-      this.#enter(this.#get(message), { state: to, atMs: timeMs, position, nextMs, life: this.life });
+      this.#enter(this.#get(message), {
+        state: to,
+        atMs: timeMs,
+        position,
+        nextMs,
+        life: this.life,
+        driftMs: this.driftMs(),
+      });
     }
     for (const user of droppedUsers) this.#dropUser(user, position);
     this.#checkCallbacks(frame, position);

@@ -4,7 +4,7 @@
  * they are told to, so a life is the same each time.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { silentLog } from "../../../src/kernel/log.ts";
+import { type Log, silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import type { BodySource } from "../../../src/messaging/body.ts";
@@ -97,6 +97,8 @@ export class Life {
     ledger.onAccepted = (message) => {
       if (message.fields.scheduleId !== undefined) world.firings.seen(this.messaging.engine.realm, message);
     };
+    ledger.driftMs = () => clock.monotonicMs() - clock.nowMs();
+    ledger.startDriftMs = ledger.driftMs();
     bug.beforeRecovery?.(this.messaging);
   }
 
@@ -188,12 +190,24 @@ export class Life {
   #make(journal: WatchedJournal | NullJournal, seed: number): Messaging {
     const { swarm } = this.world;
     return new Messaging({
-      ...{ journal, clock: this.clock, random: seededRandom(seed), limits: swarm.limits, log: silentLog },
+      ...{ journal, clock: this.clock, random: seededRandom(seed), limits: swarm.limits, log: this.#log },
       outbound: this.destinations,
       settings: { spelling: "both", region: "" },
       heartbeatMs: swarm.heartbeatMs,
       logReader: { list: async () => ({ entries: [], cursor: undefined }) },
     });
+  }
+
+  /** Tells of schedules whose next moment was put right. */
+  get #log(): Log {
+    const { firings } = this.world;
+    return {
+      ...silentLog,
+      warn: (_text, { user, schedule } = {}) => {
+        const number = this.messaging.engine.realm.findUser(String(user))?.number;
+        if (number !== undefined && schedule !== undefined) firings.put(number, String(schedule));
+      },
+    };
   }
 
   // Its end.

@@ -36,6 +36,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     bug: { historyPosition: (_told, recovered) => recovered },
   },
   { name: "a retry is due too early", bug: { beforeRecovery: retryEarly } },
+  { name: "a clock that is set forward ends delays", bug: { beforeRecovery: passTimeByWall } },
+  { name: "a key is woken by calls alone, and not by the end of its window", bug: { beforeRecovery: forgetWindows } },
 ];
 
 function forgetDuplicates({ engine }: Messaging): void {
@@ -114,6 +116,28 @@ function buryDelivered({ engine }: Messaging): void {
       user.deadLetters.add({ ...facts, response: { status: 200, headers: [], error: "" }, responseBody: body });
     }
     deliver(message);
+  };
+}
+
+function passTimeByWall({ engine }: Messaging): void {
+  const { scheduler } = engine;
+  const tick = scheduler.tick.bind(scheduler);
+  let lastWallMs = 0;
+  // Time that the wall clock was set forward counts as time that has passed.
+  scheduler.tick = (now) => {
+    const aheadMs = lastWallMs === 0 ? 0 : Math.max(0, now.wallMs - lastWallMs);
+    lastWallMs = now.wallMs;
+    tick({ ...now, passedMs: now.passedMs + Math.min(aheadMs, 1_000) });
+  };
+}
+
+function forgetWindows({ engine }: Messaging): void {
+  const { realm } = engine;
+  const flowKey = realm.flowKey.bind(realm);
+  realm.flowKey = (user, name) => {
+    const key = flowKey(user, name);
+    key.nextWindowMs = () => undefined;
+    return key;
   };
 }
 

@@ -21,9 +21,12 @@ export function checkSlots(
   scheduler.assertConsistent();
   const { inFlight } = ledger;
   check(scheduler.inFlightCount === inFlight.size, () => `${scheduler.inFlightCount} slots for ${inFlight.size} calls`);
+  const { now } = engine;
+  const lateMs = now.passedMs - (scheduler.nextDueMs ?? Number.POSITIVE_INFINITY);
+  check(lateMs < 0, () => `Something was due ${lateMs} ms ago`);
   if (!swarm.features.has("clock steps")) {
-    const lateMs = engine.nowMs() - (scheduler.nextDueMs ?? Number.POSITIVE_INFINITY);
-    check(lateMs < 0, () => `Something was due ${lateMs} ms ago`);
+    const lateByWallMs = now.wallMs - (scheduler.nextWallDueMs ?? Number.POSITIVE_INFINITY);
+    check(lateByWallMs < 0, () => `Something was due at a moment ${lateByWallMs} ms ago`);
   }
   const hasSlots = scheduler.inFlightCount < engine.limits.parallelism && !swarm.features.has("full disk");
   for (const user of realm.users) {
@@ -58,7 +61,7 @@ function checkWaking(user: User, engine: Engine): void {
     origins.add(message.envelope.origin);
   }
   for (const key of user.flowKeys.values()) {
-    const isAwaited = key.waiting.size > 0 && key.timerMs === undefined && key.hasRoom(engine.nowMs());
+    const isAwaited = key.waiting.size > 0 && key.timerMs === undefined && key.hasRoom(engine.now.passedMs);
     check(
       !isAwaited || keys.has(key),
       () => `The key ${key.key} has room, and ${key.waiting.size} messages wait for it`,

@@ -12,9 +12,9 @@ export function realmLines(realm: Realm, windowMs: number): string[] {
   for (const user of [...realm.users].sort((a, b) => a.number - b.number)) lines.push(...userLines(user, windowMs));
   for (const message of realm.messages) {
     const { sequence, nonce, user, state, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, envelope } = message;
-    const hasSlot = realm.queueOf(message)?.hasSlot(sequence) === true;
+    const turn = realm.turnOf(message);
     const held = realm.heldQueueOf(message)?.hasSlot(slotOwner) === true ? slotOwner : 0;
-    const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, held, hasSlot };
+    const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, held, turn };
     // Nobody reads the body of a message any more whose run has ended.
     const body = message.run?.hasLeftBehind(message) === true ? "-" : bodyText(message.body);
     lines.push(`message ${sequence} ${JSON.stringify(facts)} ${body} ${envelope.text}`);

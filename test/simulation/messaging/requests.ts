@@ -15,6 +15,8 @@ const PERIODS_MS = [1_000, 10_000, 60_000, 600_000] as const;
 const LARGE_BYTES_MAX = 6_000;
 
 export class Requests {
+  /** The wall clock of this life. */
+  nowMs: () => number = () => 0;
   readonly #random: Random;
   readonly #swarm: Swarm;
   #count = 0;
@@ -57,6 +59,7 @@ export class Requests {
       ...(this.chance("retry expressions", 2) && { retryDelay: oneOf(random, [...retryExpressions.keys()]) }),
       ...(this.chance("timeouts", 3) && { timeoutMs: oneOf(random, [1, 100, 5_000]) }),
       ...(this.chance("delays", 3) && { delayMs: oneOf(random, DELAYS_MS) }),
+      ...(this.chance("moments", 6) && { notBeforeMs: this.nowMs() + oneOf(random, DELAYS_MS) }),
       ...(this.chance("queues", 2) && { queueName: oneOf(random, queueNames) }),
       ...(this.chance("flow keys", 2) && { flowControl: this.#flowControl() }),
       ...(this.chance("callbacks", 3) && { callback: this.#callback() }),

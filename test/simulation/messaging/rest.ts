@@ -4,7 +4,6 @@
  * and all is due, and nothing waits at all.
  */
 import type { Message } from "../../../src/messaging/message.ts";
-import { dueMsOf } from "./admission.ts";
 import type { Life } from "./life.ts";
 import { checkRealm } from "./realm-rules.ts";
 import { check } from "./violation.ts";
@@ -35,10 +34,6 @@ export async function comeToRest(life: Life): Promise<void> {
     }
     for (const { key } of door?.flowKeys() ?? []) await life.drive(door?.pauseFlowKey(key, false) ?? Promise.resolve());
   }
-  const lastDueMs = Math.max(life.clock.nowMs(), ...world.ledger.unfinished.map(dueMsOf));
-  life.clock.stepWallClock(lastDueMs - life.clock.nowMs());
-  // The next beat sees that the clock was set.
-  life.pass(world.swarm.heartbeatMs + 1);
   await untilAllWait(life, () => false);
   checkRealm(realm, world.ledger);
   await life.checkBodies();
@@ -66,7 +61,11 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
   for (let round = 0; round < ROUND_COUNT_MAX; round += 1) {
     await life.drain();
     if (waiting().length === 0) return;
-    const nextMs = (scheduler.nextDueMs ?? Number.POSITIVE_INFINITY) - life.clock.nowMs();
+    const { now } = life.messaging.engine;
+    const nextMs = Math.min(
+      (scheduler.nextDueMs ?? Number.POSITIVE_INFINITY) - now.passedMs,
+      (scheduler.nextWallDueMs ?? Number.POSITIVE_INFINITY) - now.wallMs,
+    );
     const isCalling = scheduler.inFlightCount > 0;
     if (!isCalling && nextMs === Number.POSITIVE_INFINITY) break;
     const beatMs = life.world.swarm.heartbeatMs;
@@ -90,9 +89,7 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
 function isHeldUp(life: Life, message: Message): boolean {
   const { realm } = life.messaging.engine;
   const isStuck = (other: Message): boolean =>
-    other.dueMs > life.clock.nowMs() ||
-    realm.queueOf(other)?.record.isPaused === true ||
-    realm.flowKeyOf(other)?.isPaused === true;
+    other.isTimed || realm.queueOf(other)?.record.isPaused === true || realm.flowKeyOf(other)?.isPaused === true;
   if (isStuck(message)) return true;
   const queue = realm.queueOf(message);
   if (queue === undefined) return false;

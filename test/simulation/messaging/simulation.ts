@@ -119,6 +119,7 @@ async function live(
 ): Promise<void> {
   const { swarm } = life.world;
   const { features } = swarm;
+  requests.nowMs = () => life.clock.nowMs();
   const workload = new Workload(life, random, requests);
   for (let step = 0; step < stepCount; step += 1) {
     const chance = random.below(100);

@@ -11,6 +11,7 @@ export const features = [
   "several users",
   "batches",
   "delays",
+  "moments",
   "retry expressions",
   "timeouts",
   "large bodies",

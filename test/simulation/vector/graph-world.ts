@@ -150,7 +150,7 @@ export class GraphWorld {
 
   get versions(): Parameters<GraphBuilder["load"]>[2] {
     const { table } = this.#namespace;
-    return Array.from(table.order.from(0), ({ record }) => ({ record, version: table.versionOf(record) }));
+    return Array.from(table.order.from(0), (record) => ({ record, version: table.versionOf(record) }));
   }
 
   get #namespace(): VectorEngine["namespaces"][number]["namespace"] {

@@ -116,7 +116,8 @@ function openedDimension(change: Change): Change {
 }
 
 function withoutEmptyNamespaces(changes: readonly Change[]): readonly (readonly Change[])[] {
-  return [changes.length === 1 ? changes.filter(({ kind }) => kind !== "create namespace") : changes];
+  const isEmpty = changes.every(({ kind }) => kind === "create namespace" || kind === "next place");
+  return isEmpty ? [] : [changes];
 }
 
 function replayedInReverse(engine: VectorEngine, frame: Buffer): void {

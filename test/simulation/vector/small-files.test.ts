@@ -22,6 +22,7 @@ import { vectorSubject } from "./vector-subject.ts";
 const SNAPSHOT = `${DIRECTORY}/0000000002.snapshot`;
 const CLOSED = `${DIRECTORY}/0000000002.journal`;
 const OPEN = `${DIRECTORY}/0000000003.journal`;
+const MARK = `${DIRECTORY}.high-water`;
 const REGION = 16;
 const NAME = "small";
 
@@ -86,7 +87,7 @@ describe("a snapshot, a closed segment and an open one", () => {
     await area.closeSegment();
     await work(open);
     end = journal.end;
-    assert.deepEqual([...disk.paths].toSorted(), [CLOSED, SNAPSHOT, OPEN].toSorted());
+    assert.deepEqual([...disk.paths].toSorted(), [MARK, CLOSED, SNAPSHOT, OPEN].toSorted());
     assert.equal(end, 1 + beforeSnapshot.length + closed.length + open.length);
   });
 

@@ -113,7 +113,8 @@ export class KeptRunLife {
         }
         continue;
       }
-      const entries = (await this.#drive(this.#door.workflows.entries(run.id) ?? Promise.resolve([]))) ?? [];
+      const found = this.#door.workflows.entries(run.id, { isRedacted: false });
+      const entries = await this.#drive(found ?? Promise.resolve([]));
       this.#memory.found(run.id, entries);
     }
     this.#memory.checkPresent((id) => this.#door.workflows.find(id));

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "./clock.virtual.ts";
+import { MemoryAccount, MemoryGuard } from "./memory-guard.ts";
+
+/** A thread whose memory is what its accounts have, and `besideBytes` and `garbageBytes`. */
+function startThread(bytesMax = 1_000) {
+  const thread = { besideBytes: 0, garbageBytes: 0, liveBytes: 0 };
+  const guard = new MemoryGuard({
+    bytesMax,
+    readBytes: () => thread.liveBytes + thread.besideBytes + thread.garbageBytes,
+  });
+  const open = (name: string) => {
+    const account = guard.open(name);
+    return {
+      account,
+      add(bytes: number): void {
+        thread.liveBytes += bytes;
+        account.add(bytes);
+      },
+    };
+  };
+  return { guard, thread, open };
+}
+
+test("A-16: at 70 % of the limit the largest tenant may not grow, and the others may", () => {
+  const { open } = startThread();
+  const [large, small] = [open("large"), open("small")];
+  small.add(100);
+  large.add(590);
+  assert.deepEqual([large.account.mayGrow, small.account.mayGrow], [true, true]);
+  large.add(10);
+  assert.deepEqual([large.account.mayGrow, small.account.mayGrow], [false, true]);
+});
+
+test("the others go on until the bound falls to what they have, and nobody grows at 80 %", () => {
+  const { open } = startThread();
+  const [large, small] = [open("large"), open("small")];
+  large.add(600);
+  small.add(140);
+  assert.deepEqual([large.account.mayGrow, small.account.mayGrow], [false, true]);
+  small.add(35);
+  assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, false]);
+  small.add(25);
+  assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, true]);
+});
+
+test("what the largest deletes lets it grow again at once", () => {
+  const { open } = startThread();
+  const { account, add } = open("only");
+  add(720);
+  assert.equal(account.mayGrow, false);
+  add(-100);
+  assert.equal(account.mayGrow, true);
+});
+
+test("garbage refuses nobody, and what a full collection leaves beside the accounts does", () => {
+  const { guard, thread, open } = startThread();
+  const { account, add } = open("only");
+  guard.collected();
+  add(300);
+  thread.garbageBytes = 690;
+  guard.look();
+  assert.deepEqual([account.mayGrow, guard.usedBytes], [true, 300]);
+  thread.garbageBytes = 0;
+  thread.besideBytes = 450;
+  for (let i = 0; i < 2; i += 1) guard.collected();
+  assert.equal(account.mayGrow, true);
+  guard.collected();
+  assert.deepEqual([account.mayGrow, guard.usedBytes], [false, 750]);
+});
+
+test("accounts that count too much refuse nobody as long as the thread has room", () => {
+  const guard = new MemoryGuard({ bytesMax: 1_000, readBytes: () => 500 });
+  const account = guard.open("only");
+  account.add(900);
+  assert.deepEqual([account.mayGrow, guard.usedBytes], [true, 500]);
+});
+
+test("memory outside of the heap is looked at each second", async () => {
+  const { guard, open } = startThread();
+  const clock = new VirtualClock();
+  const { account } = open("only");
+  account.set(1);
+  let outsideBytes = 0;
+  guard.watchOutside(() => outsideBytes);
+  const stop = guard.watch(clock);
+  outsideBytes = 700;
+  assert.equal(account.mayGrow, true);
+  await clock.advance(1_000);
+  assert.equal(account.mayGrow, false);
+  stop();
+});
+
+test("a tenant that is gone has nothing and holds nobody up", () => {
+  const { guard, thread, open } = startThread();
+  const [gone, other] = [open("gone"), open("other")];
+  other.add(100);
+  gone.add(650);
+  assert.equal(gone.account.mayGrow, false);
+  thread.liveBytes -= 650;
+  gone.account.close();
+  assert.deepEqual([other.account.mayGrow, guard.usedBytes], [true, 100]);
+});
+
+test("an account without a guard may grow", () => {
+  const account = new MemoryAccount("free");
+  account.add(1e15);
+  assert.deepEqual([account.mayGrow, account.isAtEnd], [true, false]);
+});

@@ -1,0 +1,108 @@
+/**
+ * File descriptors: how many the process may have, which of them are not for
+ * connections, and whether they are short.
+ *
+ * At the limit the system resets connections and tells nobody, and files of the
+ * journal cannot be opened. So the last ones are not for connections
+ * (edge/connection-gate.ts), and a probe tells when they are short all the same.
+ */
+import { closeSync, openSync, readFileSync } from "node:fs";
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Metrics } from "../kernel/metrics.ts";
+import { codeOf } from "./refusal.ts";
+
+/** For segments, snapshots, backups, SQLite and the admin port; at most a quarter of what there are. */
+const RESERVED_MAX = 64;
+const RESERVED_SHARE = 4;
+
+const PROBE_MS = 1_000;
+/** Once they were short, it is said for this long: a probe a second sees few of the moments. */
+const SAID_MS = 10_000;
+const TELL_MS = 60_000;
+
+/** The most descriptors that the process may have; undefined where the system does not say. */
+export function descriptorLimit(): number | undefined {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Connections may have the descriptors below this one; undefined: all. */
+export function descriptorsForConnections(limit: number | undefined = descriptorLimit()): number | undefined {
+  return limit === undefined ? undefined : limit - Math.min(RESERVED_MAX, Math.floor(limit / RESERVED_SHARE));
+}
+
+export interface DescriptorWatchOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly limit: number | undefined;
+  /** The lowest descriptor that is free; undefined: none is. Absent: the system is asked. */
+  readonly probe?: () => number | undefined;
+}
+
+export class DescriptorWatch {
+  readonly #options: DescriptorWatchOptions;
+  #shortAtMs: number | undefined;
+  #toldAtMs: number | undefined;
+  #cancel: () => void = () => {};
+
+  constructor(options: DescriptorWatchOptions) {
+    const { limit, metrics } = options;
+    this.#options = options;
+    measureDescriptors(metrics, { limit, isShort: () => this.reason !== undefined });
+    this.#look();
+  }
+
+  /** Why the process is not ready, or undefined. */
+  get reason(): string | undefined {
+    const { clock, limit } = this.#options;
+    if (this.#shortAtMs === undefined || clock.monotonicMs() - this.#shortAtMs >= SAID_MS) return undefined;
+    const most = limit === undefined ? "" : ` of ${limit}`;
+    return `file descriptors are short: raise the limit${most} (ulimit -n, LimitNOFILE)`;
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  #look(): void {
+    const { clock, limit, log, probe = lowestFree } = this.#options;
+    this.#cancel = clock.after(PROBE_MS, () => this.#look());
+    const free = probe();
+    const isShort = free === undefined || free >= (descriptorsForConnections(limit) ?? Number.POSITIVE_INFINITY);
+    if (!isShort) return;
+    const nowMs = clock.monotonicMs();
+    this.#shortAtMs = nowMs;
+    if (this.#toldAtMs !== undefined && nowMs - this.#toldAtMs < TELL_MS) return;
+    this.#toldAtMs = nowMs;
+    log.warn("file descriptors are short: connections are refused", { limit, remedy: "ulimit -n, or LimitNOFILE" });
+  }
+}
+
+/** Registers what is known of descriptors. */
+export function measureDescriptors(
+  metrics: Metrics,
+  { limit, isShort }: { readonly limit: number | undefined; readonly isShort: () => boolean },
+): void {
+  metrics.reading("process_max_fds", "Most file descriptors that the process may have; 0: unknown", () => limit ?? 0);
+  metrics.reading("larder_descriptors_short", "1 while connections are refused for want of file descriptors", () =>
+    isShort() ? 1 : 0,
+  );
+}
+
+/** The system gives the lowest number that is free. */
+function lowestFree(): number | undefined {
+  try {
+    const descriptor = openSync("/dev/null", "r");
+    closeSync(descriptor);
+    return descriptor;
+  } catch (fault) {
+    if (["EMFILE", "ENFILE"].includes(codeOf(fault) ?? "")) return undefined;
+    throw fault;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * One process to a data directory (threats.md S-08), also where its lock file is
+ * deleted by hand: a lock belongs to a file, and a file that is made again has
+ * none.
+ *
+ * (1) The lock is an exclusive transaction on `lock.sqlite`. It holds between
+ *     all processes that see the same file system of one machine, containers too.
+ * (2) On Linux a process also holds a socket without a file, whose name is made
+ *     of the directory's device and inode. Nothing that is done to files frees
+ *     it. It holds between processes that share a network namespace.
+ * (3) Elsewhere, and between containers, whoever holds the lock looks every
+ *     second whether the file is still its own. One that is gone is made again;
+ *     one that another process has locked ends this one at once.
+ * (4) So whoever finds no lock file in a directory that was used makes one and
+ *     waits until a holder of the one before has looked, before it reads or
+ *     writes anything.
+ */
+import { existsSync, statSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../kernel/clock.ts";
+import { faultFields, type Log } from "../kernel/log.ts";
+import { FORMAT_FILE } from "../persistence/data-directory.ts";
+import { LOCK_FILE, lockDataDirectory } from "../persistence/data-directory-lock.ts";
+import { DirectoryInUse } from "../persistence/errors.ts";
+import { codeOf } from "./refusal.ts";
+
+/** How often the holder looks. */
+const LOOK_EVERY_MS = 1_000;
+/** keeps (4): the holder may be late by as much again. */
+const WAIT_MS = 2_500;
+
+export interface DirectoryLock {
+  release(): void;
+  /** Looks after the lock file from now on: keeps (3). `onLost`: another process has the directory. */
+  watch(events: { readonly log: Log; onLost(): void }): void;
+}
+
+export interface DirectoryLockOptions {
+  readonly clock?: Clock;
+  /** False: no socket is held, as where the system has none of the kind. */
+  readonly hasSocket?: boolean;
+}
+
+/** Locks a directory that exists. Rejects with `DirectoryInUse` if it is locked already, by this or by another process. */
+export async function lockDirectory(
+  directory: string,
+  { clock = systemClock, hasSocket = process.platform === "linux" }: DirectoryLockOptions = {},
+): Promise<DirectoryLock> {
+  const path = join(directory, LOCK_FILE);
+  const isSuspicious = existsSync(join(directory, FORMAT_FILE)) && !existsSync(path);
+  const lock = new HeldLock(directory, clock);
+  try {
+    if (hasSocket) lock.socket = await holdSocket(directory);
+    if (isSuspicious) await new Promise<void>((resolve) => void clock.after(WAIT_MS, resolve)); // keeps (4)
+    return lock;
+  } catch (fault) {
+    lock.release();
+    throw fault;
+  }
+}
+
+class HeldLock implements DirectoryLock {
+  socket: Server | undefined;
+  readonly #directory: string;
+  readonly #path: string;
+  readonly #clock: Clock;
+  #releaseFile: () => void;
+  #identity: string | undefined;
+  #isTold = false;
+  #stop: () => void = () => {};
+
+  constructor(directory: string, clock: Clock) {
+    this.#directory = directory;
+    this.#path = join(directory, LOCK_FILE);
+    this.#clock = clock;
+    this.#releaseFile = lockDataDirectory(directory); // keeps (1)
+    this.#identity = identityOf(this.#path);
+  }
+
+  release(): void {
+    this.#stop();
+    this.#releaseFile();
+    this.socket?.close();
+    this.socket = undefined;
+  }
+
+  watch(events: { readonly log: Log; onLost(): void }): void {
+    this.#stop = this.#clock.after(LOOK_EVERY_MS, () => {
+      if (this.#look(events)) this.watch(events);
+      else events.onLost();
+    });
+  }
+
+  /** keeps (3): false if another process has the lock. */
+  #look({ log }: { readonly log: Log }): boolean {
+    const identity = identityOf(this.#path);
+    if (identity !== undefined && identity === this.#identity) return true;
+    try {
+      const releaseFile = lockDataDirectory(this.#directory);
+      this.#releaseFile();
+      this.#releaseFile = releaseFile;
+      this.#identity = identityOf(this.#path);
+      log.warn("the lock file of the data directory was removed or replaced, and was made again", { path: this.#path });
+    } catch (fault) {
+      if (fault instanceof DirectoryInUse) return false;
+      // The directory itself may have been moved.
+      if (!this.#isTold) log.warn("the lock file of the data directory cannot be made again", faultFields(fault));
+      this.#isTold = true;
+    }
+    return true;
+  }
+}
+
+/** Which file has this name now; undefined: none. */
+function identityOf(path: string): string | undefined {
+  const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return facts === undefined ? undefined : `${facts.dev}-${facts.ino}`;
+}
+
+/** keeps (2). Undefined where the system does not let us. */
+async function holdSocket(directory: string): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy());
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(`\0larder-data-directory-${identityOf(directory)}`, resolve);
+    });
+  } catch (fault) {
+    if (codeOf(fault) === "EADDRINUSE") throw new DirectoryInUse(directory);
+    return undefined;
+  }
+  // Nobody is waited for because of it.
+  return server.unref();
+}

@@ -1,0 +1,132 @@
+/**
+ * Bodies that are too deep or have too many parts (threats A-14), at every route of every area. The routes come from the
+ * tables, so a new one is asked too. Whatever a route makes of its body, nothing deep reaches `JSON.parse`.
+ */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { adminArea, adminRoutes } from "../../src/edge/admin-routes.ts";
+import { TokenTable } from "../../src/edge/auth.ts";
+import type { Area, HttpReply } from "../../src/edge/handler.ts";
+import { messagingRoutes } from "../../src/edge/messaging/messaging-routes.ts";
+import { storeRoutes } from "../../src/edge/store-routes.ts";
+import { vectorRoutes } from "../../src/edge/vector/vector-routes.ts";
+import { subjects, TOKEN } from "../fuzz/api/subjects.ts";
+import { edgeRequest } from "../messaging-edge.ts";
+
+/** Shorter bodies of the store are parsed as they are: 64 KB of brackets are a few MB. */
+const DEPTH = 70_000;
+const bodies: readonly string[] = [
+  "[".repeat(DEPTH),
+  `${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}`,
+  `${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH)}`,
+  `[{"destination":"https://a.test","body":"b","headers":{"a":${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}}}]`,
+  `{"url":"https://a.test","workflowUrl":"https://a.test","step":${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}}`,
+  `{"id":"a","vector":[1,2,3],"metadata":${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH + 1)}`,
+];
+
+/** The headers that make a message a step of a workflow, and none. */
+const heads: readonly (readonly string[])[] = [
+  ["Content-Type", "application/json"],
+  ["Content-Type", "application/json", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-CallType", "step"],
+  ["Content-Type", "application/json", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Invoke", "true"],
+];
+
+/** How many levels the deepest text had that was parsed since the test began. */
+function deepestParsed(context: TestContext): () => number {
+  let deepest = 0;
+  const { parse } = JSON;
+  context.mock.method(JSON, "parse", (text: string, ...rest: []): unknown => {
+    let depth = 0;
+    for (const character of String(text)) {
+      if (character === "[" || character === "{") depth += 1;
+      else if (character === "]" || character === "}") depth -= 1;
+      deepest = Math.max(deepest, depth);
+    }
+    return parse(text, ...rest);
+  });
+  return () => deepest;
+}
+
+/** Sends every body to every line; the lines that say that a body is too deep. */
+async function refusing(area: Area, lines: readonly string[], token: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const line of lines)
+    for (const body of bodies)
+      for (const headers of heads) {
+        const reply = (await area.handle(edgeRequest(line, { token, body, headers: [...headers] }))) as HttpReply;
+        assert.notEqual(reply.status, 500, `${line} ${headers}: ${reply.status} ${reply.body}`);
+        if (/nest(?:s|ed) deeper than/.test(String(reply.body))) found.add(line);
+      }
+  return [...found];
+}
+
+/** A path of a template: names and what stands for a star are made up. */
+function pathOf(template: string): string {
+  return template.replace(/\/:[a-zA-Z]+/g, "/n").replace("*", "https://a.test/x");
+}
+
+test("A-14: no route of messaging parses a deep body", async (context) => {
+  await using subject = (await subjects[2]?.(1)) ?? assert.fail();
+  const deepest = deepestParsed(context);
+  const lines = messagingRoutes.map(({ method, template }) => `${method} ${pathOf(template)}`);
+  // The others take their bodies as they are, or have none.
+  assert.deepEqual(await refusing(subject.area, lines, TOKEN), [
+    "POST /v2/batch",
+    "DELETE /v2/messages",
+    "POST /v2/queues",
+    "PATCH /v2/topics/n",
+    "POST /v2/topics/n/endpoints",
+    "DELETE /v2/topics/n/endpoints",
+    "DELETE /v2/dlq",
+    "POST /v2/dlq/retry",
+    "POST /v2/batch/trigger",
+    "DELETE /v2/workflows/runs",
+    "POST /v2/wait/n",
+    "DELETE /v2/workflows/dlq",
+    "POST /v2/workflows/dlq/resume",
+    "POST /v2/workflows/dlq/restart",
+  ]);
+  await subject.advance(1_000);
+  assert.ok(deepest() <= 128, `${deepest()} levels were parsed`);
+});
+
+test("A-14: no route of the store parses a deep body", async (context) => {
+  await using subject = (await subjects[0]?.(1)) ?? assert.fail();
+  const deepest = deepestParsed(context);
+  const lines = storeRoutes.map(({ template }) => `POST ${pathOf(template)}`);
+  assert.deepEqual(await refusing(subject.area, lines, TOKEN), []);
+  assert.ok(deepest() <= 128, `${deepest()} levels were parsed`);
+});
+
+test("A-14: no route of the vector index parses a deep body", async (context) => {
+  await using subject = (await subjects[1]?.(1)) ?? assert.fail();
+  const deepest = deepestParsed(context);
+  const lines = vectorRoutes.map(({ command }) => `POST /${command}`);
+  // The others have no body, or are decided before it.
+  assert.deepEqual(await refusing(subject.area, lines, TOKEN), [
+    "POST /upsert",
+    "POST /upsert-data",
+    "POST /update",
+    "POST /fetch",
+    "POST /delete",
+    "POST /range",
+    "POST /query",
+    "POST /query-data",
+    "POST /resumable-query",
+    "POST /resumable-query-data",
+    "POST /resumable-query-next",
+    "POST /resumable-query-end",
+    "POST /rename-namespace",
+  ]);
+  assert.ok(deepest() <= 128, `${deepest()} levels were parsed`);
+});
+
+test("A-14: no route of the admin port parses a deep body", async (context) => {
+  const tokens = new TokenTable(Buffer.alloc(32));
+  tokens.add(TOKEN, { tenant: "admin", access: "standard" });
+  const administration = new Proxy({}, { get: () => async () => ({}) }) as Parameters<typeof adminArea>[0];
+  const deepest = deepestParsed(context);
+  const lines = adminRoutes.map(({ method, path }) => `${method} ${path.replace(/<[a-z]+>/, "n")}`);
+  assert.deepEqual(await refusing(adminArea(administration, tokens), lines, TOKEN), lines);
+  assert.ok(deepest() <= 128, `${deepest()} levels were parsed`);
+});

@@ -1,0 +1,175 @@
+/** Bodies of messages that are damaged on the disk, in files that no start reads: noticed, shown, and in nobody's way. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type RecordingDestination, startDestination } from "../recording-destination.ts";
+import { type ProgramProcess, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
+
+const timeout = 60_000;
+/** So often is asked for something that is about to be: each time is a request. */
+const LOOKS_MAX = 5_000;
+const BODY_DAMAGED = "The body is damaged on the disk of the server and cannot be read";
+
+interface Letter {
+  readonly dlqId: string;
+  readonly url: string;
+  readonly body?: string;
+  readonly bodyError?: string;
+  readonly responseBody?: string;
+}
+
+interface Damaged {
+  readonly directory: string;
+  readonly destination: RecordingDestination;
+  readonly args: readonly string[];
+  /** The covered segment. */
+  readonly path: string;
+  readonly ids: readonly string[];
+  readonly token: string | undefined;
+}
+
+function clientOf({ environment }: RunningProgram, token = environment["QSTASH_TOKEN"]) {
+  const send = async (line: string, options: { headers?: Record<string, string>; body?: string } = {}) => {
+    const [method = "", path = ""] = line.split(" ");
+    const authorization = `Bearer ${token}`;
+    const headers = { authorization, ...options.headers };
+    const init = { method, headers, ...(options.body !== undefined && { body: options.body }) };
+    const reply = await fetch(`${environment["QSTASH_URL"]}${path}`, init);
+    return { status: reply.status, json: (await reply.json()) as Record<string, unknown> };
+  };
+  const letters = async (count: number): Promise<readonly Letter[]> => {
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      const { status, json } = await send("GET /v2/dlq");
+      assert.equal(status, 200, JSON.stringify(json));
+      const messages = json["messages"] as Letter[];
+      if (messages.length === count) return messages;
+    }
+    return assert.fail(`there are never ${count} dead letters`);
+  };
+  return { send, letters };
+}
+
+async function ended(program: ProgramProcess): Promise<{ code: number | null; output: string; log: string }> {
+  const { code } = await program.ended;
+  return { code, output: program.output, log: program.log };
+}
+
+const larder = (...words: readonly string[]) => ended(spawnProgram(words));
+
+/** Two dead letters and two messages of a paused queue, whose bodies lie in a segment that a snapshot covers. */
+async function setUp(context: TestContext): Promise<Damaged> {
+  const directory = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  const destination = await startDestination();
+  context.after(() => destination[Symbol.asyncDispose]());
+  destination.answer = ({ address }) => ({ status: address.includes("failed") ? 500 : 200 });
+  const args = ["--data-dir", directory, "--outbound-map", `*.test=127.0.0.1:${destination.port}`];
+  const ids: string[] = [];
+  let token: string | undefined;
+  {
+    await using program = await startProgram("serve", { args });
+    token = program.environment["QSTASH_TOKEN"];
+    const { send, letters } = clientOf(program);
+    await send("POST /v2/queues/orders/pause");
+    for (const body of ["letter-one", "letter-two"]) {
+      await send("POST /v2/publish/https://failed.test/?service-retries=0", { body });
+    }
+    for (const body of ["queued-one", "queued-two"]) {
+      const { json } = await send("POST /v2/enqueue/orders/https://queued.test/", { body });
+      ids.push(String(json["messageId"]));
+    }
+    await letters(2);
+  }
+  // A start begins the second segment, and a snapshot then covers the first.
+  await (await startProgram("serve", { args })).stop();
+  assert.equal((await larder("internal-snapshot", directory, "messaging")).code, 0);
+  const area = join(directory, "messaging");
+  const [segment] = readdirSync(area).filter((name) => name.endsWith(".journal"));
+  return { directory, destination, args, path: join(area, segment ?? ""), ids, token };
+}
+
+function flip(path: string, text: string): void {
+  const bytes = readFileSync(path);
+  const offset = bytes.indexOf(text);
+  assert.ok(offset > 0, `${text} lies in the file`);
+  bytes[offset] = (bytes[offset] as number) ^ 1;
+  writeFileSync(path, bytes);
+}
+
+test("a damaged body is found at the start and by verify, shown as damaged, and hides no other", {
+  timeout,
+}, async (context) => {
+  const { directory, destination, args, path, ids, token } = await setUp(context);
+  assert.equal((await larder("verify", directory)).code, 0);
+  flip(path, "letter-one");
+  flip(path, "queued-one");
+
+  const verified = await larder("verify", directory);
+  assert.equal(verified.code, 1);
+  assert.match(
+    verified.log,
+    /messaging starts, but bodies of messages are lost: .*0000000001\.journal is damaged at byte/,
+  );
+
+  await using program = await startProgram("serve", { args });
+  await program.untilPrinted(/a body is damaged on the disk/);
+  await program.untilPrinted(/damaged journal files were looked through.*2/);
+  const { send, letters } = clientOf(program, token);
+  const shown = (await letters(2)).map(({ body, bodyError }) => [body, bodyError]);
+  assert.deepEqual(new Set(shown.map(String)), new Set([`,${BODY_DAMAGED}`, "letter-two,"]));
+  const metrics = await (await fetch(`${program.adminUrl}/metrics`)).text();
+  assert.match(metrics, /^larder_messaging_damaged_bodies(?:\{[^}]*\})? 2$/m);
+  const message = await send(`GET /v2/messages/${ids[0]}`);
+  assert.deepEqual([message.status, message.json["bodyError"]], [200, BODY_DAMAGED]);
+
+  // It fails for good, and the next one goes.
+  await send("POST /v2/queues/orders/resume");
+  const all = await letters(3);
+  const failed = all.find(({ url }) => url.includes("queued"));
+  assert.deepEqual([failed?.responseBody, failed?.bodyError], [BODY_DAMAGED, BODY_DAMAGED]);
+  const received = await destination.arrived(3);
+  assert.equal(received[2]?.body, "queued-two");
+
+  // What is damaged is left out of a retry of all, and refused by name.
+  destination.answer = () => ({ status: 200 });
+  const retried = await send("POST /v2/dlq/retry");
+  assert.equal((retried.json["responses"] as unknown[]).length, 1);
+  const rest = await letters(2);
+  const refused = await send(`POST /v2/dlq/retry/${rest[0]?.dlqId}`);
+  assert.equal(refused.status, 400);
+  assert.match(
+    String(refused.json["error"]),
+    /^Invalid value for dlqId: what the dead letter .* is damaged on the disk/,
+  );
+});
+
+test("a missing file of bodies is found at the start and by verify, and the start goes on", {
+  timeout,
+}, async (context) => {
+  const { directory, args, path, token } = await setUp(context);
+  rmSync(path);
+
+  const verified = await larder("verify", directory);
+  assert.equal(verified.code, 1);
+  assert.match(verified.log, /0000000001\.journal is missing: bodies that are still needed lie in it/);
+
+  await using program = await startProgram("serve", { args });
+  await program.untilPrinted(/the journal file is missing/);
+  const { letters } = clientOf(program, token);
+  assert.deepEqual(
+    (await letters(2)).map(({ bodyError }) => bodyError),
+    [BODY_DAMAGED, BODY_DAMAGED],
+  );
+});
+
+test("a file of bodies that was cut short is found at the start", { timeout }, async (context) => {
+  const { args, path, token } = await setUp(context);
+  writeFileSync(path, readFileSync(path).subarray(0, -1));
+
+  await using program = await startProgram("serve", { args });
+  await program.untilPrinted(/it does not end as a closed segment/);
+  const { letters } = clientOf(program, token);
+  assert.deepEqual((await letters(2)).map(({ body }) => body).sort(), ["letter-one", "letter-two"]);
+});

@@ -1,0 +1,144 @@
+/** A data directory whose tokens all come from the environment: every command knows it, and there is no tokens.json. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import { spawnProgram, startProgram } from "./program-process.ts";
+
+const timeout = 120_000;
+
+function userToken(password: string): string {
+  return Buffer.from(JSON.stringify({ UserID: "0e0e0e0e-0000-4000-8000-000000000001", Password: password })).toString(
+    "base64",
+  );
+}
+
+const TOKENS = {
+  LARDER_STORE_TOKEN: "store-token-of-the-environment",
+  LARDER_STORE_READ_ONLY_TOKEN: "store-reader-of-the-environment",
+  LARDER_VECTOR_TOKEN: "vector-token-of-the-environment",
+  LARDER_VECTOR_READ_ONLY_TOKEN: "vector-reader-of-the-environment",
+  LARDER_MESSAGING_TOKEN: userToken("standard"),
+  LARDER_MESSAGING_READ_ONLY_TOKEN: userToken("reader"),
+  LARDER_CURRENT_SIGNING_KEY: "sig_current-of-the-environment",
+  LARDER_NEXT_SIGNING_KEY: "sig_next-of-the-environment",
+  LARDER_ADMIN_TOKEN: "admin-token-of-the-environment",
+};
+
+function temporaryDirectory(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "larder-test-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function larder(words: readonly string[], env: Readonly<Record<string, string>> = TOKENS) {
+  const program = spawnProgram(words, { env });
+  const { code } = await program.ended;
+  return { code, output: program.output, log: program.log };
+}
+
+test("commands know a data directory that has no tokens.json, with a server and without", {
+  timeout,
+}, async (context) => {
+  const root = temporaryDirectory(context);
+  const directory = join(root, "data");
+  const args = ["--data-dir", directory];
+  await using server = await startProgram("serve", { args, env: TOKENS });
+  assert.equal(existsSync(join(directory, "tokens.json")), false);
+
+  assert.deepEqual(await troublesOf("running"), []);
+  const stats = await larder(["stats", "--json", ...args]);
+  assert.deepEqual([stats.code, JSON.parse(stats.output).areas.store.state], [0, "serving"]);
+  const { LARDER_ADMIN_TOKEN: _admin, ...others } = TOKENS;
+  const without = await larder(["stats", ...args], others);
+  assert.deepEqual(without, {
+    code: 1,
+    output: "",
+    log: `larder: There is no ${directory}/tokens.json with an admin token: set LARDER_ADMIN_TOKEN to the one that it was started with\n`,
+  });
+
+  await server.stop();
+  assert.deepEqual(await troublesOf("stopped"), []);
+  assert.equal((await larder(["verify", directory])).code, 0);
+  assert.equal((await larder(["verify", join(root, "stopped.tar")])).code, 0);
+  const restored = join(root, "restored");
+  assert.equal((await larder(["restore", join(root, "stopped.tar"), "--data-dir", restored])).code, 0);
+  const reset = await larder(["token", "reset", "main", ...args]);
+  assert.match(reset.log, /The database main is set by LARDER_STORE_TOKEN: change it there/);
+  assert.equal(existsSync(join(directory, "tokens.json")), false);
+
+  async function troublesOf(name: string): Promise<readonly string[]> {
+    const calls = [
+      ["backup", join(root, `${name}.tar`)],
+      ["export", "store", join(root, `${name}.rdb`)],
+      ["export", "messaging", join(root, `${name}.json`)],
+    ];
+    const troubles = [];
+    for (const words of calls) {
+      const { code, log } = await larder([...words, ...args]);
+      if (code !== 0) troubles.push(log);
+    }
+    return troubles;
+  }
+});
+
+test("a backup goes to the standard output, a pipe or a device as it is, and replaces no file without being told", {
+  timeout,
+  skip: process.platform !== "linux",
+}, async (context) => {
+  const root = temporaryDirectory(context);
+  const directory = join(root, "data");
+  const args = ["--data-dir", directory];
+  await (await startProgram("serve", { args, env: TOKENS })).stop();
+  const backup = (file: string, ...more: readonly string[]) => larder(["backup", file, ...args, ...more]);
+
+  // The shell pipes, as people do.
+  const piped = join(root, "piped.tar");
+  const program = join(import.meta.dirname, "../../bin/larder.cjs");
+  const line = `"$0" "$1" backup - --data-dir "$2" > "$3"`;
+  const shell = await promisify(execFile)("sh", ["-c", line, process.execPath, program, directory, piped], {
+    env: { PATH: process.env["PATH"], ...TOKENS },
+  });
+  assert.match(shell.stderr, /^larder: backup on the standard output: \d+ bytes; /m);
+  assert.equal(existsSync("-"), false);
+  assert.equal((await larder(["verify", piped])).code, 0);
+
+  const full = await backup("/dev/full");
+  assert.deepEqual(
+    [full.code, full.log],
+    [1, "larder: No space is left for the backup /dev/full: make room, or write it elsewhere\n"],
+  );
+  assert.equal(lstatSync("/dev/full").isCharacterDevice(), true);
+  assert.equal((await backup("/dev/null", "--replace")).code, 0);
+  assert.equal(lstatSync("/dev/null").isCharacterDevice(), true);
+
+  const kept = join(root, "kept.tar");
+  writeFileSync(kept, "mine");
+  const link = join(root, "link.tar");
+  symlinkSync(join(root, "nothing"), link);
+  for (const path of [kept, link]) {
+    const refused = await backup(path);
+    assert.deepEqual(
+      [refused.code, refused.log],
+      [1, `larder: ${path} is there already: name another file, or replace it with --replace\n`],
+    );
+  }
+  assert.equal(readFileSync(kept, "utf8"), "mine");
+  assert.equal((await backup(kept, "--replace")).code, 0);
+  assert.equal((await larder(["verify", kept])).code, 0);
+
+  for (const area of ["store", "vector", "messaging"]) {
+    const device = await larder(["export", area, "/dev/full", "--replace", ...args]);
+    assert.deepEqual([device.code, device.log], [1, "larder: /dev/full is not a file: name another one\n"], area);
+    const dash = await larder(["export", area, "-", ...args]);
+    assert.equal(
+      dash.log,
+      "larder: The standard output takes no export: name a file (./- is one of that name)\n",
+      area,
+    );
+  }
+  assert.equal(lstatSync("/dev/full").isCharacterDevice(), true);
+});

@@ -1,0 +1,115 @@
+/**
+ * A start on a disk that is really full: a small file system of its own, in a
+ * namespace in which this file runs once more. Where the system does not let
+ * users make one, the simulated disk has to do (area.test.ts).
+ */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { type RunningProgram, startProgram } from "./program-process.ts";
+
+const timeout = 120_000;
+/** So often is asked for something that is about to be: each time is a request. */
+const LOOKS_MAX = 20_000;
+const BLOCK = Buffer.alloc(4_096, 1);
+
+/** Where the small disk is, in the run within the namespace. */
+const DISK = process.env["FULL_DISK_OF_TEST"];
+
+if (DISK === undefined) {
+  test("a full disk of its own", { timeout }, async (context) => {
+    const place = mkdtempSync(join(tmpdir(), "larder-test-"));
+    context.after(() => rmSync(place, { recursive: true, force: true }));
+    if ((await withSmallDisk(place, ["true"])).code !== 0) return context.skip("no file system can be made here");
+    const { code, output } = await withSmallDisk(place, [process.execPath, "--test", import.meta.filename]);
+    assert.equal(code, 0, output);
+    assert.match(output, /pass 2/);
+  });
+} else {
+  testsOn(DISK);
+}
+
+function testsOn(disk: string): void {
+  for (const { how, losesReserve } of [
+    { how: "with space in reserve", losesReserve: false },
+    { how: "without any", losesReserve: true },
+  ]) {
+    test(`S-04: a start on a full disk serves reads, ${how}, and writes when there is space again`, {
+      timeout,
+    }, async () => {
+      const directory = join(disk, losesReserve ? "without" : "with");
+      const args = ["--data-dir", directory];
+      const first = await startProgram("serve", { args });
+      const { storeToken } = first;
+      assert.equal((await storeOf(first, storeToken)("/set/k/v")).status, 200);
+      await first.stop();
+      if (losesReserve)
+        for (const area of ["store", "vector", "messaging"]) truncateSync(join(directory, area, "reserve"));
+      fill(join(disk, "filler"));
+
+      await using full = await startProgram("serve", { args });
+      const ask = storeOf(full, storeToken);
+      assert.deepEqual(await ask("/get/k"), { status: 200, text: '{"result":"v"}' });
+      const refused = await until(ask, ({ status }) => status === 400);
+      assert.equal(refused, '{"error":"MISCONF Errors writing to the AOF file: No space left on device"}');
+      assert.deepEqual(await ask("/get/k"), { status: 200, text: '{"result":"v"}' });
+      const metrics = await (await fetch(`${full.adminUrl}/metrics`)).text();
+      assert.match(metrics, /^larder_journal_refusing\{area="store"\} 1$/m);
+
+      rmSync(join(disk, "filler"));
+      assert.equal(await until(ask, ({ status }) => status === 200), '{"result":"OK"}');
+    });
+  }
+}
+
+/** Runs a command that sees a file system of 24 MB at `place`. */
+async function withSmallDisk(place: string, words: readonly string[]): Promise<{ code: number; output: string }> {
+  if (process.platform !== "linux") return { code: 1, output: "" };
+  const mount = 'mount -t tmpfs -o size=24m tmpfs "$0" && exec "$@"';
+  const { NODE_TEST_CONTEXT: _context, ...environment } = process.env;
+  const child = spawn("unshare", ["-rm", "sh", "-c", mount, place, ...words], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...environment, FULL_DISK_OF_TEST: place },
+  });
+  const ended = once(child, "close")
+    .then(([code]) => Number(code ?? 1))
+    .catch(() => 1);
+  const output = await text(child.stdout).catch(() => "");
+  return { code: await ended, output };
+}
+
+/** Takes all the space that is left, to the last page. */
+function fill(path: string): void {
+  const file = openSync(path, "w");
+  try {
+    for (;;) writeSync(file, BLOCK);
+  } catch (fault) {
+    assert.equal((fault as NodeJS.ErrnoException).code, "ENOSPC");
+  } finally {
+    closeSync(file);
+  }
+}
+
+function storeOf({ storeUrl }: RunningProgram, token: string) {
+  return async (path: string): Promise<{ status: number; text: string }> => {
+    const reply = await fetch(`${storeUrl}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    return { status: reply.status, text: await reply.text() };
+  };
+}
+
+/** Writes other keys until the answer is one of these. */
+async function until(
+  ask: (path: string) => Promise<{ status: number; text: string }>,
+  isMeant: (answer: { status: number }) => boolean,
+): Promise<string> {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const answer = await ask(`/set/other/${"x".repeat(2_000)}`);
+    if (isMeant(answer)) return answer.text;
+  }
+  return assert.fail("the answer never came");
+}

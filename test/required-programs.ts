@@ -1,0 +1,28 @@
+/**
+ * Programs that tests compare with and that the project does not bring: real
+ * servers and their command lines. A test that needs one which is missing is
+ * skipped, except for the programs that `LARDER_REQUIRE` names, separated by
+ * commas (`redis-server,redis-cli`): there a skipped comparison would be a
+ * failure that nobody sees, so the test file fails instead.
+ */
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+const requirable = ["redis-server", "redis-cli"] as const;
+
+export type RequirableProgram = (typeof requirable)[number];
+
+/** Why tests with a program cannot run here, or false: for the `skip` option of `test`. Throws if it is required. */
+export function missingProgram(
+  name: RequirableProgram,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | false {
+  const required = (environment["LARDER_REQUIRE"] ?? "").split(",").filter((each) => each !== "");
+  const unknown = required.find((each) => !requirable.some((known) => known === each));
+  if (unknown !== undefined)
+    throw new Error(`LARDER_REQUIRE names ${unknown}, which no test uses; known: ${requirable.join(", ")}`);
+  const folders = (environment["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  if (folders.some((folder) => existsSync(join(folder, name)))) return false;
+  if (required.includes(name)) throw new Error(`LARDER_REQUIRE names ${name}, which is not on the PATH`);
+  return `${name} is not on the PATH`;
+}

@@ -1,0 +1,70 @@
+/** Answers that are longer than most, and longer than is kept, as the official client reads them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Application } from "./application.ts";
+
+const MB = 1024 * 1024;
+const app = new Application({ maxResponseSize: "2mb", maxRequestSize: "4mb" });
+
+interface Answered {
+  readonly status: number;
+  readonly length: number;
+  readonly cut?: readonly string[];
+  readonly claimed?: readonly string[];
+}
+
+/** Calls a route that answers so many times `character`: what the run is told, as long as it is. */
+async function called(name: string, bytes: number, character = "x"): Promise<Answered> {
+  const third = app.route(`${name}-third`, async () => new Response(character.repeat(bytes), { status: 201 }));
+  const url = app.workflow(name, async (context) => {
+    const { status, body, header } = await context.call<string>("ask", { url: third });
+    return { status, length: body.length, cut: header["Upstash-Body-Cut"], claimed: header["Content-Length"] };
+  });
+  const { workflowRunId } = await app.client.trigger({ url, retries: 0 });
+  return JSON.parse((await app.ended(workflowRunId)).workflowRunResponse ?? "null") as Answered;
+}
+
+test("a call that is answered with 1.5 MiB brings all of them", async () => {
+  assert.deepEqual(await called("whole", 1.5 * MB), { status: 201, length: 1_572_864 });
+});
+
+test("of an answer that is longer than is kept the start comes, and the run can see that it is a part", async () => {
+  assert.deepEqual(await called("part", 3 * MB), { status: 201, length: 2_097_152, cut: ["2097152"] });
+});
+
+test("an answer that grows beyond a message when the client sends it back comes as a part", async () => {
+  // Each quote takes four bytes in the JSON text within a JSON text that is the result of a step.
+  // How much is left besides depends on the headers of the answer.
+  const { length, ...others } = await called("quotes", MB, '"');
+  assert.deepEqual(others, { status: 201, cut: [String(length)] });
+  assert.equal(length > 1_040_000 && length < MB, true, String(length));
+});
+
+test("a failure function reads a long error, also one that is longer than is kept", async () => {
+  // An endpoint sends the message, and once more with its stack.
+  for (const [name, length, told] of [
+    ["long", 700_000, 700_000],
+    ["with-a-part-of-its-stack", 1_500_000, 1_500_000],
+    ["too-long", 3_000_000, 2_097_125],
+  ] as const) {
+    const lengths: number[] = [];
+    const url = app.workflow(
+      name,
+      async (context) => {
+        await context.run("bad", () => {
+          throw new Error("x".repeat(length));
+        });
+      },
+      {
+        failureFunction: async ({ failResponse }) => {
+          lengths.push(failResponse.length);
+          assert.match(failResponse.slice(0, 100), /^x+$/);
+          return "noted";
+        },
+      },
+    );
+    const { workflowRunId } = await app.client.trigger({ url, retries: 0 });
+    await app.until(workflowRunId, ({ failureFunction }) => failureFunction?.state === "CALLBACK_SUCCESS");
+    assert.deepEqual(lengths, [told], name);
+  }
+});
