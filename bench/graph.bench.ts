@@ -4,7 +4,7 @@
  * filter lets pass, by how much of the graph is dead, and by the effort of
  * building. (Beside other indexes: `npm run bench -- vector`.)
  *
- * Method: N clustered rows of a dimension (test/clustered-rows.ts: noise of 0.4
+ * Method: N clustered rows of a dimension (test/harness/clustered-rows.ts: noise of 0.4
  * of the distance between centres, 50 rows for each), and 100 queries from the
  * same clusters, by cosine, in this thread alone. Recall is how many of the 10
  * nearest rows, found by looking at all in float64, are among the hits, which
@@ -26,7 +26,7 @@ import type { GraphRequest, NamespaceGraph } from "../src/vector/graph/graph.ts"
 import { GROUND_LINKS, GraphKernel, NO_NODE } from "../src/vector/graph/graph-kernel.ts";
 import { GraphSearcher } from "../src/vector/graph/graph-searcher.ts";
 import { InlineGraphBuilder } from "../src/vector/graph/inline-graph-builder.ts";
-import { clusteredRows, nearestRows } from "../test/clustered-rows.ts";
+import { clusteredRows, nearestRows } from "../test/harness/clustered-rows.ts";
 import { figure, table } from "./harness/table.ts";
 
 const { values: options } = parseArgs({

@@ -31,11 +31,11 @@ import { systemClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
 import { systemRandom } from "../src/kernel/random.ts";
 import { type Area, openArea } from "../src/persistence/area.ts";
-import { crc32 } from "../src/persistence/checksum.ts";
-import { fileDisk } from "../src/persistence/file-disk.ts";
-import type { SyncedPlace } from "../src/persistence/file-format.ts";
-import { FrameFollower } from "../src/persistence/frame-follower.ts";
-import type { FsyncMode } from "../src/persistence/journal.ts";
+import { fileDisk } from "../src/persistence/disk/file-disk.ts";
+import { crc32 } from "../src/persistence/journal/checksum.ts";
+import type { SyncedPlace } from "../src/persistence/journal/file-format.ts";
+import { FrameFollower } from "../src/persistence/journal/frame-follower.ts";
+import type { FsyncMode } from "../src/persistence/journal/journal.ts";
 
 const FRAME_BYTES = 100;
 const RUN_MS = 700;

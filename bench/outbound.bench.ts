@@ -13,9 +13,9 @@
  */
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
+import { OutboundClient } from "../src/edge/outbound/client.ts";
 import { parseDestinations } from "../src/edge/outbound/destination-policy.ts";
-import { OutboundClient } from "../src/edge/outbound/outbound.ts";
-import { Resolver } from "../src/edge/resolver.ts";
+import { Resolver } from "../src/edge/outbound/resolver.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import { LOAD_CORE, startPinned } from "./harness/pinned-process.ts";
 

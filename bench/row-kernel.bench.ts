@@ -21,11 +21,11 @@
  */
 import { performance } from "node:perf_hooks";
 import { type Random, seededRandom } from "../src/kernel/random.ts";
-import type { Similarity } from "../src/vector/definition.ts";
+import type { Similarity } from "../src/vector/index/definition.ts";
 import { ExactScan, type ExactScanOptions } from "../src/vector/rows/exact-scan.ts";
 import { RowMemory } from "../src/vector/rows/row-memory.ts";
 import { RowStore } from "../src/vector/rows/row-store.ts";
-import { TopHits } from "../src/vector/top-hits.ts";
+import { TopHits } from "../src/vector/search/top-hits.ts";
 
 const RUNS = 15;
 const PLAIN_RUNS = 10;

@@ -7,12 +7,12 @@ import { enableCompileCache } from "node:module";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
 if (isMainThread) {
-  const { runCommandLine } = await import("./program/command-line.ts");
+  const { runCommandLine } = await import("./program/cli/command-line.ts");
   await runCommandLine(process.argv.slice(2));
 } else if (parentPort !== null) {
   // Not inherited from the main thread. A server of three threads starts a third sooner with it.
   enableCompileCache();
-  const { runAreaWorker } = await import("./program/area-worker.ts");
+  const { runAreaWorker } = await import("./program/workers/area-worker.ts");
   // Main starts workers with this and with nothing else.
   await runAreaWorker(workerData as Parameters<typeof runAreaWorker>[0], parentPort);
 }

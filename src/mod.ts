@@ -15,11 +15,11 @@
 import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
 import { systemClock } from "./kernel/clock.ts";
-import { type EnvironmentBlock, environmentOf } from "./program/env-block.ts";
+import { type EnvironmentBlock, environmentOf } from "./program/cli/env-block.ts";
 import { readVersion } from "./program/facts.ts";
-import { type RunSettings, readSettings } from "./program/read-settings.ts";
 import { StartRefusal } from "./program/refusal.ts";
 import { Server } from "./program/server.ts";
+import { type RunSettings, readSettings } from "./program/settings/read-settings.ts";
 import { formatFor, stderrLog } from "./program/stderr.ts";
 
 /**

@@ -14,6 +14,8 @@ const mayImport: Record<string, readonly string[]> = {
   messaging: ["kernel"],
   persistence: ["kernel"],
   edge: ["kernel", "store", "vector", "messaging"],
+  // Import and export speak to a running larder as any client does, and to people as the command line does.
+  transfer: ["kernel", "store", "persistence", "program"],
 };
 const STARTUP = "program";
 
@@ -90,10 +92,10 @@ test("only kernel/ reads the real clock or the real dice", () => {
   }
 });
 
-test("only persistence/ and start-up touch files, only edge/ and start-up know sockets", () => {
+test("only persistence/, transfer/ and start-up touch files, only edge/, transfer/ and start-up know sockets", () => {
   const rules = [
-    { modules: /^node:(?:fs|fs\/promises|sqlite)$/, rooms: ["persistence", STARTUP] },
-    { modules: /^(?:node:(?:net|http|https|http2|dgram|tls|dns)|undici)/, rooms: ["edge", STARTUP] },
+    { modules: /^node:(?:fs|fs\/promises|sqlite)$/, rooms: ["persistence", "transfer", STARTUP] },
+    { modules: /^(?:node:(?:net|http|https|http2|dgram|tls|dns)|undici)/, rooms: ["edge", "transfer", STARTUP] },
   ];
   for (const { path, room, text } of products) {
     for (const target of importsOf(text)) {
@@ -105,7 +107,7 @@ test("only persistence/ and start-up touch files, only edge/ and start-up know s
 
 test("only respond.ts and the transports know HTTP status numbers of failures", () => {
   for (const { path, room, text } of products) {
-    if (room === "edge" || room === STARTUP) continue;
+    if (room === "edge" || room === "transfer" || room === STARTUP) continue;
     const found = /\bstatus(?:Code)?\s*[:=]\s*[1-5]\d\d\b/.exec(codeOf(text));
     assert.equal(found, null, `${path}: ${found?.[0]}: throw a typed error and let edge/respond.ts choose the status`);
   }

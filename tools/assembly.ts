@@ -44,7 +44,7 @@ export const assemblyModules: readonly AssemblyModule[] = [
   },
   {
     source: "float-text",
-    target: "src/kernel/float-text.generated.ts",
+    target: "src/kernel/float32/float-text.generated.ts",
   },
 ];
 

@@ -1,6 +1,7 @@
 /** The chapters of the manual about the vector index, from its tables. */
+
+import { GRAPH_WORK_MIN } from "../src/vector/index/namespace.ts";
 import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX } from "../src/vector/limits.ts";
-import { GRAPH_WORK_MIN } from "../src/vector/namespace.ts";
 
 export function vectorEndpointsChapter(): readonly string[] {
   return [

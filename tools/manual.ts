@@ -7,8 +7,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { DEAD_MS, SILENT_MS } from "../src/program/heartbeat.ts";
-import { evictionPolicies } from "../src/store/memory-settings.ts";
+import { DEAD_MS, SILENT_MS } from "../src/program/workers/heartbeat.ts";
+import { evictionPolicies } from "../src/store/memory/memory-settings.ts";
 import { auditChapter, backupsChapter, diskChapter, encryptionChapter } from "./manual-operations.ts";
 import { filterChapter, vectorEndpointsChapter } from "./manual-vector.ts";
 import { pageText } from "./reference/page.ts";

@@ -20,7 +20,13 @@ const statics: readonly Step[] = [
   { name: "types", command: ["tsc", "-p", "."] },
 ];
 
-const UNIT = ["src/**/*.test.ts", "test/*.test.ts", "test/long/*.test.ts", "test/conformance/**/*.test.ts"];
+const UNIT = [
+  "src/**/*.test.ts",
+  "test/*.test.ts",
+  "test/harness/*.test.ts",
+  "test/long/*.test.ts",
+  "test/conformance/**/*.test.ts",
+];
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 

@@ -1,5 +1,5 @@
 /** A history that takes everything and keeps nothing. See without-history.ts. */
-import type { HistoryDoor } from "../../src/program/history-door.ts";
+import type { HistoryDoor } from "../../src/program/history/history-door.ts";
 
 export async function openHistory(): Promise<HistoryDoor> {
   let position = 0;

@@ -14,7 +14,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Agent } from "undici";
-import { signDelivery } from "../../src/messaging/signature.ts";
+import { signDelivery } from "../../src/messaging/delivery/signature.ts";
 
 export interface Job {
   readonly id: string;

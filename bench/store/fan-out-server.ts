@@ -1,5 +1,5 @@
 /** The store behind its HTTP edge with a journal that keeps nothing, as a process of its own, for `fan-out.bench.ts`. */
-import { startServer, TOKEN } from "../../test/server.ts";
+import { startServer, TOKEN } from "../../test/harness/server.ts";
 
 const server = await startServer();
 console.log(`listening on ${server.listener.port} with ${TOKEN}`);

@@ -13,7 +13,7 @@ import { closeSync, openSync, readFileSync, readSync, writeFileSync, writeSync }
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import type { Similarity } from "../../src/vector/definition.ts";
+import type { Similarity } from "../../src/vector/index/definition.ts";
 
 /** Where a set lies and what it is; travels to other processes. */
 export interface DataSet {

@@ -1,7 +1,7 @@
 /** What the list of a delivery costs the engine, by the length of its run: with what was written before it, and from nothing. */
-import { Body } from "../../src/messaging/body.ts";
+import { Body } from "../../src/messaging/bodies/body.ts";
 import { defaultLimits } from "../../src/messaging/limits.ts";
-import { Realm } from "../../src/messaging/realm.ts";
+import { Realm } from "../../src/messaging/state/messaging-state.ts";
 import { ListCache } from "../../src/messaging/workflow/list-cache.ts";
 import type { Run } from "../../src/messaging/workflow/run.ts";
 import { median } from "../harness/statistics.ts";

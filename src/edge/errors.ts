@@ -6,7 +6,7 @@
  * The texts of the store are those that clients of the interface know
  * (spec: store 1.1); where none is known, ours name the field and the remedy.
  */
-import type { JsonTooLarge } from "../kernel/json-document.ts";
+import type { JsonTooLarge } from "../kernel/json/document.ts";
 
 export type FailureKind =
   | "bad request"

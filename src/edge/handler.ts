@@ -1,12 +1,12 @@
 /**
  * The edge without a transport: a handler is a function from a request to a
- * reply. `node-http.ts` binds it to `node:http`; a stricter, faster listener
+ * reply. `http/listener.ts` binds it to `node:http`; a stricter, faster listener
  * can take its place because nothing else in `edge/` sees a `node:http` object.
  */
 import type { TraceContext } from "../kernel/trace-context.ts";
 import type { Tenant } from "../kernel/turns.ts";
-import type { Owner } from "./byte-budget.ts";
 import type { RequestFailure } from "./errors.ts";
+import type { Owner } from "./limits/byte-budget.ts";
 
 /** What is known of a request before its body has been read. */
 export interface RequestHead {

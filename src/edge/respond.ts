@@ -5,7 +5,7 @@
  */
 import type { FailureKind, RequestFailure } from "./errors.ts";
 import type { HttpReply } from "./handler.ts";
-import { jsonError, utf8Of } from "./reply-json.ts";
+import { jsonError, utf8Of } from "./store/reply-json.ts";
 
 const statusByKind: Record<FailureKind, number> = {
   "bad request": 400,

@@ -2,19 +2,19 @@
  * What is done to many at once: all that a filter means, oldest first, at most
  * as many as asked for, in one frame (spec: messaging 1.1 "Bulk operations").
  */
-import { loadUndamaged } from "./body.ts";
-import { type DeadLetter, deadLetterIdText, parseDeadLetterId } from "./dead-letters.ts";
+import { loadUndamaged } from "./bodies/body.ts";
 import type { Filter, Page } from "./door.ts";
 import type { Engine } from "./engine.ts";
 import { badRequest, damagedLetter, notFound } from "./failure.ts";
 import { letterMatcher, messageMatcher } from "./matching.ts";
-import type { Message } from "./message.ts";
-import { parseMessageId } from "./message-id.ts";
+import type { PublishOptions } from "./options/publish-request.ts";
+import { joinedRedaction } from "./options/redaction.ts";
 import { newFacts } from "./publish.ts";
-import type { PublishOptions } from "./publish-request.ts";
-import { joinedRedaction } from "./redaction.ts";
-import { state } from "./states.ts";
-import type { User } from "./user.ts";
+import { type DeadLetter, deadLetterIdText, parseDeadLetterId } from "./state/dead-letters.ts";
+import type { Message } from "./state/message.ts";
+import { parseMessageId } from "./state/message-id.ts";
+import { state } from "./state/states.ts";
+import type { User } from "./state/user.ts";
 
 interface BulkPage {
   readonly countMax?: number;

@@ -4,16 +4,16 @@
  * messaging promises: on the disk. Refusals are thrown as `MessagingFailure`,
  * before anything has changed.
  */
-import type { Body } from "./body.ts";
-import type { DeadLetter } from "./dead-letters.ts";
-import type { EnvelopeFields } from "./envelope.ts";
-import type { FlowKeyRecord } from "./flow-key.ts";
-import type { Message } from "./message.ts";
-import type { PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
-import type { QueueRecord } from "./queue.ts";
-import type { ScheduleRecord } from "./schedule.ts";
-import type { State } from "./states.ts";
-import type { Endpoint, UrlGroup } from "./url-group.ts";
+import type { Body } from "./bodies/body.ts";
+import type { EnvelopeFields } from "./options/envelope.ts";
+import type { PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import type { DeadLetter } from "./state/dead-letters.ts";
+import type { FlowKeyRecord } from "./state/flow-key.ts";
+import type { Message } from "./state/message.ts";
+import type { QueueRecord } from "./state/queue.ts";
+import type { ScheduleRecord } from "./state/schedule.ts";
+import type { State } from "./state/states.ts";
+import type { Endpoint, UrlGroup } from "./state/url-group.ts";
 import type { WorkflowDoor } from "./workflow/workflow-door.ts";
 
 /**

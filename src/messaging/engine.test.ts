@@ -1,7 +1,7 @@
 /** Messages from their acceptance to their end, in virtual time (spec: messaging 1.4, 1.6). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, type Call, MessagingHarness, request } from "../../test/messaging-harness.ts";
+import { answered, type Call, MessagingHarness, request } from "../../test/harness/messaging-harness.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

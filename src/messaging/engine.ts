@@ -14,32 +14,32 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
-import { BODY_DAMAGED, BodyDamaged } from "./body.ts";
-import { Brake } from "./brake.ts";
-import { callbackOf } from "./callbacks.ts";
-import { Changes } from "./changes.ts";
+import { BODY_DAMAGED, BodyDamaged } from "./bodies/body.ts";
+import { LARGE_CALL_BYTES, LargeCalls } from "./bodies/large-calls.ts";
+import { callbackOf } from "./delivery/callbacks.ts";
 import {
   type CallBody,
   type DeliveryResult,
   type DeliverySettings,
   deliveryRequest,
   type Outbound,
-} from "./delivery.ts";
-import { drawId } from "./drawn-ids.ts";
+} from "./delivery/delivery.ts";
+import { type Outcome, outcomeOf, responseOf } from "./delivery/outcome.ts";
+import { ScheduleTimer } from "./delivery/schedule-timer.ts";
+import { type Arrival, Scheduler } from "./delivery/scheduler.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingJournal } from "./journal.ts";
-import { LARGE_CALL_BYTES, LargeCalls } from "./large-calls.ts";
 import type { MessagingLimits } from "./limits.ts";
-import type { Message } from "./message.ts";
-import { Clocks, driftOf, type Moment } from "./moment.ts";
-import { type Outcome, outcomeOf, responseOf } from "./outcome.ts";
+import type { PublishOutcome, PublishRequest } from "./options/publish-request.ts";
 import { carryOut, newFacts, newQueue, planPublish } from "./publish.ts";
-import type { PublishOutcome, PublishRequest } from "./publish-request.ts";
-import { Realm } from "./realm.ts";
-import { ScheduleTimer } from "./schedule-timer.ts";
-import { type Arrival, Scheduler } from "./scheduler.ts";
-import { state } from "./states.ts";
-import type { User } from "./user.ts";
+import { Brake } from "./publish-backpressure.ts";
+import { Changes } from "./records/changes.ts";
+import { drawId } from "./state/drawn-ids.ts";
+import type { Message } from "./state/message.ts";
+import { Realm } from "./state/messaging-state.ts";
+import { Clocks, driftOf, type Moment } from "./state/moment.ts";
+import { state } from "./state/states.ts";
+import type { User } from "./state/user.ts";
 import { Workflows } from "./workflow/workflows.ts";
 
 export interface EngineOptions {

@@ -1,10 +1,11 @@
 /** Which messages and dead letters a filter means. */
-import { type DeadLetter, deadLetterIdText } from "./dead-letters.ts";
+
 import type { AttributeName, Filter } from "./door.ts";
-import type { EnvelopeFields } from "./envelope.ts";
-import type { Message } from "./message.ts";
-import { messageId } from "./message-id.ts";
-import type { User } from "./user.ts";
+import type { EnvelopeFields } from "./options/envelope.ts";
+import { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";
+import type { Message } from "./state/message.ts";
+import { messageId } from "./state/message-id.ts";
+import type { User } from "./state/user.ts";
 import type { Run } from "./workflow/run.ts";
 
 type Values = (fields: EnvelopeFields) => readonly (string | undefined)[];

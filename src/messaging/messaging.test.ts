@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MessagingHarness, USER } from "../../test/messaging-harness.ts";
+import { MessagingHarness, USER } from "../../test/harness/messaging-harness.ts";
 
 const GIVEN = { current: "sig_current", next: "sig_next" };
 

@@ -1,11 +1,12 @@
 /** Messaging: all users of a server, behind one journal. The door of the area. */
+
+import { newSigningKeys } from "./delivery/signing-keys.ts";
 import type { SigningKeys, UserDoor } from "./door.ts";
-import { dumpRealm } from "./dump.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
 import type { LogReader } from "./log-reader.ts";
-import { type Place, replayFrame } from "./replay.ts";
-import { newSigningKeys } from "./signing-keys.ts";
-import type { User } from "./user.ts";
+import { dumpRealm } from "./records/dump.ts";
+import { type Place, replayFrame } from "./records/replay.ts";
+import type { User } from "./state/user.ts";
 import { EngineUserDoor } from "./user-door.ts";
 
 export interface MessagingOptions extends EngineOptions {

@@ -1,7 +1,7 @@
 /** What a user may still publish, and what it may have (spec: messaging 1.7). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MessagingHarness, request } from "../../test/messaging-harness.ts";
+import { MessagingHarness, request } from "../../test/harness/messaging-harness.ts";
 
 const DAY_MS = 86_400_000;
 

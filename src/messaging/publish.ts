@@ -6,18 +6,18 @@
  */
 import { createHash } from "node:crypto";
 import type { Random } from "../kernel/random.ts";
-import type { Changes } from "./changes.ts";
-import type { Accepted } from "./deduplication.ts";
-import { drawNonce } from "./drawn-ids.ts";
-import type { EnvelopeFields, WorkflowFields } from "./envelope.ts";
 import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
-import type { Message, MessageFacts } from "./message.ts";
-import { messageId } from "./message-id.ts";
-import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
-import type { Realm } from "./realm.ts";
-import type { Endpoint, UrlGroup } from "./url-group.ts";
-import type { User } from "./user.ts";
+import type { EnvelopeFields, WorkflowFields } from "./options/envelope.ts";
+import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import type { Changes } from "./records/changes.ts";
+import type { Accepted } from "./state/deduplication.ts";
+import { drawNonce } from "./state/drawn-ids.ts";
+import type { Message, MessageFacts } from "./state/message.ts";
+import { messageId } from "./state/message-id.ts";
+import type { Realm } from "./state/messaging-state.ts";
+import type { Endpoint, UrlGroup } from "./state/url-group.ts";
+import type { User } from "./state/user.ts";
 import { carryOutRun, planRunMessage, RunCounts, type RunDraft } from "./workflow/starting.ts";
 
 /** Where a message comes from, beside its publisher's options. */

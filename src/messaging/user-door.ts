@@ -1,8 +1,8 @@
 /** The door of one user: asks the engine, and waits for the disk where something changed. */
-import { type Body, loadUndamaged } from "./body.ts";
+import { type Body, loadUndamaged } from "./bodies/body.ts";
 import { cancelMatching, deadLettersOf, deleteDeadLetters, retryDeadLetters } from "./bulk.ts";
 import { parseCron } from "./cron/cron.ts";
-import type { DeadLetter } from "./dead-letters.ts";
+import { newSigningKey } from "./delivery/signing-keys.ts";
 import type {
   Filter,
   FlowKeyView,
@@ -14,23 +14,23 @@ import type {
   SigningKeys,
   UserDoor,
 } from "./door.ts";
-import { drawId } from "./drawn-ids.ts";
 import type { Engine } from "./engine.ts";
 import { badRequest, quotaExceeded } from "./failure.ts";
-import { type FlowKey, PERIOD_MS_DEFAULT } from "./flow-key.ts";
 import type { LogReader } from "./log-reader.ts";
-import type { Message } from "./message.ts";
-import { messageId, parseMessageId } from "./message-id.ts";
-import { driftOf, type Moment } from "./moment.ts";
+import type { PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
 import { findGroup, isUrl, newQueue } from "./publish.ts";
-import type { PublishOptions, PublishOutcome, PublishRequest } from "./publish-request.ts";
-import type { Queue } from "./queue.ts";
-import type { Schedule } from "./schedule.ts";
-import { newSigningKey } from "./signing-keys.ts";
-import { state } from "./states.ts";
-import type { Endpoint, UrlGroup } from "./url-group.ts";
-import type { User } from "./user.ts";
-import { waitsFor } from "./waits-for.ts";
+import type { DeadLetter } from "./state/dead-letters.ts";
+import { drawId } from "./state/drawn-ids.ts";
+import { type FlowKey, PERIOD_MS_DEFAULT } from "./state/flow-key.ts";
+import type { Message } from "./state/message.ts";
+import { messageId, parseMessageId } from "./state/message-id.ts";
+import { driftOf, type Moment } from "./state/moment.ts";
+import type { Queue } from "./state/queue.ts";
+import type { Schedule } from "./state/schedule.ts";
+import { state } from "./state/states.ts";
+import type { Endpoint, UrlGroup } from "./state/url-group.ts";
+import type { User } from "./state/user.ts";
+import { waitsFor } from "./state/waits-for.ts";
 import { EngineWorkflowDoor } from "./workflow/engine-workflow-door.ts";
 import type { WorkflowDoor } from "./workflow/workflow-door.ts";
 

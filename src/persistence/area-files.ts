@@ -1,6 +1,6 @@
 /** Which files an area has: its directory holds segments, at most a few snapshots, and nothing in subdirectories. */
-import type { Disk } from "./disk.ts";
-import { fileName, findFileNumber, UNFINISHED_SUFFIX } from "./file-format.ts";
+import type { Disk } from "./disk/disk.ts";
+import { fileName, findFileNumber, UNFINISHED_SUFFIX } from "./journal/file-format.ts";
 
 export interface AreaFiles {
   /** Numbers, ascending. */

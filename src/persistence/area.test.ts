@@ -10,7 +10,7 @@ import {
   openOn,
   readOn,
   settle,
-} from "../../test/persistence-fixture.ts";
+} from "../../test/harness/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat } from "./errors.ts";

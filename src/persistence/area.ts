@@ -13,16 +13,16 @@ import { assert } from "../kernel/assert.ts";
 import { faultFields } from "../kernel/log.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
 import { backUpArea } from "./backup.ts";
-import { type Disk, noSpaceText, readFully, withFile } from "./disk.ts";
-import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./file-format.ts";
-import { writeHighWater } from "./high-water.ts";
-import { Journal, type JournalOptions, type JournalStart } from "./journal.ts";
+import { type Disk, noSpaceText, readFully, withFile } from "./disk/disk.ts";
+import { guardSpace, type SpaceGuardOptions } from "./disk/space-guard.ts";
+import { RESERVE_BYTES, SpaceReserve } from "./disk/space-reserve.ts";
+import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./journal/file-format.ts";
+import { writeHighWater } from "./journal/high-water.ts";
+import { Journal, type JournalOptions, type JournalStart } from "./journal/journal.ts";
+import { checkCoveredSegment, type SegmentCheck, type SegmentFault } from "./journal/segment-check.ts";
+import { SegmentReader } from "./journal/segment-reader.ts";
+import { SegmentWriter } from "./journal/segment-writer.ts";
 import { type AreaRead, type RecoveryStep, recover, type SegmentFound } from "./recovery.ts";
-import { checkCoveredSegment, type SegmentCheck, type SegmentFault } from "./segment-check.ts";
-import { SegmentReader } from "./segment-reader.ts";
-import { SegmentWriter } from "./segment-writer.ts";
-import { guardSpace, type SpaceGuardOptions } from "./space-guard.ts";
-import { RESERVE_BYTES, SpaceReserve } from "./space-reserve.ts";
 
 export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
   /**

@@ -9,9 +9,9 @@
  */
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
-import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
-import { FILE_HEADER_BYTES, parseFileHeader } from "./file-format.ts";
-import { SegmentWriter } from "./segment-writer.ts";
+import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk/disk.ts";
+import { FILE_HEADER_BYTES, parseFileHeader } from "./journal/file-format.ts";
+import { SegmentWriter } from "./journal/segment-writer.ts";
 
 export interface BackupOptions {
   readonly disk: Disk;

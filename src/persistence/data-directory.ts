@@ -14,11 +14,11 @@
  * whole, so a directory without one holds no area's data.
  */
 import { dirname } from "node:path";
-import { codeOf, type Disk } from "./disk.ts";
-import { readFileIfThere, writeFileDurably } from "./durable-file.ts";
+import { codeOf, type Disk } from "./disk/disk.ts";
+import { readFileIfThere, writeFileDurably } from "./disk/durable-file.ts";
 import { DamagedData, ForeignDirectory, MissingData, NewerFormat } from "./errors.ts";
-import { FORMAT, UNFINISHED_SUFFIX } from "./file-format.ts";
-import { highWaterPath } from "./high-water.ts";
+import { FORMAT, UNFINISHED_SUFFIX } from "./journal/file-format.ts";
+import { highWaterPath } from "./journal/high-water.ts";
 
 export const FORMAT_FILE = "format";
 const FORMAT_LINE = /^larder data directory, format (\d{1,9})\n$/;

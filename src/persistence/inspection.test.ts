@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AREA, appendSafely, DIRECTORY, emptyDisk, openOn } from "../../test/persistence-fixture.ts";
+import { AREA, appendSafely, DIRECTORY, emptyDisk, openOn } from "../../test/harness/persistence-fixture.ts";
 import { inspectArea } from "./inspection.ts";
 
 const FIRST = "/store/0000000001.journal";

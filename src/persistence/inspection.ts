@@ -1,11 +1,11 @@
 /** What recovery would say about an area, without changing anything: `larder check --data-dir`. */
 import type { OnBytes } from "./byte-progress.ts";
-import { codeOf, type Disk } from "./disk.ts";
+import { codeOf, type Disk } from "./disk/disk.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
-import { FORMAT, type FramePlace } from "./file-format.ts";
-import { readHighWater } from "./high-water.ts";
+import { FORMAT, type FramePlace } from "./journal/file-format.ts";
+import { readHighWater } from "./journal/high-water.ts";
+import { checkCoveredSegment } from "./journal/segment-check.ts";
 import { assertBegun, readArea } from "./recovery.ts";
-import { checkCoveredSegment } from "./segment-check.ts";
 
 export interface AreaReport {
   readonly area: string;

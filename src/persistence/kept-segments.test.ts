@@ -9,11 +9,11 @@ import {
   type OpenedArea,
   openOn,
   settle,
-} from "../../test/persistence-fixture.ts";
+} from "../../test/harness/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
-import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES } from "./file-format.ts";
 import { inspectArea } from "./inspection.ts";
+import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES } from "./journal/file-format.ts";
 import { writeSnapshot } from "./snapshot.ts";
 
 /** Of the first frame in a segment. */

@@ -9,11 +9,11 @@ import {
   openOn,
   readOn,
   settle,
-} from "../../test/persistence-fixture.ts";
+} from "../../test/harness/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
-import { FILE_HEADER_BYTES, MARK_BYTES } from "./file-format.ts";
+import { FILE_HEADER_BYTES, MARK_BYTES } from "./journal/file-format.ts";
 import { readArea } from "./recovery.ts";
 
 const FIRST = "/store/0000000001.journal";

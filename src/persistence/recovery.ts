@@ -25,7 +25,7 @@
  *     when the segment's header and name are durable (snapshot.ts, high-water.ts).
  */
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
-import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
+import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk/disk.ts";
 import { DamagedData, MissingData, WrongFile } from "./errors.ts";
 import {
   BATCH_WORD,
@@ -35,9 +35,9 @@ import {
   MARK_BYTES,
   type Mark,
   parseFileHeader,
-} from "./file-format.ts";
-import { type HighWater, highWaterPath, NO_HIGH_WATER, readHighWater } from "./high-water.ts";
-import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./item-reader.ts";
+} from "./journal/file-format.ts";
+import { type HighWater, highWaterPath, NO_HIGH_WATER, readHighWater } from "./journal/high-water.ts";
+import { findSyncedPosition, type ItemSource, type ItemsRead, readItems } from "./journal/item-reader.ts";
 import { readSnapshot } from "./snapshot-file.ts";
 
 /** What a recovery reads: the state of the snapshot, then what the segments add to it. */

@@ -6,9 +6,9 @@
 import { assert } from "../kernel/assert.ts";
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, snapshotPath } from "./area-files.ts";
-import { crc32 } from "./checksum.ts";
-import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk.ts";
+import { type Disk, type DiskFile, readFully, withFile, writeFully } from "./disk/disk.ts";
 import { DamagedData } from "./errors.ts";
+import { crc32 } from "./journal/checksum.ts";
 import {
   encodeFileHeader,
   FILE_HEADER_BYTES,
@@ -20,8 +20,8 @@ import {
   parseFileHeader,
   UNFINISHED_SUFFIX,
   writeMark,
-} from "./file-format.ts";
-import { readItems } from "./item-reader.ts";
+} from "./journal/file-format.ts";
+import { readItems } from "./journal/item-reader.ts";
 
 export interface SnapshotSink {
   frame(payload: Buffer): void;

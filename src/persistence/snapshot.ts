@@ -14,9 +14,9 @@
  */
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, segmentPath } from "./area-files.ts";
-import { codeOf, type Disk, readFully, withFile } from "./disk.ts";
+import { codeOf, type Disk, readFully, withFile } from "./disk/disk.ts";
 import { WrongFile } from "./errors.ts";
-import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./file-format.ts";
+import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./journal/file-format.ts";
 import { readArea } from "./recovery.ts";
 import { writeSnapshotFile } from "./snapshot-file.ts";
 

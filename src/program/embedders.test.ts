@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "../kernel/log.ts";
 import { openEmbedders } from "./embedders.ts";
-import { defaultIndex, type IndexPlan } from "./index-settings.ts";
+import { defaultIndex, type IndexPlan } from "./settings/index-settings.ts";
 
 function plan(change: Partial<IndexPlan["definition"]>, by?: NonNullable<IndexPlan["embedding"]>["by"]): IndexPlan {
   return {

@@ -1,8 +1,8 @@
 /** From the plan of an index to what makes vectors of its texts. */
 import { lookup } from "node:dns/promises";
-import { HttpEmbedder } from "../edge/embedding/http-embedder.ts";
-import { LocalEmbedder } from "../edge/embedding/local-embedder.ts";
-import { Resolver } from "../edge/resolver.ts";
+import { HttpEmbedder } from "../edge/embedding/http.ts";
+import { LocalEmbedder } from "../edge/embedding/local.ts";
+import { Resolver } from "../edge/outbound/resolver.ts";
 import { assert } from "../kernel/assert.ts";
 import { systemClock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
@@ -12,10 +12,10 @@ import type { Embedders } from "../vector/embedding/embedders.ts";
 import { HashingEmbedder } from "../vector/embedding/hashing-embedder.ts";
 import { findSparseModel } from "../vector/embedding/models.ts";
 import { VectorFailure } from "../vector/failure.ts";
-import type { EmbeddingPlan, EmbeddingProvider } from "./embedding-settings.ts";
-import type { IndexPlan } from "./index-settings.ts";
-import { startModelThread } from "./model-thread.ts";
 import { StartRefusal } from "./refusal.ts";
+import type { EmbeddingPlan, EmbeddingProvider } from "./settings/embedding-settings.ts";
+import type { IndexPlan } from "./settings/index-settings.ts";
+import { startModelThread } from "./workers/model-thread.ts";
 
 export interface IndexEmbedders extends Embedders {
   /** Ends what is under way with a failure. */

@@ -6,9 +6,9 @@
 
 import { TravelClock } from "../kernel/clock.travel.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { BodySource } from "../messaging/body.ts";
-import type { Outbound } from "../messaging/delivery.ts";
-import type { Journal } from "../persistence/journal.ts";
+import type { BodySource } from "../messaging/bodies/body.ts";
+import type { Outbound } from "../messaging/delivery/delivery.ts";
+import type { Journal } from "../persistence/journal/journal.ts";
 
 export function awaitSyncs(clock: Clock, journal: Journal): void {
   if (!(clock instanceof TravelClock)) return;

@@ -11,7 +11,7 @@ import {
   NewerFormat,
   WrongFile,
 } from "../persistence/errors.ts";
-import type { ListenPlan } from "./area.ts";
+import type { ListenPlan } from "./areas/area.ts";
 
 export class StartRefusal extends Error {
   override name = "StartRefusal";

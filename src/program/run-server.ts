@@ -9,10 +9,10 @@
 import { constants } from "node:os";
 import { systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log } from "../kernel/log.ts";
-import { type Addresses, printBlock } from "./env-block.ts";
-import type { RunSettings } from "./read-settings.ts";
+import { type Addresses, printBlock } from "./cli/env-block.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
+import type { RunSettings } from "./settings/read-settings.ts";
 import { formatFor, stderrLog, stderrTerminal } from "./stderr.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;

@@ -17,19 +17,18 @@ import {
   type Readiness,
   type TenantKind,
   tenantKinds,
-} from "../edge/admin-routes.ts";
+} from "../edge/admin/routes.ts";
 import { TokenTable } from "../edge/auth.ts";
-import { ByteBudget } from "../edge/byte-budget.ts";
 import { areaNotServing, RequestFailure } from "../edge/errors.ts";
-import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/node-http.ts";
-import { withOpenApi } from "../edge/openapi/openapi-area.ts";
-import { areaByPrefix } from "../edge/prefix.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/http/listener.ts";
+import { areaByPrefix } from "../edge/http/prefix.ts";
+import { ByteBudget } from "../edge/limits/byte-budget.ts";
+import { withOpenApi } from "../edge/openapi/area.ts";
 import type { Tracer } from "../edge/tracing.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
-import { TenantAdministration } from "./administration.ts";
 import {
   type AreaDoor,
   type AreaName,
@@ -38,27 +37,28 @@ import {
   type ListenPlan,
   type OpenPorts,
   type ReplayProgress,
-} from "./area.ts";
-import { allowedMemoryBytes, divideMemory, type MemoryDivision } from "./area-memory.ts";
-import { AreaSlot, type SlotEvents } from "./area-slot.ts";
-import { AreaThread } from "./area-thread.ts";
-import { type AuditLog, openAuditLog, SERVER } from "./audit-log.ts";
-import { Backups } from "./backups.ts";
+} from "./areas/area.ts";
+import { allowedMemoryBytes, divideMemory, type MemoryDivision } from "./areas/area-memory.ts";
+import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
+import { AreaThread } from "./areas/area-thread.ts";
+import { Backups } from "./areas/backups.ts";
+import { ReplayReport } from "./areas/replay-report.ts";
+import { Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
+import type { Addresses } from "./cli/env-block.ts";
+import type { Terminal } from "./cli/terminal-line.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
 import { DescriptorWatch, descriptorLimit } from "./descriptors.ts";
-import type { Addresses } from "./env-block.ts";
 import { fileFormats } from "./facts.ts";
 import { measureListeners, openListener } from "./listener.ts";
+import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
+import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts";
 import { openTracer } from "./open-telemetry.ts";
-import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./plan.ts";
-import type { RunSettings } from "./read-settings.ts";
 import { StartRefusal } from "./refusal.ts";
-import { ReplayReport } from "./replay-report.ts";
-import { Snapshots, snapshotBytesOf } from "./snapshots.ts";
-import { type AreaStats, figuresIn, type ServerStats } from "./stats.ts";
-import type { Terminal } from "./terminal-line.ts";
-import { measureDisk, measureProcess, measureThread } from "./thread-metrics.ts";
-import { indexRulesOf, resolveTenants, type Tenants } from "./tokens.ts";
+import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./settings/plan.ts";
+import type { RunSettings } from "./settings/read-settings.ts";
+import { TenantAdministration } from "./tenants/administration.ts";
+import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
+import { indexRulesOf, resolveTenants, type Tenants } from "./tenants/tokens.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -440,7 +440,7 @@ export class Server implements SlotEvents {
   async #measureDisk(): Promise<void> {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return;
-    const { freeBytesNow } = await import("../persistence/disk-usage.ts");
+    const { freeBytesNow } = await import("../persistence/disk/disk-usage.ts");
     const path = resolve(dataDirectory);
     measureDisk(this.#metrics, () => freeBytesNow(path));
   }

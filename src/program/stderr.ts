@@ -7,8 +7,8 @@ import { writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { systemClock } from "../kernel/clock.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../kernel/log.ts";
+import { beside, type Terminal } from "./cli/terminal-line.ts";
 import { codeOf } from "./refusal.ts";
-import { beside, type Terminal } from "./terminal-line.ts";
 
 const STDERR = 2;
 

@@ -7,16 +7,16 @@
 import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
-import type { AclCategory } from "./acl-categories.ts";
-import type { Caller } from "./caller.ts";
-import type { KeyUse, OperandCounts } from "./command-keys.ts";
+import type { AclCategory } from "./acl/categories.ts";
+import type { KeyUse, OperandCounts } from "./commands/command-keys.ts";
 import type { Database } from "./database.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { RedisCompat } from "./redis-compat.ts";
 import { later, type Reply } from "./reply.ts";
+import type { Caller } from "./session/caller.ts";
 import type { Session } from "./session/session.ts";
-import { parseInteger } from "./structures/number-text.ts";
+import { parseInteger } from "./structures/numbers/number-text.ts";
 import type { Wait } from "./waiters.ts";
 
 /**

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Session, startSession } from "../../test/store-harness.ts";
-import { evictionPolicies } from "./memory-settings.ts";
+import { type Session, startSession } from "../../test/harness/store-harness.ts";
+import { evictionPolicies } from "./memory/memory-settings.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
 import { SetValue } from "./values/set.ts";

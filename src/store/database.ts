@@ -18,11 +18,8 @@ import { type Tenant, TURN_MS } from "../kernel/turns.ts";
 import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
-import type { Caller } from "./caller.ts";
 import { Call, type Command } from "./command.ts";
-import { CommandCounts, ErrorCounts } from "./command-counts.ts";
-import { commands, findCommand } from "./commands.ts";
-import { framesOfDatabase } from "./database-frames.ts";
+import { commands, findCommand } from "./commands/table.ts";
 import {
   CommandError,
   databaseDropped,
@@ -37,28 +34,31 @@ import {
   unknownSubcommand,
   wrongArity,
 } from "./errors.ts";
-import { Eviction } from "./eviction.ts";
-import { sweepExpired } from "./expiry-sweep.ts";
-import { KeyObservers } from "./key-observers.ts";
 import { Keyspace } from "./keyspace.ts";
-import { eventTeller } from "./keyspace-events.ts";
-import type { MemorySettings } from "./memory-settings.ts";
-import { Monitors } from "./monitor.ts";
+import { Eviction } from "./memory/eviction.ts";
+import { sweepExpired } from "./memory/expiry-sweep.ts";
+import type { MemorySettings } from "./memory/memory-settings.ts";
+import { framesOfDatabase } from "./mutations/database-frames.ts";
 import { flushLibraries } from "./mutations/functions.ts";
 import { clearKeyspace, describeClear } from "./mutations/generic.ts";
-import { replayRecords } from "./mutations.ts";
-import { PubSub } from "./pubsub.ts";
-import { Pushes, type Subscriber } from "./pushes.ts";
-import { Quota } from "./quota.ts";
+import { replayRecords } from "./mutations/table.ts";
+import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
+import { KeyObservers } from "./observe/key-observers.ts";
+import { eventTeller } from "./observe/keyspace-events.ts";
+import { Monitors } from "./observe/monitor.ts";
+import { PubSub } from "./observe/pubsub.ts";
+import { Pushes, type Subscriber } from "./observe/pushes.ts";
+import { SlowRuns } from "./observe/slow-runs.ts";
 import { errorReply, later, type Reply } from "./reply.ts";
 import { BatchReplies } from "./reply-budget.ts";
-import { ScriptCommands, type ScriptRules } from "./script-commands.ts";
-import { Scripts } from "./scripts.ts";
+import { ScriptCommands, type ScriptRules } from "./scripting/script-commands.ts";
+import { Scripts } from "./scripting/scripts.ts";
+import type { Caller } from "./session/caller.ts";
 import { clientLine, requestLine } from "./session/client-line.ts";
+import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { sizeRefusalOf } from "./session/transaction.ts";
-import { SlowRuns } from "./slow-runs.ts";
 import type { StoreContext } from "./store.ts";
 import { Waiters } from "./waiters.ts";
 

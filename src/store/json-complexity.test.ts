@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { RecordingJournal } from "../../test/recording-journal.ts";
-import { type Session, startSession } from "../../test/store-harness.ts";
+import { RecordingJournal } from "../../test/harness/recording-journal.ts";
+import { type Session, startSession } from "../../test/harness/store-harness.ts";
 import { JsonObject } from "./json/object.ts";
 import { parseJson } from "./json/parse.ts";
 import { parsePath } from "./json/path-parser.ts";

@@ -7,11 +7,11 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { hashFamily } from "../../test/differential/families/hash.ts";
 import { drawProgram } from "../../test/differential/programs.ts";
-import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
-import { nil, ok, type Row, type Session, startSession } from "../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../test/harness/recording-journal.ts";
+import { nil, ok, type Row, type Session, startSession } from "../../test/harness/store-harness.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { FrameReader } from "../kernel/frame.ts";
-import { mutations } from "./mutations.ts";
+import { mutations } from "./mutations/table.ts";
 import { map, simple } from "./reply.ts";
 import { HashValue } from "./values/hash.ts";
 

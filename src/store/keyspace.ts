@@ -27,12 +27,12 @@ import {
   recencyFromFrequency,
   recencyStamp,
   recencyStampBefore,
-} from "./key-usage.ts";
-import { events, type KeyspaceEvent } from "./keyspace-events.ts";
-import { MemoryMeter } from "./memory-meter.ts";
-import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory-settings.ts";
+} from "./memory/key-usage.ts";
+import { MemoryMeter } from "./memory/memory-meter.ts";
+import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory/memory-settings.ts";
 import { expireKey } from "./mutations/generic.ts";
 import { expireFields } from "./mutations/hash.ts";
+import { events, type KeyspaceEvent } from "./observe/keyspace-events.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
@@ -40,7 +40,7 @@ import { SetValue } from "./values/set.ts";
 import { SortedSetValue } from "./values/sorted-set.ts";
 import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
-import { type Value, valueBytesOf } from "./values.ts";
+import { type Value, valueBytesOf } from "./values/table.ts";
 
 export class Keyspace {
   readonly entries: Dictionary<Value>;

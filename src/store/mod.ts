@@ -5,12 +5,12 @@
  */
 export { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 export type { User } from "./acl/user.ts";
-export type { Caller } from "./caller.ts";
 export type { CommandRequest } from "./database.ts";
 export { Database, TransactionDiscarded } from "./database.ts";
 export { CommandError } from "./errors.ts";
 export type { StoreJournal } from "./journal.ts";
-export type { DropReason, Listener, Push, Subscriber } from "./pushes.ts";
+export type { DropReason, Listener, Push, Subscriber } from "./observe/pushes.ts";
 export { RedisCompat } from "./redis-compat.ts";
 export type { Reply } from "./reply.ts";
+export type { Caller } from "./session/caller.ts";
 export { type ProcessFigures, Store, type StoreOptions } from "./store.ts";

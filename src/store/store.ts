@@ -10,13 +10,13 @@ import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { TURN_MS, Turns } from "../kernel/turns.ts";
 import { Database } from "./database.ts";
-import { framesOfDatabase } from "./database-frames.ts";
-import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";
 import type { StoreJournal } from "./journal.ts";
-import { defaultMemorySettings, type MemorySettings } from "./memory-settings.ts";
-import { replayRecords } from "./mutations.ts";
+import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
+import { defaultMemorySettings, type MemorySettings } from "./memory/memory-settings.ts";
+import { framesOfDatabase } from "./mutations/database-frames.ts";
+import { replayRecords } from "./mutations/table.ts";
 import type { RedisCompat } from "./redis-compat.ts";
-import { Interpreter, type LuaOptions } from "./scripts.ts";
+import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
 
 export interface StoreOptions {
   readonly journal: StoreJournal;

@@ -1,9 +1,9 @@
 /** Who waits for keys: in what order they are served, within which unit of work, and how waiting ends. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../test/recording-journal.ts";
-import { error, nilArray, startSession } from "../../test/store-harness.ts";
-import { connect, transact } from "../../test/waiting-callers.ts";
+import { contentOf, RecordingJournal, replayed } from "../../test/harness/recording-journal.ts";
+import { error, nilArray, startSession } from "../../test/harness/store-harness.ts";
+import { connect, transact } from "../../test/harness/waiting-callers.ts";
 import { RedisCompat } from "./redis-compat.ts";
 import { later, pairs } from "./reply.ts";
 

@@ -17,10 +17,10 @@
 import { assert } from "../kernel/assert.ts";
 import type { Bytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { ReplyTaker } from "./caller.ts";
 import { CommandError } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
 import { errorReply, type Reply } from "./reply.ts";
+import type { ReplyTaker } from "./session/caller.ts";
 
 /** What somebody waits for. */
 export interface Wait {

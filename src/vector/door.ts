@@ -4,9 +4,17 @@
  * searches long answers later. An answer may be sent once `whenSafe` says that
  * all it saw is as safe as the setting promises.
  */
-import type { IndexDefinition } from "./definition.ts";
-import type { RangeCursor } from "./range-cursor.ts";
-import type { Include, NewRecord, NewText, RecordChange, RecordView, ScoredView, SparseVector } from "./record.ts";
+import type { IndexDefinition } from "./index/definition.ts";
+import type { RangeCursor } from "./index/range-cursor.ts";
+import type {
+  Include,
+  NewRecord,
+  NewText,
+  RecordChange,
+  RecordView,
+  ScoredView,
+  SparseVector,
+} from "./index/record.ts";
 
 /** Now, or later. */
 export type Eventually<Value> = Value | Promise<Value>;

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { MemoryGuard } from "../kernel/memory-guard.ts";
 import { seededRandom } from "../kernel/random.ts";
-import type { IndexDefinition } from "./definition.ts";
+import type { IndexDefinition } from "./index/definition.ts";
+import type { VectorIndex } from "./index/vector-index.ts";
 import { NullJournal } from "./journal.ts";
 import { defaultVectorLimits } from "./limits.ts";
 import { VectorEngine } from "./vector-engine.ts";
-import type { VectorIndex } from "./vector-index.ts";
 
 const definition: IndexDefinition = {
   type: "DENSE",

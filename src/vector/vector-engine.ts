@@ -13,20 +13,20 @@ import { FrameWriter } from "../kernel/frame.ts";
 import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { Turns } from "../kernel/turns.ts";
-import { type Change, readChanges, writeChange } from "./changes.ts";
-import type { IndexDefinition } from "./definition.ts";
 import type { VectorDoor } from "./door.ts";
-import { dumpIndexes } from "./dump.ts";
 import type { Embedders } from "./embedding/embedders.ts";
+import type { GraphCache, PlacedNamespace } from "./graph/cache.ts";
 import type { GraphBuilder } from "./graph/graph.ts";
-import type { GraphCache, PlacedNamespace } from "./graph-cache.ts";
-import { IndexJournal } from "./index-journal.ts";
-import { IndexState } from "./index-state.ts";
+import { type Change, readChanges, writeChange } from "./index/changes.ts";
+import type { IndexDefinition } from "./index/definition.ts";
+import { dumpIndexes } from "./index/dump.ts";
+import { IndexJournal } from "./index/index-journal.ts";
+import { IndexState } from "./index/index-state.ts";
+import { VectorIndex } from "./index/vector-index.ts";
 import type { VectorJournal } from "./journal.ts";
 import type { VectorLimits } from "./limits.ts";
 import { RowMemory } from "./rows/row-memory.ts";
-import { SearchQueue } from "./search-queue.ts";
-import { VectorIndex } from "./vector-index.ts";
+import { SearchQueue } from "./search/queue.ts";
 
 export interface VectorEngineOptions {
   readonly journal: VectorJournal;

@@ -1,7 +1,7 @@
 /** The edge against broken and hostile clients (threats A-13, A-14, A-18, S-01 to S-03, S-10), over raw sockets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startServer, TOKEN } from "../server.ts";
+import { startServer, TOKEN } from "../harness/server.ts";
 
 const HEAD = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 /** Sent behind each row: it must never be answered unless the row is, and never changed by it. */

@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { adminArea, adminRoutes } from "../../src/edge/admin-routes.ts";
+import { adminArea, adminRoutes } from "../../src/edge/admin/routes.ts";
 import { TokenTable } from "../../src/edge/auth.ts";
 import type { Area, HttpReply } from "../../src/edge/handler.ts";
-import { messagingRoutes } from "../../src/edge/messaging/messaging-routes.ts";
-import { storeRoutes } from "../../src/edge/store-routes.ts";
-import { vectorRoutes } from "../../src/edge/vector/vector-routes.ts";
+import { messagingRoutes } from "../../src/edge/messaging/routes/table.ts";
+import { storeRoutes } from "../../src/edge/store/routes.ts";
+import { vectorRoutes } from "../../src/edge/vector/routes.ts";
 import { subjects, TOKEN } from "../fuzz/api/subjects.ts";
-import { edgeRequest } from "../messaging-edge.ts";
+import { edgeRequest } from "../harness/messaging-edge.ts";
 
 /** Shorter bodies of the store are parsed as they are: 64 KB of brackets are a few MB. */
 const DEPTH = 70_000;

@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { messagingRoutes } from "../../src/edge/messaging/messaging-routes.ts";
-import { answered } from "../messaging-harness.ts";
+import { messagingRoutes } from "../../src/edge/messaging/routes/table.ts";
+import { answered } from "../harness/messaging-harness.ts";
 import {
   MESSAGING_READ_ONLY_TOKEN,
   MESSAGING_TOKEN,
   type MessagingServer,
   startMessagingServer,
-} from "../messaging-server.ts";
+} from "../harness/messaging-server.ts";
 
 type Json = Record<string, unknown>;
 

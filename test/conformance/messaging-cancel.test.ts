@@ -1,9 +1,9 @@
 /** Cancelling messages by id and in bulk, and what is left of them (spec: messaging 1.1 "Bulk operations", 1.2 "Messages"). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterRows } from "../../src/edge/messaging/filters.ts";
-import { answered } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 1);

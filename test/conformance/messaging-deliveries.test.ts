@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterRows } from "../../src/edge/messaging/filters.ts";
-import { answered, answeredTooLong } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
+import { answered, answeredTooLong } from "../harness/messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 type Json = Record<string, unknown>;
 

@@ -4,13 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
+import { answered } from "../harness/messaging-harness.ts";
 import {
   type MessagingReply,
   type MessagingSend,
   type MessagingServer,
   startMessagingServer,
-} from "../messaging-server.ts";
+} from "../harness/messaging-server.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
 /** The log of messages: its entries, filters, orders and pages (service.md C6, "Log entry", "Message states", Events 6). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterRows } from "../../src/edge/messaging/filters.ts";
-import { settingRows } from "../../src/program/settings.ts";
-import { answered } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
+import { settingRows } from "../../src/program/settings/settings.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 1);

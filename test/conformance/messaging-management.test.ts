@@ -1,8 +1,8 @@
 /** What is managed over HTTP, on the engine: schedules, groups, queues, keys, dead letters, cancelling (service.md C1-C19). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
-import { MESSAGING_READ_ONLY_TOKEN, startMessagingServer } from "../messaging-server.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { MESSAGING_READ_ONLY_TOKEN, startMessagingServer } from "../harness/messaging-server.ts";
 
 const MINUTE_MS = 60_000;
 type Json = Record<string, unknown>;

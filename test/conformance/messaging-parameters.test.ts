@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headerRows } from "../../src/messaging/header-rows.ts";
-import { answered } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { headerRows } from "../../src/messaging/options/header-rows.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 /** Publishing, seen from outside: what destinations get, and when (service.md C15; spec: messaging 1.3, 1.4). Time is virtual. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
-import { startMessagingServer } from "../messaging-server.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { startMessagingServer } from "../harness/messaging-server.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,8 +1,8 @@
 /** Each endpoint of area C once, on a server that has one of everything (service.md Endpoints, Area C; spec: messaging 1.2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { messagingRoutes } from "../../src/edge/messaging/messaging-routes.ts";
-import { type MessagingSend, type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { messagingRoutes } from "../../src/edge/messaging/routes/table.ts";
+import { type MessagingSend, type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 /** A server with a waiting message, a queue, a schedule, a group, a flow-control key and a dead letter. */
 async function worldWithOneOfEach(): Promise<{ server: MessagingServer; ids: Ids }> {

@@ -1,8 +1,8 @@
 /** W3C Trace Context through messaging: what a publisher's request belongs to, its deliveries belong to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 const TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const OTHER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";

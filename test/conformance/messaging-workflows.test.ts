@@ -1,8 +1,8 @@
 /** service.md C3, C4, C5, C9, C14: workflow runs as the routes show them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, answeredTooLong } from "../messaging-harness.ts";
-import { type MessagingSend, type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { answered, answeredTooLong } from "../harness/messaging-harness.ts";
+import { type MessagingSend, type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

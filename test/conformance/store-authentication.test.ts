@@ -1,8 +1,8 @@
 /** Tokens and what they open (service.md Authentication, Area A; threats ). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { READ_ONLY_TOKEN, startServer, TOKEN } from "../server.ts";
-import { escapes } from "../store-escapes.ts";
+import { READ_ONLY_TOKEN, startServer, TOKEN } from "../harness/server.ts";
+import { escapes } from "../harness/store-escapes.ts";
 
 const UNAUTHORIZED = '{"error":"WRONGPASS invalid or missing auth token"}';
 

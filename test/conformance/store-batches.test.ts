@@ -1,8 +1,8 @@
 /** Pipelines and transactions (service.md A3, A4, rules 3 and 4, "Moves that are shown"; spec: store 1.6). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openStream } from "../event-reader.ts";
-import { startServer, TOKEN } from "../server.ts";
+import { openStream } from "../harness/event-reader.ts";
+import { startServer, TOKEN } from "../harness/server.ts";
 
 const NOT_AVAILABLE = "ERR Command is not available: 'NOPE'. See docs/reference/commands.md of larder for its commands";
 

@@ -1,7 +1,7 @@
 /** One command per request: path form, body form, publish (service.md A1, A2, A7, rules 1 and 2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startServer } from "../server.ts";
+import { startServer } from "../harness/server.ts";
 
 test("A1: a command is given as path segments, in any of the four methods", async () => {
   await using server = await startServer();

@@ -1,7 +1,7 @@
 /** Status and text of every failure of area A (service.md Errors and Limits, Area A; spec: store 1.1, 1.9). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startServer } from "../server.ts";
+import { startServer } from "../harness/server.ts";
 
 test("A errors 200: accepted and executed", async () => {
   await using server = await startServer();

@@ -1,11 +1,11 @@
 /**
  * Who may only read can do nothing else, however it is asked (service.md Authentication, Area A, 2 and 3; threats A-03,
- * A-04): every line of `test/store-escapes.ts`, in every way to send it and every spelling of its name.
+ * A-04): every line of `test/harness/store-escapes.ts`, in every way to send it and every spelling of its name.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { READ_ONLY_TOKEN, startServer, type TestServer, TOKEN } from "../server.ts";
-import { type Escape, escapes, spellings, ways } from "../store-escapes.ts";
+import { READ_ONLY_TOKEN, startServer, type TestServer, TOKEN } from "../harness/server.ts";
+import { type Escape, escapes, spellings, ways } from "../harness/store-escapes.ts";
 
 const refusal =
   /^\{"error":"(?:NOPERM this user has no permissions to run the '[^']+' command or its subcommand|ERR Command is not available: )/;

@@ -5,8 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commands } from "../../src/store/commands.ts";
-import { startServer, type TestServer } from "../server.ts";
+import { commands } from "../../src/store/commands/table.ts";
+import { startServer, type TestServer } from "../harness/server.ts";
 import { otherFamilies } from "./store-family-others.ts";
 import { type FamilyRow, valueFamilies } from "./store-family-values.ts";
 

@@ -1,7 +1,7 @@
 /** The forms of an answer (service.md rules 5 and 6; spec: store 1.3-1.5). Each header in both spellings. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startServer, type TestServer } from "../server.ts";
+import { startServer, type TestServer } from "../harness/server.ts";
 
 const prefixes = ["service", "upstash"];
 

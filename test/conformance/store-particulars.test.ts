@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startServer } from "../server.ts";
+import { startServer } from "../harness/server.ts";
 
 type Line = readonly [command: string, answer: unknown];
 

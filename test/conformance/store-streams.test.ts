@@ -1,8 +1,8 @@
 /** Event streams: subscriptions, patterns and the monitor (service.md A5-A7, rule 7, Events; threats ). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EventReader, openStream, type StreamOptions } from "../event-reader.ts";
-import { READ_ONLY_TOKEN, startServer, type TestServer, TOKEN } from "../server.ts";
+import { type EventReader, openStream, type StreamOptions } from "../harness/event-reader.ts";
+import { READ_ONLY_TOKEN, startServer, type TestServer, TOKEN } from "../harness/server.ts";
 
 function open(server: TestServer, path: string, options: Partial<StreamOptions> = {}): Promise<EventReader> {
   return openStream(server.url + path, { token: TOKEN, ...options });

@@ -1,8 +1,8 @@
 /** What users of a database may listen to over HTTP, and for how long (service.md A5, A6; threats ). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openStream } from "../event-reader.ts";
-import { startServer, type TestServer, TOKEN } from "../server.ts";
+import { openStream } from "../harness/event-reader.ts";
+import { startServer, type TestServer, TOKEN } from "../harness/server.ts";
 
 const NO_CHANNEL = "NOPERM this user has no permissions to access one of the channels used as arguments";
 

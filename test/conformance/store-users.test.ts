@@ -1,8 +1,8 @@
 /** Users of a database and their tokens (service.md Authentication, Area A, 2-5; spec: store 1.2; threats ). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openStream } from "../event-reader.ts";
-import { READ_ONLY_TOKEN, startServer, type TestServer, TOKEN } from "../server.ts";
+import { openStream } from "../harness/event-reader.ts";
+import { READ_ONLY_TOKEN, startServer, type TestServer, TOKEN } from "../harness/server.ts";
 
 const UNAUTHORIZED = '{"error":"WRONGPASS invalid or missing auth token"}';
 

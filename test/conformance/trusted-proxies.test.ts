@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Larder, start } from "../../src/mod.ts";
-import { openStream } from "../event-reader.ts";
+import { openStream } from "../harness/event-reader.ts";
 
 const FORWARDED = { "x-forwarded-for": "198.51.100.66, 203.0.113.9" };
 

@@ -1,8 +1,8 @@
 /** Who may do what with an index, and by which path (service.md Authentication Area B; spec: vector 1.1; threats B-03). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { vectorRoutes } from "../../src/edge/vector/vector-routes.ts";
-import { OTHER_TOKEN, startVectorServer, VECTOR_READ_ONLY_TOKEN, VECTOR_TOKEN } from "../vector-server.ts";
+import { vectorRoutes } from "../../src/edge/vector/routes.ts";
+import { OTHER_TOKEN, startVectorServer, VECTOR_READ_ONLY_TOKEN, VECTOR_TOKEN } from "../harness/vector-server.ts";
 
 test("B authentication: without a token, or with a wrong one, every path is 401", async () => {
   await using server = await startVectorServer();

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startVectorServer, type VectorServer } from "../vector-server.ts";
+import { startVectorServer, type VectorServer } from "../harness/vector-server.ts";
 
 const HEADERS = ["Upstash-Telemetry-Runtime", "vector-go@go1.22.0", "Upstash-Telemetry-Platform", "unknown"];
 

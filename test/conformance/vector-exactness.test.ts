@@ -1,7 +1,7 @@
 /** What is stored comes back as it was written, to the last digit, also after a restart (service.md area B). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startVectorServer, type VectorServer } from "../vector-server.ts";
+import { startVectorServer, type VectorServer } from "../harness/vector-server.ts";
 
 const EVERYTHING = { includeMetadata: true, includeVectors: true, includeData: true };
 

@@ -1,7 +1,7 @@
 /** What an index tells of itself (service.md B3, "Index info"; spec: vector 1.2, 1.8). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startVectorServer } from "../vector-server.ts";
+import { startVectorServer } from "../harness/vector-server.ts";
 
 interface Info {
   readonly vectorCount: number;

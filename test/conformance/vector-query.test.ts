@@ -1,7 +1,7 @@
 /** Queries: their shapes, scores and refusals (service.md B2; spec: vector 1.2, 1.6, 1.11). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startVectorServer } from "../vector-server.ts";
+import { startVectorServer } from "../harness/vector-server.ts";
 
 const HITS_DEFAULT = 10;
 

@@ -1,7 +1,7 @@
 /** Pages of the records of a namespace (service.md B1; spec: vector 1.9, 1.11). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startVectorServer, type VectorServer } from "../vector-server.ts";
+import { startVectorServer, type VectorServer } from "../harness/vector-server.ts";
 
 async function fill(server: VectorServer, count: number, target = "/upsert"): Promise<void> {
   const records = Array.from({ length: count }, (_, number) => ({ id: `id-${number}`, vector: [1, number] }));

@@ -1,8 +1,8 @@
 /** What the listener refuses before the vector index sees it has the shape of the index's other errors (spec: vector 1.1). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RawPeer } from "../raw-peer.ts";
-import { startVectorServer, VECTOR_TOKEN } from "../vector-server.ts";
+import { RawPeer } from "../harness/raw-peer.ts";
+import { startVectorServer, VECTOR_TOKEN } from "../harness/vector-server.ts";
 
 const HEAD = `Host: a\r\nAuthorization: Bearer ${VECTOR_TOKEN}\r\n`;
 const tooLarge = (actualBytes: number): string =>

@@ -1,8 +1,8 @@
 /** The log of workflow runs, as its routes show it: steps with their fields, pages, filters. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
-import { MESSAGING_READ_ONLY_TOKEN, type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { MESSAGING_READ_ONLY_TOKEN, type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 interface RunJson extends Json {

@@ -1,8 +1,8 @@
 /** Routes of workflows beside those of service.md (spec: workflow 2), and the last corners of C3, C4, C5 and C14. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
-import { type MessagingSend, type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { type MessagingSend, type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,8 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commands } from "../../src/store/commands.ts";
-import { splitLine } from "../store-harness.ts";
+import { commands } from "../../src/store/commands/table.ts";
+import { splitLine } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { families } from "./families.ts";
 import { namesOf } from "./programs.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { parseFloat64 } from "../../src/store/structures/number-text.ts";
-import { doubleOfRedis70 } from "../../src/store/structures/redis-double.ts";
+import { parseFloat64 } from "../../src/store/structures/numbers/number-text.ts";
+import { doubleOfRedis70 } from "../../src/store/structures/numbers/redis-double.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
 const printed: readonly (readonly [value: number, expected: string])[] = [

@@ -12,8 +12,8 @@ import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import type { MemorySettings } from "../../src/store/memory-settings.ts";
-import { type Session, startSession } from "../store-harness.ts";
+import type { MemorySettings } from "../../src/store/memory/memory-settings.ts";
+import { type Session, startSession } from "../harness/store-harness.ts";
 import type { RedisProcess } from "./redis-process.ts";
 
 export interface TraceOptions {

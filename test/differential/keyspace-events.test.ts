@@ -11,7 +11,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
-import { joinLine, startSession } from "../store-harness.ts";
+import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { families } from "./families.ts";
 import { type Command, drawProgram, type Family } from "./programs.ts";

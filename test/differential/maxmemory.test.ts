@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
-import { joinLine, splitLine, startSession } from "../store-harness.ts";
+import { joinLine, splitLine, startSession } from "../harness/store-harness.ts";
 import { isError, isSame, showReply } from "./compare.ts";
 import { Engine } from "./engine.ts";
 import { families } from "./families.ts";

@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { missingProgram } from "../required-programs.ts";
+import { missingProgram } from "../harness/required-programs.ts";
 
 export type RawReply =
   | string

@@ -1,10 +1,10 @@
 /** Malformed requests over TCP: what our parser answers is byte for byte what redis-server answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { respError } from "../../src/edge/reply-resp.ts";
+import { respError } from "../../src/edge/resp/replies.ts";
 import { RequestParser } from "../../src/edge/resp/request-parser.ts";
 import { CommandError } from "../../src/store/mod.ts";
-import { RawPeer } from "../raw-peer.ts";
+import { RawPeer } from "../harness/raw-peer.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
 /** What follows each stream but those that are refused before their line has ended: it is answered when all was well. */

@@ -1,11 +1,11 @@
 /** Replies in RESP3: what our engine answers and our encoder prints is byte for byte what redis-server sends. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resp3Result } from "../../src/edge/reply-resp.ts";
+import { resp3Result } from "../../src/edge/resp/replies.ts";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
-import { RawPeer } from "../raw-peer.ts";
-import { splitLine, startSession } from "../store-harness.ts";
+import { RawPeer } from "../harness/raw-peer.ts";
+import { splitLine, startSession } from "../harness/store-harness.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
 /**

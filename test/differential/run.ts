@@ -7,7 +7,7 @@
  * shown with its seed.
  */
 import { systemClock } from "../../src/kernel/clock.ts";
-import { joinLine } from "../store-harness.ts";
+import { joinLine } from "../harness/store-harness.ts";
 import { type Comparison, errorLine, exact, isError, isList, replyKind, showReply } from "./compare.ts";
 import { type Answered, Engine } from "./engine.ts";
 import { asCopy } from "./families/generic.ts";

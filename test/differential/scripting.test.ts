@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bytes } from "../../src/kernel/bytes.ts";
-import { startSession } from "../store-harness.ts";
+import { startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { scriptingFamily } from "./families/scripting.ts";
 import { testFamilies } from "./family-tests.ts";

@@ -8,8 +8,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { float32Texts } from "../../src/kernel/float32-text.ts";
-import { JsonDocument } from "../../src/kernel/float32-text-document.ts";
+import { JsonDocument } from "../../src/kernel/float32/document.ts";
+import { float32Texts } from "../../src/kernel/float32/text.ts";
 import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
 

@@ -9,8 +9,8 @@ import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
-import { hostileRun, matches } from "../hostile-calls.ts";
-import { type HostileKind, hostileKinds, startHostileServer } from "../hostile-server.ts";
+import { hostileRun, matches } from "../harness/hostile-calls.ts";
+import { type HostileKind, hostileKinds, startHostileServer } from "../harness/hostile-server.ts";
 
 const seed = Number(process.env["LARDER_HOSTILE_SEED"] ?? systemRandom.below(2 ** 31));
 

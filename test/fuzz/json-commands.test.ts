@@ -16,7 +16,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { ok, type Reply } from "../../src/store/reply.ts";
 import { allowanceOf } from "../budget.ts";
-import { type Session, startSession } from "../store-harness.ts";
+import { type Session, startSession } from "../harness/store-harness.ts";
 import {
   drawSegments,
   drawValue,

@@ -12,7 +12,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { ok, type Reply } from "../../src/store/reply.ts";
 import { allowanceOf } from "../budget.ts";
-import { error, startSession } from "../store-harness.ts";
+import { error, startSession } from "../harness/store-harness.ts";
 
 const seed = Number(process.env["LARDER_JSON_SEED"] ?? systemRandom.below(2 ** 31));
 

@@ -9,12 +9,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
-import { isForwarded } from "../../src/messaging/forwarded-headers.ts";
-import { callbackOptions } from "../../src/messaging/headers.ts";
-import { isIdentifier } from "../../src/messaging/identifiers.ts";
-import type { PublishOptions, PublishRequest } from "../../src/messaging/publish-request.ts";
+import { isForwarded } from "../../src/messaging/options/forwarded-headers.ts";
+import { callbackOptions } from "../../src/messaging/options/headers.ts";
+import { isIdentifier } from "../../src/messaging/options/identifiers.ts";
+import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
 import { allowanceOf } from "../budget.ts";
-import { EDGE_TOKEN, messagingEdge } from "../messaging-edge.ts";
+import { EDGE_TOKEN, messagingEdge } from "../harness/messaging-edge.ts";
 
 const seed = Number(process.env["LARDER_MESSAGING_REQUESTS_SEED"] ?? systemRandom.below(2 ** 31));
 

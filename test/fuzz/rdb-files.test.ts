@@ -10,10 +10,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
-import { RdbDamage, RdbReader, RdbUnsupported } from "../../src/program/transfer/rdb-reader.ts";
 import { CRC64_BYTES, Crc64 } from "../../src/store/structures/rdb/crc64.ts";
+import { RdbDamage, RdbReader, RdbUnsupported } from "../../src/transfer/redis/rdb-reader.ts";
 import { allowanceOf } from "../budget.ts";
-import { memoryFile, rdbBytes, valuesInHex } from "../rdb-file.ts";
+import { memoryFile, rdbBytes, valuesInHex } from "../harness/rdb-file.ts";
 
 const seed = Number(process.env["LARDER_RDB_SEED"] ?? systemRandom.below(2 ** 31));
 

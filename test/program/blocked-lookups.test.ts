@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { LOOKUPS_MAX } from "../../src/edge/resolver.ts";
+import { LOOKUPS_MAX } from "../../src/edge/outbound/resolver.ts";
 import { startProgram } from "./program-process.ts";
 
 const blocker = fileURLToPath(new URL("blocked-threads.cjs", import.meta.url));

@@ -10,7 +10,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertNoSecret } from "../canaries.ts";
+import { assertNoSecret } from "../harness/canaries.ts";
 import { startProgram } from "./program-process.ts";
 
 const canary = (name: string): string => `canary-${name}-${"0123456789abcdef".repeat(2)}`;

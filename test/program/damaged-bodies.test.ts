@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type RecordingDestination, startDestination } from "../recording-destination.ts";
+import { type RecordingDestination, startDestination } from "../harness/recording-destination.ts";
 import { type ProgramProcess, type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;

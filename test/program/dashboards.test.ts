@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { localCertificates } from "../local-certificates.ts";
+import { localCertificates } from "../harness/local-certificates.ts";
 import { type RunningProgram, repositoryRoot, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;

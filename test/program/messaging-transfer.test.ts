@@ -12,9 +12,9 @@ import { after, before, beforeEach, test } from "node:test";
 import { Client } from "@upstash/qstash";
 import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { type Larder, start } from "../../src/mod.ts";
-import { commandRows } from "../../src/program/commands.ts";
-import { readSettings } from "../../src/program/read-settings.ts";
-import { AreaClient, type AreaRequest } from "../../src/program/transfer/area-client.ts";
+import { commandRows } from "../../src/program/cli/commands.ts";
+import { readSettings } from "../../src/program/settings/read-settings.ts";
+import { AreaClient, type AreaRequest } from "../../src/transfer/area-client.ts";
 import {
   digestOf,
   hiddenSetups,
@@ -22,7 +22,7 @@ import {
   parseFile,
   printFile,
   readListings,
-} from "../../src/program/transfer/messaging-transfer.ts";
+} from "../../src/transfer/messaging/transfer.ts";
 
 let larder: Larder;
 let folder: string;

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client } from "@upstash/qstash";
-import { settingRows } from "../../src/program/settings.ts";
-import { type RecordingDestination, startDestination } from "../recording-destination.ts";
+import { settingRows } from "../../src/program/settings/settings.ts";
+import { type RecordingDestination, startDestination } from "../harness/recording-destination.ts";
 import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { assertNoSecret } from "../canaries.ts";
+import { assertNoSecret } from "../harness/canaries.ts";
 
 export interface ProgramOptions {
   /** Flags and their values. */

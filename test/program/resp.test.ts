@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { hostileCertificate, hostileKey } from "../hostile-certificate.ts";
-import { RawPeer } from "../raw-peer.ts";
-import { missingProgram } from "../required-programs.ts";
+import { hostileCertificate, hostileKey } from "../harness/hostile-certificate.ts";
+import { RawPeer } from "../harness/raw-peer.ts";
+import { missingProgram } from "../harness/required-programs.ts";
 import { type RunningProgram, spawnProgram, startProgram } from "./program-process.ts";
 
 /** No test here takes longer. */

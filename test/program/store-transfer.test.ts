@@ -11,10 +11,10 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Larder, StartRefusal, start } from "../../src/mod.ts";
-import { readSettings } from "../../src/program/read-settings.ts";
-import { AreaClient } from "../../src/program/transfer/area-client.ts";
-import type { RespReply } from "../../src/program/transfer/resp-replies.ts";
-import { StoreCalls } from "../../src/program/transfer/store-calls.ts";
+import { readSettings } from "../../src/program/settings/read-settings.ts";
+import { AreaClient } from "../../src/transfer/area-client.ts";
+import type { RespReply } from "../../src/transfer/redis/replies.ts";
+import { StoreCalls } from "../../src/transfer/store/calls.ts";
 import { type RedisProcess, redisMissing, startRedis } from "../differential/redis-process.ts";
 import { spawnProgram } from "./program-process.ts";
 

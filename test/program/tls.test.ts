@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { localCertificates } from "../local-certificates.ts";
+import { localCertificates } from "../harness/local-certificates.ts";
 import { repositoryRoot, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 30_000;

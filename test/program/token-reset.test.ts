@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
-import { openStream } from "../event-reader.ts";
+import { openStream } from "../harness/event-reader.ts";
 import { type ProgramEnd, spawnProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;

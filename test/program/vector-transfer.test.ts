@@ -14,14 +14,14 @@ import { Index } from "@upstash/vector";
 import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { type Larder, start } from "../../src/mod.ts";
-import { commandRows } from "../../src/program/commands.ts";
-import { Progress } from "../../src/program/progress.ts";
-import { readSettings } from "../../src/program/read-settings.ts";
-import { AreaClient } from "../../src/program/transfer/area-client.ts";
-import { exportVectors, type VectorExport } from "../../src/program/transfer/vector-export.ts";
-import { importVectors, type VectorImport } from "../../src/program/transfer/vector-import.ts";
-import { VectorIndex } from "../../src/program/transfer/vector-index.ts";
-import { sourceFromFile, sourceFromIndex } from "../../src/program/transfer/vector-source.ts";
+import { commandRows } from "../../src/program/cli/commands.ts";
+import { Progress } from "../../src/program/cli/progress.ts";
+import { readSettings } from "../../src/program/settings/read-settings.ts";
+import { AreaClient } from "../../src/transfer/area-client.ts";
+import { exportVectors, type VectorExport } from "../../src/transfer/vector/export.ts";
+import { importVectors, type VectorImport } from "../../src/transfer/vector/import.ts";
+import { sourceFromFile, sourceFromIndex } from "../../src/transfer/vector/source.ts";
+import { VectorIndex } from "../../src/transfer/vector/vector-index.ts";
 
 const letters = { model: "LETTERS", provider: "hashing", dimension: 384 };
 const kinds = {

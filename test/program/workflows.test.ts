@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { mock, type TestContext, test } from "node:test";
 import { Client as MessagingClient } from "@upstash/qstash";
 import { Client, serve } from "@upstash/workflow";
-import { startDestination } from "../recording-destination.ts";
+import { startDestination } from "../harness/recording-destination.ts";
 import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const timeout = 60_000;

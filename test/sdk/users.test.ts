@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { errors, Redis } from "@upstash/redis";
-import { openStream } from "../event-reader.ts";
+import { openStream } from "../harness/event-reader.ts";
 import { type RunningProgram, spawnProgram, startProgram } from "../program/program-process.ts";
 import { Served } from "./client.ts";
 

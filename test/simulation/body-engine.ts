@@ -3,8 +3,8 @@
  * the journal, and nothing else. A frame is a line of text, and the body behind
  * it: `put 7`, `drop 7`, and in a snapshot `at 7 <segment> <offset> <bytes>`.
  */
-import type { FramePlace } from "../../src/persistence/file-format.ts";
-import type { Journal, WrittenBatch } from "../../src/persistence/journal.ts";
+import type { FramePlace } from "../../src/persistence/journal/file-format.ts";
+import type { Journal, WrittenBatch } from "../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 
 export interface BodyPlace {

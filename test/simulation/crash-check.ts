@@ -14,7 +14,7 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { listAreaFiles, segmentPath } from "../../src/persistence/area-files.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "../../src/persistence/errors.ts";
-import { readHighWater } from "../../src/persistence/high-water.ts";
+import { readHighWater } from "../../src/persistence/journal/high-water.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import { type Backup, type CrashState, CrashViolation } from "./crash-life.ts";
 import { DIRECTORY, startServer } from "./crash-server.ts";

@@ -11,7 +11,7 @@
 import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import type { FsyncMode } from "../../src/persistence/journal.ts";
+import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import type { Allowance } from "../budget.ts";
 import { checkCrashState, checkDamage, checkLoss, type Restart } from "./crash-check.ts";

@@ -9,7 +9,7 @@
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { Random } from "../../src/kernel/random.ts";
 import type { Area } from "../../src/persistence/area.ts";
-import type { Disk } from "../../src/persistence/disk.ts";
+import type { Disk } from "../../src/persistence/disk/disk.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import type { LateJournal, SubjectJournal } from "./crash-journal.ts";
 

@@ -8,7 +8,7 @@ import {
   FOOTER_WORD,
   FRAME_HEADER_BYTES,
   MARK_BYTES,
-} from "../../src/persistence/file-format.ts";
+} from "../../src/persistence/journal/file-format.ts";
 
 export interface Item {
   readonly kind: "header" | "mark" | "frame";

@@ -1,5 +1,5 @@
 /** A disk between a server and its disk, in which some operations are dropped, delayed or failed. */
-import type { Disk, DiskFile } from "../../src/persistence/disk.ts";
+import type { Disk, DiskFile } from "../../src/persistence/disk/disk.ts";
 import type { OperationKind } from "./simulated-disk.ts";
 
 export interface Intercepted {

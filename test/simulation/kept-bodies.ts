@@ -12,7 +12,7 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { type Area, openArea } from "../../src/persistence/area.ts";
-import { FrameFollower } from "../../src/persistence/frame-follower.ts";
+import { FrameFollower } from "../../src/persistence/journal/frame-follower.ts";
 import type { Allowance } from "../budget.ts";
 import { BodyEngine, bodiesBehind } from "./body-engine.ts";
 import { AREA, type BodyBug, type BodyCrash, BodyLife, type BodyPast, BodyViolation, DIRECTORY } from "./body-life.ts";

@@ -1,5 +1,5 @@
 /** Segments as a reader sees them that is too lenient about checksums: for planted bugs. */
-import { crc32 } from "../../src/persistence/checksum.ts";
+import { crc32 } from "../../src/persistence/journal/checksum.ts";
 import {
   BATCH_WORD,
   FILE_HEADER_BYTES,
@@ -7,7 +7,7 @@ import {
   findMark,
   frameSeed,
   MARK_BYTES,
-} from "../../src/persistence/file-format.ts";
+} from "../../src/persistence/journal/file-format.ts";
 
 const NUMBER_OFFSET = 12;
 const POSITION_OFFSET = 16;

@@ -5,10 +5,10 @@
  * either.
  */
 import type { Random } from "../../src/kernel/random.ts";
-import type { Disk, DiskFile } from "../../src/persistence/disk.ts";
-import type { Journal } from "../../src/persistence/journal.ts";
+import type { Disk, DiskFile } from "../../src/persistence/disk/disk.ts";
+import type { Journal } from "../../src/persistence/journal/journal.ts";
 import type { Store } from "../../src/store/store.ts";
-import { replayed } from "../recording-journal.ts";
+import { replayed } from "../harness/recording-journal.ts";
 import type { SubjectJournal } from "./crash-journal.ts";
 import type { Harness } from "./crash-subject.ts";
 import { type Intercepted, interceptedDisk } from "./intercepted-disk.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../src/kernel/random.ts";
-import { type DiskFile, writeFully } from "../../src/persistence/disk.ts";
+import { type DiskFile, writeFully } from "../../src/persistence/disk/disk.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 
 const CUTS = 400;

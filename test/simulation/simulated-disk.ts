@@ -17,7 +17,7 @@
  */
 import { dirname } from "node:path/posix";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import type { Disk, DiskFile, OpenHow } from "../../src/persistence/disk.ts";
+import type { Disk, DiskFile, OpenHow } from "../../src/persistence/disk/disk.ts";
 import { SimulatedFile } from "./simulated-file.ts";
 import { ROOT, SimulatedNames } from "./simulated-names.ts";
 

@@ -4,9 +4,9 @@
  * nothing: a key past its time that is still there is in the text.
  */
 import { FrameWriter } from "../../src/kernel/frame.ts";
-import { stateMutations } from "../../src/store/mutations.ts";
+import { stateMutations } from "../../src/store/mutations/table.ts";
 import type { Store } from "../../src/store/store.ts";
-import { typeOf } from "../../src/store/values.ts";
+import { typeOf } from "../../src/store/values/table.ts";
 
 /** One line for each record that would rebuild the store, in an order of their own. */
 export function stateOf(store: Store): string {

@@ -1,9 +1,9 @@
 /** The store as the subject of crash tests. */
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
-import type { Caller } from "../../src/store/caller.ts";
 import { TransactionDiscarded } from "../../src/store/database.ts";
+import type { Caller } from "../../src/store/session/caller.ts";
 import { Store } from "../../src/store/store.ts";
-import { luaOptions } from "../lua.ts";
+import { luaOptions } from "../harness/lua.ts";
 import {
   type Server as CrashServer,
   type ServerOptions,

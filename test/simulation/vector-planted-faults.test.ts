@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { IndexDoor, RangePage } from "../../src/vector/door.ts";
-import type { NewRecord, RecordView, ScoredView } from "../../src/vector/record.ts";
+import type { NewRecord, RecordView, ScoredView } from "../../src/vector/index/record.ts";
 import { drawProgram } from "../vector/draw-programs.ts";
 import type { PlainIndex } from "../vector/plain-index.ts";
 import { plainSums } from "../vector/plain-scores.ts";

@@ -4,7 +4,7 @@
  * snapshots, its clock.
  */
 import type { DeleteSelection, Selection, TextQuery, VectorQuery } from "../../src/vector/door.ts";
-import type { Include, NewRecord, NewText, RecordChange } from "../../src/vector/record.ts";
+import type { Include, NewRecord, NewText, RecordChange } from "../../src/vector/index/record.ts";
 
 /** What is asked of one index. */
 export type Call =

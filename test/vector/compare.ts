@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import type { IndexDoor } from "../../src/vector/door.ts";
-import { parseRangeCursor } from "../../src/vector/range-cursor.ts";
-import type { RecordView, ScoredView } from "../../src/vector/record.ts";
+import { parseRangeCursor } from "../../src/vector/index/range-cursor.ts";
+import type { RecordView, ScoredView } from "../../src/vector/index/record.ts";
 import { orderedJson } from "./plain-metadata.ts";
 
 /** Two sums of the same terms in another order differ by less than this, in relation to the score or absolutely. */

@@ -4,9 +4,9 @@
  * filter with very many conditions. Records change between the steps.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
-import type { IndexDefinition } from "../../src/vector/definition.ts";
 import type { VectorQuery } from "../../src/vector/door.ts";
-import type { NewRecord } from "../../src/vector/record.ts";
+import type { IndexDefinition } from "../../src/vector/index/definition.ts";
+import type { NewRecord } from "../../src/vector/index/record.ts";
 import type { Call, Command } from "./command.ts";
 import type { Program } from "./draw-programs.ts";
 import { Draw } from "./draw-values.ts";
@@ -24,7 +24,7 @@ interface Shape {
   readonly rounds?: number;
 }
 
-/** The work of a step is in `dense-search.ts`, `sparse-search.ts` and `namespace-search.ts`: each has two or three. */
+/** The work of a step is in `search/dense.ts`, `search/sparse.ts` and `search/namespace-search.ts`: each has two or three. */
 const SHAPES: readonly Shape[] = [
   { definition: { type: "DENSE", dimension: 4_096 }, recordCount: 2_500, sparseCount: 0, conditionCount: 2 },
   { definition: { type: "SPARSE", dimension: 0 }, recordCount: 2_500, sparseCount: 220, conditionCount: 2 },
@@ -42,7 +42,7 @@ export function drawLargeProgram(seed: number): Program {
 
 /**
  * Gathered around a few centres as embeddings are; so many rows, of so few dimensions that they have no codes
- * (`row-store.ts`), that the graph is asked rather than all of them (`dense-search.ts`).
+ * (`row-store.ts`), that the graph is asked rather than all of them (`search/dense.ts`).
  */
 const GRAPH_SHAPE: Shape = {
   definition: { type: "DENSE", dimension: 112 },

@@ -4,7 +4,7 @@
  * maps, paths and rounding. The same random numbers draw the same values.
  */
 import type { Random } from "../../src/kernel/random.ts";
-import type { Include, SparseVector } from "../../src/vector/record.ts";
+import type { Include, SparseVector } from "../../src/vector/index/record.ts";
 import { jsonOf, type Tree } from "./plain-metadata.ts";
 
 /**

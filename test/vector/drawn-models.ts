@@ -1,6 +1,7 @@
 /** Models for tests: texts that share words have vectors that are alike, and every sum over them is exact. */
-import { hasDense, hasSparse, type IndexDefinition } from "../../src/vector/definition.ts";
+
 import type { DenseEmbedder, SparseEmbedder } from "../../src/vector/embedding/embedder.ts";
+import { hasDense, hasSparse, type IndexDefinition } from "../../src/vector/index/definition.ts";
 import type { PlainModels } from "./plain-index.ts";
 
 const VALUES_OF_WORDS = 4;

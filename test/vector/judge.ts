@@ -2,7 +2,7 @@
  * What counts as the same answer: to the last bit, but for the scores of indexes
  * on which the two sides add floats in another order.
  */
-import type { ScoredView } from "../../src/vector/record.ts";
+import type { ScoredView } from "../../src/vector/index/record.ts";
 import type { Call } from "./command.ts";
 import { compareLines, compareNearly, compareRoughly, type Recall, showScored, showView } from "./compare.ts";
 import type { Program } from "./draw-programs.ts";

@@ -1,8 +1,8 @@
 /** Puts a call to an index, whichever it is, and brings what it answers into a form that can be compared. */
 import type { Eventually, IndexDoor, RangePage } from "../../src/vector/door.ts";
 import { VectorFailure } from "../../src/vector/failure.ts";
-import { parseRangeCursor } from "../../src/vector/range-cursor.ts";
-import type { RecordView, ScoredView } from "../../src/vector/record.ts";
+import { parseRangeCursor } from "../../src/vector/index/range-cursor.ts";
+import type { RecordView, ScoredView } from "../../src/vector/index/record.ts";
 import type { Call } from "./command.ts";
 import { showView } from "./compare.ts";
 import { Refusal } from "./plain-index.ts";

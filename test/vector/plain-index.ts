@@ -8,7 +8,6 @@
  * (3) Records are never changed, only replaced, so a copy of the index shares them.
  */
 import type { Clock } from "../../src/kernel/clock.ts";
-import type { IndexDefinition } from "../../src/vector/definition.ts";
 import type {
   DeleteSelection,
   IndexDoor,
@@ -22,7 +21,15 @@ import type {
 } from "../../src/vector/door.ts";
 import type { VectorFailureKind } from "../../src/vector/failure.ts";
 import { compileFilter } from "../../src/vector/filter/filter.ts";
-import type { Include, NewRecord, NewText, RecordChange, RecordView, ScoredView } from "../../src/vector/record.ts";
+import type { IndexDefinition } from "../../src/vector/index/definition.ts";
+import type {
+  Include,
+  NewRecord,
+  NewText,
+  RecordChange,
+  RecordView,
+  ScoredView,
+} from "../../src/vector/index/record.ts";
 import { fuse, type Ranked } from "./plain-fusion.ts";
 import { jsonOf, mergePatch, treeOf } from "./plain-metadata.ts";
 import {

@@ -3,7 +3,7 @@
  * one term after the other, each rounded to float32. What the engine answers is
  * compared with this.
  */
-import type { Similarity } from "../../src/vector/definition.ts";
+import type { Similarity } from "../../src/vector/index/definition.ts";
 
 const round = Math.fround;
 

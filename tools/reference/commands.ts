@@ -1,7 +1,7 @@
 /** The commands of the store, from their rows. */
-import { categoriesOf } from "../../src/store/acl-categories.ts";
+import { categoriesOf } from "../../src/store/acl/categories.ts";
 import type { Command } from "../../src/store/command.ts";
-import { commands } from "../../src/store/commands.ts";
+import { commands } from "../../src/store/commands/table.ts";
 import { code, header, type Page, row } from "./page.ts";
 
 export const commandsPage: Page = {

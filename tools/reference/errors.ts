@@ -5,7 +5,7 @@
  */
 import * as edge from "../../src/edge/errors.ts";
 import { statusOf } from "../../src/edge/respond.ts";
-import * as vectorBodies from "../../src/edge/vector/vector-failures.ts";
+import * as vectorBodies from "../../src/edge/vector/failures.ts";
 import * as store from "../../src/store/errors.ts";
 import { code, header, type Page, row } from "./page.ts";
 

@@ -1,8 +1,8 @@
 /** The headers of requests, from the tables that read them. */
 
-import { storeHeaders } from "../../src/edge/openapi/store-operations.ts";
-import { canonicalName } from "../../src/messaging/forwarded-headers.ts";
-import { headerFamilies, headerRows } from "../../src/messaging/header-rows.ts";
+import { storeHeaders } from "../../src/edge/openapi/store.ts";
+import { canonicalName } from "../../src/kernel/header-name.ts";
+import { headerFamilies, headerRows } from "../../src/messaging/options/header-rows.ts";
 import { code, header, type Page, row } from "./page.ts";
 
 export const headersPage: Page = {

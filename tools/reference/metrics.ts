@@ -3,16 +3,16 @@
  * are given nothing to measure, and nobody reads the figures.
  */
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
-import { measureJournal } from "../../src/persistence/journal-metrics.ts";
+import { measureJournal } from "../../src/persistence/journal/journal-metrics.ts";
+import { measureDirectory } from "../../src/program/areas/recover-area.ts";
 import { measureDescriptors } from "../../src/program/descriptors.ts";
 import { measureListeners } from "../../src/program/listener.ts";
-import { measureMessaging } from "../../src/program/messaging-metrics.ts";
-import { measureDirectory } from "../../src/program/recover-area.ts";
-import { measureResp, measureStore, measureStreams } from "../../src/program/store-metrics.ts";
-import { measureMemory, measureTenants } from "../../src/program/tenant-metrics.ts";
-import { measureDisk, measureProcess, measureThread } from "../../src/program/thread-metrics.ts";
-import { measureTurns } from "../../src/program/turn-metrics.ts";
-import { measureVectors } from "../../src/program/vector-metrics.ts";
+import { measureMessaging } from "../../src/program/metrics/messaging.ts";
+import { measureResp, measureStore, measureStreams } from "../../src/program/metrics/store.ts";
+import { measureMemory, measureTenants } from "../../src/program/metrics/tenants.ts";
+import { measureDisk, measureProcess, measureThread } from "../../src/program/metrics/thread.ts";
+import { measureTurns } from "../../src/program/metrics/turns.ts";
+import { measureVectors } from "../../src/program/metrics/vector.ts";
 import { code, header, type Page, row } from "./page.ts";
 
 export const metricsPage: Page = {

@@ -1,6 +1,6 @@
 /** What the program can be told to do, from its rows. */
-import { commandForm, commandRows } from "../../src/program/commands.ts";
-import { optionForm } from "../../src/program/help.ts";
+import { commandForm, commandRows } from "../../src/program/cli/commands.ts";
+import { optionForm } from "../../src/program/cli/help.ts";
 import { code, header, type Page, row } from "./page.ts";
 
 export const programCommandsPage: Page = {

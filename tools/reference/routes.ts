@@ -1,8 +1,8 @@
 /** The routes of all ports, from what their OpenAPI documents say. */
-import { filterRows } from "../../src/edge/messaging/filters.ts";
-import { runLogFilterRows } from "../../src/edge/messaging/run-log-filter.ts";
-import { runsFilterRows } from "../../src/edge/messaging/runs-filter.ts";
-import { trimBodyRow } from "../../src/edge/messaging/trim-body.ts";
+import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
+import { runLogFilterRows } from "../../src/edge/messaging/filters/run-logs.ts";
+import { runsFilterRows } from "../../src/edge/messaging/filters/runs.ts";
+import { trimBodyRow } from "../../src/edge/messaging/views/trim-body.ts";
 import { describedAreas } from "../../src/edge/openapi/area-documents.ts";
 import type { Operation } from "../../src/edge/openapi/operation.ts";
 import { code, header, type Page, row } from "./page.ts";

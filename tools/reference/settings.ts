@@ -1,6 +1,6 @@
 /** The settings, from their rows. */
-import { defaultMeaning, settingGroups } from "../../src/program/help.ts";
-import type { Setting } from "../../src/program/settings.ts";
+import { defaultMeaning, settingGroups } from "../../src/program/cli/help.ts";
+import type { Setting } from "../../src/program/settings/settings.ts";
 import { code, header, type Page, row } from "./page.ts";
 
 export const settingsPage: Page = {

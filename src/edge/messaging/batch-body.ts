@@ -5,16 +5,16 @@
  */
 import { readTraceContext, TRACE_PARENT, TRACE_STATE } from "../../kernel/trace-context.ts";
 import { badRequest, MessagingFailure } from "../../messaging/failure.ts";
-import { type GivenHeaders, readPublishOptions } from "../../messaging/headers.ts";
-import type { PublishRequest } from "../../messaging/publish-request.ts";
+import { type GivenHeaders, readPublishOptions } from "../../messaging/options/headers.ts";
+import type { PublishRequest } from "../../messaging/options/publish-request.ts";
 import { bodyMalformed } from "../errors.ts";
 import { headerPrefixes, unprefixedHeader } from "../names.ts";
 import { callerIp } from "./caller-ip.ts";
 import { checkDestination } from "./destination-target.ts";
+import { joined, otherHeaders, traceOfRequest, withDefaults } from "./head.ts";
 import { checkIdentifier } from "./identifier-field.ts";
 import { fieldOf, isJsonObject, type JsonObject, optionalText, parseJsonBody, wrongType } from "./json-body.ts";
-import { joined, otherHeaders, traceOfRequest, withDefaults } from "./messaging-head.ts";
-import type { MessagingCall } from "./messaging-route.ts";
+import type { MessagingCall } from "./route.ts";
 
 const WANTED = "a JSON array of objects with destination, headers, body and queue";
 const NO_BYTES = Buffer.alloc(0);

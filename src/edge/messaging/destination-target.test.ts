@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { identifierRule } from "../../messaging/identifiers.ts";
+import { identifierRule } from "../../messaging/options/identifiers.ts";
 import { destinationOf, splitQuery } from "./destination-target.ts";
 
 const anywhere = () => undefined;

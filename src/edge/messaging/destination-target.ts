@@ -11,10 +11,10 @@
  */
 import { textFromBytes } from "../../kernel/bytes.ts";
 import { badRequest } from "../../messaging/failure.ts";
-import { isKnownHeader } from "../../messaging/headers.ts";
-import { identifierRule, isIdentifier } from "../../messaging/identifiers.ts";
+import { isKnownHeader } from "../../messaging/options/headers.ts";
+import { identifierRule, isIdentifier } from "../../messaging/options/identifiers.ts";
+import { percentDecode } from "../http/percent.ts";
 import { unprefixedParameter } from "../names.ts";
-import { percentDecode } from "../percent.ts";
 
 export interface OwnQuery {
   /** Options, as headers without prefix: name, value, name, value, … */

@@ -1,6 +1,6 @@
 /** Names and ids of the caller: schedules, queues, URL groups, flow-control keys (service.md Limits). */
 import { badRequest } from "../../messaging/failure.ts";
-import { identifierRule, isIdentifier } from "../../messaging/identifiers.ts";
+import { identifierRule, isIdentifier } from "../../messaging/options/identifiers.ts";
 
 const SHOWN_LENGTH_MAX = 100;
 

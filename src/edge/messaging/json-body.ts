@@ -1,5 +1,5 @@
 /** JSON bodies of requests, read field by field. What is null counts as absent, because some clients send it so. */
-import { JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
+import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { badRequest, type MessagingFailure } from "../../messaging/failure.ts";
 import { bodyMalformed, bodyTooLargeToParse } from "../errors.ts";
 

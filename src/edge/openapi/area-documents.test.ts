@@ -1,23 +1,23 @@
 /** OpenAPI documents: every route is in them, and they hold together. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commands } from "../../store/commands.ts";
-import { adminRoutes } from "../admin-routes.ts";
-import { messagingRoutes } from "../messaging/messaging-routes.ts";
-import { storeRoutes } from "../store-routes.ts";
-import { vectorRoutes } from "../vector/vector-routes.ts";
-import { adminDescriptions, adminRouteKey } from "./admin-operations.ts";
+import { commands } from "../../store/commands/table.ts";
+import { adminRoutes } from "../admin/routes.ts";
+import { messagingRoutes } from "../messaging/routes/table.ts";
+import { storeRoutes } from "../store/routes.ts";
+import { vectorRoutes } from "../vector/routes.ts";
+import { adminDescriptions, adminRouteKey } from "./admin.ts";
 import { areaDocument, describedAreas } from "./area-documents.ts";
-import { messagingDescriptions, messagingRouteKey } from "./messaging-operations.ts";
+import { messagingDescriptions, messagingRouteKey } from "./messaging.ts";
 import { namesIn } from "./operation.ts";
-import { storeDescriptions } from "./store-operations.ts";
-import { vectorDescriptions } from "./vector-operations.ts";
+import { storeDescriptions } from "./store.ts";
+import { vectorDescriptions } from "./vector.ts";
 
 const tables: readonly (readonly [string, readonly string[], ReadonlyMap<string, unknown>])[] = [
-  ["store-operations.ts", storeRoutes.map(({ template }) => template), storeDescriptions],
-  ["vector-operations.ts", vectorRoutes.map(({ command }) => command), vectorDescriptions],
-  ["messaging-operations.ts", messagingRoutes.map(messagingRouteKey), messagingDescriptions],
-  ["admin-operations.ts", adminRoutes.map(adminRouteKey), adminDescriptions],
+  ["store.ts", storeRoutes.map(({ template }) => template), storeDescriptions],
+  ["vector.ts", vectorRoutes.map(({ command }) => command), vectorDescriptions],
+  ["messaging.ts", messagingRoutes.map(messagingRouteKey), messagingDescriptions],
+  ["admin.ts", adminRoutes.map(adminRouteKey), adminDescriptions],
 ];
 
 for (const [file, routes, descriptions] of tables) {

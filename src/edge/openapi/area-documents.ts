@@ -1,10 +1,10 @@
 /** The OpenAPI documents that are served, by what serves them. Loaded when somebody asks for one. */
-import { describeAdmin } from "./admin-operations.ts";
+import { describeAdmin } from "./admin.ts";
 import { openApiText } from "./document.ts";
-import { describeMessaging } from "./messaging-operations.ts";
+import { describeMessaging } from "./messaging.ts";
 import type { AreaDescription } from "./operation.ts";
-import { describeStore } from "./store-operations.ts";
-import { describeVector } from "./vector-operations.ts";
+import { describeStore } from "./store.ts";
+import { describeVector } from "./vector.ts";
 
 export const describedAreas = {
   store: describeStore,

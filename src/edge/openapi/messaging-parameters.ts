@@ -1,9 +1,9 @@
 /** Headers and query parameters of messaging, made from the tables that read them. */
-import { canonicalName } from "../../messaging/forwarded-headers.ts";
-import { headerFamilies, headerRows } from "../../messaging/header-rows.ts";
-import { type FilterTarget, filterRows } from "../messaging/filters.ts";
-import { runsFilterRows } from "../messaging/runs-filter.ts";
-import { trimBodyRow } from "../messaging/trim-body.ts";
+import { canonicalName } from "../../kernel/header-name.ts";
+import { headerFamilies, headerRows } from "../../messaging/options/header-rows.ts";
+import { type FilterTarget, filterRows } from "../messaging/filters/messages.ts";
+import { runsFilterRows } from "../messaging/filters/runs.ts";
+import { trimBodyRow } from "../messaging/views/trim-body.ts";
 import type { Parameter } from "./operation.ts";
 import { list, type Schema, text, words } from "./schema.ts";
 

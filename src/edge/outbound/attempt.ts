@@ -17,7 +17,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import { afterPoll } from "../../kernel/turn.ts";
 import { AnswerBody } from "./answer-body.ts";
-import type { OutboundCall, OutboundDone, OutboundResult } from "./outbound-call.ts";
+import type { OutboundCall, OutboundDone, OutboundResult } from "./call.ts";
 import type { ResponseBudget, ResponseLease } from "./response-budget.ts";
 import type { Target } from "./target.ts";
 

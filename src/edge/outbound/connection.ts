@@ -19,12 +19,12 @@ import { type SecureContext, connect as tlsConnect } from "node:tls";
 import { type buildConnector, Client } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import { afterPoll } from "../../kernel/turn.ts";
-import type { Address } from "../resolver.ts";
 import type { Attempt, Carrier } from "./attempt.ts";
+import type { OutboundCall } from "./call.ts";
 import type { DestinationGuard } from "./destination-policy.ts";
 import { ConnectTimeout, DestinationRefused, failureText } from "./failure-text.ts";
-import type { OutboundCall } from "./outbound-call.ts";
 import { readInPieces } from "./read-in-pieces.ts";
+import type { Address } from "./resolver.ts";
 import type { Target } from "./target.ts";
 
 /** What all connections share. */

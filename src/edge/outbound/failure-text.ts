@@ -2,7 +2,7 @@
  * What went wrong with a call, as one sentence: a row for each error of the
  * system, of TLS and of the HTTP client that a destination can cause.
  */
-import { LookupTimeout } from "../resolver.ts";
+import { LookupTimeout } from "./resolver.ts";
 
 /** Raised by our own connector when the policy refuses an address; its message is the sentence. */
 export class DestinationRefused extends Error {

@@ -1,8 +1,8 @@
 /** What a destination can do wrong ends each call with one result, and leaves nothing open (threats C-13 to C-16). */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { hostileRun, matches } from "../../../test/hostile-calls.ts";
-import { type HostileServer, hostileKinds, startHostileServer } from "../../../test/hostile-server.ts";
+import { hostileRun, matches } from "../../../test/harness/hostile-calls.ts";
+import { type HostileServer, hostileKinds, startHostileServer } from "../../../test/harness/hostile-server.ts";
 
 let server: HostileServer;
 before(async () => {

@@ -4,7 +4,7 @@
  * When headers are larger than they may be, the HTTP client destroys the socket
  * and goes on through the bytes it has at hand, making an error with a stack
  * for each header of them: 64 KiB of short headers held the thread for 50 ms
- * (`endless-headers` of test/hostile-server.ts). So it gets headers in pieces,
+ * (`endless-headers` of test/harness/hostile-server.ts). So it gets headers in pieces,
  * and nothing any more from a socket that is destroyed: 3 ms.
  */
 import type { Readable } from "node:stream";

@@ -4,8 +4,8 @@
  */
 import { isIP } from "node:net";
 import { type DestinationGuard, shapeRefusalOf } from "./destination-policy.ts";
+import type { OutboundMap, OutboundMapping } from "./host-map.ts";
 import { HostTable, plainHost } from "./host-table.ts";
-import type { OutboundMap, OutboundMapping } from "./outbound-map.ts";
 
 export interface Target {
   /** Calls of one user to the same origin share connections. */

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
-import { RawPeer } from "../../../test/raw-peer.ts";
+import { RawPeer } from "../../../test/harness/raw-peer.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog } from "../../kernel/log.ts";
 import { Turns } from "../../kernel/turns.ts";
 import { simple } from "../../store/reply.ts";
-import { ByteBudget, type Owner } from "../byte-budget.ts";
+import { ByteBudget, type Owner } from "../limits/byte-budget.ts";
 import {
   type ConnectionLimits,
   type Conversation,

@@ -29,9 +29,9 @@ import { nextTurn } from "../../kernel/turn.ts";
 import { type NextOptions, type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import { CommandError, type Push, type Reply } from "../../store/mod.ts";
 import type { SessionPeer } from "../../store/session/peer.ts";
-import { type ByteBudget, NOBODY, type Owner } from "../byte-budget.ts";
-import { type RespVersion, resp2Result, resp3Result, respError } from "../reply-resp.ts";
+import { type ByteBudget, NOBODY, type Owner } from "../limits/byte-budget.ts";
 import { pushText } from "./push-text.ts";
+import { type RespVersion, resp2Result, resp3Result, respError } from "./replies.ts";
 import { type ReplyJournal, ReplyQueue } from "./reply-queue.ts";
 import { RequestParser } from "./request-parser.ts";
 

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { RawPeer } from "../../../test/raw-peer.ts";
-import { startSession } from "../../../test/store-harness.ts";
+import { RawPeer } from "../../../test/harness/raw-peer.ts";
+import { startSession } from "../../../test/harness/store-harness.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { createLog } from "../../kernel/log.ts";
 import type { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
-import { ByteBudget } from "../byte-budget.ts";
-import { TrustedProxies } from "../trusted-proxies.ts";
+import { TrustedProxies } from "../http/trusted-proxies.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
 import { RespListener, type RespListenerOptions } from "./listener.ts";
 
 interface Port extends AsyncDisposable {

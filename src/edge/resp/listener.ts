@@ -14,9 +14,9 @@ import type { Log } from "../../kernel/log.ts";
 import type { Store } from "../../store/mod.ts";
 import { Session } from "../../store/session/session.ts";
 import type { Grant, TokenTable } from "../auth.ts";
-import type { ByteBudget } from "../byte-budget.ts";
-import { ConnectionGate, type ConnectionGateOptions } from "../connection-gate.ts";
-import type { CertificatePair } from "../node-http.ts";
+import type { CertificatePair } from "../http/listener.ts";
+import type { ByteBudget } from "../limits/byte-budget.ts";
+import { ConnectionGate, type ConnectionGateOptions } from "../limits/connection-gate.ts";
 import { type ConnectionLimits, type CutReason, defaultConnectionLimits, RespConnection } from "./connection.ts";
 import { RespLogin } from "./login.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startSession } from "../../../test/store-harness.ts";
+import { startSession } from "../../../test/harness/store-harness.ts";
 import type { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
 import { RespLogin } from "./login.ts";

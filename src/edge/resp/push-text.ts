@@ -1,7 +1,7 @@
 /** Pushes as RESP: what subscribers and monitors are told (Redis: pub/sub, MONITOR). */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Push } from "../../store/mod.ts";
-import type { RespVersion } from "../reply-resp.ts";
+import type { RespVersion } from "./replies.ts";
 
 /** One push goes to many connections, and is printed once for each version. */
 const printed: Readonly<Record<RespVersion, WeakMap<Push, Bytes>>> = { 2: new WeakMap(), 3: new WeakMap() };

@@ -16,8 +16,8 @@
  * chunks it has.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { BodyBuffer } from "../body-buffer.ts";
 import { requestTooLarge } from "../errors.ts";
+import { BodyBuffer } from "../http/body-buffer.ts";
 import { splitLine } from "./inline-words.ts";
 
 export interface ParserOptions {

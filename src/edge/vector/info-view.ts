@@ -1,6 +1,7 @@
 /** What an index tells of itself, as `/info` answers it (service.md B3, "Index info"). */
-import { hasDense, hasSparse } from "../../vector/definition.ts";
+
 import type { Counts, IndexInfo } from "../../vector/door.ts";
+import { hasDense, hasSparse } from "../../vector/index/definition.ts";
 
 /** Where a part is not there the value is empty, never absent, but for the two objects of the index's parts. */
 export function infoView({

@@ -3,7 +3,7 @@
  * as bytes. Pieces of text are gathered in a string until a list comes, because
  * a write costs more than what it writes. The caller keeps the JSON right.
  */
-import { FLOAT32_TEXT_BYTES_MAX, writeFloat32List } from "../../kernel/float32-text.ts";
+import { FLOAT32_TEXT_BYTES_MAX, writeFloat32List } from "../../kernel/float32/text.ts";
 
 /** Gathered text is written at this length, so that it is never as long as the answer. */
 const GATHERED_LENGTH_MAX = 65_536;

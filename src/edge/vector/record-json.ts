@@ -4,9 +4,9 @@
  * left out. A float32 is the shortest decimal that reads back as the same
  * float32, and the text of metadata is copied in as it is.
  */
-import { FLOAT32_TEXT_BYTES_MAX, float32Texts } from "../../kernel/float32-text.ts";
+import { FLOAT32_TEXT_BYTES_MAX, float32Texts } from "../../kernel/float32/text.ts";
 import type { RangePage, ResumableStart } from "../../vector/door.ts";
-import type { RecordView, ScoredView } from "../../vector/record.ts";
+import type { RecordView, ScoredView } from "../../vector/index/record.ts";
 import { JsonWriter } from "./json-writer.ts";
 
 /** One list for each query; a single one stands alone (service.md B2). */

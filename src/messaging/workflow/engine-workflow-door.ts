@@ -1,7 +1,7 @@
 /** The door of one user's workflow runs: asks the engine, and waits for the disk where something changed. */
 import type { Engine } from "../engine.ts";
-import type { PublishOptions } from "../publish-request.ts";
-import type { User } from "../user.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
+import type { User } from "../state/user.ts";
 import { cancelFailureCall, repeatFailureCall, runAgain } from "./resuming.ts";
 import type { Run } from "./run.ts";
 import { allEntries } from "./run-bodies.ts";

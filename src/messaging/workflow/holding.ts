@@ -5,8 +5,8 @@
  * server would overtake it. Never for longer than HOLD_MS, and never stored.
  */
 import type { Clock } from "../../kernel/clock.ts";
-import type { Message } from "../message.ts";
-import type { Arrival } from "../scheduler.ts";
+import type { Arrival } from "../delivery/scheduler.ts";
+import type { Message } from "../state/message.ts";
 import type { Run } from "./run.ts";
 import { plannedStep, readStep } from "./step-text.ts";
 

@@ -1,8 +1,8 @@
 /** What a run says when it starts another one and waits for its end (spec: workflow 4.9). */
-import { JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
-import { jsonText } from "../../kernel/json-text.ts";
+import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
+import { jsonText } from "../../kernel/json/text.ts";
 import { badRequest } from "../failure.ts";
-import { isForwarded } from "../forwarded-headers.ts";
+import { isForwarded } from "../options/forwarded-headers.ts";
 import type { Invoker } from "./run.ts";
 import { checkRunId } from "./workflow-options.ts";
 

@@ -4,12 +4,12 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
 import { seededRandom } from "../../kernel/random.ts";
-import { Body } from "../body.ts";
-import type { CallBody } from "../delivery.ts";
+import { Body } from "../bodies/body.ts";
+import type { CallBody } from "../delivery/delivery.ts";
 import { defaultLimits } from "../limits.ts";
-import { messageId } from "../message-id.ts";
-import { Realm } from "../realm.ts";
-import type { User } from "../user.ts";
+import { messageId } from "../state/message-id.ts";
+import { Realm } from "../state/messaging-state.ts";
+import type { User } from "../state/user.ts";
 import { ListCache } from "./list-cache.ts";
 import type { Run } from "./run.ts";
 

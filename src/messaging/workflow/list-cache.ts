@@ -9,8 +9,8 @@
  * (3) Bodies that lie on the disk are all asked for at once, before anything
  *     can happen to the run.
  */
-import type { Bodies } from "../body.ts";
-import type { CallBody } from "../delivery.ts";
+import type { Bodies } from "../bodies/body.ts";
+import type { CallBody } from "../delivery/delivery.ts";
 import { ListText } from "./list-text.ts";
 import type { Entry, Run } from "./run.ts";
 

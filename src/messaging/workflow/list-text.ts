@@ -14,7 +14,7 @@
  */
 import { createHash } from "node:crypto";
 import { assert } from "../../kernel/assert.ts";
-import { messageId } from "../message-id.ts";
+import { messageId } from "../state/message-id.ts";
 import type { Entry, Run } from "./run.ts";
 
 /** What a delivery carries: pieces that together are the list up to its entry. */

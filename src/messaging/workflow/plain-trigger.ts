@@ -1,5 +1,5 @@
 /** A run that a plain request starts: what a client for workflows would have said is added here (spec: workflow 4.2). */
-import type { PublishOptions } from "../publish-request.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
 import { hasHeader } from "./trigger-config.ts";
 
 const SDK_VERSION = "Upstash-Workflow-Sdk-Version";

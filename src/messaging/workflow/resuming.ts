@@ -3,19 +3,19 @@
  * (spec: workflow 4.11). One frame: the new run, its entries and messages, and
  * the dead letter of the old one, which goes.
  */
-import { loadUndamaged } from "../body.ts";
-import type { DeadLetter } from "../dead-letters.ts";
-import { deadLetterIdText } from "../dead-letters.ts";
-import { drawId } from "../drawn-ids.ts";
+import { loadUndamaged } from "../bodies/body.ts";
 import type { Engine } from "../engine.ts";
-import type { EnvelopeFields } from "../envelope.ts";
 import { badRequest, damagedLetter, notFound } from "../failure.ts";
 import { runOfLetter } from "../matching.ts";
-import { messageId } from "../message-id.ts";
+import type { EnvelopeFields } from "../options/envelope.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
+import { joinedRedaction } from "../options/redaction.ts";
 import { newFacts } from "../publish.ts";
-import type { PublishOptions } from "../publish-request.ts";
-import { joinedRedaction } from "../redaction.ts";
-import type { User } from "../user.ts";
+import type { DeadLetter } from "../state/dead-letters.ts";
+import { deadLetterIdText } from "../state/dead-letters.ts";
+import { drawId } from "../state/drawn-ids.ts";
+import { messageId } from "../state/message-id.ts";
+import type { User } from "../state/user.ts";
 import type { Entry, Run, RunConfig, RunRecord } from "./run.ts";
 import { failureMessage } from "./run-messages.ts";
 import { plannedStep, readStep, type StepFields } from "./step-text.ts";

@@ -8,12 +8,12 @@
  * long as there is room (list-cache.ts), so a run of n entries takes memory for
  * n, and a delivery costs what came since the last one.
  */
-import { BODY_DAMAGED, type Bodies, loadUndamaged } from "../body.ts";
-import type { CallBody } from "../delivery.ts";
+import { BODY_DAMAGED, type Bodies, loadUndamaged } from "../bodies/body.ts";
+import type { CallBody } from "../delivery/delivery.ts";
 import { notFound } from "../failure.ts";
-import type { Message } from "../message.ts";
-import { messageId } from "../message-id.ts";
-import { joinedRedaction, redactedText } from "../redaction.ts";
+import { joinedRedaction, redactedText } from "../options/redaction.ts";
+import type { Message } from "../state/message.ts";
+import { messageId } from "../state/message-id.ts";
 import type { ListCache } from "./list-cache.ts";
 import type { Entry, Run } from "./run.ts";
 

@@ -1,7 +1,7 @@
 /** Pages of runs: their order, their cursors, what a filter means. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { User } from "../user.ts";
+import { User } from "../state/user.ts";
 import { Run, type RunRecord, runState } from "./run.ts";
 import { listRuns, startedRuns } from "./run-listing.ts";
 import type { RunsFilter } from "./workflow-door.ts";

@@ -4,7 +4,7 @@
  * its moments is not touched, and nothing is copied.
  */
 import { badRequest } from "../failure.ts";
-import type { User } from "../user.ts";
+import type { User } from "../state/user.ts";
 import type { Run } from "./run.ts";
 import { isBefore, type RunPlace } from "./run-order.ts";
 import type { RunsFilter } from "./workflow-door.ts";

@@ -7,10 +7,10 @@
  *     next         a delivery that nothing has followed yet
  */
 import type { LogEntry, LoggedMessage } from "../door.ts";
-import type { EnvelopeFields, WaitFields } from "../envelope.ts";
-import { headerBytes, headerLists } from "../header-lists.ts";
-import { joinedRedaction, redactedHeaders, redactedText } from "../redaction.ts";
-import { type State, state } from "../states.ts";
+import type { EnvelopeFields, WaitFields } from "../options/envelope.ts";
+import { headerBytes, headerLists } from "../options/header-lists.ts";
+import { joinedRedaction, redactedHeaders, redactedText } from "../options/redaction.ts";
+import { type State, state } from "../state/states.ts";
 import { isObject } from "./invoke.ts";
 import { type Run, runState } from "./run.ts";
 import { plannedStep, readStep, type StepFields } from "./step-text.ts";

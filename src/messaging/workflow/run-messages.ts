@@ -3,15 +3,15 @@
  * what came of a call, of a wait, of an invoked run, and the call that tells of
  * a failure (spec: workflow 4.6 to 4.10).
  */
-import { type AttemptReport, reportOf } from "../callbacks.ts";
-import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "../cut-answer.ts";
-import type { DeadLetter } from "../dead-letters.ts";
-import { deadLetterIdText } from "../dead-letters.ts";
-import type { CallbackPlan, EnvelopeFields, Redaction, WorkflowFields } from "../envelope.ts";
-import { acceptedOptions, callbackOptions, RETRIES_DEFAULT } from "../headers.ts";
+import { type AttemptReport, reportOf } from "../delivery/callbacks.ts";
+import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "../delivery/cut-answer.ts";
 import type { MessagingLimits } from "../limits.ts";
+import type { CallbackPlan, EnvelopeFields, Redaction, WorkflowFields } from "../options/envelope.ts";
+import { acceptedOptions, callbackOptions, RETRIES_DEFAULT } from "../options/headers.ts";
+import { joinedRedaction } from "../options/redaction.ts";
 import { envelopeFields } from "../publish.ts";
-import { joinedRedaction } from "../redaction.ts";
+import type { DeadLetter } from "../state/dead-letters.ts";
+import { deadLetterIdText } from "../state/dead-letters.ts";
 import { partHeaders } from "./invoke.ts";
 import type { Run } from "./run.ts";
 import { configured, featureFields, hasHeader, traceOf, withoutHeader, withoutSdkVersion } from "./trigger-config.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom, systemRandom } from "../../kernel/random.ts";
-import { User } from "../user.ts";
+import { User } from "../state/user.ts";
 import { Run } from "./run.ts";
 import { RunOrder } from "./run-order.ts";
 

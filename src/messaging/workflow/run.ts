@@ -14,12 +14,12 @@
  * (3) What waits for a run (waiters, saved events, messages) goes with its end.
  */
 import type { TraceContext } from "../../kernel/trace-context.ts";
-import type { Body } from "../body.ts";
-import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../envelope.ts";
-import { ENTRY_BYTES as ENTRY_MEMORY_BYTES, runBytes } from "../memory-sizes.ts";
-import type { Message, MessageFacts } from "../message.ts";
-import { messageId } from "../message-id.ts";
-import type { User } from "../user.ts";
+import type { Body } from "../bodies/body.ts";
+import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../options/envelope.ts";
+import { ENTRY_BYTES as ENTRY_MEMORY_BYTES, runBytes } from "../state/memory-sizes.ts";
+import type { Message, MessageFacts } from "../state/message.ts";
+import { messageId } from "../state/message-id.ts";
+import type { User } from "../state/user.ts";
 import type { ListText } from "./list-text.ts";
 import type { LeftWait, Waiter } from "./waiter.ts";
 

@@ -5,14 +5,14 @@
  * does it, both as parts of publishing (publish.ts).
  */
 import type { Random } from "../../kernel/random.ts";
-import type { Changes } from "../changes.ts";
-import { drawId } from "../drawn-ids.ts";
-import type { EnvelopeFields, WorkflowFields } from "../envelope.ts";
 import { badRequest, quotaExceeded } from "../failure.ts";
 import type { MessagingLimits } from "../limits.ts";
-import type { Message, MessageFacts } from "../message.ts";
-import type { Published, PublishOptions, PublishRequest } from "../publish-request.ts";
-import type { User } from "../user.ts";
+import type { EnvelopeFields, WorkflowFields } from "../options/envelope.ts";
+import type { Published, PublishOptions, PublishRequest } from "../options/publish-request.ts";
+import type { Changes } from "../records/changes.ts";
+import { drawId } from "../state/drawn-ids.ts";
+import type { Message, MessageFacts } from "../state/message.ts";
+import type { User } from "../state/user.ts";
 import { readInvoke } from "./invoke.ts";
 import type { Invoker, Run, RunConfig, RunRecord } from "./run.ts";
 import {

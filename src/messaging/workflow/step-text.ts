@@ -1,5 +1,5 @@
 /** The text of an entry as far as the server reads it: for logs, waits and resumes. Endpoints get their bytes unchanged. */
-import { type JsonLimits, JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
+import { type JsonLimits, JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { isObject } from "./invoke.ts";
 
 export type StepFields = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 /** What the start of a run says for all of its messages. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPublishOptions } from "../headers.ts";
 import { defaultLimits } from "../limits.ts";
-import type { PublishOptions } from "../publish-request.ts";
+import { readPublishOptions } from "../options/headers.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
 import {
   asksForTwoStarts,
   configOf,

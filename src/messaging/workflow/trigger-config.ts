@@ -2,9 +2,9 @@
  * What the start of a run says for all of its messages (spec: workflow 5.1).
  * Later messages carry none of it; what one carries nevertheless wins.
  */
-import type { WorkflowFields } from "../envelope.ts";
-import type { PublishOptions } from "../publish-request.ts";
-import { joinedRedaction } from "../redaction.ts";
+import type { WorkflowFields } from "../options/envelope.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
+import { joinedRedaction } from "../options/redaction.ts";
 import type { RunConfig } from "./run.ts";
 
 const UNKNOWN_SDK = "upstash-workflow-unknown-sdk";

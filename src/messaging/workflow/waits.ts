@@ -1,11 +1,11 @@
 /** What a run says when it waits for an event, and what it is told of it (spec: workflow 4.7). */
 import { parseDurationMs } from "../../kernel/duration.ts";
-import { JsonTooLarge, parseJson } from "../../kernel/json-document.ts";
-import { jsonText } from "../../kernel/json-text.ts";
-import type { Redaction } from "../envelope.ts";
+import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
+import { jsonText } from "../../kernel/json/text.ts";
 import { badRequest } from "../failure.ts";
-import { acceptedOptions } from "../headers.ts";
-import { joinedRedaction } from "../redaction.ts";
+import type { Redaction } from "../options/envelope.ts";
+import { acceptedOptions } from "../options/headers.ts";
+import { joinedRedaction } from "../options/redaction.ts";
 import { headersOf, isObject, partHeaders } from "./invoke.ts";
 import type { Waiter, WaiterRecord } from "./waiter.ts";
 

@@ -3,7 +3,7 @@
  * user's door (messaging/door.ts) that is about runs. What it says of safety and
  * refusals holds here too.
  */
-import type { PublishOptions } from "../publish-request.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
 import type { Run, RunState } from "./run.ts";
 import type { RunPage } from "./run-listing.ts";
 import type { Waiter } from "./waiter.ts";

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
-import { answered, MessagingHarness } from "../../../test/messaging-harness.ts";
-import { moveBodies } from "../cleaning.ts";
-import { dumpRealm } from "../dump.ts";
-import { readPublishOptions } from "../headers.ts";
+import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
+import { moveBodies } from "../bodies/cleaning.ts";
 import { defaultLimits, type MessagingLimits } from "../limits.ts";
-import { Realm } from "../realm.ts";
-import { replayFrame } from "../replay.ts";
+import { readPublishOptions } from "../options/headers.ts";
+import { dumpRealm } from "../records/dump.ts";
+import { replayFrame } from "../records/replay.ts";
+import { Realm } from "../state/messaging-state.ts";
 import { HOLD_MS } from "./holding.ts";
 import { runState } from "./run.ts";
 

@@ -11,18 +11,18 @@
  *     so exactly one of event and time-out wins.
  */
 import type { Clock } from "../../kernel/clock.ts";
-import { jsonText } from "../../kernel/json-text.ts";
-import type { AttemptReport } from "../callbacks.ts";
-import type { CallBody, DeliveryResult } from "../delivery.ts";
-import { DueHeap } from "../due-heap.ts";
+import { jsonText } from "../../kernel/json/text.ts";
+import type { AttemptReport } from "../delivery/callbacks.ts";
+import type { CallBody, DeliveryResult } from "../delivery/delivery.ts";
+import { headerOf, responseOf } from "../delivery/outcome.ts";
+import type { Arrival } from "../delivery/scheduler.ts";
 import type { Engine } from "../engine.ts";
 import { quotaExceeded } from "../failure.ts";
-import type { Message } from "../message.ts";
-import { driftOf, type Moment } from "../moment.ts";
-import { headerOf, responseOf } from "../outcome.ts";
 import { newFacts } from "../publish.ts";
-import type { Arrival } from "../scheduler.ts";
-import type { User } from "../user.ts";
+import { DueHeap } from "../state/due-heap.ts";
+import type { Message } from "../state/message.ts";
+import { driftOf, type Moment } from "../state/moment.ts";
+import type { User } from "../state/user.ts";
 import { Holding } from "./holding.ts";
 import { ListCache } from "./list-cache.ts";
 import { type FailureFunction, type Run, type RunState, runState } from "./run.ts";

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { NO_LINK_CODES } from "../backup.ts";
 import { ByteProgress, type OnBytes } from "../byte-progress.ts";
-import { codeOf, type Disk, readFully, withFile, writeFully } from "../disk.ts";
+import { codeOf, type Disk, readFully, withFile, writeFully } from "../disk/disk.ts";
 import {
   type BackedUpFile,
   MANIFEST_NAME,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { allowanceOf } from "../../../test/budget.ts";
-import { appendSafely, openOn } from "../../../test/persistence-fixture.ts";
+import { appendSafely, openOn } from "../../../test/harness/persistence-fixture.ts";
 import { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { seededRandom } from "../../kernel/random.ts";

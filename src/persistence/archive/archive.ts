@@ -9,10 +9,10 @@
  */
 import { createHash } from "node:crypto";
 import { ByteProgress, type OnBytes } from "../byte-progress.ts";
-import type { Disk, DiskFile } from "../disk.ts";
-import { readFully, withFile, writeFully } from "../disk.ts";
+import type { Disk, DiskFile } from "../disk/disk.ts";
+import { readFully, withFile, writeFully } from "../disk/disk.ts";
 import { DamagedBackup, NewerFormat } from "../errors.ts";
-import { FORMAT } from "../file-format.ts";
+import { FORMAT } from "../journal/file-format.ts";
 import {
   BACKUP_FORMAT,
   type BackedUpFile,

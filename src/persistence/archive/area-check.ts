@@ -2,7 +2,7 @@
 
 import type { OnBytes } from "../byte-progress.ts";
 import { areaDirectory } from "../data-directory.ts";
-import type { Disk } from "../disk.ts";
+import type { Disk } from "../disk/disk.ts";
 import { UnusableBackup } from "../errors.ts";
 import { type AreaReport, type InspectedEngine, inspectArea } from "../inspection.ts";
 import type { Manifest } from "./manifest.ts";

@@ -10,7 +10,7 @@
  */
 import { dirname } from "node:path";
 import type { OnBytes } from "../byte-progress.ts";
-import type { Disk } from "../disk.ts";
+import type { Disk } from "../disk/disk.ts";
 import { UnusableBackup } from "../errors.ts";
 import type { AreaReport } from "../inspection.ts";
 import type { Archive } from "./archive.ts";

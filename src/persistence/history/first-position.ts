@@ -1,7 +1,7 @@
 /** Where a journal begins by now: what was before has been removed with its segments. */
 import { listAreaFiles, segmentPath } from "../area-files.ts";
-import { type Disk, readFully, withFile } from "../disk.ts";
-import { FILE_HEADER_BYTES, parseFileHeader } from "../file-format.ts";
+import { type Disk, readFully, withFile } from "../disk/disk.ts";
+import { FILE_HEADER_BYTES, parseFileHeader } from "../journal/file-format.ts";
 
 /** The position in front of the first frame that is there; undefined if there is no segment. */
 export async function findFirstPosition(

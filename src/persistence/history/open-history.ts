@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import type { Log } from "../../kernel/log.ts";
-import { codeOf } from "../disk.ts";
+import { codeOf } from "../disk/disk.ts";
 import { failureOf } from "./database.ts";
 import type { Rewrite } from "./free-space.ts";
 import { History, type HistoryOptions, OtherLayout } from "./history.ts";

@@ -3,8 +3,8 @@
  * category. Made once for each table of commands.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { type AclCategory, aclCategories, categoriesOf } from "../acl-categories.ts";
 import type { Command } from "../command.ts";
+import { type AclCategory, aclCategories, categoriesOf } from "./categories.ts";
 
 export class CommandTable {
   /** One more than the highest number of a command. */

@@ -10,7 +10,7 @@
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import type { Command } from "../command.ts";
-import { findKeys, hasKeys, type KeyUse } from "../command-keys.ts";
+import { findKeys, hasKeys, type KeyUse } from "../commands/command-keys.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { CommandRights } from "./command-rights.ts";
 import type { CommandTable } from "./command-table.ts";

@@ -1,5 +1,5 @@
 /** The records that keep the users of a database. No clear password and no token is in them. */
-import type { StateMutation } from "../mutations.ts";
+import type { StateMutation } from "../mutations/table.ts";
 import { DELETE_USER, SET_TOKEN_SECRET, SET_USER } from "./users.ts";
 
 export const userMutations: readonly StateMutation[] = [

@@ -8,8 +8,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Draw } from "../../../test/differential/draw.ts";
 import { drawRules, namesOfRules } from "../../../test/differential/drawn-rules.ts";
-import { looked, read, readAndUpdated, updated } from "../command-keys.ts";
-import { commands } from "../commands.ts";
+import { looked, read, readAndUpdated, updated } from "../commands/command-keys.ts";
+import { commands } from "../commands/table.ts";
 import { commandTableOf } from "./command-table.ts";
 import { UserRights } from "./user-rights.ts";
 

@@ -1,9 +1,9 @@
 /** Users in the journal: they survive a start and a snapshot, and each database has its own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordingJournal, replayed } from "../../../test/recording-journal.ts";
+import { RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
 import { stateOf } from "../../../test/simulation/store-state.ts";
-import { error, ok, splitLine, startSession } from "../../../test/store-harness.ts";
 import type { Database } from "../database.ts";
 import { RedisCompat } from "../redis-compat.ts";
 import type { Reply } from "../reply.ts";

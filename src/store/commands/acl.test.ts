@@ -2,8 +2,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { RecordingJournal } from "../../../test/recording-journal.ts";
-import { error, nil, ok, type Row, type Session, splitLine, startSession } from "../../../test/store-harness.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import {
+  error,
+  nil,
+  ok,
+  type Row,
+  type Session,
+  splitLine,
+  startSession,
+} from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { map, type Reply, set, simple } from "../reply.ts";
 

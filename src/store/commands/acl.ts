@@ -25,7 +25,7 @@ import {
   wrongArity,
   wrongPasswordOf,
 } from "../errors.ts";
-import { REDACTED } from "../redaction.ts";
+import { REDACTED } from "../observe/redaction.ts";
 import { bulk, double, map, nil, ok, type Reply, set } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { helpRow } from "./help.ts";

@@ -1,7 +1,7 @@
 /** Where a bit stands, as the bitmap commands are told. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { bitOffsetOutOfRange } from "../errors.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 
 /** The first offset that is refused: Redis' proto-max-bulk-len, in bits. */
 const OFFSET_BITS_END = 512 * 1024 * 1024 * 8;

@@ -1,8 +1,8 @@
 /** BITFIELD: literal replies as of Redis 7.0.15, and every type beside the obvious way. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
-import { error, nil, startSession } from "../../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { Reply } from "../reply.ts";
 

@@ -1,8 +1,8 @@
 /** The bitmap commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
-import { error, type Session, startSession } from "../../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { Reply } from "../reply.ts";
 

@@ -4,17 +4,17 @@
  * the string longer. BITFIELD is in `bitfield.ts`, BITOP in `bitop.ts`.
  */
 import { type Call, family, firstKey, type KeyPositions } from "../command.ts";
-import { overwritten, read } from "../command-keys.ts";
 import { bitNotBit, bitToFindNotBit, syntaxError } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { setStringRange } from "../mutations/string.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { one, type Reply, zero } from "../reply.ts";
 import { countBits, findBit } from "../structures/bits.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { byteAt, type StringValue, viewOf } from "../values/string.ts";
 import { readBitOffset } from "./bit-offset.ts";
 import { bitfield, bitfieldReadOnly, bitfieldUses } from "./bitfield.ts";
 import { bitop } from "./bitop.ts";
+import { overwritten, read } from "./command-keys.ts";
 
 const keysFromSecond: KeyPositions = { first: 2, last: -1, step: 1 };
 

@@ -1,8 +1,8 @@
 /** CLIENT: what sessions say of themselves and do to others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, settled, startConversations } from "../../../test/session-harness.ts";
-import { error, nil, ok } from "../../../test/store-harness.ts";
+import { heard, settled, startConversations } from "../../../test/harness/session-harness.ts";
+import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { map, push, set, simple, verbatim } from "../reply.ts";
 

@@ -27,7 +27,7 @@ import {
 import { bulk, emptyArray, errorReply, map, nilArray, ok, type Reply, set, verbatim } from "../reply.ts";
 import { clientLine } from "../session/client-line.ts";
 import type { Session } from "../session/session.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [

@@ -1,7 +1,7 @@
 /** COMMAND: what the table tells of itself. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, startSession } from "../../../test/store-harness.ts";
+import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
 import { map, type Reply, set, simple } from "../reply.ts";
 
 function arity(name: string): Reply {

@@ -1,8 +1,7 @@
 /** COMMAND: the table of commands, told by itself. Everything here is read from the rows. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { type AclCategory, categoriesOf } from "../acl-categories.ts";
+import { type AclCategory, categoriesOf } from "../acl/categories.ts";
 import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
-import { type FoundKey, findKeys, hasKeys, type KeyUse, keyUsesOf } from "../command-keys.ts";
 import {
   commandWithoutKeys,
   commandWithWrongArity,
@@ -12,6 +11,7 @@ import {
 } from "../errors.ts";
 import { map, nil, type Reply, set, simple } from "../reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
+import { type FoundKey, findKeys, hasKeys, type KeyUse, keyUsesOf } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordingJournal } from "../../../test/recording-journal.ts";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import { RedisCompat } from "../redis-compat.ts";
 import { type Reply, simple } from "../reply.ts";

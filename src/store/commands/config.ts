@@ -11,15 +11,20 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
 import { noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
-import { printEventFlags, readEventFlags } from "../keyspace-events.ts";
-import { evictionPolicies, findEvictionPolicy, type MemorySettings, parseMemorySize } from "../memory-settings.ts";
-import { REDACTED } from "../redaction.ts";
+import {
+  evictionPolicies,
+  findEvictionPolicy,
+  type MemorySettings,
+  parseMemorySize,
+} from "../memory/memory-settings.ts";
+import { printEventFlags, readEventFlags } from "../observe/keyspace-events.ts";
+import { REDACTED } from "../observe/redaction.ts";
+import type { SlowSettings } from "../observe/slow-runs.ts";
 import { map, nil, ok, type Reply } from "../reply.ts";
-import type { SlowSettings } from "../slow-runs.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
 import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { COMPACT_BYTES_MAX, LISTPACK_FIELDS_MAX } from "../values/hash.ts";
 import { INTSET_COUNT_MAX } from "../values/set.ts";
 import * as sortedSet from "../values/sorted-set.ts";

@@ -17,11 +17,11 @@ import {
   wrongArity,
   wrongPassword,
 } from "../errors.ts";
-import { REDACTED } from "../redaction.ts";
+import { REDACTED } from "../observe/redaction.ts";
 import { REDIS_VERSION } from "../redis-version.ts";
 import { bulk, emptyArray, map, ok, pong, type Reply, simple } from "../reply.ts";
 import type { Session } from "../session/session.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { checkClientName, clientRow } from "./client.ts";
 
 const greeting: Pick<Row, "flags" | "keys"> = {

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memoryFault } from "../../../test/memory-recount.ts";
-import { RecordingJournal } from "../../../test/recording-journal.ts";
-import { error, ok, type Session, startSession } from "../../../test/store-harness.ts";
+import { memoryFault } from "../../../test/harness/memory-recount.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import { error, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser, readOnlyUser } from "../acl/built-in-users.ts";
 import { RedisCompat } from "../redis-compat.ts";

@@ -8,7 +8,6 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { type Call, family, noKeys, type Row, secondKey } from "../command.ts";
-import { dumpedOf } from "../dumped-values.ts";
 import {
   CommandError,
   noReloadOptions,
@@ -18,14 +17,15 @@ import {
   thresholdInvalid,
   tooManyToPopulate,
 } from "../errors.ts";
-import { parseMemorySize } from "../memory-settings.ts";
+import { parseMemorySize } from "../memory/memory-settings.ts";
 import { putString } from "../mutations/string.ts";
 import type { RedisCompat } from "../redis-compat.ts";
 import { nil, ok, type Reply, simple } from "../reply.ts";
-import { digestOfKeys, digestOfValue } from "../state-digest.ts";
-import { parseFloat64 } from "../structures/number-text.ts";
+import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { writePayload } from "../structures/rdb/payload.ts";
-import { typeOf } from "../values.ts";
+import { dumpedOf } from "../values/dumped-values.ts";
+import { digestOfKeys, digestOfValue } from "../values/state-digest.ts";
+import { typeOf } from "../values/table.ts";
 import { helpRow } from "./help.ts";
 
 /** Below the time after which a silent thread makes the server not ready. */

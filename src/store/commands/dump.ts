@@ -2,13 +2,13 @@
 import { bufferFrom } from "../../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
-import { overwritten } from "../command-keys.ts";
-import { dumpedOf, valueFrom } from "../dumped-values.ts";
 import { busyKey, frequencyOutOfRange, negativeIdleTime, negativeTimeToLive, syntaxError } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { putWhole, removeKey } from "../mutations/generic.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { nil, ok, type Reply } from "../reply.ts";
 import { readPayload, writePayload } from "../structures/rdb/payload.ts";
+import { dumpedOf, valueFrom } from "../values/dumped-values.ts";
+import { overwritten } from "./command-keys.ts";
 
 export const dumpRow: Row = {
   name: "DUMP",

@@ -1,6 +1,6 @@
 /** How long a key lives: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
 import { test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import type { Reply } from "../reply.ts";
 

@@ -6,19 +6,19 @@
 
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
-import { updated } from "../command-keys.ts";
 import { gtAndLt, invalidExpire, nxAndOthers, unsupportedOption } from "../errors.ts";
+import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
+import { events } from "../observe/keyspace-events.ts";
+import { integer, one, type Reply, zero } from "../reply.ts";
+import { INTEGER_MAX, INTEGER_MIN } from "../structures/numbers/number-text.ts";
+import { updated } from "./command-keys.ts";
 import {
   millisecondsFromNow,
   millisecondsSinceEpoch,
   secondsFromNow,
   secondsSinceEpoch,
   type TimeForm,
-} from "../expire-time.ts";
-import { events } from "../keyspace-events.ts";
-import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
-import { integer, one, type Reply, zero } from "../reply.ts";
-import { INTEGER_MAX, INTEGER_MIN } from "../structures/number-text.ts";
+} from "./expire-time.ts";
 
 const KEY_MISSING = -2;
 const LIVES_FOR_EVER = -1;

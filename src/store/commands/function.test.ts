@@ -1,7 +1,7 @@
 /** FUNCTION and FCALL: libraries come, go and are carried over, and what their functions may do. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, type Session, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Reply } from "../reply.ts";
 

@@ -5,7 +5,7 @@ import { subcommandSyntax } from "../errors.ts";
 import { deleteLibrary, flushLibraries, putLibrary } from "../mutations/functions.ts";
 import { emptyArray, map, nil, ok, type Reply, set, simple } from "../reply.ts";
 import { FunctionLibraries, type FunctionLibrary } from "../scripting/function-libraries.ts";
-import { functionNotFound } from "../scripting/lua-runtime.ts";
+import { functionNotFound } from "../scripting/lua/runtime.ts";
 import {
   functionFlushMode,
   keyCountInvalid,

@@ -1,8 +1,8 @@
 /** The commands on keys one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones, but where said. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordingJournal } from "../../../test/recording-journal.ts";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { map, type Reply, simple } from "../reply.ts";
 
 const notInteger = error("ERR value is not an integer or out of range");

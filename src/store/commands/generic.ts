@@ -5,7 +5,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, noKeys } from "../command.ts";
-import { created, looked, overwritten, read, removed, taken } from "../command-keys.ts";
 import {
   databaseOutOfRange,
   noLocalSync,
@@ -15,12 +14,13 @@ import {
   timeoutNegative,
   timeoutNotInteger,
 } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { copyKey, removeKey, renameKey } from "../mutations/generic.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { bulk, integer, nil, ok, one, type Reply, simple, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { parseInteger } from "../structures/number-text.ts";
-import { typeOf } from "../values.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
+import { typeOf } from "../values/table.ts";
+import { created, looked, overwritten, read, removed, taken } from "./command-keys.ts";
 import { dumpRow, restoreRow } from "./dump.ts";
 import { expiryRows } from "./expiry.ts";
 import { objectRow } from "./object.ts";

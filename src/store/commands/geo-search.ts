@@ -5,7 +5,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
-import { type OperandCounts, overwritten, placesOf, read } from "../command-keys.ts";
 import {
   anyNeedsCount,
   type CommandError,
@@ -19,14 +18,15 @@ import {
   storeWithOptions,
   syntaxError,
 } from "../errors.ts";
-import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { storeSortedSet } from "../mutations/sorted-set.ts";
+import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { emptyArray, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { distanceWithin, type Place, placeOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
-import { INTEGER_MIN, parseFloat64 } from "../structures/number-text.ts";
+import { INTEGER_MIN, parseFloat64 } from "../structures/numbers/number-text.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
+import { type OperandCounts, overwritten, placesOf, read } from "./command-keys.ts";
 import { distanceText, placeReply, readPlace, readUnit } from "./geo-words.ts";
 
 /** What an element of a reply takes beside its member at most, in bytes. */

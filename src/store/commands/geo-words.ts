@@ -4,7 +4,7 @@ import type { Call } from "../command.ts";
 import { invalidPlace, notFloat, unknownUnit } from "../errors.ts";
 import type { Reply } from "../reply.ts";
 import { LATITUDE_MAX, LONGITUDE_MAX, type Place } from "../structures/geohash.ts";
-import { parseFloat64 } from "../structures/number-text.ts";
+import { parseFloat64 } from "../structures/numbers/number-text.ts";
 
 /** The two words from `index` on as a place. */
 export function readPlace({ arg }: Call, index: number): Place {

@@ -5,10 +5,10 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
-import { updated } from "../command-keys.ts";
 import { syntaxError } from "../errors.ts";
 import { nil, nilArray, type Reply } from "../reply.ts";
 import { distanceBetween, placeOfScore, scoreOfPlace, standardGeohash } from "../structures/geohash.ts";
+import { updated } from "./command-keys.ts";
 import { geoSearchRows } from "./geo-search.ts";
 import { distanceText, placeReply, readPlace, readUnit } from "./geo-words.ts";
 import { addPairs, PLAIN_ADD } from "./sorted-set.ts";

@@ -3,7 +3,7 @@
  * own tests expect of 7.4 and 8.0.
  */
 import { test } from "node:test";
-import { error, nil, startSession } from "../../../test/store-harness.ts";
+import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { map, type Reply } from "../reply.ts";
 

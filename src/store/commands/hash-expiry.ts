@@ -7,7 +7,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
-import { taken, updated } from "../command-keys.ts";
 import {
   type CommandError,
   expiringFieldCountNotPositive,
@@ -23,6 +22,11 @@ import {
   unknownArgument,
   wrongArity,
 } from "../errors.ts";
+import { clearFieldExpiry, putField, removeField, replaceField, setFieldExpiry } from "../mutations/hash.ts";
+import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
+import { bulk, one, type Reply, zero } from "../reply.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
+import { taken, updated } from "./command-keys.ts";
 import {
   millisecondsFromNow,
   millisecondsSinceEpoch,
@@ -30,11 +34,7 @@ import {
   secondsSinceEpoch,
   type TimeForm,
   timeForms,
-} from "../expire-time.ts";
-import { events, type KeyspaceEvent } from "../keyspace-events.ts";
-import { clearFieldExpiry, putField, removeField, replaceField, setFieldExpiry } from "../mutations/hash.ts";
-import { bulk, one, type Reply, zero } from "../reply.ts";
-import { parseInteger } from "../structures/number-text.ts";
+} from "./expire-time.ts";
 
 const FIELD_MISSING = -2;
 const LIVES_FOR_EVER = -1;

@@ -1,7 +1,7 @@
 /** The hash commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { map, type Reply } from "../reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -8,7 +8,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
-import { inserted, looked, reduced, updated } from "../command-keys.ts";
 import {
   countOutOfRange,
   hashNotFloat,
@@ -21,15 +20,16 @@ import {
   syntaxError,
   wrongArity,
 } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { putField, removeField, replaceField } from "../mutations/hash.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { bulk, emptyArray, flatPairs, integer, map, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { addIntegers } from "../structures/integer-sum.ts";
-import { addLongDoubles, formatLongDouble, isInfinite, parseLongDouble } from "../structures/long-double.ts";
-import { INTEGER_MAX, parseInteger } from "../structures/number-text.ts";
+import { addIntegers } from "../structures/numbers/integer-sum.ts";
+import { addLongDoubles, formatLongDouble, isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
+import { INTEGER_MAX, parseInteger } from "../structures/numbers/number-text.ts";
 import { samplePlaces } from "../structures/sample.ts";
 import type { HashValue } from "../values/hash.ts";
+import { inserted, looked, reduced, updated } from "./command-keys.ts";
 import { hashExpiryRows } from "./hash-expiry.ts";
 import { readCursor, readScanOptions, scanSome } from "./scan.ts";
 

@@ -4,10 +4,9 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey } from "../command.ts";
-import { inserted, read, readAndInserted, readAndKept } from "../command-keys.ts";
-import { events } from "../keyspace-events.ts";
 import { raiseRegisters } from "../mutations/hyperloglog.ts";
 import { replaceString, setStringRange } from "../mutations/string.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { integer, ok, one, type Reply, zero } from "../reply.ts";
 import {
   CARDINALITY_AT,
@@ -19,6 +18,7 @@ import {
 } from "../structures/hyperloglog.ts";
 import { estimate } from "../structures/hyperloglog-estimate.ts";
 import { LargeString } from "../structures/large-string.ts";
+import { inserted, read, readAndInserted, readAndKept } from "./command-keys.ts";
 
 export const hyperLogLogCommands = family("hyperloglog", [
   {

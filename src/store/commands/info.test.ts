@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordingJournal } from "../../../test/recording-journal.ts";
-import { startConversations } from "../../../test/session-harness.ts";
-import { type Session, startSession } from "../../../test/store-harness.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import { startConversations } from "../../../test/harness/session-harness.ts";
+import { type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";

@@ -7,8 +7,8 @@ import { parsePath } from "../json/path-parser.ts";
 import { textOfNode } from "../json/print.ts";
 import { StepBudget } from "../json/step-budget.ts";
 import { depthOf, matchesOf } from "../json/walk.ts";
-import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { insertElements, removeElements, trimElements } from "../mutations/json.ts";
+import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { nil, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import {

@@ -1,8 +1,16 @@
 /** The JSON commands one by one: what is sent, and the literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
-import { error, nil, ok, type Row, type Session, startSession, testCaller } from "../../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import {
+  error,
+  nil,
+  ok,
+  type Row,
+  type Session,
+  startSession,
+  testCaller,
+} from "../../../test/harness/store-harness.ts";
 import { double, simple } from "../reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -7,11 +7,11 @@
  * whole. Lengths of strings are in bytes of UTF-8.
  */
 import { type Call, family, firstKey, type KeyPositions, noKeys, secondKey } from "../command.ts";
-import { overwritten, reduced, taken, updated } from "../command-keys.ts";
 import { pathMissing } from "../errors.ts";
 import { nodeBytesOf } from "../json/node.ts";
 import { StepBudget } from "../json/step-budget.ts";
 import { emptyArray, nil, type Reply, zero } from "../reply.ts";
+import { overwritten, reduced, taken, updated } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 import { arrappend, arrindex, arrinsert, arrlen, arrpop, arrtrim } from "./json-array.ts";
 import { clear, del, numincrby, nummultby, objkeys, objlen, strappend, strlen, toggle, type } from "./json-change.ts";

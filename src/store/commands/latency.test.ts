@@ -1,6 +1,6 @@
 /** LATENCY: what took longer than the threshold, and how times are spread. DEBUG SLEEP takes as long as it says. */
 import { test } from "node:test";
-import { error, ok, startSession } from "../../../test/store-harness.ts";
+import { error, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { RedisCompat } from "../redis-compat.ts";
 import { map, verbatim } from "../reply.ts";

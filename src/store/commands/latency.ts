@@ -7,7 +7,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, type Command, noKeys, type Row } from "../command.ts";
 import type { Database } from "../database.ts";
 import { noLatencySamples } from "../errors.ts";
-import type { LatencyEvent } from "../latency-events.ts";
+import type { LatencyEvent } from "../observe/latency-events.ts";
 import { emptyArray, map, nil, type Reply, verbatim } from "../reply.ts";
 import { helpRow } from "./help.ts";
 

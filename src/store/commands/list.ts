@@ -4,7 +4,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, countedKeys, family, firstKey, firstTwoKeys } from "../command.ts";
-import { inserted, looked, reduced, taken, updated } from "../command-keys.ts";
 import {
   type CommandError,
   countNegative,
@@ -19,7 +18,6 @@ import {
   wrongArity,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { events } from "../keyspace-events.ts";
 import {
   type End,
   insertElement,
@@ -31,10 +29,12 @@ import {
   setElement,
   trimList,
 } from "../mutations/list.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { bulk, emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { INTEGER_MIN, parseInteger } from "../structures/number-text.ts";
+import { INTEGER_MIN, parseInteger } from "../structures/numbers/number-text.ts";
 import type { ListValue } from "../values/list.ts";
+import { inserted, looked, reduced, taken, updated } from "./command-keys.ts";
 
 export const listCommands = family("list", [
   {

@@ -4,7 +4,7 @@ import { type Call, noKeys, type Row } from "../command.ts";
 import { notInteger } from "../errors.ts";
 import { REDIS_VERSION } from "../redis-version.ts";
 import { type Reply, verbatim } from "../reply.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 
 const COLUMNS = 40;
 const LINES = 10;

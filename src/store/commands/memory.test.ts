@@ -1,7 +1,7 @@
 /** MEMORY: what USAGE takes for arguments, that it grows with what is stored, and what is told of the whole. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { double, map, verbatim } from "../reply.ts";
 
 test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {

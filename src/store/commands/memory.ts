@@ -4,10 +4,10 @@
  * counterpart here are left out.
  */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
-import { looked } from "../command-keys.ts";
 import { syntaxError } from "../errors.ts";
 import { double, integer, map, nil, ok, type Reply, verbatim } from "../reply.ts";
 import { memoryBytesOf } from "../session/client-line.ts";
+import { looked } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, startConversations } from "../../../test/session-harness.ts";
-import { error, startSession, testCaller } from "../../../test/store-harness.ts";
+import { heard, startConversations } from "../../../test/harness/session-harness.ts";
+import { error, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { push, type Reply, simple } from "../reply.ts";
 

@@ -1,7 +1,7 @@
 /** SCAN: its options, and its guarantee while keys come and go. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, ok, type Session, startSession } from "../../../test/store-harness.ts";
+import { error, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { Reply } from "../reply.ts";
 import { globWork } from "../structures/glob.ts";

@@ -12,7 +12,7 @@ import { invalidCursor, syntaxError } from "../errors.ts";
 import type { Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { matchesGlob } from "../structures/glob.ts";
-import { typeOf } from "../values.ts";
+import { typeOf } from "../values/table.ts";
 
 const COUNT_DEFAULT = 10;
 /** Elements that one call returns at most, beside those of the bucket it ends in. */

@@ -3,7 +3,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call, Flag, KeyPositions } from "../command.ts";
 import { type CommandError, diskRefusal, keyCountTooLarge, memoryUsedUp, outOfMemory } from "../errors.ts";
 import { findError, type Reply } from "../reply.ts";
-import type { ScriptCommands } from "../script-commands.ts";
+import type { ScriptCommands } from "../scripting/script-commands.ts";
 import { keyCountNegative } from "../scripting/script-errors.ts";
 import type { ScriptFlag } from "../scripting/script-header.ts";
 

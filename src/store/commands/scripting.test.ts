@@ -1,7 +1,7 @@
 /** EVAL, its like and SCRIPT: their words, what they refuse in which words, and what a script may do. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/store-harness.ts";
+import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";

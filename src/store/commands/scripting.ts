@@ -11,7 +11,7 @@ import {
   scriptFlushMode,
   writesWithReadOnlyCommand,
 } from "../scripting/script-errors.ts";
-import type { FoundScript } from "../scripts.ts";
+import type { FoundScript } from "../scripting/scripts.ts";
 import { functionCallRows, functionRow } from "./function.ts";
 import { helpRow } from "./help.ts";
 import { readKeysAndArguments, readOnlyScriptFlags, runScript, scriptFlags, scriptKeys } from "./script-run.ts";

@@ -1,7 +1,7 @@
 /** The commands on a database as a whole: what is sent, and the literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import type { Reply } from "../reply.ts";
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
-import { error, type Session, startSession } from "../../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import { type Reply, set } from "../reply.ts";

@@ -8,17 +8,17 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, type Call, countedKeys, type Row } from "../command.ts";
-import { overwritten, read, updated } from "../command-keys.ts";
 import { keyCountNotPositive, keyCountTooLarge, limitNegative, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { putSet } from "../mutations/set.ts";
+import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { type Reply, set, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { SIFT_COUNT_MAX } from "../structures/dictionary.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { SetValue } from "../values/set.ts";
+import { overwritten, read, updated } from "./command-keys.ts";
 
 /** Called with each member that comes out, once; false ends the walk. */
 type Visit = (member: Bytes) => boolean;

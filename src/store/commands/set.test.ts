@@ -1,8 +1,8 @@
 /** The set commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
-import { error, nil, ok, type Session, startSession } from "../../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, nil, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Reply, set } from "../reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -4,16 +4,16 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey, firstTwoKeys } from "../command.ts";
-import { inserted, looked, reduced, taken } from "../command-keys.ts";
 import { notBetween, syntaxError, wrongType } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { addMembers, removeMembers } from "../mutations/set.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { bulk, emptyArray, integer, nil, one, type Reply, set, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { INTEGER_MAX } from "../structures/number-text.ts";
+import { INTEGER_MAX } from "../structures/numbers/number-text.ts";
 import { samplePlaces } from "../structures/sample.ts";
 import { SetValue } from "../values/set.ts";
+import { inserted, looked, reduced, taken } from "./command-keys.ts";
 import { readCursor, readScanOptions, scanSome } from "./scan.ts";
 import { membersOf, setOperationRows } from "./set-operations.ts";
 

@@ -1,8 +1,8 @@
 /** SLOWLOG: what is slow, what is told of it, and what is not. DEBUG SLEEP takes as long as it says. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startConversations } from "../../../test/session-harness.ts";
-import { error, ok, splitLine, startSession } from "../../../test/store-harness.ts";
+import { startConversations } from "../../../test/harness/session-harness.ts";
+import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import { RedisCompat } from "../redis-compat.ts";

@@ -2,7 +2,7 @@
 import { type Call, noKeys, type Row } from "../command.ts";
 import { slowLogCountInvalid, subcommandSyntax } from "../errors.ts";
 import { nil, ok, type Reply } from "../reply.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, type Row, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 
 const NOT_SORTABLE = error("ERR One or more scores can't be converted into double");

@@ -7,15 +7,15 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call, KeyPositions, Row } from "../command.ts";
-import { overwritten, read } from "../command-keys.ts";
 import { CommandError, limitNegative, noInputKeys, syntaxError, weightNotFloat, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { events, type KeyspaceEvent } from "../keyspace-events.ts";
+import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { double, flatPairs, type Reply } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { parseFloat64 } from "../structures/number-text.ts";
+import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { SetValue } from "../values/set.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
+import { overwritten, read } from "./command-keys.ts";
 import { SCORE_BYTES, storeOrRemove } from "./sorted-set-range.ts";
 
 /** The first argument says how many keys follow. */

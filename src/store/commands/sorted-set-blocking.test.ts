@@ -1,8 +1,8 @@
 /** Sorted-set commands that wait: what is asked, what is answered at once, and what is told later. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nilArray, ok, type Row, startSession } from "../../../test/store-harness.ts";
-import { connect, transact } from "../../../test/waiting-callers.ts";
+import { error, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
+import { connect, transact } from "../../../test/harness/waiting-callers.ts";
 import { double, later, type Reply } from "../reply.ts";
 
 const SYNTAX = error("ERR syntax error");

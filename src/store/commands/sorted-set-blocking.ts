@@ -5,10 +5,10 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family } from "../command.ts";
-import { taken } from "../command-keys.ts";
 import type { Scored } from "../mutations/sorted-set.ts";
 import { nilArray, type Reply } from "../reply.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
+import { taken } from "./command-keys.ts";
 import { type End, flatReply, nestedReply, type PairsAtEnd, popPairs, readPairsAtEnd } from "./sorted-set.ts";
 import { keysBehindTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
 

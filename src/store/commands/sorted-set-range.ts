@@ -9,15 +9,15 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
-import { overwritten, read, reduced } from "../command-keys.ts";
 import { lexWithScores, limitNeedsRange, notFloatRange, notLexRange, syntaxError } from "../errors.ts";
-import { events, type KeyspaceEvent } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { removeRanks, storeSortedSet } from "../mutations/sorted-set.ts";
+import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { double, emptyArray, flatPairs, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { parseFloat64 } from "../structures/number-text.ts";
+import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { COMPACT_COUNT_MAX, type RankRange, SortedSetValue } from "../values/sorted-set.ts";
+import { overwritten, read, reduced } from "./command-keys.ts";
 
 /** How a score counts in a reply's budget, beside its element. */
 export const SCORE_BYTES = 8;

@@ -9,7 +9,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
-import { looked, reduced, taken, updated } from "../command-keys.ts";
 import {
   CommandError,
   countNotPositive,
@@ -24,13 +23,14 @@ import {
   xxAndNx,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { events } from "../keyspace-events.ts";
 import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { bulk, double, emptyArray, flatPairs, nil, nilArray, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { formatDouble, INTEGER_MAX, parseFloat64 } from "../structures/number-text.ts";
+import { formatDouble, INTEGER_MAX, parseFloat64 } from "../structures/numbers/number-text.ts";
 import { samplePlaces } from "../structures/sample.ts";
 import type { SortedSetValue } from "../values/sorted-set.ts";
+import { looked, reduced, taken, updated } from "./command-keys.ts";
 import { readCursor, readScanOptions, scanSome } from "./scan.ts";
 import { inputKeys, sortedSetAlgebraRows } from "./sorted-set-algebra.ts";
 import { SCORE_BYTES, sortedSetRangeRows } from "./sorted-set-range.ts";

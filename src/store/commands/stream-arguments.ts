@@ -15,9 +15,9 @@ import {
   trimLimitNegative,
   trimWithoutStrategy,
 } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { removeEntries, trimEntries } from "../mutations/stream.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { events } from "../observe/keyspace-events.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import {
   ID_MAX,
   ID_MIN,

@@ -1,8 +1,8 @@
 /** XREAD and XREADGROUP that wait: whom an entry serves, with what, and what ends the waiting. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nilArray, startSession } from "../../../test/store-harness.ts";
-import { connect, transact } from "../../../test/waiting-callers.ts";
+import { error, nilArray, startSession } from "../../../test/harness/store-harness.ts";
+import { connect, transact } from "../../../test/harness/waiting-callers.ts";
 import { later, pairs, type Reply } from "../reply.ts";
 
 function found(key: string, ...ids: readonly string[]): Reply {

@@ -1,8 +1,8 @@
 /** Groups of consumers, command by command. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../../test/recording-journal.ts";
-import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/store-harness.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
 import { map, pairs, type Reply } from "../reply.ts";
 
 const NO_KEY = error(

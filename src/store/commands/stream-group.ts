@@ -5,7 +5,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, noKeys, type Row, secondKey } from "../command.ts";
-import { inserted, reduced, updated } from "../command-keys.ts";
 import {
   type CommandError,
   claimCountNotPositive,
@@ -20,7 +19,6 @@ import {
   unknownClaimOption,
   wrongType,
 } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { removeEntries } from "../mutations/stream.ts";
 import {
   acknowledgeEntries,
@@ -30,13 +28,15 @@ import {
   removeConsumer,
   removeGroup,
 } from "../mutations/stream-group.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { emptyArray, nil, nilArray, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, parseExactId, type StreamId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Delivery, Pending, StreamGroup } from "../values/stream-group.ts";
+import { inserted, reduced, updated } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 import { anyId, exactId, exactIds, rangeStart, rangeStop, readRemoval } from "./stream-arguments.ts";
 import { countEntry, entryReply } from "./stream-reply.ts";

@@ -5,7 +5,6 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey, streamKeys } from "../command.ts";
-import { looked, read, reduced, updated } from "../command-keys.ts";
 import {
   type CommandError,
   entriesAddedBelowLength,
@@ -19,8 +18,8 @@ import {
   syntaxError,
   wrongArity,
 } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { addEntry, removeEntries, setStreamState } from "../mutations/stream.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import {
@@ -35,6 +34,7 @@ import {
   type Whole,
 } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
+import { looked, read, reduced, updated } from "./command-keys.ts";
 import { exactId, exactIds, rangeStart, rangeStop, readRemoval, readTrimming, trimStream } from "./stream-arguments.ts";
 import { xread, xreadgroup } from "./stream-blocking.ts";
 import { xackdelRow, xackRow, xautoclaimRow, xclaimRow, xgroupRow, xpendingRow } from "./stream-group.ts";

@@ -8,10 +8,10 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { conditionNeedsString, digestLength, unknownCondition, wrongArity } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { nil, one, type Reply, zero } from "../reply.ts";
-import { xxh3Hex } from "../structures/xxh3.ts";
+import { xxh3Hex } from "../structures/hashing/xxh3.ts";
 import { bytesOf, isString, type StringValue } from "../values/string.ts";
 
 export interface Comparison {

@@ -1,7 +1,7 @@
 /** Counters: what is sent, and the literal reply. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, ok, startSession } from "../../../test/store-harness.ts";
+import { error, ok, startSession } from "../../../test/harness/store-harness.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");

@@ -7,12 +7,17 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { decrementOverflow, notFinite, notFloat, notInteger, overflow } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { replaceString } from "../mutations/string.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { integer, type Reply } from "../reply.ts";
-import { addIntegers } from "../structures/integer-sum.ts";
-import { addLongDoubles, formatLongDouble, type LongDouble, parseLongDouble } from "../structures/long-double.ts";
-import { INTEGER_MIN, parseInteger } from "../structures/number-text.ts";
+import { addIntegers } from "../structures/numbers/integer-sum.ts";
+import {
+  addLongDoubles,
+  formatLongDouble,
+  type LongDouble,
+  parseLongDouble,
+} from "../structures/numbers/long-double.ts";
+import { INTEGER_MIN, parseInteger } from "../structures/numbers/number-text.ts";
 import { bytesOf, type StringValue, stringFrom } from "../values/string.ts";
 
 /** The longest text of a 64-bit integer; what is longer need not be copied to be refused. */

@@ -1,7 +1,7 @@
 /** SET's options and its relatives: what is sent, and the literal reply. The clock stands at 2026-01-01. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 
 const syntax = error("ERR syntax error");
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { error, nil, ok, startSession } from "../../../test/store-harness.ts";
+import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import { NullJournal } from "../journal.ts";
 import { map } from "../reply.ts";

@@ -9,15 +9,15 @@
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { allKeys, type Call, family, firstKey, firstTwoKeys, keyValuePairs } from "../command.ts";
-import { created, inserted, looked, overwritten, taken, updated } from "../command-keys.ts";
 import { offsetOutOfRange, stringTooLong, wrongArity } from "../errors.ts";
-import { events } from "../keyspace-events.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { appendString, setStringRange } from "../mutations/string.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { integer, nil, ok, one, type Reply, zero } from "../reply.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { bulkOf, bulkPartOf, isString, STRING_BYTES_MAX, type StringValue, stringFrom } from "../values/string.ts";
+import { created, inserted, looked, overwritten, taken, updated } from "./command-keys.ts";
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";

@@ -1,9 +1,9 @@
 /** MULTI, EXEC, DISCARD, WATCH and UNWATCH over TCP. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordingJournal } from "../../../test/recording-journal.ts";
-import { settled, startConversations } from "../../../test/session-harness.ts";
-import { error, nil, nilArray, ok } from "../../../test/store-harness.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import { settled, startConversations } from "../../../test/harness/session-harness.ts";
+import { error, nil, nilArray, ok } from "../../../test/harness/store-harness.ts";
 import { simple } from "../reply.ts";
 
 const queued = simple("QUEUED");

@@ -1,7 +1,6 @@
 /** Transactions over TCP. Over HTTP there is `/multi-exec` instead. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { allKeys, family, noKeys, type Row } from "../command.ts";
-import { looked } from "../command-keys.ts";
 import {
   discardWithoutMulti,
   execWithoutMulti,
@@ -12,6 +11,7 @@ import {
 } from "../errors.ts";
 import { nilArray, ok, type Reply } from "../reply.ts";
 import type { Session } from "../session/session.ts";
+import { looked } from "./command-keys.ts";
 
 const facts: Pick<Row, "flags" | "keys" | "run"> = {
   flags: ["noscript", "loading", "stale", "fast", "allow_busy", "public", "tcp-only"],

@@ -2,7 +2,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { KeyPositions } from "../command.ts";
 import { timeoutNegative, timeoutNotFloat } from "../errors.ts";
-import { isInfinite, parseLongDouble } from "../structures/long-double.ts";
+import { isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
 
 /** BLPOP: keys, and behind them how long to wait. */
 export const keysThenTimeout: KeyPositions = { first: 1, last: -2, step: 1 };

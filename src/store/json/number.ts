@@ -10,7 +10,7 @@
  * and a `WholeDouble` is a double without a fraction.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { INTEGER_MIN } from "../structures/number-text.ts";
+import { INTEGER_MIN } from "../structures/numbers/number-text.ts";
 
 /** A double that has no fraction: 1.0, 1e300, -0.0. */
 export class WholeDouble {

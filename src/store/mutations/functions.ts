@@ -11,9 +11,9 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
-import type { StateMutation } from "../mutations.ts";
 import type { FunctionLibraries, FunctionLibrary, LibraryFunction } from "../scripting/function-libraries.ts";
 import { parseLibraryHeader, type ScriptFlag } from "../scripting/script-header.ts";
+import type { StateMutation } from "./table.ts";
 
 const PUT_LIBRARY = 170;
 const DELETE_LIBRARY = 171;

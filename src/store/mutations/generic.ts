@@ -9,14 +9,14 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { events } from "../keyspace-events.ts";
-import type { Mutation } from "../mutations.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
 import { ListValue } from "../values/list.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { StreamValue } from "../values/stream.ts";
-import type { Value } from "../values.ts";
-import { typeOf } from "../values.ts";
+import type { Value } from "../values/table.ts";
+import { typeOf } from "../values/table.ts";
+import type { Mutation } from "./table.ts";
 
 const REMOVE_KEY = 1;
 const EXPIRE_KEY = 2;

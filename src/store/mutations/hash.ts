@@ -1,11 +1,11 @@
 /** Mutations of hashes and of the expiry of their fields. How a mutation is made: see `generic.ts`. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { events } from "../keyspace-events.ts";
-import type { Mutation } from "../mutations.ts";
+import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { applyFieldExpiryKey, applyPut, applyRemove } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const PUT_FIELD = 40;
 const REPLACE_FIELD = 41;

@@ -2,11 +2,11 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import { HyperLogLog, type Raise } from "../structures/hyperloglog.ts";
 import { LargeString } from "../structures/large-string.ts";
 import { isString } from "../values/string.ts";
 import { applyPut } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const RAISE_REGISTERS = 120;
 

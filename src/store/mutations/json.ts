@@ -12,10 +12,10 @@ import { readLocation, readNode, readNodes, writeLocation, writeNode, writeNodes
 import { JsonObject } from "../json/object.ts";
 import type { Location } from "../json/walk.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import { emptied, JsonValue } from "../values/json.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { applyPut } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const PUT_DOCUMENT = 160;
 const SET_NODE = 161;

@@ -3,10 +3,10 @@ import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import { ListValue } from "../values/list.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { applyPut, applyRemove } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const PUSH_ELEMENTS = 60;
 const POP_ELEMENTS = 61;

@@ -8,10 +8,10 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import { SetValue } from "../values/set.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { applyPut, applyRemove } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const ADD_MEMBERS = 80;
 const REMOVE_MEMBERS = 81;

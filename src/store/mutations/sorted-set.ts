@@ -2,10 +2,10 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import { type RankRange, SortedSetValue } from "../values/sorted-set.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { applyPut, applyRemove } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const PUT_MEMBERS = 100;
 const REMOVE_MEMBERS = 101;

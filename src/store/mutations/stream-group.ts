@@ -3,13 +3,13 @@ import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { ID_MAX, idAfter, readId, type StreamId, writeId } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { changingStream, describeEntries, streamAt } from "./stream.ts";
+import type { Mutation } from "./table.ts";
 
 const PUT_GROUP = 134;
 const REMOVE_GROUP = 135;

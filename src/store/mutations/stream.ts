@@ -3,11 +3,11 @@ import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { compareIds, ID_MAX, ID_MIN, readId, type StreamId, writeId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import { applyPut } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const ADD_ENTRY = 130;
 const TRIM_ENTRIES = 131;

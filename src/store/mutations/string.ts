@@ -2,11 +2,11 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
-import type { Mutation } from "../mutations.ts";
 import { LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
-import type { Description } from "../values.ts";
+import type { Description } from "../values/table.ts";
 import { applyExpiry, applyPut } from "./generic.ts";
+import type { Mutation } from "./table.ts";
 
 const PUT_STRING = 20;
 const PUT_STRING_UNTIL = 21;

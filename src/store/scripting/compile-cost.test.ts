@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COUNTED_BYTES_MIN, compileFault } from "./compile-cost.ts";
-import { LuaConstants } from "./lua-constants.ts";
+import { LuaConstants } from "./lua/constants.ts";
 
 /** `unit` as often as a source of 1 MiB holds it, between `head` and `tail`. */
 function filled(head: string, unit: string | ((index: number) => string), tail = ""): string {

@@ -20,8 +20,8 @@
  *     first fault, and what comes before is Lua.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { LuaConstants } from "./lua-constants.ts";
-import { LuaTokens, Token } from "./lua-tokens.ts";
+import { LuaConstants } from "./lua/constants.ts";
+import { LuaTokens, Token } from "./lua/tokens.ts";
 
 /** Shorter sources compile in some ten milliseconds whatever is in them. */
 export const COUNTED_BYTES_MIN = 32 * 1_024;

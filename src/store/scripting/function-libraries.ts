@@ -1,7 +1,7 @@
 /**
  * The libraries of functions of a database: what FUNCTION LOAD, DELETE, LIST and
  * FLUSH change and FCALL reads. It holds texts and facts; compiled code is the
- * runtime's (lua-runtime.ts), which makes it again from the text.
+ * runtime's (lua/runtime.ts), which makes it again from the text.
  *
  * (1) No two libraries have a function of the same name; names of functions are
  *     compared without regard to case, those of libraries with it.
@@ -10,7 +10,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { CommandError } from "../errors.ts";
 import { FUNCTIONS_PER_LIBRARY_MAX } from "./function-registration.ts";
-import type { LuaRuntime } from "./lua-runtime.ts";
+import type { LuaRuntime } from "./lua/runtime.ts";
 import { parseLibraryHeader, type ScriptFlag } from "./script-header.ts";
 
 export interface LibraryFunction {

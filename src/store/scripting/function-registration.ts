@@ -3,8 +3,8 @@
  * loaded. Both forms, with the checks and texts of Redis 7.0.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { type LuaInstance, type LuaPointer, LuaType, REGISTRY } from "./lua-instance.ts";
-import type { LuaReplies } from "./lua-reply.ts";
+import { type LuaInstance, type LuaPointer, LuaType, REGISTRY } from "./lua/instance.ts";
+import type { LuaReplies } from "./lua/reply.ts";
 import { invalidName, isFunctionName, isScriptFlag, type ScriptFlag } from "./script-header.ts";
 
 /** A function of a library, as it was registered. */

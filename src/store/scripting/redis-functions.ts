@@ -5,11 +5,11 @@
 import { type Bytes, withoutLastBreaks } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
 import { findError, type Reply } from "../reply.ts";
-import type { LuaLibrary } from "./lua-globals.ts";
-import type { LuaHost } from "./lua-host.ts";
-import { type HostFunction, type LuaPointer, LuaType } from "./lua-instance.ts";
-import { formatSignificant } from "./lua-number-text.ts";
-import type { LuaReplies, RespVersion } from "./lua-reply.ts";
+import type { LuaLibrary } from "./lua/globals.ts";
+import type { LuaHost } from "./lua/host.ts";
+import { type HostFunction, type LuaPointer, LuaType } from "./lua/instance.ts";
+import { formatSignificant } from "./lua/number-text.ts";
+import type { LuaReplies, RespVersion } from "./lua/reply.ts";
 
 /** Who runs a script: answers its commands. */
 export interface ScriptHost {

@@ -1,7 +1,7 @@
 /** A caller as CLIENT LIST, CLIENT INFO and ACL LOG print it. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Caller } from "../caller.ts";
 import type { Command } from "../command.ts";
+import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
 
 /** What a session is, as a letter, where that is more than ordinary. */

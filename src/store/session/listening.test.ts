@@ -1,7 +1,7 @@
 /** The bound of what a session may listen to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startConversations } from "../../../test/session-harness.ts";
+import { startConversations } from "../../../test/harness/session-harness.ts";
 import { subscriptionsTooMany } from "../errors.ts";
 import { push } from "../reply.ts";
 import { Listening } from "./listening.ts";

@@ -5,7 +5,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { User } from "../acl/user.ts";
 import type { Database } from "../database.ts";
-import type { Push } from "../pushes.ts";
+import type { Push } from "../observe/pushes.ts";
 import type { Reply } from "../reply.ts";
 import type { Session } from "./session.ts";
 

@@ -1,8 +1,8 @@
 /** Logging in, the version of RESP, names, and the end of a session. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, startConversations } from "../../../test/session-harness.ts";
-import { error, nil, ok } from "../../../test/store-harness.ts";
+import { heard, startConversations } from "../../../test/harness/session-harness.ts";
+import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { map, pong, simple } from "../reply.ts";
 

@@ -17,9 +17,8 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { User } from "../acl/user.ts";
-import type { Caller, ReplyTaker } from "../caller.ts";
 import type { Command } from "../command.ts";
-import { findCommand } from "../commands.ts";
+import { findCommand } from "../commands/table.ts";
 import type { Database } from "../database.ts";
 import {
   CommandError,
@@ -32,6 +31,7 @@ import {
 } from "../errors.ts";
 import { errorReply, later, type Reply, simple } from "../reply.ts";
 import type { Store } from "../store.ts";
+import type { Caller, ReplyTaker } from "./caller.ts";
 import { Listening } from "./listening.ts";
 import type { LoggedIn, SessionLogin, SessionPeer } from "./peer.ts";
 import { Transaction } from "./transaction.ts";

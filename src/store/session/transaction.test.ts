@@ -1,7 +1,7 @@
 /** The bounds of what a session may watch and queue. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ok, startSession } from "../../../test/store-harness.ts";
+import { ok, startSession } from "../../../test/harness/store-harness.ts";
 import type { Command } from "../command.ts";
 import { transactionTooLarge, watchesTooMany } from "../errors.ts";
 import { Transaction } from "./transaction.ts";

@@ -11,7 +11,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { CommandRequest, Database, QueuedCommand } from "../database.ts";
 import { type CommandError, transactionTooLarge, transactionTooLong, watchesTooMany } from "../errors.ts";
-import type { KeyObserver } from "../key-observers.ts";
+import type { KeyObserver } from "../observe/key-observers.ts";
 
 /** What the commands of a transaction may take, in bytes, and how many they may be: it is one unit of work. */
 const QUEUE_BYTES_MAX = 256 * 1024 * 1024;

@@ -17,8 +17,8 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { corruptedHyperLogLog, notHyperLogLog } from "../errors.ts";
+import { hashed, murmurHash64 } from "./hashing/murmur-hash.ts";
 import { estimate } from "./hyperloglog-estimate.ts";
-import { hashed, murmurHash64 } from "./murmur-hash.ts";
 
 export const REGISTER_COUNT = 16_384;
 /** Redis' hll-sparse-max-bytes. */

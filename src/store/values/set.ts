@@ -16,7 +16,7 @@
  */
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
-import { parseInteger } from "../structures/number-text.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 
 /** Redis' set-max-intset-entries. */
 export const INTSET_COUNT_MAX = 512;

@@ -10,7 +10,7 @@
  *
  * Stop words are neither tokens nor part of |D|.
  */
-import type { SparseVector } from "../record.ts";
+import type { SparseVector } from "../index/record.ts";
 import type { SparseEmbedder, TextRole } from "./embedder.ts";
 import { countTokens } from "./tokens.ts";
 

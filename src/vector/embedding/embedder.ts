@@ -2,7 +2,7 @@
  * Text to vectors, in the engine's words. Start-up gives an index its embedders;
  * those that call out live in `edge/embedding/`.
  */
-import type { SparseVector } from "../record.ts";
+import type { SparseVector } from "../index/record.ts";
 
 /** Some models embed what is stored and what is asked differently. */
 export type TextRole = "document" | "query";

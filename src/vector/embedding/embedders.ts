@@ -1,8 +1,9 @@
 /** The models of one index, and what they make of texts. */
-import { hasDense, hasSparse, type IndexDefinition } from "../definition.ts";
+
 import type { QueryMode } from "../door.ts";
 import { unprocessable, VectorFailure } from "../failure.ts";
-import type { VectorPair } from "../vectors.ts";
+import { hasDense, hasSparse, type IndexDefinition } from "../index/definition.ts";
+import type { VectorPair } from "../index/vectors.ts";
 import type { DenseEmbedder, SparseEmbedder, TextRole } from "./embedder.ts";
 
 export interface Embedders {

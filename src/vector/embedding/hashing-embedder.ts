@@ -8,7 +8,7 @@
  * the same vector always and everywhere, and its words may come in any order.
  */
 import { assert } from "../../kernel/assert.ts";
-import { DIMENSION_MAX } from "../definition.ts";
+import { DIMENSION_MAX } from "../index/definition.ts";
 import type { DenseEmbedder } from "./embedder.ts";
 import { stopWords } from "./stop-words.ts";
 import { tokenOf, wordsOf } from "./tokens.ts";

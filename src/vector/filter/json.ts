@@ -6,7 +6,7 @@
  * way in, so a name in a filter never finds anything but what the record's own
  * JSON said (threats B-08).
  */
-import { parseWithLarge } from "../../kernel/json-spelling.ts";
+import { parseWithLarge } from "../../kernel/json/spelling.ts";
 
 export type Scalar = string | number | bigint | boolean;
 export type Json = Scalar | null | readonly Json[] | { readonly [name: string]: Json };

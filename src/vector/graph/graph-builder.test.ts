@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clusteredRows } from "../../../test/clustered-rows.ts";
+import { clusteredRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { NamespaceGraph } from "./graph.ts";
 import { type GraphThreadEvents, ThreadGraphBuilder } from "./graph-builder.ts";

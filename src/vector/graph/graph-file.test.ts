@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { clusteredRows, nearestRows } from "../../../test/clustered-rows.ts";
+import { clusteredRows, nearestRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { GraphHits, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import { InlineGraphBuilder } from "./inline-graph-builder.ts";

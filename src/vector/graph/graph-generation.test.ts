@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clusteredRows } from "../../../test/clustered-rows.ts";
+import { clusteredRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { BuildSite, SiteEvents } from "./build-site.ts";
 import { GraphGeneration } from "./graph-generation.ts";

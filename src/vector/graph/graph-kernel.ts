@@ -13,7 +13,7 @@ import {
   over,
   type SharedMemory,
 } from "../../kernel/web-assembly.ts";
-import type { Similarity } from "../definition.ts";
+import type { Similarity } from "../index/definition.ts";
 import { similarityRows } from "../rows/similarity.ts";
 import { graphWasm } from "./graph.generated.ts";
 

@@ -10,7 +10,7 @@
  * (3) Distances are approximate and only compared with each other; smaller is
  *     more similar, whatever the similarity.
  */
-import type { Similarity } from "../definition.ts";
+import type { Similarity } from "../index/definition.ts";
 
 export interface GraphOptions {
   readonly dimension: number;

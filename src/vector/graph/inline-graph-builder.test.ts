@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { clusteredRows, nearestRows } from "../../../test/clustered-rows.ts";
+import { clusteredRows, nearestRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { nextTurn } from "../../kernel/turn.ts";
-import { type Similarity, similarities } from "../definition.ts";
+import { type Similarity, similarities } from "../index/definition.ts";
 import type { GraphRequest, NamespaceGraph } from "./graph.ts";
 import { InlineGraphBuilder } from "./inline-graph-builder.ts";
 

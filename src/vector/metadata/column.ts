@@ -8,9 +8,9 @@
  *     the length of that chain.
  */
 
-import { widened } from "../bits.ts";
 import { type FieldPath, fieldReader } from "../filter/field-path.ts";
 import type { Json } from "../filter/json.ts";
+import { widened } from "../search/bits.ts";
 import { ABSENT, ValueDictionary } from "./value-dictionary.ts";
 
 const RECORDS_MIN = 64;

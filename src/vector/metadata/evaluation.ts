@@ -12,10 +12,10 @@
  * (2) No chain of a column is left half walked between two slices.
  */
 import { assert } from "../../kernel/assert.ts";
-import { clearBit, countBits, lowestBit, wordCountOf } from "../bits.ts";
 import type { FieldPath } from "../filter/field-path.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Condition, Expression } from "../filter/parser.ts";
+import { clearBit, countBits, lowestBit, wordCountOf } from "../search/bits.ts";
 import type { Column } from "./column.ts";
 import { COLUMNS_MAX, type ColumnSet } from "./column-set.ts";
 import { addMarked, keepMarked } from "./marked-records.ts";

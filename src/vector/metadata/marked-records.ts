@@ -2,7 +2,7 @@
  * The records whose value passes, 32 at a time, from a mark for each value: the
  * innermost loops of a filter.
  */
-import { bitCount, lowestBit } from "../bits.ts";
+import { bitCount, lowestBit } from "../search/bits.ts";
 
 /** Words from `start` to before `end`, the values of their records, and which values pass. */
 export interface Marked {

@@ -10,9 +10,9 @@
  *     old one when it is whole.
  */
 
-import { clearBit, countBits, hasBit, setBit, widened, wordCountOf } from "../bits.ts";
 import type { FieldPath } from "../filter/field-path.ts";
 import type { Filter } from "../filter/filter.ts";
+import { clearBit, countBits, hasBit, setBit, widened, wordCountOf } from "../search/bits.ts";
 import type { ColumnSet } from "./column-set.ts";
 import { canUseColumns, Evaluation, pathsOf } from "./evaluation.ts";
 import type { MetadataStore } from "./metadata-store.ts";

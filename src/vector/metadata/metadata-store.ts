@@ -7,8 +7,8 @@
  * (3) Every change of what a filter could see is noted in `log`.
  */
 
-import { clearBit, hasBit, setBit, widened, wordCountOf } from "../bits.ts";
 import { type Json, parseMetadata } from "../filter/json.ts";
+import { clearBit, hasBit, setBit, widened, wordCountOf } from "../search/bits.ts";
 import { MetadataLog } from "./metadata-log.ts";
 
 export class MetadataStore {

@@ -8,7 +8,7 @@
  * a member like any other (threats A-11, B-08).
  */
 import { assert } from "../../kernel/assert.ts";
-import { isSpelledNumber, parseSpelled } from "../../kernel/json-spelling.ts";
+import { isSpelledNumber, parseSpelled } from "../../kernel/json/spelling.ts";
 import { METADATA_DEPTH_MAX } from "../limits.ts";
 
 type Members = { [name: string]: unknown };

@@ -9,7 +9,7 @@
  *     its id given to another value.
  */
 import { assert } from "../../kernel/assert.ts";
-import { spelledNumber } from "../../kernel/json-spelling.ts";
+import { spelledNumber } from "../../kernel/json/spelling.ts";
 import { isArray, isScalar, type Json, type Scalar } from "../filter/json.ts";
 import { NumberTable } from "./number-table.ts";
 import { StringTable } from "./string-table.ts";

@@ -15,7 +15,7 @@
 
 import { assert } from "../../kernel/assert.ts";
 import { makeSharedMemory, PAGE_BYTES, type SharedMemory } from "../../kernel/web-assembly.ts";
-import { DIMENSION_MAX } from "../definition.ts";
+import { DIMENSION_MAX } from "../index/definition.ts";
 import { CODED_FACTS_BYTES, CODED_QUERY_BYTES_MAX, type CodedQuery } from "./coded-query.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { makeRowKernel, type RowKernel, rowBytesOf } from "./row-kernel.ts";

@@ -1,5 +1,5 @@
 /** A query as `assembly/row-codes.ts` compares it with the codes of rows, by bounds that hold for what float32 sums find. */
-import { DIMENSION_MAX } from "../definition.ts";
+import { DIMENSION_MAX } from "../index/definition.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { codeBytesOf } from "./row-kernel.ts";
 

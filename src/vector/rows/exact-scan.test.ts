@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import { type Similarity, similarities } from "../definition.ts";
-import type { Hit } from "../top-hits.ts";
+import { type Similarity, similarities } from "../index/definition.ts";
+import type { Hit } from "../search/top-hits.ts";
 import { ExactScan, type ExactScanOptions } from "./exact-scan.ts";
 import { RowMemory } from "./row-memory.ts";
 import { RowStore } from "./row-store.ts";

@@ -10,9 +10,9 @@
  * far are left out first (`assembly/row-codes.ts`): a code is a quarter of a row.
  */
 import { assert } from "../../kernel/assert.ts";
-import { countBits, hasBit } from "../bits.ts";
-import type { Similarity } from "../definition.ts";
-import { type Hit, TopHits } from "../top-hits.ts";
+import type { Similarity } from "../index/definition.ts";
+import { countBits, hasBit } from "../search/bits.ts";
+import { type Hit, TopHits } from "../search/top-hits.ts";
 import { type Arena, BATCH_ROWS, CODED_QUERY_ADDRESS, LIST_ADDRESS, OUT_ADDRESS, QUERY_ADDRESS } from "./arena.ts";
 import { type CodedQuery, codeQuery } from "./coded-query.ts";
 import type { PreparedQuery } from "./prepared-query.ts";

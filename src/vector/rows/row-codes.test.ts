@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import { similarities } from "../definition.ts";
-import type { Hit } from "../top-hits.ts";
+import { similarities } from "../index/definition.ts";
+import type { Hit } from "../search/top-hits.ts";
 import { CODED_QUERY_ADDRESS, LIST_ADDRESS } from "./arena.ts";
 import { codeQuery } from "./coded-query.ts";
 import { ExactScan, type ExactScanOptions } from "./exact-scan.ts";

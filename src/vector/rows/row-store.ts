@@ -11,7 +11,7 @@
  * (3) The code of a row that is there is of its values. Others may be anything.
  */
 import { assert } from "../../kernel/assert.ts";
-import { DIMENSION_MAX, type Similarity } from "../definition.ts";
+import { DIMENSION_MAX, type Similarity } from "../index/definition.ts";
 import { type Arena, QUERY_ADDRESS } from "./arena.ts";
 import type { PreparedQuery } from "./prepared-query.ts";
 import { CODE_FACTS_BYTES, codeBytesOf, rowBytesOf } from "./row-kernel.ts";

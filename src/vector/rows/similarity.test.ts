@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
-import type { Similarity } from "../definition.ts";
+import type { Similarity } from "../index/definition.ts";
 import { RowMemory } from "./row-memory.ts";
 import { RowStore } from "./row-store.ts";
 import { similarityRows } from "./similarity.ts";

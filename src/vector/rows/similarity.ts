@@ -3,7 +3,7 @@
  * kernel computes a rank, a float32 that grows with likeness; what is printed
  * is the score. `assembly/row-kernel.ts` has the same three, by their code.
  */
-import type { Similarity } from "../definition.ts";
+import type { Similarity } from "../index/definition.ts";
 
 export interface SimilarityRow {
   readonly name: Similarity;

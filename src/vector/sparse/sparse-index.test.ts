@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SparseVector } from "../record.ts";
+import type { SparseVector } from "../index/record.ts";
 import { SparseIndex } from "./sparse-index.ts";
 
 function vector(...entries: readonly (readonly [number, number])[]): SparseVector {

@@ -3,7 +3,7 @@
  * that searches read. Both say the same: a record's vector has a posting for
  * each of its values, and there are no others.
  */
-import type { SparseVector } from "../record.ts";
+import type { SparseVector } from "../index/record.ts";
 import { Postings } from "./postings.ts";
 import { VectorPages } from "./vector-pages.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SparseVector } from "../record.ts";
-import type { ScoredRecord } from "../scored.ts";
+import type { SparseVector } from "../index/record.ts";
+import type { ScoredRecord } from "../search/scored.ts";
 import { SparseIndex } from "./sparse-index.ts";
 import { inverseFrequency, SparseScan, type SparseScanRequest } from "./sparse-scan.ts";
 

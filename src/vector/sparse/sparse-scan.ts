@@ -14,11 +14,12 @@
  *     touched by it, because a step finds its place again by dimension and
  *     record.
  */
-import { countBits, hasBit } from "../bits.ts";
+
 import type { Weighting } from "../door.ts";
-import type { SparseVector } from "../record.ts";
-import type { ScoredRecord } from "../scored.ts";
-import { TopHits } from "../top-hits.ts";
+import type { SparseVector } from "../index/record.ts";
+import { countBits, hasBit } from "../search/bits.ts";
+import type { ScoredRecord } from "../search/scored.ts";
+import { TopHits } from "../search/top-hits.ts";
 import { chunkOf, offsetOf } from "./postings.ts";
 import { BLOCK_LENGTH, giveBackSums, type RecordSums, takeSums } from "./record-sums.ts";
 import type { SparseIndex } from "./sparse-index.ts";

@@ -11,7 +11,7 @@
  *     less than half live is emptied, one per change, so at most half is waste.
  */
 import { assert } from "../../kernel/assert.ts";
-import type { SparseVector } from "../record.ts";
+import type { SparseVector } from "../index/record.ts";
 
 /** Words of a page that is not the first of a small namespace. */
 const PAGE_WORDS_MAX = 16_384;

@@ -1,5 +1,5 @@
 /** How the commands on a database as a whole look. */
-import { commands } from "../../../src/store/commands.ts";
+import { commands } from "../../../src/store/commands/table.ts";
 import { asMultiset, asPairs, type Comparison, isList, isSame } from "../compare.ts";
 import type { Draw } from "../draw.ts";
 import type { Family } from "../programs.ts";

@@ -12,7 +12,7 @@
  */
 import type { Area, HttpReply, HttpStream } from "../../../src/edge/handler.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
-import { edgeRequest } from "../../messaging-edge.ts";
+import { edgeRequest } from "../../harness/messaging-edge.ts";
 import { type ReadDocument, type ReadOperation, readDocument } from "./document.ts";
 import { Drawer } from "./draw.ts";
 import { type Exchange, oracles, type TokenGiven } from "./oracles.ts";

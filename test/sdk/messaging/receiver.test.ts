@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, Receiver, SignatureError } from "@upstash/qstash";
 import { start } from "../../../src/mod.ts";
-import type { Delivery } from "../../recording-destination.ts";
+import type { Delivery } from "../../harness/recording-destination.ts";
 import { Served } from "./served.ts";
 
 const CURRENT = "sig_7kYjw48mhY7kAjqNGcy6cr29RJ6r";

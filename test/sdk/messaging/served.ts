@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, mock, test } from "node:test";
 import { Client } from "@upstash/qstash";
 import { type Larder, type StartOptions, start } from "../../../src/mod.ts";
-import { type Delivery, RecordingDestination } from "../../recording-destination.ts";
+import { type Delivery, RecordingDestination } from "../../harness/recording-destination.ts";
 import { type FamilyName, methodsOfFamilies } from "./methods.ts";
 
 type ClientOptions = Omit<NonNullable<ConstructorParameters<typeof Client>[0]>, "baseUrl" | "token">;

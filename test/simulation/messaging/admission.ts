@@ -8,10 +8,10 @@
  *     opens a window early.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import type { FlowKey } from "../../../src/messaging/flow-key.ts";
-import type { Realm } from "../../../src/messaging/realm.ts";
-import { state } from "../../../src/messaging/states.ts";
-import type { User } from "../../../src/messaging/user.ts";
+import type { FlowKey } from "../../../src/messaging/state/flow-key.ts";
+import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
+import { state } from "../../../src/messaging/state/states.ts";
+import type { User } from "../../../src/messaging/state/user.ts";
 import type { Entry, Ledger, Tracked } from "./ledger.ts";
 import type { Swarm } from "./swarm.ts";
 import { check } from "./violation.ts";

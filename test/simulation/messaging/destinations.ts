@@ -4,7 +4,7 @@
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import type { Random } from "../../../src/kernel/random.ts";
-import type { DeliveryRequest, DeliveryResult, Outbound } from "../../../src/messaging/delivery.ts";
+import type { DeliveryRequest, DeliveryResult, Outbound } from "../../../src/messaging/delivery/delivery.ts";
 import { oneOf, type Swarm } from "./swarm.ts";
 
 export interface Call {

@@ -3,7 +3,7 @@
  * message that was accepted with it, for ten minutes. A crash takes back what
  * was not durable, and nothing else. Says nothing of runs in which clocks step.
  */
-import type { PublishOutcome, PublishRequest } from "../../../src/messaging/publish-request.ts";
+import type { PublishOutcome, PublishRequest } from "../../../src/messaging/options/publish-request.ts";
 import { check } from "./violation.ts";
 
 interface First {

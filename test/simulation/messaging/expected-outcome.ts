@@ -1,6 +1,6 @@
 /** What must follow from an answer, in the simulation's own words (spec: messaging 1.4 "Outcome of one attempt"). */
-import type { DeliveryResult } from "../../../src/messaging/delivery.ts";
-import { state } from "../../../src/messaging/states.ts";
+import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
+import { state } from "../../../src/messaging/state/states.ts";
 import type { Tracked } from "./ledger.ts";
 
 export type Expected =

@@ -1,5 +1,5 @@
 /** When schedules fired: once for each moment, and once for all that were missed. */
-import type { Realm } from "../../../src/messaging/realm.ts";
+import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
 import type { Tracked } from "./ledger.ts";
 import { check } from "./violation.ts";
 

@@ -3,8 +3,8 @@
  * durable, in order, lags behind as it likes, and outlives crashes with what it
  * has. In the end each state that a message came to is in it, once.
  */
-import { historyEventsOf } from "../../../src/messaging/history-events.ts";
-import { nameOf } from "../../../src/messaging/states.ts";
+import { historyEventsOf } from "../../../src/messaging/records/history-events.ts";
+import { nameOf } from "../../../src/messaging/state/states.ts";
 import type { Ledger } from "./ledger.ts";
 import { check } from "./violation.ts";
 

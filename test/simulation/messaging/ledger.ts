@@ -6,10 +6,10 @@
  * A crash takes back the frames behind the position that is recovered, and the
  * ledger with them. What was acknowledged or called must not be among them.
  */
-import type { DeliveryResult } from "../../../src/messaging/delivery.ts";
-import type { EnvelopeFields } from "../../../src/messaging/envelope.ts";
-import { historyEventsOf, loggedMessage } from "../../../src/messaging/history-events.ts";
-import { nameOf, type State, state } from "../../../src/messaging/states.ts";
+import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
+import type { EnvelopeFields } from "../../../src/messaging/options/envelope.ts";
+import { historyEventsOf, loggedMessage } from "../../../src/messaging/records/history-events.ts";
+import { nameOf, type State, state } from "../../../src/messaging/state/states.ts";
 import type { Call } from "./destinations.ts";
 import { expectedOutcome } from "./expected-outcome.ts";
 import { check } from "./violation.ts";

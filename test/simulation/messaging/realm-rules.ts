@@ -1,11 +1,11 @@
 /** What must hold of the engine's state at any moment, compared with what the ledger knows. */
-import type { Body } from "../../../src/messaging/body.ts";
-import type { DeadLetter } from "../../../src/messaging/dead-letters.ts";
+import type { Body } from "../../../src/messaging/bodies/body.ts";
 import type { Engine } from "../../../src/messaging/engine.ts";
-import type { FlowKey } from "../../../src/messaging/flow-key.ts";
-import type { Realm } from "../../../src/messaging/realm.ts";
-import { nameOf, type State, state } from "../../../src/messaging/states.ts";
-import type { User } from "../../../src/messaging/user.ts";
+import type { DeadLetter } from "../../../src/messaging/state/dead-letters.ts";
+import type { FlowKey } from "../../../src/messaging/state/flow-key.ts";
+import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
+import { nameOf, type State, state } from "../../../src/messaging/state/states.ts";
+import type { User } from "../../../src/messaging/state/user.ts";
 import type { Admission } from "./admission.ts";
 import type { Ledger, Tracked } from "./ledger.ts";
 import type { Swarm } from "./swarm.ts";

@@ -2,10 +2,10 @@
  * The whole state of messaging as lines of text, without what depends on where
  * bodies lie: two realms with equal lines go on in the same way.
  */
-import type { Body } from "../../../src/messaging/body.ts";
-import { deadLetterIdText } from "../../../src/messaging/dead-letters.ts";
-import type { Realm } from "../../../src/messaging/realm.ts";
-import type { User } from "../../../src/messaging/user.ts";
+import type { Body } from "../../../src/messaging/bodies/body.ts";
+import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
+import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
+import type { User } from "../../../src/messaging/state/user.ts";
 
 export function realmLines(realm: Realm, windowMs: number): string[] {
   const lines = [`numbers ${realm.userNumberMax} ${realm.sequenceMax}`];

@@ -1,7 +1,7 @@
 /** What the simulated users publish. */
 import type { Random } from "../../../src/kernel/random.ts";
-import type { CallbackPlan, FlowControl } from "../../../src/messaging/envelope.ts";
-import type { PublishOptions, PublishRequest } from "../../../src/messaging/publish-request.ts";
+import type { CallbackPlan, FlowControl } from "../../../src/messaging/options/envelope.ts";
+import type { PublishOptions, PublishRequest } from "../../../src/messaging/options/publish-request.ts";
 import { retryExpressions } from "./expected-outcome.ts";
 import { type Feature, oneOf, type Swarm } from "./swarm.ts";
 

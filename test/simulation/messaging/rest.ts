@@ -3,7 +3,7 @@
  * time nothing waits but what is paused or not due yet. Then nothing is paused
  * and all is due, and nothing waits at all.
  */
-import type { Message } from "../../../src/messaging/message.ts";
+import type { Message } from "../../../src/messaging/state/message.ts";
 import type { Life } from "./life.ts";
 import { checkRealm } from "./realm-rules.ts";
 import { check } from "./violation.ts";

@@ -4,7 +4,7 @@
  * changed. Planted bugs lie between the two.
  */
 import type { MessagingJournal } from "../../../src/messaging/journal.ts";
-import type { Journal } from "../../../src/persistence/journal.ts";
+import type { Journal } from "../../../src/persistence/journal/journal.ts";
 
 export interface JournalBug {
   /** Says that everything is on the disk. */

@@ -1,10 +1,10 @@
 /** What users and operators do to one life, and what they are told: one action at a time, drawn at random. */
 import type { Random } from "../../../src/kernel/random.ts";
-import { deadLetterIdText } from "../../../src/messaging/dead-letters.ts";
 import type { Filter, UserDoor } from "../../../src/messaging/door.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
-import { state } from "../../../src/messaging/states.ts";
-import type { User } from "../../../src/messaging/user.ts";
+import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
+import { state } from "../../../src/messaging/state/states.ts";
+import type { User } from "../../../src/messaging/state/user.ts";
 import type { Tracked } from "./ledger.ts";
 import type { Life } from "./life.ts";
 import { groupNames, keyNames, labelNames, queueNames, type Requests } from "./requests.ts";

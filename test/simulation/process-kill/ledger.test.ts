@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import { type Session, startSession } from "../../store-harness.ts";
+import { type Session, startSession } from "../../harness/store-harness.ts";
 import { type Damage, Ledger, type Write } from "./ledger.ts";
 import { type Command, type Kind, kinds, type Value } from "./writes.ts";
 

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { seededRandom } from "../../../src/kernel/random.ts";
-import { graphFiles } from "../../../src/program/graph-files.ts";
+import { graphFiles } from "../../../src/program/workers/graph-files.ts";
 import type { GraphBuilder, LoadedGraph, NamespaceGraph } from "../../../src/vector/graph/graph.ts";
 import { checksumOf } from "../../../src/vector/graph/graph-file.ts";
 import { SimulatedDisk } from "../simulated-disk.ts";

@@ -5,18 +5,18 @@ import assert from "node:assert/strict";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import type { IndexDefinition } from "../../../src/vector/definition.ts";
+import { GraphCache, type GraphFiles } from "../../../src/vector/graph/cache.ts";
 import type { GraphBuilder } from "../../../src/vector/graph/graph.ts";
 import { InlineGraphBuilder } from "../../../src/vector/graph/inline-graph-builder.ts";
-import { GraphCache, type GraphFiles } from "../../../src/vector/graph-cache.ts";
+import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
+import type { ScoredView } from "../../../src/vector/index/record.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
-import type { ScoredView } from "../../../src/vector/record.ts";
 import { VectorEngine } from "../../../src/vector/vector-engine.ts";
-import { RecordingJournal } from "../../recording-journal.ts";
+import { RecordingJournal } from "../../harness/recording-journal.ts";
 
 /**
  * So many, of so few dimensions that their rows have no codes (`row-store.ts`), that a search asks the graph rather than
- * scanning them (`dense-search.ts`); the planted bug tells if not.
+ * scanning them (`search/dense.ts`); the planted bug tells if not.
  */
 const RECORDS = 4_000;
 const DIMENSION = 120;

@@ -4,8 +4,8 @@
  * replays. The crash states must find every one of them.
  */
 import { FrameWriter } from "../../../src/kernel/frame.ts";
-import type { Journal } from "../../../src/persistence/journal.ts";
-import { type Change, readChanges, writeChange } from "../../../src/vector/changes.ts";
+import type { Journal } from "../../../src/persistence/journal/journal.ts";
+import { type Change, readChanges, writeChange } from "../../../src/vector/index/changes.ts";
 import type { VectorEngine } from "../../../src/vector/vector-engine.ts";
 import type { SubjectJournal } from "../crash-journal.ts";
 import type { Harness } from "../crash-subject.ts";

@@ -4,8 +4,8 @@
  * is made when somebody compares it.
  */
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import type { IndexDefinition } from "../../../src/vector/definition.ts";
 import type { IndexDoor } from "../../../src/vector/door.ts";
+import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import { stateOf } from "../../vector/compare.ts";
 import { PlainIndex } from "../../vector/plain-index.ts";
 import { plainSums } from "../../vector/plain-scores.ts";

@@ -3,7 +3,7 @@
  * random programs, and plain indexes say what it must hold behind each frame.
  */
 import type { Random } from "../../../src/kernel/random.ts";
-import type { IndexDefinition } from "../../../src/vector/definition.ts";
+import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
 import { VectorEngine } from "../../../src/vector/vector-engine.ts";
 import type { Call } from "../../vector/command.ts";

@@ -9,7 +9,7 @@ import { seededRandom } from "../../../src/kernel/random.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
 import type { Messaging } from "../../../src/messaging/messaging.ts";
 import { runState } from "../../../src/messaging/workflow/run.ts";
-import { MessagingHarness } from "../../messaging-harness.ts";
+import { MessagingHarness } from "../../harness/messaging-harness.ts";
 import { realmLines } from "../messaging/realm-text.ts";
 import { ModelApplication } from "./model-application.ts";
 import { drawPrograms, EVENTS } from "./programs.ts";

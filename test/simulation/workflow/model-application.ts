@@ -16,9 +16,9 @@ import { assert } from "../../../src/kernel/assert.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 import type { UserDoor } from "../../../src/messaging/door.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
-import { readPublishOptions } from "../../../src/messaging/headers.ts";
 import { defaultLimits } from "../../../src/messaging/limits.ts";
-import { answered, type Call } from "../../messaging-harness.ts";
+import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
+import { answered, type Call } from "../../harness/messaging-harness.ts";
 import type { Program, Step } from "./programs.ts";
 
 export const THIRD = "http://third.test/";

@@ -1,7 +1,7 @@
 /** Writes lengths and strings as Redis' dumps spell them; the forms are drawn in `payload-reader.ts`. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { replyTooLarge } from "../../errors.ts";
-import { parseInteger } from "../number-text.ts";
+import { parseInteger } from "../numbers/number-text.ts";
 import type { Whole } from "../stream-id.ts";
 
 const CAPACITY_BYTES_MIN = 128;

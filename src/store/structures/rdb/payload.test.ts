@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../kernel/random.ts";
-import { valueFrom } from "../../dumped-values.ts";
 import { badDataFormat, type CommandError, dumpChecksumWrong } from "../../errors.ts";
+import { valueFrom } from "../../values/dumped-values.ts";
 import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import { type Dumped, readPayload, writePayload } from "./payload.ts";
 

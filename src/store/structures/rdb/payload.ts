@@ -18,7 +18,7 @@
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { badDataFormat } from "../../errors.ts";
-import { parseFloat64 } from "../number-text.ts";
+import { parseFloat64 } from "../numbers/number-text.ts";
 import { type Count, readIntset, readListpack, readZiplist } from "./packed-lists.ts";
 import { closePayload, openPayload } from "./payload-footer.ts";
 import { PayloadReader } from "./payload-reader.ts";

@@ -18,7 +18,7 @@
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../../../kernel/frame.ts";
 import { badDataFormat } from "../../errors.ts";
-import { parseInteger } from "../number-text.ts";
+import { parseInteger } from "../numbers/number-text.ts";
 import { compareIds, formatId, ID_MIN, isZeroId, type StreamId, WHOLE_MAX, type Whole, wholeOf } from "../stream-id.ts";
 import { ListpackWriter } from "./listpack-writer.ts";
 import { readListpack } from "./packed-lists.ts";

@@ -1,0 +1,117 @@
+/**
+ * What the command line asks of a server that runs: calls of its admin port.
+ * The address and the token come from the data directory that both use.
+ */
+import { request as requestInClear } from "node:http";
+import { request as requestOverTls } from "node:https";
+import type { BackupMade, TenantKind, TenantTokens } from "./routes.ts";
+
+export type AdminAnswer<Value> =
+  | { readonly kind: "done"; readonly value: Value }
+  /** The server says no, in a sentence. */
+  | { readonly kind: "refused"; readonly status: number; readonly text: string }
+  /** Nobody is there, or somebody who is no admin port. */
+  | { readonly kind: "unreachable"; readonly reason: string };
+
+export interface AdminCall {
+  /** Base address, such as `http://127.0.0.1:8082`. */
+  readonly address: string;
+  readonly token: string;
+}
+
+/** How long the server may be silent: it writes a file and tells an area of it. */
+const SILENCE_MS_MAX = 30_000;
+/** The same for a backup: the log of messages is copied first. */
+const BACKUP_MS_MAX = 3_600_000;
+/** Far more than names and tokens take. */
+const ANSWER_CHARACTERS_MAX = 65_536;
+
+/** Gives a tenant new tokens. When this is done the old ones are refused. */
+export function askForReset(
+  call: AdminCall,
+  { kind, name }: { kind: TenantKind; name: string },
+): Promise<AdminAnswer<TenantTokens>> {
+  const path = `/v1/${kind}/${encodeURIComponent(name)}/reset-password`;
+  return ask(call, { method: "POST", path, silenceMsMax: SILENCE_MS_MAX }, ({ token, readOnlyToken }) =>
+    typeof token === "string" && typeof readOnlyToken === "string" ? { name, token, readOnlyToken } : undefined,
+  );
+}
+
+/** Has a directory made that a backup file can be made of. */
+export function askForBackup(call: AdminCall): Promise<AdminAnswer<BackupMade>> {
+  return ask(call, { method: "POST", path: "/v1/backup", silenceMsMax: BACKUP_MS_MAX }, ({ directory, areas }) =>
+    typeof directory === "string" && Array.isArray(areas) ? { directory, areas } : undefined,
+  );
+}
+
+/** Asks what the server has and does; what it says is for whoever asks to read. */
+export function askForStats(call: AdminCall): Promise<AdminAnswer<Readonly<Record<string, unknown>>>> {
+  return ask(call, { method: "GET", path: "/v1/stats", silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
+}
+
+interface Question {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly silenceMsMax: number;
+}
+
+/** `read` takes what it wants out of an answer, or returns undefined for one that no larder gives. */
+async function ask<Value>(
+  { address, token }: AdminCall,
+  question: Question,
+  read: (fields: Readonly<Record<string, unknown>>) => Value | undefined,
+): Promise<AdminAnswer<Value>> {
+  let answer: { status: number; text: string };
+  try {
+    answer = await send(`${address}${question.path}`, token, question);
+  } catch (fault) {
+    return { kind: "unreachable", reason: fault instanceof Error ? fault.message : String(fault) };
+  }
+  const { status, text } = answer;
+  const fields = parseObject(text);
+  const value = status === 200 ? read(fields) : undefined;
+  if (value !== undefined) return { kind: "done", value };
+  const { error } = fields;
+  if (typeof error === "string") return { kind: "refused", status, text: error };
+  return { kind: "unreachable", reason: `it answers ${status} and is no admin port of larder` };
+}
+
+function send(
+  url: string,
+  token: string,
+  { method, silenceMsMax }: Question,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const isEncrypted = url.startsWith("https:");
+    const options = {
+      method,
+      agent: false,
+      headers: { authorization: `Bearer ${token}` },
+      // The address lies in the locked data directory and is this machine's own, so what is sent does not leave it; the
+      // certificate has the name by which others know the machine.
+      ...(isEncrypted && { rejectUnauthorized: false }),
+    };
+    const sent = (isEncrypted ? requestOverTls : requestInClear)(url, options, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+        if (text.length > ANSWER_CHARACTERS_MAX) response.destroy(new Error("its answer is too long"));
+      });
+      response.on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.setTimeout(silenceMsMax, () => sent.destroy(new Error(`it is silent for ${silenceMsMax / 1_000} s`)));
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TokenTable } from "../auth.ts";
+import { tenantMissing } from "../errors.ts";
+import type { HttpReply, HttpRequest } from "../handler.ts";
+import { type AdminChange, type Administration, adminArea } from "./routes.ts";
+
+interface Sent {
+  token?: string;
+  body?: string;
+  isDev?: boolean;
+  administration?: Partial<Administration>;
+}
+
+async function send(
+  line: string,
+  { token, body = "", isDev = true, administration = {} }: Sent = {},
+): Promise<HttpReply> {
+  const [method = "", target = ""] = line.split(" ");
+  const tokens = new TokenTable(Buffer.alloc(32));
+  tokens.add("secret", { tenant: "admin", access: "standard" });
+  const area = adminArea(
+    {
+      readiness: () => ({ isReady: true, hasStarted: true, areas: { store: "serving" }, reasons: [] }),
+      version: { version: "1.2.3", node: "26.0.0", formats: { data: 1 } },
+      metrics: async () => "larder_x 1\n",
+      listTenants: async () => [{ name: "main", source: "configuration" }],
+      createTenant: async (_kind, name, description) => ({ name, ...description, token: "t", readOnlyToken: "r" }),
+      deleteTenant: async () => {},
+      resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
+      stats: async () => ({ version: "1.2.3" }),
+      snapshot: () => isDev,
+      backUp: async () => ({ directory: "backup-1", areas: [{ name: "store", position: 7 }] }),
+      ...(isDev && { reset: async () => {} }),
+      onFault: () => {},
+      ...administration,
+    },
+    tokens,
+  );
+  const request: HttpRequest = {
+    method,
+    target,
+    header: (name) => (name === "authorization" && token !== undefined ? `Bearer ${token}` : undefined),
+    rawHeaders: [],
+    body: Buffer.from(body),
+    remoteAddress: "127.0.0.1",
+    remotePort: 1,
+    id: "a-1",
+  };
+  return (await area.handle(request)) as HttpReply;
+}
+
+const open: readonly (readonly [line: string, status: number, body: string])[] = [
+  ["GET /health/live", 200, '{"status":"live"}'],
+  ["HEAD /health/live", 200, '{"status":"live"}'],
+  ["GET /health/startup", 200, '{"status":"started","areas":{"store":"serving"}}'],
+  ["GET /health/ready?x=1", 200, '{"status":"ready","areas":{"store":"serving"},"reasons":[]}'],
+  ["GET /version", 200, '{"version":"1.2.3","node":"26.0.0","formats":{"data":1}}'],
+  ["GET /metrics", 200, "larder_x 1\n"],
+];
+
+for (const [line, status, body] of open) {
+  test(`${line} needs no token: ${status}`, async () => {
+    const reply = await send(line);
+    assert.equal(reply.status, status);
+    assert.equal(reply.body, body);
+  });
+}
+
+const guarded: readonly (readonly [line: string, sent: Sent, status: number, body: string])[] = [
+  ["GET /v1/databases", {}, 200, '{"databases":[{"name":"main","source":"configuration"}]}'],
+  ["POST /v1/databases", { body: '{"name":"x"}' }, 201, '{"name":"x","token":"t","readOnlyToken":"r"}'],
+  ["DELETE /v1/databases/x", {}, 200, '{"name":"x"}'],
+  ["POST /v1/databases/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
+  ["GET /v1/indexes", {}, 200, '{"indexes":[{"name":"main","source":"configuration"}]}'],
+  [
+    "POST /v1/indexes",
+    { body: '{"dimension":3,"name":"x","type":"DENSE"}' },
+    201,
+    '{"name":"x","dimension":3,"type":"DENSE","token":"t","readOnlyToken":"r"}',
+  ],
+  ["DELETE /v1/indexes/x", {}, 200, '{"name":"x"}'],
+  ["POST /v1/indexes/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
+  ["GET /v1/stats", {}, 200, '{"version":"1.2.3"}'],
+  ["POST /v1/snapshot", {}, 202, '{"status":"started"}'],
+  [
+    "POST /v1/snapshot",
+    { isDev: false },
+    409,
+    '{"error":"This server keeps nothing that could be backed up: start it with --data-dir"}',
+  ],
+  ["POST /v1/backup", {}, 200, '{"directory":"backup-1","areas":[{"name":"store","position":7}]}'],
+  ["POST /reset", {}, 200, '{"status":"reset"}'],
+];
+
+for (const [line, sent, status, body] of guarded) {
+  test(`${line} needs the admin token: ${status}`, async () => {
+    const reply = await send(line, { ...sent, token: "secret" });
+    assert.equal(reply.status, status);
+    assert.equal(reply.body, body);
+    for (const token of [undefined, "", "wrong"]) {
+      const refused = await send(line, { ...sent, ...(token !== undefined && { token }) });
+      assert.equal(refused.status, 401);
+    }
+  });
+}
+
+const changes: readonly (readonly [line: string, body: string, told: readonly Omit<AdminChange, "caller">[]])[] = [
+  ["GET /v1/databases", "", []],
+  ["POST /v1/databases", '{"name":"x"}', [{ action: "databases.create", subject: "x", outcome: "done" }]],
+  [
+    "POST /v1/indexes",
+    "[]",
+    [{ action: "indexes.create", subject: undefined, outcome: "refused", reason: "bad request" }],
+  ],
+  ["DELETE /v1/users/x", "", [{ action: "users.delete", subject: "x", outcome: "refused", reason: "not found" }]],
+  ["POST /v1/users/x/reset-password", "", [{ action: "users.reset-password", subject: "x", outcome: "done" }]],
+  ["POST /v1/backup", "", [{ action: "backup", subject: undefined, outcome: "failed" }]],
+  ["POST /reset", "", [{ action: "reset", subject: undefined, outcome: "done" }]],
+];
+
+for (const [line, body, told] of changes) {
+  test(`${line} ${body} is accounted for ${told.length} times, and never for callers without the token`, async () => {
+    const heard: AdminChange[] = [];
+    const administration = {
+      onChange: (change: AdminChange) => void heard.push(change),
+      deleteTenant: async () => {
+        throw tenantMissing("user", "x");
+      },
+      backUp: async () => {
+        throw new Error("a fault of ours");
+      },
+    };
+    await send(line, { body, administration });
+    await send(line, { body, administration, token: "secret" });
+    assert.deepEqual(
+      heard,
+      told.map((change) => ({ caller: "127.0.0.1", ...change })),
+    );
+  });
+}
+
+test("before every area has served the start is 503, and so is what is not ready, with the reasons", async () => {
+  const readiness = () => ({
+    isReady: false,
+    hasStarted: false,
+    areas: { store: "opening" },
+    reasons: ["store is opening"],
+  });
+  const reply = await send("GET /health/ready", { administration: { readiness } });
+  assert.equal(reply.status, 503);
+  assert.equal(reply.body, '{"status":"not ready","areas":{"store":"opening"},"reasons":["store is opening"]}');
+  const starting = await send("GET /health/startup", { administration: { readiness } });
+  assert.deepEqual([starting.status, starting.body], [503, '{"status":"starting","areas":{"store":"opening"}}']);
+});
+
+const refused: readonly (readonly [line: string, body: string, status: number])[] = [
+  ["GET /", "", 404],
+  ["GET /health", "", 404],
+  ["GET /v1/databases/", "", 405],
+  ["PUT /v1/databases", "", 405],
+  ["POST /health/live", "", 405],
+  ["POST /v1/databases", "", 400],
+  ["POST /v1/databases", "{", 400],
+  ["POST /v1/databases", '["x"]', 400],
+  ["POST /v1/databases", '{"name":7}', 400],
+  ["POST /v1/databases", '{"name":"x","token":"mine"}', 400],
+  ["POST /v1/indexes", "", 400],
+  ["POST /v1/indexes", '{"type":"DENSE"}', 400],
+  ["POST /v1/indexes", "[]", 400],
+];
+
+for (const [line, body, status] of refused) {
+  test(`${line} ${body} → ${status}`, async () => {
+    const reply = await send(line, { token: "secret", body });
+    assert.equal(reply.status, status);
+    assert.deepEqual(Object.keys(JSON.parse(String(reply.body))), ["error"]);
+  });
+}
+
+test("outside dev there is no reset", async () => {
+  assert.equal((await send("POST /reset", { token: "secret", isDev: false })).status, 404);
+});
+
+test("a refusal of the program keeps its kind", async () => {
+  const administration = { deleteTenant: () => Promise.reject(tenantMissing("database", "x")) };
+  const reply = await send("DELETE /v1/databases/x", { token: "secret", administration });
+  assert.equal(reply.status, 404);
+  assert.equal(reply.body, '{"error":"There is no database x"}');
+});
+
+test("S-10: a fault of ours shows an id, neither its text nor a stack", async () => {
+  const seen: unknown[] = [];
+  const fault = new Error("secret path /data");
+  const reply = await send("GET /v1/databases", {
+    token: "secret",
+    administration: { listTenants: () => Promise.reject(fault), onFault: (thrown, id) => seen.push(thrown, id) },
+  });
+  assert.equal(reply.status, 500);
+  assert.equal(reply.body, '{"error":"ERR internal error. The log has it under request a-1"}');
+  assert.deepEqual(seen, [fault, "a-1"]);
+});
+
+test("S-14: every answer tells a browser to guess, run and keep nothing", async () => {
+  for (const line of ["GET /health/live", "GET /v1/databases", "GET /nothing"]) {
+    const { headers } = await send(line);
+    for (const header of ["X-Content-Type-Options", "Content-Security-Policy", "Cache-Control"]) {
+      assert.ok(headers.includes(header), `${line}: ${header}`);
+    }
+  }
+});

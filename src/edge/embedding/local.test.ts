@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { VectorFailure } from "../../vector/failure.ts";
+import { type FromModelThread, LocalEmbedder, type ModelThreadEvents, type ToModelThread } from "./local.ts";
+
+/** A thread that a test plays: `say` speaks for the newest one. */
+function setUp(change: { dimension?: number } = {}) {
+  const posted: (readonly string[])[] = [];
+  const reasons: string[] = [];
+  const threads: ModelThreadEvents[] = [];
+  let endedCount = 0;
+  let told = Promise.withResolvers<void>();
+  const tell = (): void => {
+    told.resolve();
+    told = Promise.withResolvers<void>();
+  };
+  const embedder = new LocalEmbedder({
+    model: "BGE_M3",
+    provider: {
+      directory: "/m",
+      pooling: "cls",
+      precision: "fp32",
+      queryPrefix: "query: ",
+      documentPrefix: "passage: ",
+    },
+    dimension: change.dimension ?? 2,
+    startThread: (events) => {
+      threads.push(events);
+      tell();
+      return {
+        post: ({ texts }: ToModelThread) => {
+          posted.push(texts);
+          tell();
+        },
+        end: async () => {
+          endedCount += 1;
+        },
+      };
+    },
+    onFailure: (reason) => reasons.push(reason),
+  });
+  return {
+    embedder,
+    posted,
+    reasons,
+    threads,
+    endedCount: () => endedCount,
+    /** The next thing that the thread is asked or started for. */
+    asked: () => told.promise,
+    say: (message: FromModelThread) => threads.at(-1)?.message(message),
+    crash: (reason: string) => threads.at(-1)?.ended(reason),
+  };
+}
+
+const ready = { kind: "ready" } as const;
+const vectors = (...values: number[]): FromModelThread => ({
+  kind: "vectors",
+  vectors: values.map((value) => Float32Array.of(value, 0)),
+});
+
+async function failureOf(call: Promise<unknown>): Promise<string> {
+  const failure = await call.then(
+    () => assert.fail("it was not refused"),
+    (thrown: VectorFailure) => thrown,
+  );
+  return `${failure.kind}: ${failure.text}`;
+}
+
+test("the first call starts the thread, and each has its turn", async () => {
+  const { embedder, posted, threads, asked, say } = setUp();
+  const first = embedder.embed(["1", "2"], "document");
+  const second = embedder.embed(["3"], "query");
+  assert.equal(threads.length, 0);
+  await asked();
+
+  let next = asked();
+  say(ready);
+  await next;
+  assert.deepEqual(posted, [["passage: 1", "passage: 2"]]);
+  next = asked();
+  say(vectors(1, 2));
+  assert.deepEqual(await first, [Float32Array.of(1, 0), Float32Array.of(2, 0)]);
+  await next;
+  assert.deepEqual(posted[1], ["query: 3"]);
+  say(vectors(3));
+
+  assert.deepEqual(await second, [Float32Array.of(3, 0)]);
+  assert.equal(threads.length, 1);
+});
+
+test("a model that cannot be loaded is named, and the reason goes to the log", async () => {
+  const { embedder, reasons, asked, say, endedCount } = setUp();
+  const opening = failureOf(embedder.open());
+  await asked();
+  say({ kind: "failed", text: "no file /m/onnx/model.onnx" });
+
+  assert.equal(await opening, "unavailable: The local model BGE_M3 could not be loaded; the log has the reason");
+  assert.deepEqual(reasons, ["no file /m/onnx/model.onnx"]);
+  assert.equal(endedCount(), 1);
+});
+
+test("after a crash the next call starts another thread", async () => {
+  const { embedder, reasons, threads, asked, say, crash } = setUp();
+  const opened = embedder.open();
+  await asked();
+  say(ready);
+  await opened;
+  const failing = failureOf(embedder.embed(["1"], "query"));
+  await asked();
+  crash("its heap is full");
+  assert.equal(await failing, "unavailable: The local model BGE_M3 could not embed; the log has the reason");
+  assert.deepEqual(reasons, ["its heap is full"]);
+
+  const again = embedder.embed(["1"], "query");
+  await asked();
+  const next = asked();
+  say(ready);
+  await next;
+  say(vectors(1));
+  assert.deepEqual(await again, [Float32Array.of(1, 0)]);
+  assert.equal(threads.length, 2);
+});
+
+test("vectors of another dimension, or too few, are refused", async () => {
+  const { embedder, asked, say } = setUp({ dimension: 3 });
+  const opened = embedder.open();
+  await asked();
+  say(ready);
+  await opened;
+
+  let call = failureOf(embedder.embed(["1"], "query"));
+  await asked();
+  say(vectors(1));
+  assert.equal(await call, "unavailable: The local model BGE_M3 gave 2 dimensions, and the index has 3");
+
+  call = failureOf(embedder.embed(["1", "2"], "query"));
+  await asked();
+  say(vectors(1));
+  assert.equal(await call, "unavailable: The local model BGE_M3 gave 1 vectors for 2 texts");
+});
+
+test("closing ends the thread and everything that waits", async () => {
+  const { embedder, asked, say, endedCount } = setUp();
+  const opened = embedder.open();
+  await asked();
+  say(ready);
+  await opened;
+  const first = failureOf(embedder.embed(["1"], "query"));
+  const second = failureOf(embedder.embed(["2"], "query"));
+  await asked();
+
+  await embedder.close();
+
+  assert.equal(await first, "unavailable: The embedding model is being closed; try again");
+  assert.equal(await second, "unavailable: The embedding model is being closed; try again");
+  assert.equal(
+    await failureOf(embedder.embed(["3"], "query")),
+    "unavailable: The embedding model is being closed; try again",
+  );
+  assert.equal(endedCount(), 1);
+});
+
+test("closing before anything began ends nothing", async () => {
+  const { embedder, endedCount } = setUp();
+  await embedder.close();
+  assert.equal(endedCount(), 0);
+});

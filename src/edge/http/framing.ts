@@ -1,0 +1,109 @@
+/**
+ * What decides where a request ends and whether we can read it: its framing
+ * headers, and that it says once where it goes and who asks. Read from the raw headers in one pass, before anything else.
+ *
+ * The parser below has refused the combinations that are used for smuggling (a
+ * length and a transfer encoding, two lengths, bare line feeds); what it lets
+ * through and we do not understand is refused here, never guessed (RFC 9112
+ * section 6; threats S-02, S-03).
+ */
+import {
+  authorizationRepeated,
+  contentEncodingRefused,
+  malformedHttp,
+  type RequestFailure,
+  transferEncodingRefused,
+} from "../errors.ts";
+import { HeaderSet } from "../names.ts";
+
+export interface Framing {
+  hostCount: number;
+  authorizationCount: number;
+  expect: string | undefined;
+  /** The announced length; undefined without the header. */
+  contentLength: number | undefined;
+  transferEncoding: string | undefined;
+  contentEncoding: string | undefined;
+}
+
+const framingHeaders = new HeaderSet([
+  "host",
+  "expect",
+  "authorization",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+]);
+
+export function readFraming(rawHeaders: readonly string[]): Framing {
+  const framing: Framing = {
+    hostCount: 0,
+    authorizationCount: 0,
+    expect: undefined,
+    contentLength: undefined,
+    transferEncoding: undefined,
+    contentEncoding: undefined,
+  };
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = framingHeaders.find(rawHeaders[i] as string);
+    if (name === undefined) continue;
+    const value = rawHeaders[i + 1] as string;
+    switch (name) {
+      case "host":
+        framing.hostCount += 1;
+        break;
+      case "authorization":
+        framing.authorizationCount += 1;
+        break;
+      case "expect":
+        framing.expect = value;
+        break;
+      case "content-length":
+        framing.contentLength = Number(value);
+        break;
+      case "content-encoding":
+        framing.contentEncoding = joined(framing.contentEncoding, value);
+        break;
+      default:
+        framing.transferEncoding = joined(framing.transferEncoding, value);
+    }
+  }
+  return framing;
+}
+
+/** Whether a body follows the head. */
+export function hasBody({ contentLength, transferEncoding }: Framing): boolean {
+  return (contentLength !== undefined && contentLength > 0) || transferEncoding !== undefined;
+}
+
+/** Why a request with this framing is not read, or undefined. */
+export function framingFailure(framing: Framing, httpVersion: string): RequestFailure | undefined {
+  const { hostCount, authorizationCount, contentLength, transferEncoding, contentEncoding } = framing;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformedHttp;
+  // RFC 9110 section 11.6.2: one Authorization. A proxy between us and the caller may go by the other one.
+  if (authorizationCount > 1) return authorizationRepeated;
+  // RFC 9112 section 3.2: one Host, which only HTTP/1.0 may leave out.
+  if (hostCount > 1 || (hostCount === 0 && httpVersion !== "1.0")) return malformedHttp;
+  if (contentLength !== undefined && (transferEncoding !== undefined || !Number.isSafeInteger(contentLength)))
+    return malformedHttp;
+  if (transferEncoding !== undefined) {
+    if (httpVersion === "1.0") return malformedHttp;
+    if (transferEncoding.trim().toLowerCase() !== "chunked") return transferEncodingRefused;
+  }
+  if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== "identity")
+    return contentEncodingRefused(contentEncoding);
+  return undefined;
+}
+
+/** The target in origin form; undefined for a form that asks for a proxy's or a whole server's service. */
+export function originForm(target: string): string | undefined {
+  if (target.startsWith("/")) return target;
+  const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];
+  if (authority === undefined) return undefined;
+  const rest = target.slice(authority.length);
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function joined(known: string | undefined, value: string): string {
+  return known === undefined ? value : `${known}, ${value}`;
+}

@@ -1,0 +1,789 @@
+/**
+ * A listener over `node:http`. No other file sees an object of that module.
+ *
+ * (1) A body that is refused is never kept: its size is checked against the
+ *     announced length and again as it arrives, against the limit of its route
+ *     and against the budget of all bodies together (threats A-13).
+ * (2) A refusal reaches a client that is still sending: the reply goes out at
+ *     once, what still comes is dropped for a while, and then the socket is
+ *     destroyed. The connection is not used again.
+ * (3) The requests of a connection are handled in the order they came, and
+ *     their replies leave in that order, each one whole. With a request
+ *     unanswered nothing is written out of turn; a malformed request behind it
+ *     just ends the connection. Behind a refused request nothing is handled.
+ *     Those of several tenants on one connection have no order among them.
+ * (4) Once a drain has begun, every reply closes its connection.
+ * (5) A drain waits for requests that have come whole, and for no others: half
+ *     a body is answered 503, half a head or a handshake ends its connection.
+ * (6) What waits to be sent counts: for the connection, for its tenant and in
+ *     the budget of the thread. A request is answered when the system has taken
+ *     its reply. Too much of a connection holds up its next requests, and so
+ *     does one that waits for its turn, since nobody knows its reply; too much
+ *     of a tenant is refused before it is handled; others go on.
+ *
+ * What a request costs here was measured (bench/edge.bench.ts): a handler that
+ * answers at once is answered in the same call, without a promise, with one
+ * flat array of headers and one write.
+ */
+import type { Server, ServerResponse } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { AssertionFailure } from "../../kernel/assert.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
+import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../../kernel/trace-context.ts";
+import { nextTurn } from "../../kernel/turn.ts";
+import type { Tenant } from "../../kernel/turns.ts";
+import {
+  bodyTooSlow,
+  busy,
+  expectationFailed,
+  headersTimedOut,
+  headersTooLarge,
+  internalFailure,
+  malformedHttp,
+  type RequestFailure,
+  requestTooLarge,
+  tunnelRefused,
+} from "../errors.ts";
+import type { Area, Handler, HttpReply, HttpRequest, HttpStream, Observe } from "../handler.ts";
+import type { ByteBudget, Owner } from "../limits/byte-budget.ts";
+import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
+import { HeldBytes } from "../limits/held-bytes.ts";
+import { defaultLimits, type ListenerLimits } from "../limits/listener-limits.ts";
+import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
+import type { RequestEnd, Span, Tracer } from "../tracing.ts";
+import { BodyBuffer } from "./body-buffer.ts";
+import { type PacedBody, paceBodies } from "./body-pace.ts";
+import { type ConnectionState, newConnectionState } from "./connection-state.ts";
+import { FramedMessage } from "./framed-message.ts";
+import { framingFailure, hasBody, originForm } from "./framing.ts";
+import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
+
+// An import of the module by name reads all its properties, some of which load a whole client: 30 ms for each thread.
+const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
+
+/** Bodies of requests and what waits to be sent, of all connections together, in one thread. */
+export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Texts in PEM. */
+export interface CertificatePair {
+  /** With those between it and its authority. */
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface ListenerOptions {
+  readonly area: Area;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Shared by the listeners of a thread. */
+  readonly budget: ByteBudget;
+  /** Begins the ids of requests, so that those of two listeners or two runs differ. */
+  readonly idPrefix: string;
+  /** Absent: connections are in the clear. */
+  readonly tls?: CertificatePair | undefined;
+  readonly observe?: Observe;
+  /** Absent: a connection that is refused is told in the log alone. */
+  readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
+  /** Absent: the peer of a connection is its caller. */
+  readonly proxies?: TrustedProxies | undefined;
+  /** Absent: requests have no spans. */
+  readonly tracer?: Tracer | undefined;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+export interface Listener {
+  readonly host: string;
+  /** The real port, also when any was asked for. */
+  readonly port: number;
+  readonly openRequestCount: number;
+  /** Connections that come from now on are shown this certificate. Throws when it and the key are none. */
+  renewCertificate(pair: CertificatePair): void;
+  /**
+   * Stops accepting, ends streams, lets whole requests finish and resolves when every connection is closed. Those that are
+   * open after `graceMs` are destroyed.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Bodies above this, and those of unknown length, are read only when the area has nothing against the head. */
+const UNASKED_BYTES_MAX = 64 * 1024;
+/** Replies from here on need room in the budget, without which the caller gets 503. Smaller ones are counted if they wait. */
+const ASKED_REPLY_BYTES_MIN = 64 * 1024;
+/** Longest time for a handshake of TLS, and the oldest version. */
+const HANDSHAKE_MS_MAX = 10_000;
+const TLS_MIN = "TLSv1.2";
+/** How often timeouts of connections are looked at. */
+const TIMEOUT_CHECK_MS = 1_000;
+/**
+ * What a request costs its tenant besides the time between the clock's looks: reading and parsing its head, and copying
+ * bytes between the system, TLS and us.
+ */
+const REQUEST_MS = 0.01;
+const BYTE_MS = 1e-6;
+const TLS_BYTE_MS = 3e-6;
+
+const FORWARDED_FOR = "x-forwarded-for";
+/** For what was refused before a route was found. */
+const REFUSED_ROUTE = "refused";
+
+/** Starts to listen. Rejects with the system's error when the address cannot be used. */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const listener = new HttpListener(options);
+  await listener.start();
+  return listener;
+}
+
+type Connection = ConnectionState<Exchange>;
+type TlsServer = HttpsServer<typeof FramedMessage>;
+
+class HttpListener implements Listener {
+  readonly options: ListenerOptions;
+  readonly limits: ListenerLimits;
+  readonly connections = new WeakMap<Socket, Connection>();
+  /** Ends the streams that are open. */
+  readonly streamEnders = new Set<() => void>();
+  isDraining = false;
+  openRequestCount = 0;
+  readonly #server: Server<typeof FramedMessage>;
+  readonly #tlsServer: TlsServer | undefined;
+  readonly #open = new OpenConnections<Exchange>((socket) => this.connections.get(socket));
+  readonly proxies: TrustedProxies;
+  readonly #gate: ConnectionGate;
+  #stopPacing: () => void = () => {};
+  #port = 0;
+  #requestCount = 0;
+
+  constructor(options: ListenerOptions) {
+    this.options = options;
+    this.limits = { ...defaultLimits, ...options.limits };
+    const { limits } = this;
+    const { tls, clock, log } = options;
+    this.proxies = options.proxies ?? new TrustedProxies();
+    this.#gate = new ConnectionGate({
+      clock,
+      log,
+      proxies: this.proxies,
+      perAddressMax: limits.connectionsPerAddressMax,
+      descriptorsMax: limits.descriptorsMax,
+      onRefused: options.onConnectionRefused,
+    });
+    const wishes = {
+      IncomingMessage: FramedMessage,
+      insecureHTTPParser: false,
+      // framing.ts asks for the host and words the refusal.
+      requireHostHeader: false,
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      noDelay: true,
+    } as const;
+    const tlsServer = tls === undefined ? undefined : this.#createTlsServer(wishes, tls);
+    const server = tlsServer ?? createServer(wishes);
+    server.maxConnections = limits.connectionsMax;
+    this.#open.follow(server, {
+      isEncrypted: tls !== undefined,
+      admits: (socket) => this.#gate.refusalOf(socket) === undefined,
+    });
+    server.on("drop", (drop) => this.#gate.refused("port", drop?.remoteAddress));
+    // A close would end a connection whose reply is not all with its peer; ours knows which ones rest. keeps (5)
+    server.closeIdleConnections = () => {};
+    // Headers are bounded by their bytes. Beyond a count node would drop them silently.
+    server.maxHeadersCount = 0;
+    const begin = (message: FramedMessage, response: ServerResponse, isAsking: boolean): void => {
+      this.#requestCount += 1;
+      new Exchange({ listener: this, message, response, number: this.#requestCount, isAsking }).begin();
+    };
+    server.on("request", (message, response) => begin(message, response, false));
+    server.on("checkContinue", (message, response) => begin(message, response, true));
+    server.on("checkExpectation", (message, response) => {
+      this.#requestCount += 1;
+      const exchange = new Exchange({ listener: this, message, response, number: this.#requestCount, isAsking: true });
+      exchange.refuse(this.worded(expectationFailed, exchange.target));
+    });
+    server.on("connect", (_message, socket) => this.#answerRaw(socket as Socket, tunnelRefused));
+    server.on("timeout", (socket) => this.#socketIsLate(socket));
+    server.on("clientError", (error, socket) => this.#clientError(error, socket as Socket));
+    this.#server = server;
+    this.#tlsServer = tlsServer;
+  }
+
+  #createTlsServer<Wishes extends object>(wishes: Wishes, { certificate: cert, key }: CertificatePair): TlsServer {
+    // Loaded only where it is used, as TLS takes a thread some milliseconds.
+    const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
+    const server = createTlsServer({ ...wishes, cert, key, minVersion: TLS_MIN, handshakeTimeout: HANDSHAKE_MS_MAX });
+    server.on("tlsClientError", (_fault, socket) => socket.destroy());
+    return server;
+  }
+
+  get host(): string {
+    return this.options.host;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  renewCertificate({ certificate: cert, key }: CertificatePair): void {
+    this.#tlsServer?.setSecureContext({ cert, key, minVersion: TLS_MIN });
+  }
+
+  start(): Promise<void> {
+    const { host, port } = this.options;
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off("error", reject);
+        this.#port = (this.#server.address() as AddressInfo).port;
+        this.#paceBodies();
+        resolve();
+      });
+    });
+  }
+
+  close(graceMs: number): Promise<void> {
+    this.isDraining = true;
+    this.#stopPacing();
+    for (const end of this.streamEnders) end();
+    const { clock } = this.options;
+    return new Promise((resolve) => {
+      const cancel = clock.after(graceMs, () => {
+        this.#server.closeAllConnections();
+        this.#open.destroyAll();
+      });
+      this.#server.close(() => {
+        cancel();
+        cancelDrain();
+        resolve();
+      });
+      const cancelDrain = this.#open.drain(clock); // keeps (5)
+    });
+  }
+
+  #paceBodies(): void {
+    const { bodyBytesPerSecondMin, bodyGraceMs } = this.limits;
+    if (bodyBytesPerSecondMin === undefined) return;
+    this.#stopPacing = paceBodies({
+      clock: this.options.clock,
+      bytesPerSecondMin: bodyBytesPerSecondMin,
+      graceMs: bodyGraceMs,
+      bodies: () => this.#open.halfRequests(),
+    });
+  }
+
+  connectionOf(socket: Socket): Connection {
+    let connection = this.connections.get(socket);
+    if (connection === undefined) {
+      connection = newConnectionState<Exchange>();
+      this.connections.set(socket, connection);
+    }
+    return connection;
+  }
+
+  /** A failure that the area did not answer itself, as its clients know failures. */
+  worded(failure: RequestFailure, target: string): HttpReply {
+    return this.options.area.refusal?.(failure, target) ?? failureReply(failure);
+  }
+
+  #clientError(error: Error, socket: Socket): void {
+    const code = "code" in error ? error.code : undefined;
+    const connection = this.connectionOf(socket);
+    if (connection.isBroken) return;
+    if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+      this.#requestIsLate(socket);
+      return;
+    }
+    // keeps (3)
+    if (code === "ECONNRESET" || !socket.writable || connection.unansweredCount > 0) {
+      socket.destroy();
+      return;
+    }
+    if (code === "HPE_HEADER_OVERFLOW") this.#answerRaw(socket, headersTooLarge(this.limits.headerBytesMax));
+    else this.#answerRaw(socket, malformedHttp);
+  }
+
+  /**
+   * A request has not come within its time, as far as we have read. Timers come before the poll, so what came while the
+   * thread was busy may be unread, whole: it is read first. If more has come, the rest has as long again.
+   */
+  #requestIsLate(socket: Socket): void {
+    const connection = this.connectionOf(socket);
+    const { bytesRead } = socket;
+    const { wholeCount } = connection;
+    const end = (): void => {
+      if (connection.isBroken || connection.wholeCount !== wholeCount) return;
+      if (!socket.writable || connection.unansweredCount > 0) socket.destroy();
+      else this.#answerRaw(socket, headersTimedOut);
+    };
+    void nextTurn().then(() => {
+      if (socket.bytesRead === bytesRead) {
+        end();
+        return;
+      }
+      const cancel = this.options.clock.after(this.limits.headersTimeoutMs, end);
+      socket.once("close", cancel);
+    });
+  }
+
+  /** A connection has rested for too long, or its peer takes nothing: likewise. */
+  #socketIsLate(socket: Socket): void {
+    const { bytesRead, writableLength } = socket;
+    void nextTurn().then(() => {
+      // Otherwise its time has begun again.
+      if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) socket.destroy();
+    });
+  }
+
+  /** Answers on a connection that has no request to answer to, and ends it. keeps (2) */
+  #answerRaw(socket: Socket, failure: RequestFailure): void {
+    const connection = this.connectionOf(socket);
+    connection.isBroken = true;
+    // No target is known: the area words it for any.
+    const { status, headers, body } = this.worded(failure, "");
+    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`];
+    for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+    lines.push(`Content-Length: ${body.length}`, "Connection: close", "", "");
+    socket.on("error", () => socket.destroy());
+    socket.end(lines.join("\r\n") + body, "latin1");
+    const cancel = this.options.clock.after(this.limits.refusedMs, () => socket.destroy());
+    socket.once("close", cancel);
+    socket.resume();
+    this.options.observe?.({ route: REFUSED_ROUTE, status, durationMs: 0, bytesIn: 0, bytesOut: body.length });
+  }
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+interface ExchangeOptions {
+  readonly listener: HttpListener;
+  readonly message: FramedMessage;
+  readonly response: ServerResponse;
+  readonly number: number;
+  /** The client waits for `100 Continue` before it sends the body. */
+  readonly isAsking: boolean;
+}
+
+/**
+ * One request and its reply.
+ *
+ *     begin -> (reading body ->) handling -> (held for the journal ->) sending -> answered
+ *           -> refused, the rest of the body is dropped
+ */
+class Exchange implements HttpRequest, PacedBody, PlacedRequest {
+  readonly method: string;
+  readonly target: string;
+  body: Buffer = NO_BODY;
+  payer: Tenant | undefined = undefined;
+  waitedMs = 0;
+  readonly #listener: HttpListener;
+  readonly #message: FramedMessage;
+  readonly #response: ServerResponse;
+  readonly #number: number;
+  readonly #connection: Connection;
+  #isAsking: boolean;
+  #isBodyRead = false;
+  #isClosed = false;
+  /** It was handled, and its reply is not with the system yet. */
+  #isUnanswered = false;
+  readonly #held: HeldBytes;
+  #startedAtMs = 0;
+  #observedAtMs = 0;
+  #endStream: (() => void) | undefined;
+  #span: Span<RequestEnd> | undefined;
+
+  constructor({ listener, message, response, number, isAsking }: ExchangeOptions) {
+    this.#listener = listener;
+    this.#message = message;
+    this.#response = response;
+    this.#number = number;
+    this.#isAsking = isAsking;
+    this.#connection = listener.connectionOf(message.socket);
+    this.#held = new HeldBytes(listener.options.budget, this.#connection);
+    this.method = message.method ?? "";
+    this.target = originForm(message.url ?? "") ?? "";
+    listener.openRequestCount += 1;
+    response.on("close", () => this.#close());
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#message.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.#listener.proxies.callerOf(this.#peerAddress, () => this.header(FORWARDED_FOR));
+  }
+
+  /** Of a caller behind a proxy nobody knows it. */
+  get remotePort(): number {
+    return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#message.socket.remotePort ?? 0);
+  }
+
+  get #peerAddress(): string {
+    return this.#message.socket.remoteAddress ?? "";
+  }
+
+  /** It has come whole. */
+  get isWhole(): boolean {
+    return this.#isBodyRead;
+  }
+
+  get receivedBytes(): number {
+    return this.#held.bodyBytes;
+  }
+
+  get isPaused(): boolean {
+    return this.#message.isPaused();
+  }
+
+  get id(): string {
+    return `${this.#listener.options.idPrefix}-${this.#number.toString(36)}`;
+  }
+
+  get trace(): TraceContext | undefined {
+    return this.#span?.trace;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isClosed;
+  }
+
+  header(name: string): string | undefined {
+    const { rawHeaders } = this.#message;
+    let value: string | undefined;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const given = rawHeaders[i] as string;
+      if (given.length !== name.length || given.toLowerCase() !== name) continue;
+      value = value === undefined ? rawHeaders[i + 1] : `${value}, ${rawHeaders[i + 1]}`;
+    }
+    return value;
+  }
+
+  /** keeps (6) */
+  claim(owner: Owner): RequestFailure | undefined {
+    return this.#held.claim(owner);
+  }
+
+  holdReply(bytes: number): void {
+    if (!this.#isClosed) this.#held.addReply(bytes);
+  }
+
+  waitsForTurn(): void {
+    this.#connection.hasQueued = true;
+  }
+
+  hadTurn(): void {
+    this.#connection.hasQueued = false;
+    if (this.#connection.waiting.length > 0) this.#handleWaiting();
+  }
+
+  begin(): void {
+    if (this.#connection.isBroken) return;
+    const { framing, httpVersion } = this.#message;
+    const failure = this.target === "" ? malformedHttp : (framingFailure(framing, httpVersion) ?? this.#overload());
+    if (failure !== undefined) this.refuse(this.#listener.worded(failure, this.target));
+    else if (hasBody(framing)) this.#readBody(framing.contentLength);
+    else this.#ready();
+  }
+
+  /** Answers before the body has been read. keeps (2) */
+  refuse(reply: HttpReply): void {
+    const response = this.#response;
+    const { waiting } = this.#connection;
+    this.#connection.isBroken = true;
+    // Those before it are still handled; behind it there is none.
+    if (waiting.at(-1) === this) waiting.pop();
+    this.#held.release();
+    // A client that waits for `100 Continue` will not send the body; one without a body has nothing to send.
+    if (this.#isAsking || this.#isBodyRead || !hasBody(this.#message.framing)) {
+      this.#send(reply, true);
+      return;
+    }
+    const { clock } = this.#listener.options;
+    const { refusedMs, refusedBytesMax } = this.#listener.limits;
+    const { socket } = this.#message;
+    let droppedBytes = 0;
+    this.#message.removeAllListeners("data").removeAllListeners("end");
+    this.#message.on("data", (chunk: Buffer) => {
+      droppedBytes += chunk.length;
+      if (droppedBytes > refusedBytesMax) socket.destroy();
+    });
+    this.#message.on("end", () => response.end());
+    const cancel = clock.after(refusedMs, () => socket.destroy());
+    response.on("close", cancel);
+    const headers = [...reply.headers, "Content-Length", String(bodyBytes(reply)), "Connection", "close"];
+    response.writeHead(reply.status, headers);
+    response.write(reply.body, encodingOf(reply));
+    this.#observe(reply);
+  }
+
+  /** Refuses a request that has not come whole, in a drain. */
+  refuseHalf(): void {
+    if (!this.#isBodyRead) this.refuse(this.#listener.worded(busy, this.target));
+  }
+
+  tooSlow(): void {
+    const { bodyBytesPerSecondMin = 0 } = this.#listener.limits;
+    this.refuse(this.#listener.worded(bodyTooSlow(bodyBytesPerSecondMin), this.target));
+  }
+
+  #overload(): RequestFailure | undefined {
+    const { limits, openRequestCount } = this.#listener;
+    const { unansweredCount, waiting } = this.#connection;
+    const isOver =
+      openRequestCount > limits.requestsMax || unansweredCount + waiting.length >= limits.requestsPerConnectionMax;
+    return isOver ? busy : undefined;
+  }
+
+  /** keeps (1) */
+  #readBody(announcedBytes: number | undefined): void {
+    const { area, budget } = this.#listener.options;
+    const bytesMax = area.bodyBytesMax(this.target);
+    if (announcedBytes !== undefined && announcedBytes > bytesMax) {
+      this.refuse(this.#listener.worded(requestTooLarge(bytesMax, announcedBytes), this.target));
+      return;
+    }
+    if (this.#listener.isDraining) {
+      this.refuse(this.#listener.worded(busy, this.target));
+      return;
+    }
+    // While much is held, bodies of callers without a token must not take the room of others.
+    if (announcedBytes === undefined || announcedBytes > UNASKED_BYTES_MAX || !budget.isQuiet) {
+      const refusal = area.refuseEarly?.(this);
+      if (refusal !== undefined) {
+        this.refuse(refusal);
+        return;
+      }
+    }
+    if (this.#isAsking) {
+      this.#isAsking = false;
+      this.#response.writeContinue();
+    }
+    this.#connection.waiting.push(this);
+    const body = new BodyBuffer(announcedBytes ?? 0);
+    this.#message.on("data", (chunk: Buffer) => {
+      const length = body.length + chunk.length;
+      if (length > bytesMax) this.refuse(this.#listener.worded(requestTooLarge(bytesMax, length), this.target));
+      else if (this.#hasTooManyBytes() || !this.#held.takeBody(chunk.length))
+        this.refuse(this.#listener.worded(busy, this.target));
+      else body.add(chunk);
+    });
+    this.#message.on("end", () => {
+      this.body = body.take();
+      this.#ready();
+    });
+  }
+
+  /** The request is whole. It is handled now, or behind those that came before it on this connection. */
+  #ready(): void {
+    const { waiting } = this.#connection;
+    this.#isBodyRead = true;
+    this.#connection.owedCount += 1;
+    this.#connection.wholeCount += 1;
+    if (waiting.length === 0 && !this.#hasFullConnection()) {
+      this.#handle();
+      return;
+    }
+    // A request with a body has its place already.
+    if (!hasBody(this.#message.framing)) waiting.push(this);
+    this.#handleWaiting();
+  }
+
+  /** Handles what may be handled on this connection now. keeps (3) */
+  #handleWaiting(): void {
+    const { waiting } = this.#connection;
+    while (waiting.length > 0) {
+      const first = waiting[0] as Exchange;
+      if (!first.#isBodyRead || first.#hasFullConnection()) return;
+      waiting.shift();
+      first.#handle();
+    }
+  }
+
+  /** Whether the other requests of the connection hold as much as they may. */
+  #hasTooManyBytes(): boolean {
+    return this.#held.bytesOfOthers > this.#listener.limits.bytesPerConnectionMax;
+  }
+
+  /** Whether this request must wait for the others of its connection. keeps (6) */
+  #hasFullConnection(): boolean {
+    const { hasQueued, unsentBytes } = this.#connection;
+    return hasQueued || unsentBytes > this.#listener.limits.unsentPerConnectionMax || this.#hasTooManyBytes();
+  }
+
+  #handle(): void {
+    const { area, clock, observe, tracer } = this.#listener.options;
+    this.#connection.unansweredCount += 1;
+    this.#isUnanswered = true;
+    const startedAtMs = clock.monotonicMs();
+    if (observe !== undefined) this.#startedAtMs = startedAtMs;
+    if (tracer !== undefined) this.#span = this.#startSpan(tracer);
+    let reply: ReturnType<Handler>;
+    try {
+      reply = area.handle(this);
+    } catch (fault) {
+      this.#fail(fault);
+      return;
+    }
+    if (reply instanceof Promise) {
+      reply.then(
+        (late) => this.#answerLate(late),
+        (fault: unknown) => this.#fail(fault),
+      );
+    } else this.#answer(reply);
+    this.#charge(startedAtMs, this.body.length);
+  }
+
+  /** What has waited: for its turn, for the journal. */
+  #answerLate(reply: HttpReply | HttpStream): void {
+    const startedAtMs = this.#listener.options.clock.monotonicMs();
+    this.#answer(reply);
+    this.#charge(startedAtMs, "open" in reply ? 0 : reply.body.length);
+  }
+
+  /** Lets the tenant pay for the thread's time since a moment, and for the bytes that were moved. */
+  #charge(sinceMs: number, bytes: number): void {
+    const { payer } = this;
+    if (payer === undefined) return;
+    const { clock, tls } = this.#listener.options;
+    // Behind the reply somebody has looked already.
+    const nowMs = this.#observedAtMs > sinceMs ? this.#observedAtMs : clock.monotonicMs();
+    payer.charge(nowMs - sinceMs + REQUEST_MS + bytes * (tls === undefined ? BYTE_MS : TLS_BYTE_MS), nowMs);
+  }
+
+  #answer(reply: HttpReply | HttpStream): void {
+    if (this.#isClosed) {
+      this.#answered();
+      if ("open" in reply) this.#endSpan(reply);
+      else this.#observe(reply);
+      return;
+    }
+    if ("open" in reply) this.#stream(reply);
+    else this.#send(reply, false);
+  }
+
+  /** Our own mistake: the caller learns an id, the log has the rest. A broken assertion stops the process. */
+  #fail(fault: unknown): void {
+    this.#listener.options.log.error("request failed", { requestId: this.id, ...faultFields(fault) });
+    const failure = internalFailure(this.id);
+    this.#answer({ ...this.#listener.worded(failure, this.target), route: "failed" });
+    if (!(fault instanceof AssertionFailure)) return;
+    queueMicrotask(() => {
+      throw fault;
+    });
+  }
+
+  #send(reply: HttpReply, isLast: boolean): void {
+    const { status, body } = reply;
+    const response = this.#response;
+    const byteCount = bodyBytes(reply);
+    // What was held for the journal is counted again, by what the system does not take.
+    this.#held.releaseReply();
+    if (byteCount >= ASKED_REPLY_BYTES_MIN && !this.#held.takeReply(byteCount)) {
+      const worded = this.#listener.worded(busy, this.target);
+      this.#send({ ...worded, ...(reply.route === undefined ? {} : { route: reply.route }) }, isLast);
+      return;
+    }
+    const headers = reply.headers.slice();
+    if (status !== 204) headers.push("Content-Length", String(byteCount));
+    if (isLast || this.#listener.isDraining) headers.push("Connection", "close"); // keeps (4)
+    response.writeHead(status, headers);
+    response.end(body, encodingOf(reply));
+    const waitingBytes = response.writableLength;
+    if (waitingBytes === 0) {
+      this.#held.releaseReply();
+      this.#answered();
+    } else {
+      // The peer, or a reply before this one, holds it up: it may rest, but not permanently. keeps (6)
+      response.socket?.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      if (this.#held.unsentBytes === 0) this.#held.addReply(waitingBytes);
+    }
+    this.#observe(reply);
+  }
+
+  /** keeps (6) */
+  #answered(): void {
+    if (!this.#isUnanswered) return;
+    this.#isUnanswered = false;
+    this.#connection.unansweredCount -= 1;
+  }
+
+  #stream({ status, headers, route, open }: HttpStream): void {
+    const response = this.#response;
+    const { streamEnders, isDraining } = this.#listener;
+    if (isDraining) {
+      this.#send(this.#listener.worded(busy, this.target), true);
+      return;
+    }
+    response.writeHead(status, [...headers, "Connection", "close"]);
+    response.flushHeaders();
+    const closed = open({
+      write: (chunk) => response.write(chunk),
+      get queuedBytes() {
+        return response.writableLength;
+      },
+      end: () => (this.#endStream === undefined ? response.end() : this.#endStream()),
+      abort: () => this.#message.socket.destroy(),
+    });
+    const end = (): void => {
+      if (this.#endStream === undefined) return;
+      this.#endStream = undefined;
+      streamEnders.delete(end);
+      closed();
+      response.end();
+      // A peer that reads no more must not keep what is queued for ever.
+      const { socket } = response;
+      if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
+      this.#observe({ status, headers, body: "", ...(route === undefined ? {} : { route }) });
+    };
+    this.#endStream = end;
+    streamEnders.add(end);
+    if (this.#isClosed) end();
+  }
+
+  #startSpan(tracer: Tracer): Span<RequestEnd> {
+    const { method } = this;
+    const scheme = this.#listener.options.tls === undefined ? "http" : "https";
+    const parent = readTraceContext(this.header(TRACE_PARENT), this.header(TRACE_STATE));
+    return tracer.request({ method, scheme, parent });
+  }
+
+  #endSpan({ route = REFUSED_ROUTE, status }: Pick<HttpReply, "route" | "status">): void {
+    this.#span?.end({ route, status });
+    this.#span = undefined;
+  }
+
+  #observe(reply: HttpReply): void {
+    if (this.#span !== undefined) this.#endSpan(reply);
+    const { observe, clock } = this.#listener.options;
+    if (observe === undefined) return;
+    this.#observedAtMs = clock.monotonicMs();
+    observe({
+      route: reply.route ?? REFUSED_ROUTE,
+      status: reply.status,
+      durationMs: this.#startedAtMs === 0 ? 0 : this.#observedAtMs - this.#startedAtMs,
+      bytesIn: this.body.length,
+      bytesOut: bodyBytes(reply),
+    });
+  }
+
+  /** The reply is out, or the peer has gone. */
+  #close(): void {
+    this.#isClosed = true;
+    this.#listener.openRequestCount -= 1;
+    this.#held.release();
+    // Otherwise the area still works on it.
+    if (this.#response.writableEnded) this.#answered();
+    this.#endStream?.();
+    if (this.#isBodyRead) this.#connection.owedCount -= 1;
+    if (this.#connection.waiting.length > 0) this.#handleWaiting();
+    // Its head may have gone out before the drain began, without the word that closes.
+    if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#message.socket.destroySoon();
+  }
+}

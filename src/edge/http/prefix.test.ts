@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RequestFailure } from "../errors.ts";
+import type { Area, HttpReply, HttpRequest } from "../handler.ts";
+import { areaByPrefix } from "./prefix.ts";
+
+function request(target: string): HttpRequest {
+  return {
+    method: "GET",
+    target,
+    header: () => undefined,
+    rawHeaders: ["Host", "a"],
+    body: Buffer.from("body"),
+    remoteAddress: "127.0.0.1",
+    remotePort: 7,
+    id: "x-1",
+  };
+}
+
+const echo: Area = {
+  handle: ({ target, body, id, remotePort }) => ({
+    status: 200,
+    headers: [],
+    body: `${target} ${body} ${id} ${remotePort}`,
+  }),
+  bodyBytesMax: (target) => target.length,
+  refusal: ({ text }, target) => ({ status: 500, headers: [], body: `${text} ${target}` }),
+};
+const other: Area = { handle: () => ({ status: 200, headers: [], body: "other" }), bodyBytesMax: () => 7 };
+const area = areaByPrefix({ "/store": echo, "/vector": other });
+
+function answer(target: string): HttpReply {
+  return area.handle(request(target)) as HttpReply;
+}
+
+test("an area sees its own paths", () => {
+  const rows: [string, string][] = [
+    ["/store", "/"],
+    ["/store/", "/"],
+    ["/store?_token=x", "/?_token=x"],
+    ["/store/get/k?a=/b", "/get/k?a=/b"],
+    ["/store//k", "//k"],
+    ["/store/store/x", "/store/x"],
+  ];
+  for (const [target, seen] of rows) assert.equal(answer(target).body, `${seen} body x-1 7`, target);
+});
+
+test("the limit of a body is that of the area", () => {
+  assert.equal(area.bodyBytesMax("/store/get/k"), "/get/k".length);
+  assert.equal(area.bodyBytesMax("/elsewhere"), 0);
+});
+
+test("a path outside the areas is not found, and no prefix is taken for another", () => {
+  for (const target of ["/", "/get/k", "/stores/get/k", "/STORE/get/k", "/__proto__/x", "/%73tore/get"])
+    assert.equal(answer(target).status, 404, target);
+  assert.equal(area.refuseEarly?.(request("/elsewhere"))?.status, 404);
+});
+
+test("a failure is worded by the area below whose prefix it happened", () => {
+  const failure = new RequestFailure("internal", "a fault");
+  assert.equal(area.refusal?.(failure, "/store/get/k").body, "a fault /get/k");
+  assert.equal(area.refusal?.(failure, "/vector/query").body, '{"error":"a fault"}');
+  assert.equal(area.refusal?.(failure, "/elsewhere").body, '{"error":"a fault"}');
+});

@@ -1,0 +1,314 @@
+/** Who may ask what of messaging over HTTP, and what every answer has. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { EDGE_READ_ONLY_TOKEN, EDGE_TOKEN, edgeRequest, messagingEdge } from "../../../test/harness/messaging-edge.ts";
+import { MessagingFailure, type MessagingFailureKind } from "../../messaging/failure.ts";
+import { defaultLimits } from "../../messaging/limits.ts";
+import type { PublishOutcome } from "../../messaging/options/publish-request.ts";
+import { TokenTable } from "../auth.ts";
+import { RateLimiter } from "../limits/rate-limit.ts";
+import type { MessagingRoute } from "./route.ts";
+import { messagingRoutes } from "./routes/table.ts";
+
+const published: PublishOutcome = {
+  kind: "url",
+  published: { messageId: "msg_1", url: "https://a.test", isDeduplicated: false },
+};
+const publish = async () => [published];
+
+/** A request that leads to the row. */
+function lineOf({ method, template }: MessagingRoute): string {
+  const path = template.replace("*", "https://a.test").replace(/:\w+/g, "name");
+  return `${method === "ANY" ? "PUT" : method} ${path}`;
+}
+
+test("C authentication: a request without a valid token is 401, on every path but that of webhooks", async () => {
+  const edge = messagingEdge();
+  const closed = messagingRoutes.filter(({ isOpen }) => isOpen !== true);
+  for (const line of [...closed.map(lineOf), "GET /nowhere", "GET /"]) {
+    for (const token of [null, "wrong", ""]) {
+      const reply = await edge.send(line, { token });
+      assert.equal(reply.status, 401, line);
+      assert.deepEqual(reply.json, { error: "Missing or invalid token: send it as Authorization: Bearer <token>" });
+      assert.equal(reply.headers["content-type"], "application/json");
+    }
+  }
+  assert.deepEqual(edge.calls, []);
+});
+
+test("C15: on publish the token may stand in the query, in each spelling, and is not sent on", async () => {
+  for (const name of ["service_token", "qstash_token", "upstash_token"]) {
+    const edge = messagingEdge({ publish });
+    const reply = await edge.send(`POST /v2/publish/https://a.test/b?x=1&${name}=${EDGE_TOKEN}&y=2`, { token: null });
+    assert.equal(reply.status, 200, name);
+    const [[, [request]]] = edge.calls as [[string, [{ destination: string }]]];
+    assert.equal(request.destination, "https://a.test/b?x=1&y=2");
+  }
+});
+
+test("C-12: a token in the query is not sent on when the header let the request in, or where it does not count", async () => {
+  const edge = messagingEdge({ publish });
+  for (const path of ["publish", "enqueue/q"]) {
+    assert.equal((await edge.send(`POST /v2/${path}/https://a.test?qstash_token=${EDGE_TOKEN}`)).status, 200);
+  }
+  for (const [, [request]] of edge.calls as [string, [{ destination: string }]][]) {
+    assert.equal(request.destination, "https://a.test");
+  }
+});
+
+test("C authentication: a token in the query counts on publish only, and not when that is turned off", async () => {
+  const edge = messagingEdge();
+  for (const line of ["POST /v2/enqueue/q/https://a.test", "GET /v2/queues", "POST /v2/batch", "GET /v2/logs"]) {
+    assert.equal((await edge.send(`${line}?qstash_token=${EDGE_TOKEN}`, { token: null })).status, 401, line);
+  }
+  const strict = messagingEdge({}, { queryToken: false });
+  const reply = await strict.send(`POST /v2/publish/https://a.test?qstash_token=${EDGE_TOKEN}`, { token: null });
+  assert.equal(reply.status, 401);
+});
+
+test("C-12: the Authorization that let the request in is never sent on; another one is, when the query let it in", async () => {
+  const edge = messagingEdge({ publish });
+  const headers = ["Upstash-Header-Forward", "true", "X-A", "1"];
+  await edge.send("POST /v2/publish/https://a.test", { headers });
+  await edge.send(`POST /v2/publish/https://a.test?qstash_token=${EDGE_TOKEN}`, {
+    headers,
+    token: "for the destination",
+  });
+  const sent = (edge.calls as [string, [{ options: { headers: string[] } }]][]).map(
+    ([, [{ options }]]) => options.headers,
+  );
+  assert.deepEqual(sent, [
+    ["X-A", "1"],
+    ["Authorization", "Bearer for the destination", "X-A", "1"],
+  ]);
+});
+
+test("C-20: a read-only token may read, but neither change anything nor see the signing keys", async () => {
+  const edge = messagingEdge();
+  const reading = messagingRoutes.filter(({ isForReadOnlyToken }) => isForReadOnlyToken).map(lineOf);
+  assert.deepEqual(reading, [
+    "GET /v2/messages/name",
+    "GET /v2/queues",
+    "GET /v2/queues/name",
+    "GET /v2/schedules",
+    "GET /v2/schedules/name",
+    "GET /v2/topics",
+    "GET /v2/topics/name",
+    "GET /v2/dlq",
+    "GET /v2/dlq/name",
+    "GET /v2/flowControl",
+    "GET /v2/flowControl/name",
+    "GET /v2/globalParallelism",
+    "GET /v2/keys/rotate",
+    "GET /v2/logs",
+    "GET /v2/events",
+    "GET /v2/workflows/runs/name",
+    "GET /v2/waiters/name",
+    "GET /v2/workflows/dlq",
+    "GET /v2/workflows/dlq/name",
+    "GET /v2/workflows/logs",
+    "GET /v2/workflows/events",
+    "GET /v2/workflows/messageLogs",
+  ]);
+  for (const route of messagingRoutes) {
+    if (route.isForReadOnlyToken || route.isOpen) continue;
+    const reply = await edge.send(lineOf(route), { token: EDGE_READ_ONLY_TOKEN });
+    assert.equal(reply.status, 403, lineOf(route));
+    assert.deepEqual(reply.json, { error: "A read-only token may only read" });
+  }
+  const queues = messagingEdge({ queues: [] });
+  assert.equal((await queues.send("GET /v2/queues", { token: EDGE_READ_ONLY_TOKEN })).status, 200);
+});
+
+test("every row is found by its own path, and is called by rule, method and template", async () => {
+  const stopped = new MessagingFailure("unavailable", "stopped");
+  const answers = new Proxy({}, { get: () => undefined });
+  const edge = messagingEdge(answers, {
+    messaging: {
+      user: () => {
+        throw stopped;
+      },
+    },
+  });
+  for (const route of messagingRoutes) {
+    const found = await edge.send(lineOf(route));
+    assert.equal(found.status, 503);
+    assert.equal(found.route, `${route.rule} ${route.method} ${route.template}`);
+  }
+  const refused = await edge.send("GET /v2/nothing");
+  assert.equal(refused.route, "C refused");
+  const queues = messagingEdge({ queues: [] });
+  assert.equal((await queues.send("HEAD /v2/queues")).status, 200);
+});
+
+test("a path that is not there is 404, and one that has another method 405 with the methods it has", async () => {
+  const edge = messagingEdge();
+  for (const line of [
+    "GET /",
+    "GET /v2",
+    "GET /v2/nothing",
+    "GET /v1/queues",
+    "POST /v2/batch/more",
+    "GET /v2/queues/a/b",
+  ]) {
+    const reply = await edge.send(line);
+    assert.equal(reply.status, 404, line);
+    assert.deepEqual(reply.json, {
+      error: `There is no such path for ${line.split(" ")[0]}; paths start with /v2`,
+    });
+  }
+  for (const [line, allow] of [
+    ["GET /v2/publish/https://a.test", "POST"],
+    ["PUT /v2/queues", "POST, GET"],
+    ["POST /v2/logs", "GET"],
+    ["PUT /v2/schedules/s/pause", "PATCH, POST"],
+    ["DELETE /v2/keys/rotate", "GET, POST"],
+    ["POST /v2/messages/msg_1", "GET, DELETE"],
+  ] as const) {
+    const reply = await edge.send(line);
+    assert.equal(reply.status, 405, line);
+    assert.equal(reply.headers["allow"], allow, line);
+    assert.match((reply.json as { error: string }).error, /^HTTP method [A-Z]+ is not allowed here; use /);
+  }
+});
+
+test("C10, C12, C13: an empty key or id in a path is 400 with its name", async () => {
+  const edge = messagingEdge();
+  for (const [line, name] of [
+    ["POST /v2/flowControl//pause", "flowControlKey"],
+    ["POST /v2/flowControl//pin?rate=1", "flowControlKey"],
+    ["POST /v2/flowControl//resetRate", "flowControlKey"],
+    ["POST /v2/flowControl//reset", "flowControlKey"],
+    ["GET /v2/flowControl/", "flowControlKey"],
+    ["GET /v2/messages/", "messageId"],
+    ["DELETE /v2/dlq/", "dlqId"],
+    ["GET /v2/queues/", "queueName"],
+    ["POST /v2/enqueue//https://a.test", "queueName"],
+    ["PATCH /v2/topics/", "urlGroupName"],
+    ["GET /v2/schedules/", "scheduleId"],
+  ] as const) {
+    const reply = await edge.send(line);
+    assert.equal(reply.status, 400, line);
+    assert.deepEqual(reply.json, { error: `${name} is missing in the path` }, line);
+  }
+});
+
+test("the old chat proxy is 501 with a clear text", async () => {
+  const edge = messagingEdge();
+  assert.equal((await edge.send("POST /llm/v1/chat/completions", { body: {} })).status, 501);
+});
+
+test("what the door refuses has the status of its kind", async () => {
+  const statuses: [MessagingFailureKind, number][] = [
+    ["bad request", 400],
+    ["not found", 404],
+    ["quota exceeded", 412],
+    ["not implemented", 501],
+    ["unavailable", 503],
+  ];
+  for (const [kind, status] of statuses) {
+    const edge = messagingEdge({
+      async publish() {
+        throw new MessagingFailure(kind, "Wörter – 'quoted'");
+      },
+    });
+    const reply = await edge.send("POST /v2/publish/https://a.test");
+    assert.equal(reply.status, status);
+    assert.deepEqual(reply.json, { error: "Wörter – 'quoted'" });
+    assert.equal(reply.route, "C15 POST /v2/publish/*");
+  }
+});
+
+test("a bug is not taken for a refusal", async () => {
+  const edge = messagingEdge({
+    async publish() {
+      throw new TypeError("a bug");
+    },
+  });
+  await assert.rejects(edge.send("POST /v2/publish/https://a.test"), TypeError);
+});
+
+test("C limits: requests per second end in 429 with the headers that clients read, but publishing does not", async () => {
+  const clock = messagingEdge().clock;
+  const limiter = new RateLimiter(clock, { perSecond: 2, burst: 1 });
+  const edge = messagingEdge({ publish, queues: [] }, { limiter, clock });
+  assert.equal((await edge.send("GET /v2/queues")).status, 200);
+
+  const reply = await edge.send("GET /v2/queues");
+  assert.equal(reply.status, 429);
+  assert.deepEqual(reply.json, { error: "Too many requests: at most 2 per second" });
+  assert.equal(reply.headers["retry-after"], "1");
+  assert.equal(reply.headers["burst-ratelimit-limit"], "2");
+  assert.equal(reply.headers["burst-ratelimit-remaining"], "0");
+  assert.equal(reply.headers["burst-ratelimit-reset"], String(Math.ceil((clock.nowMs() + 500) / 1_000)));
+  assert.equal(reply.headers["ratelimit-limit"], undefined);
+
+  assert.equal((await edge.send("POST /v2/publish/https://a.test")).status, 200);
+});
+
+test("S-15: pages of other origins are not let in, neither by a preflight nor by an answer", async () => {
+  const edge = messagingEdge({ queues: [] });
+  const preflight = await edge.send("OPTIONS /v2/queues", {
+    token: null,
+    headers: ["Origin", "http://page.test", "Access-Control-Request-Method", "DELETE"],
+  });
+  assert.equal(preflight.status, 401);
+  const reply = await edge.send("GET /v2/queues", { headers: ["Origin", "http://page.test"] });
+  assert.equal(reply.status, 200);
+  for (const { headers } of [preflight, reply]) assert.equal(headers["access-control-allow-origin"], undefined);
+});
+
+test("a large body is refused before it is read unless its token and path are good, and is not counted twice", () => {
+  const clock = messagingEdge().clock;
+  const limiter = new RateLimiter(clock, { perSecond: 1, burst: 1 });
+  const { area } = messagingEdge({}, { limiter, clock });
+  assert.equal(area.refuseEarly(edgeRequest("POST /v2/publish/https://a.test", { token: null }))?.status, 401);
+  assert.equal(area.refuseEarly(edgeRequest("POST /v2/publish/a", { token: EDGE_READ_ONLY_TOKEN }))?.status, 403);
+  assert.equal(area.refuseEarly(edgeRequest("POST /v2/nothing"))?.status, 404);
+  for (let i = 0; i < 3; i += 1) assert.equal(area.refuseEarly(edgeRequest("POST /v2/queues")), undefined);
+});
+
+test("how large a body may be depends on what it holds", () => {
+  const { area } = messagingEdge({}, { limits: { ...defaultLimits, bodyBytesMax: 5_000 } });
+  for (const [target, bytesMax] of [
+    ["/v2/publish/https://a.test?x=1", 5_000],
+    ["/v2/enqueue/q/https://a.test", 5_000],
+    ["/v2/schedules/https://a.test", 5_000],
+    ["/v2/batch", 67_108_864],
+    ["/v2/queues", 1_048_576],
+    ["/nowhere", 1_048_576],
+    ["/", 1_048_576],
+  ] as const) {
+    assert.equal(area.bodyBytesMax(target), bytesMax, target);
+  }
+});
+
+test("the token of a user that is gone opens nothing", async () => {
+  const edge = messagingEdge({}, { messaging: { user: () => undefined } });
+  assert.equal((await edge.send("GET /v2/queues")).status, 401);
+});
+
+test("no answer leaves before what it may have seen is on the disk", async () => {
+  const safe = Promise.withResolvers<void>();
+  const edge = messagingEdge({ queues: [], whenSafe: () => safe.promise });
+  let isAnswered = false;
+  const answer = edge.send("GET /v2/queues").then((reply) => {
+    isAnswered = true;
+    return reply;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isAnswered, false);
+
+  safe.resolve();
+
+  assert.equal((await answer).status, 200);
+});
+
+test("the token of a user of a database opens nothing here", async () => {
+  const tokens = new TokenTable(Buffer.alloc(32, 3));
+  tokens.replaceUser({ tenant: "main", user: "ann" }, [createHash("sha256").update("anns-token").digest("hex")]);
+  const edge = messagingEdge({}, { tokens });
+  for (const line of ["GET /v2/logs", "POST /v2/publish/https://a.test"])
+    assert.equal((await edge.send(line, { token: "anns-token" })).status, 401, line);
+});

@@ -1,0 +1,312 @@
+/**
+ * Filters: which messages, log entries or dead letters are meant, and how many
+ * of them, in which order (service.md C6, C8; spec: messaging 1.1, 1.2).
+ *
+ * (1) Ids override all other filters.
+ * (2) Values of one name are alternatives, whether the name is repeated or they
+ *     have commas between them. Different names must all match.
+ * (3) A call that changes something refuses every name that it does not know,
+ *     and every empty value: a filter that fell away would mean everything. A
+ *     list passes them over.
+ */
+import type { AttributeName, Filter, Page, RunFilter } from "../../../messaging/door.ts";
+import { badRequest } from "../../../messaging/failure.ts";
+import { type State, stateRows, statesInProgress } from "../../../messaging/state/states.ts";
+import { type Parameters, parseWholeNumber } from "../parameters.ts";
+
+/** What a filter may be said with. */
+export interface FilterRow {
+  readonly name: string;
+  readonly meaning: string;
+  /** Which kinds of calls know it. */
+  readonly for: readonly FilterTarget[];
+  /** Between two values; a comma if absent. */
+  readonly separator?: RegExp;
+  /** What its values are; texts if absent. A list: in these words. */
+  readonly values?: "whole numbers" | readonly string[];
+  readonly attribute?: AttributeName;
+  readonly apply?: (draft: FilterDraft, values: readonly string[], name: string) => void;
+}
+
+export type FilterTarget = "messages" | "dead letters" | "logs";
+
+interface FilterDraft {
+  ids: string[] | undefined;
+  readonly attributes: Map<AttributeName, string[]>;
+  fromMs: number | undefined;
+  toMs: number | undefined;
+  statuses: number[] | undefined;
+  states: State[] | undefined;
+  /** It asks for dead letters of workflow runs alone. */
+  runs: RunFilter | undefined;
+}
+
+const everywhere: readonly FilterTarget[] = ["messages", "dead letters", "logs"];
+const notForDeadLetters: readonly FilterTarget[] = ["messages", "logs"];
+const deadLettersOnly: readonly FilterTarget[] = ["dead letters"];
+const logsOnly: readonly FilterTarget[] = ["logs"];
+
+/** URLs and paths hold commas themselves. */
+const BEFORE_URL = /,(?=https?:\/\/)/i;
+const BEFORE_PATH = /,(?=\/)/;
+
+const failureFunctionStates: readonly string[] = [
+  "CALLBACK_INPROGRESS",
+  "CALLBACK_SUCCESS",
+  "CALLBACK_FAIL",
+  "CALLBACK_CANCELED",
+];
+
+export const filterRows: readonly FilterRow[] = [
+  { name: "messageIds", meaning: "ids of messages", for: ["messages"], apply: addIds },
+  { name: "messageIds", meaning: "ids of messages", for: logsOnly, attribute: "messageId" },
+  { name: "messageId", meaning: "id of a message", for: everywhere, attribute: "messageId" },
+  { name: "dlqIds", meaning: "ids of dead letters", for: deadLettersOnly, apply: addIds },
+  { name: "url", meaning: "destination", for: everywhere, attribute: "url", separator: BEFORE_URL },
+  { name: "urls", meaning: "the same", for: logsOnly, attribute: "url", separator: BEFORE_URL },
+  { name: "host", meaning: "host of the destination", for: notForDeadLetters, attribute: "host" },
+  {
+    name: "path",
+    meaning: "path of the destination",
+    for: notForDeadLetters,
+    attribute: "path",
+    separator: BEFORE_PATH,
+  },
+  { name: "topicName", meaning: "URL group", for: everywhere, attribute: "topicName" },
+  { name: "scheduleId", meaning: "schedule that published it", for: everywhere, attribute: "scheduleId" },
+  { name: "queueName", meaning: "queue", for: everywhere, attribute: "queueName" },
+  { name: "label", meaning: "one of its labels", for: everywhere, attribute: "label" },
+  { name: "labels", meaning: "the same", for: logsOnly, attribute: "label" },
+  { name: "flowControlKey", meaning: "flow-control key", for: everywhere, attribute: "flowControlKey" },
+  { name: "callerIp", meaning: "address of the publisher", for: everywhere, attribute: "callerIp" },
+  { name: "callerIP", meaning: "the same", for: everywhere, attribute: "callerIp" },
+  {
+    name: "fromDate",
+    meaning: "Unix ms, inclusive",
+    for: everywhere,
+    values: "whole numbers",
+    apply(draft, [text = ""], name) {
+      draft.fromMs = parseWholeNumber(name, text);
+    },
+  },
+  {
+    name: "toDate",
+    meaning: "Unix ms, inclusive",
+    for: everywhere,
+    values: "whole numbers",
+    apply(draft, [text = ""], name) {
+      draft.toMs = parseWholeNumber(name, text);
+    },
+  },
+  {
+    name: "responseStatus",
+    meaning: "status of the last attempt",
+    for: deadLettersOnly,
+    values: "whole numbers",
+    apply(draft, values, name) {
+      draft.statuses = values.map((text) => parseWholeNumber(name, text));
+    },
+  },
+  {
+    name: "state",
+    meaning: "state of the entry; IN_PROGRESS is ACTIVE, RETRY or ERROR",
+    for: logsOnly,
+    values: [...stateRows.map(({ name }) => name), "IN_PROGRESS"],
+    apply(draft, values) {
+      draft.states = values.flatMap(parseState);
+    },
+  },
+  {
+    name: "source",
+    meaning: "`workflow`: only failed workflow runs",
+    for: deadLettersOnly,
+    values: ["workflow"],
+    apply(draft, values, name) {
+      if (!values.every((text) => text === "workflow")) throw badRequest(`Invalid value for ${name}: use workflow`);
+      draft.runs = { ...draft.runs };
+    },
+  },
+  {
+    name: "workflowRunId",
+    meaning: "id of a failed workflow run",
+    for: deadLettersOnly,
+    apply(draft, values) {
+      draft.runs = { ...draft.runs, ids: values };
+    },
+  },
+  {
+    name: "workflowRunId",
+    meaning: "id of the workflow run that it belongs to",
+    for: logsOnly,
+    attribute: "workflowRunId",
+  },
+  {
+    name: "workflowUrl",
+    meaning: "URL of a failed workflow run",
+    for: deadLettersOnly,
+    separator: BEFORE_URL,
+    apply(draft, values) {
+      draft.runs = { ...draft.runs, urls: values };
+    },
+  },
+  {
+    name: "workflowCreatedAt",
+    meaning: "when a failed workflow run started: Unix ms",
+    for: deadLettersOnly,
+    values: "whole numbers",
+    apply(draft, values, name) {
+      draft.runs = { ...draft.runs, createdAtMs: values.map((text) => parseWholeNumber(name, text)) };
+    },
+  },
+  {
+    name: "failureFunctionState",
+    meaning: "CALLBACK_INPROGRESS, CALLBACK_SUCCESS, CALLBACK_FAIL or CALLBACK_CANCELED",
+    for: deadLettersOnly,
+    values: failureFunctionStates,
+    apply(draft, values, name) {
+      const unknown = values.find((text) => !failureFunctionStates.includes(text));
+      if (unknown !== undefined) {
+        throw badRequest(`Invalid value for ${name}: ${JSON.stringify(unknown.slice(0, NAME_LENGTH_MAX))}`);
+      }
+      draft.runs = { ...draft.runs, failureFunctionStates: values };
+    },
+  },
+];
+
+const rowsByTarget: Readonly<Record<FilterTarget, ReadonlyMap<string, FilterRow>>> = {
+  messages: rowsFor("messages"),
+  "dead letters": rowsFor("dead letters"),
+  logs: rowsFor("logs"),
+};
+
+function rowsFor(target: FilterTarget): ReadonlyMap<string, FilterRow> {
+  return new Map(filterRows.filter((row) => row.for.includes(target)).map((row) => [row.name, row]));
+}
+
+export interface FilterReading {
+  readonly target: FilterTarget;
+  /** The call changes what it finds. */
+  readonly isChange: boolean;
+  /** Names beside the filters that the call knows. */
+  readonly others: readonly string[];
+}
+
+/** The filter that the parameters make. Throws a `MessagingFailure`. */
+export function readFilter(parameters: Parameters, { target, isChange, others }: FilterReading): Filter {
+  const rows = rowsByTarget[target];
+  const draft: FilterDraft = {
+    ids: undefined,
+    attributes: new Map(),
+    fromMs: undefined,
+    toMs: undefined,
+    statuses: undefined,
+    states: undefined,
+    runs: undefined,
+  };
+  for (const name of parameters.names) {
+    const row = rows.get(name);
+    if (row === undefined) {
+      if (isChange && !others.includes(name)) throw badRequest(`Unknown filter: ${name.slice(0, NAME_LENGTH_MAX)}`); // keeps (3)
+      continue;
+    }
+    const values = valuesOf(parameters, row);
+    if (values.length > 0) applyRow(draft, row, values);
+    else if (isChange) throw badRequest(`Invalid value for ${name}: it is empty`); // keeps (3)
+  }
+  if (draft.ids !== undefined) return { ids: draft.ids, attributes: new Map() }; // keeps (1)
+  return filterOf(draft);
+}
+
+const NAME_LENGTH_MAX = 100;
+
+/** keeps (2) */
+function valuesOf(parameters: Parameters, { name, separator = /,/ }: FilterRow): readonly string[] {
+  return parameters
+    .all(name)
+    .flatMap((text) => text.split(separator))
+    .map((text) => text.trim())
+    .filter((text) => text !== "");
+}
+
+function applyRow(draft: FilterDraft, { name, attribute, apply }: FilterRow, values: readonly string[]): void {
+  apply?.(draft, values, name);
+  if (attribute !== undefined) draft.attributes.set(attribute, [...(draft.attributes.get(attribute) ?? []), ...values]);
+}
+
+function addIds(draft: FilterDraft, values: readonly string[]): void {
+  draft.ids = [...(draft.ids ?? []), ...values];
+}
+
+function filterOf({ attributes, fromMs, toMs, statuses, states, runs }: FilterDraft): Filter {
+  return {
+    attributes,
+    ...(fromMs === undefined ? {} : { fromMs }),
+    ...(toMs === undefined ? {} : { toMs }),
+    ...(statuses === undefined ? {} : { statuses }),
+    ...(states === undefined ? {} : { states }),
+    ...(runs === undefined ? {} : { runs }),
+  };
+}
+
+/** Both spellings of CANCELLED (spec: messaging 1.4). */
+function parseState(text: string): readonly State[] {
+  const name = text.toUpperCase();
+  if (name === "IN_PROGRESS") return statesInProgress;
+  const row = stateRows.find((candidate) => candidate.name === (name === "CANCELED" ? "CANCELLED" : name));
+  if (row === undefined) {
+    const names = stateRows.map((candidate) => candidate.name).join(", ");
+    throw badRequest(
+      `Invalid value for state: ${JSON.stringify(text.slice(0, NAME_LENGTH_MAX))}: use ${names} or IN_PROGRESS`,
+    );
+  }
+  return [row.state];
+}
+
+export interface PageBounds {
+  readonly countDefault: number;
+  readonly countMax: number;
+  readonly orderDefault: Page["order"];
+}
+
+const orders: Readonly<Record<string, Page["order"]>> = {
+  earliestFirst: "earliest first",
+  latestFirst: "latest first",
+};
+
+/** Count, cursor and order of a list. A count above the bound means the bound. Throws a `MessagingFailure`. */
+export function readPage(parameters: Parameters, { countDefault, countMax, orderDefault }: PageBounds): Page {
+  const order = parameters.text("order");
+  if (order !== undefined && !Object.hasOwn(orders, order)) {
+    throw badRequest(
+      `Invalid value for order: ${JSON.stringify(order.slice(0, NAME_LENGTH_MAX))}: use ${Object.keys(orders).join(" or ")}`,
+    );
+  }
+  const cursor = parameters.text("cursor");
+  const page = {
+    order: (order === undefined ? undefined : orders[order]) ?? orderDefault,
+    count: readCount(parameters, countMax) ?? countDefault,
+  };
+  return cursor === undefined ? page : { ...page, cursor };
+}
+
+/** How many at most; absent if the caller did not say. A count above the bound means the bound. */
+export function readCount(parameters: Parameters, countMax: number): number | undefined {
+  const count = parameters.wholeNumber("count");
+  if (count === 0) throw badRequest("Invalid value for count: it must be 1 or more");
+  return count === undefined ? undefined : Math.min(count, countMax);
+}
+
+/** What a bulk change takes beside its filter: absent, all that match. */
+export interface BulkPage {
+  readonly countMax?: number;
+  readonly cursor?: string;
+}
+
+export function readBulkPage(parameters: Parameters, countMax: number): BulkPage {
+  const count = readCount(parameters, countMax);
+  const cursor = parameters.text("cursor");
+  return {
+    ...(count === undefined ? {} : { countMax: count }),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
+}

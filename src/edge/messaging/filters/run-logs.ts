@@ -1,0 +1,111 @@
+/**
+ * Filters of the log by run, beside those of runs.ts: states of runs and
+ * of their steps, and runs by what is in them.
+ *
+ * The state of a step is worked out from the log of its run, which is only read
+ * for runs that can have such a step.
+ */
+import type { UserDoor } from "../../../messaging/door.ts";
+import { badRequest } from "../../../messaging/failure.ts";
+import { type Run, type RunState, runState, runStateNames } from "../../../messaging/workflow/run.ts";
+import type { RunLog } from "../../../messaging/workflow/run-log.ts";
+import type { RunsFilter } from "../../../messaging/workflow/workflow-door.ts";
+import { type Parameters, parseWholeNumber } from "../parameters.ts";
+import { parseRunState, readRunsFilter, spelled } from "./runs.ts";
+
+export interface RunLogFilter {
+  readonly runs: RunsFilter;
+  /** Undefined: those that `runs` finds. */
+  readonly isMeant: ((run: Run, log: RunLog) => boolean) | undefined;
+}
+
+interface StepState {
+  readonly name: string;
+  /** Runs that can have such a step. */
+  readonly of: readonly RunState[];
+}
+
+const { started, success, failed, canceled } = runState;
+
+const stepStates: readonly StepState[] = [
+  { name: "STEP_PROGRESS", of: [started] },
+  { name: "STEP_RETRY", of: [started] },
+  { name: "STEP_SUCCESS", of: [started, success, failed, canceled] },
+  { name: "STEP_FAILED", of: [failed] },
+  { name: "STEP_CANCELED", of: [success, failed, canceled] },
+];
+
+export const runLogFilterRows: readonly { readonly name: string; readonly meaning: string }[] = [
+  {
+    name: "state",
+    meaning: `${[...runStateNames, ...stepStates.map(({ name }) => name)].join(", ")}: the run, or one of its steps`,
+  },
+  { name: "messageId", meaning: "a message of the run" },
+  {
+    name: "workflowRuns",
+    meaning: "ids of runs, each with `@` and the moment of its start behind it if that is known",
+  },
+];
+
+const MESSAGES_MAX = 100;
+/** Of the log, in which a message has an entry for each of its states. */
+const ENTRIES_MAX = 1_000;
+
+/** Throws a `MessagingFailure`. Names that nobody knows are passed over, as in all lists. */
+export async function readRunLogFilter(door: UserDoor, parameters: Parameters): Promise<RunLogFilter> {
+  const others = runLogFilterRows.map(({ name }) => name);
+  const { ids, ...rest } = readRunsFilter(parameters, { isChange: false, others });
+  const named = valuesOf(parameters, "workflowRuns");
+  const messages = valuesOf(parameters, "messageId");
+  const lists = [
+    ids,
+    named.length === 0 ? undefined : named.flatMap((text) => namedRun(door, text)),
+    messages.length === 0 ? undefined : await runsOfMessages(door, messages),
+  ].filter((list) => list !== undefined);
+  const [first] = lists;
+  const meant = first?.filter((id) => lists.every((list) => list.includes(id)));
+  const states = valuesOf(parameters, "state");
+  const runs = { ...rest, ...(meant && { ids: meant }) };
+  return states.length === 0 ? { runs, isMeant: undefined } : withStates(states, runs);
+}
+
+function valuesOf(parameters: Parameters, name: string): readonly string[] {
+  const values = parameters.all(name).flatMap((text) => text.split(","));
+  return values.map((text) => text.trim()).filter((text) => text !== "");
+}
+
+/** The id of a run that there is; none if it started at another moment. */
+function namedRun({ workflows }: UserDoor, text: string): readonly string[] {
+  const at = text.lastIndexOf("@");
+  const id = at < 0 ? text : text.slice(0, at);
+  const createdAtMs = at < 0 ? undefined : parseWholeNumber("workflowRuns", text.slice(at + 1));
+  const run = workflows.find(id);
+  return run !== undefined && (createdAtMs ?? run.record.createdAtMs) === run.record.createdAtMs ? [id] : [];
+}
+
+async function runsOfMessages(door: UserDoor, messages: readonly string[]): Promise<readonly string[]> {
+  if (messages.length > MESSAGES_MAX)
+    throw badRequest(`Invalid value for messageId: there are more than ${MESSAGES_MAX}`);
+  const filter = { attributes: new Map([["messageId", messages] as const]) };
+  const { entries } = await door.logs(filter, { order: "latest first", count: ENTRIES_MAX });
+  return [...new Set(entries.flatMap(({ message }) => message.envelope.workflow?.runId ?? []))];
+}
+
+/** Several states are alternatives, of runs and of steps alike. */
+function withStates(names: readonly string[], runs: RunsFilter): RunLogFilter {
+  const ofRuns = new Set<RunState>();
+  const ofSteps = new Set<string>();
+  const candidates = new Set<RunState>();
+  for (const text of names) {
+    const step = stepStates.find(({ name }) => name === spelled(text));
+    if (step === undefined) ofRuns.add(parseRunState(text));
+    else ofSteps.add(step.name);
+    for (const state of step?.of ?? []) candidates.add(state);
+  }
+  const states = [...new Set([...ofRuns, ...candidates])];
+  if (ofSteps.size === 0) return { runs: { ...runs, states }, isMeant: undefined };
+  const isMeant = ({ state }: Run, { groups }: RunLog): boolean =>
+    ofRuns.has(state) ||
+    groups.some(({ steps }) => steps.some((step) => "state" in step && ofSteps.has(String(step.state))));
+  return { runs: { ...runs, states }, isMeant };
+}

@@ -1,0 +1,54 @@
+/** Filters of workflow runs, from query and body. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Parameters } from "../parameters.ts";
+import { readRunsFilter, runsFilterRows } from "./runs.ts";
+
+function read(query: string, isChange = false, body?: object) {
+  const parameters = new Parameters(query, body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
+  return readRunsFilter(parameters, { isChange, others: ["count"] });
+}
+
+const rows: readonly (readonly [query: string, filter: object])[] = [
+  ["", {}],
+  ["workflowRunIds=a,b&workflowRunId=c", { ids: ["a", "b", "c"] }],
+  ["workflowUrl=https://a.test/x,y,https://b.test", { urls: ["https://a.test/x,y", "https://b.test"] }],
+  ["workflowUrlStartingWith=https://a.test", { urlPrefixes: ["https://a.test"] }],
+  ["fromDate=1&toDate=2", { fromMs: 1, toMs: 2 }],
+  ["workflowCreatedAt=5", { createdAtMs: [5] }],
+  ["state=RUN_SUCCESS,run_cancelled", { states: [1, 3] }],
+  ["label=a&label=b", { labels: ["a", "b"] }],
+  ["flowControlKey=k", { flowControlKeys: ["k"] }],
+  ["callerIp=::1", { callerIps: ["::1"] }],
+  ["callerIP=::1", { callerIps: ["::1"] }],
+  ["unknown=1&label=", {}],
+];
+
+for (const [query, filter] of rows) {
+  test(`a list by ${query === "" ? "nothing" : query}`, () => assert.deepEqual(read(query), filter));
+}
+
+test("every row of the table is among them", () => {
+  const used = new Set(rows.flatMap(([query]) => [...new URLSearchParams(query).keys()]));
+  assert.deepEqual(
+    runsFilterRows.filter(({ name }) => !used.has(name)),
+    [],
+  );
+});
+
+test("what is cancelled has a URL that begins so, unless the whole is asked for", () => {
+  assert.deepEqual(read("workflowUrl=https://a.test", true), { urlPrefixes: ["https://a.test"] });
+  assert.deepEqual(read("workflowUrl=https://a.test&workflowUrlExactMatch=true", true), { urls: ["https://a.test"] });
+  assert.deepEqual(read("count=5", true, { workflowRunIds: ["a"], label: null }), { ids: ["a"] });
+});
+
+test("a change refuses names that it does not know, and what is empty", () => {
+  for (const [query, text] of [
+    ["labeel=a", "Unknown filter: labeel"],
+    ["label=", "Invalid value for label: it is empty"],
+    ["state=LOST", 'Invalid value for state: "LOST"'],
+    ["fromDate=x", 'Invalid value for fromDate: "x": it must be a whole number'],
+  ] as const) {
+    assert.throws(() => read(query, true), { kind: "bad request", text }, query);
+  }
+});

@@ -1,0 +1,149 @@
+/** Filters of workflow runs (spec: workflow 2, 6), by the rules of messages.ts. */
+import { badRequest } from "../../../messaging/failure.ts";
+import { type RunState, runStateNames } from "../../../messaging/workflow/run.ts";
+import type { RunsFilter } from "../../../messaging/workflow/workflow-door.ts";
+import { type Parameters, parseWholeNumber } from "../parameters.ts";
+
+interface RunsDraft {
+  ids?: readonly string[];
+  urls?: readonly string[];
+  urlPrefixes?: readonly string[];
+  fromMs?: number;
+  toMs?: number;
+  createdAtMs?: readonly number[];
+  states?: readonly RunState[];
+  labels?: readonly string[];
+  flowControlKeys?: readonly string[];
+  callerIps?: readonly string[];
+}
+
+interface RunsFilterRow {
+  readonly name: string;
+  readonly meaning: string;
+  /** Between two values; a comma if absent. */
+  readonly separator?: RegExp;
+  /** What its values are; texts if absent. A list: in these words. */
+  readonly values?: "whole numbers" | readonly string[];
+  readonly apply: (draft: RunsDraft, values: readonly string[], name: string) => void;
+}
+
+/** URLs hold commas themselves. */
+const BEFORE_URL = /,(?=https?:\/\/)/i;
+
+const ids = (draft: RunsDraft, values: readonly string[]): void => {
+  draft.ids = [...(draft.ids ?? []), ...values];
+};
+const callerIps = (draft: RunsDraft, values: readonly string[]): void => {
+  draft.callerIps = values;
+};
+
+export const runsFilterRows: readonly RunsFilterRow[] = [
+  { name: "workflowRunIds", meaning: "ids of runs", apply: ids },
+  { name: "workflowRunId", meaning: "the same", apply: ids },
+  {
+    name: "workflowUrl",
+    meaning: "its URL; where runs are cancelled, what it begins with unless `workflowUrlExactMatch` is true",
+    separator: BEFORE_URL,
+    apply(draft, values) {
+      draft.urls = values;
+    },
+  },
+  {
+    name: "workflowUrlStartingWith",
+    meaning: "what its URL begins with",
+    separator: BEFORE_URL,
+    apply(draft, values) {
+      draft.urlPrefixes = values;
+    },
+  },
+  {
+    name: "fromDate",
+    meaning: "started then or later: Unix ms",
+    values: "whole numbers",
+    apply(draft, [text = ""], name) {
+      draft.fromMs = parseWholeNumber(name, text);
+    },
+  },
+  {
+    name: "toDate",
+    meaning: "started then or before: Unix ms",
+    values: "whole numbers",
+    apply(draft, [text = ""], name) {
+      draft.toMs = parseWholeNumber(name, text);
+    },
+  },
+  {
+    name: "workflowCreatedAt",
+    meaning: "when it started: Unix ms",
+    values: "whole numbers",
+    apply(draft, values, name) {
+      draft.createdAtMs = values.map((text) => parseWholeNumber(name, text));
+    },
+  },
+  {
+    name: "state",
+    meaning: "RUN_STARTED, RUN_SUCCESS, RUN_FAILED or RUN_CANCELED",
+    values: runStateNames,
+    apply(draft, values) {
+      draft.states = values.map(parseRunState);
+    },
+  },
+  {
+    name: "label",
+    meaning: "one of its labels",
+    apply(draft, values) {
+      draft.labels = values;
+    },
+  },
+  {
+    name: "flowControlKey",
+    meaning: "flow-control key",
+    apply(draft, values) {
+      draft.flowControlKeys = values;
+    },
+  },
+  { name: "callerIp", meaning: "address of who started it", apply: callerIps },
+  { name: "callerIP", meaning: "the same", apply: callerIps },
+];
+
+const EXACT = "workflowUrlExactMatch";
+const NAME_LENGTH_MAX = 100;
+
+/** Throws a `MessagingFailure`. A call that changes something refuses unknown names and empty values. */
+export function readRunsFilter(
+  parameters: Parameters,
+  { isChange, others }: { readonly isChange: boolean; readonly others: readonly string[] },
+): RunsFilter {
+  const draft: RunsDraft = {};
+  for (const name of parameters.names) {
+    if (name === EXACT || others.includes(name)) continue;
+    const row = runsFilterRows.find((candidate) => candidate.name === name);
+    if (row === undefined) {
+      if (isChange) throw badRequest(`Unknown filter: ${name.slice(0, NAME_LENGTH_MAX)}`);
+      continue;
+    }
+    const values = parameters
+      .all(name)
+      .flatMap((text) => text.split(row.separator ?? /,/))
+      .map((text) => text.trim())
+      .filter((text) => text !== "");
+    if (values.length > 0) row.apply(draft, values, name);
+    else if (isChange) throw badRequest(`Invalid value for ${name}: it is empty`);
+  }
+  if (isChange && draft.urls !== undefined && parameters.text(EXACT) !== "true") {
+    draft.urlPrefixes = [...(draft.urlPrefixes ?? []), ...draft.urls];
+    delete draft.urls;
+  }
+  return draft;
+}
+
+export function parseRunState(text: string): RunState {
+  const state = runStateNames.indexOf(spelled(text));
+  if (state < 0) throw badRequest(`Invalid value for state: ${JSON.stringify(text.slice(0, NAME_LENGTH_MAX))}`);
+  return state as RunState;
+}
+
+/** As states are spelled, of however they are written. */
+export function spelled(text: string): string {
+  return text.toUpperCase().replace("CANCELLED", "CANCELED");
+}

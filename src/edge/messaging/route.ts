@@ -1,0 +1,184 @@
+/**
+ * A route of messaging as a row, and the way from a request to its row.
+ *
+ * Path templates have `:name` for a segment of the caller's and end in `*` when
+ * everything behind belongs to the route as it was written. A template with
+ * more fixed segments is listed before one that would take its requests.
+ */
+import type { UserDoor } from "../../messaging/door.ts";
+import type { MessagingLimits } from "../../messaging/limits.ts";
+import { isIdentifier } from "../../messaging/options/identifiers.ts";
+import { messagingMethodNotAllowed, noSuchMessagingPath, pathNameMissing } from "../errors.ts";
+import type { HttpRequest } from "../handler.ts";
+import type { Route } from "../route.ts";
+import { decodeText, type OwnQuery } from "./destination-target.ts";
+import type { MessagingHead } from "./head.ts";
+
+export interface MessagingCall {
+  readonly request: HttpRequest;
+  readonly head: MessagingHead;
+  readonly door: UserDoor;
+  readonly limits: MessagingLimits;
+  readonly nowMs: number;
+  /** Whether the token reads alone. */
+  readonly isReadOnly: boolean;
+  /** Whether the Authorization header is what let the request in. */
+  readonly isAuthorizationOurs: boolean;
+  /** Why a URL may not be called, or undefined. */
+  readonly refusalOf: (url: URL) => string | undefined;
+  /** Awaited before a message is accepted. */
+  readonly acceptBrake: (() => Promise<void> | undefined) | undefined;
+  /** The segments that the template names, decoded, in their order. */
+  readonly names: readonly string[];
+  /** What stands in the place of `*`, as written. */
+  readonly rest: string;
+  /** As written, without the `?`. */
+  readonly query: string;
+  /** The query taken apart, for routes with a destination. */
+  readonly ownQuery: OwnQuery;
+}
+
+export interface MessagingAnswer {
+  readonly status: number;
+  /** Becomes JSON. */
+  readonly value: unknown;
+}
+
+export type MessagingRoute = Route<MessagingCall, MessagingAnswer | Promise<MessagingAnswer>> & {
+  readonly method: Method;
+  readonly summary: string;
+  /** Open to a read-only token. */
+  readonly isForReadOnlyToken?: true;
+  /** Counted by the limit on requests per second. */
+  readonly isRateLimited: boolean;
+  /** A token in the query counts. */
+  readonly takesQueryToken?: true;
+  /** Needs no token: the first name of the path says whose it is, and the rest of it is hard to guess. */
+  readonly isOpen?: true;
+  /** Only for paths whose names are identifiers; others go on to the rows behind. */
+  readonly isForIdentifiersOnly?: true;
+  /** Its body holds whole messages: a batch, or one. Others hold a few fields. */
+  readonly body?: "message" | "batch";
+};
+
+/** `ANY`: all of them. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ANY";
+
+export const ok: MessagingAnswer = { status: 200, value: {} };
+
+interface CompiledRoute {
+  readonly route: MessagingRoute;
+  readonly name: string;
+  /** Empty for a segment of the caller's. */
+  readonly segments: readonly string[];
+  /** Of the segments of the caller's. */
+  readonly parameters: readonly string[];
+  readonly hasRest: boolean;
+}
+
+export interface FoundRoute {
+  readonly route: MessagingRoute;
+  /** For metrics and the log. */
+  readonly name: string;
+  readonly names: readonly string[];
+  readonly rest: string;
+}
+
+export class MessagingRoutes {
+  /** By the second segment of their path: `publish` of `/v2/publish`. */
+  readonly #bySegment = new Map<string, CompiledRoute[]>();
+
+  constructor(routes: readonly MessagingRoute[]) {
+    for (const route of routes) {
+      const compiled = compile(route);
+      const key = compiled.segments[1] ?? "";
+      const sameSegment = this.#bySegment.get(key);
+      if (sameSegment === undefined) this.#bySegment.set(key, [compiled]);
+      else sameSegment.push(compiled);
+    }
+  }
+
+  /** Finds the row of a path, which has no query. Throws a RequestFailure. */
+  find(method: string, path: string): FoundRoute {
+    const wanted = method === "HEAD" ? "GET" : method;
+    const allowed: string[] = [];
+    for (const compiled of this.#rowsOf(path)) {
+      const matched = match(compiled, path);
+      if (matched === undefined) continue;
+      const { route } = compiled;
+      if (route.method !== wanted && route.method !== "ANY") {
+        if (!allowed.includes(route.method)) allowed.push(route.method);
+        continue;
+      }
+      for (const [index, name] of matched.names.entries()) {
+        if (name === "") throw pathNameMissing(compiled.parameters[index] ?? "");
+      }
+      return { route, name: compiled.name, ...matched };
+    }
+    throw allowed.length > 0 ? messagingMethodNotAllowed(method, allowed) : noSuchMessagingPath(method);
+  }
+
+  /** The row of a path that needs no token, if it is one. */
+  findOpen(path: string): FoundRoute | undefined {
+    for (const compiled of this.#rowsOf(path)) {
+      if (compiled.route.isOpen !== true) continue;
+      const matched = match(compiled, path);
+      if (matched?.names.every((name) => name !== ""))
+        return { route: compiled.route, name: compiled.name, ...matched };
+    }
+    return undefined;
+  }
+
+  /** What the bodies of requests to this path hold at most. */
+  bodyKindOf(path: string): MessagingRoute["body"] {
+    return this.#rowsOf(path).find(({ route }) => route.body !== undefined)?.route.body;
+  }
+
+  /** Whether a token in the query of this path may count. */
+  takesQueryToken(path: string): boolean {
+    return this.#rowsOf(path).some(({ route }) => route.takesQueryToken);
+  }
+
+  #rowsOf(path: string): readonly CompiledRoute[] {
+    const start = path.indexOf("/", 1) + 1;
+    if (start === 0) return NO_ROWS;
+    const end = path.indexOf("/", start);
+    return this.#bySegment.get(path.slice(start, end < 0 ? path.length : end)) ?? NO_ROWS;
+  }
+}
+
+const NO_ROWS: readonly CompiledRoute[] = [];
+
+function compile(route: MessagingRoute): CompiledRoute {
+  const segments = route.template.slice(1).split("/");
+  const hasRest = segments.at(-1) === "*";
+  if (hasRest) segments.pop();
+  return {
+    route,
+    name: `${route.rule} ${route.method} ${route.template}`,
+    segments: segments.map((segment) => (segment.startsWith(":") ? "" : segment)),
+    parameters: segments.filter((segment) => segment.startsWith(":")).map((segment) => segment.slice(1)),
+    hasRest,
+  };
+}
+
+function match(
+  { route, segments, hasRest }: CompiledRoute,
+  path: string,
+): { readonly names: readonly string[]; readonly rest: string } | undefined {
+  const names: string[] = [];
+  let start = 1;
+  for (const segment of segments) {
+    if (start > path.length) return undefined;
+    const slash = path.indexOf("/", start);
+    const end = slash < 0 ? path.length : slash;
+    if (segment !== "") {
+      if (end - start !== segment.length || !path.startsWith(segment, start)) return undefined;
+    } else names.push(path.slice(start, end));
+    start = end + 1;
+  }
+  if (!hasRest && start <= path.length) return undefined;
+  const decoded = names.map((name) => (name.includes("%") ? decodeText(name, "path") : name));
+  if (route.isForIdentifiersOnly && !decoded.every(isIdentifier)) return undefined;
+  return { names: decoded, rest: start > path.length ? "" : path.slice(start) };
+}

@@ -1,0 +1,127 @@
+/** The dead-letter queue (service.md C8, C11; spec: messaging 1.2 "DLQ"). */
+import type { Filter } from "../../../messaging/door.ts";
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { readOverrides } from "../../../messaging/options/headers.ts";
+import { type BulkPage, readBulkPage, readFilter, readPage } from "../filters/messages.ts";
+import { Parameters } from "../parameters.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { deadLetterView, readLetters } from "../views/dead-letters.ts";
+import { readTrimming } from "../views/trim-body.ts";
+import { headersOf } from "./publish.ts";
+
+const LIST_COUNT_MAX = 100;
+const BULK_COUNT_MAX = 500;
+
+export const deadLetterRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/dlq",
+    summary: "dead letters that the filters mean, page by page",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: list,
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/dlq/:dlqId",
+    summary: "a dead letter",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: get,
+  },
+  {
+    rule: "C11",
+    method: "DELETE",
+    template: "/v2/dlq/:dlqId",
+    summary: "deletes a dead letter",
+    isRateLimited: true,
+    run: deleteOne,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/dlq",
+    summary: "deletes all dead letters that the filters mean; without filters all",
+    isRateLimited: true,
+    run: deleteMany,
+  },
+  {
+    rule: "C8",
+    method: "POST",
+    template: "/v2/dlq/retry",
+    summary: "publishes dead letters again as new messages; headers change their settings",
+    isRateLimited: true,
+    run: retryMany,
+  },
+  {
+    rule: "C8",
+    method: "POST",
+    template: "/v2/dlq/retry/:dlqId",
+    summary: "the same with one",
+    isRateLimited: true,
+    run: (call) => retry(call, { ids: [...call.names], attributes: new Map() }, {}),
+  },
+];
+
+async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
+  const parameters = new Parameters(query);
+  for (const name of ["host", "path"]) {
+    if (parameters.all(name).length > 0) throw badRequest(`Unknown filter: dead letters cannot be listed by ${name}`);
+  }
+  const filter = readFilter(parameters, { target: "dead letters", isChange: false, others: [] });
+  const page = readPage(parameters, {
+    countDefault: LIST_COUNT_MAX,
+    countMax: LIST_COUNT_MAX,
+    orderDefault: "earliest first",
+  });
+  const trim = readTrimming(parameters);
+  const { letters, cursor } = readLetters(door, filter, page);
+  const messages = await Promise.all(letters.map(async (letter) => trim(await deadLetterView(door, letter))));
+  return { status: 200, value: { cursor, messages } };
+}
+
+async function get({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  const letter = door.deadLetter(id);
+  if (letter === undefined) throw letterMissing(id);
+  return { status: 200, value: await deadLetterView(door, letter) };
+}
+
+/** C11 */
+async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  const { deleted } = await door.deleteDeadLetters({ ids: [id], attributes: new Map() }, {});
+  if (deleted === 0) throw letterMissing(id);
+  return ok;
+}
+
+async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
+  const { filter, page } = readBulk(call, call.query);
+  const { deleted, cursor } = await call.door.deleteDeadLetters(filter, page);
+  return { status: 200, value: { deleted, cursor } };
+}
+
+/** C8 */
+function retryMany(call: MessagingCall): Promise<MessagingAnswer> {
+  const { filter, page } = readBulk(call, call.ownQuery.rest);
+  return retry(call, filter, page);
+}
+
+function readBulk({ request }: MessagingCall, query: string): { readonly filter: Filter; readonly page: BulkPage } {
+  const parameters = new Parameters(query, request.body);
+  const filter = readFilter(parameters, { target: "dead letters", isChange: true, others: ["count", "cursor"] });
+  return { filter, page: readBulkPage(parameters, BULK_COUNT_MAX) };
+}
+
+async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promise<MessagingAnswer> {
+  const overrides = readOverrides(headersOf(call), call);
+  const { published, cursor } = await call.door.retryDeadLetters(filter, page, overrides);
+  const responses = published.map(({ messageId, isDeduplicated }) => ({ messageId, deduplicated: isDeduplicated }));
+  return { status: 201, value: { cursor, responses } };
+}
+
+function letterMissing(id: string): unknown {
+  return notFound(`dead letter ${id} not found`);
+}

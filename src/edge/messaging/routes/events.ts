@@ -1,0 +1,157 @@
+/** Events that runs wait for (service.md C3, C9; spec: workflow 2, 4.7). */
+
+import { canonicalName } from "../../../kernel/header-name.ts";
+import type { UserDoor } from "../../../messaging/door.ts";
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import type { Redaction } from "../../../messaging/options/envelope.ts";
+import { headerLists, headerText } from "../../../messaging/options/header-lists.ts";
+import { joinedRedaction, redactedHeaders, redactedText } from "../../../messaging/options/redaction.ts";
+import type { Run } from "../../../messaging/workflow/run.ts";
+import type { Waiter } from "../../../messaging/workflow/waiter.ts";
+import { hiddenOfWait } from "../../../messaging/workflow/waits.ts";
+import { checkRunId } from "../../../messaging/workflow/workflow-options.ts";
+import type { Notified } from "../../../messaging/workflow/workflows.ts";
+import { takingSteps } from "../append-refusal.ts";
+import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { ok } from "../route.ts";
+
+export const eventRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/wait/:eventId",
+    summary: "a run waits for an event: `{url, timeout, timeoutUrl, timeoutHeaders, timeoutBody, step}`",
+    isRateLimited: false,
+    body: "message",
+    run: takingSteps(wait),
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/notify/:eventId",
+    summary: "tells all runs that wait for an event; the body is what they are told",
+    isRateLimited: true,
+    body: "message",
+    run: notifyAll,
+  },
+  {
+    rule: "C3",
+    method: "POST",
+    template: "/v2/notify/:workflowRunId/:eventId",
+    summary: "tells one run of an event, now or when it waits for it",
+    isRateLimited: true,
+    body: "message",
+    run: notifyRun,
+  },
+  {
+    rule: "C9",
+    method: "GET",
+    template: "/v2/waiters/:eventId",
+    summary: "the runs that wait for an event",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: ({ door, names: [eventId = ""] }) => ({ status: 200, value: waitersView(door, eventId) }),
+  },
+  {
+    rule: "C",
+    method: "ANY",
+    template: "/v2/workflows/hooks/:userId/:workflowRunId/:eventId",
+    summary: "the same as a notify of one run, for others: it needs no token, and the whole request is what it tells",
+    isRateLimited: false,
+    isOpen: true,
+    body: "message",
+    run: hook,
+  },
+];
+
+async function wait({ door, names, head, request, refusalOf }: MessagingCall): Promise<MessagingAnswer> {
+  const [eventId = ""] = names;
+  const runId = head.own[head.own.indexOf("workflow-runid") + 1];
+  if (!head.own.includes("workflow-runid") || runId === undefined) {
+    throw badRequest("Workflow-RunId is missing: it says which run waits");
+  }
+  checkRunId(runId);
+  const { own: headers, contentType } = head;
+  await door.workflows.wait({ eventId, runId, headers, contentType, body: request.body, refusalOf });
+  return ok;
+}
+
+async function notifyAll({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [eventId = ""] = names;
+  const notified = await door.workflows.notifyAll(eventId, request.body);
+  return { status: 201, value: notified.map(notifiedView) };
+}
+
+/** C3 */
+async function notifyRun({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [runId = "", eventId = ""] = names;
+  return { status: 201, value: notifiedView(await door.workflows.notifyRun(runId, eventId, request.body)) };
+}
+
+async function hook({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [, runId = "", eventId = ""] = names;
+  if (door.workflows.find(runId)?.isStarted !== true) throw notFound(`workflow run ${runId} not found`);
+  const told = Buffer.from(JSON.stringify(requestView(request)));
+  const notified = await door.workflows.notifyRun(runId, eventId, told);
+  return { status: 200, value: notifiedView(notified) };
+}
+
+/** What a run is told of a call of its webhook: enough to build the request again. */
+function requestView({ method, rawHeaders, body, target }: MessagingCall["request"]): object {
+  const header = headerLists(rawHeaders);
+  return {
+    method,
+    header,
+    ...(body.length === 0 ? {} : { body: body.toString("base64") }),
+    // Who is in front of us says how it was asked.
+    proto: header["X-Forwarded-Proto"]?.[0] === "https" ? "https" : "http",
+    host: header["Host"]?.[0] ?? "localhost",
+    url: target,
+  };
+}
+
+/** service.md "Notify result". */
+function notifiedView({ run, waiter, messageId }: Notified): object {
+  return {
+    ...(waiter === undefined ? {} : { waiter: waiterView(waiter, run), messageId, deduplicated: false, error: "" }),
+    workflowRunId: run.id,
+    workflowCreatedAt: run.record.createdAtMs,
+  };
+}
+
+function waitersView({ workflows }: UserDoor, eventId: string): readonly object[] {
+  return workflows.waiters(eventId).map((waiter) => waiterView(waiter, workflows.find(waiter.runId)));
+}
+
+/** service.md "Notify result", `waiter`. What the run or the wait itself hides is hidden here too. */
+function waiterView(waiter: Waiter, run: Run | undefined): object {
+  const { url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
+  const redact = joinedRedaction(run?.record.config.redact, hiddenOfWait(waiter)) ?? {};
+  return {
+    url,
+    headers: headersView(headers, redact),
+    deadline: Math.ceil(deadlineMs / 1_000),
+    timeoutBody: timeoutBody !== undefined && redact.body ? redactedText(timeoutBody) : timeoutBody,
+    timeoutUrl,
+    timeoutHeaders: headersView(timeoutHeaders, redact),
+  };
+}
+
+/** What is sent on, to the endpoint or with a callback: other names are settings. */
+const SENT_ON = /^(?:(?:failure-|callback-)*forward-(.+)|(content-type)|header:(.+))$/;
+
+function headersView(own: readonly string[], redact: Redaction): Record<string, string[]> {
+  const view: Record<string, string[]> = Object.create(null);
+  for (let i = 0; i < own.length; i += 2) {
+    const written = own[i] as string;
+    const [, forwarded, contentType, plain] = SENT_ON.exec(written) ?? [];
+    const asGiven = contentType ?? plain;
+    const key = asGiven === undefined ? `Upstash-${canonicalName(written)}` : canonicalName(asGiven);
+    const sent = forwarded ?? asGiven;
+    const given = own[i + 1] as string;
+    const [, value = given] = sent === undefined ? [] : redactedHeaders(redact, [sent, given]);
+    view[key] ??= [];
+    view[key].push(headerText(value));
+  }
+  return view;
+}

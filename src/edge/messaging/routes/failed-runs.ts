@@ -1,0 +1,186 @@
+/** Failed workflow runs (service.md C4, C5; spec: workflow 2, 4.11). */
+
+import type { Filter } from "../../../messaging/door.ts";
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { readOverrides } from "../../../messaging/options/headers.ts";
+import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
+import type { StartedRun } from "../../../messaging/workflow/workflow-door.ts";
+import { readBulkPage, readFilter, readPage } from "../filters/messages.ts";
+import { Parameters } from "../parameters.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { readLetters } from "../views/dead-letters.ts";
+import { workflowLetterView } from "../views/failed-runs.ts";
+import { readTrimming } from "../views/trim-body.ts";
+import { headersOf } from "./publish.ts";
+
+const LIST_COUNT_MAX = 100;
+const DELETE_COUNT_DEFAULT = 100;
+const DELETE_COUNT_MAX = 500;
+/** Runs that one call starts again. */
+const AGAIN_COUNT_MAX = 50;
+/** By their ids: a page of the list. */
+const AGAIN_IDS_MAX = LIST_COUNT_MAX;
+
+export const workflowLetterRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C4",
+    method: "DELETE",
+    template: "/v2/workflows/dlq",
+    summary: "deletes failed workflow runs that the filters mean, 100 unless `count` says otherwise",
+    isRateLimited: true,
+    run: deleteMany,
+  },
+  {
+    rule: "C5",
+    method: "GET",
+    template: "/v2/workflows/dlq",
+    summary: "failed workflow runs that the filters mean, page by page",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: list,
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/workflows/dlq/:dlqId",
+    summary: "a failed workflow run",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: async ({ door, names: [id = ""] }) => ({
+      status: 200,
+      value: await workflowLetterView(door, letterOf(door, id)),
+    }),
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/workflows/dlq/:dlqId",
+    summary: "deletes a failed workflow run",
+    isRateLimited: true,
+    run: deleteOne,
+  },
+  ...(["resume", "restart"] as const).flatMap((how): readonly MessagingRoute[] => [
+    {
+      rule: "C",
+      method: "POST",
+      template: `/v2/workflows/dlq/${how}`,
+      summary: `starts failed runs as new ones, ${how === "resume" ? "where they failed" : "from the start"}, 50 at most, or 100 by their ids; headers change their settings`,
+      isRateLimited: true,
+      run: (call) => againMany(call, how),
+    },
+    {
+      rule: "C",
+      method: "POST",
+      template: `/v2/workflows/dlq/${how}/:dlqId`,
+      summary: "the same with one",
+      isRateLimited: true,
+      run: (call) => againOne(call, how),
+    },
+  ]),
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/workflows/dlq/callback/:dlqId",
+    summary: "tells of a failure once more, when that has failed",
+    isRateLimited: true,
+    run: async ({ door, names: [id = ""] }) => ({
+      status: 200,
+      value: startedView(await door.workflows.repeatFailureCall(id)),
+    }),
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/workflows/dlq/callback/:dlqId",
+    summary: "tells nobody of a failure any more",
+    isRateLimited: true,
+    async run({ door, names: [id = ""] }) {
+      await door.workflows.cancelFailureCall(id);
+      return { status: 302, value: {} };
+    },
+  },
+];
+
+/** C5 */
+async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
+  const parameters = new Parameters(query);
+  const filter = ofRuns(readFilter(parameters, { target: "dead letters", isChange: false, others: [] }));
+  const page = readPage(parameters, {
+    countDefault: LIST_COUNT_MAX,
+    countMax: LIST_COUNT_MAX,
+    orderDefault: "earliest first",
+  });
+  const trim = readTrimming(parameters);
+  const { letters, cursor } = readLetters(door, filter, page);
+  const messages = await Promise.all(letters.map(async (letter) => trim(await workflowLetterView(door, letter))));
+  return { status: 200, value: { cursor: cursor ?? "", messages } };
+}
+
+/** C4 */
+async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
+  const { filter, page } = readBulk(call, DELETE_COUNT_MAX);
+  const isByIds = filter.ids !== undefined;
+  const { deleted, cursor } = await call.door.deleteDeadLetters(
+    filter,
+    isByIds ? page : { countMax: DELETE_COUNT_DEFAULT, ...page },
+  );
+  return { status: 200, value: { deleted, cursor } };
+}
+
+async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  letterOf(door, id);
+  await door.deleteDeadLetters({ ids: [id], attributes: new Map(), runs: {} }, {});
+  return ok;
+}
+
+async function againMany(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
+  const { filter, page } = readBulk(call, AGAIN_COUNT_MAX);
+  const { door } = call;
+  const overrides = readOverrides(headersOf(call), call);
+  const idCount = new Set(filter.ids).size;
+  if (idCount > AGAIN_IDS_MAX) {
+    throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call takes ${AGAIN_IDS_MAX} at most`);
+  }
+  const count = page.countMax ?? AGAIN_COUNT_MAX;
+  const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
+  const found =
+    filter.ids === undefined
+      ? door.deadLetters(filter, { order: "earliest first", count, ...cursor })
+      : { letters: [...new Set(filter.ids)].map((id) => letterOf(door, id)), cursor: undefined };
+  const ids = found.letters.map(({ id }) => deadLetterIdText(id));
+  const workflowRuns = (await door.workflows.again(how, ids, overrides)).map(startedView);
+  return { status: 200, value: { cursor: found.cursor, workflowRuns } };
+}
+
+async function againOne(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
+  const { door, names } = call;
+  const [id = ""] = names;
+  letterOf(door, id);
+  const [started] = await door.workflows.again(how, [id], readOverrides(headersOf(call), call));
+  return { status: 200, value: started === undefined ? {} : startedView(started) };
+}
+
+function readBulk(
+  { request, query }: MessagingCall,
+  countMax: number,
+): { readonly filter: Filter; readonly page: ReturnType<typeof readBulkPage> } {
+  const parameters = new Parameters(query, request.body);
+  const filter = readFilter(parameters, { target: "dead letters", isChange: true, others: ["count", "cursor"] });
+  return { filter: ofRuns(filter), page: readBulkPage(parameters, countMax) };
+}
+
+/** Other dead letters are none of these. */
+function ofRuns(filter: Filter): Filter {
+  return { ...filter, runs: filter.runs ?? {} };
+}
+
+function letterOf(door: MessagingCall["door"], id: string): DeadLetter {
+  const letter = door.deadLetter(id);
+  if (letter?.envelope.fields.workflow === undefined) throw notFound(`failed workflow run ${id} not found`);
+  return letter;
+}
+
+function startedView({ id, createdAtMs }: StartedRun): object {
+  return { workflowRunId: id, workflowCreatedAt: createdAtMs };
+}

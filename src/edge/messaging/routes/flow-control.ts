@@ -1,0 +1,181 @@
+/** Flow-control keys and parallelism (service.md C7, C10, C12, C13, C17-C19; spec: messaging 1.2 "Flow control"). */
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { InvalidFlowControl, parseCount, parsePeriodMs } from "../../../messaging/options/flow-control-value.ts";
+import { checkIdentifier } from "../identifier-field.ts";
+import { Parameters } from "../parameters.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { flowKeyView } from "../views/management.ts";
+
+export const flowControlRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C17",
+    method: "GET",
+    template: "/v2/flowControl",
+    summary: "all flow-control keys, or with `search` those whose name contains it",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: list,
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/flowControl/:flowControlKey",
+    summary: "a flow-control key",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: get,
+  },
+  {
+    rule: "C13",
+    method: "POST",
+    template: "/v2/flowControl/:flowControlKey/pause",
+    summary: "holds the messages of a key",
+    isRateLimited: true,
+    run: change((call, key) => call.door.pauseFlowKey(key, true)),
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/flowControl/:flowControlKey/resume",
+    summary: "lets them go on",
+    isRateLimited: true,
+    run: change((call, key) => call.door.pauseFlowKey(key, false)),
+  },
+  {
+    rule: "C12",
+    method: "POST",
+    template: "/v2/flowControl/:flowControlKey/pin",
+    summary: "sets `parallelism`, or `rate` and `period` in seconds, against what messages say",
+    isRateLimited: true,
+    run: change(pin),
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/flowControl/:flowControlKey/unpin",
+    summary: "lets messages say again: `parallelism=true`, `rate=true`",
+    isRateLimited: true,
+    run: change(unpin),
+  },
+  {
+    rule: "C10",
+    method: "POST",
+    template: "/v2/flowControl/:flowControlKey/resetRate",
+    summary: "begins a new window of the rate",
+    isRateLimited: true,
+    run: change((call, key) => call.door.resetFlowKey(key, false)),
+  },
+  {
+    rule: "C18",
+    method: "POST",
+    template: "/v2/flowControl/:flowControlKey/reset",
+    summary: "the same, and forgets the calls under way",
+    isRateLimited: true,
+    run: change((call, key) => call.door.resetFlowKey(key, true)),
+  },
+  {
+    rule: "C19",
+    method: "GET",
+    template: "/v2/globalParallelism",
+    summary: "how many deliveries may be under way, and how many are",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: getParallelism,
+  },
+  {
+    rule: "C7",
+    method: "GET",
+    template: "/v2/keys/rotate",
+    summary: "how many messages wait because of the key `flowControlKey`",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: getWaitlist,
+  },
+];
+
+/** C17 */
+function list({ door, query }: MessagingCall): MessagingAnswer {
+  return { status: 200, value: door.flowKeys(new Parameters(query).text("search")).map(flowKeyView) };
+}
+
+function get({ door, names }: MessagingCall): MessagingAnswer {
+  const [name = ""] = names;
+  const key = door.flowKey(name);
+  if (key === undefined) throw keyMissing(name);
+  return { status: 200, value: flowKeyView(key) };
+}
+
+/** C7: its path has no place for the key, so it stands in the query. */
+function getWaitlist({ door, query }: MessagingCall): MessagingAnswer {
+  const name = new Parameters(query).text("flowControlKey");
+  if (name === undefined) throw badRequest("flowControlKey is missing in the query");
+  const key = door.flowKey(name);
+  if (key === undefined) throw keyMissing(name);
+  return { status: 200, value: { flowControlKey: key.key, waitlistSize: key.waitingCount } };
+}
+
+/** C19 */
+function getParallelism({ door }: MessagingCall): MessagingAnswer {
+  const { max, count } = door.globalParallelism;
+  return { status: 200, value: { parallelismMax: max, parallelismCount: count } };
+}
+
+type Change = (call: MessagingCall, key: string) => Promise<void>;
+
+function change(apply: Change): MessagingRoute["run"] {
+  return async (call) => {
+    const [key = ""] = call.names;
+    checkIdentifier("flowControlKey", key);
+    await apply(call, key);
+    return ok;
+  };
+}
+
+/** C12 */
+function pin({ door, query }: MessagingCall, key: string): Promise<void> {
+  const parameters = new Parameters(query);
+  const parallelism = readLimit(parameters, "parallelism", (text) => parseCount("parallelism", text));
+  const rate = readLimit(parameters, "rate", (text) => parseCount("rate", text));
+  const periodMs = readLimit(parameters, "period", parsePeriodMs);
+  if (parallelism === undefined && rate === undefined) {
+    throw badRequest(
+      periodMs === undefined
+        ? "parallelism and rate are missing: give one of them"
+        : "rate is missing: period is for a rate",
+    );
+  }
+  return door.pinFlowKey(key, {
+    ...(parallelism === undefined ? {} : { parallelism }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(rate === undefined || periodMs === undefined ? {} : { periodMs }),
+  });
+}
+
+function readLimit(parameters: Parameters, name: string, parse: (text: string) => number): number | undefined {
+  const [text] = parameters.all(name);
+  if (text === undefined) return undefined;
+  try {
+    return parse(text);
+  } catch (thrown) {
+    if (thrown instanceof InvalidFlowControl) throw badRequest(thrown.message);
+    throw thrown;
+  }
+}
+
+function unpin({ door, query }: MessagingCall, key: string): Promise<void> {
+  const parameters = new Parameters(query);
+  return door.unpinFlowKey(key, {
+    parallelism: readFlag(parameters, "parallelism"),
+    rate: readFlag(parameters, "rate"),
+  });
+}
+
+function readFlag(parameters: Parameters, name: string): boolean {
+  const text = parameters.text(name)?.toLowerCase() ?? "false";
+  if (text !== "true" && text !== "false") throw badRequest(`Invalid value for ${name}: use true or false`);
+  return text === "true";
+}
+
+function keyMissing(name: string): unknown {
+  return notFound(`flow control key ${name} not found`);
+}

@@ -1,0 +1,165 @@
+/** URL groups, which paths call topics (service.md C2, C16; spec: messaging 1.2 "URL groups"). */
+
+import { canonicalName } from "../../../kernel/header-name.ts";
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { checkHeaderName, checkHeaderValue, isForwarded } from "../../../messaging/options/forwarded-headers.ts";
+import type { Endpoint } from "../../../messaging/state/url-group.ts";
+import { checkDestination } from "../destination-target.ts";
+import { checkIdentifier } from "../identifier-field.ts";
+import { fieldOf, isJsonObject, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { groupView } from "../views/management.ts";
+
+export const groupRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/topics",
+    summary: "all URL groups",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: ({ door }) => ({ status: 200, value: door.groups.map(groupView) }),
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/topics/:urlGroupName",
+    summary: "a URL group",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: getGroup,
+  },
+  {
+    rule: "C16",
+    method: "PATCH",
+    template: "/v2/topics/:urlGroupName",
+    summary: "sets the headers that every message to the group has: `{headers: {name: value or list}}`",
+    isRateLimited: true,
+    run: setHeaders,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/topics/:urlGroupName",
+    summary: "deletes a URL group",
+    isRateLimited: true,
+    run: deleteGroup,
+  },
+  {
+    rule: "C2",
+    method: "POST",
+    template: "/v2/topics/:urlGroupName/endpoints",
+    summary:
+      "adds endpoints, `{endpoints: [{url, name}]}`, or changes those with the same url or name; creates the group",
+    isRateLimited: true,
+    run: addEndpoints,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/topics/:urlGroupName/endpoints",
+    summary: "removes endpoints by url or by name; the group goes with the last",
+    isRateLimited: true,
+    run: removeEndpoints,
+  },
+];
+
+const WANTED = "a JSON object with a list endpoints of objects with url and name";
+
+/** C2 */
+async function addEndpoints(call: MessagingCall): Promise<MessagingAnswer> {
+  const [name = ""] = call.names;
+  checkIdentifier("urlGroupName", name);
+  const endpoints = readEndpoints(call.request.body).map((fields, index): Endpoint => {
+    const { url, name: endpointName } = namesOf(fields, index);
+    if (url === undefined) throw badRequest(`endpoints[${index}].url is missing`);
+    const checked = checkUrl(call, url, index);
+    return endpointName === undefined ? { url: checked } : { url: checked, name: endpointName };
+  });
+  await call.door.addEndpoints(name, endpoints);
+  return ok;
+}
+
+function checkUrl({ refusalOf }: MessagingCall, url: string, index: number): string {
+  const checked = /^https?:/i.test(url) ? checkDestination(url, refusalOf) : undefined;
+  if (checked === undefined) {
+    throw badRequest(
+      `Invalid value for endpoints[${index}].url: ${JSON.stringify(url.slice(0, 100))}: a URL starts with http:// or https://`,
+    );
+  }
+  return checked;
+}
+
+async function removeEndpoints({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [name = ""] = names;
+  const endpoints = readEndpoints(request.body).map((fields, index) => {
+    const wanted = namesOf(fields, index);
+    if (wanted.url === undefined && wanted.name === undefined) {
+      throw badRequest(`endpoints[${index}] has neither url nor name`);
+    }
+    return wanted;
+  });
+  await door.removeEndpoints(name, endpoints);
+  return ok;
+}
+
+function readEndpoints(body: Buffer): readonly JsonObject[] {
+  const endpoints = fieldOf(readJsonObject(body, WANTED), "endpoints");
+  if (endpoints === undefined) throw badRequest("endpoints is missing");
+  if (!Array.isArray(endpoints) || endpoints.length === 0 || !endpoints.every(isJsonObject)) {
+    throw wrongType("endpoints", "a list of one or more objects with url and name");
+  }
+  return endpoints;
+}
+
+function namesOf(fields: JsonObject, index: number): { readonly url?: string; readonly name?: string } {
+  const url = optionalText(fields, "url", `endpoints[${index}].url`);
+  const name = optionalText(fields, "name", `endpoints[${index}].name`);
+  return {
+    ...(url === undefined || url === "" ? {} : { url }),
+    ...(name === undefined || name === "" ? {} : { name }),
+  };
+}
+
+function getGroup({ door, names }: MessagingCall): MessagingAnswer {
+  const [name = ""] = names;
+  const group = door.group(name);
+  if (group === undefined) throw groupMissing(name);
+  return { status: 200, value: groupView(group) };
+}
+
+/** A group that does not exist is deleted already. */
+async function deleteGroup({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [name = ""] = names;
+  await door.deleteGroup(name);
+  return ok;
+}
+
+/** C16 */
+async function setHeaders({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [name = ""] = names;
+  const headers = fieldOf(readJsonObject(request.body, "a JSON object with headers"), "headers");
+  if (headers === undefined) throw badRequest("headers is missing");
+  if (!isJsonObject(headers)) throw wrongType("headers", "an object");
+  if (!(await door.setGroupHeaders(name, Object.entries(headers).map(readHeader)))) throw groupMissing(name);
+  return ok;
+}
+
+function readHeader([name, value]: [string, unknown]): readonly [string, string | readonly string[]] {
+  checkHeaderName(name);
+  const lowerName = name.toLowerCase();
+  // Every message has its own Content-Type; a group may well have one for those that have none.
+  if (lowerName !== "content-type" && !isForwarded(lowerName)) {
+    throw badRequest(`Invalid value for headers: ${canonicalName(name)} is set by the delivery itself`);
+  }
+  const texts = typeof value === "string" ? [value] : value;
+  if (!Array.isArray(texts) || !texts.every((text): text is string => typeof text === "string")) {
+    throw wrongType(`headers.${name}`, "a string or a list of strings");
+  }
+  for (const text of texts) checkHeaderValue(name, text);
+  return [name, typeof value === "string" ? value : texts];
+}
+
+function groupMissing(name: string): unknown {
+  return notFound(`URL group ${name} not found`);
+}

@@ -1,0 +1,71 @@
+/** Logs: every state of every message (service.md C6; spec: messaging 1.2 "Logs and keys"). */
+import type { Filter, LogEntry, LogPage, Page, UserDoor } from "../../../messaging/door.ts";
+import { type PageBounds, readFilter, readPage } from "../filters/messages.ts";
+import { LIST_BYTES_MAX } from "../filters/page-size.ts";
+import { Parameters } from "../parameters.ts";
+import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { type CancelledSpelling, logEntryView } from "../views/logs.ts";
+import { readTrimming } from "../views/trim-body.ts";
+
+const COUNT_MAX = 1_000;
+
+export const logRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C6",
+    method: "GET",
+    template: "/v2/logs",
+    summary: "log entries that the filters mean, page by page, the latest first",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: (call) => list(call, { field: "logs", countDefault: 100, cancelled: "CANCELLED" }),
+  },
+  {
+    rule: "C6",
+    method: "GET",
+    template: "/v2/events",
+    summary: "the same under its old name: the list is called `events`, and CANCELLED is spelled CANCELED",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: (call) => list(call, { field: "events", countDefault: COUNT_MAX, cancelled: "CANCELED" }),
+  },
+];
+
+/** In what the two lists differ. */
+interface Form {
+  readonly field: "logs" | "events";
+  readonly countDefault: number;
+  readonly cancelled: CancelledSpelling;
+}
+
+/** C6 */
+async function list(
+  { door, query }: MessagingCall,
+  { field, countDefault, cancelled }: Form,
+): Promise<MessagingAnswer> {
+  const parameters = new Parameters(query);
+  const filter = readFilter(parameters, { target: "logs", isChange: false, others: [] });
+  const bounds: PageBounds = { countDefault, countMax: COUNT_MAX, orderDefault: "latest first" };
+  const page = readPage(parameters, bounds);
+  const trim = readTrimming(parameters);
+  const { entries, cursor } = await readWithinBytes(door, filter, page);
+  const views = entries.map((entry) => trim(logEntryView(entry, cancelled), true));
+  return { status: 200, value: { cursor, [field]: views } };
+}
+
+/** A page whose bodies are too large together is asked for again, shorter. */
+export async function readWithinBytes(door: UserDoor, filter: Filter, page: Page): Promise<LogPage> {
+  const found = await door.logs(filter, page);
+  const count = fittingCount(found.entries);
+  return count === found.entries.length ? found : door.logs(filter, { ...page, count });
+}
+
+function fittingCount(entries: readonly LogEntry[]): number {
+  let bytes = 0;
+  let count = 0;
+  for (const { message, response } of entries) {
+    bytes += message.body.length + (response?.body.length ?? 0);
+    if (bytes > LIST_BYTES_MAX && count > 0) break;
+    count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,67 @@
+/** Looking messages up and cancelling them (spec: messaging 1.2 "Messages"). */
+import { notFound } from "../../../messaging/failure.ts";
+import { readCount, readFilter } from "../filters/messages.ts";
+import { Parameters } from "../parameters.ts";
+import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { messageView } from "../views/messages.ts";
+
+/** What one call cancels when it says a count at all. */
+const CANCEL_COUNT_MAX = 500;
+
+export const messageRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/messages/:messageId",
+    summary: "a message, with what it waits for; a finished one for a minute",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: getMessage,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/messages/:messageId",
+    summary: "cancels a message",
+    isRateLimited: true,
+    run: cancelMessage,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/messages",
+    summary: "cancels all messages that the filters mean; without filters all",
+    isRateLimited: true,
+    run: cancelMessages,
+  },
+];
+
+async function getMessage({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  const message = door.findMessage(id);
+  if (message !== undefined) {
+    const waitsFor = door.waitsFor(message);
+    const body = await door.loadBody(message.body);
+    return { status: 200, value: { ...messageView(message.envelope.fields, message, body), waitsFor } };
+  }
+  const finished = await door.findFinished(id);
+  if (finished === undefined) throw messageMissing(id);
+  return { status: 200, value: messageView(finished.envelope, finished, finished.body) };
+}
+
+async function cancelMessage({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  if (!(await door.cancel(id))) throw messageMissing(id);
+  return { status: 200, value: { cancelled: 1 } };
+}
+
+async function cancelMessages({ door, request, query }: MessagingCall): Promise<MessagingAnswer> {
+  const parameters = new Parameters(query, request.body);
+  const filter = readFilter(parameters, { target: "messages", isChange: true, others: ["count"] });
+  const count = readCount(parameters, CANCEL_COUNT_MAX);
+  return { status: 200, value: { cancelled: await door.cancelMatching(filter, count) } };
+}
+
+function messageMissing(id: string): unknown {
+  return notFound(`message ${id} not found`);
+}

@@ -1,0 +1,269 @@
+/** Publish, enqueue and batch: what is asked of the door, and what is answered (service.md C15; spec: messaging 1.2). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
+import { defaultLimits } from "../../../messaging/limits.ts";
+import type { PublishOutcome, PublishRequest } from "../../../messaging/options/publish-request.ts";
+
+const one: PublishOutcome = {
+  kind: "url",
+  published: { messageId: "msg_1", url: "https://a.test", isDeduplicated: false },
+};
+const duplicate: PublishOutcome = {
+  kind: "url",
+  published: { messageId: "msg_0", url: "https://a.test", isDeduplicated: true },
+};
+const group: PublishOutcome = {
+  kind: "group",
+  published: [
+    { messageId: "msg_2", url: "https://a.test", isDeduplicated: false },
+    { messageId: "msg_3", url: "https://b.test", isDeduplicated: true },
+  ],
+};
+
+/** One outcome for each request, the first one again and again. */
+function publishing(...outcomes: PublishOutcome[]) {
+  return messagingEdge({
+    publish: async (requests) => requests.map((_, index) => outcomes[index] ?? outcomes[0] ?? one),
+    group: () => undefined,
+  });
+}
+
+function requestsOf({ calls }: { calls: unknown[][] }): readonly PublishRequest[] {
+  const call = calls.find(([name]) => name === "publish");
+  return (call?.[1] ?? []) as readonly PublishRequest[];
+}
+
+test("C15: body bytes, headers and the address of the publisher go to the door", async () => {
+  const edge = publishing(one);
+  const reply = await edge.send("POST /v2/publish/https://a.test/b?x=1&service-delay=5s&service-retries=9", {
+    headers: ["Content-Type", "text/plain", "Upstash-Retries", "1", "Upstash-Forward-X-Team", "t"],
+    body: Buffer.from([0, 255, 10]),
+  });
+  assert.equal(reply.status, 200);
+  assert.equal(reply.text, '{"messageId":"msg_1","url":"https://a.test"}');
+  assert.deepEqual(requestsOf(edge), [
+    {
+      destination: "https://a.test/b?x=1",
+      body: Buffer.from([0, 255, 10]),
+      options: {
+        method: "POST",
+        headers: ["Content-Type", "text/plain", "X-Team", "t"],
+        retriesMax: 1,
+        delayMs: 5_000,
+      },
+      callerIp: "10.0.0.7",
+    },
+  ]);
+});
+
+test("C15: every option may stand in the query under its lower-case header name", async () => {
+  const edge = publishing(one);
+  const query =
+    "upstash-method=PUT&service-timeout=1m&service-callback=https%3A%2F%2Fc.test&service-callback-method=PUT&service-forward-x=y";
+  await edge.send(`POST /v2/publish/https://a.test?${query}`);
+  assert.deepEqual(requestsOf(edge)[0]?.options, {
+    method: "PUT",
+    headers: ["X", "y"],
+    retriesMax: 3,
+    timeoutMs: 60_000,
+    callback: { url: "https://c.test", given: [["method", "PUT"]] },
+  });
+});
+
+test("C15: a duplicate is 202 with the id of the first", async () => {
+  const reply = await publishing(duplicate).send("POST /v2/publish/https://a.test");
+  assert.equal(reply.status, 202);
+  assert.deepEqual(reply.json, { messageId: "msg_0", url: "https://a.test", deduplicated: true });
+});
+
+test("C15: a group answers with a bare list, one for each endpoint", async () => {
+  const reply = await publishing(group).send("POST /v2/publish/my-group");
+  assert.equal(reply.status, 200);
+  assert.deepEqual(reply.json, [
+    { messageId: "msg_2", url: "https://a.test" },
+    { messageId: "msg_3", url: "https://b.test", deduplicated: true },
+  ]);
+});
+
+test("C15: nothing reaches the door if a header or the destination is bad", async () => {
+  const edge = publishing(one);
+  for (const [line, header, status, text] of [
+    ["POST /v2/publish/https://a.test", "Upstash-Retries: x", 400, /^Invalid value for Retries/],
+    ["POST /v2/publish/https://a.test", "Upstash-Retries: 1000000", 412, /^Retries "1000000" is above/],
+    ["POST /v2/publish/https://a.test", "Upstash-Callback-Delay: 1s", 400, /^Invalid value for Callback-Delay: "1s"/],
+    ["POST /v2/publish/ftp://a.test", "X: y", 400, /^Invalid destination: "ftp:\/\/a.test"/],
+    ["POST /v2/publish/", "X: y", 400, /^destination is missing/],
+    ["POST /v2/publish", "X: y", 400, /^destination is missing/],
+    [
+      "POST /v2/publish/http://refused.test",
+      "X: y",
+      400,
+      /^Invalid destination: The destination refused.test is refused$/,
+    ],
+    ["POST /v2/publish/https://a.test?service-delay=%zz", "X: y", 400, /malformed percent-encoding/],
+    ["POST /v2/enqueue/a%20b/https://a.test", "X: y", 400, /^Invalid value for queueName: "a b": must be/],
+    [
+      "POST /v2/publish/https://a.test",
+      "Upstash-Workflow-RunId: wfr 1",
+      400,
+      /^Invalid value for Workflow-RunId: it must be/,
+    ],
+  ] as const) {
+    const before = edge.calls.length;
+    const reply = await edge.send(line, { headers: header.split(": ") });
+    assert.equal(reply.status, status, `${line} ${header}`);
+    assert.match((reply.json as { error: string }).error, text);
+    assert.equal(edge.calls.length, before, line);
+  }
+});
+
+test("enqueue: the queue of the path wins over a header", async () => {
+  const edge = publishing(one);
+  await edge.send("POST /v2/enqueue/q.1/https://a.test/?y=2", { headers: ["Upstash-Queue-Name", "other"] });
+  assert.equal(requestsOf(edge)[0]?.options.queueName, "q.1");
+  assert.equal(requestsOf(edge)[0]?.destination, "https://a.test/?y=2");
+});
+
+test("batch: each element is a message of its own, in order", async () => {
+  const edge = publishing(one, group, duplicate);
+  const reply = await edge.send("POST /v2/batch", {
+    headers: ["Content-Type", "application/json"],
+    body: [
+      {
+        destination: "https://a.test/?x=1",
+        headers: { "content-type": "text/plain", "upstash-retries": "1", "upstash-forward-x": ["a", "b"] },
+        body: "é",
+      },
+      { destination: "my-group", queue: "q" },
+      { destination: "https://c.test", headers: null, body: null, queue: null, unknown: 1 },
+    ],
+  });
+  assert.equal(reply.status, 200);
+  assert.deepEqual(reply.json, [
+    { messageId: "msg_1", url: "https://a.test" },
+    [
+      { messageId: "msg_2", url: "https://a.test" },
+      { messageId: "msg_3", url: "https://b.test", deduplicated: true },
+    ],
+    { messageId: "msg_0", url: "https://a.test", deduplicated: true },
+  ]);
+  const plain = { method: "POST", headers: [], retriesMax: 3 };
+  assert.deepEqual(requestsOf(edge), [
+    {
+      destination: "https://a.test/?x=1",
+      body: Buffer.from("é"),
+      options: { method: "POST", headers: ["Content-Type", "text/plain", "X", "a", "X", "b"], retriesMax: 1 },
+      callerIp: "10.0.0.7",
+    },
+    { destination: "my-group", body: Buffer.alloc(0), options: { ...plain, queueName: "q" }, callerIp: "10.0.0.7" },
+    { destination: "https://c.test", body: Buffer.alloc(0), options: plain, callerIp: "10.0.0.7" },
+  ]);
+});
+
+test("batch: headers of the request are defaults for each element", async () => {
+  const edge = publishing(one);
+  await edge.send("POST /v2/batch", {
+    headers: ["Upstash-Retries", "5", "Upstash-Forward-A", "request"],
+    body: [
+      { destination: "https://a.test", headers: { "Service-Retries": "1" } },
+      { destination: "https://a.test", headers: { "upstash-forward-a": "own" } },
+    ],
+  });
+  assert.deepEqual(
+    requestsOf(edge).map(({ options }) => options),
+    [
+      { method: "POST", headers: ["A", "request"], retriesMax: 1 },
+      { method: "POST", headers: ["A", "own"], retriesMax: 5 },
+    ],
+  );
+});
+
+test("batch: one element is still a list, and none is an empty one", async () => {
+  const edge = publishing(one);
+  assert.deepEqual((await edge.send("POST /v2/batch", { body: [{ destination: "https://a.test" }] })).json, [
+    { messageId: "msg_1", url: "https://a.test" },
+  ]);
+  assert.deepEqual((await edge.send("POST /v2/batch", { body: [] })).json, []);
+});
+
+test("batch: one bad element refuses all of it, by number and field", async () => {
+  const edge = publishing(one);
+  const good = { destination: "https://a.test" };
+  const rows: [unknown, number, string][] = [
+    ["{", 400, "Invalid body: send a JSON array of objects with destination, headers, body and queue"],
+    [{}, 400, "Invalid body: send a JSON array of objects with destination, headers, body and queue"],
+    [[good, 5], 400, "Message 1 of the batch: it must be an object"],
+    [[good, {}], 400, "Message 1 of the batch: destination is missing: give a URL or the name of a URL group"],
+    [[good, { destination: 5 }], 400, "Message 1 of the batch: Invalid value for destination: it must be a string"],
+    [[{ ...good, body: {} }], 400, "Message 0 of the batch: Invalid value for body: it must be a string"],
+    [[{ ...good, headers: [] }], 400, "Message 0 of the batch: Invalid value for headers: it must be an object"],
+    [
+      [{ ...good, headers: { "upstash-retries": 3 } }],
+      400,
+      "Message 0 of the batch: Invalid value for headers.upstash-retries: it must be a string or a list of strings",
+    ],
+    [
+      [good, { ...good, headers: { "upstash-retries": "1000000" } }],
+      412,
+      'Message 1 of the batch: Retries "1000000" is above the limit of 1000 retries',
+    ],
+    [
+      [{ ...good, headers: { "upstash-forward-x": "a\r\nb: c" } }],
+      400,
+      "Message 0 of the batch: Invalid value for the header X: a value has no control characters and only Latin-1 ones",
+    ],
+    [
+      [{ ...good, queue: "a b" }],
+      400,
+      'Message 0 of the batch: Invalid value for queue: "a b": must be 1 to 256 letters, digits, hyphens, underscores or periods, and not . or ..',
+    ],
+  ];
+  for (const [body, status, error] of rows) {
+    const reply = await edge.send("POST /v2/batch", { body });
+    assert.equal(reply.status, status, error);
+    assert.deepEqual(reply.json, { error });
+  }
+  assert.deepEqual(edge.calls, []);
+});
+
+test("C-22: a batch has a bound on its length, and on the bytes of its answer, before anything is stored", async () => {
+  const endpoints = Array.from({ length: 1_000 }, (_, index) => ({
+    url: `https://a.test/${index}${"x".repeat(1_000)}`,
+  }));
+  const edge = messagingEdge(
+    { group: (name) => ({ name, endpoints, createdAtMs: 0, updatedAtMs: 0 }) },
+    { limits: { ...defaultLimits, batchCountMax: 100 } },
+  );
+  const long = await edge.send("POST /v2/batch", {
+    body: Array.from({ length: 101 }, () => ({ destination: "https://a.test" })),
+  });
+  assert.equal(long.status, 400);
+  assert.deepEqual(long.json, { error: "The batch has 101 messages, and the most is 100" });
+
+  const wide = await edge.send("POST /v2/batch", { body: Array.from({ length: 60 }, () => ({ destination: "g" })) });
+  assert.equal(wide.status, 400);
+  assert.deepEqual(wide.json, {
+    error: "The answer to the batch would have more than 104857600 bytes: send it in several parts",
+  });
+  assert.equal(edge.calls.filter(([name]) => name === "publish").length, 0);
+});
+
+test("acceptance waits while it is slowed down, and not otherwise", async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let braking: Promise<void> | undefined = gate;
+  const edge = messagingEdge({ publish: async () => [one] }, { acceptBrake: () => braking });
+  const held = edge.send("POST /v2/publish/https://a.test");
+  await Promise.resolve();
+  assert.deepEqual(edge.calls, []);
+  release();
+  assert.equal((await held).status, 200);
+
+  braking = undefined;
+  const reply = edge.send("POST /v2/publish/https://a.test");
+  assert.equal(edge.calls.length, 2, "at once");
+  assert.equal((await reply).status, 200);
+});

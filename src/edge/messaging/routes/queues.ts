@@ -1,0 +1,104 @@
+/** Queues (spec: messaging 1.2 "Queues"). */
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { checkIdentifier } from "../identifier-field.ts";
+import { fieldOf, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { queueView } from "../views/management.ts";
+
+export const queueRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/queues",
+    summary: "creates or changes a queue: `{queueName, parallelism, paused}`; what is left out stays",
+    isRateLimited: true,
+    run: putQueue,
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/queues",
+    summary: "all queues",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: ({ door }) => ({ status: 200, value: door.queues.map(queueView) }),
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/queues/:queueName",
+    summary: "a queue; `lag` counts its waiting messages",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: getQueue,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/queues/:queueName",
+    summary: "deletes a queue and cancels its messages, except steps of workflow runs, which go on without it",
+    isRateLimited: true,
+    run: deleteQueue,
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/queues/:queueName/pause",
+    summary: "holds the messages of a queue",
+    isRateLimited: true,
+    run: (call) => setPaused(call, true),
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/queues/:queueName/resume",
+    summary: "lets them go on",
+    isRateLimited: true,
+    run: (call) => setPaused(call, false),
+  },
+];
+
+async function putQueue({ door, request }: MessagingCall): Promise<MessagingAnswer> {
+  const fields = readJsonObject(request.body, "a JSON object with queueName, parallelism and paused");
+  const name = optionalText(fields, "queueName");
+  if (name === undefined || name === "") throw badRequest("queueName is missing");
+  checkIdentifier("queueName", name);
+  const parallelism = readParallelism(fields);
+  const isPaused = fieldOf(fields, "paused");
+  if (isPaused !== undefined && typeof isPaused !== "boolean") throw wrongType("paused", "true or false");
+  await door.putQueue(name, {
+    ...(parallelism === undefined ? {} : { parallelism }),
+    ...(isPaused === undefined ? {} : { isPaused }),
+  });
+  return ok;
+}
+
+function readParallelism(fields: JsonObject): number | undefined {
+  const value = fieldOf(fields, "parallelism");
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1) {
+    throw wrongType("parallelism", "a whole number, 1 or more");
+  }
+  return value;
+}
+
+function getQueue({ door, names }: MessagingCall): MessagingAnswer {
+  const [name = ""] = names;
+  const queue = door.queue(name);
+  if (queue === undefined) throw notFound(`queue ${name} not found`);
+  return { status: 200, value: queueView(queue) };
+}
+
+async function deleteQueue({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [name = ""] = names;
+  await door.deleteQueue(name);
+  return ok;
+}
+
+/** A queue that does not exist yet is created. */
+async function setPaused({ door, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
+  const [name = ""] = names;
+  checkIdentifier("queueName", name);
+  await door.putQueue(name, { isPaused });
+  return ok;
+}

@@ -1,0 +1,206 @@
+/** Logs of workflow runs: grouped by run, or message by message (spec: workflow 2, 6). */
+import { STATUS_CODES } from "node:http";
+import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
+import type { AttributeName, LogEntry, LoggedMessage, UserDoor } from "../../../messaging/door.ts";
+import { headerLists } from "../../../messaging/options/header-lists.ts";
+import { redactedText } from "../../../messaging/options/redaction.ts";
+import { type State, state } from "../../../messaging/state/states.ts";
+import { type Run, runStateNames } from "../../../messaging/workflow/run.ts";
+import { type RunLog, runLogOf } from "../../../messaging/workflow/run-log.ts";
+import { readCount, readFilter, readPage } from "../filters/messages.ts";
+import { LIST_BYTES_MAX } from "../filters/page-size.ts";
+import { readRunLogFilter } from "../filters/run-logs.ts";
+import { Parameters } from "../parameters.ts";
+import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { logEntryView } from "../views/logs.ts";
+import { labelsView } from "../views/messages.ts";
+import { readTrimming } from "../views/trim-body.ts";
+import { readWithinBytes } from "./logs.ts";
+
+const RUN_COUNT_MAX = 10;
+const EVENT_COUNT_DEFAULT = 100;
+const EVENT_COUNT_MAX = 1_000;
+/** Of so many runs the log is read for a page. */
+const LOGS_MAX = 100;
+/** Entries of the log that are asked for at once. */
+const LOG_PAGE = 1_000;
+/** Messages that one query names. */
+const MESSAGES_PER_QUERY = 500;
+
+export const runLogRoutes: readonly MessagingRoute[] = ["logs", "events", "messageLogs"].map((name) => ({
+  rule: "C",
+  method: "GET",
+  template: `/v2/workflows/${name}`,
+  summary:
+    name === "logs"
+      ? "with `groupBy=workflowRunId` runs with their steps, ten at most, the latest first; without it what happened to their messages"
+      : "the same under another name",
+  isForReadOnlyToken: true,
+  isRateLimited: true,
+  run: list,
+}));
+
+function phraseOf(status: number): string {
+  return STATUS_CODES[status] ?? "";
+}
+
+function list(call: MessagingCall): Promise<MessagingAnswer> {
+  const parameters = new Parameters(call.query);
+  return parameters.text("groupBy") === "workflowRunId" ? listRuns(call, parameters) : listEvents(call, parameters);
+}
+
+async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
+  const filter = await readRunLogFilter(door, parameters);
+  const count = readCount(parameters, RUN_COUNT_MAX) ?? RUN_COUNT_MAX;
+  const trim = readTrimming(parameters);
+  const runs: object[] = [];
+  let cursor = parameters.text("cursor");
+  let bytes = 0;
+  // One after the other: each may take many entries of the log. A page that took too much ends early.
+  for (let reads = 0; reads < LOGS_MAX && runs.length < count && bytes < LIST_BYTES_MAX; reads += 1) {
+    const page = door.workflows.list(filter.runs, { count: 1, ...(cursor === undefined ? {} : { cursor }) });
+    cursor = page.cursor;
+    const [run] = page.runs;
+    if (run !== undefined) {
+      const entries = await entriesOf(door, [["workflowRunId", [run.id]]]);
+      const invoked = await invokedBy(door, run);
+      const log = runLogOf(run, entries, { nowMs, phraseOf, invoked });
+      if (filter.isMeant?.(run, log) ?? true) {
+        const [result, answer] = await Promise.all(
+          [run.result, run.failureAnswer].map((body) => (body === undefined ? undefined : door.loadBody(body))),
+        );
+        const isDamaged = run.result !== undefined && result === undefined;
+        const damage = isDamaged ? { workflowRunResponseError: BODY_DAMAGED } : {};
+        runs.push(trim({ ...runView(run, log, { result, answer }), ...damage }));
+        bytes += bodyBytes(entries) + (result?.length ?? 0) + (answer?.length ?? 0);
+        for (const { body } of invoked.values()) bytes += body.length;
+      }
+    }
+    if (run === undefined || cursor === undefined) break;
+  }
+  return { status: 200, value: { cursor: cursor ?? "", runs } };
+}
+
+function bodyBytes(entries: readonly LogEntry[]): number {
+  let bytes = 0;
+  for (const { message, state: entryState } of entries) if (entryState === state.created) bytes += message.body.length;
+  return bytes;
+}
+
+/** What runs that this one invoked began with, by their ids: they are gone from memory when those have ended. */
+async function invokedBy(door: UserDoor, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
+  const invoked = new Map<string, LoggedMessage>();
+  const runs = [...children];
+  for (let from = 0; from < runs.length; from += MESSAGES_PER_QUERY) {
+    const ids = runs.slice(from, from + MESSAGES_PER_QUERY).map(({ firstMessageId }) => firstMessageId);
+    for (const { message } of await entriesOf(door, [["messageId", ids]], [state.created])) {
+      const runId = message.envelope.workflow?.runId;
+      if (runId !== undefined) invoked.set(runId, message);
+    }
+  }
+  return invoked;
+}
+
+async function entriesOf(
+  door: UserDoor,
+  attributes: readonly (readonly [name: AttributeName, values: readonly string[]])[],
+  states?: readonly State[],
+): Promise<readonly LogEntry[]> {
+  const filter = { attributes: new Map(attributes), ...(states === undefined ? {} : { states }) };
+  const all: LogEntry[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await door.logs(filter, {
+      order: "earliest first",
+      count: LOG_PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    all.push(...page.entries);
+    cursor = page.cursor;
+    if (cursor === undefined) return all;
+  }
+}
+
+function runView(
+  run: Run,
+  log: RunLog,
+  { result, answer }: { readonly result: Buffer | undefined; readonly answer: Buffer | undefined },
+): object {
+  const { record, state: runStateNow, endedAtMs } = run;
+  const { labels, flowControl, redact } = record.config;
+  const response = result?.toString("utf8");
+  return {
+    workflowRunId: run.id,
+    workflowUrl: record.url,
+    workflowState: runStateNames[runStateNow],
+    workflowRunCreatedAt: record.createdAtMs,
+    ...(endedAtMs === 0 ? {} : { workflowRunCompletedAt: endedAtMs }),
+    ...(response === undefined
+      ? {}
+      : { workflowRunResponse: redact?.body === true ? redactedText(response) : response }),
+    ...labelsView({ labels }),
+    ...(flowControl === undefined ? {} : { flowControlKey: flowControl.key }),
+    ...(record.invoker === undefined
+      ? {}
+      : {
+          invoker: {
+            workflowRunId: record.invoker.runId,
+            workflowUrl: record.invoker.url,
+            workflowRunCreatedAt: record.invoker.createdAtMs,
+          },
+        }),
+    ...failureView(run, log, answer),
+    ...(run.letterId === undefined ? {} : { dlqId: run.letterId }),
+    steps: log.groups,
+  };
+}
+
+function failureView(
+  { failureFunction, letterId }: Run,
+  { failure, failureErrors, failureDueMs }: RunLog,
+  answer: Buffer | undefined,
+): object {
+  if (failureFunction === undefined) return {};
+  const { messageId, url, retriesMax, status, headers, body } = failureFunction;
+  return {
+    failureFunction: {
+      messageId,
+      url,
+      state: failureFunction.state,
+      failHeaders: failure?.headers,
+      failStatus: failure?.status,
+      failResponse: failure?.body,
+      dlqId: letterId,
+      errors: failureErrors.length === 0 ? undefined : failureErrors,
+      responseBody: answer?.toString("utf8") ?? body,
+      responseHeaders: headers && headerLists(headers),
+      responseStatus: status,
+      maxRetries: retriesMax,
+      nextDeliveryTime: failureDueMs,
+    },
+  };
+}
+
+async function listEvents({ door, query }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
+  const filter = readFilter(new Parameters(query), { target: "logs", isChange: false, others: [] });
+  const page = readPage(parameters, {
+    countDefault: EVENT_COUNT_DEFAULT,
+    countMax: EVENT_COUNT_MAX,
+    orderDefault: "latest first",
+  });
+  const trim = readTrimming(parameters);
+  const attributes = new Map([...filter.attributes, ["source", ["workflow"]] as const]);
+  const { entries, cursor } = await readWithinBytes(door, { ...filter, attributes }, page);
+  return { status: 200, value: { cursor, events: entries.map((entry) => trim(eventView(door, entry), true)) } };
+}
+
+function eventView(door: UserDoor, entry: LogEntry): object {
+  const { workflow } = entry.message.envelope;
+  const run = workflow === undefined ? undefined : door.workflows.find(workflow.runId);
+  return {
+    ...logEntryView(entry, "CANCELED"),
+    workflowRunId: workflow?.runId,
+    workflowUrl: run?.record.url,
+    workflowCreatedAt: run?.record.createdAtMs,
+    callType: workflow?.callType,
+  };
+}

@@ -1,0 +1,140 @@
+/** Workflow runs: start, entries, finish, cancel (service.md C14; spec: workflow 2). */
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { readPublishOptions } from "../../../messaging/options/headers.ts";
+import type { PublishOutcome, PublishRequest } from "../../../messaging/options/publish-request.ts";
+import { plainTrigger } from "../../../messaging/workflow/plain-trigger.ts";
+import { readBatch } from "../batch-body.ts";
+import { callerIp } from "../caller-ip.ts";
+import { destinationOf } from "../destination-target.ts";
+import { readCount } from "../filters/messages.ts";
+import { readRunsFilter } from "../filters/runs.ts";
+import { Parameters } from "../parameters.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { headersOf } from "./publish.ts";
+
+/** What one call cancels when it does not say a count, and when it does. */
+const CANCEL_COUNT_DEFAULT = 100;
+const CANCEL_COUNT_MAX = 500;
+
+/** What every start is read with: the first of a name counts. */
+const INIT = ["workflow-init", "true"];
+
+export const runRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/trigger/*",
+    summary: "starts a workflow run at a URL; the body is what it begins with",
+    isRateLimited: false,
+    takesQueryToken: true,
+    body: "message",
+    run: trigger,
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/batch/trigger",
+    summary: "starts workflow runs from a list of `{destination, headers, body}`, all of them or none",
+    isRateLimited: false,
+    body: "batch",
+    run: triggerBatch,
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/workflows/runs/:workflowRunId",
+    summary: "all entries of a run that goes on, in their order",
+    isForReadOnlyToken: true,
+    isRateLimited: false,
+    run: getEntries,
+  },
+  {
+    rule: "C14",
+    method: "DELETE",
+    template: "/v2/workflows/runs/:workflowRunId",
+    summary:
+      "cancels a run; with `cancel=false` its endpoint says that it has finished, and the body is what came of it",
+    isRateLimited: false,
+    body: "message",
+    run: endRun,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/workflows/runs",
+    summary: "cancels all runs that the filters mean, 100 unless `count` says otherwise; without filters all",
+    isRateLimited: true,
+    run: cancelRuns,
+  },
+];
+
+async function trigger(call: MessagingCall): Promise<MessagingAnswer> {
+  const headers = headersOf(call);
+  const given = {
+    own: [...INIT, ...headers.own],
+    contentType: headers.contentType,
+    trace: headers.trace,
+    others: (): readonly string[] => headers.others(),
+  };
+  const options = readPublishOptions(given, call);
+  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
+  const { body, remoteAddress } = call.request;
+  const request = { destination, body, options: plainTrigger(options, destination), callerIp: callerIp(remoteAddress) };
+  const [outcome] = await store(call, [request]);
+  return { status: 200, value: startedView(outcome) };
+}
+
+async function triggerBatch(call: MessagingCall): Promise<MessagingAnswer> {
+  const requests = readBatch(call, { urlField: "workflowUrl", first: INIT }).map((request) => ({
+    ...request,
+    options: plainTrigger(request.options, request.destination),
+  }));
+  if (requests.length === 0) return { status: 201, value: [] };
+  return { status: 201, value: (await store(call, requests)).map(startedView) };
+}
+
+async function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
+  await call.acceptBrake?.();
+  return call.door.publish(requests);
+}
+
+function startedView(outcome: PublishOutcome | undefined): object {
+  const published = outcome?.kind === "url" ? outcome.published : undefined;
+  return {
+    workflowRunId: published?.run?.id,
+    workflowCreatedAt: published?.run?.createdAtMs,
+    ...(published?.isDeduplicated ? { deduplicated: true } : {}),
+  };
+}
+
+/** Endpoints get their entries as they are; who only reads sees what is hidden as everywhere else. */
+async function getEntries({ door, names, isReadOnly }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  const entries = await door.workflows.entries(id, { isRedacted: isReadOnly });
+  if (entries === undefined) throw runMissing(id);
+  return { status: 200, value: entries };
+}
+
+/** C14 */
+async function endRun({ door, names, query, request }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  const cancel = new Parameters(query).text("cancel") ?? "true";
+  if (cancel === "false") {
+    await door.workflows.finish(id, Buffer.from(request.body));
+    return ok;
+  }
+  if (cancel !== "true") throw badRequest("Invalid value for cancel: use true or false");
+  if (!(await door.workflows.cancel(id))) throw runMissing(id);
+  return ok;
+}
+
+async function cancelRuns({ door, query, request }: MessagingCall): Promise<MessagingAnswer> {
+  const parameters = new Parameters(query, request.body);
+  const filter = readRunsFilter(parameters, { isChange: true, others: ["count", "all"] });
+  const count = readCount(parameters, CANCEL_COUNT_MAX) ?? CANCEL_COUNT_DEFAULT;
+  return { status: 200, value: { cancelled: await door.workflows.cancelMatching(filter, count) } };
+}
+
+function runMissing(id: string): unknown {
+  return notFound(`workflow run ${id} not found`);
+}

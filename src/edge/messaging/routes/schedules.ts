@@ -1,0 +1,113 @@
+/** Schedules (service.md C1; spec: messaging 1.2 "Schedules"). */
+import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { readScheduleOptions } from "../../../messaging/options/headers.ts";
+import { callerIp } from "../caller-ip.ts";
+import { destinationOf } from "../destination-target.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { scheduleView } from "../views/management.ts";
+import { headersOf } from "./publish.ts";
+
+/** `POST /v2/schedules/https://a.b/pause` is a schedule for that URL: there the path is one identifier and the word. */
+const pausing: readonly MessagingRoute[] = (["PATCH", "POST"] as const).flatMap((method): MessagingRoute[] => [
+  {
+    rule: "C",
+    method,
+    template: "/v2/schedules/:scheduleId/pause",
+    summary: "stops a schedule from firing; what it misses is not made up for",
+    isRateLimited: true,
+    ...(method === "POST" && { isForIdentifiersOnly: true }),
+    run: (call) => setPaused(call, true),
+  },
+  {
+    rule: "C",
+    method,
+    template: "/v2/schedules/:scheduleId/resume",
+    summary: "lets it fire again",
+    isRateLimited: true,
+    ...(method === "POST" && { isForIdentifiersOnly: true }),
+    run: (call) => setPaused(call, false),
+  },
+]);
+
+export const scheduleRoutes: readonly MessagingRoute[] = [
+  ...pausing,
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/schedules",
+    summary: "all schedules",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: ({ door }) => ({ status: 200, value: door.schedules.map(scheduleView) }),
+  },
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/schedules/:scheduleId",
+    summary: "a schedule",
+    isForReadOnlyToken: true,
+    isRateLimited: true,
+    run: getSchedule,
+  },
+  {
+    rule: "C",
+    method: "DELETE",
+    template: "/v2/schedules/:scheduleId",
+    summary: "deletes a schedule",
+    isRateLimited: true,
+    run: deleteSchedule,
+  },
+  {
+    rule: "C1",
+    method: "POST",
+    template: "/v2/schedules/*",
+    summary:
+      "publishes the body to a URL or a URL group whenever Cron says; replaces the schedule of the same Schedule-Id",
+    isRateLimited: true,
+    body: "message",
+    run: putSchedule,
+  },
+];
+
+/** C1 */
+async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {
+  const { options, cron, scheduleId } = readScheduleOptions(headersOf(call), call);
+  const destination = destinationOf(call.rest, call.ownQuery.ofDestination, call.refusalOf);
+  if (!destination.includes("://") && call.door.group(destination) === undefined) {
+    throw badRequest(
+      `Invalid destination: there is no URL group ${destination}, and a URL starts with http:// or https://`,
+    );
+  }
+  const id = await call.door.putSchedule({
+    ...(scheduleId === undefined ? {} : { id: scheduleId }),
+    cron,
+    destination,
+    options,
+    body: call.request.body,
+    callerIp: callerIp(call.request.remoteAddress),
+  });
+  return { status: 200, value: { scheduleId: id } };
+}
+
+function getSchedule({ door, names }: MessagingCall): MessagingAnswer {
+  const [id = ""] = names;
+  const schedule = door.schedule(id);
+  if (schedule === undefined) throw scheduleMissing(id);
+  return { status: 200, value: scheduleView(schedule) };
+}
+
+async function deleteSchedule({ door, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  if (!(await door.deleteSchedule(id))) throw scheduleMissing(id);
+  return ok;
+}
+
+async function setPaused({ door, names }: MessagingCall, isPaused: boolean): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  if (!(await door.pauseSchedule(id, isPaused))) throw scheduleMissing(id);
+  return ok;
+}
+
+function scheduleMissing(id: string): unknown {
+  return notFound(`schedule ${id} not found`);
+}

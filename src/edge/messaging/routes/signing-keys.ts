@@ -1,0 +1,29 @@
+/** Signing keys (service.md Authentication, Area C; spec: messaging 1.2 "Logs and keys"). A read-only token sees none (threats C-20). */
+import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+
+export const signingKeyRoutes: readonly MessagingRoute[] = [
+  {
+    rule: "C",
+    method: "GET",
+    template: "/v2/keys",
+    summary: "the signing keys, `current` and `next`",
+    isRateLimited: true,
+    run: ({ door }) => ({ status: 200, value: keysView(door.signingKeys) }),
+  },
+  {
+    rule: "C",
+    method: "POST",
+    template: "/v2/keys/rotate",
+    summary: "makes `next` the current one, and a fresh one next",
+    isRateLimited: true,
+    run: rotate,
+  },
+];
+
+async function rotate({ door }: MessagingCall): Promise<MessagingAnswer> {
+  return { status: 200, value: keysView(await door.rotateSigningKeys()) };
+}
+
+function keysView({ current, next }: MessagingCall["door"]["signingKeys"]): object {
+  return { current, next };
+}

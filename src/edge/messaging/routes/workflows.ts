@@ -1,0 +1,24 @@
+/** Routes of workflows, and the old chat proxy, which there is none of: 501. */
+import { chatNotAvailable } from "../../errors.ts";
+import type { MessagingRoute } from "../route.ts";
+import { eventRoutes } from "./events.ts";
+import { workflowLetterRoutes } from "./failed-runs.ts";
+import { runLogRoutes } from "./run-logs.ts";
+import { runRoutes } from "./runs.ts";
+
+export const workflowRoutes: readonly MessagingRoute[] = [
+  ...runRoutes,
+  ...eventRoutes,
+  ...workflowLetterRoutes,
+  ...runLogRoutes,
+  {
+    rule: "C",
+    method: "ANY",
+    template: "/llm/v1/*",
+    summary: "not available in this version",
+    isRateLimited: true,
+    run() {
+      throw chatNotAvailable;
+    },
+  },
+];

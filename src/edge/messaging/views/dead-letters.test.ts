@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page, UserDoor } from "../../../messaging/door.ts";
+import type { DeadLetter } from "../../../messaging/state/dead-letters.ts";
+import { readLetters } from "./dead-letters.ts";
+
+const MB = 1024 * 1024;
+
+/** A door with letters of these sizes in MB: body and answer. */
+function doorOf(sizes: readonly (readonly [body: number, response: number])[]): UserDoor {
+  const all = sizes.map(([body, response]) => ({
+    body: { length: body * MB },
+    responseBody: { length: response * MB },
+  }));
+  const deadLetters = (_filter: unknown, { count }: Page) => ({
+    letters: all.slice(0, count) as unknown as DeadLetter[],
+    cursor: count < all.length ? String(count) : undefined,
+  });
+  return { deadLetters } as unknown as UserDoor;
+}
+
+test("a page of dead letters ends where its bodies get too long together, and has one at least", () => {
+  for (const [sizes, count, cursor] of [
+    [
+      [
+        [10, 10],
+        [10, 1],
+        [1, 1],
+      ],
+      2,
+      "2",
+    ],
+    [
+      [
+        [10, 100],
+        [1, 1],
+      ],
+      1,
+      "1",
+    ],
+    [
+      [
+        [10, 10],
+        [1, 1],
+      ],
+      2,
+      undefined,
+    ],
+  ] as const) {
+    const page = { order: "earliest first", count: 100 } as const;
+    const found = readLetters(doorOf(sizes), { attributes: new Map() }, page);
+    assert.deepEqual([found.letters.length, found.cursor], [count, cursor]);
+  }
+});

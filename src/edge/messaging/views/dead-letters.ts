@@ -1,0 +1,77 @@
+/** Dead letters: the message as it was, and the last answer (service.md C8; spec: messaging 1.5). */
+
+import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
+import type { Filter, Page, UserDoor } from "../../../messaging/door.ts";
+import { headerLists } from "../../../messaging/options/header-lists.ts";
+import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
+import { messageId } from "../../../messaging/state/message-id.ts";
+import type { Run } from "../../../messaging/workflow/run.ts";
+import { LIST_BYTES_MAX } from "../filters/page-size.ts";
+import { bodyView, messageView } from "./messages.ts";
+
+/** A page of dead letters whose bodies fit in one answer: one at least. */
+export function readLetters(door: UserDoor, filter: Filter, page: Page): ReturnType<UserDoor["deadLetters"]> {
+  const found = door.deadLetters(filter, page);
+  const count = fittingCount(found.letters);
+  return count < found.letters.length ? door.deadLetters(filter, { ...page, count }) : found;
+}
+
+function fittingCount(letters: readonly DeadLetter[]): number {
+  let bytes = 0;
+  let count = 0;
+  for (const { body, responseBody } of letters) {
+    bytes += body.length + responseBody.length;
+    if (bytes > LIST_BYTES_MAX && count > 0) break;
+    count += 1;
+  }
+  return count;
+}
+
+export async function deadLetterView(door: UserDoor, letter: DeadLetter): Promise<object> {
+  const run = runOf(door, letter);
+  const [body, responseBody, answer] = await Promise.all([
+    door.loadBody(letter.body),
+    door.loadBody(letter.responseBody),
+    run?.failureAnswer === undefined ? undefined : door.loadBody(run.failureAnswer),
+  ]);
+  const { response, sequence, nonce, createdAtMs, notBeforeMs } = letter;
+  const moments = { id: messageId(sequence, nonce), createdAtMs, notBeforeMs };
+  return {
+    dlqId: deadLetterIdText(letter.id),
+    ...messageView(letter.envelope.fields, moments, body),
+    responseStatus: response.status,
+    responseHeader: headerLists(response.headers),
+    ...responseBodyView(response.status === 0 ? Buffer.from(response.error) : responseBody),
+    ...runView(run, answer),
+  };
+}
+
+function runOf(door: UserDoor, { envelope }: DeadLetter): Run | undefined {
+  const { workflow } = envelope.fields;
+  return workflow === undefined ? undefined : door.workflows.find(workflow.runId);
+}
+
+/** The run that failed with this letter, and what came of the call that told of it. */
+function runView(run: Run | undefined, answer: Buffer | undefined): object {
+  if (run === undefined) return {};
+  const { record, failureFunction } = run;
+  return {
+    workflowRunId: run.id,
+    workflowUrl: record.url,
+    workflowCreatedAt: record.createdAtMs,
+    failureFunctionState: failureFunction?.state,
+    failureCallbackInfo: failureFunction && {
+      state: failureFunction.state,
+      responseStatus: failureFunction.status,
+      responseBody: answer?.toString("utf8") ?? failureFunction.body,
+      responseHeaders: failureFunction.headers && headerLists(failureFunction.headers),
+    },
+  };
+}
+
+/** Where no answer came, the body is what went wrong. */
+function responseBodyView(bytes: Buffer | undefined): object {
+  if (bytes === undefined) return { responseBodyError: BODY_DAMAGED };
+  const { body, bodyBase64 } = bodyView(bytes);
+  return bodyBase64 === undefined ? { responseBody: body } : { responseBodyBase64: bodyBase64 };
+}

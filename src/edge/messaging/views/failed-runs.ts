@@ -1,0 +1,48 @@
+/** A failed workflow message: exactly the fields of service.md "Failed workflow message". */
+import { isUtf8 } from "node:buffer";
+import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
+import type { UserDoor } from "../../../messaging/door.ts";
+import { headerLists } from "../../../messaging/options/header-lists.ts";
+import { redactedText } from "../../../messaging/options/redaction.ts";
+import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
+import { headerView, labelsView } from "./messages.ts";
+
+export async function workflowLetterView(door: UserDoor, letter: DeadLetter): Promise<object> {
+  const [bytes, responseBytes] = await Promise.all([door.loadBody(letter.body), door.loadBody(letter.responseBody)]);
+  const { envelope, response, createdAtMs } = letter;
+  const { fields } = envelope;
+  const run = fields.workflow === undefined ? undefined : door.workflows.find(fields.workflow.runId);
+  const shown = fields.redact?.body === true && bytes !== undefined ? Buffer.from(redactedText(bytes)) : bytes;
+  const answer = response.status === 0 ? Buffer.from(response.error) : responseBytes;
+  return {
+    dlqId: deadLetterIdText(letter.id),
+    workflowUrl: run?.record.url,
+    workflowRunId: fields.workflow?.runId,
+    workflowCreatedAt: run?.record.createdAtMs,
+    url: fields.url,
+    method: fields.method,
+    header: headerView(fields),
+    ...textOrBase64(shown, { text: "body", base64: "bodyBase64", error: "bodyError" }),
+    maxRetries: fields.retriesMax,
+    createdAt: createdAtMs,
+    failureCallback: fields.failureCallback?.url,
+    callerIP: fields.callerIp,
+    ...labelsView(fields),
+    flowControlKey: fields.flowControl?.key,
+    failureFunctionState: run?.failureFunction?.state,
+    responseStatus: response.status,
+    responseHeader: headerLists(response.headers),
+    ...textOrBase64(answer, { text: "responseBody", base64: "responseBodyBase64", error: "responseBodyError" }),
+  };
+}
+
+/** One of the two is empty, and both are where the bytes are damaged. */
+function textOrBase64(
+  bytes: Buffer | undefined,
+  { text, base64, error }: { text: string; base64: string; error: string },
+): object {
+  if (bytes === undefined) return { [text]: "", [base64]: "", [error]: BODY_DAMAGED };
+  return isUtf8(bytes)
+    ? { [text]: bytes.utf8Slice(), [base64]: "" }
+    : { [text]: "", [base64]: bytes.toString("base64") };
+}

@@ -1,0 +1,63 @@
+/**
+ * Log entries (service.md "Log entry"; spec: messaging 1.4 "States and log
+ * entries"). Two generations of clients read them: both names of what was
+ * renamed are there, and CANCELLED is spelled as each list does.
+ */
+import type { LogEntry } from "../../../messaging/door.ts";
+import type { EnvelopeFields } from "../../../messaging/options/envelope.ts";
+import { headerLists } from "../../../messaging/options/header-lists.ts";
+import { redactedText } from "../../../messaging/options/redaction.ts";
+import { nameOf, state } from "../../../messaging/state/states.ts";
+import { callbackHeaderView, flowControlView, headerView, labelsView } from "./messages.ts";
+
+/** How the list that is asked for spells the state CANCELLED. */
+export type CancelledSpelling = "CANCELLED" | "CANCELED";
+
+export function logEntryView(
+  { message, timeMs, state: entryState, nextDeliveryMs, response }: LogEntry,
+  cancelled: CancelledSpelling,
+): object {
+  const { envelope: fields } = message;
+  return {
+    time: timeMs,
+    messageId: message.id,
+    state: entryState === state.cancelled ? cancelled : nameOf(entryState),
+    header: headerView(fields),
+    body: logBody(fields, message.body),
+    nextDeliveryTime: nextDeliveryMs,
+    url: fields.url,
+    topicName: fields.topicName,
+    endpointName: fields.endpointName,
+    scheduleId: fields.scheduleId,
+    queueName: fields.queueName,
+    ...(entryState === state.error && response !== undefined ? responseView(response) : {}),
+    timeout: fields.timeoutMs,
+    method: fields.method,
+    callback: fields.callback?.url,
+    callbackHeaders: callbackHeaderView(fields.callback, fields),
+    failureCallback: fields.failureCallback?.url,
+    failureCallbackHeaders: callbackHeaderView(fields.failureCallback, fields),
+    maxRetries: fields.retriesMax,
+    retryDelayExpression: fields.retryDelay,
+    retryDelayExpr: fields.retryDelay,
+    ...labelsView(fields),
+    ...flowControlView(fields),
+    callerIp: fields.callerIp,
+    callerIP: fields.callerIp,
+  };
+}
+
+function logBody({ redact }: Pick<EnvelopeFields, "redact">, body: Buffer): string {
+  return redact?.body === true ? redactedText(body) : body.toString("base64");
+}
+
+function responseView({ status, headers, error, body }: NonNullable<LogEntry["response"]>): object {
+  const lists = headerLists(headers);
+  return {
+    error: error === "" ? `The destination answered ${status}` : error,
+    responseStatus: status,
+    responseBody: body.toString("base64"),
+    responseHeaders: lists,
+    responseHeader: lists,
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Messages as clients see them (spec: messaging 1.5). The fields that messages,
+ * dead letters and log entries share are made here, and what the publisher
+ * wants hidden is hidden here, in all of them (threats C-21).
+ *
+ * A field without a value is absent.
+ */
+import { isUtf8 } from "node:buffer";
+import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
+import type { CallbackPlan, EnvelopeFields } from "../../../messaging/options/envelope.ts";
+import { type HeaderLists, headerLists } from "../../../messaging/options/header-lists.ts";
+import { callbackOptions, callbackSettings } from "../../../messaging/options/headers.ts";
+import { redactedHeaders, redactedText } from "../../../messaging/options/redaction.ts";
+import { PERIOD_MS_DEFAULT } from "../../../messaging/state/flow-key.ts";
+
+/** The headers of a message, or what is said of them in a listing. */
+export function headerView({ headers, redact }: Pick<EnvelopeFields, "headers" | "redact">): HeaderLists {
+  return headerLists(redact === undefined ? headers : redactedHeaders(redact, headers));
+}
+
+/** The headers that a callback is sent with. */
+export function callbackHeaderView(
+  plan: CallbackPlan | undefined,
+  { retriesMax, redact }: Pick<EnvelopeFields, "retriesMax" | "redact">,
+): HeaderLists | undefined {
+  return plan === undefined ? undefined : headerView({ headers: callbackOptions(plan, retriesMax).headers, redact });
+}
+
+/** What was said of a callback beside its headers: names as in a publish, without the prefix and `Callback-`. */
+export function callbackSettingsView(
+  plan: CallbackPlan | undefined,
+  { redact }: Pick<EnvelopeFields, "redact">,
+): HeaderLists | undefined {
+  const settings = plan === undefined ? [] : callbackSettings(plan);
+  if (settings.length === 0) return undefined;
+  const shown = settings.map((text, index) => {
+    const name = index % 2 === 0 ? undefined : SENT_TO_NESTED.exec(settings[index - 1] ?? "")?.[1];
+    return name === undefined || redact === undefined ? text : (redactedHeaders(redact, [name, text])[1] ?? "");
+  });
+  return headerLists(shown);
+}
+
+/** A header of the failure callback of a callback. */
+const SENT_TO_NESTED = /^failure-callback-(?:forward-)?(.+)$/;
+
+/** As `Redact-Fields` says it. */
+export function redactFieldsView({ redact }: Pick<EnvelopeFields, "redact">): string | undefined {
+  if (redact === undefined) return undefined;
+  const { body, headers } = redact;
+  const names = headers === true ? ["headers"] : (headers ?? []).map((name) => `header[${name}]`);
+  return [...(body === true ? ["body"] : []), ...names].join(",");
+}
+
+/** `body` as text, or `bodyBase64` if it is no UTF-8. `prefix` is put before the names. */
+export function bodyView(bytes: Buffer): { readonly body?: string; readonly bodyBase64?: string } {
+  return isUtf8(bytes) ? { body: bytes.utf8Slice() } : { bodyBase64: bytes.toString("base64") };
+}
+
+/** The body of a message, or what stands for it in a listing. A damaged one is undefined, and is shown as damaged. */
+export function messageBodyView(
+  { redact }: Pick<EnvelopeFields, "redact">,
+  bytes: Buffer | undefined,
+): { readonly body?: string; readonly bodyBase64?: string; readonly bodyError?: string } {
+  if (bytes === undefined) return { bodyError: BODY_DAMAGED };
+  return redact?.body === true ? { body: redactedText(bytes) } : bodyView(bytes);
+}
+
+/** Flow control as it is shown of messages, schedules and log entries; the period in seconds. */
+export function flowControlView({ flowControl }: Pick<EnvelopeFields, "flowControl">): object {
+  if (flowControl === undefined) return {};
+  const { key, parallelism, rate, periodMs = PERIOD_MS_DEFAULT } = flowControl;
+  return { flowControlKey: key, parallelism, rate, period: secondsOf(periodMs) };
+}
+
+/** `label` is the old name of the first one. */
+export function labelsView({ labels }: Pick<EnvelopeFields, "labels">): object {
+  return labels === undefined || labels.length === 0 ? {} : { label: labels[0], labels };
+}
+
+export function secondsOf(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
+
+export interface MessageMoments {
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly notBeforeMs: number;
+}
+
+/** What a message and a dead letter have alike. */
+export function messageView(
+  fields: EnvelopeFields,
+  { id, createdAtMs, notBeforeMs }: MessageMoments,
+  body: Buffer | undefined,
+): object {
+  return {
+    messageId: id,
+    url: fields.url,
+    topicName: fields.topicName,
+    endpointName: fields.endpointName,
+    method: fields.method,
+    header: headerView(fields),
+    ...messageBodyView(fields, body),
+    maxRetries: fields.retriesMax,
+    notBefore: notBeforeMs,
+    createdAt: createdAtMs,
+    callback: fields.callback?.url,
+    callbackHeader: callbackHeaderView(fields.callback, fields),
+    failureCallback: fields.failureCallback?.url,
+    failureCallbackHeader: callbackHeaderView(fields.failureCallback, fields),
+    scheduleId: fields.scheduleId,
+    queueName: fields.queueName,
+    callerIP: fields.callerIp,
+    callerIp: fields.callerIp,
+    ...labelsView(fields),
+    ...flowControlView(fields),
+    timeout: fields.timeoutMs,
+    retryDelayExpression: fields.retryDelay,
+  };
+}

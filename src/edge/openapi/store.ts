@@ -1,0 +1,277 @@
+/**
+ * What the routes of the store take and answer, for its OpenAPI document: one
+ * entry for each row of `storeRoutes`, by its template. A test holds that none
+ * is missing.
+ */
+import { commands, findCommand } from "../../store/commands/table.ts";
+import { storeRoutes } from "../store/routes.ts";
+import {
+  type Answer,
+  type AreaDescription,
+  answer,
+  bytesBody,
+  JSON_TYPE,
+  jsonBody,
+  type Operation,
+  type OperationMethod,
+  type Parameter,
+} from "./operation.ts";
+import {
+  anything,
+  described,
+  either,
+  flag,
+  integer,
+  list,
+  named,
+  number,
+  object,
+  orNull,
+  type Schema,
+  text,
+  words,
+} from "./schema.ts";
+
+type Described = Omit<Operation, "rule" | "answers" | "token" | "isQueryTokenTaken"> & {
+  readonly answers: readonly Answer[];
+};
+
+const RESP2 = "application/octet-stream";
+const EVENTS = "text/event-stream";
+
+/** How an answer should be written. */
+export const storeHeaders: readonly Parameter[] = [
+  {
+    name: "Service-Encoding",
+    in: "header",
+    schema: words("base64"),
+    description:
+      "`base64`: every string of the answer is in base64, except an `OK` that is the whole reply. Any other value means nothing. Alias: `Upstash-Encoding`",
+  },
+  {
+    name: "Service-Response-Format",
+    in: "header",
+    schema: words("json", "resp2"),
+    description:
+      "`resp2`: the bytes of RESP2, not together with base64; a transaction is answered in JSON all the same. Alias: `Upstash-Response-Format`",
+  },
+];
+
+const command: Parameter = {
+  name: "command",
+  in: "path",
+  schema: text,
+  description: `The name of a command in upper or lower case: ${commands
+    .filter(({ isAvailableOverHttp }) => isAvailableOverHttp)
+    .map(({ fullName }) => fullName.toUpperCase())
+    .join(", ")}`,
+};
+const firstArguments: Parameter = {
+  name: "arguments",
+  in: "path",
+  schema: text,
+  description:
+    "The first argument, percent-encoded; further ones follow as segments of their own. Behind them come the body, and the query: `NAME=value` is two arguments, `NAME` one",
+};
+const channel: Parameter = {
+  name: "channel",
+  in: "path",
+  schema: text,
+  description: "A channel; further ones follow as segments of their own",
+};
+const accept: Parameter = { name: "Accept", in: "header", schema: words(EVENTS), isRequired: true };
+
+const word = either(text, number, flag);
+const oneCommand = list(word, { minItems: 1, description: "The name of a command, then its arguments" });
+const result: Answer = {
+  status: 200,
+  meaning: "What the command replied",
+  content: { [JSON_TYPE]: named("Result"), [RESP2]: anything },
+};
+const results: Answer = {
+  status: 200,
+  meaning: "One reply or error for each command, in their order",
+  content: { [JSON_TYPE]: list(either(named("Result"), named("Error")), { minItems: 1 }), [RESP2]: anything },
+};
+const stream: Answer = {
+  status: 200,
+  meaning: "A stream of events, until one side ends it",
+  content: { [EVENTS]: anything },
+};
+const refused: Answer = {
+  status: 400,
+  meaning: "The request or the command is refused; in the form that was asked for",
+  content: { [JSON_TYPE]: named("Error"), [RESP2]: anything },
+};
+
+const pathMethods: readonly OperationMethod[] = ["get", "head", "post", "put"];
+
+/** A path command, with or without arguments. */
+function pathCommand(path: string, parameters: readonly Parameter[]): readonly Described[] {
+  const name = parameters.length === 1 ? "command" : "commandWithArguments";
+  return pathMethods.map((method) => ({
+    id: `${method}${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    method,
+    path,
+    summary: "Runs a command that the path spells",
+    parameters: [...parameters, ...storeHeaders],
+    ...((method === "post" || method === "put") && {
+      body: bytesBody("Becomes one argument more, as it is, behind those of the path"),
+    }),
+    answers:
+      method === "head"
+        ? [
+            { ...result, content: {} },
+            { ...refused, content: {} },
+          ]
+        : [result, refused],
+  }));
+}
+
+function batch(id: string, path: string, summary: string): readonly Described[] {
+  return [
+    {
+      id,
+      method: "post",
+      path,
+      summary,
+      parameters: storeHeaders,
+      body: {
+        ...jsonBody(list(oneCommand, { minItems: 1 })),
+        otherTypes: ["application/x-resp2"],
+        description: "Commands in JSON, or as they are sent over TCP",
+      },
+      answers: [results, refused],
+    },
+  ];
+}
+
+function events(
+  id: string,
+  path: string,
+  facts: { readonly summary: string; readonly parameters: readonly Parameter[] },
+): readonly Described[] {
+  return (["post", "get"] as const).map((method) => ({
+    id: method === "post" ? id : `${id}ByGet`,
+    method,
+    path,
+    summary: facts.summary,
+    parameters: [...facts.parameters, accept],
+    answers: [stream, refused],
+  }));
+}
+
+/** By the template of the route. */
+export const storeDescriptions: ReadonlyMap<string, readonly Described[]> = new Map([
+  [
+    "/:command/*",
+    [...pathCommand("/{command}", [command]), ...pathCommand("/{command}/{arguments}", [command, firstArguments])],
+  ],
+  [
+    "/",
+    [
+      {
+        id: "runCommand",
+        method: "post",
+        path: "/",
+        summary: "Runs a command that the body spells",
+        parameters: storeHeaders,
+        body: jsonBody(oneCommand),
+        answers: [result, refused],
+      },
+    ],
+  ],
+  ["/pipeline", batch("runPipeline", "/pipeline", "Runs commands in their order; others may come in between")],
+  ["/multi-exec", batch("runTransaction", "/multi-exec", "Runs commands as one; one that could not run refuses all")],
+  [
+    "/monitor",
+    events("monitor", "/monitor", { summary: "Tells of every command that is run on the database", parameters: [] }),
+  ],
+  [
+    "/subscribe/*",
+    events("subscribe", "/subscribe/{channel}", {
+      summary: "Tells of every message of channels",
+      parameters: [channel],
+    }),
+  ],
+  [
+    "/psubscribe/*",
+    events("subscribeToPatterns", "/psubscribe/{pattern}", {
+      summary: "Tells of every message of the channels that match patterns",
+      parameters: [
+        { ...channel, name: "pattern", description: "A pattern; further ones follow as segments of their own" },
+      ],
+    }),
+  ],
+]);
+
+/** PUBLISH has a rule of its own in service.md, but is a path command like any other. */
+const publish: Operation = {
+  id: "publishToChannel",
+  rule: "A7",
+  method: "post",
+  path: "/publish/{channel}/{message}",
+  summary: "Publishes a message on a channel",
+  parameters: [
+    { ...channel, description: "The channel" },
+    { name: "message", in: "path", schema: text },
+    ...storeHeaders,
+  ],
+  answers: [result, refused, ...refusals()],
+  token: tokenOf("publish"),
+  isQueryTokenTaken: true,
+};
+
+/** The weakest token that may run what a path names. Of a path for any command that is a question of the command. */
+function tokenOf(name: string | undefined): Operation["token"] {
+  const command = name === undefined ? undefined : findCommand(name);
+  return command === undefined || command.isForReadOnlyToken ? "read-only" : "standard";
+}
+
+export function describeStore(): AreaDescription {
+  const operations = storeRoutes.flatMap(({ rule, template, segment }) =>
+    (storeDescriptions.get(template) ?? []).map(
+      (described): Operation => ({
+        ...described,
+        rule,
+        answers: [...described.answers, ...refusals(described.method === "head")],
+        // A stream is the command of its name; a segment such as `pipeline` names none.
+        token: tokenOf(segment),
+        isQueryTokenTaken: true,
+      }),
+    ),
+  );
+  return {
+    title: "larder: the store",
+    description: [
+      "Commands of Redis over HTTP. Every header that begins with `Service-` may begin with `Upstash-` instead.",
+      "PUT is the same as POST everywhere.",
+      TRANSPORT,
+    ].join("\n\n"),
+    operations: [...operations, publish],
+    schemas: { Result: resultShape, Reply: reply, Error: errorShape },
+    tokenParameter: "_token",
+  };
+}
+
+/** Maps and sets are flat lists, doubles are texts: what a client knows from RESP2. */
+const reply: Schema = described(
+  orNull(either(text, integer, list(named("Reply")))),
+  "Integers beyond 2^53 and doubles are texts; maps are flat lists",
+);
+const resultShape = object({ result: named("Reply") });
+const errorShape = object({ error: described(text, "Begins with a code word, such as ERR, WRONGTYPE or NOPERM") });
+
+function refusals(isHead = false): readonly Answer[] {
+  const all = [
+    answer(401, "The token is missing or opens nothing", named("Error")),
+    answer(429, "More requests in a second than the token may make", named("Error")),
+    answer(500, "A fault of the server; its log has the cause", named("Error")),
+    answer(503, "The area starts or stops, or writes are refused for a while", named("Error")),
+  ];
+  return isHead ? all.map((each) => ({ ...each, content: {} })) : all;
+}
+
+/** What any request to any area may be answered before it is looked at. */
+export const TRANSPORT =
+  "Before a request is looked at, it may be answered 400 (no HTTP, or a body that is too large), 405 (a method that the area does not know), 408 (not complete in time), 415 (a compressed body), 417, 431 (headers that are too large) or 503 (the area starts or stops).";

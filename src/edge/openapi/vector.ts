@@ -1,0 +1,298 @@
+/**
+ * What the routes of the vector index take and answer, for its OpenAPI
+ * document: one entry for each row of `vectorRoutes`, by its command. A test
+ * holds that none is missing.
+ */
+import { METADATA_DEPTH_MAX, RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K } from "../../vector/limits.ts";
+import type { VectorRoute } from "../vector/route.ts";
+import { vectorRoutes } from "../vector/routes.ts";
+import {
+  type Answer,
+  type AreaDescription,
+  answer,
+  jsonBody,
+  type Operation,
+  type OperationMethod,
+  type Parameter,
+  type RequestBody,
+} from "./operation.ts";
+import {
+  anyObject,
+  count,
+  described,
+  either,
+  flag,
+  integer,
+  list,
+  mapOf,
+  named,
+  number,
+  object,
+  orNull,
+  type Schema,
+  text,
+  words,
+} from "./schema.ts";
+import { TRANSPORT } from "./store.ts";
+
+interface Described {
+  /** Absent: a body means nothing. */
+  readonly body?: RequestBody;
+  readonly parameters?: readonly Parameter[];
+  readonly result: Schema;
+  /** Refusals besides those that every route may have. */
+  readonly refusals?: readonly Answer[];
+  /** Its namespace cannot be the default one, so there is no path without. */
+  readonly needsNamespace?: true;
+}
+
+const id = described(either(text, integer), "A number is the text that spells it");
+const ids = either(list(id), id);
+const floats = list(number);
+const sparse = object({ indices: list(integer), values: floats });
+const done = words("Success");
+const positive: Schema = { type: "integer", minimum: 1 };
+
+/** What null says as well: that it is not there. */
+function optional(shapes: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, orNull(shape)]));
+}
+
+const include = optional({ includeMetadata: flag, includeVectors: flag, includeData: flag });
+const metadata = described(anyObject, `Nested ${METADATA_DEPTH_MAX} levels at most`);
+const options = {
+  ...include,
+  ...optional({
+    topK: { ...positive, default: TOP_K },
+    filter: described(text, "A metadata filter; an empty one is none"),
+    weightingStrategy: words("IDF"),
+    fusionAlgorithm: { ...words("RRF", "DBSF"), default: "RRF" },
+  }),
+};
+const mode = optional({ queryMode: { ...words("HYBRID", "DENSE", "SPARSE"), default: "HYBRID" } });
+const idle = optional({
+  maxIdle: { ...positive, maximum: RESUMABLE_IDLE_SECONDS_MAX, default: RESUMABLE_IDLE_SECONDS },
+});
+const vectors = optional({ vector: floats, sparseVector: sparse });
+
+const record = object({ id }, { ...vectors, ...optional({ metadata, data: text }) });
+const textRecord = object({ id, data: text }, optional({ metadata }));
+const query = object({}, { ...vectors, ...options });
+const textQuery = object({ data: text }, { ...options, ...mode });
+
+const oneOrMore = (shape: Schema): RequestBody => jsonBody(either(shape, list(shape)));
+const scores = either(list(named("Scored")), list(list(named("Scored"))));
+
+const conflict = (meaning: string): Answer => answer(409, meaning, named("Error"));
+const missing = (meaning: string): Answer => answer(404, meaning, named("Error"));
+const tooMany = answer(429, "More than an index may have at a time, or in a day or second", named("Error"));
+
+/** By the command of the route. */
+export const vectorDescriptions: ReadonlyMap<string, Described> = new Map<string, Described>([
+  ["upsert", { body: oneOrMore(record), result: done }],
+  ["upsert-data", { body: oneOrMore(textRecord), result: done }],
+  [
+    "update",
+    {
+      body: jsonBody(
+        object(
+          { id },
+          {
+            ...vectors,
+            ...optional({
+              metadata,
+              data: text,
+              metadataUpdateMode: { ...words("OVERWRITE", "PATCH"), default: "OVERWRITE" },
+            }),
+          },
+        ),
+      ),
+      result: object({ updated: { type: "integer", minimum: 0, maximum: 1 } }),
+    },
+  ],
+  [
+    "fetch",
+    {
+      body: jsonBody(
+        either(object({ ids }, { ...include, ...optional({ prefix: words("") }) }), object({ prefix: text }, include)),
+      ),
+      result: list(orNull(named("Record"))),
+    },
+  ],
+  [
+    "delete",
+    {
+      body: jsonBody(either(object({ ids }), object({ prefix: text }), object({ filter: text }), list(id), id)),
+      result: object({ deleted: count }),
+    },
+  ],
+  [
+    "range",
+    {
+      body: jsonBody(
+        object(
+          { limit: positive },
+          {
+            ...include,
+            ...optional({
+              cursor: described(
+                either(text, count),
+                "`nextCursor` of the page before; a number is an offset, and none is the start",
+              ),
+              prefix: text,
+            }),
+          },
+        ),
+      ),
+      result: object({ nextCursor: described(text, "Empty at the end"), vectors: list(named("Record")) }),
+    },
+  ],
+  ["random", { result: orNull(named("Record")) }],
+  ["query", { body: oneOrMore(query), result: described(scores, "A list for each query; a single one stands alone") }],
+  [
+    "query-data",
+    { body: oneOrMore(textQuery), result: described(scores, "A list for each query; a single one stands alone") },
+  ],
+  [
+    "resumable-query",
+    {
+      body: jsonBody(object({}, { ...vectors, ...options, ...idle })),
+      result: object({ uuid: text, scores: list(named("Scored")) }),
+    },
+  ],
+  [
+    "resumable-query-data",
+    {
+      body: jsonBody(object({ data: text }, { ...options, ...mode, ...idle })),
+      result: object({ uuid: text, scores: list(named("Scored")) }),
+    },
+  ],
+  [
+    "resumable-query-next",
+    {
+      body: jsonBody(object({ uuid: text, additionalK: positive })),
+      result: list(named("Scored")),
+      refusals: [missing("There is no such query any more")],
+    },
+  ],
+  [
+    "resumable-query-end",
+    { body: jsonBody(object({ uuid: text })), result: done, refusals: [missing("There is no such query any more")] },
+  ],
+  ["info", { result: named("Info") }],
+  [
+    "reset",
+    {
+      result: done,
+      parameters: [
+        {
+          name: "all",
+          in: "query",
+          schema: words("true", "false", ""),
+          description: "Without a value or `true`: every namespace is emptied, and the path names none",
+        },
+      ],
+    },
+  ],
+  ["list-namespaces", { result: list(text) }],
+  ["delete-namespace", { result: done, refusals: [missing("There is no such namespace")], needsNamespace: true }],
+  [
+    "rename-namespace",
+    {
+      body: jsonBody(object({ namespace: text, newNamespace: text }, optional({ deleteExisting: flag }))),
+      result: object({ renamed: flag }),
+      refusals: [conflict("There is a namespace of the new name")],
+    },
+  ],
+]);
+
+const namespace: Parameter = {
+  name: "namespace",
+  in: "path",
+  schema: text,
+  description: "The namespace, percent-encoded; it may hold slashes",
+};
+
+export function describeVector(): AreaDescription {
+  return {
+    title: "larder: the vector index",
+    description: [
+      "The token names the index; paths may also stand behind its name, `/<index>/query`.",
+      "GET, HEAD, POST, PUT and DELETE are the same on every path: a method that reads a body is shown here once, as POST. Fields that are null count as absent, and unknown ones are passed over.",
+      TRANSPORT,
+    ].join("\n\n"),
+    operations: vectorRoutes.flatMap(operationsOf),
+    schemas: {
+      Record: recordView,
+      Scored: scoredView,
+      Info: info,
+      Counts: counts,
+      Error: object({ error: text, status: integer }),
+    },
+  };
+}
+
+function operationsOf(route: VectorRoute): readonly Operation[] {
+  const facts = vectorDescriptions.get(route.command);
+  if (facts === undefined) return [];
+  const { body, parameters = [], result, refusals = [], needsNamespace } = facts;
+  const places = [...(needsNamespace ? [] : [false]), ...(route.takesNamespace ? [true] : [])];
+  const methods: readonly OperationMethod[] =
+    body === undefined && route.access === "read" ? ["get", "post"] : ["post"];
+  return places.flatMap((isNamed) =>
+    methods.map(
+      (method): Operation => ({
+        id: operationId(route.command, { isNamed: isNamed && places.length > 1, isGet: method === "get" }),
+        rule: route.rule,
+        method,
+        path: isNamed ? `/${route.command}/{namespace}` : `/${route.command}`,
+        summary: `${route.summary.charAt(0).toUpperCase()}${route.summary.slice(1)}`,
+        parameters: [...(isNamed ? [namespace] : []), ...parameters],
+        ...(body !== undefined && { body }),
+        answers: [answer(200, "Done", object({ result })), ...common(route), ...refusals],
+        token: route.access === "read" ? "read-only" : "standard",
+      }),
+    ),
+  );
+}
+
+function common({ access }: VectorRoute): readonly Answer[] {
+  return [
+    answer(400, "The body is no JSON, or the namespace is no text", named("Error")),
+    answer(401, "The token is missing or opens nothing", named("Error")),
+    ...(access === "write" ? [answer(403, "A read-only token may only read", named("Error"))] : []),
+    answer(413, "The body is larger than the limit", named("Error")),
+    answer(422, "A field does not say what it should", named("Error")),
+    tooMany,
+    answer(500, "A fault of the server; its log has the cause", named("Error")),
+    answer(502, "What makes vectors of texts fails", named("Error")),
+    answer(503, "The area starts or stops, or writes are refused for a while", named("Error")),
+  ];
+}
+
+/** `resumableQueryDataIn` for `/resumable-query-data/{namespace}`. */
+function operationId(name: string, { isNamed, isGet }: { readonly isNamed: boolean; readonly isGet: boolean }): string {
+  const camel = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const form = isGet ? `get${camel.charAt(0).toUpperCase()}${camel.slice(1)}` : camel;
+  return isNamed ? `${form}In` : form;
+}
+
+const parts = { vector: floats, sparseVector: sparse, metadata: anyObject, data: text };
+const recordView = object({ id: text }, parts);
+const scoredView = object({ id: text, score: number }, parts);
+const counts = object({ vectorCount: count, pendingVectorCount: count });
+const info = object(
+  {
+    vectorCount: count,
+    pendingVectorCount: count,
+    indexSize: count,
+    dimension: count,
+    similarityFunction: words("COSINE", "EUCLIDEAN", "DOT_PRODUCT", ""),
+    indexType: words("DENSE", "SPARSE", "HYBRID"),
+    namespaces: mapOf(named("Counts")),
+  },
+  {
+    denseIndex: object({ dimension: count, similarityFunction: text, embeddingModel: text }),
+    sparseIndex: object({ embeddingModel: text }),
+  },
+);

@@ -1,0 +1,60 @@
+/** Deliveries with a span for each attempt: what is sent is the trace of the span, in place of the one that was kept. */
+import {
+  readTraceContext,
+  TRACE_PARENT,
+  TRACE_STATE,
+  type TraceContext,
+  traceHeaders,
+} from "../../kernel/trace-context.ts";
+import type { DeliveryDone, DeliveryRequest, Outbound } from "../../messaging/delivery/delivery.ts";
+import type { Tracer } from "../tracing.ts";
+
+export class TracedOutbound implements Outbound {
+  readonly #outbound: Outbound;
+  readonly #tracer: Tracer;
+
+  constructor(outbound: Outbound, tracer: Tracer) {
+    this.#outbound = outbound;
+    this.#tracer = tracer;
+  }
+
+  send(request: DeliveryRequest, done: DeliveryDone): void {
+    const { method, url, messageId, retried, trace } = request;
+    const forwarded = trace === undefined ? forwardedTrace(request.headers) : NONE;
+    const span = this.#tracer.call({ method, url, messageId, retried, parent: trace ?? forwarded.trace });
+    const sent = forwarded.isNamed || span.trace === undefined ? request : replaceTrace(request, span.trace);
+    this.#outbound.send(sent, (result) => {
+      span.end(result.kind === "answer" ? { status: result.status } : { status: result.status, failure: result.text });
+      return done(result);
+    });
+  }
+
+  dropUser(name: string): void {
+    this.#outbound.dropUser(name);
+  }
+}
+
+interface Forwarded {
+  /** Whether the publisher names one of the headers: then they are sent as they are. */
+  readonly isNamed: boolean;
+  readonly trace: TraceContext | undefined;
+}
+
+const NONE: Forwarded = { isNamed: false, trace: undefined };
+
+function forwardedTrace(headers: readonly string[]): Forwarded {
+  let parent: string | undefined;
+  let state: string | undefined;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase();
+    if (name === TRACE_PARENT) parent = headers[i + 1];
+    else if (name === TRACE_STATE) state = headers[i + 1];
+  }
+  return { isNamed: parent !== undefined || state !== undefined, trace: readTraceContext(parent, state) };
+}
+
+function replaceTrace(request: DeliveryRequest, trace: TraceContext): DeliveryRequest {
+  const keptLength = request.trace === undefined ? 0 : traceHeaders(request.trace).length;
+  const others = request.headers.slice(0, request.headers.length - keptLength);
+  return { ...request, headers: [...others, ...traceHeaders(trace)], trace };
+}

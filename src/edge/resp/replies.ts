@@ -1,0 +1,100 @@
+/**
+ * Replies as RESP, the protocol of Redis over TCP, in its versions 2 and 3.
+ * Version 2 has no word for maps, sets, doubles and booleans: they are flat
+ * arrays, arrays, bulk strings and integers there.
+ *
+ * The result is a string of bytes, as everywhere in the edge.
+ */
+import { type Bytes, onOneLine, withoutLastBreaks } from "../../kernel/bytes.ts";
+import { replyTooLarge } from "../../store/errors.ts";
+import type { CommandError, Reply } from "../../store/mod.ts";
+import { formatDouble } from "../../store/structures/numbers/number-text.ts";
+import { itemsOf, itemsOfResp3, type Place } from "../store/reply-items.ts";
+import { textBytes } from "../store/reply-json.ts";
+
+export type RespVersion = 2 | 3;
+
+/** One reply in RESP2. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
+export function resp2Result(reply: Reply, bytesMax: number): Bytes {
+  return printResp(reply, 2, bytesMax);
+}
+
+/** One reply in RESP3. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
+export function resp3Result(reply: Reply, bytesMax: number): Bytes {
+  return printResp(reply, 3, bytesMax);
+}
+
+/** An error ends at the line: as in Redis, line breaks at the end of its text are dropped and others become spaces. */
+export function respError(error: CommandError): Bytes {
+  return `-${onOneLine(withoutLastBreaks(textBytes(error.text)))}\r\n`;
+}
+
+function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
+  const outer: Place[] = [];
+  let place: Place = { items: [reply], done: 0 };
+  let text = "";
+  for (;;) {
+    if (place.done === place.items.length) {
+      const parent = outer.pop();
+      if (parent === undefined) return text;
+      place = parent;
+      continue;
+    }
+    const item = place.items[place.done] as Reply;
+    place.done += 1;
+    const inner = version === 2 ? itemsOf(item) : itemsOfResp3(item);
+    // Looked at before a string is copied: text and string together could be longer than V8's strings may be.
+    if (inner === undefined) text += scalar(item, version, bytesMax - text.length);
+    else {
+      text += listHeader(item, inner.length, version);
+      outer.push(place);
+      place = { items: inner, done: 0 };
+    }
+    if (text.length > bytesMax) throw replyTooLarge;
+  }
+}
+
+function listHeader(reply: Reply, itemCount: number, version: RespVersion): Bytes {
+  const kind = typeof reply === "object" && reply !== null && "kind" in reply ? reply.kind : "array";
+  if (version === 2 || kind === "array" || kind === "flat pairs") return `*${itemCount}\r\n`;
+  if (kind === "push") return `>${itemCount}\r\n`;
+  return kind === "map" || kind === "pairs" ? `%${itemCount / 2}\r\n` : `~${itemCount}\r\n`;
+}
+
+function scalar(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
+  if (typeof reply === "string") {
+    if (reply.length > bytesMax) throw replyTooLarge;
+    return bulk(reply);
+  }
+  if (typeof reply === "number" || typeof reply === "bigint") return `:${reply}\r\n`;
+  if (reply === null) return version === 2 ? "$-1\r\n" : "_\r\n";
+  if (Buffer.isBuffer(reply)) {
+    if (reply.length > bytesMax) throw replyTooLarge;
+    return bulk(reply.latin1Slice());
+  }
+  if (!("kind" in reply)) throw new TypeError("An aggregate is not a scalar");
+  switch (reply.kind) {
+    case "simple":
+      return `+${reply.text}\r\n`;
+    case "error":
+      return respError(reply.error);
+    case "nil array":
+      return version === 2 ? "*-1\r\n" : "_\r\n";
+    case "double": {
+      const text = reply.text ?? formatDouble(reply.value);
+      return version === 2 ? bulk(text) : `,${text}\r\n`;
+    }
+    case "boolean":
+      if (version === 2) return reply.value ? ":1\r\n" : ":0\r\n";
+      return reply.value ? "#t\r\n" : "#f\r\n";
+    case "verbatim":
+      if (reply.text.length > bytesMax) throw replyTooLarge;
+      return version === 2 ? bulk(reply.text) : `=${reply.text.length + 4}\r\ntxt:${reply.text}\r\n`;
+    default:
+      throw new TypeError(`A reply of kind ${reply.kind} is an aggregate`);
+  }
+}
+
+function bulk(bytes: Bytes): Bytes {
+  return `$${bytes.length}\r\n${bytes}\r\n`;
+}

@@ -1,0 +1,116 @@
+/**
+ * The path form of a command: `/set/key/value?EX=100` (service.md A1, rules 1
+ * and 2; spec: store 1.1).
+ *
+ * (1) The raw path is split at `/` first and each segment decoded after, so
+ *     `%2F` is a slash inside an argument.
+ * (2) One slash at the very end is dropped: `/get/key/` is `/get/key`. An empty
+ *     segment anywhere else is an empty argument, and so `/get//` names the
+ *     empty key.
+ * (3) Query parameters follow path and body in the order written, duplicates
+ *     kept: `NAME=value` is two words, `NAME` one. `_token` is dropped wherever
+ *     it stands.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { RequestFailure } from "../errors.ts";
+import { percentDecode } from "../http/percent.ts";
+
+const TOKEN_PARAMETER = "_token";
+
+/** Path and query of a target, the query without its `?`. */
+export interface Target {
+  /** The target as it came; path and query are given as positions in it. */
+  readonly text: string;
+  readonly pathEnd: number;
+  /** Behind the `?`, or the end of the text. */
+  readonly queryStart: number;
+}
+
+export function splitTarget(text: string): Target {
+  const mark = text.indexOf("?");
+  return mark < 0
+    ? { text, pathEnd: text.length, queryStart: text.length }
+    : { text, pathEnd: mark, queryStart: mark + 1 };
+}
+
+/** The words of the path, decoded; none for `/`. keeps (1) and (2) */
+export function pathWords({ text, pathEnd }: Target): Bytes[] {
+  const words: Bytes[] = [];
+  const end = text.charCodeAt(pathEnd - 1) === SLASH ? pathEnd - 1 : pathEnd;
+  let start = 1;
+  while (start <= end) {
+    const slash = text.indexOf("/", start);
+    const stop = slash < 0 || slash > end ? end : slash;
+    words.push(percentDecode(text, { start, end: stop, part: "path" }));
+    start = stop + 1;
+  }
+  return words;
+}
+
+/** Appends the words of the query. keeps (3) */
+export function appendQueryWords(words: Bytes[], target: Target): void {
+  if (target.queryStart >= target.text.length) return;
+  for (const place of parametersOf(target)) {
+    const { name, value } = decoded(target, place);
+    if (name === TOKEN_PARAMETER) continue;
+    words.push(name);
+    if (value !== undefined) words.push(value);
+  }
+}
+
+/**
+ * The value of the first `_token`, or undefined. Parameters that cannot be decoded are passed over: they are refused once
+ * the caller is known.
+ */
+export function findTokenParameter(target: Target): Bytes | undefined {
+  if (target.queryStart >= target.text.length) return undefined;
+  for (const place of parametersOf(target)) {
+    try {
+      const { name, value } = decoded(target, place);
+      if (name === TOKEN_PARAMETER) return value;
+    } catch (thrown) {
+      if (!(thrown instanceof RequestFailure)) throw thrown;
+    }
+  }
+  return undefined;
+}
+
+const SLASH = 0x2f;
+
+/** Where a parameter is in the text of its target. */
+interface ParameterPlace {
+  readonly start: number;
+  readonly nameEnd: number;
+  readonly end: number;
+}
+
+/** Throws a RequestFailure. */
+function decoded(
+  { text }: Target,
+  { start, nameEnd, end }: ParameterPlace,
+): { readonly name: Bytes; readonly value: Bytes | undefined } {
+  const name = percentDecode(text, { start, end: nameEnd, part: "query" });
+  const value = nameEnd < end ? percentDecode(text, { start: nameEnd + 1, end, part: "query" }) : undefined;
+  return { name, value };
+}
+
+function* parametersOf({ text, queryStart }: Target): Generator<ParameterPlace> {
+  let start = queryStart;
+  // Searched for again only when it has been passed, so that a long query without `=` is not read over and over.
+  let equals = -1;
+  while (start < text.length) {
+    const and = text.indexOf("&", start);
+    const end = and < 0 ? text.length : and;
+    if (end > start) {
+      if (equals < start) equals = positionOf(text, "=", start);
+      yield { start, nameEnd: Math.min(equals, end), end };
+    }
+    start = end + 1;
+  }
+}
+
+/** The position of `mark` at or behind `start`, or the length of the text. */
+function positionOf(text: string, mark: string, start: number): number {
+  const position = text.indexOf(mark, start);
+  return position < 0 ? text.length : position;
+}

@@ -1,0 +1,41 @@
+/**
+ * Replies as JSON and RESP2 see them: a scalar, or a list of replies. Maps are
+ * flat there, and sets are arrays. The encoders walk lists with a stack of
+ * their own, so a reply that is nested deeply cannot overflow ours.
+ */
+import type { Reply } from "../../store/mod.ts";
+import { pairsOf } from "../../store/reply.ts";
+
+/** The elements of an aggregate, maps flattened; undefined for a scalar. */
+export function itemsOf(reply: Reply): readonly Reply[] | undefined {
+  if (typeof reply !== "object" || reply === null) return undefined;
+  if (isList(reply)) return reply;
+  if (!("kind" in reply)) return undefined;
+  if (reply.kind === "set") return reply.members;
+  if (reply.kind === "push" || reply.kind === "flat pairs") return reply.items;
+  if (reply.kind === "pairs") return reply.pairs;
+  return reply.kind === "map" ? flattened(reply.pairs) : undefined;
+}
+
+/** As `itemsOf`, in RESP3: there pairs are maps, or arrays of two. */
+export function itemsOfResp3(reply: Reply): readonly Reply[] | undefined {
+  if (typeof reply !== "object" || reply === null || !("kind" in reply)) return itemsOf(reply);
+  if (reply.kind === "pairs") return flattened(reply.pairs);
+  return reply.kind === "flat pairs" ? pairsOf(reply.items) : itemsOf(reply);
+}
+
+function flattened(pairs: readonly (readonly [Reply, Reply])[]): readonly Reply[] {
+  const items: Reply[] = [];
+  for (const [name, value] of pairs) items.push(name, value);
+  return items;
+}
+
+function isList(reply: object): reply is readonly Reply[] {
+  return Array.isArray(reply);
+}
+
+/** A list that is being printed: its items, and how many are done. */
+export interface Place {
+  readonly items: readonly Reply[];
+  done: number;
+}

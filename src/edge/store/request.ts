@@ -1,0 +1,133 @@
+/**
+ * What the head of a store request says: who asks, and in which form the
+ * answer should come. Read in one pass over the headers, because this runs for
+ * every request.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import { type CommandError, type Database, defaultUser, type Reply, readOnlyUser, type User } from "../../store/mod.ts";
+import type { Grant } from "../auth.ts";
+import { resp2WithBase64, unknownResponseFormat } from "../errors.ts";
+import type { RequestHead } from "../handler.ts";
+import { HeaderSet, headerSpellings, unprefixedHeader } from "../names.ts";
+import { resp2Result, respError } from "../resp/replies.ts";
+import { base64Result } from "./reply-base64.ts";
+import { jsonError, jsonResult, utf8Of } from "./reply-json.ts";
+
+/** A form of answering: how one reply is printed, and how several are put together. */
+export interface ReplyFormat {
+  readonly contentType: string;
+  readonly open: Bytes;
+  readonly separator: Bytes;
+  readonly close: Bytes;
+  /** Throws `replyTooLarge`. */
+  result(reply: Reply, bytesMax: number): Bytes;
+  error(error: CommandError): Bytes;
+  /** What is left to do to the whole body. Throws `replyTooLarge` when that makes more than `bytesMax` of it. */
+  finish(body: Bytes, bytesMax: number): Bytes;
+}
+
+const list = {
+  contentType: "application/json",
+  open: "[",
+  separator: ",",
+  close: "]",
+  error: jsonError,
+  finish: utf8Of,
+};
+export const jsonFormat: ReplyFormat = { ...list, result: jsonResult };
+export const base64Format: ReplyFormat = { ...list, result: base64Result };
+/** Several replies follow each other as they would over TCP. */
+export const resp2Format: ReplyFormat = {
+  contentType: "application/octet-stream",
+  open: "",
+  separator: "",
+  close: "",
+  result: resp2Result,
+  error: respError,
+  finish: (body) => body,
+};
+
+export interface StoreHead {
+  readonly authorization: string | undefined;
+  readonly encoding: string | undefined;
+  readonly responseFormat: string | undefined;
+  /** The lower-case name of the sync token header that the client sent. */
+  readonly syncTokenHeader: string | undefined;
+  readonly hasOrigin: boolean;
+}
+
+const ours = ["encoding", "response-format", "sync-token"];
+const headers = new HeaderSet(["authorization", "origin", ...ours.flatMap(headerSpellings)]);
+
+/** The first of each header counts, and `Service-` before `Upstash-`. */
+export function readStoreHead(rawHeaders: readonly string[]): StoreHead {
+  let authorization: string | undefined;
+  let encoding: string | undefined;
+  let responseFormat: string | undefined;
+  let syncTokenHeader: string | undefined;
+  let hasOrigin = false;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = headers.find(rawHeaders[i] as string);
+    if (name === undefined) continue;
+    const value = rawHeaders[i + 1] as string;
+    if (name === "authorization") authorization ??= value;
+    else if (name === "origin") hasOrigin = true;
+    else {
+      const comesFirst = name.startsWith("service-");
+      const own = unprefixedHeader(name);
+      if (own === "encoding") encoding = comesFirst ? value : (encoding ?? value);
+      else if (own === "response-format") responseFormat = comesFirst ? value : (responseFormat ?? value);
+      else syncTokenHeader = comesFirst ? name : (syncTokenHeader ?? name);
+    }
+  }
+  return { authorization, encoding, responseFormat, syncTokenHeader, hasOrigin };
+}
+
+/** The form that the headers ask for (service.md rules 5 and 6). Throws a RequestFailure. */
+export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyFormat {
+  // Only `base64` means anything; other encodings are passed over.
+  const isBase64 = encoding !== undefined && encoding.toLowerCase() === "base64";
+  if (responseFormat === undefined) return isBase64 ? base64Format : jsonFormat;
+  switch (responseFormat.toLowerCase()) {
+    case "json":
+      return isBase64 ? base64Format : jsonFormat;
+    case "resp2":
+      if (isBase64) throw resp2WithBase64;
+      return resp2Format;
+    default:
+      throw unknownResponseFormat(responseFormat);
+  }
+}
+
+/** The user that a token opens, with the rights that it has now; undefined when it is gone. */
+export function userOf(grant: Grant, { users }: Database): User | undefined {
+  switch (grant.access) {
+    case "standard":
+      return defaultUser;
+    case "read-only":
+      return readOnlyUser;
+    case "acl":
+      return users.find(grant.user);
+    default: {
+      const never: never = grant;
+      throw new Error(`Unknown access of ${String(never)}`);
+    }
+  }
+}
+
+/** Who is asking, as the store wants to know it. */
+export class HttpCaller {
+  readonly user: User;
+  readonly transport = "http";
+  readonly #head: RequestHead;
+
+  constructor(user: User, head: RequestHead) {
+    this.user = user;
+    this.#head = head;
+  }
+
+  /** Only MONITOR and CLIENT ask, so it is put together when they do. */
+  get address(): string {
+    return `${this.#head.remoteAddress}:${this.#head.remotePort}`;
+  }
+}

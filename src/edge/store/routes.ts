@@ -1,0 +1,456 @@
+/**
+ * Area A, the store, over HTTP (service.md A1-A7; spec: store 1.1-1.6, 1.8).
+ *
+ * In order: method, token, rate, form of the answer, route. What fails before a
+ * command has run is answered in JSON whatever form was asked for.
+ *
+ * A route turns a request into one call on `Database` and prints the replies.
+ * When the replies are there at once, so is the answer: nothing awaits.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { CommandError, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
+import { errorReply, findError } from "../../store/reply.ts";
+import type { Grant, TokenTable } from "../auth.ts";
+import {
+  emptyCommand,
+  emptyPipeline,
+  emptyTransaction,
+  malformedCommand,
+  malformedPipeline,
+  malformedTransaction,
+  methodNotAllowed,
+  RequestFailure,
+  unauthorized,
+  wordOfWrongType,
+} from "../errors.ts";
+import type { Area, Handler, HttpReply, HttpRequest, HttpStream, RequestHead } from "../handler.ts";
+import { corsHeaders, isPreflight, preflightReply } from "../http/cors.ts";
+import { EventStreams, type StreamLimits } from "../http/event-streams.ts";
+import { lateTurn } from "../limits/in-turn.ts";
+import type { RateLimiter } from "../limits/rate-limit.ts";
+import { hasRespBody, parseRespBatch } from "../resp/body-commands.ts";
+import { COMMAND_FAILED_STATUS, failureReply } from "../respond.ts";
+import { type Route, routeName } from "../route.ts";
+import { parseBatch, parseCommand } from "./json-commands.ts";
+import { type BatchCommand, SpoiltCommand } from "./json-reader.ts";
+import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
+import {
+  chooseFormat,
+  HttpCaller,
+  jsonFormat,
+  type ReplyFormat,
+  readStoreHead,
+  resp2Format,
+  type StoreHead,
+  userOf,
+} from "./request.ts";
+import { monitorStream, type OpenStream, patternStream, subscribeStream } from "./streams.ts";
+import { type SyncTokens, syncTokenHeader } from "./sync-token.ts";
+
+/** 10 MB, as the plans of the original (spec: store 1.9). */
+export const REQUEST_BYTES_MAX = 10 * 1024 * 1024;
+/** Room for a value of 100 MB in base64, with some left; far below V8's longest string. */
+export const REPLY_BYTES_MAX = 256 * 1024 * 1024;
+
+export interface StoreAreaOptions {
+  readonly store: { database(name: string): Database };
+  readonly tokens: TokenTable;
+  readonly syncTokens: SyncTokens;
+  /** Absent: requests per second are not limited. */
+  readonly limiter?: RateLimiter;
+  /** Whether pages of other origins may ask. */
+  readonly cors: boolean;
+  /** Whether `_token` in the query counts. URLs end up in other people's logs, so it can be turned off. */
+  readonly queryToken: boolean;
+  readonly requestBytesMax: number;
+  readonly replyBytesMax: number;
+  /** Times heartbeats and slow readers of event streams. */
+  readonly clock: Clock;
+  /** What is absent is as in `defaultStreamLimits`. */
+  readonly streams?: Partial<StreamLimits>;
+}
+
+interface StoreCall {
+  readonly request: HttpRequest;
+  readonly target: Target;
+  /** The path, decoded. */
+  readonly words: Bytes[];
+  readonly caller: HttpCaller;
+  readonly database: Database;
+  readonly format: ReplyFormat;
+  readonly replyBytesMax: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Bytes;
+}
+
+type StoreRoute = Route<StoreCall, Answer | OpenStream | Promise<Answer>> & {
+  /** The first segment that leads here; every other is the name of a command. */
+  readonly segment?: string;
+};
+
+const commandRoute: StoreRoute = { rule: "A1", template: "/:command/*", run: runPathCommand };
+const bodyRoute: StoreRoute = { rule: "A2", template: "/", run: runBodyCommand };
+
+export const storeRoutes: readonly StoreRoute[] = [
+  commandRoute,
+  bodyRoute,
+  { rule: "A3", template: "/pipeline", segment: "pipeline", run: runPipeline },
+  { rule: "A4", template: "/multi-exec", segment: "multi-exec", run: runTransaction },
+  { rule: "A5", template: "/monitor", segment: "monitor", run: monitorStream },
+  { rule: "A6", template: "/subscribe/*", segment: "subscribe", run: subscribeStream },
+  { rule: "A6", template: "/psubscribe/*", segment: "psubscribe", run: patternStream },
+];
+
+const routeBySegment = new Map(storeRoutes.map((route) => [route.segment, route]));
+const nameByRoute = new Map(storeRoutes.map((route) => [route, routeName(route)]));
+const REFUSED = "A refused";
+
+const methods: readonly string[] = ["POST", "GET", "PUT", "HEAD"];
+
+/** The last keeps nginx, and proxies that do as it does, from holding events back. */
+const streamHeaders: readonly string[] = [
+  "Content-Type",
+  "text/event-stream",
+  "Cache-Control",
+  "no-cache",
+  "X-Accel-Buffering",
+  "no",
+];
+
+export class StoreArea implements Area {
+  readonly streams: EventStreams;
+  readonly #options: StoreAreaOptions;
+
+  constructor(options: StoreAreaOptions) {
+    this.#options = options;
+    this.streams = new EventStreams(options.clock.real, options.streams);
+    options.tokens.onRemoved((grant) => this.streams.revoke(grant));
+  }
+
+  bodyBytesMax(): number {
+    return this.#options.requestBytesMax;
+  }
+
+  refuseEarly(request: RequestHead): HttpReply | undefined {
+    const head = readStoreHead(request.rawHeaders);
+    try {
+      if (!methods.includes(request.method)) throw methodNotAllowed(request.method);
+      const grant = this.#authenticate(head, splitTarget(request.target));
+      const overShare = request.claim?.(this.#options.store.database(grant.tenant));
+      if (overShare !== undefined) throw overShare;
+      return undefined;
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  }
+
+  readonly handle = (request: HttpRequest): HttpReply | HttpStream | Promise<HttpReply | HttpStream> => {
+    const head = readStoreHead(request.rawHeaders);
+    try {
+      if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request);
+      if (!methods.includes(request.method)) throw methodNotAllowed(request.method);
+      const target = splitTarget(request.target);
+      const grant = this.#authenticate(head, target);
+      const overRate = this.#options.limiter?.take(grant);
+      if (overRate !== undefined) throw overRate;
+      const database = this.#options.store.database(grant.tenant);
+      const overShare = request.claim?.(database);
+      if (overShare !== undefined) throw overShare;
+      const { turn } = database;
+      request.payer = turn;
+      if (turn.mayRun) return this.#run(request, { head, target, grant, database });
+      return lateTurn(request, turn.next(), () => this.#runLate(request, head, target));
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  };
+
+  /** What has waited for its turn: the token may be good no more, and the database another one. */
+  #runLate(request: HttpRequest, head: StoreHead, target: Target): ReturnType<Handler> {
+    try {
+      const grant = this.#authenticate(head, target);
+      const database = this.#options.store.database(grant.tenant);
+      return this.#run(request, { head, target, grant, database });
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  }
+
+  #run(
+    request: HttpRequest,
+    { head, target, grant, database }: { head: StoreHead; target: Target; grant: Grant; database: Database },
+  ): HttpReply | HttpStream | Promise<HttpReply> {
+    const user = userOf(grant, database);
+    // The token outlives its user by nothing but the command that is deleting it.
+    if (user === undefined) throw unauthorized;
+    const format = chooseFormat(head);
+    const words = pathWords(target);
+    const route = words.length === 0 ? bodyRoute : (routeBySegment.get(words[0]) ?? commandRoute);
+    const name = nameByRoute.get(route) ?? REFUSED;
+    const answer = route.run({
+      request,
+      target,
+      words,
+      caller: new HttpCaller(user, request),
+      database,
+      format,
+      replyBytesMax: this.#options.replyBytesMax,
+    });
+    if (typeof answer === "function") return this.#stream(answer, { grant, head, route: name });
+    if (!(answer instanceof Promise)) return this.#reply(answer, head, name);
+    return answer.then(
+      (late) => this.#reply(late, head, name),
+      (thrown: unknown) => this.#refusal(thrown, head),
+    );
+  }
+
+  /** A header decides if there is one; `_token` only counts without it. */
+  #authenticate({ authorization }: StoreHead, target: Target): Grant {
+    const { tokens, queryToken } = this.#options;
+    let grant: Grant | undefined;
+    if (authorization !== undefined) grant = tokens.findByHeader(authorization);
+    else if (queryToken) {
+      const token = findTokenParameter(target);
+      grant = token === undefined ? undefined : tokens.find(token);
+    }
+    if (grant === undefined) throw unauthorized;
+    return grant;
+  }
+
+  #reply({ status, contentType, body }: Answer, head: StoreHead, route: string): HttpReply {
+    const headers = ["Content-Type", contentType, ...this.#headers(head)];
+    return { status, headers, body, bodyIsBytes: true, route };
+  }
+
+  #stream(open: OpenStream, { grant, head, route }: { grant: Grant; head: StoreHead; route: string }): HttpStream {
+    const headers = [...streamHeaders, ...this.#headers(head)];
+    return this.streams.reply({ grant, headers, route, open });
+  }
+
+  /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
+  #refusal(thrown: unknown, head: StoreHead): HttpReply {
+    const failure =
+      thrown instanceof TransactionDiscarded ? new RequestFailure("bad request", thrown.error.text) : thrown;
+    if (!(failure instanceof RequestFailure)) throw failure;
+    return { ...failureReply(failure, this.#headers(head)), route: REFUSED };
+  }
+
+  #headers(head: StoreHead): string[] {
+    const headers = [syncTokenHeader(head.syncTokenHeader), this.#options.syncTokens.next()];
+    if (head.hasOrigin && this.#options.cors) headers.push(...corsHeaders);
+    return headers;
+  }
+}
+
+/** A1 and A7: path, then body, then query (service.md rules 1 and 2). */
+function runPathCommand(call: StoreCall): Answer | Promise<Answer> {
+  const { request, target, words } = call;
+  if (request.body.length > 0 && hasBodyForm(request)) words.push(request.body.latin1Slice());
+  appendQueryWords(words, target);
+  return runCommand(call, words);
+}
+
+/** A2 */
+function runBodyCommand(call: StoreCall): Answer | Promise<Answer> {
+  const words = parseCommand(call.request.body, malformedCommand);
+  if (words.length === 0) throw emptyCommand;
+  return runCommand(call, words);
+}
+
+function runCommand(call: StoreCall, words: readonly Bytes[]): Answer | Promise<Answer> {
+  return holding(call, (print) => call.database.command(call.caller, words, print), commandAnswer);
+}
+
+/** Runs something and prints what it answers. An answer that is printed and has to wait, for the journal, counts meanwhile. */
+function holding<Made>(
+  call: StoreCall,
+  run: (print: (made: Made) => Answer) => Answer | Promise<Answer>,
+  print: (call: StoreCall, made: Made) => Answer,
+): Answer | Promise<Answer> {
+  let isLate = false;
+  let bytes = 0;
+  const answer = run((made) => {
+    const printed = print(call, made);
+    bytes = printed.body.length;
+    if (isLate) call.request.holdReply?.(bytes);
+    return printed;
+  });
+  if (answer instanceof Promise) {
+    isLate = true;
+    call.request.holdReply?.(bytes);
+  }
+  return answer;
+}
+
+function commandAnswer({ format, replyBytesMax }: StoreCall, reply: Reply): Answer {
+  const { contentType } = format;
+  let error = findError(reply);
+  if (error === undefined) {
+    try {
+      return { status: 200, contentType, body: format.finish(format.result(reply, replyBytesMax), replyBytesMax) };
+    } catch (thrown) {
+      if (!(thrown instanceof CommandError)) throw thrown;
+      error = thrown;
+    }
+  }
+  return {
+    status: COMMAND_FAILED_STATUS,
+    contentType,
+    body: format.finish(format.error(error), Number.POSITIVE_INFINITY),
+  };
+}
+
+const emptyPipelineCommand = errorReply(new CommandError("ERR empty pipeline command"));
+const emptyTransactionCommand = new RequestFailure("bad request", "ERR empty transaction command");
+
+/** A3 */
+function runPipeline(call: StoreCall): Answer | Promise<Answer> {
+  const commands = readBatch(call, { malformed: malformedPipeline, empty: emptyPipeline });
+  const printer = new BatchPrinter(call.format, call.replyBytesMax, (bytes) => call.request.holdReply?.(bytes));
+  if (commands.every(isRunnable)) {
+    const end = call.database.printPipeline(call.caller, commands, (reply) => printer.add(reply));
+    return printer.answerAfter(end);
+  }
+  let next = 0;
+  const addRefused = (): void => {
+    for (let command = commands[next]; command !== undefined && !isRunnable(command); command = commands[next]) {
+      printer.add(pipelineRefusalOf(command));
+      next += 1;
+    }
+  };
+  addRefused();
+  const end = call.database.printPipeline(call.caller, commands.filter(isRunnable), (reply) => {
+    const bytes = printer.add(reply);
+    next += 1;
+    addRefused();
+    return bytes;
+  });
+  return printer.answerAfter(end);
+}
+
+function isRunnable(command: BatchCommand): command is readonly Bytes[] {
+  return !(command instanceof SpoiltCommand) && command.length > 0;
+}
+
+/** Of a command that has no words, or one that is null. */
+function pipelineRefusalOf(command: BatchCommand): Reply {
+  if (!(command instanceof SpoiltCommand)) return emptyPipelineCommand;
+  return errorReply(new CommandError(wordOfWrongType(malformedCommand, command.wordIndex).text));
+}
+
+/** A4: always JSON (service.md rule 6). A refused command refuses all, with its own error alone. */
+function runTransaction(call: StoreCall): Answer | Promise<Answer> {
+  const commands = readBatch(call, { malformed: malformedTransaction, empty: emptyTransaction });
+  if (!commands.every(isRunnable)) throw transactionRefusalOf(commands);
+  const format = call.format === resp2Format ? jsonFormat : call.format;
+  const print = ({ replyBytesMax }: StoreCall, replies: readonly Reply[]): Answer => {
+    const printer = new BatchPrinter(format, replyBytesMax);
+    for (const reply of replies) printer.add(reply);
+    return printer.answer();
+  };
+  return holding(call, (printed) => call.database.transaction(call.caller, commands, printed), print);
+}
+
+/** Why a transaction does not run in which some commands could not: the first of them says it. */
+function transactionRefusalOf(commands: readonly BatchCommand[]): RequestFailure {
+  const first = commands.find((command) => !isRunnable(command));
+  return first instanceof SpoiltCommand
+    ? wordOfWrongType(malformedTransaction, first.wordIndex)
+    : emptyTransactionCommand;
+}
+
+function readBatch(
+  { request }: StoreCall,
+  { malformed, empty }: { malformed: RequestFailure; empty: RequestFailure },
+): readonly BatchCommand[] {
+  if (!hasBodyForm(request)) throw malformed;
+  const { body } = request;
+  const commands = hasRespBody(request) ? parseRespBatch(body, malformed) : parseBatch(body, malformed);
+  if (commands.length === 0) throw empty;
+  return commands;
+}
+
+/** So much text is finished at a time, so that the end of a large answer is not one long unit of work. */
+const FINISHED_BYTES = 64 * 1024;
+
+/** Prints replies in their order. One that does not fit in what is left of the budget is an error there (threats A-15). */
+class BatchPrinter {
+  readonly #format: ReplyFormat;
+  readonly #bytesMax: number;
+  #finished: Bytes = "";
+  #text: Bytes;
+  #count = 0;
+  readonly #hold: (bytes: number) => void;
+  /** What was printed before it was known that the answer has to wait. */
+  #printedBytes = 0;
+  #isLate = false;
+
+  /** `hold` is told of bytes that wait, for the journal or for others to have their turn. */
+  constructor(format: ReplyFormat, bytesMax: number, hold: (bytes: number) => void = () => {}) {
+    this.#hold = hold;
+    this.#format = format;
+    this.#bytesMax = bytesMax;
+    this.#text = format.open;
+  }
+
+  /** Returns how many bytes it has printed. */
+  add(reply: Reply): number {
+    const format = this.#format;
+    const before = this.#bytes;
+    if (this.#count > 0) this.#text += format.separator;
+    this.#count += 1;
+    try {
+      const text = format.result(reply, this.#bytesMax - this.#bytes);
+      if (text.length < FINISHED_BYTES) this.#text += text;
+      else this.#addLong(text);
+    } catch (thrown) {
+      if (!(thrown instanceof CommandError)) throw thrown;
+      this.#text += format.error(thrown);
+    }
+    const bytes = this.#bytes - before;
+    if (this.#isLate) this.#hold(bytes);
+    else this.#printedBytes += bytes;
+    if (this.#text.length >= FINISHED_BYTES) this.#finish();
+    return bytes;
+  }
+
+  /** The answer, when that has come to its end. */
+  answerAfter(end: Promise<undefined> | undefined): Answer | Promise<Answer> {
+    if (end === undefined) return this.answer();
+    this.#isLate = true;
+    this.#hold(this.#printedBytes);
+    return end.then(() => this.answer());
+  }
+
+  answer(): Answer {
+    this.#text += this.#format.close;
+    this.#finish();
+    return { status: 200, contentType: this.#format.contentType, body: this.#finished };
+  }
+
+  get #bytes(): number {
+    return this.#finished.length + this.#text.length;
+  }
+
+  /** What finishing adds to a long reply has to fit too; short ones are finished together, and pass over by little. */
+  #addLong(text: Bytes): void {
+    this.#finish();
+    this.#finished += this.#format.finish(text, this.#bytesMax - this.#bytes);
+  }
+
+  /** Between replies there is ASCII, so it makes no difference where the text is cut. */
+  #finish(): void {
+    this.#finished += this.#format.finish(this.#text, Number.POSITIVE_INFINITY);
+    this.#text = "";
+  }
+}
+
+/** PUT counts as POST; a body on GET or HEAD means nothing (spec: store 1.12). */
+function hasBodyForm(request: HttpRequest): boolean {
+  return request.method === "POST" || request.method === "PUT";
+}

@@ -1,0 +1,116 @@
+/**
+ * The streams of the store: A5 `/monitor`, A6 `/subscribe/<channel>…`, and
+ * `/psubscribe/<pattern>…` (service.md Events; spec: store 1.7). A body means
+ * nothing here, and of the query only the token counts.
+ */
+import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
+import { wrongArity } from "../../store/errors.ts";
+import { type Caller, CommandError, type Database, type Push, type Subscriber } from "../../store/mod.ts";
+import { RequestFailure, streamMethodRefused, streamNotAccepted, tooManyChannels } from "../errors.ts";
+import type { HttpRequest } from "../handler.ts";
+import { MONITOR_BEGINS, pushEvent, subscribedEvent } from "../http/event-lines.ts";
+import type { EventStream } from "../http/event-streams.ts";
+
+/** Channels or patterns of one stream. */
+export const CHANNELS_PER_STREAM_MAX = 1_000;
+
+export interface StreamCall {
+  readonly request: HttpRequest;
+  /** The path, decoded: which stream, then channels or patterns. */
+  readonly words: readonly Bytes[];
+  readonly caller: Caller;
+  readonly database: Database;
+}
+
+/** What a stream does once its headers are on their way. Returns what is to be done at its end. */
+export type OpenStream = (stream: EventStream) => () => void;
+
+/** A5: every command that is run on the database. */
+export function monitorStream(call: StreamCall): OpenStream {
+  check(call);
+  if (call.words.length > 1) throw failureOf(wrongArity("monitor"));
+  return listening(call, ["monitor"], (subscriber, stream) => {
+    stream.send(MONITOR_BEGINS);
+    call.database.monitors.add(subscriber);
+  });
+}
+
+/** A6: every message of some channels. */
+export function subscribeStream(call: StreamCall): OpenStream {
+  const channels = namesOf(call, "subscribe");
+  return listening(call, ["subscribe", ...channels], (subscriber, stream) => {
+    for (const channel of channels) {
+      const count = call.database.pubsub.subscribe(subscriber, channel);
+      stream.send(bufferFrom(subscribedEvent("subscribe", channel, count)));
+    }
+  });
+}
+
+/** Every message of the channels that match some patterns. */
+export function patternStream(call: StreamCall): OpenStream {
+  const patterns = namesOf(call, "psubscribe");
+  return listening(call, ["psubscribe", ...patterns], (subscriber, stream) => {
+    for (const pattern of patterns) {
+      const count = call.database.pubsub.subscribePattern(subscriber, pattern);
+      stream.send(bufferFrom(subscribedEvent("psubscribe", pattern, count)));
+    }
+  });
+}
+
+function namesOf(call: StreamCall, command: string): readonly Bytes[] {
+  check(call);
+  const names = call.words.slice(1);
+  if (names.length === 0) throw failureOf(wrongArity(command));
+  if (names.length > CHANNELS_PER_STREAM_MAX) throw tooManyChannels(CHANNELS_PER_STREAM_MAX);
+  return names;
+}
+
+/** A browser's EventSource can only GET, so GET is as good as POST (spec: store 1.12). */
+function check({ request }: StreamCall): void {
+  if (request.method === "HEAD") throw streamMethodRefused;
+  if (!/text\/event-stream/i.test(request.header("accept") ?? "")) throw streamNotAccepted;
+}
+
+/** Refuses now whoever may not listen, and begins to listen when the stream opens. */
+function listening(
+  { database, caller }: StreamCall,
+  words: readonly Bytes[],
+  begin: (subscriber: Subscriber, stream: EventStream) => void,
+): OpenStream {
+  try {
+    database.checkListening(caller, words);
+  } catch (thrown) {
+    throw thrown instanceof CommandError ? failureOf(thrown) : thrown;
+  }
+  return (stream) => {
+    const subscriber = database.pubsub.open({
+      receive: (push) => {
+        // Asked before it is printed, which makes up to seven bytes of one.
+        if (!stream.cutIfTooLong(lengthOf(push))) stream.send(bytesOf(push));
+      },
+      drop: (reason) => stream.end(reason),
+    });
+    begin(subscriber, stream);
+    return () => database.closeSubscriber(subscriber);
+  };
+}
+
+function failureOf({ text }: CommandError): RequestFailure {
+  return new RequestFailure("bad request", text);
+}
+
+function lengthOf(push: Push): number {
+  return push.kind === "monitor" ? push.line.length : push.payload.length;
+}
+
+/** One push goes to many streams, and is printed once. */
+const printed = new WeakMap<Push, Buffer>();
+
+function bytesOf(push: Push): Buffer {
+  let bytes = printed.get(push);
+  if (bytes === undefined) {
+    bytes = bufferFrom(pushEvent(push));
+    printed.set(push, bytes);
+  }
+  return bytes;
+}

@@ -1,0 +1,231 @@
+/**
+ * Area B, the vector index, over HTTP.
+ *
+ * In order: token, method, path, whether the token is of the index that the
+ * path names, what a read-only token may do, rate, route. A route turns a
+ * request into one call on the index and prints its answer; what the index
+ * refuses becomes a status in `respond.ts`. Every answer is
+ * `{"result": …}`, every failure `{"error": text, "status": number}`.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Turns } from "../../kernel/turns.ts";
+import type { IndexDoor, VectorDoor } from "../../vector/door.ts";
+import { VectorFailure } from "../../vector/failure.ts";
+import type { VectorLimits } from "../../vector/limits.ts";
+import type { Grant, TokenTable } from "../auth.ts";
+import {
+  burstExceeded,
+  namespaceNotTaken,
+  noSuchVectorPath,
+  RequestFailure,
+  readOnlyTokenRefused,
+  vectorMethodNotAllowed,
+  vectorUnauthorized,
+} from "../errors.ts";
+import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import { corsHeaders, isPreflight, preflightReply } from "../http/cors.ts";
+import { inTurn } from "../limits/in-turn.ts";
+import type { RateLimiter } from "../limits/rate-limit.ts";
+import { HeaderSet } from "../names.ts";
+import { numberedRefusalReply } from "../respond.ts";
+import { readNamespace, splitVectorPath } from "./path.ts";
+import { type VectorRoute, vectorRouteName } from "./route.ts";
+import { vectorRoutes } from "./routes.ts";
+
+export interface VectorAreaOptions {
+  readonly vector: VectorDoor;
+  readonly tokens: TokenTable;
+  /** Absent: requests per second are not limited. */
+  readonly limiter?: RateLimiter;
+  /** Whether pages of other origins may ask. */
+  readonly cors: boolean;
+  readonly limits: VectorLimits;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Who has the thread next. */
+  readonly turns: Turns;
+}
+
+interface VectorHead {
+  readonly authorization: string | undefined;
+  readonly hasOrigin: boolean;
+}
+
+/** A request that this token may make. */
+interface Admission {
+  readonly grant: Grant;
+  readonly route: VectorRoute;
+  readonly namespace: string;
+  /** As written, without the `?`. */
+  readonly query: string;
+}
+
+/** In place of a route for what was refused before one was found. */
+const REFUSED = "B refused";
+
+/** Clients send POST to every path, the documents of the interface name others (spec: vector 1.1): all are the same. */
+const methods: readonly string[] = ["POST", "GET", "PUT", "DELETE", "HEAD"];
+const PREFLIGHT_METHODS = "GET, HEAD, POST, PUT, DELETE";
+
+const routeByCommand = new Map(vectorRoutes.map((route) => [route.command, route]));
+const isCommand = (segment: string): boolean => routeByCommand.has(segment);
+const headers = new HeaderSet(["authorization", "origin"]);
+const NO_HEADERS: readonly string[] = [];
+
+export class VectorArea implements Area {
+  readonly #options: VectorAreaOptions;
+
+  constructor(options: VectorAreaOptions) {
+    this.#options = options;
+  }
+
+  bodyBytesMax(): number {
+    return this.#options.limits.requestBytesMax;
+  }
+
+  refuseEarly(request: RequestHead): HttpReply | undefined {
+    const head = readHead(request.rawHeaders);
+    try {
+      const { grant } = this.#admit(request, head);
+      const index = this.#options.vector.index(grant.tenant);
+      const overShare = index === undefined ? undefined : request.claim?.(index);
+      if (overShare !== undefined) throw overShare;
+      return undefined;
+    } catch (thrown) {
+      return this.#refusal(thrown, head);
+    }
+  }
+
+  refusal(failure: RequestFailure): HttpReply {
+    return numberedRefusalReply(failure);
+  }
+
+  readonly handle = (request: HttpRequest): HttpReply | Promise<HttpReply> => {
+    const head = readHead(request.rawHeaders);
+    if (head.hasOrigin && this.#options.cors && isPreflight(request)) return preflightReply(request, PREFLIGHT_METHODS);
+    let name = REFUSED;
+    try {
+      const admission = this.#admit(request, head);
+      name = vectorRouteName(admission.route);
+      this.#count(admission.grant);
+      const tenant = this.#options.turns.tenant("vector", admission.grant.tenant);
+      return inTurn({
+        request,
+        tenant,
+        route: name,
+        run: (hasWaited) => this.#runAdmitted(request, hasWaited ? undefined : admission, { head, name }),
+      });
+    } catch (thrown) {
+      return this.#refusal(thrown, head, name);
+    }
+  };
+
+  /** `admitted`: undefined if the request has waited. Its token may have been removed meanwhile. */
+  #runAdmitted(
+    request: HttpRequest,
+    admitted: Admission | undefined,
+    { head, name }: { readonly head: VectorHead; readonly name: string },
+  ): HttpReply | Promise<HttpReply> {
+    try {
+      const admission = admitted ?? this.#admit(request, head);
+      const index = this.#options.vector.index(admission.grant.tenant);
+      // The token outlives its index by a moment when an index is deleted.
+      if (index === undefined) throw vectorUnauthorized;
+      const overShare = request.claim?.(index);
+      if (overShare !== undefined) throw overShare;
+      return this.#run(request, admission, { index, head, name });
+    } catch (thrown) {
+      return this.#refusal(thrown, head, name);
+    }
+  }
+
+  #run(
+    request: HttpRequest,
+    { route, namespace, query }: Admission,
+    { index, head, name }: { readonly index: IndexDoor; readonly head: VectorHead; readonly name: string },
+  ): HttpReply | Promise<HttpReply> {
+    const answer = (printed: Buffer): HttpReply | Promise<HttpReply> =>
+      whenTold(index, this.#reply(printed, head, name), request);
+    const refuse = (thrown: unknown): HttpReply | Promise<HttpReply> => {
+      const reply = this.#refusal(thrown, head, name);
+      return saysWhatItSaw(thrown) ? whenTold(index, reply, request) : reply;
+    };
+    try {
+      const printed = route.run({ index, namespace, query, body: request.body, limits: this.#options.limits });
+      return printed instanceof Promise ? printed.then(answer, refuse) : answer(printed);
+    } catch (thrown) {
+      return refuse(thrown);
+    }
+  }
+
+  /** Who asks, and for what: refused unless this token may ask it. Throws a RequestFailure. */
+  #admit({ method, target }: RequestHead, { authorization }: VectorHead): Admission {
+    const { tokens, limits } = this.#options;
+    const grant = authorization === undefined ? undefined : tokens.findByHeader(authorization);
+    if (grant === undefined || grant.access === "acl") throw vectorUnauthorized;
+    if (!methods.includes(method)) throw vectorMethodNotAllowed;
+    const mark = target.indexOf("?");
+    const path = splitVectorPath(mark < 0 ? target : target.slice(0, mark), isCommand);
+    const route = path === undefined ? undefined : routeByCommand.get(path.command);
+    if (path === undefined || route === undefined) throw noSuchVectorPath;
+    if (path.indexName !== undefined && path.indexName !== grant.tenant) throw vectorUnauthorized;
+    if (!route.takesNamespace && path.rest !== "") throw namespaceNotTaken(route.command);
+    if (route.access === "write" && grant.access !== "standard") throw readOnlyTokenRefused;
+    return {
+      grant,
+      route,
+      namespace: readNamespace(path.rest, limits.namespaceBytesMax),
+      query: mark < 0 ? "" : target.slice(mark + 1),
+    };
+  }
+
+  #count(grant: Grant): void {
+    const { limiter, clock } = this.#options;
+    const retryAfterMs = limiter?.count(grant) ?? 0;
+    if (limiter === undefined || retryAfterMs === 0) return;
+    throw burstExceeded(limiter.perSecond, { resetAtMs: clock.nowMs() + retryAfterMs, retryAfterMs });
+  }
+
+  #reply(body: Buffer, head: VectorHead, route: string): HttpReply {
+    return { status: 200, headers: ["Content-Type", "application/json", ...this.#corsHeaders(head)], body, route };
+  }
+
+  /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
+  #refusal(thrown: unknown, head: VectorHead, route = REFUSED): HttpReply {
+    if (!(thrown instanceof RequestFailure) && !(thrown instanceof VectorFailure)) throw thrown;
+    const failure =
+      thrown.kind === "unavailable" ? new RequestFailure(thrown.kind, thrown.text, ["Retry-After", "1"]) : thrown;
+    return { ...numberedRefusalReply(failure, this.#corsHeaders(head)), route };
+  }
+
+  #corsHeaders({ hasOrigin }: VectorHead): readonly string[] {
+    return hasOrigin && this.#options.cors ? corsHeaders : NO_HEADERS;
+  }
+}
+
+/** The first Authorization counts. */
+function readHead(rawHeaders: readonly string[]): VectorHead {
+  let authorization: string | undefined;
+  let hasOrigin = false;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = headers.find(rawHeaders[i] as string);
+    if (name === "authorization") authorization ??= rawHeaders[i + 1];
+    else if (name !== undefined) hasOrigin = true;
+  }
+  return { authorization, hasOrigin };
+}
+
+/** A reply leaves when all that it may have seen is as safe as the setting promises. */
+function whenTold(index: IndexDoor, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
+  const safe = index.whenSafe();
+  if (safe === undefined) return reply;
+  request.holdReply?.(reply.body.length);
+  return safe.then(() => reply);
+}
+
+/**
+ * Whether a refusal tells what is in the index, such as that a namespace is not there. That nothing can be written now
+ * must be told while nothing becomes safe.
+ */
+function saysWhatItSaw(thrown: unknown): boolean {
+  return thrown instanceof VectorFailure && thrown.kind !== "unavailable";
+}

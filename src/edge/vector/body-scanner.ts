@@ -1,0 +1,260 @@
+/**
+ * Walks the JSON of a body once. Lists of numbers become typed arrays on the
+ * way, without ever being JavaScript arrays; of every other member the walk
+ * checks the text and keeps where it lies.
+ *
+ * (1) What is accepted is what `JSON.parse` accepts, up to 128 levels, in any
+ *     white space and order; of members with one name the last counts.
+ * (2) Nothing is kept of a member that no endpoint knows, nor of elements beyond
+ *     `elementsMax`: what is kept is bounded by the body, not by its structure.
+ * (3) A member at fault is no failure here: a later one of its name may stand
+ *     for it, and the text behind it may be no JSON at all.
+ */
+import { isUtf8 } from "node:buffer";
+import { JsonDocument, LIST_VALUES_MAX, type ListFault, type ValueFacts } from "../../kernel/float32/document.ts";
+import { bodyNotUtf8, emptyBody, malformedJson, nestedTooDeep } from "./failures.ts";
+
+/** Levels of objects and lists in a body (threats A-14). */
+export const DEPTH_MAX = 128;
+
+/** What the walk found where a value stands. */
+export type Found =
+  | FoundText
+  | { readonly kind: "floats"; readonly values: Float32Array }
+  | { readonly kind: "whole numbers"; readonly values: Int32Array }
+  /** JSON, but not the list that it must be. */
+  | { readonly kind: "faulty list"; readonly fault: ListFault; readonly index: number }
+  /** Not whole: it has more than `elementsMax`. */
+  | { readonly kind: "list"; readonly elements: readonly Found[]; readonly isWhole: boolean }
+  | FoundObject;
+
+/** A value that was checked, at these bytes of the body. */
+export interface FoundText {
+  readonly kind: "text";
+  readonly start: number;
+  readonly end: number;
+  readonly facts: ValueFacts;
+}
+
+export interface FoundObject {
+  readonly kind: "object";
+  readonly members: ReadonlyMap<string, Found>;
+}
+
+/** How a member is kept when its value is a list, or for `sparse` an object. */
+type Reading = "text" | "floats" | "sparse floats" | "sparse indices" | "elements" | "sparse";
+
+/** The members that some endpoint knows. */
+const bodyMembers: ReadonlyMap<string, Reading> = new Map<string, Reading>([
+  ["id", "text"],
+  ["vector", "floats"],
+  ["sparseVector", "sparse"],
+  ["metadata", "text"],
+  ["data", "text"],
+  ["metadataUpdateMode", "text"],
+  ["ids", "elements"],
+  ["prefix", "text"],
+  ["filter", "text"],
+  ["cursor", "text"],
+  ["limit", "text"],
+  ["includeMetadata", "text"],
+  ["includeVectors", "text"],
+  ["includeData", "text"],
+  ["topK", "text"],
+  ["weightingStrategy", "text"],
+  ["fusionAlgorithm", "text"],
+  ["queryMode", "text"],
+  ["maxIdle", "text"],
+  ["uuid", "text"],
+  ["additionalK", "text"],
+  ["namespace", "text"],
+  ["newNamespace", "text"],
+  ["deleteExisting", "text"],
+]);
+
+const sparseMembers: ReadonlyMap<string, Reading> = new Map<string, Reading>([
+  ["indices", "sparse indices"],
+  ["values", "sparse floats"],
+]);
+
+/** A name that was written with escapes has six bytes for a character at most. */
+const NAME_BYTES_MAX = 6 * Math.max(...[...bodyMembers.keys()].map((name) => name.length));
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const ARRAY_START = 0x5b;
+const BACKSLASH = 0x5c;
+const ARRAY_END = 0x5d;
+const OBJECT_START = 0x7b;
+const OBJECT_END = 0x7d;
+const FIRST_PRINTABLE = 0x20;
+
+/** The whole body: an object, a list of whatever it holds, or a scalar as text. Throws a RequestFailure. */
+export function scanBody(body: Buffer, bounds: ScanBounds): Found {
+  if (body.length === 0) throw emptyBody;
+  if (!isUtf8(body)) throw bodyNotUtf8;
+  return new BodyScanner(body, bounds).scan();
+}
+
+export interface ScanBounds {
+  /** Elements of a list that are kept. */
+  readonly elementsMax: number;
+  /** Values of a sparse vector. */
+  readonly sparseValuesMax: number;
+}
+
+class BodyScanner {
+  readonly #body: Buffer;
+  readonly #document: JsonDocument;
+  readonly #bounds: ScanBounds;
+  #at = 0;
+
+  constructor(body: Buffer, bounds: ScanBounds) {
+    this.#body = body;
+    this.#document = new JsonDocument(body);
+    this.#bounds = bounds;
+  }
+
+  scan(): Found {
+    const byte = this.#next();
+    const found =
+      byte === OBJECT_START ? this.#object(bodyMembers, 1) : byte === ARRAY_START ? this.#list(1) : this.#text(1);
+    if (this.#next() !== undefined) throw malformedJson(this.#at);
+    return found;
+  }
+
+  /** The object at `#at`, which opens level `depth`. */
+  #object(known: ReadonlyMap<string, Reading>, depth: number): FoundObject {
+    const members = new Map<string, Found>();
+    this.#at += 1;
+    if (this.#next() === OBJECT_END) {
+      this.#at += 1;
+      return { kind: "object", members };
+    }
+    for (;;) {
+      const name = this.#name();
+      if (this.#next() !== COLON) throw malformedJson(this.#at);
+      this.#at += 1;
+      const reading = known.get(name);
+      if (reading === undefined)
+        this.#check(depth + 1); // keeps (2)
+      else members.set(name, this.#member(reading, depth + 1));
+      if (!this.#hasNext(OBJECT_END)) return { kind: "object", members };
+    }
+  }
+
+  /** The list at `#at`, which opens level `depth`. */
+  #list(depth: number): Found {
+    const start = this.#at;
+    const elements: Found[] = [];
+    this.#at += 1;
+    if (this.#next() === ARRAY_END) {
+      this.#at += 1;
+      return { kind: "list", elements, isWhole: true };
+    }
+    do {
+      if (elements.length === this.#bounds.elementsMax) {
+        // keeps (2): all of it is checked at once, from the start.
+        this.#at = start;
+        this.#check(depth);
+        return { kind: "list", elements, isWhole: false };
+      }
+      // Only in a list that is the body do objects mean something.
+      const isObject = this.#next() === OBJECT_START && depth === 1;
+      elements.push(isObject ? this.#object(bodyMembers, depth + 1) : this.#text(depth + 1));
+    } while (this.#hasNext(ARRAY_END));
+    return { kind: "list", elements, isWhole: true };
+  }
+
+  #member(reading: Reading, depth: number): Found {
+    const byte = this.#next();
+    if (byte === OBJECT_START && reading === "sparse") return this.#object(sparseMembers, depth);
+    if (byte !== ARRAY_START) return this.#text(depth);
+    switch (reading) {
+      case "floats":
+        return this.#floats(LIST_VALUES_MAX, depth);
+      case "sparse floats":
+        return this.#floats(this.#bounds.sparseValuesMax, depth);
+      case "sparse indices":
+        return this.#wholeNumbers(this.#bounds.sparseValuesMax, depth);
+      case "elements":
+        return this.#list(depth);
+      default:
+        return this.#text(depth);
+    }
+  }
+
+  #floats(countMax: number, depth: number): Found {
+    const values = this.#document.readFloats(this.#at, countMax);
+    if (typeof values === "string") return this.#faultyList(values, depth);
+    this.#at = this.#document.end;
+    return { kind: "floats", values };
+  }
+
+  #wholeNumbers(countMax: number, depth: number): Found {
+    const values = this.#document.readWholeNumbers(this.#at, countMax);
+    if (typeof values === "string") return this.#faultyList(values, depth);
+    this.#at = this.#document.end;
+    return { kind: "whole numbers", values };
+  }
+
+  // keeps (3)
+  #faultyList(fault: ListFault, depth: number): Found {
+    const index = this.#document.faultIndex;
+    this.#check(depth);
+    return { kind: "faulty list", fault, index };
+  }
+
+  #text(depth: number): FoundText {
+    this.#next();
+    const start = this.#at;
+    this.#check(depth);
+    return { kind: "text", start, end: this.#at, facts: this.#document.facts };
+  }
+
+  /** Goes past the value at `#at`, of which the outermost level is `depth` if it has levels. keeps (1) */
+  #check(depth: number): void {
+    this.#next();
+    const outcome = this.#document.checkValue(this.#at, DEPTH_MAX - depth + 1);
+    this.#at = this.#document.end;
+    if (outcome === "malformed") throw malformedJson(this.#at);
+    if (outcome === "too deep") throw nestedTooDeep(DEPTH_MAX);
+  }
+
+  /** The name of a member, or any other text that no member has. */
+  #name(): string {
+    if (this.#next() !== QUOTE) throw malformedJson(this.#at);
+    const body = this.#body;
+    const start = this.#at + 1;
+    // Names are short, and mostly nothing but letters.
+    for (let at = start; at < start + NAME_BYTES_MAX; at += 1) {
+      const byte = body[at];
+      if (byte === QUOTE) {
+        this.#at = at + 1;
+        return body.latin1Slice(start, at);
+      }
+      if (byte === undefined || byte === BACKSLASH || byte < FIRST_PRINTABLE) break;
+    }
+    this.#check(DEPTH_MAX);
+    if (this.#at - start > NAME_BYTES_MAX || !this.#document.facts.hasEscape) return "";
+    return JSON.parse(body.utf8Slice(start - 1, this.#at));
+  }
+
+  /** Behind an element: true when another follows, false when `end` closes what they are in. */
+  #hasNext(end: number): boolean {
+    const byte = this.#next();
+    if (byte !== COMMA && byte !== end) throw malformedJson(this.#at);
+    this.#at += 1;
+    return byte === COMMA;
+  }
+
+  /** The next byte that is no white space, or undefined at the end. */
+  #next(): number | undefined {
+    for (;;) {
+      const byte = this.#body[this.#at];
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte;
+      this.#at += 1;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * How the bodies of the vector index are refused. What is no JSON is a bad
+ * request; JSON that does not say what the endpoint takes is unprocessable, and
+ * the text names the field: `vectors[3].id must be a string or a number`.
+ */
+import type { ListFault } from "../../kernel/float32/document.ts";
+import { RequestFailure } from "../errors.ts";
+
+export const emptyBody = new RequestFailure("bad request", "The body is empty; send JSON");
+export const bodyNotUtf8 = new RequestFailure("bad request", "The body is not UTF-8");
+
+/** `offset` in bytes, from 0. */
+export function malformedJson(offset: number): RequestFailure {
+  return new RequestFailure("bad request", `The body is not JSON: trouble at byte ${offset}`);
+}
+
+export function nestedTooDeep(depthMax: number): RequestFailure {
+  return new RequestFailure("bad request", `The body is nested deeper than ${depthMax} levels`);
+}
+
+/** Every text of a body begins with the place of the trouble: a field, or `The body`. */
+export function unprocessableBody(text: string): RequestFailure {
+  return new RequestFailure("unprocessable", text);
+}
+
+export function wrongType(field: string, wanted: string): RequestFailure {
+  return unprocessableBody(`${field} must be ${wanted}`);
+}
+
+export function fieldMissing(field: string): RequestFailure {
+  return unprocessableBody(`${field} is missing`);
+}
+
+export function tooManyBytes(field: string, actualBytes: number, limitBytes: number): RequestFailure {
+  return unprocessableBody(`${field} has ${actualBytes} bytes. Limit: ${limitBytes} bytes`);
+}
+
+/** `what` they are, in the plural. */
+export function tooManyElements(field: string, what: string, limit: number): RequestFailure {
+  return unprocessableBody(`${field} has more than ${limit} ${what}`);
+}
+
+export function loneSurrogate(field: string): RequestFailure {
+  return unprocessableBody(
+    `${field} has a lone surrogate (\\ud800 to \\udfff), which is no character: send whole characters`,
+  );
+}
+
+/** `wanted` is what an element must be. */
+export function listAtFault(
+  field: string,
+  { fault, index }: { readonly fault: ListFault; readonly index: number },
+  wanted: string,
+): RequestFailure {
+  switch (fault) {
+    case "no list":
+      return wrongType(field, "a list of numbers");
+    case "no number":
+      return wrongType(`${field}[${index}]`, "a number");
+    case "out of range":
+      return wrongType(`${field}[${index}]`, wanted);
+    case "too many values":
+      return tooManyElements(field, "values", index);
+    default: {
+      const never: never = fault;
+      return never;
+    }
+  }
+}
+
+export function sparseLengthsDiffer(field: string, indexCount: number, valueCount: number): RequestFailure {
+  return unprocessableBody(`${field} has ${indexCount} indices and ${valueCount} values; each index needs one value`);
+}
+
+export function namespaceInBody(field: string): RequestFailure {
+  return unprocessableBody(`${field} is not taken here: put it into the path, behind the command`);
+}
+
+/** The two texts that clients of the interface know (spec: vector 1.2). */
+export const idsOrPrefix = unprocessableBody("Only one of ids or prefix must be provided.");
+export const idsPrefixOrFilter = unprocessableBody("Only and only one of the ids, prefix, or filter must be provided.");

@@ -1,0 +1,235 @@
+/**
+ * All routes of area B, the vector index (service.md B1-B3; spec: vector 1.2).
+ * The methods of a path are all the same: `area.ts` checks them.
+ */
+import type { Eventually } from "../../vector/door.ts";
+import { emptyQueryList, resetAllMalformed, resetOfAllAndOne } from "../errors.ts";
+import {
+  type QueryBatch,
+  readDataQueries,
+  readDelete,
+  readFetch,
+  readQueries,
+  readRange,
+  readRename,
+  readResumableDataQuery,
+  readResumableEnd,
+  readResumableNext,
+  readResumableQuery,
+  readUpdate,
+  readUpsert,
+  readUpsertData,
+} from "./body.ts";
+import { infoView } from "./info-view.ts";
+import { printRange, printRecord, printRecords, printResult, printResumable, printScores } from "./record-json.ts";
+import { type VectorCall, type VectorRoute, vectorRoute } from "./route.ts";
+
+/** What says no more than that it is done. */
+const success = printResult("Success");
+
+export const vectorRoutes: readonly VectorRoute[] = [
+  vectorRoute({
+    rule: "B",
+    command: "upsert",
+    summary: "stores a record, or a list of them; each replaces the one of its id",
+    takesNamespace: true,
+    access: "write",
+    run: ({ index, namespace, body, limits }) => done(index.upsert(namespace, readUpsert(body, limits))),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "upsert-data",
+    summary: "the same for texts, which the models of the index turn into vectors",
+    takesNamespace: true,
+    access: "write",
+    run: ({ index, namespace, body, limits }) => done(index.upsertData(namespace, readUpsertData(body, limits))),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "update",
+    summary: "changes parts of a record; `metadataUpdateMode` `PATCH` merges metadata",
+    takesNamespace: true,
+    access: "write",
+    run: ({ index, namespace, body, limits }) =>
+      printed(index.update(namespace, readUpdate(body, limits)), (updated) => printResult({ updated })),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "fetch",
+    summary: "the records of `ids`, null for each that is not there, or those whose ids begin with `prefix`",
+    takesNamespace: true,
+    access: "read",
+    run: fetchRecords,
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "delete",
+    summary:
+      "deletes the records of `ids`, of a `prefix` or of a `filter`, and counts them; ids may also be the whole body",
+    takesNamespace: true,
+    access: "write",
+    run: ({ index, namespace, body, limits }) =>
+      printed(index.delete(namespace, readDelete(body, limits)), (deleted) => printResult({ deleted })),
+  }),
+  vectorRoute({
+    rule: "B1",
+    command: "range",
+    summary: "the records page by page, in the order they came, whatever is deleted between two pages",
+    takesNamespace: true,
+    access: "read",
+    run: ({ index, namespace, body, limits }) => printRange(index.range(namespace, readRange(body, limits))),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "random",
+    summary: "any record, or null where there is none",
+    takesNamespace: true,
+    access: "read",
+    run: ({ index, namespace }) => printRecord(index.random(namespace)),
+  }),
+  vectorRoute({
+    rule: "B2",
+    command: "query",
+    summary: "the `topK` records nearest to a vector, or a list of such lists for a list of queries",
+    takesNamespace: true,
+    access: "read",
+    run: ({ index, namespace, body, limits }) =>
+      printed(index.query(namespace, queriesOf(readQueries(body, limits))), printScores),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "query-data",
+    summary: "the same for texts; `queryMode` names the parts of a HYBRID index that are asked",
+    takesNamespace: true,
+    access: "read",
+    run: ({ index, namespace, body, limits }) =>
+      printed(index.queryData(namespace, queriesOf(readDataQueries(body, limits))), printScores),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "resumable-query",
+    summary: "the first hits of a query, and the `uuid` by which it goes on; it ends after `maxIdle` seconds of rest",
+    takesNamespace: true,
+    access: "read",
+    run: startQuery,
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "resumable-query-data",
+    summary: "the same for a text",
+    takesNamespace: true,
+    access: "read",
+    run: startDataQuery,
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "resumable-query-next",
+    summary: "the next `additionalK` hits of the query `uuid`",
+    takesNamespace: false,
+    access: "read",
+    run: continueQuery,
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "resumable-query-end",
+    summary: "ends the query `uuid`",
+    takesNamespace: false,
+    access: "read",
+    run: ({ index, body, limits }) => done(index.resumableQueryEnd(readResumableEnd(body, limits))),
+  }),
+  vectorRoute({
+    rule: "B3",
+    command: "info",
+    summary: "what the index is and how much it and its namespaces hold",
+    takesNamespace: false,
+    access: "read",
+    run: ({ index }) => printResult(infoView(index.info())),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "reset",
+    summary: "empties a namespace, or with `?all` all of them",
+    takesNamespace: true,
+    access: "write",
+    run: reset,
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "list-namespaces",
+    summary: "the names of all namespaces; the default one is the empty name",
+    takesNamespace: false,
+    access: "read",
+    run: ({ index }) => printResult(index.namespaceNames()),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "delete-namespace",
+    summary: "deletes a namespace and all it holds",
+    takesNamespace: true,
+    access: "write",
+    run: ({ index, namespace }) => done(index.deleteNamespace(namespace)),
+  }),
+  vectorRoute({
+    rule: "B",
+    command: "rename-namespace",
+    summary: "renames `namespace` to `newNamespace`, in place of another only with `deleteExisting`",
+    takesNamespace: false,
+    access: "write",
+    run: renameNamespace,
+  }),
+];
+
+function fetchRecords({ index, namespace, body, limits }: VectorCall): Buffer {
+  const { selection, include } = readFetch(body, limits);
+  return printRecords(index.fetch(namespace, selection, include));
+}
+
+function startQuery({ index, namespace, body, limits }: VectorCall): Eventually<Buffer> {
+  const { query, maxIdleSeconds } = readResumableQuery(body, limits);
+  return printed(index.resumableQuery(namespace, query, maxIdleSeconds), printResumable);
+}
+
+function startDataQuery({ index, namespace, body, limits }: VectorCall): Eventually<Buffer> {
+  const { query, maxIdleSeconds } = readResumableDataQuery(body, limits);
+  return printed(index.resumableQueryData(namespace, query, maxIdleSeconds), printResumable);
+}
+
+function continueQuery({ index, body, limits }: VectorCall): Eventually<Buffer> {
+  const { uuid, additionalK } = readResumableNext(body, limits);
+  return printed(index.resumableQueryNext(uuid, additionalK), (scores) => printScores([scores]));
+}
+
+function reset({ index, namespace, query }: VectorCall): Buffer {
+  if (!asksForAll(query)) index.reset(namespace);
+  else if (namespace === "") index.resetAll();
+  else throw resetOfAllAndOne;
+  return success;
+}
+
+/** `?all` has no value, an empty one, or says true or false. Anything else is not taken for either: it cannot be undone. */
+function asksForAll(query: string): boolean {
+  const value = new URLSearchParams(query).get("all");
+  if (value === null || value === "false") return false;
+  if (value !== "" && value !== "true") throw resetAllMalformed;
+  return true;
+}
+
+function renameNamespace({ index, body, limits }: VectorCall): Buffer {
+  const { namespace, newNamespace, deletesExisting } = readRename(body, limits);
+  const renamed = index.renameNamespace(namespace, { newName: newNamespace, deletesExisting });
+  return printResult({ renamed });
+}
+
+function queriesOf<Query>({ queries }: QueryBatch<Query>): readonly Query[] {
+  if (queries.length === 0) throw emptyQueryList;
+  return queries;
+}
+
+/** Prints an answer at once when it comes. */
+function printed<Answer>(answer: Eventually<Answer>, print: (answer: Answer) => Buffer): Eventually<Buffer> {
+  return answer instanceof Promise ? answer.then(print) : print(answer);
+}
+
+function done(answer: Eventually<void>): Eventually<Buffer> {
+  return answer instanceof Promise ? answer.then(() => success) : success;
+}

@@ -1,0 +1,64 @@
+/**
+ * Which bodies of a segment are damaged: asked when a check of the segment has
+ * found something wrong with it, or it is missing.
+ */
+import { nextTurn } from "../../kernel/turn.ts";
+import type { Engine } from "../engine.ts";
+import { deadLetterIdText } from "../state/dead-letters.ts";
+import { type Body, loadUndamaged } from "./body.ts";
+
+export interface DamagedBody {
+  readonly user: string;
+  /** Whose body it is: `message msg_…`, `dead letter 1-0`, `response of the dead letter 1-0`, `run wfr_…`. */
+  readonly owner: string;
+}
+
+/** Others get a turn after so many bodies that were looked at. */
+const LOOK_COUNT = 20_000;
+
+/**
+ * Reads every body that lies in these segments; those that are damaged are known to `Bodies` afterwards. Resolves with
+ * whose they are. Rejects with the system's error.
+ */
+export async function findDamagedBodies(
+  engine: Engine,
+  segments: ReadonlySet<number>,
+): Promise<readonly DamagedBody[]> {
+  const { bodies } = engine.realm;
+  const damaged: DamagedBody[] = [];
+  let looked = 0;
+  for (const { user, body, owner } of ownedBodies(engine)) {
+    looked += 1;
+    if (looked % LOOK_COUNT === 0) await nextTurn();
+    if (!body.isWanted || body.length === 0 || !segments.has(body.segment)) continue;
+    const bytes = await loadUndamaged(bodies, body);
+    if (bytes === undefined && body.isWanted) damaged.push({ user, owner: owner() });
+  }
+  return damaged;
+}
+
+interface OwnedBody {
+  readonly user: string;
+  readonly body: Body;
+  readonly owner: () => string;
+}
+
+function* ownedBodies({ realm }: Engine): Generator<OwnedBody> {
+  for (const message of realm.messages) {
+    yield { user: message.user.name, body: message.body, owner: () => `message ${message.id}` };
+  }
+  for (const { name: user, deadLetters, runs } of [...realm.users]) {
+    for (const letter of [...deadLetters.values()]) {
+      const id = (): string => deadLetterIdText(letter.id);
+      yield { user, body: letter.body, owner: () => `dead letter ${id()}` };
+      yield { user, body: letter.responseBody, owner: () => `response of the dead letter ${id()}` };
+    }
+    for (const run of runs.values()) {
+      for (const { body } of run.entries) yield { user, body, owner: () => `run ${run.id}` };
+      if (run.result !== undefined) yield { user, body: run.result, owner: () => `result of the run ${run.id}` };
+      if (run.failureAnswer !== undefined) {
+        yield { user, body: run.failureAnswer, owner: () => `answer of the failure function of the run ${run.id}` };
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Callbacks: messages of their own that tell what came of another one. The
+ * callback of a plain message is sent after every attempt, its failure callback
+ * once, when it failed for good (spec: messaging 1.4 "Callbacks").
+ */
+
+import type { CallbackPlan, EnvelopeFields } from "../options/envelope.ts";
+import { headerLists } from "../options/header-lists.ts";
+import { callbackOptions } from "../options/headers.ts";
+import type { PublishOptions } from "../options/publish-request.ts";
+import { redactedHeaders, redactedText } from "../options/redaction.ts";
+import { envelopeFields } from "../publish.ts";
+import { type DeadLetter, deadLetterIdText, type ResponseFacts } from "../state/dead-letters.ts";
+import type { Message } from "../state/message.ts";
+
+/** What a callback tells. */
+export interface AttemptReport {
+  readonly message: Pick<Message, "id" | "envelope" | "notBeforeMs" | "createdAtMs">;
+  readonly bytes: Buffer;
+  readonly response: ResponseFacts;
+  readonly responseBytes: Buffer;
+  /** Attempts before this one. */
+  readonly retried: number;
+  /** If the message failed for good. */
+  readonly deadLetter?: DeadLetter | undefined;
+}
+
+export interface Callback {
+  readonly fields: EnvelopeFields;
+  readonly options: PublishOptions;
+  readonly bytes: Buffer;
+}
+
+/** The message that tells of an attempt as the plan wants it. */
+export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
+  const { message } = report;
+  const { retriesMax, retryDelay, callerIp, hops, trace, redact } = message.envelope.fields;
+  const own = callbackOptions(plan, retriesMax, retryDelay);
+  const options = {
+    ...own,
+    ...(hops !== undefined && { hops }),
+    ...(trace !== undefined && { trace }),
+    // Its headers and its body come from the message, so its records hide what those of the message hide.
+    ...(redact !== undefined && { redact }),
+  };
+  const origin = { callerIp, callbackOf: message.id, holdsQueue };
+  return {
+    fields: envelopeFields(plan.url, options, origin),
+    options,
+    bytes: Buffer.from(JSON.stringify(reportOf(report))),
+  };
+}
+
+/** What a callback says of an attempt. Hidden parts are hidden, unless the destination is who they were meant for. */
+export function reportOf(
+  { message, bytes, response, responseBytes, retried, deadLetter }: AttemptReport,
+  { isRedacted = true } = {},
+): object {
+  const fields = isRedacted ? message.envelope.fields : { ...message.envelope.fields, redact: undefined };
+  // Where no answer came, the body is what went wrong.
+  const body = response.status === 0 ? Buffer.from(response.error) : responseBytes;
+  return {
+    status: response.status,
+    header: headerLists(response.headers),
+    body: body.toString("base64"),
+    retried,
+    maxRetries: fields.retriesMax,
+    sourceMessageId: message.id,
+    topicName: fields.topicName,
+    endpointName: fields.endpointName,
+    url: fields.url,
+    method: fields.method,
+    sourceHeader: headerLists(redactedHeaders(fields.redact ?? {}, fields.headers)),
+    sourceBody: fields.redact?.body === true ? redactedText(bytes) : bytes.toString("base64"),
+    notBefore: message.notBeforeMs,
+    createdAt: message.createdAtMs,
+    scheduleId: fields.scheduleId,
+    callerIP: fields.callerIp,
+    dlqId: deadLetter === undefined ? undefined : deadLetterIdText(deadLetter.id),
+  };
+}

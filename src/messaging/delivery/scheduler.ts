@@ -1,0 +1,457 @@
+/**
+ * When each message is called. Works on a `Realm`, is told the time, and keeps
+ * what follows from it: timers, lists of those who wait, slots. It is worked
+ * out anew at each start (`resume`) and stands in no journal.
+ *
+ *     accepted -> on disk -> due -> its queue's turn -> ready -> admitted -> called
+ *
+ * Admission is asked in order: calls of all, of the user, of the destination,
+ * of the queue (pause), of the flow-control key. A refused message waits in the
+ * list of what refused it, and goes on when that has room again.
+ *
+ * (1) Slots are sets of sequence numbers: giving one back twice gives back
+ *     nothing.
+ * (2) What has room while messages wait in its list is a message lost for ever,
+ *     so each event that makes room wakes as many as fit, and a woken message
+ *     that comes to wait elsewhere wakes the next one in its place.
+ * (3) Ready messages wait in one list per user, and users are served in turn.
+ * (4) A message that is delayed or to be retried is due when that span has passed;
+ *     one that was published for a moment is due when the wall clock shows it.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { MessagingLimits } from "../limits.ts";
+import type { Changes } from "../records/changes.ts";
+import { Destination } from "../state/destination.ts";
+import { DueHeap } from "../state/due-heap.ts";
+import type { FlowKey } from "../state/flow-key.ts";
+import type { Message } from "../state/message.ts";
+import type { MessageList, WaitReason } from "../state/message-list.ts";
+import type { Realm } from "../state/messaging-state.ts";
+import { driftOf, type Moment } from "../state/moment.ts";
+import type { Queue } from "../state/queue.ts";
+import { state } from "../state/states.ts";
+import type { User } from "../state/user.ts";
+
+export interface SchedulerOptions {
+  readonly realm: Realm;
+  readonly changes: Changes;
+  readonly limits: MessagingLimits;
+  /** False: no call may start now. */
+  readonly mayStart: () => boolean;
+  /** Makes the call of a message that was admitted. */
+  readonly start: (message: Message) => void;
+}
+
+/** Fewer entries of due times that mean nothing are left where they are. */
+const UNTIMED_COUNT_MIN = 1_024;
+
+/** A message that may go on. */
+export interface Arrival {
+  readonly message: Message;
+  /** `driftOf` the moment of its acceptance. */
+  readonly driftMs: number;
+}
+
+export class Scheduler {
+  readonly #realm: Realm;
+  readonly #changes: Changes;
+  readonly #limits: MessagingLimits;
+  readonly #mayStart: () => boolean;
+  readonly #start: (message: Message) => void;
+  readonly #inFlight = new Set<number>();
+  /** When messages are due, by their sequence number and in passed time. */
+  readonly #due = new DueHeap();
+  /** The same of those that are due at a moment of the wall clock: keeps (4). */
+  readonly #dueByWall = new DueHeap();
+  /** Entries of them that mean nothing any more, about. */
+  #untimedCount = 0;
+  /** Ends of windows of flow-control keys, by number and in passed time. */
+  readonly #windows = new DueHeap();
+  /** Users with ready messages, in turn. */
+  #turns: User[] = [];
+
+  constructor({ realm, changes, limits, mayStart, start }: SchedulerOptions) {
+    this.#realm = realm;
+    this.#changes = changes;
+    this.#limits = limits;
+    this.#mayStart = mayStart;
+    this.#start = start;
+  }
+
+  /** Calls under way. */
+  get inFlightCount(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Messages that wait for their time. */
+  get timedCount(): number {
+    return this.#due.size + this.#dueByWall.size;
+  }
+
+  /** Messages that wait, by what they wait for. Looks at all lists: for figures. */
+  get waitingCounts(): ReadonlyMap<WaitReason, number> {
+    const counts = new Map<WaitReason, number>();
+    const add = ({ reason, size }: MessageList): void => void counts.set(reason, (counts.get(reason) ?? 0) + size);
+    for (const user of this.#realm.users) {
+      add(user.ready);
+      for (const { waiting } of user.destinations.values()) add(waiting);
+      for (const { waiting } of user.flowKeys.values()) add(waiting);
+      for (const { waiting, held, excess } of user.queues.values()) {
+        add(waiting);
+        add(held);
+        add(excess);
+      }
+    }
+    return counts;
+  }
+
+  /** When `tick` has something to do because time has passed, in passed time. */
+  get nextDueMs(): number | undefined {
+    const due = this.#due.peekDueMs();
+    const window = this.#windows.peekDueMs();
+    if (due === undefined) return window;
+    return window === undefined ? due : Math.min(due, window);
+  }
+
+  /** When `tick` has something to do because of the wall clock. */
+  get nextWallDueMs(): number | undefined {
+    return this.#dueByWall.peekDueMs();
+  }
+
+  /** How long the message has waited that nothing holds but us (publish-backpressure.ts), in real time. */
+  lagMs(realMs: number): number {
+    let sinceMs = realMs;
+    const { parallelism, userParallelism } = this.#limits;
+    const isFull = this.#inFlight.size >= parallelism;
+    for (const user of this.#realm.users) {
+      if (!isFull && user.inFlight.size < userParallelism) {
+        sinceMs = Math.min(sinceMs, user.ready.first?.waitsSinceMs ?? realMs);
+      }
+      for (const destination of user.destinations.values()) {
+        const first = destination.waiting.first;
+        if (first !== undefined && destination.isQuick(realMs)) sinceMs = Math.min(sinceMs, first.waitsSinceMs);
+      }
+    }
+    return realMs - sinceMs;
+  }
+
+  /**
+   * After a recovery: messages that were called wait again, and all others for what they waited for. Returns how many
+   * were called.
+   */
+  resume(now: Moment): number {
+    // First, because their slots are free then.
+    for (const message of this.#realm.messages) {
+      // What was called for a run that has ended meanwhile is not called again.
+      if (message.run?.hasLeftBehind(message) === true && message.state !== state.cancelRequested) {
+        this.#changes.requestCancel(message, now.wallMs);
+      }
+      if (message.state !== state.cancelRequested) continue;
+      this.#changes.cancel(message, now.wallMs);
+      this.#changes.commit();
+    }
+    let calledCount = 0;
+    for (const message of this.#realm.messages) {
+      if (message.state === state.active) {
+        message.reopen();
+        calledCount += 1;
+      }
+      this.#arrive(message, now);
+    }
+    this.dispatch(now);
+    return calledCount;
+  }
+
+  /** Messages whose acceptance is on the disk, in the order of their acceptance. */
+  arrived(arrivals: readonly Arrival[], now: Moment): void {
+    for (const { message, driftMs } of arrivals) {
+      // It has brought its values to the key, and those that wait go by them.
+      const key = this.#realm.flowKeyOf(message);
+      if (key !== undefined) this.wakeKey(key, now);
+      if (isWaiting(message)) this.#arrive(message, now, driftMs);
+    }
+    this.dispatch(now);
+  }
+
+  /** A message that failed waits for its next attempt. */
+  retryAt(message: Message, now: Moment): void {
+    this.#arrive(message, now);
+  }
+
+  /** Lets go on what is due. */
+  tick(now: Moment): void {
+    for (
+      let dueMs = this.#windows.peekDueMs();
+      dueMs !== undefined && dueMs <= now.passedMs;
+      dueMs = this.#windows.peekDueMs()
+    ) {
+      const key = this.#realm.flowKeysByNumber.get(this.#windows.pop());
+      if (key === undefined || key.timerMs !== dueMs) continue;
+      key.timerMs = undefined;
+      this.wakeKey(key, now);
+    }
+    this.#takeDue(this.#due, now.passedMs, now);
+    this.#takeDue(this.#dueByWall, now.wallMs, now);
+    this.dispatch(now);
+  }
+
+  #takeDue(heap: DueHeap, untilMs: number, now: Moment): void {
+    for (let dueMs = heap.peekDueMs(); dueMs !== undefined && dueMs <= untilMs; dueMs = heap.peekDueMs()) {
+      const message = this.#realm.messages.get(heap.pop());
+      if (message === undefined || !message.isTimed) continue;
+      message.isTimed = false;
+      this.#comeDue(message, now);
+    }
+  }
+
+  /**
+   * The call of a message has ended, after `tookMs` of real time: its slots are free, but for the queue's. The caller calls
+   * `dispatch` afterwards.
+   */
+  release(message: Message, now: Moment, tookMs: number): void {
+    const { sequence, user, envelope } = message;
+    this.#inFlight.delete(sequence); // keeps (1)
+    user.inFlight.delete(sequence);
+    if (user.ready.size > 0) this.#takeTurn(user);
+    const destination = user.destinations.get(envelope.origin);
+    if (destination !== undefined) {
+      destination.inFlight.delete(sequence);
+      destination.observe(tookMs, now.realMs);
+      this.#wakeDestination(destination, now);
+      if (destination.isIdle) user.destinations.delete(envelope.origin);
+    }
+    const key = this.#realm.flowKeyOf(message);
+    key?.inFlight.delete(sequence);
+    if (key !== undefined) this.wakeKey(key, now);
+  }
+
+  /** A message that was not called is gone: out of whatever it waited in. `dispatch` has to follow. */
+  leave(message: Message, now: Moment): void {
+    const { user, list, envelope } = message;
+    if (message.isTimed) this.#untime(message);
+    list?.remove(message);
+    const destination = user.destinations.get(envelope.origin);
+    if (list === user.ready) {
+      // It may have been woken, and nobody else was: keeps (2).
+      const key = this.#realm.flowKeyOf(message);
+      if (key !== undefined) this.wakeKey(key, now);
+      if (destination !== undefined) this.#wakeDestination(destination, now);
+    }
+    if (destination?.isIdle === true) user.destinations.delete(destination.origin);
+  }
+
+  /** It stays in the heap until there are more such entries than others. */
+  #untime(message: Message): void {
+    message.isTimed = false;
+    this.#untimedCount += 1;
+    if (this.#untimedCount < UNTIMED_COUNT_MIN || this.#untimedCount < this.timedCount / 2) return;
+    for (const heap of [this.#due, this.#dueByWall]) {
+      heap.retain((sequence) => this.#realm.messages.get(sequence)?.isTimed === true);
+    }
+    this.#untimedCount = 0;
+  }
+
+  /** Nothing of a user waits or is called any more. */
+  dropUser(user: User): void {
+    for (const message of this.#realm.messages) {
+      if (message.user !== user) continue;
+      message.list?.remove(message);
+      if (message.isTimed) this.#untime(message);
+    }
+    for (const sequence of user.inFlight) this.#inFlight.delete(sequence);
+    user.inFlight.clear();
+    this.#turns = this.#turns.filter((other) => other !== user);
+    user.isInTurn = false;
+  }
+
+  /** Something about a queue has changed: a free slot, a resume, more parallelism. `dispatch` has to follow. */
+  advance(queue: Queue, now: Moment): void {
+    if (!queue.record.isPaused) {
+      for (let message = queue.held.shift(); message !== undefined; message = queue.held.shift())
+        this.#ready(message, now);
+      this.#wakeExcess(queue, now);
+    }
+    while (queue.hasFreeSlot) {
+      const message = queue.waiting.shift();
+      if (message === undefined) return;
+      queue.takeSlot(message.sequence);
+      this.#ready(message, now);
+    }
+  }
+
+  /** Those that had slots when the parallelism was lowered, and whose turn it is now. */
+  #wakeExcess(queue: Queue, now: Moment): void {
+    const { excess } = queue;
+    if (excess.size === 0) return;
+    const callable = this.#callableOf(queue);
+    for (let message = excess.first; message !== undefined; ) {
+      const { next } = message;
+      if (callable.has(message.sequence)) {
+        excess.remove(message);
+        this.#ready(message, now);
+      }
+      message = next;
+    }
+  }
+
+  #callableOf(queue: Queue): ReadonlySet<number> {
+    return queue.callable((sequence) => this.#inFlight.has(sequence));
+  }
+
+  /** The messages of a queue that was deleted and were not cancelled with it. The caller calls `dispatch` afterwards. */
+  leaveQueue({ waiting, held, excess }: Queue, now: Moment): void {
+    for (const list of [held, excess, waiting]) {
+      for (let message = list.shift(); message !== undefined; message = list.shift()) this.#ready(message, now);
+    }
+  }
+
+  /** Something about a key has changed: a call that ended, a new window, a resume, other values. `dispatch` has to follow. */
+  wakeKey(key: FlowKey, now: Moment): void {
+    const { waiting } = key;
+    if (waiting.size === 0) return;
+    for (let room = roomOf(key, now); room > 0; room -= 1) {
+      const message = waiting.shift();
+      if (message === undefined) return;
+      this.#ready(message, now);
+    }
+    this.#setWindowTimer(key, now);
+  }
+
+  /** `driftMs` is that of the moment from which the message counts its span: keeps (4). */
+  #arrive(message: Message, now: Moment, driftMs = driftOf(now)): void {
+    const { dueMs, sequence, isDueByWall } = message;
+    if (isDueByWall ? dueMs > now.wallMs : dueMs + driftMs > now.passedMs) {
+      message.isTimed = true;
+      if (isDueByWall) this.#dueByWall.push(dueMs, sequence);
+      else this.#due.push(dueMs + driftMs, sequence);
+    } else this.#comeDue(message, now);
+  }
+
+  #comeDue(message: Message, now: Moment): void {
+    const queue = this.#realm.queueOf(message);
+    if (queue === undefined || queue.hasSlot(message.sequence)) {
+      this.#ready(message, now);
+      return;
+    }
+    queue.waiting.push(message, now.realMs);
+    this.advance(queue, now);
+  }
+
+  #ready(message: Message, now: Moment): void {
+    message.user.ready.push(message, now.realMs);
+    this.#takeTurn(message.user);
+  }
+
+  #takeTurn(user: User): void {
+    if (user.isInTurn) return;
+    user.isInTurn = true;
+    this.#turns.push(user);
+  }
+
+  /** Starts everything that may start: keeps (3). */
+  dispatch(now: Moment): void {
+    while (this.#inFlight.size < this.#limits.parallelism && this.#mayStart()) {
+      const user = this.#turns.shift();
+      if (user === undefined) return;
+      user.isInTurn = false;
+      // It takes its turn again when one of its calls ends.
+      if (user.inFlight.size >= this.#limits.userParallelism) continue;
+      const message = user.ready.shift();
+      if (message === undefined) continue;
+      this.#admit(message, now);
+      if (user.ready.size > 0) this.#takeTurn(user);
+    }
+  }
+
+  #admit(message: Message, now: Moment): void {
+    const { user, envelope, sequence } = message;
+    const key = this.#realm.flowKeyOf(message);
+    let destination = user.destinations.get(envelope.origin);
+    if (destination === undefined) {
+      destination = new Destination(envelope.origin);
+      user.destinations.set(envelope.origin, destination);
+    }
+    if (destination.inFlight.size >= this.#limits.originParallelism) {
+      destination.waiting.push(message, now.realMs);
+      if (key !== undefined) this.wakeKey(key, now); // keeps (2)
+      return;
+    }
+    const queue = this.#realm.queueOf(message);
+    const list = queue === undefined ? undefined : this.#listFor(message, queue);
+    if (list !== undefined || key?.hasRoom(now.passedMs) === false) {
+      if (list !== undefined) list.push(message, now.realMs);
+      else if (key !== undefined) {
+        key.waiting.push(message, now.realMs);
+        this.#setWindowTimer(key, now);
+      }
+      this.#wakeDestination(destination, now); // keeps (2)
+      if (list !== undefined && key !== undefined) this.wakeKey(key, now);
+      if (destination.isIdle) user.destinations.delete(envelope.origin);
+      return;
+    }
+    this.#changes.startAttempt(message, now);
+    this.#changes.commit();
+    this.#inFlight.add(sequence);
+    user.inFlight.add(sequence);
+    destination.inFlight.add(sequence);
+    if (key !== undefined) {
+      key.inFlight.add(sequence);
+      // It may have used up the window while others wait.
+      this.#setWindowTimer(key, now);
+    }
+    this.#start(message);
+  }
+
+  /** Where a message that has a slot of its queue waits, if it does. */
+  #listFor({ sequence }: Message, queue: Queue): MessageList | undefined {
+    if (queue.record.isPaused) return queue.held;
+    return queue.isOverfull && !this.#callableOf(queue).has(sequence) ? queue.excess : undefined;
+  }
+
+  #wakeDestination({ waiting, inFlight }: Destination, now: Moment): void {
+    for (let room = this.#limits.originParallelism - inFlight.size; room > 0; room -= 1) {
+      const message = waiting.shift();
+      if (message === undefined) return;
+      this.#ready(message, now);
+    }
+  }
+
+  /**
+   * Wakes the key when its window ends: also while the window has room, because a message that was woken for it may wait
+   * for a slot until a window is open that has room for more: keeps (2).
+   */
+  #setWindowTimer(key: FlowKey, now: Moment): void {
+    if (key.waiting.size === 0) return;
+    const dueMs = key.nextWindowMs(now.passedMs);
+    if (dueMs === undefined || key.timerMs === dueMs) return;
+    key.timerMs = dueMs;
+    this.#windows.push(dueMs, key.number);
+  }
+
+  /** For tests: what must hold between any two events. */
+  assertConsistent(): void {
+    for (const user of this.#realm.users) {
+      for (const sequence of user.inFlight) assert(this.#inFlight.has(sequence), "a call of a user is a call");
+      for (const { inFlight } of user.destinations.values()) {
+        assert(inFlight.size <= this.#limits.originParallelism, "a destination has its cap");
+      }
+      for (const queue of user.queues.values()) {
+        const isStuck = queue.hasFreeSlot && queue.waiting.size > 0;
+        assert(!isStuck, "a queue with a free slot lets its messages go on");
+      }
+    }
+  }
+}
+
+/** Accepted or to be retried, and not cancelled meanwhile. */
+function isWaiting(message: Message): boolean {
+  return message.state === state.created || message.state === state.retry;
+}
+
+/** How many calls of a key may start now. */
+function roomOf(key: FlowKey, now: Moment): number {
+  if (!key.hasRoom(now.passedMs)) return 0;
+  const byParallelism = key.parallelism === undefined ? Number.POSITIVE_INFINITY : key.parallelism - key.inFlight.size;
+  const byRate = key.rate === undefined ? Number.POSITIVE_INFINITY : key.rate - key.countAt(now.passedMs);
+  return Math.min(byParallelism, byRate);
+}

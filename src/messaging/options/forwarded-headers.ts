@@ -1,0 +1,56 @@
+/**
+ * Headers that a publisher wants at the destination: which may go there, how
+ * their names are written, and what a name and a value may consist of
+ * (spec: messaging 1.4 "Forwarded headers never win", 1.5; threats C-10, C-11).
+ *
+ * (1) What frames a message or belongs to one connection is never passed on,
+ *     nor is a name that a delivery sets itself.
+ * (2) A name is a token and a value holds no control characters and nothing
+ *     outside Latin-1, so that no destination sees a header nobody gave.
+ */
+import { badRequest } from "../failure.ts";
+
+/** What a delivery says about itself, in lower case without prefix. */
+const ownNames = ["message-id", "retried", "signature", "caller-ip", "topic-name", "schedule-id", "region", "hops"];
+
+/** Lower case. `proxy-…` besides. */
+const heldBack: ReadonlySet<string> = new Set([
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "te",
+  "trailer",
+  "upgrade",
+  "expect",
+  // A compressed answer could not be read by a failure function.
+  "accept-encoding",
+  // The publisher's own Content-Type goes to the destination; a forwarded one would be a second.
+  "content-type",
+  ...ownNames.flatMap((name) => [`service-${name}`, `upstash-${name}`]),
+]);
+
+/** Whether a publisher's header of this name, in lower case, is sent to the destination. keeps (1) */
+export function isForwarded(lowerName: string): boolean {
+  return !heldBack.has(lowerName) && !lowerName.startsWith("proxy-");
+}
+
+/** RFC 9110 section 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** RFC 9110 section 5.5: visible characters, blanks, and bytes above ASCII. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Throws a `MessagingFailure` that names the header. keeps (2) */
+export function checkHeaderName(name: string): void {
+  if (!TOKEN.test(name)) throw badRequest(`Invalid header name: ${JSON.stringify(name.slice(0, SHOWN_LENGTH_MAX))}`);
+}
+
+/** Throws a `MessagingFailure` that names the header. keeps (2) */
+export function checkHeaderValue(name: string, value: string): void {
+  if (!VALUE.test(value)) {
+    throw badRequest(`Invalid value for the header ${name}: a value has no control characters and only Latin-1 ones`);
+  }
+}
+
+const SHOWN_LENGTH_MAX = 100;

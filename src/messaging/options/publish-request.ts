@@ -1,0 +1,55 @@
+/** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
+import type { TraceContext } from "../../kernel/trace-context.ts";
+import type { WorkflowOptions } from "../workflow/workflow-options.ts";
+import type { CallbackPlan, FlowControl, Redaction } from "./envelope.ts";
+
+/** Everything that headers (or query parameters, or the fields of a batch element) say about one message. */
+export interface PublishOptions {
+  readonly method: string;
+  /** To the destination: name, value, name, value, … `Content-Type` first if one was given, then what is forwarded. */
+  readonly headers: readonly string[];
+  readonly retriesMax: number;
+  readonly retryDelay?: string;
+  readonly timeoutMs?: number;
+  readonly callback?: CallbackPlan;
+  readonly failureCallback?: CallbackPlan;
+  readonly labels?: readonly string[];
+  readonly flowControl?: FlowControl;
+  readonly redact?: Redaction;
+  /** From the acceptance on; `notBeforeMs` wins. */
+  readonly delayMs?: number;
+  readonly notBeforeMs?: number;
+  readonly deduplicationId?: string;
+  /** Messages with the same destination, body, content type and forwarded headers are the same. */
+  readonly isDeduplicatedByContent?: true;
+  readonly queueName?: string;
+  /** How many deliveries of ours led to this message, one to the next; absent: none. */
+  readonly hops?: number;
+  /** Of the request; sent with each attempt, unless the headers name one. */
+  readonly trace?: TraceContext;
+  /** Its part in a workflow run. */
+  readonly workflow?: WorkflowOptions;
+}
+
+export interface PublishRequest {
+  /** An absolute http(s) URL, or the name of a URL group. */
+  readonly destination: string;
+  readonly body: Buffer;
+  readonly options: PublishOptions;
+  /** The address of the publisher. */
+  readonly callerIp: string;
+}
+
+/** One message that was accepted, or that is the same as one before. */
+export interface Published {
+  readonly messageId: string;
+  readonly url: string;
+  readonly isDeduplicated: boolean;
+  /** The run that it started or belongs to. */
+  readonly run?: { readonly id: string; readonly createdAtMs: number };
+}
+
+/** The answer to one request: a URL has one message, a group one for each endpoint. */
+export type PublishOutcome =
+  | { readonly kind: "url"; readonly published: Published }
+  | { readonly kind: "group"; readonly published: readonly Published[] };

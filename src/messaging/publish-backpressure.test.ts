@@ -1,0 +1,59 @@
+/** When publishers wait for deliveries (publish-backpressure.ts). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answered, type Call, MessagingHarness } from "../../test/harness/messaging-harness.ts";
+
+/** One destination slot; calls are answered when the test says so. */
+async function busyHarness(callMs: number): Promise<{ harness: MessagingHarness; open: Call[] }> {
+  const harness = await MessagingHarness.start({ originParallelism: 1 });
+  const open: Call[] = [];
+  harness.destination = (call) => {
+    open.push(call);
+    return "later";
+  };
+  for (let n = 0; n < 5; n += 1) await harness.publish("https://a.test/");
+  await harness.settle();
+  // One call tells how quick the destination is.
+  await harness.advance(callMs);
+  open[0]?.answer(answered(200));
+  await harness.settle();
+  return { harness, open };
+}
+
+test("nobody waits while messages wait for less than 50 ms", async () => {
+  const { harness } = await busyHarness(20);
+  assert.equal(harness.messaging.engine.brake.pull(), undefined);
+});
+
+test("behind a quick destination a publisher waits for the next call that ends", async () => {
+  const { harness, open } = await busyHarness(20);
+  await harness.advance(60);
+  const { brake } = harness.messaging.engine;
+  const waiting = brake.pull();
+  assert.ok(waiting !== undefined);
+  assert.equal(brake.waitingCount, 1);
+
+  open[1]?.answer(answered(200));
+  await harness.settle();
+
+  await waiting;
+  assert.equal(brake.waitingCount, 0);
+});
+
+test("nobody waits for longer than 250 ms", async () => {
+  const { harness } = await busyHarness(20);
+  await harness.advance(60);
+  const waiting = harness.messaging.engine.brake.pull();
+  await harness.advance(250);
+  await waiting;
+  assert.equal(harness.messaging.engine.brake.waitingCount, 0);
+});
+
+test("a slow destination and what waits for a rate slow nobody down", async () => {
+  const { harness } = await busyHarness(5_000);
+  const flowControl = { key: "k", rate: 1, periodMs: 60_000 };
+  await harness.publish("https://b.test/", { flowControl });
+  await harness.publish("https://b.test/", { flowControl });
+  await harness.advance(60);
+  assert.equal(harness.messaging.engine.brake.pull(), undefined);
+});

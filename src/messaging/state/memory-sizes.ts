@@ -1,0 +1,66 @@
+/**
+ * About what the things of a user take in memory, so that its account can follow
+ * them (`kernel/memory-guard.ts`). Fixed parts are estimates; the bytes of a
+ * caller are counted. Each function is asked when a thing comes and again when
+ * it goes, so it depends on nothing that changes in between.
+ */
+
+import type { RunRecord } from "../workflow/run.ts";
+import type { WaiterRecord } from "../workflow/waiter.ts";
+import type { DeadLetter } from "./dead-letters.ts";
+import type { UrlGroup } from "./url-group.ts";
+
+/** With its body's object and its places in tables and lists. */
+export const MESSAGE_BYTES = 400;
+export const ENTRY_BYTES = 300;
+export const QUEUE_BYTES = 1_000;
+export const FLOW_KEY_BYTES = 600;
+const ENVELOPE_BYTES = 600;
+const DEDUPLICATION_BYTES = 160;
+const LETTER_BYTES = 600;
+const RUN_BYTES = 1_500;
+const WAITER_BYTES = 800;
+const SCHEDULE_BYTES = 2_000;
+const GROUP_BYTES = 400;
+const ENDPOINT_BYTES = 200;
+const SAVED_EVENT_BYTES = 300;
+
+/** Its text, and the fields that were read from it. */
+export function envelopeBytes(text: string): number {
+  return ENVELOPE_BYTES + 3 * text.length;
+}
+
+export function deduplicationBytes(key: string): number {
+  return DEDUPLICATION_BYTES + key.length;
+}
+
+export function letterBytes({ response }: Pick<DeadLetter, "response">): number {
+  return LETTER_BYTES + lengthOf(response.headers) + response.error.length;
+}
+
+export function runBytes({ url, config, invoker }: RunRecord): number {
+  return RUN_BYTES + url.length + lengthOf(config.headers) + lengthOf(invoker?.headers ?? []);
+}
+
+export function waiterBytes({ eventId, headers, timeoutHeaders, timeoutBody = "", step }: WaiterRecord): number {
+  const stepBytes = JSON.stringify(step).length;
+  return WAITER_BYTES + eventId.length + lengthOf(headers) + lengthOf(timeoutHeaders) + timeoutBody.length + stepBytes;
+}
+
+/** Beside its body, whose bytes are kept. */
+export function scheduleBytes(body: Buffer): number {
+  return SCHEDULE_BYTES + body.length;
+}
+
+export function groupBytes({ endpoints, headers = [] }: UrlGroup): number {
+  const urlBytes = endpoints.reduce((sum, { url }) => sum + ENDPOINT_BYTES + url.length, 0);
+  return GROUP_BYTES + urlBytes + JSON.stringify(headers).length;
+}
+
+export function savedEventBytes(data: Buffer): number {
+  return SAVED_EVENT_BYTES + data.length;
+}
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}

@@ -1,0 +1,48 @@
+/** Writes that are refused before the disk is full: free space is made up, time is virtual. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { appendSafely, emptyDisk, openOn, readOn, settle } from "../../../test/harness/persistence-fixture.ts";
+import { directoryBytes, freeBytesNow, readFreeBytes } from "./disk-usage.ts";
+
+const MIN = 1_600;
+const REASON = "Less than 1600 is left";
+
+test("S-04: writes are refused while too little is left, and accepted again by themselves with a sixteenth more", async () => {
+  let free: number | Error = MIN;
+  const readFreeBytes = async (): Promise<number> => {
+    if (free instanceof Error) throw free;
+    return free;
+  };
+  const disk = await emptyDisk();
+  const opened = await openOn(disk, { space: { freeBytesMin: MIN, reason: REASON, readFreeBytes } });
+  const { journal } = opened.area;
+  const refusals: unknown[] = [];
+  for (const next of [MIN, MIN - 1, MIN, 1_699, new Error("EIO"), 1_700, MIN, 0]) {
+    free = next;
+    opened.clock.advance(1_000);
+    await settle();
+    refusals.push(journal.refusal);
+  }
+  assert.deepEqual(refusals, [undefined, REASON, REASON, REASON, REASON, undefined, undefined, REASON]);
+
+  // What is under way already is still written, and a stop writes and ends the rest.
+  await appendSafely(opened, "late");
+  await opened.area.close();
+  assert.deepEqual((await readOn(disk)).frames, ["late"]);
+});
+
+test("a directory takes what its files take, and a file system tells what is left in both ways", async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-usage-"));
+  context.after(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, "a"), "12345");
+  writeFileSync(join(directory, "b"), "123");
+  assert.equal(directoryBytes(directory), 8);
+  assert.ok(freeBytesNow(directory) > 0);
+  assert.ok((await readFreeBytes(directory)) > 0);
+  const none = join(directory, "none");
+  assert.deepEqual([directoryBytes(none), freeBytesNow(none)], [Number.NaN, Number.NaN]);
+  await assert.rejects(readFreeBytes(none), { code: "ENOENT" });
+});

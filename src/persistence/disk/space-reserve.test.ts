@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { emptyDisk } from "../../../test/harness/persistence-fixture.ts";
+import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { SpaceReserve } from "./space-reserve.ts";
+
+const PATH = "/store/reserve";
+
+function reserveOn(disk: SimulatedDisk, bytes = 100_000): SpaceReserve {
+  return new SpaceReserve({ disk, path: PATH, bytes, random: seededRandom(1), log: silentLog });
+}
+
+test("it takes its space once, in bytes that do not compress, and gives it back once", async () => {
+  const disk = await emptyDisk();
+  const reserve = reserveOn(disk);
+  assert.equal(reserve.isReady, false);
+
+  await reserve.fill();
+  assert.equal(reserve.isReady, true);
+  assert.equal(disk.bytesOf(PATH).length, 100_000);
+  assert.ok(gzipSync(disk.bytesOf(PATH)).length > 99_000);
+
+  assert.deepEqual([await reserve.release(), await reserve.release()], [true, false]);
+  assert.equal(disk.bytesOf(PATH).length, 0);
+  assert.equal(reserve.isReady, false);
+  await reserve.close();
+  assert.equal(disk.openCount, 0);
+});
+
+test("what an earlier process kept is kept on, and what is missing is added", async () => {
+  const disk = await emptyDisk();
+  disk.put(PATH, Buffer.alloc(60_000, 1));
+  const reserve = reserveOn(disk);
+
+  await reserve.fill();
+
+  assert.equal(disk.bytesOf(PATH).length, 100_000);
+  assert.equal(disk.bytesOf(PATH)[59_999], 1);
+});
+
+test("without space for all of it, it takes none", async () => {
+  const disk = await emptyDisk();
+  disk.freeBytes = 50_000;
+  const reserve = reserveOn(disk);
+
+  await reserve.fill();
+  assert.deepEqual([reserve.isReady, disk.freeBytes, await reserve.release()], [false, 50_000, false]);
+
+  disk.freeBytes = 200_000;
+  await reserve.fill();
+  assert.equal(reserve.isReady, true);
+});
+
+test("a reserve that cannot be kept for another reason is done without", async () => {
+  const disk = await emptyDisk();
+  disk.faultOf = ({ kind }) => (kind === "create" ? { code: "EIO" } : undefined);
+  const reserve = reserveOn(disk);
+
+  await reserve.fill();
+
+  assert.deepEqual([reserve.isReady, await reserve.release()], [true, false]);
+});
+
+test("a reserve of no bytes touches nothing", async () => {
+  const disk = await emptyDisk();
+  const reserve = reserveOn(disk, 0);
+
+  await reserve.fill();
+
+  assert.deepEqual([reserve.isReady, await reserve.release(), disk.paths], [true, false, []]);
+});

@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  AREA,
+  appendSafely,
+  DIRECTORY,
+  emptyDisk,
+  type OpenedArea,
+  openOn,
+} from "../../../test/harness/persistence-fixture.ts";
+import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import { fileDisk } from "../disk/file-disk.ts";
+import { DamagedData, MissingData, WrongFile } from "../errors.ts";
+import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES, type SyncedPlace } from "./file-format.ts";
+import { FrameFollower, type FrameFollowerOptions } from "./frame-follower.ts";
+
+const FIRST = "/store/0000000001.journal";
+const SECOND = "/store/0000000002.journal";
+/** Of the first frame in a segment. */
+const FIRST_OFFSET = FILE_HEADER_BYTES + MARK_BYTES + FRAME_HEADER_BYTES;
+
+interface Followed {
+  readonly follower: FrameFollower;
+  /** What was told, such as `3:c`. */
+  readonly told: string[];
+  readonly places: string[];
+}
+
+function follower(disk: SimulatedDisk, options: Partial<FrameFollowerOptions> = {}): Followed {
+  const told: string[] = [];
+  const places: string[] = [];
+  const made = new FrameFollower({
+    disk,
+    directory: DIRECTORY,
+    area: AREA,
+    position: 0,
+    frame: (payload, position, { segment, offset }) => {
+      told.push(`${position}:${payload.toString("latin1")}`);
+      places.push(`${segment}/${offset}`);
+    },
+    ...options,
+  });
+  return { follower: made, told, places };
+}
+
+/** Segments of `a b`, `c`, `d e`; the last one is open. */
+async function threeSegments(): Promise<OpenedArea & { disk: SimulatedDisk }> {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a", "b");
+  await opened.area.closeSegment();
+  await appendSafely(opened, "c");
+  await opened.area.closeSegment();
+  await appendSafely(opened, "d", "e");
+  return { ...opened, disk };
+}
+
+test("the synced place is the end of what is durable, and is told when it moves", async () => {
+  const disk = await emptyDisk();
+  const places: SyncedPlace[] = [];
+  const opened = await openOn(disk, { onSyncedPlace: (place) => places.push(place) });
+  const { journal } = opened.area;
+  assert.deepEqual(journal.syncedPlace, { segment: 1, offset: FILE_HEADER_BYTES, position: 0 });
+
+  await appendSafely(opened, "a");
+  const { segmentBytes: behindFirst } = journal;
+  journal.append(Buffer.from("b"));
+  assert.deepEqual(journal.syncedPlace, { segment: 1, offset: behindFirst, position: 1 });
+  await journal.whenSafe(2);
+  const { segmentBytes: behindSecond } = journal;
+  await opened.area.closeSegment();
+
+  const expected = [
+    { segment: 1, offset: behindFirst, position: 1 },
+    { segment: 1, offset: behindSecond, position: 2 },
+    { segment: 2, offset: FILE_HEADER_BYTES, position: 2 },
+  ];
+  assert.deepEqual(places, expected);
+  assert.deepEqual((await openOn(disk)).area.journal.syncedPlace, expected[2]);
+});
+
+test("everysec: what is written is not in front of the synced place before it is synced", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk, { mode: "everysec" });
+  const { journal } = opened.area;
+  await appendSafely(opened, "a");
+  await journal.sync();
+  const { segmentBytes: offset } = journal;
+  await appendSafely(opened, "b");
+
+  assert.deepEqual([journal.written, journal.syncedPlace], [2, { segment: 1, offset, position: 1 }]);
+  await journal.sync();
+  assert.deepEqual(journal.syncedPlace, { segment: 1, offset: journal.segmentBytes, position: 2 });
+});
+
+test("a follower tells every frame once, with its position and place, across segments", async () => {
+  const { area, disk } = await threeSegments();
+  const { follower: following, told, places } = follower(disk);
+
+  await following.follow(area.journal.syncedPlace);
+
+  assert.deepEqual(told, ["1:a", "2:b", "3:c", "4:d", "5:e"]);
+  const second = FIRST_OFFSET + FRAME_HEADER_BYTES + 1;
+  assert.deepEqual(places, [
+    `1/${FIRST_OFFSET}`,
+    `1/${second}`,
+    `2/${FIRST_OFFSET}`,
+    `3/${FIRST_OFFSET}`,
+    `3/${second}`,
+  ]);
+  assert.equal(following.position, 5);
+});
+
+test("a follower begins at any position whose segment is there", async () => {
+  const { area, disk } = await threeSegments();
+  const all = ["1:a", "2:b", "3:c", "4:d", "5:e"];
+  for (let position = 0; position <= 5; position += 1) {
+    const { follower: following, told } = follower(disk, { position });
+    await following.follow(area.journal.syncedPlace);
+    assert.deepEqual(told, all.slice(position), `from position ${position}`);
+  }
+});
+
+test("a follower goes on where it was, and never beyond the place that it is told", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { journal } = opened.area;
+  const { follower: following, told } = follower(disk);
+  const places: SyncedPlace[] = [];
+  for (const text of ["a", "b", "c", "d", "e", "f"]) {
+    await appendSafely(opened, text);
+    places.push(journal.syncedPlace);
+    if (text === "c") await opened.area.closeSegment();
+  }
+
+  for (const [index, place] of places.entries()) {
+    await following.follow(place);
+    assert.deepEqual(told.length, index + 1);
+  }
+  await following.follow(places[0] as SyncedPlace);
+
+  assert.deepEqual(told, ["1:a", "2:b", "3:c", "4:d", "5:e", "6:f"]);
+  await opened.area.close();
+  await following.close();
+  assert.equal(disk.openCount, 0);
+});
+
+test("a position in a segment that was removed is refused by name", async () => {
+  const { area, disk } = await threeSegments();
+  disk.remove(FIRST);
+  const why = (position: number): string => `what comes behind position ${position} begins in it, or in one before it`;
+
+  const early = follower(disk, { position: 1 });
+  await assert.rejects(early.follower.follow(area.journal.syncedPlace), new MissingData(FIRST, why(1)));
+  const behind = follower(disk, { position: 2 });
+  await behind.follower.follow(area.journal.syncedPlace);
+  assert.deepEqual(behind.told, ["3:c", "4:d", "5:e"]);
+  await behind.follower.close();
+
+  disk.remove(SECOND);
+  const between = follower(disk, { position: 2 });
+  await assert.rejects(between.follower.follow(area.journal.syncedPlace), new MissingData(SECOND, why(2)));
+  const last = follower(disk, { position: 3 });
+  await last.follower.follow(area.journal.syncedPlace);
+  assert.deepEqual(last.told, ["4:d", "5:e"]);
+  await last.follower.close();
+  await area.close();
+  assert.equal(disk.openCount, 0);
+});
+
+test("a flipped bit anywhere in front of the durable place is refused, and no wrong frame is told", async () => {
+  const { area, disk } = await threeSegments();
+  const { syncedPlace } = area.journal;
+  const all = ["1:a", "2:b", "3:c", "4:d", "5:e"];
+  for (const path of [FIRST, SECOND, "/store/0000000003.journal"]) {
+    for (let offset = 0; offset < disk.bytesOf(path).length; offset += 1) {
+      const damaged = disk.restarted({ seed: 1 });
+      damaged.put(path, damaged.bytesOf(path));
+      damaged.flipBit(path, offset, 2);
+      const { follower: following, told } = follower(damaged);
+      await assert.rejects(following.follow(syncedPlace), (error) => {
+        assert.ok(error instanceof Error && error.message.startsWith(path), `${path} ${offset}: ${error}`);
+        return true;
+      });
+      assert.deepEqual(told, all.slice(0, told.length), `${path} ${offset}`);
+      assert.equal(damaged.openCount, 0);
+    }
+  }
+});
+
+test("a segment that breaks off, or is not the one that continues, is refused by name", async () => {
+  const { area, disk } = await threeSegments();
+  const { syncedPlace } = area.journal;
+  const first = disk.bytesOf(FIRST);
+  const cut = disk.restarted({ seed: 1 });
+  cut.put(FIRST, first.subarray(0, -MARK_BYTES));
+  await assert.rejects(follower(cut).follower.follow(syncedPlace), DamagedData);
+
+  const other = await emptyDisk();
+  const stranger = await openOn(other);
+  await appendSafely(stranger, "x");
+  await stranger.area.closeSegment();
+  await appendSafely(stranger, "y");
+  await stranger.area.closeSegment();
+  const mixed = disk.restarted({ seed: 1 });
+  mixed.put(SECOND, other.bytesOf(SECOND));
+  await assert.rejects(
+    follower(mixed).follower.follow(syncedPlace),
+    new WrongFile(SECOND, "begins at position 1, but the segment before it ends at 2"),
+  );
+});
+
+test("what takes a frame may fail, and is told the frame again by the next call", async () => {
+  const { area, disk } = await threeSegments();
+  const told: string[] = [];
+  let fails = true;
+  const { follower: following } = follower(disk, {
+    frame: (payload) => {
+      if (fails && payload.toString() === "c") throw new Error("full");
+      told.push(payload.toString());
+    },
+  });
+  await assert.rejects(following.follow(area.journal.syncedPlace), new Error("full"));
+  assert.equal(following.position, 2);
+
+  fails = false;
+  await following.follow(area.journal.syncedPlace);
+
+  assert.deepEqual(told, ["a", "b", "c", "d", "e"]);
+});
+
+test("long journals are told in parts, which are waited for; a follower that is closed stops between two frames", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk, { segmentBytesMax: 2_500_000 });
+  const body = "x".repeat(100_000);
+  for (let i = 0; i < 50; i += 1) {
+    opened.area.journal.append(Buffer.from(body));
+    if (i % 10 === 9) await opened.area.journal.whenSafe(i + 1);
+  }
+  const parts: number[] = [];
+  let running = 0;
+  const { follower: whole } = follower(disk, {
+    onPart: async (position) => {
+      running += 1;
+      assert.equal(running, 1);
+      parts.push(position);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+    },
+  });
+  await whole.follow(opened.area.journal.syncedPlace);
+  assert.ok(parts.length >= 4, parts.join());
+  assert.equal(parts.at(-1), 50);
+
+  const { follower: stopped, told } = follower(disk, {
+    onPart: () => {
+      void stopped.close();
+    },
+  });
+  await stopped.follow(opened.area.journal.syncedPlace);
+  assert.ok(told.length > 0 && told.length < 50, `${told.length} frames`);
+  assert.equal(stopped.position, told.length);
+  await stopped.follow(opened.area.journal.syncedPlace);
+  assert.ok(told.length < 50);
+});
+
+test("a follower keeps up with a journal on the real disk, and ends where it ends", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "larder-follower-"));
+  try {
+    let next: Promise<void> = Promise.resolve();
+    const onSyncedPlace = (place: SyncedPlace): void => {
+      next = next.then(() => following.follow(place));
+    };
+    const { area, clock } = await openOn(await emptyDisk(), {
+      ...{ disk: fileDisk, directory, segmentBytesMax: 5_000, onSyncedPlace },
+    });
+    const { follower: following, told } = follower(await emptyDisk(), { disk: fileDisk, directory });
+    const expected: string[] = [];
+    for (let turn = 0; turn < 40; turn += 1) {
+      for (let i = 0; i < 10; i += 1) {
+        const text = `${turn}.${i} `.repeat(1 + ((turn * i) % 60));
+        expected.push(`${area.journal.append(Buffer.from(text))}:${text}`);
+      }
+      await area.journal.whenSafe(area.journal.end);
+      clock.advance(10);
+    }
+    await area.close();
+    await next;
+    assert.deepEqual(told, expected);
+    assert.ok(area.segments.length > 3);
+    await following.close();
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});

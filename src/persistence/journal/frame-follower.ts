@@ -1,0 +1,190 @@
+/**
+ * Follows a journal from another thread, or another process: hands out its
+ * frames in order, from any position that is still there up to the end of what
+ * is durable.
+ *
+ * (1) Nothing behind the place that it was told is read: those bytes may be
+ *     half written, and a crash may take them back.
+ * (2) Frames are told once, in order and without a gap. A file that does not
+ *     say so, or whose bytes are not what was written, ends the following with
+ *     the error that a start would give.
+ * (3) Its files are its own, opened to read. Whoever owns the area must keep
+ *     the segments that are not followed yet (`mayRemove` in area.ts).
+ */
+import { assert } from "../../kernel/assert.ts";
+import { segmentPath } from "../area-files.ts";
+import { codeOf, type Disk, type DiskFile, readFully } from "../disk/disk.ts";
+import { DamagedData, MissingData, WrongFile } from "../errors.ts";
+import {
+  BATCH_WORD,
+  FILE_HEADER_BYTES,
+  type FileHeader,
+  type FramePlace,
+  type Mark,
+  parseFileHeader,
+  type SyncedPlace,
+} from "./file-format.ts";
+import { readItems } from "./item-reader.ts";
+
+export interface FrameFollowerOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  /** The area's name, as its files state it. */
+  readonly area: string;
+  /** Behind the last frame that is not wanted: the position to go on from, 0 for all frames. */
+  readonly position: number;
+  /**
+   * Takes one frame: its payload, the position behind it (what `append` returned) and its place. Payload and place are
+   * only valid until it returns.
+   */
+  frame(payload: Buffer, position: number, place: FramePlace): void;
+  /** Told behind each part of about 1 MB, and at the end of what was asked for. Nothing is read until it resolves. */
+  onPart?(position: number): void | Promise<void>;
+}
+
+/** The segment that is being followed. */
+interface FollowedSegment {
+  readonly path: string;
+  readonly file: DiskFile;
+  readonly header: FileHeader;
+  /** Behind the last item that was read. */
+  offset: number;
+  /** Behind the last frame that was read, which may lie before those that are wanted. */
+  position: number;
+}
+
+export class FrameFollower {
+  readonly #options: FrameFollowerOptions;
+  #position: number;
+  #segment: FollowedSegment | undefined;
+  #following: Promise<void> | undefined;
+  #isClosing = false;
+
+  constructor(options: FrameFollowerOptions) {
+    this.#options = options;
+    this.#position = options.position;
+  }
+
+  /** Behind the last frame that was told. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /**
+   * Tells all frames up to a durable place, that of `Journal.syncedPlace`; one that lies behind already is no mistake.
+   * One call at a time. Resolves early if `close` is called meanwhile. Rejects with `MissingData` if the next frame lies
+   * in a segment that was removed, with `DamagedData`, `WrongFile`, `NewerFormat`, the system's error, or what `frame`
+   * threw; another call then begins behind the last frame that was told.
+   */
+  async follow(to: SyncedPlace): Promise<void> {
+    assert(this.#following === undefined, "a follower follows to one place at a time");
+    if (to.position <= this.#position || this.#isClosing) return;
+    this.#following = this.#follow(to);
+    try {
+      await this.#following;
+    } catch (error) {
+      await this.#leaveSegment();
+      throw error;
+    } finally {
+      this.#following = undefined;
+    }
+  }
+
+  /** Ends what is under way, between two frames, and closes the file. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#following?.catch(() => undefined); // Who called `follow` is told.
+    await this.#leaveSegment();
+  }
+
+  async #follow(to: SyncedPlace): Promise<void> {
+    this.#segment ??= await this.#findSegment(to);
+    for (let segment = this.#segment; ; ) {
+      await this.#read(segment, to);
+      if (this.#isClosing || this.#position >= to.position) return;
+      const { number } = segment.header;
+      if (number === to.segment) {
+        throw new DamagedData(segment.path, segment.offset, `everything before position ${to.position} was durable`);
+      }
+      const next = await this.#openSegment(number + 1);
+      await this.#leaveSegment();
+      this.#segment = next;
+      if (next.position !== segment.position) {
+        const what = `begins at position ${next.position}, but the segment before it ends at ${segment.position}`;
+        throw new WrongFile(next.path, what);
+      }
+      segment = next;
+    }
+  }
+
+  /** Reads on in a segment, to its end or to the durable place in it. */
+  async #read(segment: FollowedSegment, to: SyncedPlace): Promise<void> {
+    const { file, path, header } = segment;
+    const isLast = header.number === to.segment;
+    const size = isLast ? to.offset : await file.size(); // keeps (1)
+    const from = { offset: segment.offset, position: segment.position };
+    const place = { segment: header.number, offset: 0 };
+    let isEnded = false;
+    let toldPosition = this.#position;
+    const found = await readItems(
+      { file, size, number: header.number, salt: header.salt, markWord: BATCH_WORD },
+      {
+        frame: (payload, offset) => {
+          from.position += 1;
+          if (from.position <= this.#position) return;
+          place.offset = offset;
+          this.#options.frame(payload, from.position, place);
+          this.#position = from.position;
+        },
+        mark: (mark: Mark, at) => {
+          if (this.#isClosing || mark.position !== at.position) return "stop";
+          isEnded = mark.bytes === 0;
+          return isEnded ? "stop" : "go on";
+        },
+        progress: () => {
+          if (this.#position === toldPosition) return undefined;
+          toldPosition = this.#position;
+          return this.#options.onPart?.(toldPosition);
+        },
+      },
+      from,
+    );
+    segment.offset = found.offset;
+    segment.position = found.position;
+    if (this.#isClosing || isEnded || (isLast && found.end === "end of file")) return;
+    throw new DamagedData(path, found.offset, `position ${found.position} is bad, and it was durable`);
+  }
+
+  /** The last segment that begins at or before the position. It is not far from the end, where it lies all the time. */
+  async #findSegment(to: SyncedPlace): Promise<FollowedSegment> {
+    for (let number = to.segment; ; number -= 1) {
+      const segment = await this.#openSegment(number);
+      if (segment.position <= this.#position) return segment;
+      await segment.file.close();
+    }
+  }
+
+  async #openSegment(number: number): Promise<FollowedSegment> {
+    const { disk, directory, area } = this.#options;
+    const path = segmentPath(directory, number);
+    const file = await disk.open(path, "read").catch((error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+      throw new MissingData(path, `what comes behind position ${this.#position} begins in it, or in one before it`);
+    });
+    try {
+      const bytes = Buffer.alloc(FILE_HEADER_BYTES);
+      const count = await readFully(file, bytes, 0);
+      const header = parseFileHeader(bytes.subarray(0, count), { kind: "segment", path, area, number });
+      return { path, file, header, offset: FILE_HEADER_BYTES, position: header.position };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async #leaveSegment(): Promise<void> {
+    const segment = this.#segment;
+    this.#segment = undefined;
+    await segment?.file.close();
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * Frames on their way to the disk: the open batch that is filled, the sealed
+ * batches that wait to be written, and who waits for which of them.
+ *
+ * (1) Nothing is allocated for a frame: its bytes are copied into the open
+ *     batch's buffer, and all who wait for a batch share one promise.
+ * (2) Batches leave in the order of their frames. A rotation stands between
+ *     the last batch of one segment and the first of the next, whose frames
+ *     have the next segment's salt from the start.
+ * (3) Each owner knows how many bytes of its frames are not written yet; the
+ *     sum over all owners is `bytes`.
+ */
+import { assert } from "../../kernel/assert.ts";
+import { crc32 } from "./checksum.ts";
+import { FRAME_BYTES_MAX, FRAME_HEADER_BYTES, frameSeed, MARK_BYTES } from "./file-format.ts";
+
+/** Whose frames they are, with the bytes of those that are not written yet. Only the queue changes it. */
+export interface FrameOwner {
+  journalBytes: number;
+}
+
+/** Frames that are written together, as one write. */
+export interface Batch {
+  readonly kind: "batch";
+  /** Room for a mark, then frames. */
+  buffer: Buffer;
+  bytes: number;
+  /** Position in front of its first frame. */
+  readonly start: number;
+  /** Position behind its last frame. */
+  end: number;
+  /** Of the segment that it goes to. */
+  readonly salt: number;
+  waiters: PromiseWithResolvers<void> | undefined;
+  /** Whose frames lie in it, one run behind the other, and how many bytes each run has. */
+  readonly owners: FrameOwner[];
+  readonly ownerBytes: number[];
+}
+
+/** Here one segment ends. */
+export interface Rotation {
+  readonly kind: "rotation";
+  /** Of the segment that begins; undefined: none does, the journal closes. */
+  readonly salt: number | undefined;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/** A batch is sealed behind the frame that takes it beyond this. */
+const BATCH_BYTES_MAX = 1024 * 1024;
+const BUFFER_BYTES_MIN = 16 * 1024;
+
+const SAFE = Promise.resolve();
+
+export class FrameQueue {
+  /** Of frames that are nobody's. */
+  readonly nobody: FrameOwner = { journalBytes: 0 };
+  #end: number;
+  #safe: number;
+  #open: Batch;
+  /** Frames that are not written yet, their headers included. */
+  #bytes = 0;
+  readonly #sealed: (Batch | Rotation)[] = [];
+  /** Sealed batches that are not safe, in order. They may have been written. */
+  readonly #unsafe: Batch[] = [];
+  #spare: Buffer | undefined;
+  #appendedOffset = 0;
+
+  constructor(position: number, salt: number) {
+    this.#end = position;
+    this.#safe = position;
+    this.#open = this.#newBatch(salt);
+  }
+
+  /** The position behind the last appended frame. */
+  get end(): number {
+    return this.#end;
+  }
+
+  get safe(): number {
+    return this.#safe;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Where in its batch's bytes the payload of the last appended frame begins. */
+  get appendedOffset(): number {
+    return this.#appendedOffset;
+  }
+
+  /** True if every frame was handed out and written. */
+  get isEmpty(): boolean {
+    return this.#sealed.length === 0 && this.#open.end === this.#open.start;
+  }
+
+  /** Copies a frame into the open batch. Returns the position behind it. */
+  append(frame: Uint8Array, owner: FrameOwner = this.nobody): number {
+    const count = frame.length;
+    assert(count > 0 && count <= FRAME_BYTES_MAX, "a frame holds at least one byte and less than 2 GiB");
+    const batch = this.#open;
+    const start = batch.bytes;
+    const end = start + FRAME_HEADER_BYTES + count;
+    if (end > batch.buffer.length) grow(batch, end);
+    const { buffer } = batch;
+    writeUInt32(buffer, start, count);
+    writeUInt32(buffer, start + 4, crc32(frame, 0, count, frameSeed(batch.salt, this.#end, count)));
+    this.#appendedOffset = start + FRAME_HEADER_BYTES;
+    copyFrame(frame, buffer, start + FRAME_HEADER_BYTES);
+    batch.bytes = end;
+    this.#end += 1;
+    batch.end = this.#end;
+    this.#bytes += end - start;
+    countOwner(batch, owner, end - start);
+    if (end > BATCH_BYTES_MAX) this.seal();
+    return this.#end;
+  }
+
+  /** What is to be written next, undefined if no batch is sealed. */
+  get head(): Batch | Rotation | undefined {
+    return this.#sealed[0];
+  }
+
+  /** True if something waits behind the head. */
+  get hasMore(): boolean {
+    return this.#sealed.length > 1;
+  }
+
+  /** Seals the open batch if it holds a frame. */
+  seal(): void {
+    const batch = this.#open;
+    if (batch.end === batch.start) return;
+    this.#sealed.push(batch);
+    this.#unsafe.push(batch);
+    this.#open = this.#newBatch(batch.salt);
+  }
+
+  /** Seals what there is for the segment that ends; frames that come now are for the one with the new salt. */
+  rotate(salt: number | undefined): Promise<void> {
+    this.seal();
+    const done = Promise.withResolvers<void>();
+    this.#sealed.push({ kind: "rotation", salt, done });
+    if (salt !== undefined) this.#open = this.#newBatch(salt); // keeps (2)
+    return done.promise;
+  }
+
+  /** Takes the head out: it is done. */
+  shift(): void {
+    const head = this.#sealed.shift();
+    if (head?.kind !== "batch") return;
+    this.#bytes -= head.bytes - MARK_BYTES;
+    releaseOwners(head);
+    if (head.buffer.length <= 2 * BATCH_BYTES_MAX) this.#spare = head.buffer;
+    head.buffer = NO_BYTES;
+  }
+
+  /** Gives up what cannot be written: who waits for it hears no more. Rotations stay. */
+  dropBatches(): void {
+    this.seal();
+    const rotations = this.#sealed.filter((entry) => entry.kind === "rotation");
+    for (const entry of this.#sealed) if (entry.kind === "batch") releaseOwners(entry);
+    this.#sealed.splice(0, this.#sealed.length, ...rotations);
+    this.#bytes = 0;
+  }
+
+  /** Gives up everything. */
+  abandon(): void {
+    this.dropBatches();
+    for (const entry of this.#sealed.splice(0)) if (entry.kind === "rotation") entry.done.resolve();
+  }
+
+  /** Tells all who wait for a position up to this one. */
+  becomeSafe(position: number): void {
+    this.#safe = position;
+    for (let batch = this.#unsafe[0]; batch !== undefined && batch.end <= position; batch = this.#unsafe[0]) {
+      this.#unsafe.shift();
+      batch.waiters?.resolve();
+    }
+  }
+
+  whenSafe(position: number): Promise<void> {
+    if (position <= this.#safe) return SAFE;
+    assert(position <= this.#end, "only a position that was given out becomes safe");
+    let batch = this.#open;
+    for (let i = this.#unsafe.length - 1; i >= 0; i -= 1) {
+      const before = this.#unsafe[i] as Batch;
+      if (before.end < position) break;
+      batch = before;
+    }
+    batch.waiters ??= Promise.withResolvers();
+    return batch.waiters.promise;
+  }
+
+  #newBatch(salt: number): Batch {
+    const buffer = this.#spare ?? Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
+    this.#spare = undefined;
+    const { end } = this;
+    const counts = { owners: [], ownerBytes: [] };
+    return { kind: "batch", buffer, bytes: MARK_BYTES, start: end, end, salt, waiters: undefined, ...counts };
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** keeps (3) */
+function countOwner({ owners, ownerBytes }: Batch, owner: FrameOwner, bytes: number): void {
+  owner.journalBytes += bytes;
+  const last = owners.length - 1;
+  if (last >= 0 && owners[last] === owner) (ownerBytes[last] as number) += bytes;
+  else {
+    owners.push(owner);
+    ownerBytes.push(bytes);
+  }
+}
+
+/** keeps (3) */
+function releaseOwners({ owners, ownerBytes }: Batch): void {
+  for (let i = 0; i < owners.length; i += 1) (owners[i] as FrameOwner).journalBytes -= ownerBytes[i] as number;
+  owners.length = 0;
+}
+
+/** `writeUInt32LE` without its checks: the caller has made room. */
+function writeUInt32(target: Buffer, offset: number, value: number): void {
+  target[offset] = value;
+  target[offset + 1] = value >>> 8;
+  target[offset + 2] = value >>> 16;
+  target[offset + 3] = value >>> 24;
+}
+
+/** Up to here a loop is faster than the call into the runtime. bench/journal.bench.ts */
+const LOOP_BYTES_MAX = 96;
+
+function copyFrame(frame: Uint8Array, target: Buffer, start: number): void {
+  if (frame.length > LOOP_BYTES_MAX) target.set(frame, start);
+  else for (let i = 0; i < frame.length; i += 1) target[start + i] = frame[i] as number;
+}
+
+function grow(batch: Batch, bytesMin: number): void {
+  const grown = Buffer.allocUnsafeSlow(Math.max(bytesMin, batch.buffer.length * 2));
+  batch.buffer.copy(grown, 0, 0, batch.bytes);
+  batch.buffer = grown;
+}

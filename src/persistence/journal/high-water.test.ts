@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  AREA,
+  appendSafely,
+  DIRECTORY,
+  emptyDisk,
+  openOn,
+  readOn,
+  settle,
+} from "../../../test/harness/persistence-fixture.ts";
+import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { DamagedData, MissingData } from "../errors.ts";
+import { inspectArea } from "../inspection.ts";
+import { writeSnapshot } from "../snapshot.ts";
+
+const MARK = "/store.high-water";
+const FIRST = "/store/0000000001.journal";
+const SECOND = "/store/0000000002.journal";
+const THIRD = "/store/0000000003.journal";
+
+/** Three segments with two frames each, the last one open; killed. */
+async function threeSegments(): Promise<SimulatedDisk> {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a", "b");
+  await opened.area.closeSegment();
+  await appendSafely(opened, "c", "d");
+  await opened.area.closeSegment();
+  await appendSafely(opened, "e", "f");
+  await settle();
+  return disk.afterKill(seededRandom(1));
+}
+
+async function withSnapshot(disk: SimulatedDisk): Promise<SimulatedDisk> {
+  const frames: Buffer[] = [];
+  const engine = { replay: (frame: Buffer) => void frames.push(Buffer.from(frame)), dump: () => frames };
+  await writeSnapshot({ disk, directory: DIRECTORY, area: AREA, engine, random: seededRandom(2) });
+  return disk;
+}
+
+const isBegunText = `${MARK} says that it was begun`;
+
+test("the mark names the last segment that was begun, and moves with it", async () => {
+  const disk = await threeSegments();
+
+  assert.match(disk.bytesOf(MARK).toString(), /^segment 3, position 4, checksum [0-9a-f]{8}\n$/);
+
+  const opened = await openOn(disk);
+  await appendSafely(opened, "g");
+  await opened.area.close();
+  assert.match(disk.bytesOf(MARK).toString(), /^segment 3, position 7, checksum [0-9a-f]{8}\n$/);
+});
+
+test("the last segment is missed by name when it is empty or gone, with a snapshot and without", async () => {
+  for (const prepare of [(disk: SimulatedDisk) => disk, withSnapshot]) {
+    const disk = await prepare(await threeSegments());
+    disk.put(THIRD, Buffer.alloc(0));
+    await assert.rejects(readOn(disk), new DamagedData(THIRD, 0, "it is empty, and its first bytes were durable"));
+
+    disk.put(THIRD, Buffer.alloc(64));
+    await assert.rejects(readOn(disk), DamagedData);
+  }
+  const disk = await threeSegments();
+  disk.remove(THIRD);
+  await assert.rejects(readOn(disk), new MissingData(THIRD, isBegunText));
+  disk.remove(SECOND);
+  await assert.rejects(readOn(disk), new MissingData(SECOND, isBegunText));
+  disk.remove(FIRST);
+  await assert.rejects(openOn(disk), new MissingData(FIRST, isBegunText));
+});
+
+test("the segment behind a snapshot is missed when it is empty, also without a mark", async () => {
+  const disk = await withSnapshot(await threeSegments());
+  disk.remove(MARK);
+  disk.put(THIRD, Buffer.alloc(0));
+
+  await assert.rejects(openOn(disk), new DamagedData(THIRD, 0, "it is empty, and its first bytes were durable"));
+});
+
+test("a last segment that was cut below the mark is damage", async () => {
+  const disk = await threeSegments();
+  await (await openOn(disk)).area.close();
+  disk.put(THIRD, disk.bytesOf(THIRD).subarray(0, 64));
+
+  await assert.rejects(
+    readOn(disk),
+    new DamagedData(THIRD, 64, "it ends at position 4, and everything before 6 was durable"),
+  );
+});
+
+test("an area whose files are all gone is reported by an inspection, its directory included", async () => {
+  const disk = await threeSegments();
+  for (const path of [FIRST, SECOND, THIRD]) disk.remove(path);
+
+  const emptied = await inspectArea({ disk, directory: DIRECTORY, area: AREA });
+  assert.equal(emptied.fault, new MissingData(FIRST, isBegunText).message);
+
+  disk.put("/gone.high-water", disk.bytesOf(MARK));
+  const gone = await inspectArea({ disk, directory: "/gone", area: AREA });
+  assert.equal(
+    gone.fault,
+    "/gone/0000000001.journal is missing: /gone.high-water says that it was begun. Restore the data directory from a backup",
+  );
+});
+
+test("without a mark an area opens as before, and has one again", async () => {
+  const disk = await threeSegments();
+  disk.remove(MARK);
+
+  const opened = await openOn(disk);
+
+  assert.deepEqual(opened.frames, ["a", "b", "c", "d", "e", "f"]);
+  await settle();
+  assert.match(disk.bytesOf(MARK).toString(), /^segment 3, position 6, /);
+});
+
+test("a damaged mark is a fault for an inspection, and no start is refused for it", async () => {
+  const disk = await threeSegments();
+  disk.flipBit(MARK, 8, 0);
+
+  const report = await inspectArea({ disk, directory: DIRECTORY, area: AREA });
+  assert.equal(report.fault, `${MARK} is damaged, and the loss of the last journal files cannot be noticed`);
+
+  assert.equal((await openOn(disk)).frames.length, 6);
+});
+
+test("an empty segment that a crash left behind the mark is no damage", async () => {
+  const disk = await threeSegments();
+  await (await openOn(disk)).area.close();
+  disk.put("/store/0000000004.journal", Buffer.alloc(0));
+
+  assert.equal((await openOn(disk)).frames.length, 6);
+});
+
+test("a snapshot is not named after a segment that is only being created", async () => {
+  const disk = await threeSegments();
+  await (await openOn(disk)).area.close();
+  disk.put("/store/0000000004.journal", Buffer.alloc(0));
+
+  await withSnapshot(disk);
+
+  assert.ok(disk.paths.includes("/store/0000000003.snapshot"));
+  assert.equal((await openOn(disk)).frames.length, 6);
+});
+
+test("a snapshot makes the beginning of the next segment durable before it has its name", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await appendSafely(opened, "a");
+  await opened.area.closeSegment();
+  // As the snapshot sees a segment whose sync is still under way.
+  const header = disk.bytesOf(SECOND);
+  disk.remove(SECOND);
+  const file = await disk.open(SECOND, "create");
+  await file.write(header, 0);
+  const crashes: SimulatedDisk[] = [];
+  const random = seededRandom(5);
+  disk.onBoundary = () => {
+    for (let i = 0; i < 20; i += 1) crashes.push(disk.afterPowerCut(random));
+  };
+
+  await withSnapshot(disk);
+
+  assert.ok(crashes.length > 100, `${crashes.length} crashes`);
+  for (const crashed of crashes) {
+    // Only the mark may know of it: in this life it was made before the file was put back.
+    crashed.remove(MARK);
+    assert.deepEqual((await openOn(crashed)).frames, ["a"]);
+  }
+});

@@ -1,0 +1,23 @@
+/** The figures of a journal and of the recovery before it, as Prometheus families (spec: threats 2, Metrics). */
+import type { Metrics } from "../../kernel/metrics.ts";
+import type { Journal } from "./journal.ts";
+
+/** Registers them. One journal to a `Metrics`: the printer adds the label that names the area. */
+export function measureJournal(metrics: Metrics, journal: Journal): void {
+  const fsyncs = metrics
+    .histogram("larder_journal_fsync_seconds", "Time that each fdatasync of the journal took")
+    .with();
+  journal.onSynced = (tookMs) => fsyncs.observe(tookMs / 1_000);
+  const { counts } = journal;
+  metrics.reading("larder_journal_batches_total", "Batches written", () => counts.batches, "counter");
+  metrics.reading("larder_journal_frames_total", "Frames written", () => counts.frames, "counter");
+  metrics.reading("larder_journal_bytes_total", "Bytes written", () => counts.bytes, "counter");
+  metrics.reading("larder_journal_queued_bytes", "Appended and not written", () => journal.queuedBytes);
+  metrics.reading("larder_journal_unsynced_bytes", "Written and not synced", () => journal.unsyncedBytes);
+  metrics.reading("larder_journal_end_position", "Frames appended since the area was made", () => journal.end);
+  metrics.reading("larder_journal_written_position", "Frames of them written", () => journal.written);
+  metrics.reading("larder_journal_synced_position", "Frames of them synced", () => journal.synced);
+  metrics.reading("larder_journal_refusing", "1 while writes are refused", () =>
+    journal.refusal === undefined ? 0 : 1,
+  );
+}

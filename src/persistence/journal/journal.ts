@@ -1,0 +1,618 @@
+/**
+ * The journal of one area: frames in, positions out. Its bytes are drawn in
+ * file-format.ts; what they mean after a crash is in recovery.ts.
+ *
+ *     append -> open batch -> sealed batches -> written -> synced
+ *
+ * A position is a count of frames. `safe` is the position that a reply may
+ * speak of: what is synced (`always`), what is written (`everysec`, `no`).
+ *
+ * (1) One write and one fdatasync are under way at a time; what arrives
+ *     meanwhile is the next batch. With `always` a batch also waits for the
+ *     fdatasync before it, so that the next one covers as much as possible.
+ * (2) The synced position in a batch mark was durable when the mark was made.
+ * (3) A segment is begun when the one before it is durable to its end mark.
+ * (4) Where no space is left, torn bytes are cut off, everything stays queued
+ *     and is tried again: at once if the reserve can give space, then each
+ *     second. `refusal` says so until it is written and the reserve is filled.
+ * (5) Above `queueBytesMax` that one owner has in the queue its new writes are
+ *     refused, and earlier when others have much too: no owner may have more
+ *     than is left of twice that bound. Above twice the bound all are refused.
+ * (6) After any other failure nothing becomes safe any more: `onFatal` ends
+ *     the program, and the next one goes by what is on disk.
+ *
+ * A batch is written at the end of the event loop's turn (`setImmediate`):
+ * requests whose bytes arrived in one turn share it, where a microtask would
+ * make a batch for each. A small batch is written on this thread, because the
+ * way to the pool and back costs more than the copy into the page cache; while
+ * an fdatasync runs it goes through the pool, because the system may make a
+ * writer wait for it. bench/journal.bench.ts
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Random } from "../../kernel/random.ts";
+import { type Disk, noSpaceText } from "../disk/disk.ts";
+import type { SpaceReserve } from "../disk/space-reserve.ts";
+import {
+  BATCH_WORD,
+  FILE_HEADER_BYTES,
+  type FileHeader,
+  MARK_BYTES,
+  type SyncedPlace,
+  writeMark,
+} from "./file-format.ts";
+import { type Batch, type FrameOwner, FrameQueue, type Rotation } from "./frame-queue.ts";
+import { SegmentWriter } from "./segment-writer.ts";
+
+/** When a reply may leave: when it is synced; when it is written, which is synced each second; when it is written. */
+export type FsyncMode = "always" | "everysec" | "no";
+
+export interface JournalOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly area: string;
+  readonly mode: FsyncMode;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Told once, after a failure that memory must not outlive. The program ends. */
+  onFatal(error: unknown): void;
+  /** Told of each batch when it was written, before any of it is safe. */
+  onBatchWritten?(batch: WrittenBatch): void;
+  /** Told whenever `syncedPlace` has moved. */
+  onSyncedPlace?(place: SyncedPlace): void;
+  /** Told when a segment was closed and the next one is open. */
+  onClosed?(closed: { number: number; bytes: number }): void;
+  /** A segment that reaches so many bytes is closed. */
+  readonly segmentBytesMax?: number;
+  /** Above this much of one owner that is not written, its new writes are refused; above twice as much, all are. */
+  readonly queueBytesMax?: number;
+  /** Space for what is queued when the disk is full. */
+  readonly reserve?: SpaceReserve;
+}
+
+/** Frames that lie in a file now, in one piece. A power cut may still take them. */
+export interface WrittenBatch {
+  /** The position in front of its first frame. */
+  readonly start: number;
+  /** The position behind its last frame. */
+  readonly end: number;
+  readonly segment: number;
+  /** Where its bytes begin in the segment's file. */
+  readonly offset: number;
+}
+
+/** Where a journal goes on: everything up to `position` is durable. */
+export interface JournalStart {
+  readonly segment: SegmentWriter;
+  readonly position: number;
+  /** The segment has its end mark, and no space was left to begin the next one: writes are refused for it until it is. */
+  readonly endedFor?: string | undefined;
+}
+
+/** Counts for metrics; they only grow. */
+export interface JournalCounts {
+  readonly batches: number;
+  readonly frames: number;
+  /** Written, marks included. */
+  readonly bytes: number;
+  readonly syncs: number;
+}
+
+export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
+const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+const QUEUE_FULL = "The disk is slower than the writes";
+/** Up to here a batch is written on this thread: the copy takes some 20 µs. */
+const WRITE_NOW_BYTES_MAX = 64 * 1024;
+/** With `always`, so much is written at most before an fdatasync is started, however much is queued. */
+const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
+const SYNC_EVERY_MS = 1_000;
+const RETRY_EVERY_MS = 1_000;
+
+export class Journal {
+  /** Told how long each fdatasync took, in ms. */
+  onSynced: (tookMs: number) => void = () => {};
+
+  readonly #options: JournalOptions;
+  readonly #isAlways: boolean;
+  readonly #queueBytesMax: number;
+  readonly #queue: FrameQueue;
+  #segment: SegmentWriter;
+  readonly #counts = { batches: 0, frames: 0, bytes: 0, syncs: 0 };
+
+  #written: number;
+  #synced: number;
+  #unsyncedBytes = 0;
+  /** Where the synced position lies. */
+  #syncedSegment: number;
+  #syncedOffset: number;
+  #refusal: string | undefined;
+  #outerRefusal: string | undefined;
+  /** Owners that had too much in the queue and still have more than half of it. */
+  readonly #slowed = new Set<FrameOwner>();
+
+  #isPlanned = false;
+  /** A write through the pool or a rotation is under way, or waits for space. */
+  #isWriting = false;
+  #isRotating = false;
+  #isSyncing = false;
+  #isClosing = false;
+  #isDead = false;
+  /** Ends the wait for space. */
+  #retry: (() => void) | undefined;
+  /** Who wants what is written to be synced at once. */
+  #syncAsked: PromiseWithResolvers<void> | undefined;
+  #syncStartMs = Number.NEGATIVE_INFINITY;
+  #cancelSync: (() => void) | undefined;
+  #cancelRefill: (() => void) | undefined;
+  /** The end of all closings of segments, which run one behind the other. */
+  #closing: Promise<number>;
+  #closingCount = 0;
+  /** The segment has its end mark and the next one is not there yet. */
+  #isEnded = false;
+  #closed: Promise<number> | undefined;
+
+  constructor(options: JournalOptions, { segment, position, endedFor }: JournalStart) {
+    this.#options = options;
+    this.#isAlways = options.mode === "always";
+    this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
+    this.#queue = new FrameQueue(position, segment.header.salt);
+    this.#segment = segment;
+    this.#written = position;
+    this.#synced = position;
+    this.#syncedSegment = segment.header.number;
+    this.#syncedOffset = segment.bytes;
+    this.#closing = Promise.resolve(segment.header.number);
+    void this.#refill();
+    if (endedFor !== undefined) this.#beginLater(endedFor);
+  }
+
+  /** The position behind the last appended frame. */
+  get end(): number {
+    return this.#queue.end;
+  }
+
+  /** Everything up to this position is as safe as the mode promises. */
+  get safe(): number {
+    return this.#queue.safe;
+  }
+
+  /** Why no new write may start now, or undefined. */
+  get refusal(): string | undefined {
+    return this.refusalOf(this.#queue.nobody);
+  }
+
+  /** Why no new write of this owner may start now, or undefined. keeps (5) */
+  refusalOf(owner: FrameOwner): string | undefined {
+    const refusal = this.#refusal ?? this.#outerRefusal;
+    if (refusal !== undefined) return refusal;
+    const bytes = owner.journalBytes + this.#queue.bytes;
+    if (bytes > 2 * this.#queueBytesMax) this.#slowed.add(owner);
+    else if (this.#slowed.size === 0 || !this.#slowed.has(owner)) return undefined;
+    else if (bytes <= this.#queueBytesMax) {
+      this.#slowed.delete(owner);
+      return undefined;
+    }
+    return QUEUE_FULL;
+  }
+
+  /** Refuses new writes for a reason that lies outside of the journal, or, with undefined, accepts them again. */
+  refuse(reason: string | undefined): void {
+    this.#outerRefusal = reason;
+  }
+
+  /** Everything up to this position was handed to the system. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Everything up to this position is on the disk, whatever the mode. */
+  get synced(): number {
+    return this.#synced;
+  }
+
+  /** Where `synced` lies: behind the last durable batch, or behind the header of a segment that has none. */
+  get syncedPlace(): SyncedPlace {
+    return { segment: this.#syncedSegment, offset: this.#syncedOffset, position: this.#synced };
+  }
+
+  /** Written and not known to be durable. */
+  get unsyncedBytes(): number {
+    return this.#unsyncedBytes;
+  }
+
+  /** Appended and not written. */
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  /**
+   * Where the payload of the frame that was appended last begins in the bytes of its batch. `onBatchWritten` tells where
+   * those begin: the sum of both offsets is the frame's place. Read it before anything else is appended.
+   */
+  get appendedOffset(): number {
+    return this.#queue.appendedOffset;
+  }
+
+  get segmentNumber(): number {
+    return this.#segment.header.number;
+  }
+
+  /** Of the segment that is being written. */
+  get segmentBytes(): number {
+    return this.#segment.bytes;
+  }
+
+  get counts(): JournalCounts {
+    return this.#counts;
+  }
+
+  /**
+   * Appends one frame of at least one byte: all of it or none of it survives a crash. The bytes are copied before this
+   * returns. Returns the position behind the frame.
+   */
+  append(frame: Uint8Array, owner?: FrameOwner): number {
+    assert(!this.#isClosing, "nothing is appended to a closed journal");
+    const position = this.#queue.append(frame, owner);
+    if (this.#queue.bytes > 2 * this.#queueBytesMax) this.#refusal ??= QUEUE_FULL;
+    this.#plan();
+    return position;
+  }
+
+  /** Resolves once `safe >= position`. Never rejects: after a failure the program ends. */
+  whenSafe(position: number): Promise<void> {
+    return this.#queue.whenSafe(position);
+  }
+
+  /** Resolves when what is written now is synced, whatever the mode, or after a failure: `synced` tells. */
+  sync(): Promise<void> {
+    this.#syncAsked ??= Promise.withResolvers();
+    const { promise } = this.#syncAsked;
+    if (this.#isDead) this.#answerSyncAsked();
+    this.#plan();
+    return promise;
+  }
+
+  /**
+   * Closes the segment and begins the next one. Resolves with the number of the segment that is open then: every frame
+   * appended before the call lies below it.
+   */
+  closeSegment(): Promise<number> {
+    this.#closingCount += 1;
+    this.#closing = this.#closing.then(() => this.#closeSegment());
+    return this.#closing;
+  }
+
+  /**
+   * Writes and syncs everything, ends the segment and closes the file. Resolves with the count of frames that could not
+   * be written because no space is left; nobody was told that they are safe.
+   */
+  close(): Promise<number> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<number> {
+    this.#isClosing = true;
+    this.#retry?.();
+    await this.#closing;
+    if (!this.#isDead) await this.#enqueueRotation(undefined);
+    this.#cancelSync?.();
+    this.#cancelRefill?.();
+    // After a failure the program ends, and calls may be under way that still use the file.
+    if (!this.#isDead) await this.#segment.close();
+    return this.end - this.#written;
+  }
+
+  // What is started when.
+
+  #plan(): void {
+    if (this.#isPlanned || this.#isDead) return;
+    this.#isPlanned = true;
+    setImmediate(this.#runOnce);
+  }
+
+  /** Starts what can be started now. */
+  readonly #runOnce = (): void => {
+    this.#isPlanned = false;
+    if (!this.#isWriting && !this.#isDead) this.#startWriting();
+    if (!this.#isSyncing && !this.#isRotating && !this.#isDead) this.#startSyncing();
+  };
+
+  #startWriting(): void {
+    const queue = this.#queue;
+    if (this.#isAlways) {
+      // keeps (1): with `always` frames that are still being gathered wait until what is written is synced.
+      if (this.#isSyncing) return;
+      const bytesMax = queue.head === undefined ? 0 : UNSYNCED_BYTES_MAX;
+      if (this.#unsyncedBytes > bytesMax) return;
+    }
+    if (queue.head === undefined) queue.seal();
+    const next = queue.head;
+    if (next === undefined) return;
+    if (next.kind === "batch") this.#startBatch(next);
+    else if (!this.#isSyncing) this.#startRotation(next);
+  }
+
+  #startSyncing(): void {
+    if (this.#written === this.#synced) {
+      this.#answerSyncAsked();
+      return;
+    }
+    switch (this.#options.mode) {
+      case "always":
+        if (this.#isWriting && this.#retry === undefined) return;
+        break;
+      case "everysec": {
+        const waitMs = this.#syncStartMs + SYNC_EVERY_MS - this.#options.clock.monotonicMs();
+        if (waitMs > 0 && this.#syncAsked === undefined) {
+          this.#cancelSync ??= this.#options.clock.after(waitMs, this.#syncDue);
+          return;
+        }
+        break;
+      }
+      case "no":
+        if (this.#syncAsked === undefined) return;
+        break;
+    }
+    void this.#sync();
+  }
+
+  readonly #syncDue = (): void => {
+    this.#cancelSync = undefined;
+    this.#runOnce();
+  };
+
+  #answerSyncAsked(): void {
+    this.#syncAsked?.resolve();
+    this.#syncAsked = undefined;
+  }
+
+  // Batches.
+
+  #startBatch(batch: Batch): void {
+    const { number, salt } = this.#segment.header;
+    const frameBytes = batch.bytes - MARK_BYTES;
+    const mark = { number, position: batch.start, syncedPosition: this.#synced, bytes: frameBytes }; // keeps (2)
+    writeMark(batch.buffer, 0, { ...mark, word: BATCH_WORD, salt });
+    const bytes = batch.buffer.subarray(0, batch.bytes);
+    if (batch.bytes <= WRITE_NOW_BYTES_MAX && !this.#isSyncing && !this.#queue.hasMore) {
+      try {
+        this.#segment.writeNow(bytes);
+        this.#batchWritten(batch);
+      } catch (error) {
+        void this.#writeInPool(batch, bytes, error);
+      }
+    } else {
+      void this.#writeInPool(batch, bytes, undefined);
+    }
+  }
+
+  async #writeInPool(batch: Batch, bytes: Uint8Array, failed: unknown): Promise<void> {
+    this.#isWriting = true;
+    const isWritten = await this.#untilSpace(() => this.#segment.write(bytes), failed);
+    this.#isWriting = false;
+    if (isWritten) this.#batchWritten(batch);
+    else this.#queue.dropBatches();
+    this.#plan();
+  }
+
+  #batchWritten(batch: Batch): void {
+    this.#queue.shift();
+    this.#written = batch.end;
+    this.#unsyncedBytes += batch.bytes;
+    this.#counts.batches += 1;
+    this.#counts.frames += batch.end - batch.start;
+    this.#counts.bytes += batch.bytes;
+    // Behind the write that succeeded, so this is where it was written however often it was tried.
+    const offset = this.#segment.bytes - batch.bytes;
+    this.#options.onBatchWritten?.({ start: batch.start, end: batch.end, segment: this.segmentNumber, offset });
+    if (this.#refusal !== undefined) this.#liftRefusal();
+    if (!this.#isAlways) this.#queue.becomeSafe(batch.end);
+    const bytesMax = this.#options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
+    if (this.#segment.bytes >= bytesMax && this.#closingCount === 0 && !this.#isClosing) void this.closeSegment();
+    if (this.#queue.head !== undefined) this.#plan();
+  }
+
+  async #sync(): Promise<void> {
+    const { clock } = this.#options;
+    const asked = this.#syncAsked;
+    const position = this.#written;
+    const bytes = this.#unsyncedBytes;
+    const offset = this.#segment.bytes;
+    this.#syncAsked = undefined;
+    this.#isSyncing = true;
+    this.#syncStartMs = clock.monotonicMs();
+    try {
+      await this.#segment.sync();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#isSyncing = false;
+    this.#syncedTo({ position, bytes, offset });
+    this.onSynced(clock.monotonicMs() - this.#syncStartMs);
+    asked?.resolve();
+    // Not at once: requests that arrive in the rest of this turn belong into the next batch.
+    this.#plan();
+  }
+
+  #syncedTo({ position, bytes, offset }: { position: number; bytes: number; offset: number }): void {
+    this.#synced = position;
+    this.#unsyncedBytes -= bytes;
+    this.#counts.syncs += 1;
+    this.#syncedOffset = offset;
+    this.#options.onSyncedPlace?.(this.syncedPlace);
+    if (this.#isAlways) this.#queue.becomeSafe(position);
+  }
+
+  // Segments.
+
+  async #closeSegment(): Promise<number> {
+    const isNew = this.#segment.bytes === FILE_HEADER_BYTES && this.#queue.isEmpty;
+    if (!isNew && !this.#isClosing && !this.#isDead) {
+      // Most of the segment is synced while writes go on, so that they wait for little when it ends.
+      await this.sync();
+      if (!this.#isDead) await this.#enqueueRotation(this.#options.random.below(2 ** 32));
+    }
+    this.#closingCount -= 1;
+    return this.segmentNumber;
+  }
+
+  /** keeps (4) of a start without space: the next segment is begun as soon as there is some. */
+  #beginLater(refusal: string): void {
+    this.#refusal = refusal;
+    this.#isEnded = true;
+    this.#syncedOffset -= MARK_BYTES;
+    this.#closingCount += 1;
+    this.#closing = this.#enqueueRotation(this.#options.random.below(2 ** 32)).then(() => {
+      this.#closingCount -= 1;
+      return this.segmentNumber;
+    });
+  }
+
+  #enqueueRotation(salt: number | undefined): Promise<void> {
+    const done = this.#queue.rotate(salt);
+    this.#plan();
+    return done;
+  }
+
+  #startRotation(rotation: Rotation): void {
+    this.#isWriting = true;
+    this.#isRotating = true;
+    this.#rotate(rotation).catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Ends the segment and begins the next one: keeps (3). Without a salt it only ends it. */
+  async #rotate({ salt, done }: Rotation): Promise<void> {
+    const segment = this.#segment;
+    const position = this.#written;
+    if (position > this.#synced) {
+      await segment.sync();
+      this.#syncedTo({ position, bytes: this.#unsyncedBytes, offset: segment.bytes });
+    }
+    if (!this.#isEnded && segment.bytes > FILE_HEADER_BYTES) {
+      this.#isEnded = await this.#untilSpace(() => segment.end(position));
+    }
+    if (salt !== undefined) {
+      const isBegun = this.#isEnded && (await this.#beginSegment({ number: this.segmentNumber + 1, position, salt }));
+      // What is queued is for the segment that could not be begun.
+      if (!isBegun) this.#queue.dropBatches();
+    }
+    if (this.#isDead) return;
+    if (this.#refusal !== undefined) this.#liftRefusal();
+    this.#queue.shift();
+    this.#isWriting = false;
+    this.#isRotating = false;
+    done.resolve();
+    this.#plan();
+  }
+
+  /** False if the journal closes and no space is left. */
+  async #beginSegment(header: FileHeader): Promise<boolean> {
+    const { disk, onClosed } = this.#options;
+    const old = this.#segment;
+    const isBegun = await this.#untilSpace(async () => {
+      const begun = await SegmentWriter.create(disk, this.#options, header);
+      // At once, so that whoever counts segments sees the one that was closed or the one that is open.
+      this.#segment = begun;
+      onClosed?.({ number: old.header.number, bytes: old.bytes });
+    });
+    if (!isBegun) return false;
+    this.#isEnded = false;
+    this.#syncedSegment = header.number;
+    this.#syncedOffset = this.#segment.bytes;
+    this.#options.onSyncedPlace?.(this.syncedPlace);
+    await old.close();
+    return true;
+  }
+
+  // Trouble.
+
+  /**
+   * Takes a step that needs space until it succeeds: keeps (4). Returns false when it never will: after a fatal
+   * failure, or because the journal closes. `failed` is how the step failed already.
+   */
+  async #untilSpace(step: () => Promise<void>, failed?: unknown): Promise<boolean> {
+    let failure = failed ?? (await failureOf(step));
+    while (failure !== undefined) {
+      const text = noSpaceText(failure);
+      const cutFailure = text === undefined ? failure : await failureOf(() => this.#segment.cut());
+      if (text === undefined || cutFailure !== undefined) {
+        this.#fail(cutFailure);
+        return false;
+      }
+      if (this.#refusal !== text) this.#options.log.warn("writes are refused", { reason: text });
+      this.#refusal = text;
+      if (!(await this.#options.reserve?.release())) {
+        if (this.#isClosing) return false;
+        // With `always`, what is written already is synced meanwhile.
+        this.#plan();
+        await this.#wait();
+      }
+      failure = await failureOf(step);
+    }
+    return true;
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = (): void => {
+        cancel();
+        this.#retry = undefined;
+        resolve();
+      };
+      const cancel = this.#options.clock.after(RETRY_EVERY_MS, goOn);
+      this.#retry = goOn;
+    });
+  }
+
+  /** A write succeeded, or the queue is shorter. */
+  #liftRefusal(): void {
+    const isNoSpace = this.#refusal !== QUEUE_FULL;
+    if (isNoSpace && this.#options.reserve?.isReady === false) {
+      this.#refillLater();
+      return;
+    }
+    this.#refusal = this.#queue.bytes > this.#queueBytesMax ? QUEUE_FULL : undefined;
+    if (isNoSpace) this.#options.log.info("writes are accepted again");
+  }
+
+  /** Fills the reserve when there is space again. */
+  #refillLater(): void {
+    this.#cancelRefill ??= this.#options.clock.after(RETRY_EVERY_MS, () => void this.#refill());
+  }
+
+  async #refill(): Promise<void> {
+    const { reserve } = this.#options;
+    await reserve?.fill();
+    this.#cancelRefill = undefined;
+    if (this.#isClosing || this.#isDead) return;
+    if (reserve?.isReady === false) this.#refillLater();
+    // A segment that waits to be begun lifts it when it is.
+    else if (this.#refusal !== undefined && this.#retry === undefined && !this.#isEnded) this.#liftRefusal();
+  }
+
+  /** keeps (6). */
+  #fail(error: unknown): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#refusal = "The journal cannot be written";
+    this.#cancelSync?.();
+    this.#retry?.();
+    this.#answerSyncAsked();
+    this.#queue.abandon();
+    this.#options.onFatal(error);
+  }
+}
+
+/** What a step rejected with, undefined if it did not. */
+async function failureOf(step: () => Promise<void>): Promise<unknown> {
+  try {
+    await step();
+    return undefined;
+  } catch (failure) {
+    return failure ?? new Error("A step failed without a reason");
+  }
+}

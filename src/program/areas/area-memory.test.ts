@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readSettings } from "../settings/read-settings.ts";
+import { divideMemory, type MemoryDivision } from "./area-memory.ts";
+
+const MB = 2 ** 20;
+const nothing = { store: 0, messaging: 0, vector: 0 };
+
+function divide(flags: string, allowedMb: number, snapshotBytes = nothing): MemoryDivision {
+  const words = ["serve", ...flags.split(" ").filter((word) => word !== "")];
+  const reading = readSettings({ arguments: words, environment: {}, readFile: () => assert.fail() });
+  assert.ok(reading.kind === "run", JSON.stringify(reading));
+  return divideMemory(reading.run, { allowedBytes: allowedMb * MB, snapshotBytes });
+}
+
+function inMb({ areas }: MemoryDivision): readonly number[] {
+  return [areas.store, areas.messaging, areas.vector].map(({ bytesMax }) => Math.round(bytesMax / MB));
+}
+
+test("by default all areas together get three quarters, and their heaps no more", () => {
+  const division = divide("", 4_000);
+  assert.deepEqual(inMb(division), [1_187, 626, 1_187]);
+  const { store, messaging, vector } = division.areas;
+  assert.deepEqual(
+    [store, messaging, vector].map(({ heapBytesMax }) => heapBytesMax),
+    [store, messaging, vector].map(({ bytesMax }) => bytesMax),
+  );
+  assert.equal(division.warning, undefined);
+});
+
+test("an area that has kept much gets what that needs first", () => {
+  const snapshotBytes = { ...nothing, store: 800 * MB };
+  assert.deepEqual(inMb(divide("", 4_000, snapshotBytes)), [2_589, 158, 253]);
+});
+
+test("where there is too little for what was kept, it is shared by what was kept", () => {
+  const snapshotBytes = { store: 1_000 * MB, messaging: 0, vector: 1_000 * MB };
+  assert.deepEqual(inMb(divide("", 4_000, snapshotBytes)), [1_484, 64, 1_484]);
+});
+
+test("what a setting names is given, and the others share what is left", () => {
+  assert.deepEqual(inMb(divide("--store-memory 2gb", 4_000)), [2_048, 339, 613]);
+});
+
+test("settings that ask for too much are obeyed, and the warning names them", () => {
+  const division = divide("--store-memory 2gb --heap-limit 1gb", 4_000);
+  assert.deepEqual(inMb(division), [2_048, 1_024, 1_024]);
+  assert.equal(division.areas.store.heapBytesMax, 1_024 * MB);
+  assert.equal(
+    division.warning,
+    "the areas may take 4096mb together, more than three quarters of the 4000mb that the process may use: lower --heap-limit, --store-memory",
+  );
+});
+
+test("no area gets less than 64 MB, which is said where there is not so much", () => {
+  const division = divide("", 200);
+  assert.deepEqual(inMb(division), [64, 64, 64]);
+  assert.match(division.warning ?? "", /give the process more memory$/);
+});

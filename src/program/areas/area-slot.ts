@@ -1,0 +1,158 @@
+/**
+ * What main knows of one area: its door and how it is. The area may be in this
+ * thread or in one of its own.
+ */
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../../kernel/clock.ts";
+import { mainFile } from "../facts.ts";
+import { codeOf } from "../refusal.ts";
+import type { AreaWorkerStart } from "../workers/area-worker.ts";
+import { Heartbeat } from "../workers/heartbeat.ts";
+import { newProgressMemory, ProgressReader } from "../workers/thread-progress.ts";
+import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
+import type { AreaThread } from "./area-thread.ts";
+import type { ListeningArea } from "./listening-area.ts";
+import { RemoteArea } from "./remote-area.ts";
+import { percentOf } from "./replay-report.ts";
+
+export interface SlotEvents {
+  /** How far its replay is; undefined: it is over, or will not come to an end. */
+  replayed(area: AreaName, progress: ReplayProgress | undefined): void;
+  snapshotDue(area: AreaName): void;
+  /** The thread ended without being asked to, or does not answer any more. `reason` is a sentence. */
+  crashed(area: AreaName, reason: string): void;
+}
+
+export class AreaSlot implements AreaEvents {
+  readonly name: AreaName;
+  door: AreaDoor | undefined;
+  /** Set for an area in this thread. */
+  local: ListeningArea | undefined;
+  #state: AreaState = "opening";
+  #replay: ReplayProgress | undefined;
+  #trouble: string | undefined;
+  #isSilent = false;
+  #isEnding = false;
+  readonly #events: SlotEvents;
+  #worker: Worker | undefined;
+  #heartbeat: Heartbeat | undefined;
+
+  constructor(name: AreaName, events: SlotEvents) {
+    this.name = name;
+    this.#events = events;
+  }
+
+  /** Puts the area into this thread. */
+  async makeHere(plan: AreaPlan, thread: AreaThread): Promise<void> {
+    this.local = await thread.make(plan, this);
+    this.door = this.local;
+  }
+
+  /** Puts the area into a thread of its own. */
+  makeInWorker(plan: AreaPlan, { heapBytesMax, clock }: { heapBytesMax: number; clock: Clock }): void {
+    const heapMb = Math.floor(heapBytesMax / 2 ** 20);
+    const memory = newProgressMemory();
+    const progress = new ProgressReader(memory);
+    const worker = new Worker(mainFile, {
+      name: plan.area,
+      workerData: { plan, progress: memory } satisfies AreaWorkerStart,
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    });
+    this.#worker = worker;
+    const heartbeat = new Heartbeat({
+      clock,
+      progress: () => progress.count,
+      cpuMs: async () => {
+        const { user, system } = await worker.cpuUsage();
+        return (user + system) / 1_000;
+      },
+      // Nobody is served while the area opens.
+      isWatched: () => this.#state !== "opening",
+      onSilent: (isSilent) => {
+        this.#isSilent = isSilent;
+      },
+      onDead: () => {
+        this.#crashed(describeStuck(progress));
+        void worker.terminate();
+      },
+    });
+    this.#heartbeat = heartbeat;
+    this.door = new RemoteArea(worker, this, () => heartbeat.beat());
+    worker.on("error", (fault) => this.#crashed(describeCrash(fault, plan.area, heapMb)));
+    worker.on("exit", (code) => this.#crashed(`its thread ended with code ${code}`));
+  }
+
+  /** Closes the area and ends its thread. */
+  async close(graceMs: number): Promise<void> {
+    this.#isEnding = true;
+    try {
+      await this.door?.close(graceMs);
+    } finally {
+      this.#heartbeat?.stop();
+      await this.#worker?.terminate();
+    }
+  }
+
+  /** Ends the thread at once, whatever it does. */
+  async abandon(): Promise<void> {
+    this.#isEnding = true;
+    this.#heartbeat?.stop();
+    await this.#worker?.terminate();
+  }
+
+  get status(): string {
+    return this.#state;
+  }
+
+  /** Why the server is not ready as far as this area goes. */
+  get reasons(): readonly string[] {
+    const reasons: string[] = [];
+    if (this.#state !== "serving") reasons.push(`${this.name} is ${this.#state}${this.#replayText()}`);
+    if (this.#trouble !== undefined) reasons.push(`${this.name} cannot write: ${this.#trouble}`);
+    if (this.#isSilent) reasons.push(`${this.name} does not answer`);
+    return reasons;
+  }
+
+  state(state: AreaState): void {
+    this.#state = state;
+  }
+
+  trouble(reason: string | undefined): void {
+    this.#trouble = reason;
+  }
+
+  replayed(progress: ReplayProgress | undefined): void {
+    this.#replay = progress;
+    this.#events.replayed(this.name, progress);
+  }
+
+  snapshotDue(): void {
+    this.#events.snapshotDue(this.name);
+  }
+
+  #replayText(): string {
+    if (this.#state !== "opening" || this.#replay === undefined) return "";
+    return `: ${percentOf(this.#replay)} % is replayed`;
+  }
+
+  #crashed(reason: string): void {
+    this.#heartbeat?.stop();
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#state = "closed";
+    this.replayed(undefined);
+    this.#events.crashed(this.name, reason);
+  }
+}
+
+function describeStuck({ tenant, command }: Pick<ProgressReader, "tenant" | "command">): string {
+  const what = command === "" ? "something" : JSON.stringify(command);
+  const whose = tenant === "" ? "" : ` of ${JSON.stringify(tenant)}`;
+  return `its thread has run ${what}${whose} for a minute without an end`;
+}
+
+function describeCrash(fault: unknown, area: AreaName, heapMb: number): string {
+  if (codeOf(fault) === "ERR_WORKER_OUT_OF_MEMORY")
+    return `the heap of the ${area} area is full, which may have ${heapMb}mb: raise --${area}-memory or --heap-limit, or keep less in it`;
+  return `its thread crashed: ${fault instanceof Error ? fault.message : String(fault)}`;
+}

@@ -1,0 +1,98 @@
+/**
+ * One thread's areas: what areas in the same thread share, and how an area is
+ * put together from its plan. The parts of an area are loaded when it is made,
+ * so that a thread loads only what it runs.
+ */
+import { getHeapStatistics } from "node:v8";
+import { IN_FLIGHT_BYTES_MAX } from "../../edge/http/listener.ts";
+import { ByteBudget } from "../../edge/limits/byte-budget.ts";
+import type { Tracer } from "../../edge/tracing.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { MemoryGuard } from "../../kernel/memory-guard.ts";
+import { Metrics } from "../../kernel/metrics.ts";
+import { type TurnObserver, Turns } from "../../kernel/turns.ts";
+import { measureListeners } from "../listener.ts";
+import { measureMemory } from "../metrics/tenants.ts";
+import { measureTurns } from "../metrics/turns.ts";
+import { openTracer } from "../open-telemetry.ts";
+import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
+import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
+import { type AreaEngine, ListeningArea } from "./listening-area.ts";
+
+export interface ThreadOptions {
+  readonly log: Log;
+  /** The clock that engines live by; sockets and disks always live by the system's. */
+  readonly clock: Clock;
+  /** Memory is ahead of the disk and must not be served: the thread, and the process with it, has to end. */
+  readonly onFatal: (fault: unknown) => void;
+  /** What the areas of the thread may have together. */
+  readonly memoryBytesMax: number;
+  /** Told that the thread makes progress. */
+  readonly observer?: TurnObserver;
+}
+
+/** What the engine of an area is given. */
+export interface EngineContext {
+  readonly plan: AreaPlan;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly events: AreaEvents;
+  /** Who has the thread next; all areas of the thread ask it. */
+  readonly turns: Turns;
+  readonly onFatal: (fault: unknown) => void;
+  /** Who may still take memory in this thread. */
+  readonly guard: MemoryGuard;
+  /** Absent: no spans are made. */
+  readonly tracer: Tracer | undefined;
+}
+
+const engineLoaders: Readonly<Record<AreaName, (context: EngineContext) => Promise<AreaEngine>>> = {
+  store: async (context) => new (await import("./store-engine.ts")).StoreEngine(context),
+  messaging: async (context) => new (await import("./messaging-engine.ts")).MessagingEngine(context),
+  vector: async (context) => new (await import("./vector-engine.ts")).VectorEngine(context),
+};
+
+export class AreaThread {
+  readonly #options: ThreadOptions;
+  readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
+  readonly #guard: MemoryGuard;
+  readonly #stopWatching: () => void;
+  /** Turns are of the real thread, whatever clock the engines live by. */
+  readonly #turns: Turns;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+    // Where several areas share a heap, it may be smaller than what they have together.
+    const bytesMax = Math.min(options.memoryBytesMax, getHeapStatistics().heap_size_limit);
+    this.#guard = new MemoryGuard({ bytesMax, readBytes: readThreadBytes });
+    this.#stopWatching = watchThreadMemory(this.#guard);
+    const { observer } = options;
+    this.#turns = new Turns({ clock: systemClock, ...(observer !== undefined && { observer }) });
+  }
+
+  /** Looks at its memory no more. */
+  close(): void {
+    this.#stopWatching();
+  }
+
+  /** Puts an area together; it does nothing until it is opened. `metrics` takes its figures. */
+  async make(plan: AreaPlan, events: AreaEvents, metrics = new Metrics()): Promise<ListeningArea> {
+    const log = this.#options.log.with({ area: plan.area });
+    const { clock, onFatal } = this.#options;
+    const tracer = await openTracer({ version: plan.version, log });
+    const turns = this.#turns;
+    measureTurns(metrics, turns, plan.area);
+    const shared = { events, turns, guard: this.#guard, onFatal, tracer };
+    const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
+    measureMemory(metrics, { guard: this.#guard, budget: this.#budget });
+    return new ListeningArea({
+      plan,
+      engine,
+      events,
+      metrics,
+      surroundings: { clock: systemClock, log, budget: this.#budget, figures: measureListeners(metrics), tracer },
+    });
+  }
+}

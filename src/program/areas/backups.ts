@@ -1,0 +1,60 @@
+/** Backups on the side of the server: it fills a stage, and whoever asked makes a file of it. */
+import { join } from "node:path";
+import type { BackupMade } from "../../edge/admin/routes.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { linkOrCopy } from "../../persistence/backup.ts";
+import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { KEPT_AREAS } from "../data-directory.ts";
+import { type KeptTokens, printKeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import type { AreaDoor, AreaName } from "./area.ts";
+import { makeStage, removeOldStages, removeStage } from "./backup-stage.ts";
+
+/** So long whoever asked has to begin with what was made for it. */
+const YOUNG_MS = 60_000;
+const TOKENS_MODE = 0o600;
+
+export class Backups {
+  readonly #dataDirectory: string;
+  readonly #doorOf: (area: AreaName) => Pick<AreaDoor, "backUp">;
+  /** When each stage of this process was made. */
+  readonly #madeAtMs = new Map<string, number>();
+
+  /** `dataDirectory` is absolute. `doorOf` throws while an area does not serve. */
+  constructor(dataDirectory: string, doorOf: (area: AreaName) => Pick<AreaDoor, "backUp">) {
+    this.#dataDirectory = dataDirectory;
+    this.#doorOf = doorOf;
+  }
+
+  /**
+   * Makes a stage of everything that was acknowledged before, durably. No tenant comes or goes meanwhile: the caller sees
+   * to that.
+   */
+  async make(kept: KeptTokens): Promise<BackupMade> {
+    const dataDirectory = this.#dataDirectory;
+    const doors = KEPT_AREAS.map((name) => ({ name, door: this.#doorOf(name) }));
+    await removeOldStages(dataDirectory, (name) => this.#isYoung(name));
+    const name = makeStage(dataDirectory, KEPT_AREAS);
+    this.#madeAtMs.set(name, systemClock.monotonicMs());
+    const directory = join(dataDirectory, name);
+    try {
+      const areas = await Promise.all(
+        doors.map(async ({ name: area, door }) => ({ name: area, position: await door.backUp(join(directory, area)) })),
+      );
+      await writeFileDurably(join(directory, TOKENS_FILE), printKeptTokens(kept), { mode: TOKENS_MODE });
+      await linkOrCopy(fileDisk, join(dataDirectory, "format"), join(directory, "format"));
+      await fileDisk.syncDirectory(directory);
+      await fileDisk.syncDirectory(dataDirectory);
+      this.#madeAtMs.set(name, systemClock.monotonicMs());
+      return { directory: name, areas };
+    } catch (fault) {
+      removeStage(dataDirectory, name);
+      throw fault;
+    }
+  }
+
+  #isYoung(name: string): boolean {
+    const madeAtMs = this.#madeAtMs.get(name);
+    return madeAtMs !== undefined && systemClock.monotonicMs() - madeAtMs < YOUNG_MS;
+  }
+}

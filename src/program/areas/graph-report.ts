@@ -1,0 +1,86 @@
+/**
+ * How far the graphs are that are built behind a start: those whose file is
+ * missing, damaged or behind. Queries are served meanwhile, so it is told in the
+ * log alone, and not at all when it is over within a second.
+ *
+ *     graphs are being built     once, with what there is to do
+ *     building graphs            every five seconds
+ *     graphs are built           once, with the seconds that it took
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { LOG_PAUSE_MS } from "../cli/progress.ts";
+
+/** What is asked of a namespace. */
+export interface GraphSubject {
+  /** Records that are not in its graph yet. */
+  readonly pendingCount: number;
+  readonly graph: { readonly count: number } | undefined;
+}
+
+/** One timer for all namespaces, and none when nothing is pending. */
+const LOOK_MS = 1_000;
+/** Pending records of all that do not count as work left to do: while others write there are always some. */
+const PENDING_SHARE = 0.01;
+/** Nothing was built for so long: nothing will be, for want of memory or of a thread that lives. */
+const STUCK_MS = 60_000;
+
+interface Amounts {
+  /** In the graphs. */
+  readonly done: number;
+  readonly pending: number;
+}
+
+/** Follows the graphs until they are built. The returned function ends that. */
+export function reportGraphs(
+  namespaces: Iterable<GraphSubject>,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): () => void {
+  const subjects = [...namespaces].filter(({ pendingCount }) => pendingCount > 0);
+  if (subjects.length === 0) return () => {};
+  const startMs = clock.monotonicMs();
+  const first = amountsOf(subjects);
+  let before = first;
+  let toldMs: number | undefined;
+  let movedMs = startMs;
+  let cancel = (): void => {};
+
+  const look = (): void => {
+    const nowMs = clock.monotonicMs();
+    const now = amountsOf(subjects);
+    if (now.done !== before.done) movedMs = nowMs;
+    const records = now.done + now.pending;
+    const seconds = Math.round(nowMs - startMs) / 1_000;
+    const isLeft = now.pending > records * PENDING_SHARE || now.pending < before.pending;
+    if (now.pending === 0 || !isLeft) {
+      if (toldMs !== undefined) log.info("graphs are built", { records: now.done, pending: now.pending, seconds });
+      return;
+    }
+    if (nowMs - movedMs >= STUCK_MS) {
+      log.warn("graphs are not built any further, and what is pending is searched exactly", { ...now, seconds });
+      return;
+    }
+    if (toldMs === undefined) {
+      log.info("graphs are being built", { namespaces: subjects.length, records, pending: now.pending });
+      toldMs = nowMs;
+    } else if (nowMs - toldMs >= LOG_PAUSE_MS) {
+      const perSecond = Math.max(0, Math.round((now.done - first.done) / seconds));
+      log.info("building graphs", { percent: Math.floor((100 * now.done) / records), ...now, perSecond });
+      toldMs = nowMs;
+    }
+    before = now;
+    cancel = clock.after(LOOK_MS, look);
+  };
+  cancel = clock.after(LOOK_MS, look);
+  return () => cancel();
+}
+
+function amountsOf(subjects: readonly GraphSubject[]): Amounts {
+  let done = 0;
+  let pending = 0;
+  for (const { graph, pendingCount } of subjects) {
+    done += graph?.count ?? 0;
+    pending += pendingCount;
+  }
+  return { done, pending };
+}

@@ -1,0 +1,35 @@
+/**
+ * What a start would find in an area, and whether everything that it needs
+ * later is there: bodies of messages lie in journal files that no start reads,
+ * and only the engine knows which of those are still needed.
+ */
+import { defaultLimits } from "../../messaging/limits.ts";
+import { replayFrame } from "../../messaging/records/replay.ts";
+import { Realm } from "../../messaging/state/messaging-state.ts";
+import type { OnBytes } from "../../persistence/byte-progress.ts";
+import { areaDirectory } from "../../persistence/data-directory.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { type AreaReport, type InspectedEngine, inspectArea } from "../../persistence/inspection.ts";
+
+/** Reads an area of a data directory without changing anything. Rejects only with the system's errors. */
+export function inspectKeptArea(directory: string, area: string, onBytes: OnBytes): Promise<AreaReport> {
+  const place = { disk: fileDisk, directory: areaDirectory(directory, area), area };
+  return inspectArea({ ...place, onBytes, engine: inspectedEngineOf(area) });
+}
+
+/** An engine for the frames of this area, if it reads parts of segments by their place. */
+export function inspectedEngineOf(area: string): InspectedEngine | undefined {
+  if (area !== "messaging") return undefined;
+  const realm = new Realm(defaultLimits);
+  return {
+    replay: (frame, place) => replayFrame(realm, frame, place),
+    neededSegments: () => realm.bodies.liveBytes.keys(),
+  };
+}
+
+/** Lines about what is lost although the area can be started. */
+export function damageOf(reports: readonly AreaReport[]): readonly string[] {
+  return reports.flatMap(({ area, damaged }) =>
+    damaged.map((fault) => `${area} starts, but bodies of messages are lost: ${fault}`),
+  );
+}

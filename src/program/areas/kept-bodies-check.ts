@@ -1,0 +1,128 @@
+/**
+ * Looks after the bodies that lie in segments which no start reads.
+ *
+ *     at the start        each such segment: is it there, with its header and its end? That takes two short reads
+ *     after the start     each of them whole, at a pace that leaves the disk to others
+ *     where one is bad    each body in it, so that it is known whose are lost
+ *
+ * Nothing is refused for a damaged body: its message fails with a reason, and
+ * all others go on. Who looks after the server is told by the log and by the
+ * metric `larder_messaging_damaged_bodies`.
+ */
+import { systemClock } from "../../kernel/clock.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
+import { BodyDamaged, type BodySource } from "../../messaging/bodies/body.ts";
+import { findDamagedBodies } from "../../messaging/bodies/body-check.ts";
+import type { Engine } from "../../messaging/engine.ts";
+import type { Area } from "../../persistence/area.ts";
+import { DamagedData } from "../../persistence/errors.ts";
+import { SegmentRemoved } from "../../persistence/journal/segment-reader.ts";
+import { codeOf } from "../refusal.ts";
+
+/** After each part of a megabyte: at most 100 MB/s. */
+const PAUSE_MS = 10;
+/** So many damaged bodies are named in the log, and the others counted. */
+const NAMED_COUNT = 100;
+
+export class KeptBodiesCheck {
+  readonly #engine: Engine;
+  readonly #kept: Area;
+  readonly #log: Log;
+  /** Segments with something wrong, or missing. */
+  readonly #bad = new Set<number>();
+  #isStopped = false;
+  #endPause: () => void = () => {};
+  #running: Promise<void> = Promise.resolve();
+
+  constructor({ engine, kept, log }: { engine: Engine; kept: Area; log: Log }) {
+    this.#engine = engine;
+    this.#kept = kept;
+    this.#log = log;
+  }
+
+  /** At the start: what is missing or cut is told. Rejects with the system's error. */
+  async checkEnds(): Promise<void> {
+    const present = new Set(this.#kept.segments.map(({ number }) => number));
+    for (const [segment, bytes] of this.#engine.realm.bodies.liveBytes) {
+      if (!present.has(segment)) this.#note(segment, { bytes, fault: "the journal file is missing" });
+    }
+    for (const { number, bytes } of this.#needed()) {
+      const fault = await this.#kept.checkCovered(number, { depth: "ends" });
+      if (fault !== undefined) this.#note(number, { bytes, fault: fault.message });
+    }
+  }
+
+  /** Checks everything once, in the background. */
+  start(): void {
+    this.#running = this.#checkAll().catch((fault: unknown) => {
+      this.#log.warn("the kept bodies could not be checked", faultFields(fault));
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#endPause();
+    await this.#running;
+  }
+
+  async #checkAll(): Promise<void> {
+    for (const { number, bytes } of this.#needed()) {
+      if (this.#isStopped) return;
+      if (this.#bad.has(number)) continue;
+      const fault = await this.#kept.checkCovered(number, { depth: "whole", onPart: () => this.#pause() });
+      if (fault !== undefined) this.#note(number, { bytes, fault: fault.message });
+    }
+    if (this.#bad.size === 0 || this.#isStopped) return;
+    const damaged = await findDamagedBodies(this.#engine, this.#bad);
+    for (const { user, owner } of damaged.slice(0, NAMED_COUNT)) {
+      this.#log.error("a body is damaged on the disk", { user, owner });
+    }
+    this.#log.error("damaged journal files were looked through", {
+      files: this.#bad.size,
+      damagedBodies: damaged.length,
+    });
+  }
+
+  #note(segment: number, fields: { bytes: number; fault: string }): void {
+    this.#bad.add(segment);
+    this.#log.error("a journal file that holds bodies of messages is damaged", { segment, ...fields });
+  }
+
+  /** Covered segments that bodies lie in. */
+  #needed(): readonly { readonly number: number; readonly bytes: number }[] {
+    const { liveBytes } = this.#engine.realm.bodies;
+    return this.#kept.segments.filter(({ number, isCovered }) => isCovered && liveBytes.has(number));
+  }
+
+  #pause(): Promise<void> | undefined {
+    // What is left of the segment is read without a pause.
+    if (this.#isStopped) return undefined;
+    return new Promise((resolve) => {
+      const cancel = systemClock.after(PAUSE_MS, resolve);
+      this.#endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+/** Bodies of an area, with its faults in the words of messaging. */
+export function bodySource(kept: Pick<Area, "read">): BodySource {
+  return {
+    async read(segment, offset, length) {
+      try {
+        return await kept.read(segment, offset, length);
+      } catch (cause) {
+        if (isDamage(cause)) throw new BodyDamaged(cause.message, { cause });
+        throw cause;
+      }
+    },
+  };
+}
+
+/** A segment that is missing, too short, or that the disk cannot read. */
+function isDamage(fault: unknown): fault is Error {
+  if (fault instanceof SegmentRemoved) return codeOf(fault.cause) === "ENOENT";
+  return fault instanceof DamagedData || codeOf(fault) === "EIO";
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RequestHead } from "../../edge/handler.ts";
+import { numberedRefusalReply } from "../../edge/respond.ts";
+import { startingArea } from "./listening-area.ts";
+
+const head: RequestHead = {
+  method: "POST",
+  target: "/query",
+  header: () => undefined,
+  rawHeaders: [],
+  remoteAddress: "127.0.0.1",
+  remotePort: 1,
+  id: "1",
+};
+
+test("until an area serves it answers 503 in the shape of its other failures", () => {
+  const numbered = startingArea("vector", 10, { refusal: (failure) => numberedRefusalReply(failure) });
+  const plain = startingArea("messaging", 10, {});
+
+  const answers = [numbered, plain].map((area) => area.refuseEarly?.(head));
+
+  assert.deepEqual(
+    answers.map((reply) => [reply?.status, JSON.parse(String(reply?.body))]),
+    [
+      [503, { error: "ERR vector does not serve now; try again", status: 503 }],
+      [503, { error: "ERR messaging does not serve now; try again" }],
+    ],
+  );
+});

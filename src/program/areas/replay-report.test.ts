@@ -1,0 +1,100 @@
+/** What people see of a long start, by a clock that stands still and a terminal that is a list of texts. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { createLog } from "../../kernel/log.ts";
+import { rewrite, WIPE } from "../cli/terminal-line.ts";
+import type { ReplayProgress } from "./area.ts";
+import { ReplayReport } from "./replay-report.ts";
+
+interface Shown {
+  readonly clock: VirtualClock;
+  readonly report: ReplayReport;
+  /** What the terminal or the log was given. */
+  readonly texts: string[];
+}
+
+function atTerminal(): Shown {
+  const clock = new VirtualClock();
+  const texts: string[] = [];
+  const log = createLog({ level: "debug", format: "text", clock, sink: (line) => texts.push(line) });
+  return { clock, texts, report: new ReplayReport({ clock, log, terminal: (text) => texts.push(text) }) };
+}
+
+function inLog(): Shown {
+  const clock = new VirtualClock(Date.UTC(2026, 0, 1));
+  const texts: string[] = [];
+  const log = createLog({ level: "info", format: "json", clock, sink: (line) => texts.push(line) });
+  return { clock, texts, report: new ReplayReport({ clock, log, terminal: undefined }) };
+}
+
+const MB = 1_000_000;
+
+function replay(doneBytes: number, totalBytes: number): ReplayProgress {
+  return { step: "replay", doneBytes, totalBytes };
+}
+
+test("a start of less than a second tells nothing, wherever it would", () => {
+  for (const { clock, report, texts } of [atTerminal(), inLog()]) {
+    for (let i = 1; i <= 3; i += 1) {
+      clock.advance(250);
+      report.told("store", replay(i * MB, 4 * MB));
+    }
+    report.told("store", undefined);
+    report.end();
+
+    assert.deepEqual(texts, []);
+  }
+});
+
+test("at a terminal one line for all areas is rewritten at most five times a second, and wiped at the end", () => {
+  const { clock, report, texts } = atTerminal();
+
+  for (let ms = 100; ms <= 1_400; ms += 100) {
+    clock.advance(100);
+    report.told("store", replay(ms * 210_000, 800 * MB));
+    report.told("vector", { step: "snapshot", doneBytes: ms * 1_500, totalBytes: 20 * MB });
+  }
+  report.told("store", undefined);
+  clock.advance(200);
+  report.told("vector", replay(19 * MB, 20 * MB));
+  report.told("vector", undefined);
+  report.end();
+
+  assert.deepEqual(texts, [
+    rewrite("store: replaying 26 %, 210 MB/s; vector: loading 6 %, 1.5 MB/s"),
+    rewrite("store: replaying 31 %, 210 MB/s; vector: loading 8 %, 1.5 MB/s"),
+    rewrite("store: replaying 36 %, 210 MB/s; vector: loading 9 %, 1.5 MB/s"),
+    rewrite("vector: replaying 95 %, 85 MB/s"),
+    WIPE,
+  ]);
+});
+
+test("elsewhere each area has a log line every five seconds: the step, how much of all, and the speed of the step", () => {
+  const { clock, report, texts } = inLog();
+
+  for (let i = 1; i <= 8; i += 1) {
+    clock.advance(1_000);
+    if (i <= 4) report.told("messaging", { step: "snapshot", doneBytes: i * 100, totalBytes: 1_000 });
+    else report.told("messaging", replay(400 + (i - 4) * 50, 1_000));
+  }
+  report.end();
+
+  const facts = '"level":"info","event":"recovering","area":"messaging"';
+  assert.deepEqual(texts, [
+    `{"time":"2026-01-01T00:00:01.000Z",${facts},"step":"snapshot","percent":10,"doneBytes":100,"totalBytes":1000,"bytesPerSecond":100}\n`,
+    `{"time":"2026-01-01T00:00:06.000Z",${facts},"step":"replay","percent":50,"doneBytes":500,"totalBytes":1000,"bytesPerSecond":50}\n`,
+  ]);
+});
+
+test("behind a start that was given up, areas that still replay tell nothing", () => {
+  const { clock, report, texts } = atTerminal();
+  clock.advance(1_000);
+  report.told("store", replay(1, 2));
+  report.end();
+
+  clock.advance(1_000);
+  report.told("messaging", replay(1, 2));
+
+  assert.deepEqual(texts, [rewrite("store: replaying 50 %, 0.0 MB/s"), WIPE]);
+});

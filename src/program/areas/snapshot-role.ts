@@ -1,0 +1,64 @@
+/**
+ * The process that writes a snapshot: `larder internal-snapshot <data directory>
+ * <area>`, started by the server that has the directory locked. It replays what
+ * a start would replay and writes what the engine then holds. Exit code 0: there
+ * is a snapshot, or none was needed.
+ */
+import { constants, setPriority } from "node:os";
+import { systemClock } from "../../kernel/clock.ts";
+import { systemRandom } from "../../kernel/random.ts";
+import { defaultLimits } from "../../messaging/limits.ts";
+import { dumpRealm } from "../../messaging/records/dump.ts";
+import { replayFrame } from "../../messaging/records/replay.ts";
+import { Realm } from "../../messaging/state/messaging-state.ts";
+import { areaDirectory } from "../../persistence/data-directory.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { type SnapshotEngine, writeSnapshot } from "../../persistence/snapshot.ts";
+import { NullJournal } from "../../store/journal.ts";
+import { Store } from "../../store/mod.ts";
+import { NullJournal as NullVectorJournal } from "../../vector/journal.ts";
+import { defaultVectorLimits } from "../../vector/limits.ts";
+import { VectorEngine } from "../../vector/vector-engine.ts";
+
+/** The state of messaging, without anything that acts on it. */
+function messagingEngine(): SnapshotEngine {
+  const realm = new Realm(defaultLimits);
+  return { replay: (frame, place) => replayFrame(realm, frame, place), dump: () => dumpRealm(realm) };
+}
+
+/** An engine without a past for each kind of area that has snapshots. It is asked for its state and serves nobody. */
+const engines: Readonly<Record<string, () => SnapshotEngine>> = {
+  messaging: messagingEngine,
+  store: () =>
+    new Store({
+      journal: new NullJournal(),
+      clock: systemClock,
+      random: systemRandom,
+      hashSeed: new Uint8Array(8),
+    }),
+  vector: () =>
+    new VectorEngine({
+      journal: new NullVectorJournal(),
+      clock: systemClock,
+      random: systemRandom,
+      limits: defaultVectorLimits,
+      graphs: undefined,
+      newHandle: () => "",
+    }),
+};
+
+export async function runSnapshot([dataDirectory, area]: readonly string[]): Promise<void> {
+  const engine = area === undefined || !Object.hasOwn(engines, area) ? undefined : engines[area];
+  if (dataDirectory === undefined || area === undefined || engine === undefined) {
+    throw new Error("A snapshot is asked for with a data directory and an area");
+  }
+  // The server goes first.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  await writeSnapshot({
+    disk: fileDisk,
+    directory: areaDirectory(dataDirectory, area),
+    area,
+    engine: engine(),
+    random: systemRandom,
+  });
+}

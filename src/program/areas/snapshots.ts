@@ -1,0 +1,125 @@
+/**
+ * Snapshots: a process of the same program recovers an area from its closed
+ * segments and writes what it then holds (the role `internal-snapshot`). One
+ * area at a time, because that process needs about as much memory as the area.
+ *
+ * A snapshot that fails costs nothing but time at the next start, so it is
+ * logged and tried again when the area says that one is due again.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { AreaDoor, AreaName } from "./area.ts";
+
+/** The variable by which `bin/larder.cjs` ends a process with the one that started it. */
+const TIED = "NODE_LARDER_TIED";
+
+/** Until `bin/larder.cjs` ignores SIGUSR1, it ends the process rather than open Node's debugger. */
+const NO_DEBUGGER = "--disable-sigusr1";
+
+const PROGRAM = fileURLToPath(new URL("../../../bin/larder.cjs", import.meta.url));
+
+export interface SnapshotSubject {
+  readonly area: AreaName;
+  readonly door: Pick<AreaDoor, "prepareSnapshot" | "finishSnapshot">;
+  /** The data directory, of which the area has its part. */
+  readonly dataDirectory: string;
+}
+
+export interface SnapshotsOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** The process needs about as much as the area. */
+  readonly heapBytesOf: (area: AreaName) => number;
+}
+
+export class Snapshots {
+  readonly #options: SnapshotsOptions;
+  readonly #queue = new Map<AreaName, SnapshotSubject>();
+  #child: ChildProcess | undefined;
+  /** The area of the snapshot that is under way. */
+  #current: AreaName | undefined;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for a snapshot of an area; once is enough however often it is asked. */
+  request(subject: SnapshotSubject): void {
+    // Closing a segment for a snapshot makes the area ask for one.
+    if (this.#isStopped || this.#current === subject.area) return;
+    this.#queue.set(subject.area, subject);
+    this.#running ??= this.#runQueue();
+  }
+
+  /** Ends a snapshot that is under way; what it wrote so far is thrown away by the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#queue.clear();
+    this.#child?.kill("SIGKILL");
+    await this.#running;
+  }
+
+  async #runQueue(): Promise<void> {
+    for (const [area, subject] of this.#queue) {
+      this.#queue.delete(area);
+      this.#current = area;
+      const isDueAgain = await this.#runOnce(subject);
+      this.#current = undefined;
+      if (isDueAgain) this.request(subject);
+    }
+    this.#running = undefined;
+  }
+
+  /** True if it was written and the next one is due already. */
+  async #runOnce({ area, door, dataDirectory }: SnapshotSubject): Promise<boolean> {
+    const { clock } = this.#options;
+    const log = this.#options.log.with({ area });
+    const startMs = clock.monotonicMs();
+    try {
+      await door.prepareSnapshot();
+      log.info("snapshot started");
+      const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area);
+      if (this.#isStopped) return false;
+      const isDueAgain = await door.finishSnapshot(end === "written");
+      const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
+      if (end === "written")
+        log.info("snapshot written", { bytes: await snapshotBytesOf(dataDirectory, area), seconds });
+      else log.warn("snapshot failed; the journal is kept and it will be tried again", { end, seconds });
+      return isDueAgain && end === "written";
+    } catch (fault) {
+      // The thread of the area has ended, which whoever watches it reports.
+      log.warn("snapshot given up", { reason: fault instanceof Error ? fault.message : String(fault) });
+      return false;
+    }
+  }
+
+  #spawn(dataDirectory: string, area: AreaName): Promise<string> {
+    const heapFlag = `--max-old-space-size=${Math.floor(this.#options.heapBytesOf(area) / 2 ** 20)}`;
+    const words = [heapFlag, NO_DEBUGGER, PROGRAM, "internal-snapshot", dataDirectory, area];
+    const child = spawn(process.execPath, words, {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      env: { ...process.env, [TIED]: "1" },
+    });
+    this.#child = child;
+    return new Promise((resolve) => {
+      child.on("error", (fault) => resolve(fault.message));
+      child.on("exit", (code, signal) => {
+        this.#child = undefined;
+        resolve(code === 0 ? "written" : (signal ?? `exit code ${code}`));
+      });
+    });
+  }
+}
+
+/** Of the newest snapshot of an area; undefined: it has none. */
+export async function snapshotBytesOf(dataDirectory: string, area: AreaName): Promise<number | undefined> {
+  // Loaded here, because a server that keeps nothing needs none of it.
+  const { areaDirectory } = await import("../../persistence/data-directory.ts");
+  const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
+  const { newestSnapshotBytes } = await import("../../persistence/snapshot-file.ts");
+  return newestSnapshotBytes(fileDisk, areaDirectory(dataDirectory, area));
+}

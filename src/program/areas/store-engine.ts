@@ -1,0 +1,200 @@
+/**
+ * The store behind its port: the engine, its tokens, and the part of the data
+ * directory that it is recovered from and writes to. All in one thread.
+ */
+import { getHeapStatistics } from "node:v8";
+import { TokenTable } from "../../edge/auth.ts";
+import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
+import { RateLimiter } from "../../edge/limits/rate-limit.ts";
+import type { RespListener } from "../../edge/resp/listener.ts";
+import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
+import { SyncTokens } from "../../edge/store/sync-token.ts";
+import { followUsers } from "../../edge/store/user-tokens.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { pauseThread } from "../../kernel/pause.ts";
+import { secretBytes, systemRandom } from "../../kernel/random.ts";
+import type { Area as KeptArea } from "../../persistence/area.ts";
+import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
+import { descriptorsForConnections } from "../descriptors.ts";
+import type { ListenerSurroundings } from "../listener.ts";
+import { readLuaCode } from "../lua-code.ts";
+import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
+import { measureTenants } from "../metrics/tenants.ts";
+import type { AreaTenant } from "./area.ts";
+import type { EngineContext } from "./area-thread.ts";
+import { LateJournal } from "./late-journal.ts";
+import type { AreaEngine } from "./listening-area.ts";
+import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
+
+/** Of this thread and of the process, for INFO. */
+function readProcessFigures(): ProcessFigures {
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { usedBytes: heapUsed + external, residentBytes: rss };
+}
+
+const HASH_SEED_BYTES = 8;
+const TOKEN_KEY_BYTES = 32;
+const BOOT_BYTES = 6;
+
+export class StoreEngine implements AreaEngine {
+  readonly edge: StoreArea;
+  readonly #context: EngineContext;
+  readonly #journal = new LateJournal();
+  readonly #store: Store;
+  readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
+  #kept: KeptArea | undefined;
+  #resp: RespListener | undefined;
+  #isServing = false;
+  #stops: (() => void)[] = [];
+
+  constructor(context: EngineContext) {
+    const { limits, version } = context.plan;
+    const perSecond = limits.requestsPerSecondMax;
+    this.#context = context;
+    this.#store = new Store({
+      journal: this.#journal,
+      clock: context.clock,
+      random: systemRandom,
+      turns: context.turns,
+      hashSeed: secretBytes(HASH_SEED_BYTES),
+      dailyRequestsMax: limits.requestsPerDayMax ?? 0,
+      pendingEntriesMax: limits.pendingEntriesMax ?? 0,
+      guard: context.guard,
+      memory: limits.memory,
+      memoryOf: (name) => limits.memoryByDatabase.get(name),
+      ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
+      lua: { code: readLuaCode(), limits: limits.scripts },
+      version,
+      readFigures: readProcessFigures,
+    });
+    this.edge = new StoreArea({
+      store: this.#store,
+      tokens: this.#tokens,
+      syncTokens: new SyncTokens(secretBytes(BOOT_BYTES).toString("hex")),
+      ...(perSecond !== undefined && { limiter: new RateLimiter(systemClock, { perSecond, burst: perSecond }) }),
+      cors: limits.cors,
+      queryToken: limits.queryToken,
+      requestBytesMax: limits.requestBytesMax,
+      replyBytesMax: REPLY_BYTES_MAX,
+      clock: context.clock,
+      streams: { streamsPerTokenMax: limits.streamsPerTokenMax },
+    });
+    measureStore(context.metrics, this.#store);
+    measureStreams(context.metrics, this.edge.streams);
+    measureTenants(context.metrics, () => this.#store.databases);
+  }
+
+  async open(): Promise<void> {
+    const { plan, events } = this.#context;
+    if (plan.directory !== undefined) {
+      const hooks = { apply: (frame: Buffer): void => this.#store.replay(frame) };
+      this.#kept = await recoverArea(this.#context, { directory: plan.directory, journal: this.#journal, hooks });
+      this.#stops.push(watchTrouble(this.#context, this.#journal));
+    }
+    for (const tenant of plan.tenants) await this.setTokens(tenant);
+    this.#checkHeap();
+    this.#stops.push(this.#store.startExpiryCycle());
+    this.#isServing = true;
+    if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
+  }
+
+  /** The RESP port, if there is one. */
+  async openOwnPort({ clock, log, budget, figures }: ListenerSurroundings): Promise<number | undefined> {
+    const { plan, metrics } = this.#context;
+    if (plan.resp === undefined) return undefined;
+    const { listen, connectionsMax, tls } = plan.resp;
+    const options = {
+      store: this.#store,
+      tokens: this.#tokens,
+      host: listen.host,
+      port: listen.port,
+      connectionsMax,
+      gate: {
+        proxies: new TrustedProxies(plan.limits.peers.trustedProxies),
+        perAddressMax: plan.limits.peers.connectionsPerAddressMax,
+        descriptorsMax: descriptorsForConnections(),
+      },
+      isOpenToAll: plan.limits.redisCompat,
+      isServing: () => this.#isServing,
+      clock,
+      storeClock: this.#context.clock,
+      log,
+      budget,
+      limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
+    };
+    // Loaded only where it is used, as TLS takes a thread some milliseconds.
+    const { openRespListener } = await import("../resp-listener.ts");
+    const { listener, stop } = await openRespListener(options, {
+      listen,
+      tls,
+      certificateEnd: figures.certificateEnd("resp"),
+    });
+    this.#resp = listener;
+    this.#stops.push(stop);
+    measureResp(metrics, listener);
+    return listener.port;
+  }
+
+  async closeOwnPort(graceMs: number): Promise<void> {
+    await this.#resp?.close(graceMs);
+  }
+
+  /** Says so when the databases may take more than the heap has room for: then the thread would end before it refuses. */
+  #checkHeap(): void {
+    const { log } = this.#context;
+    const databaseBytesMax = this.#store.databases.reduce((sum, { keyspace }) => sum + keyspace.memory.bytesMax, 0);
+    const heapBytesMax = getHeapStatistics().heap_size_limit;
+    if (databaseBytesMax <= heapBytesMax) return;
+    log.warn(
+      "the databases may take more memory than the JavaScript heap holds: lower --maxmemory or raise --heap-limit",
+      {
+        databaseBytesMax,
+        heapBytesMax,
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    this.#journal.close();
+    const lostCount = await this.#kept?.close();
+    if (lostCount !== undefined && lostCount > 0) {
+      this.#context.log.error("writes that were not acknowledged are lost: no space is left", { frames: lostCount });
+    }
+  }
+
+  async reset(): Promise<void> {
+    this.#store.reset();
+    await this.#store.whenSafe();
+  }
+
+  tenantNames(): readonly string[] {
+    return this.#store.databaseNames;
+  }
+
+  async setTokens({ name, tokens }: AreaTenant): Promise<void> {
+    const database = this.#store.database(name);
+    await this.#store.whenSafe();
+    this.#tokens.replaceTenant(name, tokens);
+    followUsers(database, { tokens: this.#tokens, streams: this.edge.streams });
+  }
+
+  async dropTenant(name: string): Promise<void> {
+    this.#tokens.removeTenant(name);
+    this.#store.dropDatabase(name);
+    await this.#store.whenSafe();
+  }
+
+  backUp(target: string): Promise<number> {
+    return getKept(this.#kept).backUp(target);
+  }
+
+  async prepareSnapshot(): Promise<void> {
+    await this.#kept?.closeSegment();
+  }
+
+  async finishSnapshot(isWritten: boolean): Promise<boolean> {
+    if (isWritten) await this.#kept?.adoptSnapshot();
+    return this.#kept?.isSnapshotDue() ?? false;
+  }
+}

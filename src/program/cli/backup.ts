@@ -1,0 +1,202 @@
+/**
+ * `larder backup <file>`: everything that a data directory holds, in one file.
+ *
+ *     somebody has the directory locked    the server closes its segments and links them into a stage, goes on serving,
+ *                                          and the file is made of the stage
+ *     nobody has                           the file is made of the directory itself, under the lock
+ *
+ * `-` is the standard output; a pipe or a device is written to as it is.
+ * Either way the file has everything that was acknowledged before the command,
+ * each area at one moment of its own, and is durable when the command ends.
+ */
+import { statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { askForBackup } from "../../edge/admin/client.ts";
+import type { BackupMade } from "../../edge/admin/routes.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { type ArchiveSource, streamArchive, writeArchive } from "../../persistence/archive/archive-writer.ts";
+import type { BackedUpArea } from "../../persistence/archive/manifest.ts";
+import { isEntryName } from "../../persistence/archive/tar.ts";
+import { areaDirectory } from "../../persistence/data-directory.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { DirectoryInUse } from "../../persistence/errors.ts";
+import { FORMAT, findFileNumber } from "../../persistence/journal/file-format.ts";
+import { makeStage, removeStage, sourcesIn } from "../areas/backup-stage.ts";
+import { damageOf, inspectKeptArea } from "../areas/inspect-area.ts";
+import { KEPT_AREAS, openDataDirectory } from "../data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../directory-lock.ts";
+import { copyHistoryFile } from "../history/copy.ts";
+import { codeOf, StartRefusal } from "../refusal.ts";
+import type { RunSettings } from "../settings/read-settings.ts";
+import { formatFor, stderrLog } from "../stderr.ts";
+import { noteFromCommandLine } from "../tenants/audit-log.ts";
+import { isGraphFile } from "../workers/graph-files.ts";
+import {
+  type ByteSink,
+  type OutputKind,
+  outputKindOf,
+  STANDARD_OUTPUT,
+  writeToDevice,
+  writeToStandardOutput,
+} from "./output-file.ts";
+import { tellBytes } from "./progress.ts";
+import { askServer, usedDirectory } from "./running-server.ts";
+
+interface Backup {
+  /** Absolute, or `-`. */
+  readonly path: string;
+  readonly kind: OutputKind;
+  readonly replaces: boolean;
+  readonly version: string;
+}
+
+export interface BackupWish {
+  /** As the user named it; `-`: the standard output. */
+  readonly file: string;
+  /** Whether a file that is there gives way. */
+  readonly replaces: boolean;
+  readonly version: string;
+}
+
+/** The lines to print. Throws a `StartRefusal`. */
+export async function backUp(run: RunSettings, { file, replaces, version }: BackupWish): Promise<readonly string[]> {
+  const directory = usedDirectory(run);
+  const backup = { ...outputOf(file, { replaces, dataDirectory: directory }), replaces, version };
+  try {
+    const done = (await backUpDirectory(run, backup)) ?? (await backUpServer(run, directory, backup));
+    return describe(backup, done);
+  } catch (fault) {
+    throw backupRefusal(fault, backup.path);
+  }
+}
+
+interface BackupDone {
+  readonly bytes: number;
+  readonly areas: readonly BackedUpArea[];
+  /** What was damaged before, and is in the backup as it was. */
+  readonly damage: readonly string[];
+}
+
+/** Undefined: the directory is in use. */
+async function backUpDirectory(run: RunSettings, backup: Backup): Promise<BackupDone | undefined> {
+  const opened = await openDataDirectory(run).catch((fault: unknown) => {
+    if (fault instanceof StartRefusal && fault.cause instanceof DirectoryInUse) return undefined;
+    throw fault;
+  });
+  if (opened === undefined) return undefined;
+  const directory = usedDirectory(run);
+  const stage = makeStage(directory, KEPT_AREAS);
+  try {
+    const areas: BackedUpArea[] = [];
+    const damage: string[] = [];
+    for (const area of KEPT_AREAS) {
+      const report = await tellBytes(run, (onBytes) => inspectKeptArea(directory, area, onBytes));
+      if (report.fault !== undefined) throw new StartRefusal(report.fault);
+      areas.push({ name: area, position: report.position });
+      damage.push(...damageOf([report]));
+    }
+    const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
+    await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
+    const kept = await sourcesIn(directory, { areas: KEPT_AREAS, isWanted: isKept });
+    const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
+    const done = await write(run, backup, { sources: [...kept, ...staged], areas, damage });
+    noteFromCommandLine(run, "backup", basename(backup.path));
+    return done;
+  } finally {
+    removeStage(directory, stage);
+    opened.release();
+  }
+}
+
+/** Files that are taken as they lie in the data directory; the history is copied. */
+function isKept(path: string): boolean {
+  if (!isInArea(path)) return isEntryName(path);
+  const name = basename(path);
+  const isNumbered = (["segment", "snapshot"] as const).some((kind) => findFileNumber(kind, name) !== undefined);
+  return isNumbered || isGraphFile(name);
+}
+
+function isInArea(path: string): boolean {
+  return path.includes("/");
+}
+
+async function backUpServer(run: RunSettings, directory: string, backup: Backup): Promise<BackupDone> {
+  const { directory: stage, areas } = await askServer<BackupMade>(run, directory, askForBackup);
+  const path = join(directory, stage);
+  let lock: DirectoryLock | undefined;
+  try {
+    lock = await lockDirectory(path);
+    const sources = await sourcesIn(path, { areas: areas.map(({ name }) => name) });
+    return await write(run, backup, { sources, areas, damage: [] });
+  } finally {
+    lock?.release();
+    removeStage(directory, stage);
+  }
+}
+
+async function write(
+  run: RunSettings,
+  { path, kind, replaces, version }: Backup,
+  { sources, ...done }: { sources: readonly ArchiveSource[] } & Omit<BackupDone, "bytes">,
+): Promise<BackupDone> {
+  const facts = { version, dataFormat: FORMAT, madeAtMs: systemClock.nowMs(), areas: done.areas };
+  const bytes = await tellBytes(run, (onBytes) => {
+    const contents = { sources, facts, onBytes };
+    const stream = (sink: ByteSink): Promise<number> => streamArchive(fileDisk, sink, contents);
+    if (path === STANDARD_OUTPUT) return writeToStandardOutput(stream);
+    if (kind === "stream") return writeToDevice(path, stream);
+    return writeArchive(fileDisk, { ...contents, path, replaces });
+  });
+  return { bytes, ...done };
+}
+
+/** Where the file goes, absolute. Said before anything is asked of a server. */
+function outputOf(
+  file: string,
+  { replaces, dataDirectory }: { replaces: boolean; dataDirectory: string },
+): { readonly path: string; readonly kind: OutputKind } {
+  if (file === STANDARD_OUTPUT) return { path: STANDARD_OUTPUT, kind: "stream" };
+  const path = resolve(file);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new StartRefusal(`${path} is a directory: name the file that the backup is written to`);
+  }
+  const parent = dirname(path);
+  if (statSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new StartRefusal(`There is no directory ${parent}: make it, or write the backup elsewhere`);
+  }
+  if (parent === dataDirectory || parent.startsWith(`${dataDirectory}/`)) {
+    throw new StartRefusal(`${path} is inside the data directory: write the backup elsewhere, best to another disk`);
+  }
+  return { path, kind: outputKindOf(path, { replaces }) };
+}
+
+function backupRefusal(fault: unknown, path: string): unknown {
+  switch (codeOf(fault)) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return new StartRefusal(`No space is left for the backup ${path}: make room, or write it elsewhere`);
+    case "EACCES":
+    case "EPERM":
+      return new StartRefusal(
+        `No permission to write the backup ${path}: change the owner of its directory, or write it elsewhere`,
+      );
+    case "EEXIST":
+      return new StartRefusal(`${path} is there already: name another file, or replace it with --replace`);
+    case "EPIPE":
+      return new StartRefusal("The program that reads the backup has ended before the backup did");
+    case "EROFS":
+      return new StartRefusal(`The backup ${path} would be on a read-only file system: write it elsewhere`);
+    default:
+      return fault;
+  }
+}
+
+function describe({ path }: Backup, { bytes, areas, damage }: BackupDone): readonly string[] {
+  const name = path === STANDARD_OUTPUT ? "on the standard output" : path;
+  const positions = areas.map(({ name, position }) => `${name} to position ${position}`);
+  return [
+    `backup ${name}: ${bytes} bytes; ${positions.join(", ")}`,
+    "it holds tokens and keys: keep it as private as the data directory",
+    ...damage,
+  ];
+}

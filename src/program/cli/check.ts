@@ -1,0 +1,112 @@
+/**
+ * `larder check`: reads what a start of `larder serve` would read and says what
+ * is wrong, each thing in a line. Changes nothing. Settings that are refused
+ * never get here: they are named by every command.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { assertNotForeign, checkDataDirectory } from "../../persistence/data-directory.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { DirectoryInUse } from "../../persistence/errors.ts";
+import type { AreaReport } from "../../persistence/inspection.ts";
+import { damageOf, inspectKeptArea } from "../areas/inspect-area.ts";
+import { readCertificate } from "../certificate.ts";
+import { assertRestored, isReadableByOthers, KEPT_AREAS, parseTokensFile } from "../data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../directory-lock.ts";
+import { directoryRefusal, StartRefusal } from "../refusal.ts";
+import { respPlan, tlsPlan } from "../settings/plan.ts";
+import type { RunSettings } from "../settings/read-settings.ts";
+import { type KeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import { resolveTenants } from "../tenants/tokens.ts";
+import { tellBytes } from "./progress.ts";
+
+/** Prints what is found and returns the exit code: 0 when a start would succeed as far as can be told. */
+export async function check(run: RunSettings, print: (line: string) => void): Promise<0 | 1> {
+  const { settings, origins } = run;
+  const problems: string[] = [];
+  const directory = resolve(settings.dataDirectory ?? "");
+  const tokensPath = join(directory, TOKENS_FILE);
+  const attempt = async <Value>(step: () => Value | Promise<Value>): Promise<Value | undefined> => {
+    try {
+      return await step();
+    } catch (fault) {
+      const refusal = directoryRefusal(fault, directory, origins.dataDirectory.place);
+      if (!(refusal instanceof StartRefusal)) throw fault;
+      problems.push(refusal.message);
+      return undefined;
+    }
+  };
+
+  const kept = await attempt((): KeptTokens => {
+    return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
+  });
+  problems.push(...resolveTenants(run, kept ?? {}).problems);
+  for (const tls of [tlsPlan(run), settings.respPort === undefined ? undefined : respPlan(run).tls]) {
+    if (tls !== undefined) await attempt(() => readCertificate(tls));
+  }
+  if (isReadableByOthers(tokensPath)) problems.push(`${tokensPath} can be read by others: chmod 600 it`);
+  if (problems.length === 0) print("configuration: good");
+
+  if (existsSync(directory)) {
+    await attempt(() => {
+      assertRestored(directory);
+      assertNotForeign(directory, readdirSync(directory), KEPT_AREAS);
+    });
+  }
+  const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, KEPT_AREAS)));
+  if (isThere === true) await checkAreas(directory, { run, print, problems, attempt });
+  else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
+  for (const problem of problems) print(`wrong: ${problem}`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+interface AreaCheck {
+  readonly run: RunSettings;
+  readonly print: (line: string) => void;
+  readonly problems: string[];
+  readonly attempt: <Value>(step: () => Value | Promise<Value>) => Promise<Value | undefined>;
+}
+
+async function checkAreas(directory: string, { run, print, problems, attempt }: AreaCheck): Promise<void> {
+  let isInUse = false;
+  const lock = await attempt(async (): Promise<DirectoryLock | undefined> => {
+    try {
+      return await lockDirectory(directory);
+    } catch (fault) {
+      if (!(fault instanceof DirectoryInUse)) throw fault;
+      isInUse = true;
+      return undefined;
+    }
+  });
+  if (isInUse) print(`data directory ${directory}: in use by a running larder, which read it when it started`);
+  if (lock === undefined) return;
+  try {
+    for (const area of KEPT_AREAS) {
+      const report = await attempt(() => tellBytes(run, (onBytes) => inspectKeptArea(directory, area, onBytes)));
+      if (report?.fault !== undefined) problems.push(report.fault);
+      else if (report !== undefined) print(describeArea(report));
+      if (report !== undefined) problems.push(...damageOf([report]));
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** One line about an area that a start would read. */
+export function describeArea({ area, covered, frames, position, segments, snapshot, tail }: AreaReport): string {
+  const bytes = segments.reduce((sum, segment) => sum + segment.bytes, snapshot?.bytes ?? 0);
+  const parts = [
+    `${frames} frames in ${bytes} bytes to replay`,
+    snapshot === undefined ? "no snapshot" : `snapshot ${snapshot.number}`,
+    `${segments.length} segments`,
+    `position ${position}`,
+  ];
+  if (covered.length > 0) {
+    const coveredBytes = covered.reduce((sum, segment) => sum + segment.bytes, 0);
+    parts.push(`${covered.length} older segments of ${coveredBytes} bytes that are not replayed`);
+  }
+  if (tail !== undefined) {
+    parts.push(`a crash left ${tail.bytes} bytes behind the last whole frame, which the next start cuts off`);
+  }
+  return `${area}: ${parts.join(", ")}`;
+}

@@ -1,0 +1,52 @@
+/** `larder …`: reads the arguments and does what they say. The exit code is 0, 1 (the machine) or 2 (the settings). */
+import { readFileSync } from "node:fs";
+import { readVersion } from "../facts.ts";
+import { StartRefusal } from "../refusal.ts";
+import { readSettings } from "../settings/read-settings.ts";
+
+/** What main starts for a snapshot; not for people. */
+const SNAPSHOT_ROLE = "internal-snapshot";
+
+export async function runCommandLine(words: readonly string[]): Promise<void> {
+  if (words[0] === SNAPSHOT_ROLE) {
+    const { runSnapshot } = await import("../areas/snapshot-role.ts");
+    await runSnapshot(words.slice(1));
+    return;
+  }
+  const reading = readSettings({
+    arguments: words,
+    environment: process.env,
+    readFile: (path) => readFileSync(path, "utf8"),
+  });
+  switch (reading.kind) {
+    case "help": {
+      const { helpText } = await import("./help.ts");
+      process.stdout.write(helpText(readVersion()));
+      return;
+    }
+    case "version":
+      process.stdout.write(`larder ${readVersion()}\n`);
+      return;
+    case "refused":
+      for (const problem of reading.problems) process.stderr.write(`larder: ${problem}\n`);
+      process.exitCode = 2;
+      return;
+    case "run": {
+      const { command, ...call } = reading;
+      const print = (line: string): void => void process.stdout.write(`${line}\n`);
+      try {
+        const exitCode = await command.run({ ...call, version: readVersion(), print });
+        if (exitCode !== undefined) process.exitCode = exitCode;
+      } catch (fault) {
+        if (!(fault instanceof StartRefusal)) throw fault;
+        for (const sentence of fault.message.split("\n")) process.stderr.write(`larder: ${sentence}\n`);
+        process.exitCode = fault.exitCode;
+      }
+      return;
+    }
+    default: {
+      const never: never = reading;
+      throw new Error(`Unknown reading ${String(never)}`);
+    }
+  }
+}

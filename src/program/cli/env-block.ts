@@ -1,0 +1,104 @@
+/**
+ * What `larder serve` and `larder dev` print on stdout: the variables that the
+ * official clients read, ready to be pasted into a shell or an `.env` file.
+ * Every other line is a comment, and one of them says `running at`, by which
+ * the official messaging client knows that a development server is up.
+ *
+ * A generated secret is printed once, at the start that generated it. One that
+ * was given is never printed: its owner has it, and logs live long.
+ */
+import type { Secret, Tenants } from "../tenants/tokens.ts";
+
+/** The base addresses, without a slash at the end. */
+export interface Addresses {
+  readonly store: string;
+  readonly vector: string;
+  readonly messaging: string;
+  readonly admin: string;
+  /** Where the store speaks RESP: host and port. Absent: nowhere. */
+  readonly resp?: { readonly host: string; readonly isEncrypted: boolean };
+}
+
+export type EnvironmentBlock = Readonly<Record<string, string>>;
+
+interface Line {
+  readonly name: string;
+  readonly value: string;
+  /** Absent for addresses. A value may be an address with the secret in it. */
+  readonly secret?: Secret;
+}
+
+/** The block as an object. Variables of an area without a tenant are left out. */
+export function environmentOf(addresses: Addresses, tenants: Tenants): EnvironmentBlock {
+  return Object.fromEntries(linesOf(addresses, tenants).map(({ name, value }) => [name, value]));
+}
+
+export interface BlockOptions {
+  readonly version: string;
+  readonly addresses: Addresses;
+  readonly tenants: Tenants;
+  /** Secrets of this kind were generated at this very start. */
+  readonly isFirstStart: boolean;
+  /** Where the kept secrets are; undefined: nowhere, they are in memory only. */
+  readonly tokensPath: string | undefined;
+  /** Further facts, a line each. */
+  readonly remarks: readonly string[];
+}
+
+export function printBlock(options: BlockOptions): string {
+  const { version, addresses, tenants, tokensPath } = options;
+  const { resp } = addresses;
+  const respPlace =
+    resp === undefined ? "" : `, ${resp.isEncrypted ? "rediss" : "redis"}://${resp.host} (store over RESP)`;
+  const lines = [
+    `# larder ${version} running at ${addresses.store} (store), ${addresses.vector} (vector), ${addresses.messaging} (messaging)${respPlace}`,
+    ...options.remarks.map((remark) => `# ${remark}`),
+  ];
+  const printed = (secret: Secret): string | undefined => {
+    if (secret.from.kind === "given") return `set by ${secret.from.place}`;
+    if (secret.from.kind === "well-known" || options.isFirstStart || tokensPath === undefined) return undefined;
+    return `in ${tokensPath}`;
+  };
+  for (const { name, value, secret } of linesOf(addresses, tenants)) {
+    const elsewhere = secret === undefined ? undefined : printed(secret);
+    lines.push(elsewhere === undefined ? `${name}="${value}"` : `# ${name}: ${elsewhere}`);
+  }
+  const elsewhere = printed(tenants.adminToken);
+  lines.push(`# admin: ${addresses.admin} token ${elsewhere ?? tenants.adminToken.value}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function linesOf(addresses: Addresses, tenants: Tenants): readonly Line[] {
+  const [database] = tenants.databases;
+  const [index] = tenants.indexes;
+  const [user] = tenants.users;
+  const lines: Line[] = [];
+  const add = (name: string, value: Secret | string): void => {
+    lines.push(typeof value === "string" ? { name, value } : { name, value: value.value, secret: value });
+  };
+  if (database !== undefined) {
+    add("UPSTASH_REDIS_REST_URL", addresses.store);
+    add("UPSTASH_REDIS_REST_TOKEN", database.token);
+    add("KV_REST_API_URL", addresses.store);
+    add("KV_REST_API_TOKEN", database.token);
+    add("KV_REST_API_READ_ONLY_TOKEN", database.readOnlyToken);
+    const { resp } = addresses;
+    if (resp !== undefined) {
+      const scheme = resp.isEncrypted ? "rediss" : "redis";
+      const password = encodeURIComponent(database.token.value);
+      lines.push({ name: "REDIS_URL", value: `${scheme}://default:${password}@${resp.host}`, secret: database.token });
+    }
+  }
+  if (index !== undefined) {
+    add("UPSTASH_VECTOR_REST_URL", addresses.vector);
+    add("UPSTASH_VECTOR_REST_TOKEN", index.token);
+    add("UPSTASH_VECTOR_REST_READONLY_TOKEN", index.readOnlyToken);
+  }
+  if (user !== undefined) {
+    add("QSTASH_URL", addresses.messaging);
+    add("QSTASH_TOKEN", user.token);
+    add("QSTASH_CURRENT_SIGNING_KEY", user.currentSigningKey);
+    add("QSTASH_NEXT_SIGNING_KEY", user.nextSigningKey);
+  }
+  return lines;
+}

@@ -1,0 +1,97 @@
+/**
+ * `larder restore <file>`: makes a data directory of a backup. The directory
+ * must be new or empty: what is there is never mixed with what is restored.
+ */
+import { accessSync, constants, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { secretBytes } from "../../kernel/random.ts";
+import { Archive } from "../../persistence/archive/archive.ts";
+import { restoreArchive } from "../../persistence/archive/restore.ts";
+import type { OnBytes } from "../../persistence/byte-progress.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import type { AreaReport } from "../../persistence/inspection.ts";
+import { damageOf, inspectedEngineOf } from "../areas/inspect-area.ts";
+import { KEPT_AREAS, RESTORING_PREFIX } from "../data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../directory-lock.ts";
+import { makeDirectory } from "../make-directory.ts";
+import { directoryRefusal, StartRefusal } from "../refusal.ts";
+import type { RunSettings } from "../settings/read-settings.ts";
+import { noteFromCommandLine } from "../tenants/audit-log.ts";
+import { describeArea } from "./check.ts";
+import { tellBytes } from "./progress.ts";
+import { backupFault } from "./verify.ts";
+
+const DIRECTORY_MODE = 0o700;
+
+/** What may lie in a directory that counts as empty: what locks it, and what file systems put there. */
+const HARMLESS = new Set(["lock.sqlite", "lock.sqlite-journal", "lost+found"]);
+
+/** The lines to print. Throws a `StartRefusal`. */
+export async function restore(run: RunSettings, file: string): Promise<readonly string[]> {
+  const { settings, origins } = run;
+  const directory = resolve(settings.dataDirectory ?? "");
+  const { place } = origins.dataDirectory;
+  const path = resolve(file);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new StartRefusal(`There is no file ${path}: name a backup that larder backup has made`);
+  }
+  let archive: Archive;
+  try {
+    archive = await Archive.open(fileDisk, path);
+  } catch (fault) {
+    throw backupFault(fault, path);
+  }
+  let lock: DirectoryLock | undefined;
+  try {
+    makeDirectory(directory, DIRECTORY_MODE);
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    assertEmpty(directory, place);
+    lock = await lockDirectory(directory);
+    removeInterrupted(directory);
+    const reports = await tellBytes(run, (onBytes) => extract(archive, directory, onBytes));
+    noteFromCommandLine(run, "restore", basename(path));
+    return describe(path, directory, reports);
+  } catch (fault) {
+    const told = backupFault(fault, path);
+    throw told === fault ? directoryRefusal(fault, directory, place) : told;
+  } finally {
+    lock?.release();
+    await archive.close();
+  }
+}
+
+async function extract(archive: Archive, directory: string, onBytes: OnBytes): Promise<readonly AreaReport[]> {
+  const staging = join(directory, `${RESTORING_PREFIX}${secretBytes(8).toString("hex")}`);
+  try {
+    return await restoreArchive({
+      disk: fileDisk,
+      archive,
+      directory,
+      staging,
+      areas: KEPT_AREAS,
+      onBytes,
+      engineOf: inspectedEngineOf,
+    });
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+function assertEmpty(directory: string, place: string): void {
+  const found = readdirSync(directory).find((name) => !HARMLESS.has(name) && !name.startsWith(RESTORING_PREFIX));
+  if (found === undefined) return;
+  throw new StartRefusal(
+    `${directory} is not empty (${found}): a backup is restored into a new directory, so name one with ${place}`,
+  );
+}
+
+/** What an earlier restore did not end. */
+function removeInterrupted(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith(RESTORING_PREFIX)) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+function describe(path: string, directory: string, reports: readonly AreaReport[]): readonly string[] {
+  return [`restored ${path} into ${directory}`, ...reports.map(describeArea), ...damageOf(reports)];
+}

@@ -1,0 +1,114 @@
+/**
+ * `larder verify <file|directory>`: whether a backup, or a data directory that
+ * nobody uses, is whole: sums, and each area read as a start would read it.
+ */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Archive } from "../../persistence/archive/archive.ts";
+import { checkBackedUpAreas } from "../../persistence/archive/area-check.ts";
+import type { OnBytes } from "../../persistence/byte-progress.ts";
+import { checkDataDirectory } from "../../persistence/data-directory.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import {
+  DamagedBackup,
+  DamagedData,
+  DirectoryInUse,
+  MissingData,
+  NewerFormat,
+  UnusableBackup,
+  WrongFile,
+} from "../../persistence/errors.ts";
+import type { AreaReport } from "../../persistence/inspection.ts";
+import { damageOf, inspectedEngineOf, inspectKeptArea } from "../areas/inspect-area.ts";
+import { KEPT_AREAS, parseTokensFile } from "../data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../directory-lock.ts";
+import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
+import type { RunSettings } from "../settings/read-settings.ts";
+import { TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import { describeArea } from "./check.ts";
+import { tellBytes } from "./progress.ts";
+
+const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
+
+/** The lines to print. Throws a `StartRefusal` that names file and place for what is not whole. */
+export async function verify(run: RunSettings, path: string): Promise<readonly string[]> {
+  const absolute = resolve(path);
+  const facts = statSync(absolute, { throwIfNoEntry: false });
+  if (facts === undefined) throw new StartRefusal(`There is no ${absolute}: name a backup or a data directory`);
+  try {
+    const verifyIt = facts.isDirectory() ? verifyDirectory : verifyFile;
+    return await tellBytes(run, (onBytes) => verifyIt(absolute, onBytes));
+  } catch (fault) {
+    throw backupFault(fault, absolute);
+  }
+}
+
+/** What persistence says of a backup in words for the operator, or the fault itself. */
+export function backupFault(fault: unknown, path: string): unknown {
+  if (fault instanceof Error && refusals.some((kind) => fault instanceof kind)) {
+    return new StartRefusal(fault.message, 1, { cause: fault });
+  }
+  const code = codeOf(fault);
+  if (code === "EACCES" || code === "EPERM") {
+    return new StartRefusal(`No permission to read ${path}: run this as its owner`, 1, { cause: fault });
+  }
+  return code === "ENOENT" ? new StartRefusal(`There is no ${path}: name a backup`, 1, { cause: fault }) : fault;
+}
+
+async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly string[]> {
+  const archive = await Archive.open(fileDisk, path);
+  try {
+    await archive.check(onBytes);
+    const { manifest } = archive;
+    const check = { path, manifest, onBytes, engineOf: inspectedEngineOf };
+    const reports = await checkBackedUpAreas(archive.asDisk(), path, check);
+    assertUndamaged(reports);
+    const { version, madeAtMs, files } = manifest;
+    const madeAt = new Date(madeAtMs).toISOString();
+    return [`backup ${path}: good; ${files.length} files, made by larder ${version} at ${madeAt}`, ...linesOf(reports)];
+  } finally {
+    await archive.close();
+  }
+}
+
+async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<readonly string[]> {
+  if (!(await checkDataDirectory(fileDisk, directory, KEPT_AREAS))) {
+    throw new StartRefusal(`${directory} is no data directory: it has no format file`);
+  }
+  const held = await lock(directory);
+  try {
+    const tokensPath = join(directory, TOKENS_FILE);
+    // Where the environment or the configuration gives every token, none was ever written.
+    if (existsSync(tokensPath)) parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
+    const reports: AreaReport[] = [];
+    for (const area of KEPT_AREAS) {
+      const report = await inspectKeptArea(directory, area, onBytes);
+      if (report.fault !== undefined) throw new StartRefusal(report.fault);
+      reports.push(report);
+    }
+    assertUndamaged(reports);
+    return [`data directory ${directory}: good`, ...linesOf(reports)];
+  } finally {
+    held.release();
+  }
+}
+
+async function lock(directory: string): Promise<DirectoryLock> {
+  try {
+    return await lockDirectory(directory);
+  } catch (fault) {
+    if (!(fault instanceof DirectoryInUse)) throw directoryRefusal(fault, directory, "--data-dir");
+    throw new StartRefusal(
+      `A larder uses ${directory}, and what it writes is not whole at any moment: make a backup with larder backup, and verify that`,
+    );
+  }
+}
+
+function assertUndamaged(reports: readonly AreaReport[]): void {
+  const damage = damageOf(reports);
+  if (damage.length > 0) throw new StartRefusal(damage.join("\n"));
+}
+
+function linesOf(reports: readonly AreaReport[]): readonly string[] {
+  return reports.map(describeArea);
+}

@@ -1,0 +1,42 @@
+/**
+ * The history in a backup. It is derived from the journal, but from all of it:
+ * a segment goes when the history has read it, so without the history the log
+ * of messages that are finished would be lost. A copy that is taken before the
+ * journal's segments is never ahead of them, and never behind their beginning.
+ */
+import { existsSync, rmSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import type { Log } from "../../kernel/log.ts";
+import { withFile } from "../../persistence/disk/disk.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import type { HistoryCopyPlan } from "./copy-worker.ts";
+import { HISTORY_FILE } from "./history-door.ts";
+
+const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./copy-worker.ts" : "./copy-worker.js", import.meta.url);
+
+/**
+ * Copies the history of one directory into another, durably, in a thread of its own. One that is not there or cannot be
+ * read is left out and said: the log then begins with what the journal still has.
+ */
+export async function copyHistoryFile(from: string, to: string, log: Log): Promise<void> {
+  const plan: HistoryCopyPlan = { from: `${from}/${HISTORY_FILE}`, to: `${to}/${HISTORY_FILE}` };
+  if (!existsSync(plan.from)) return;
+  const failure = await copyInThread(plan);
+  if (failure !== undefined) {
+    for (const suffix of ["", "-journal"]) rmSync(`${plan.to}${suffix}`, { force: true });
+    log.warn("the backup has no log of messages: it cannot be read", { reason: failure });
+    return;
+  }
+  await withFile(await fileDisk.open(plan.to, "update"), (file) => file.fsync());
+  await fileDisk.syncDirectory(to);
+}
+
+/** What it failed with. */
+function copyInThread(plan: HistoryCopyPlan): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(workerFile, { name: "history copy", workerData: plan });
+    worker.on("message", (failure: string | undefined) => resolve(failure));
+    worker.on("error", reject);
+    worker.on("exit", (code) => reject(new Error(`The thread that copies the history ended with code ${code}`)));
+  });
+}

@@ -1,0 +1,243 @@
+/**
+ * A history that is kept in a file, as its engine has it: two threads
+ * (`worker.ts`), and listings that wait for what they must show.
+ */
+import { Worker } from "node:worker_threads";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { type HistoryPage, type HistoryQuery, stretchOf } from "../../persistence/history/query.ts";
+import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
+import { eventsModule, lastStates } from "./events.ts";
+import { HISTORY_FILE, type HistoryDoor, type HistoryDoorOptions, LIST_WAIT_MS } from "./history-door.ts";
+import type { FromReader, FromWriter, HistoryPlan, ToReader, ToWriter } from "./worker.ts";
+
+interface FileHistoryOptions extends HistoryDoorOptions {
+  readonly directory: string;
+  readonly area: string;
+}
+
+/**
+ * Without limits V8 lets the garbage of a thread grow to several times what the thread needs: 100 MB after 300,000
+ * messages, and half of it with these. What the threads really need is far below them.
+ */
+const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 8 };
+
+/** The journal is synced some thousand times a second; the history's thread is told less often. */
+const TELL_EVERY_MS = 20;
+/** How often is looked whether time has jumped, and how far it must have. */
+const JUMPS_EVERY_MS = 60_000;
+
+const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+
+export class FileHistory implements HistoryDoor {
+  onPosition: (position: number) => void = () => {};
+  readonly #options: FileHistoryOptions;
+  readonly #clock: Clock;
+  readonly #writer: Worker;
+  #reader: Worker | undefined;
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #closed = { writer: Promise.withResolvers<void>(), reader: Promise.withResolvers<void>() };
+  /** Listings that wait for the history to reach a position. */
+  readonly #waiting = new Set<{ position: number; goOn: () => void }>();
+  /** Listings that the reader has. */
+  readonly #asked = new Map<number, PromiseWithResolvers<HistoryPage>>();
+  #askedCount = 0;
+  /** What the history has; a power cut may take some of it back. */
+  #written = 0;
+  #synced = 0;
+  #untold: SyncedPlace | undefined;
+  #cancelTelling: (() => void) | undefined;
+  #cancelJumps: () => void = () => {};
+  #isOpen = false;
+  #isClosing = false;
+
+  static async open(options: FileHistoryOptions): Promise<FileHistory> {
+    const history = new FileHistory(options);
+    await history.#ready.promise;
+    history.#isOpen = true;
+    return history;
+  }
+
+  private constructor(options: FileHistoryOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#writer = this.#start("writer", (message: FromWriter) => this.#fromWriter(message));
+    if (this.#clock.real !== this.#clock) this.#followJumps(0);
+  }
+
+  get position(): number {
+    return this.#synced;
+  }
+
+  durableTo(place: SyncedPlace): void {
+    this.#untold = place;
+    if (this.#waiting.size > 0) this.#hurry();
+    else this.#cancelTelling ??= this.#clock.real.after(TELL_EVERY_MS, () => this.#tellPlace());
+  }
+
+  append(): void {}
+
+  async list(query: HistoryQuery, position: number): Promise<HistoryPage> {
+    stretchOf(query);
+    if (this.#written < position) await this.#whenWritten(position);
+    if (this.#isClosing) throw new Error("The history is closed");
+    this.#askedCount += 1;
+    const answer = Promise.withResolvers<HistoryPage>();
+    this.#asked.set(this.#askedCount, answer);
+    this.#startedReader().postMessage({ kind: "list", id: this.#askedCount, query } satisfies ToReader);
+    return answer.promise;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#cancelTelling?.();
+    this.#cancelJumps();
+    for (const { goOn } of this.#waiting) goOn();
+    // First, so that the writer is the last one and leaves a single file.
+    if (this.#reader !== undefined) {
+      this.#askReader({ kind: "close" });
+      await this.#closed.reader.promise;
+    }
+    this.#askWriter({ kind: "close" });
+    await this.#closed.writer.promise;
+    await Promise.all([this.#writer.terminate(), this.#reader?.terminate()]);
+    for (const { reject } of this.#asked.values()) reject(new Error("The history is closed"));
+  }
+
+  #start(role: HistoryPlan["role"], onMessage: (message: never) => void): Worker {
+    const { directory, area, retentionMs } = this.#options;
+    const plan: HistoryPlan = {
+      role,
+      path: `${directory}/${HISTORY_FILE}`,
+      directory,
+      area,
+      retentionMs,
+      lastStates,
+      eventsModule: this.#options.eventsModule ?? eventsModule,
+    };
+    const worker = new Worker(workerFile, { name: `history ${role}`, workerData: plan, resourceLimits });
+    // The threads send nothing else.
+    worker.on("message", (message) => onMessage(message as never));
+    worker.on("error", (fault) => this.#ended(fault));
+    worker.on("exit", (code) => {
+      this.#closed[role].resolve();
+      this.#ended(new Error(`The thread of the history's ${role} ended with code ${code}`));
+    });
+    return worker;
+  }
+
+  #fromWriter(message: FromWriter): void {
+    switch (message.kind) {
+      case "ready":
+        this.#written = message.position;
+        this.#ready.resolve();
+        break;
+      case "position":
+        this.#reached(message.position, message.syncedPosition);
+        break;
+      case "renewed":
+        this.#askReader({ kind: "open" });
+        break;
+      case "log":
+        this.#options.log[message.level](message.event, message.fields);
+        break;
+      case "closed":
+        this.#closed.writer.resolve();
+        break;
+      default: {
+        const never: never = message;
+        throw new Error(`Unknown message: ${String(never)}`);
+      }
+    }
+  }
+
+  #fromReader(message: FromReader): void {
+    if (message.kind === "closed") {
+      this.#closed.reader.resolve();
+      return;
+    }
+    const answer = this.#asked.get(message.id);
+    this.#asked.delete(message.id);
+    if (message.kind === "page") {
+      answer?.resolve(message.page);
+      return;
+    }
+    if (message.isDamaged) this.#askWriter({ kind: "damaged", reason: "a listing could not read it" });
+    answer?.reject(new Error(`The history could not be read: ${message.text}`));
+  }
+
+  #reached(written: number, synced: number): void {
+    this.#written = written;
+    for (const waiting of this.#waiting) if (waiting.position <= written) waiting.goOn();
+    if (synced === this.#synced) return;
+    this.#synced = synced;
+    this.onPosition(synced);
+  }
+
+  #whenWritten(position: number): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = (): void => {
+        cancel();
+        this.#waiting.delete(waiting);
+        resolve();
+      };
+      const cancel = this.#clock.real.after(LIST_WAIT_MS, goOn);
+      const waiting = { position, goOn };
+      this.#waiting.add(waiting);
+      this.#hurry();
+    });
+  }
+
+  #hurry(): void {
+    this.#tellPlace();
+    this.#askWriter({ kind: "hurry" });
+  }
+
+  /** The writer's thread has a clock of its own, and removes what is too old by it. */
+  #followJumps(toldMs: number): void {
+    this.#cancelJumps = this.#clock.housekeep(JUMPS_EVERY_MS, () => {
+      const aheadMs = this.#clock.nowMs() - this.#clock.real.nowMs();
+      const isNews = Math.abs(aheadMs - toldMs) >= JUMPS_EVERY_MS;
+      if (isNews) this.#askWriter({ kind: "jumped", aheadMs });
+      this.#followJumps(isNews ? aheadMs : toldMs);
+    });
+  }
+
+  #tellPlace(): void {
+    this.#cancelTelling?.();
+    this.#cancelTelling = undefined;
+    if (this.#untold !== undefined) this.#askWriter({ kind: "durable", place: this.#untold });
+    this.#untold = undefined;
+  }
+
+  #askWriter(message: ToWriter): void {
+    this.#writer.postMessage(message);
+  }
+
+  /** A reader that was not started has nothing open. */
+  #askReader(message: ToReader): void {
+    this.#reader?.postMessage(message);
+  }
+
+  /** The first listing starts it: a thread takes memory, and many servers are never asked. */
+  #startedReader(): Worker {
+    this.#reader ??= this.#start("reader", (message: FromReader) => this.#fromReader(message));
+    return this.#reader;
+  }
+
+  /** A thread that ends by itself is a fault of ours. */
+  #ended(fault: unknown): void {
+    this.#ready.reject(fault);
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    for (const { reject } of this.#asked.values()) reject(new Error("The history has ended"));
+    for (const { goOn } of this.#waiting) goOn();
+    void this.#writer.terminate();
+    void this.#reader?.terminate();
+    const { onFatal } = this.#options;
+    // Who opens it is told already.
+    if (!this.#isOpen) return;
+    if (onFatal === undefined) throw fault;
+    onFatal(fault);
+  }
+}

@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { frameOf, historyEventsOf } from "../../../test/harness/history-events.ts";
+import { AREA, DIRECTORY, emptyDisk, type OpenedArea, openOn } from "../../../test/harness/persistence-fixture.ts";
+import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { type Log, silentLog } from "../../kernel/log.ts";
+import { HistoryReader } from "../../persistence/history/reader.ts";
+import { HistoryWriter } from "./writer.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+interface Followed {
+  readonly writer: HistoryWriter;
+  readonly clock: VirtualClock;
+  readonly events: string[];
+  /** Resolves when the history has reached a position. */
+  reached(position: number): Promise<void>;
+  /** Of all told so far. */
+  synced(): number;
+}
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "larder-history-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return join(path, "history.sqlite");
+}
+
+function follow(disk: SimulatedDisk, path: string): Followed {
+  const clock = new VirtualClock();
+  const events: string[] = [];
+  const log: Log = { ...silentLog, warn: (event) => events.push(event) };
+  let syncedPosition = 0;
+  let told = (): void => {};
+  const writer = new HistoryWriter({
+    path,
+    disk,
+    directory: DIRECTORY,
+    area: AREA,
+    clock,
+    log,
+    eventsOf: historyEventsOf,
+    lastStates: [4],
+    retentionMs: DAY_MS,
+    onPosition: (_, synced) => {
+      syncedPosition = synced;
+      told();
+    },
+    onRenewed: () => events.push("renewed"),
+    onFatal: (fault) => {
+      throw fault;
+    },
+  });
+  const reached = async (position: number): Promise<void> => {
+    while (writer.position < position) {
+      const next = Promise.withResolvers<void>();
+      told = next.resolve;
+      writer.hurry();
+      await next.promise;
+    }
+  };
+  return { writer, clock, events, reached, synced: () => syncedPosition };
+}
+
+/** Message n with the states created and active at time n. */
+async function accept({ area: { journal } }: OpenedArea, ...numbers: number[]): Promise<void> {
+  for (const n of numbers)
+    journal.append(
+      frameOf({
+        message: n,
+        moves: [
+          [n, n, 0],
+          [n, n, 1],
+        ],
+      }),
+    );
+  await journal.whenSafe(journal.end);
+}
+
+function listed(path: string): string[] {
+  const reader = HistoryReader.open(path);
+  const page = reader.list({ user: 1, attributes: new Map([["label", ["a"]]]), order: "earliest first", count: 1_000 });
+  reader.close();
+  return page.entries.map(({ entry: { message, state } }) => `${message}/${state}`);
+}
+
+test("what is durable in the journal comes into the history", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { writer, reached } = follow(disk, path);
+  await accept(opened, 1, 2);
+
+  writer.durableTo(opened.area.journal.syncedPlace);
+  await reached(2);
+
+  assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1"]);
+  await writer.close();
+});
+
+test("a batch waits 50 ms for others to join it", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { writer, clock, reached } = follow(disk, path);
+  await accept(opened, 1);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  // Reading takes turns of the event loop, and nothing tells when it is done.
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+
+  clock.advance(49);
+  assert.equal(writer.position, 0);
+  clock.advance(1);
+  assert.equal(writer.position, 1);
+  await reached(1);
+  await writer.close();
+});
+
+test("the position that survives a power cut follows within a second", async (t) => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { writer, clock, reached, synced } = follow(disk, folder(t));
+  await accept(opened, 1, 2);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  await reached(2);
+  assert.equal(synced(), 0);
+
+  clock.advance(1_000);
+
+  assert.equal(synced(), 2);
+  await writer.close();
+});
+
+test("a new start goes on where the last one ended, over several segments", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const first = follow(disk, path);
+  await accept(opened, 1);
+  first.writer.durableTo(opened.area.journal.syncedPlace);
+  await first.reached(1);
+  await first.writer.close();
+  await opened.area.closeSegment();
+  await accept(opened, 2);
+  await opened.area.closeSegment();
+  await accept(opened, 3);
+
+  const second = follow(disk, path);
+  second.writer.durableTo(opened.area.journal.syncedPlace);
+  await second.reached(3);
+
+  assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1", "3/0", "3/1"]);
+  assert.deepEqual(second.events, []);
+  await second.writer.close();
+});
+
+test("a clean end leaves one file with everything that was read", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { writer, reached } = follow(disk, path);
+  await accept(opened, 1);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  await reached(1);
+
+  await writer.close();
+
+  assert.deepEqual(readdirSync(join(path, "..")), ["history.sqlite"]);
+});
+
+test("a damaged history is derived anew from the journal", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { writer, events, reached } = follow(disk, path);
+  await accept(opened, 1);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  await reached(1);
+
+  writer.damaged("a test says so");
+  await accept(opened, 2);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  await reached(2);
+
+  assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1"]);
+  assert.deepEqual(events, ["the history is derived anew from the journal", "renewed"]);
+  await writer.close();
+});
+
+test("a history that has more than its journal is derived anew", async (t) => {
+  const path = folder(t);
+  const ahead = await emptyDisk();
+  const openedAhead = await openOn(ahead);
+  const first = follow(ahead, path);
+  await accept(openedAhead, 1, 2, 3);
+  first.writer.durableTo(openedAhead.area.journal.syncedPlace);
+  await first.reached(3);
+  await first.writer.close();
+
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await accept(opened, 9);
+  const { writer, events } = follow(disk, path);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  while (events.length < 2 || writer.position < 1) {
+    writer.hurry();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  assert.deepEqual(listed(path), ["9/0", "9/1"]);
+  await writer.close();
+});
+
+test("where the first segments are gone the history begins with those that are there", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  await accept(opened, 1);
+  await opened.area.closeSegment();
+  await accept(opened, 2);
+  await disk.unlink(`${DIRECTORY}/0000000001.journal`);
+
+  const { writer, events, reached } = follow(disk, path);
+  writer.durableTo(opened.area.journal.syncedPlace);
+  await reached(2);
+
+  assert.deepEqual(listed(path), ["2/0", "2/1"]);
+  assert.deepEqual(events, ["the history begins later than its journal did"]);
+  await writer.close();
+});
+
+test("what is older than the retention goes", async (t) => {
+  const path = folder(t);
+  const disk = await emptyDisk();
+  const opened = await openOn(disk);
+  const { writer, clock, reached } = follow(disk, path);
+  const { journal } = opened.area;
+  const nowMs = clock.nowMs();
+  journal.append(frameOf({ message: 1, moves: [[1, nowMs - DAY_MS, 0]] }));
+  journal.append(frameOf({ message: 2, moves: [[2, nowMs, 0]] }));
+  await journal.whenSafe(2);
+  writer.durableTo(journal.syncedPlace);
+  await reached(2);
+  assert.deepEqual(listed(path), ["1/0", "2/0"]);
+
+  clock.advance(60_000);
+
+  assert.deepEqual(listed(path), ["2/0"]);
+  await writer.close();
+});

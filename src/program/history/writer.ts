@@ -1,0 +1,288 @@
+/**
+ * Brings the history up to the journal: follows the journal's frames, has them
+ * translated, writes them in batches, and removes what is too old.
+ *
+ *     durable place -> frames -> events -> batch -> history -> position
+ *
+ * (1) A batch is a run of frames behind the history's position. What fails to
+ *     be written stays, and nothing more is read until it is: a history that
+ *     waits for space forgets nothing and takes no more memory.
+ * (2) A history that is damaged, or that has more than its journal, is made
+ *     anew, and following begins at the first frame that is still there.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Disk } from "../../persistence/disk/disk.ts";
+import { MissingData } from "../../persistence/errors.ts";
+import { failureOf } from "../../persistence/history/database.ts";
+import { findFirstPosition } from "../../persistence/history/first-position.ts";
+import type { History } from "../../persistence/history/history.ts";
+import { openHistory, replaceHistory } from "../../persistence/history/open-history.ts";
+import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
+import { FrameFollower } from "../../persistence/journal/frame-follower.ts";
+import { type EventsOf, HistoryBatcher } from "./batcher.ts";
+
+export interface HistoryWriterOptions {
+  readonly path: string;
+  readonly disk: Disk;
+  /** Of the journal. */
+  readonly directory: string;
+  readonly area: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly eventsOf: EventsOf;
+  readonly lastStates: readonly number[];
+  readonly retentionMs: number;
+  /** Told after each batch; what is up to `syncedPosition` survives a power cut. */
+  onPosition(position: number, syncedPosition: number): void;
+  /** Told when another file has the history's name. */
+  onRenewed(): void;
+  /** A fault of ours, or of the journal: the thread ends. */
+  onFatal(fault: unknown): void;
+}
+
+/** What a batch waits for others to join it. */
+const LINGER_MS = 50;
+/** How long a power cut may throw the history back. Until then the segments are kept. */
+const SYNC_EVERY_MS = 1_000;
+const RETRY_EVERY_MS = 1_000;
+const RETENTION_EVERY_MS = 60_000;
+/** Between two steps of a removal, so that batches are written in between. */
+const REMOVAL_PAUSE_MS = 20;
+
+/** Ends the following of the journal between two frames. */
+class Interrupted extends Error {
+  override name = "Interrupted";
+}
+
+export class HistoryWriter {
+  readonly #options: HistoryWriterOptions;
+  readonly #batcher: HistoryBatcher;
+  readonly #cancels = new Map<"linger" | "sync" | "removal" | "pause", () => void>();
+  #history: History;
+  #follower: FrameFollower;
+  #target: SyncedPlace | undefined;
+  #running: Promise<void> | undefined;
+  #isHurried = false;
+  #isClosing = false;
+  /** Why the history must be made anew (2). */
+  #damage: string | undefined;
+  /** What the last write failed with, told once. */
+  #trouble: string | undefined;
+  #endPause: () => void = () => {};
+
+  /** Throws SQLite's errors that a new file would not cure. */
+  constructor(options: HistoryWriterOptions) {
+    this.#options = options;
+    this.#batcher = new HistoryBatcher(options.eventsOf);
+    this.#history = openHistory(options);
+    this.#follower = this.#newFollower(this.#history.position);
+    this.#after("removal", RETENTION_EVERY_MS, () => this.#removeOld());
+    // A process that was killed left what it wrote to the system, which may not have brought it to the disk.
+    this.#after("sync", SYNC_EVERY_MS, () => this.#sync());
+  }
+
+  get position(): number {
+    return this.#history.position;
+  }
+
+  /** Everything up to this place of the journal is durable. */
+  durableTo(place: SyncedPlace): void {
+    // keeps (2): such a journal was put back to an earlier state, and what it says now is not what it said then.
+    if (this.#target === undefined && this.#history.position > place.position) {
+      this.#damage = "it has more than its journal";
+    }
+    this.#target = place;
+    this.#run();
+  }
+
+  /** Somebody waits: what is read is written at once. */
+  hurry(): void {
+    this.#isHurried = true;
+    if (this.#running === undefined && !this.#batcher.isEmpty) this.#attempt(() => this.#writeBatch());
+    this.#run();
+  }
+
+  /** Time has jumped: what is too old by now goes. */
+  jumped(): void {
+    if (!this.#isClosing) this.#removeOld();
+  }
+
+  /** Somebody else met damage in the file. */
+  damaged(reason: string): void {
+    this.#damage ??= reason;
+    this.#run();
+  }
+
+  /** Writes what was read, and closes the file. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const cancel of this.#cancels.values()) cancel();
+    this.#endPause();
+    await this.#follower.close();
+    await this.#running;
+    if (this.#damage === undefined && this.#attempt(() => this.#writeBatch()))
+      this.#attempt(() => this.#history.sync());
+    this.#history.close();
+  }
+
+  /** Follows the journal to where it is durable, once at a time. */
+  #run(): void {
+    if (this.#running !== undefined || this.#isClosing) return;
+    this.#running = this.#catchUp().then(
+      () => {
+        this.#running = undefined;
+      },
+      (fault: unknown) => {
+        this.#running = undefined;
+        if (!this.#isClosing) this.#options.onFatal(fault);
+      },
+    );
+  }
+
+  async #catchUp(): Promise<void> {
+    while (!this.#isClosing) {
+      if (this.#damage !== undefined) await this.#renew(this.#damage);
+      const target = this.#target;
+      if (target === undefined || target.position <= this.#follower.position) break;
+      try {
+        await this.#follower.follow(target);
+      } catch (fault) {
+        if (fault instanceof MissingData) await this.#skipMissing(fault);
+        else if (!(fault instanceof Interrupted)) throw fault;
+      }
+      if (this.#isHurried) this.#attempt(() => this.#writeBatch());
+    }
+    this.#isHurried = false;
+    if (!this.#batcher.isEmpty) this.#writeLater();
+  }
+
+  #newFollower(position: number): FrameFollower {
+    const { disk, directory, area } = this.#options;
+    return new FrameFollower({
+      disk,
+      directory,
+      area,
+      position,
+      frame: (payload, behind) => {
+        this.#batcher.add(payload, behind);
+        // Where this fails, `onPart` waits.
+        const isWell = this.#trouble === undefined && this.#damage === undefined;
+        if (this.#batcher.isFull && isWell) this.#attempt(() => this.#writeBatch());
+      },
+      onPart: () => this.#untilWritten(),
+    });
+  }
+
+  /** keeps (1) */
+  async #untilWritten(): Promise<void> {
+    while (this.#batcher.isFull || this.#damage !== undefined) {
+      if (this.#isClosing || this.#damage !== undefined) throw new Interrupted();
+      if (!this.#attempt(() => this.#writeBatch())) await this.#pause();
+    }
+  }
+
+  #writeBatch(): void {
+    this.#cancel("linger");
+    if (this.#batcher.isEmpty) return;
+    this.#history.write(this.#batcher.batch);
+    this.#batcher.clear();
+    this.#tell();
+    if (!this.#cancels.has("sync")) this.#after("sync", SYNC_EVERY_MS, () => this.#sync());
+  }
+
+  #writeLater(): void {
+    if (this.#cancels.has("linger")) return;
+    this.#after("linger", LINGER_MS, () => {
+      if (!this.#attempt(() => this.#writeBatch())) this.#after("linger", RETRY_EVERY_MS, () => this.#writeLater());
+    });
+  }
+
+  #sync(): void {
+    if (this.#attempt(() => this.#history.sync())) this.#tell();
+    else this.#after("sync", RETRY_EVERY_MS, () => this.#sync());
+  }
+
+  #tell(): void {
+    this.#options.onPosition(this.#history.position, this.#history.syncedPosition);
+  }
+
+  #removeOld(): void {
+    const { clock, retentionMs } = this.#options;
+    let isMore = false;
+    this.#attempt(() => {
+      isMore = this.#history.removeBefore(clock.nowMs() - retentionMs) || this.#history.shrinkSome();
+    });
+    this.#after("removal", isMore ? REMOVAL_PAUSE_MS : RETENTION_EVERY_MS, () => this.#removeOld());
+  }
+
+  /** keeps (2) */
+  async #renew(reason: string): Promise<void> {
+    await this.#follower.close();
+    try {
+      this.#history.close();
+    } catch {
+      // A damaged file that cannot be closed in order is moved away all the same.
+    }
+    this.#damage = undefined;
+    this.#batcher.clear();
+    this.#history = replaceHistory(this.#options, reason);
+    this.#follower = this.#newFollower(0);
+    this.#options.onRenewed();
+    this.#tell();
+  }
+
+  /** The first frames are gone with their segments: the history begins with what is there. */
+  async #skipMissing(missing: MissingData): Promise<void> {
+    const { disk, directory, area, log } = this.#options;
+    const position = await findFirstPosition(disk, { directory, area });
+    if (position === undefined || position <= this.#follower.position) throw missing;
+    log.warn("the history begins later than its journal did", { from: this.#follower.position, to: position });
+    await this.#follower.close();
+    this.#follower = this.#newFollower(position);
+  }
+
+  /** False if the database failed: what was to be done can be tried again. */
+  #attempt(work: () => void): boolean {
+    try {
+      work();
+      if (this.#trouble !== undefined) this.#options.log.info("the history is written again");
+      this.#trouble = undefined;
+      return true;
+    } catch (fault) {
+      const failure = failureOf(fault);
+      const text = fault instanceof Error ? fault.message : String(fault);
+      if (failure === undefined) {
+        this.#options.onFatal(fault);
+      } else if (failure === "damaged") {
+        this.damaged(text);
+      } else {
+        if (text !== this.#trouble) this.#options.log.warn("the history cannot be written", { reason: text });
+        this.#trouble = text;
+      }
+      return false;
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endPause = resolve;
+      this.#after("pause", RETRY_EVERY_MS, resolve);
+    });
+  }
+
+  #after(name: "linger" | "sync" | "removal" | "pause", delayMs: number, task: () => void): void {
+    if (this.#isClosing) return;
+    this.#cancel(name);
+    const cancel = this.#options.clock.after(delayMs, () => {
+      this.#cancels.delete(name);
+      task();
+    });
+    this.#cancels.set(name, cancel);
+  }
+
+  #cancel(name: "linger" | "sync" | "removal" | "pause"): void {
+    this.#cancels.get(name)?.();
+    this.#cancels.delete(name);
+  }
+}

@@ -1,0 +1,46 @@
+/** The figures that somebody asks for first, from made-up metrics. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Metrics } from "../../kernel/metrics.ts";
+import { figuresIn, printStats, type ServerStats } from "./stats.ts";
+
+test("series add up, and what an area does not have or cannot tell is left out", () => {
+  const metrics = new Metrics();
+  const keys = metrics.gauge("larder_store_keys", "Keys", ["database"]);
+  keys.with("a").set(3);
+  keys.with("b").set(4);
+  metrics.reading("larder_directory_bytes", "Bytes", () => Number.NaN);
+  metrics.reading("larder_vector_records", "Records", () => 9);
+
+  assert.deepEqual(figuresIn(metrics.snapshot(), "store"), { keys: 7 });
+  assert.deepEqual(figuresIn(metrics.snapshot(), "vector"), { vectors: 9 });
+  assert.deepEqual(figuresIn(metrics.snapshot(), "server"), {});
+});
+
+test("people see units, and what grew for each second", () => {
+  const stats = (commands: number): ServerStats => ({
+    version: "1.2.3",
+    server: { uptimeSeconds: 3.25, memoryBytes: 157_286_400, diskFreeBytes: 0 },
+    areas: {
+      store: { state: "serving", tenants: 2, figures: { keys: 7, commands, directoryBytes: 1_023 } },
+      messaging: { state: "opening", tenants: undefined, figures: {} },
+      vector: { state: "serving", tenants: 1, figures: { vectors: 9 } },
+    },
+  });
+
+  assert.deepEqual(printStats(stats(150), stats(100), 2), [
+    "larder 1.2.3",
+    "  up for              3.25 s",
+    "  memory              150 mb",
+    "  disk free           0 bytes",
+    "store (serving)",
+    "  databases           2",
+    "  keys                7",
+    "  commands            150  25/s",
+    "  on disk             1023 bytes",
+    "messaging (opening)",
+    "vector (serving)",
+    "  indexes             1",
+    "  vectors             9",
+  ]);
+});

@@ -1,0 +1,195 @@
+/**
+ * What a server has and does, in the figures that somebody asks for first: a
+ * row each, taken from the metrics, for `GET /v1/stats` and `larder stats`.
+ */
+import type { FamilySnapshot } from "../../kernel/metrics.ts";
+import { type AreaName, areaNames } from "../areas/area.ts";
+
+interface StatRow {
+  /** Where it is looked for. */
+  readonly of: readonly (AreaName | "server")[];
+  /** Its name in JSON. */
+  readonly name: string;
+  /** For people. */
+  readonly words: string;
+  /** The family of metrics whose series add up to it. */
+  readonly family: string;
+  readonly unit: "count" | "bytes" | "seconds";
+  /** It only grows, so that it has a rate. */
+  readonly isTotal?: true;
+}
+
+const statRows: readonly StatRow[] = [
+  { of: ["server"], name: "uptimeSeconds", words: "up for", family: "process_uptime_seconds", unit: "seconds" },
+  { of: ["server"], name: "memoryBytes", words: "memory", family: "process_resident_memory_bytes", unit: "bytes" },
+  { of: ["server"], name: "diskFreeBytes", words: "disk free", family: "larder_disk_free_bytes", unit: "bytes" },
+  {
+    of: areaNames,
+    name: "requests",
+    words: "requests",
+    family: "larder_http_requests_total",
+    unit: "count",
+    isTotal: true,
+  },
+  { of: ["store"], name: "keys", words: "keys", family: "larder_store_keys", unit: "count" },
+  { of: ["store"], name: "memoryBytes", words: "memory of keys", family: "larder_store_memory_bytes", unit: "bytes" },
+  {
+    of: ["store"],
+    name: "commands",
+    words: "commands",
+    family: "larder_store_commands_total",
+    unit: "count",
+    isTotal: true,
+  },
+  {
+    of: ["store"],
+    name: "evictedKeys",
+    words: "keys evicted",
+    family: "larder_store_evicted_keys_total",
+    unit: "count",
+    isTotal: true,
+  },
+  { of: ["store"], name: "connections", words: "connections", family: "larder_resp_connections", unit: "count" },
+  { of: ["vector"], name: "namespaces", words: "namespaces", family: "larder_vector_namespaces", unit: "count" },
+  { of: ["vector"], name: "vectors", words: "vectors", family: "larder_vector_records", unit: "count" },
+  {
+    of: ["vector"],
+    name: "pendingVectors",
+    words: "not in a graph yet",
+    family: "larder_vector_pending_records",
+    unit: "count",
+  },
+  { of: ["vector"], name: "rowBytes", words: "memory of vectors", family: "larder_vector_row_bytes", unit: "bytes" },
+  { of: ["vector"], name: "graphBytes", words: "memory of graphs", family: "larder_vector_graph_bytes", unit: "bytes" },
+  {
+    of: ["messaging"],
+    name: "pendingMessages",
+    words: "messages pending",
+    family: "larder_messaging_unfinished_messages",
+    unit: "count",
+  },
+  { of: ["messaging"], name: "calls", words: "calls under way", family: "larder_messaging_calls", unit: "count" },
+  {
+    of: ["messaging"],
+    name: "deadLetters",
+    words: "dead letters",
+    family: "larder_messaging_dead_letters",
+    unit: "count",
+  },
+  {
+    of: ["messaging"],
+    name: "runs",
+    words: "runs going on",
+    family: "larder_messaging_workflow_runs",
+    unit: "count",
+  },
+  { of: ["messaging"], name: "lagSeconds", words: "lag", family: "larder_messaging_lag_seconds", unit: "seconds" },
+  {
+    of: ["messaging"],
+    name: "accepted",
+    words: "accepted",
+    family: "larder_messaging_accepted_total",
+    unit: "count",
+    isTotal: true,
+  },
+  {
+    of: ["messaging"],
+    name: "delivered",
+    words: "delivered",
+    family: "larder_messaging_delivered_total",
+    unit: "count",
+    isTotal: true,
+  },
+  {
+    of: ["messaging"],
+    name: "failed",
+    words: "failed",
+    family: "larder_messaging_failed_total",
+    unit: "count",
+    isTotal: true,
+  },
+  { of: areaNames, name: "directoryBytes", words: "on disk", family: "larder_directory_bytes", unit: "bytes" },
+  {
+    of: areaNames,
+    name: "journalPosition",
+    words: "journal position",
+    family: "larder_journal_end_position",
+    unit: "count",
+  },
+];
+
+export type Figures = Readonly<Record<string, number>>;
+
+export interface AreaStats {
+  /** `serving` and the like. */
+  readonly state: string;
+  /** Databases, indexes or users; undefined while the area does not say. */
+  readonly tenants: number | undefined;
+  /** By the names of the rows. */
+  readonly figures: Figures;
+}
+
+export interface ServerStats {
+  readonly version: string;
+  readonly server: Figures;
+  readonly areas: Readonly<Record<AreaName, AreaStats>>;
+}
+
+/** Whether this is what a server of this version tells. */
+export function isServerStats(value: unknown): value is ServerStats {
+  if (typeof value !== "object" || value === null || !("version" in value) || !("server" in value)) return false;
+  const areas = "areas" in value ? value.areas : undefined;
+  return typeof areas === "object" && areas !== null && areaNames.every((name) => Object.hasOwn(areas, name));
+}
+
+/** The figures of the server or of an area; what it does not have is not there. */
+export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "server"): Figures {
+  const byName = new Map(families.map((family) => [family.name, family]));
+  const figures: [string, number][] = [];
+  for (const row of statRows) {
+    const family = row.of.includes(of) ? byName.get(row.family) : undefined;
+    if (family === undefined) continue;
+    const sum = family.series.reduce((total, { values }) => total + (values[0] ?? 0), 0);
+    // JSON has no word for a figure that cannot be told.
+    if (Number.isFinite(sum)) figures.push([row.name, sum]);
+  }
+  return Object.fromEntries(figures);
+}
+
+const tenantWords: Readonly<Record<AreaName, string>> = { store: "databases", vector: "indexes", messaging: "users" };
+
+/** The lines for people; `before` is of `seconds` earlier and gives the rates. */
+export function printStats(stats: ServerStats, before: ServerStats, seconds: number): readonly string[] {
+  const lines = [`larder ${stats.version}`, ...linesOf("server", [stats.server, before.server], seconds)];
+  for (const area of areaNames) {
+    const { state, tenants, figures } = stats.areas[area];
+    lines.push(`${area} (${state})`);
+    if (tenants !== undefined) lines.push(line(tenantWords[area], String(tenants)));
+    lines.push(...linesOf(area, [figures, before.areas[area].figures], seconds));
+  }
+  return lines;
+}
+
+function linesOf(of: AreaName | "server", [now, before]: readonly [Figures, Figures], seconds: number): string[] {
+  return statRows.flatMap((row) => {
+    const value = now[row.name];
+    if (!row.of.includes(of) || value === undefined) return [];
+    const rate = row.isTotal === true ? `  ${Math.round((value - (before[row.name] ?? 0)) / seconds)}/s` : "";
+    return [line(row.words, `${printValue(value, row.unit)}${rate}`)];
+  });
+}
+
+const WORDS_LENGTH = 20;
+
+function line(words: string, value: string): string {
+  return `  ${words.padEnd(WORDS_LENGTH)}${value}`;
+}
+
+const UNITS = ["bytes", "kb", "mb", "gb", "tb"] as const;
+
+function printValue(value: number, unit: StatRow["unit"]): string {
+  if (unit === "count") return String(value);
+  if (unit === "seconds") return `${value < 10 ? Math.round(value * 1_000) / 1_000 : Math.round(value)} s`;
+  const power = value < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(value) / 10));
+  return `${Math.round((value / 2 ** (10 * power)) * 10) / 10} ${UNITS[power]}`;
+}

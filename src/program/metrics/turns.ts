@@ -1,0 +1,60 @@
+/** Who uses the time of a thread, and who waits for it. */
+import type { Metrics, SeriesSnapshot } from "../../kernel/metrics.ts";
+import type { Tenant, Turns } from "../../kernel/turns.ts";
+
+/** Registers the figures of the tenants of an area. */
+export function measureTurns(metrics: Metrics, turns: Pick<Turns, "tenantsOf">, area: string): void {
+  // Beyond the bound of a family those are added up that come last: the least busy.
+  const byUse = (read: (tenant: Tenant) => number): SeriesSnapshot[] =>
+    turns
+      .tenantsOf(area)
+      .filter(({ usedMs }) => usedMs > 0)
+      .sort((left, right) => right.usedMs - left.usedMs)
+      .map((tenant) => ({ labelValues: [tenant.name], values: [read(tenant)] }));
+  const labelNames = ["tenant"];
+  metrics.readings(
+    {
+      name: "larder_tenant_seconds_total",
+      help: "Time of the thread that requests took, by database, index or user; names in parentheses are larder's own work",
+      kind: "counter",
+      labelNames,
+    },
+    () => byUse(({ usedMs }) => usedMs / 1_000),
+  );
+  metrics.readings(
+    {
+      name: "larder_tenant_waits_total",
+      help: "Units of work that waited for their turn of the thread",
+      kind: "counter",
+      labelNames,
+    },
+    () => byUse(({ waitedCount }) => waitedCount),
+  );
+  metrics.readings(
+    {
+      name: "larder_tenant_heavy_units_total",
+      help: "Units of work that took 100 ms or more: scripts, transactions and commands that others had to wait for",
+      kind: "counter",
+      labelNames,
+    },
+    () => byUse(({ heavyCount }) => heavyCount),
+  );
+  metrics.readings(
+    {
+      name: "larder_tenant_wait_seconds_max",
+      help: "How long a unit of work has waited for its turn at most since the start",
+      kind: "gauge",
+      labelNames,
+    },
+    () => byUse(({ waitedMsMax }) => waitedMsMax / 1_000),
+  );
+  metrics.readings(
+    {
+      name: "larder_tenant_waiting_units",
+      help: "Units of work that wait for their turn",
+      kind: "gauge",
+      labelNames,
+    },
+    () => byUse(({ waiting }) => waiting.length),
+  );
+}

@@ -1,0 +1,151 @@
+/**
+ * What an index is, read from JSON and said in JSON. The configuration file,
+ * the admin API and tokens.json all have the same form and the same rules:
+ *
+ *     { "type": "HYBRID", "dimension": 1024, "similarity": "COSINE",
+ *       "embedding": { "model": "BGE_M3" }, "sparseEmbedding": "BM25" }
+ *
+ * (1) What contradicts itself is refused by path: a dimension that the model
+ *     does not have, dense vectors of a SPARSE index.
+ * (2) What `describeIndex` says is read back as the same index.
+ */
+
+import { findSparseModel, sparseModels } from "../../vector/embedding/models.ts";
+import { hasDense, hasSparse, type IndexDefinition, indexTypes, similarities } from "../../vector/index/definition.ts";
+import { dimensionsOf, type EmbeddingPlan, type EmbeddingRules, readEmbedding } from "./embedding-settings.ts";
+import { at, type FieldReader, type Fields } from "./field-reader.ts";
+
+/** All that the vector area needs to know of an index. Plain data, so that it can be posted between threads. */
+export interface IndexPlan {
+  readonly definition: IndexDefinition;
+  /** What runs the definition's dense model. The sparse one is built in. */
+  readonly embedding: EmbeddingPlan | undefined;
+}
+
+/** An index as people read it, and as tokens.json keeps it. */
+export interface IndexDescription {
+  readonly type: string;
+  /** `auto`: fixed by the first upsert. Absent, as the similarity, where there are no dense vectors. */
+  readonly dimension?: number | "auto";
+  readonly similarity?: string;
+  readonly embedding?: { readonly model: string; readonly provider?: string };
+  readonly sparseEmbedding?: string;
+}
+
+export interface IndexRules extends EmbeddingRules {
+  readonly dimensionMax: number;
+}
+
+export const INDEX_KEYS = ["type", "dimension", "similarity", "embedding", "sparseEmbedding"] as const;
+
+export const defaultIndex: IndexPlan = {
+  definition: {
+    type: "DENSE",
+    dimension: undefined,
+    similarity: "COSINE",
+    denseModel: undefined,
+    sparseModel: undefined,
+  },
+  embedding: undefined,
+};
+
+/** Reads the fields of an index. What it returns is good if the reader has noted no problem. */
+export function readIndexPlan(
+  reader: FieldReader,
+  fields: Fields,
+  { path, rules }: { path: string; rules: IndexRules },
+): IndexPlan {
+  const type = reader.choice(fields.get("type"), at(path, "type"), indexTypes) ?? "DENSE";
+  if (!hasDense({ type })) {
+    for (const key of ["similarity", "embedding"]) {
+      if (fields.has(key)) reader.problem(at(path, key), `is for dense vectors: leave it out of a ${type} index`);
+    }
+  }
+  if (!hasSparse({ type }) && fields.has("sparseEmbedding")) {
+    reader.problem(at(path, "sparseEmbedding"), `is for sparse vectors: leave it out of a ${type} index`);
+  }
+  const similarity = reader.choice(fields.get("similarity"), at(path, "similarity"), similarities) ?? "COSINE";
+  const embedding = hasDense({ type })
+    ? readEmbedding(reader, fields.get("embedding"), { path: at(path, "embedding"), rules })
+    : undefined;
+  const sparseModel = readSparseModel(reader, fields.get("sparseEmbedding"), at(path, "sparseEmbedding"));
+  if (type === "HYBRID" && fields.has("embedding") !== fields.has("sparseEmbedding")) {
+    const missing = fields.has("embedding") ? "sparseEmbedding" : "embedding";
+    reader.problem(at(path, missing), "is missing: a HYBRID index embeds texts for both of its parts or for none");
+  }
+  const given = readDimension(reader, fields.get("dimension"), {
+    path: at(path, "dimension"),
+    dimensionMax: hasDense({ type }) ? rules.dimensionMax : 0,
+  });
+  const dimension = hasDense({ type })
+    ? settleDimension(reader, given, { path, embedding, dimensionMax: rules.dimensionMax })
+    : 0;
+  return { definition: { type, dimension, similarity, denseModel: embedding?.model, sparseModel }, embedding };
+}
+
+/** The index in the form that `readIndexPlan` reads: keeps (2). */
+export function describeIndex({ definition, embedding }: IndexPlan): IndexDescription {
+  const { type, dimension, similarity, sparseModel } = definition;
+  return {
+    type,
+    ...(hasDense(definition) && { dimension: dimension ?? "auto", similarity }),
+    ...(embedding && {
+      embedding: { model: embedding.model, ...(embedding.isInline && { provider: embedding.by.provider }) },
+    }),
+    ...(sparseModel !== undefined && { sparseEmbedding: sparseModel }),
+  };
+}
+
+function readSparseModel(reader: FieldReader, value: unknown, path: string): string | undefined {
+  if (value === undefined) return undefined;
+  const model = typeof value === "string" ? findSparseModel(value) : undefined;
+  if (model?.embedder !== undefined) return model.name;
+  const served = sparseModels.filter(({ embedder }) => embedder !== undefined).map(({ name }) => name);
+  reader.problem(path, model === undefined ? `is not one of ${served.join(", ")}` : `${model.name} ${model.summary}`);
+  return undefined;
+}
+
+/** Undefined: nothing says it. With a `dimensionMax` of 0 there are no dense vectors. */
+function readDimension(
+  reader: FieldReader,
+  value: unknown,
+  { path, dimensionMax }: { path: string; dimensionMax: number },
+): number | undefined {
+  if (value === undefined) return undefined;
+  if (dimensionMax === 0) {
+    if (value !== 0) reader.problem(path, "is for dense vectors: leave it out of a SPARSE index");
+    return undefined;
+  }
+  if (value === "auto") return undefined;
+  if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= dimensionMax) return value;
+  reader.problem(path, `is neither a whole number from 1 to ${dimensionMax} nor "auto"`);
+  return undefined;
+}
+
+/** The one dimension that index, model and provider agree on: keeps (1). */
+function settleDimension(
+  reader: FieldReader,
+  given: number | undefined,
+  { path, embedding, dimensionMax }: { path: string; embedding: EmbeddingPlan | undefined; dimensionMax: number },
+): number | undefined {
+  if (embedding === undefined) return given;
+  const [first, ...others] = dimensionsOf(embedding);
+  for (const [dimension, place] of others) {
+    if (first === undefined || dimension === first[0]) continue;
+    reader.problem(
+      at(path, "embedding"),
+      `contradicts itself: ${place} is ${dimension}, and ${first[1]} has ${first[0]}`,
+    );
+  }
+  if (given !== undefined && first !== undefined && given !== first[0]) {
+    reader.problem(at(path, "dimension"), `is ${given}, and vectors of ${embedding.model} have ${first[0]}`);
+  }
+  const dimension = given ?? first?.[0];
+  if (dimension !== undefined && dimension > dimensionMax) {
+    reader.problem(at(path, "embedding"), `has ${dimension} dimensions, and an index may have ${dimensionMax}`);
+  }
+  if (dimension === undefined && embedding.by.provider === "hashing") {
+    reader.problem(at(path, "dimension"), "is missing: hashing needs to know it");
+  }
+  return dimension;
+}

@@ -1,0 +1,209 @@
+/** From settings and tenants to the plan of each area. */
+import { resolve } from "node:path";
+import type { LogFormat } from "../../kernel/log.ts";
+import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/limits.ts";
+import { areaDirectory } from "../../persistence/data-directory.ts";
+import { defaultVectorLimits } from "../../vector/limits.ts";
+import type {
+  AreaName,
+  AreaPlan,
+  ListenPlan,
+  MessagingPlan,
+  PeerLimits,
+  RespPlan,
+  TlsPlan,
+  VectorPlan,
+} from "../areas/area.ts";
+import { areaTenantOf } from "../tenants/administration.ts";
+import { type IndexTenant, isLoopback, type Tenant, type Tenants, type UserTenant } from "../tenants/tokens.ts";
+import type { RunSettings } from "./read-settings.ts";
+import type { SettingName } from "./settings.ts";
+
+export interface PlanOptions {
+  readonly run: RunSettings;
+  readonly tenants: Tenants;
+  readonly logFormat: LogFormat;
+  readonly version: string;
+  /** Messaging calls nobody, and no schedule fires. */
+  readonly isStill: boolean;
+  /** Of the area. */
+  readonly memoryBytesMax: number;
+}
+
+/** The states of so many users fit beside each other when each takes all it may. */
+const SCRIPT_STATES = 4;
+/** Deliveries of all users together, unless one user may have more. */
+const PARALLELISM_MIN = 2_000;
+
+/** Whether pages of other origins may be let in at all (edge/messaging/area.ts says why not). */
+const isForPages: Readonly<Record<AreaName, boolean>> = { store: true, vector: true, messaging: false };
+
+const portSettings = {
+  store: "storePort",
+  messaging: "messagingPort",
+  vector: "vectorPort",
+} as const satisfies Record<AreaName, SettingName>;
+
+export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
+  const { run, tenants, logFormat, version, isStill, memoryBytesMax } = options;
+  const { settings } = run;
+  return {
+    area,
+    listen: settings.port === undefined ? listenPlan(run, portSettings[area]) : undefined,
+    resp: area === "store" && settings.respPort !== undefined ? respPlan(run) : undefined,
+    directory: settings.dataDirectory === undefined ? undefined : areaDirectory(resolve(settings.dataDirectory), area),
+    freeDiskBytesMin: settings.freeDiskBytesMin,
+    // Messaging acknowledges only what is synced, whatever the store does.
+    fsync: area === "messaging" ? "always" : settings.fsync,
+    tenants: tenantsOf(area, tenants).map(areaTenantOf),
+    memoryBytesMax,
+    limits: {
+      requestBytesMax: settings.requestBytesMax,
+      headerBytesMax: settings.headerBytesMax,
+      peers: peerLimits(run),
+      memory: {
+        bytesMax: settings.memoryBytesMax,
+        policy: settings.evictionPolicy,
+        samples: settings.evictionSamples,
+      },
+      memoryByDatabase: new Map(run.configuration.databases.map(({ name, memory = {} }) => [name, memory])),
+      requestsPerDayMax: settings.requestsPerDayMax,
+      pendingEntriesMax: settings.pendingEntriesMax,
+      requestsPerSecondMax: settings.requestsPerSecondMax,
+      streamsPerTokenMax: settings.streamsPerTokenMax,
+      cors: settings.cors && isForPages[area],
+      queryToken: settings.queryToken,
+      redisCompat: settings.redisCompat,
+      scripts: {
+        budgetMs: settings.scriptTimeMsMax,
+        stateBytesMax: settings.scriptMemoryBytesMax,
+        instanceBytesMax: settings.scriptMemoryBytesMax * SCRIPT_STATES,
+      },
+    },
+    messaging: messagingPlan(run, isStill),
+    vector: vectorPlan(run),
+    log: { level: settings.logLevel, format: logFormat },
+    version,
+  };
+}
+
+export function peerLimits({ settings }: RunSettings): PeerLimits {
+  const { trustedProxies, connectionsPerAddressMax, bodyBytesPerSecondMin } = settings;
+  return { trustedProxies, connectionsPerAddressMax, bodyBytesPerSecondMin };
+}
+
+function messagingPlan({ settings }: RunSettings, isStill: boolean): MessagingPlan {
+  return {
+    destinations: settings.destinations,
+    allowedDestinations: settings.allowedDestinations,
+    outboundMap: settings.outboundMap,
+    limits: {
+      ...defaultLimits,
+      bodyBytesMax: settings.requestBytesMax,
+      responseBytesMax: settings.responseBytesMax ?? Math.min(settings.requestBytesMax, RESPONSE_BYTES_MAX),
+      retriesMax: settings.retriesMax,
+      delayMsMax: settings.delayMsMax,
+      timeoutMsMax: settings.timeoutMsMax,
+      messagesPerDayMax: settings.messagesPerDayMax ?? 0,
+      schedulesMax: settings.schedulesMax,
+      queuesMax: settings.queuesMax,
+      queueParallelismMax: settings.queueParallelismMax,
+      groupsMax: settings.groupsMax,
+      endpointsPerGroupMax: settings.endpointsMax,
+      deadLetterRetentionMs: settings.deadLetterRetentionMs,
+      stepsPerRunMax: settings.stepsPerRunMax,
+      runBytesMax: settings.runBytesMax,
+      invokeDepthMax: settings.invokeDepthMax,
+      waitersPerEventMax: settings.waitersPerEventMax,
+      lazyFetchBytes: settings.lazyFetchBytes,
+      // As long as its messages are in the log.
+      runRetentionMs: settings.logRetentionMs,
+      userParallelism: settings.userParallelism,
+      originParallelism: settings.destinationParallelism,
+      parallelism: Math.max(PARALLELISM_MIN, settings.userParallelism),
+    },
+    logRetentionMs: settings.logRetentionMs,
+    headerNames: settings.headerNames,
+    region: settings.region,
+    isStill,
+  };
+}
+
+function vectorPlan({ settings }: RunSettings): VectorPlan {
+  return {
+    limits: {
+      ...defaultVectorLimits,
+      topKMax: settings.topKMax,
+      readsPerRequestMax: settings.readsPerRequestMax,
+      writesPerRequestMax: settings.writesPerRequestMax,
+      requestBytesMax: settings.vectorRequestBytesMax,
+      dimensionMax: settings.dimensionMax,
+      sparseValuesMax: settings.sparseValuesMax,
+      metadataBytesMax: settings.metadataBytesMax,
+      dataBytesMax: settings.dataBytesMax,
+      namespacesMax: settings.namespacesMax,
+      resumableQueriesMax: settings.resumableQueriesMax,
+      queriesPerDayMax: settings.queriesPerDayMax ?? 0,
+      updatesPerDayMax: settings.updatesPerDayMax ?? 0,
+    },
+  };
+}
+
+/** The certificate of the HTTP ports. */
+export function tlsPlan({ settings, origins }: RunSettings): TlsPlan | undefined {
+  const { tlsCertificatePath, tlsKeyPath } = settings;
+  if (tlsCertificatePath === undefined || tlsKeyPath === undefined) return undefined;
+  return {
+    certificate: { path: resolve(tlsCertificatePath), place: origins.tlsCertificatePath.place },
+    key: { path: resolve(tlsKeyPath), place: origins.tlsKeyPath.place },
+  };
+}
+
+export function respPlan(run: RunSettings): RespPlan {
+  const { settings, origins } = run;
+  const { respCertificatePath, respKeyPath } = settings;
+  const isEncrypted = respCertificatePath !== undefined && respKeyPath !== undefined;
+  return {
+    listen: listenPlan(run, "respPort"),
+    connectionsMax: settings.respConnectionsMax,
+    tls: isEncrypted
+      ? {
+          certificate: { path: resolve(respCertificatePath), place: origins.respCertificatePath.place },
+          key: { path: resolve(respKeyPath), place: origins.respKeyPath.place },
+        }
+      : undefined,
+  };
+}
+
+type PortSetting = "storePort" | "messagingPort" | "vectorPort" | "port" | "respPort";
+
+/** Where a port is listened on: the host of the areas and the port of this setting. */
+export function listenPlan(run: RunSettings, port: PortSetting): ListenPlan {
+  return {
+    host: run.settings.host,
+    port: run.settings[port] ?? 0,
+    portPlace: run.origins[port].place,
+    hostPlace: run.origins.host.place,
+    tls: port === "respPort" ? undefined : tlsPlan(run),
+  };
+}
+
+/**
+ * The admin port speaks TLS where other machines may reach it. On a loopback address nobody listens in, and what runs
+ * beside the server (health checks, Prometheus, `larder token reset`) need not know the certificate's name.
+ */
+export function adminListenPlan(run: RunSettings): ListenPlan {
+  const { settings, origins } = run;
+  return {
+    host: settings.adminHost,
+    port: settings.adminPort,
+    portPlace: origins.adminPort.place,
+    hostPlace: origins.adminHost.place,
+    tls: isLoopback(settings.adminHost) ? undefined : tlsPlan(run),
+  };
+}
+
+function tenantsOf(area: AreaName, tenants: Tenants): readonly (Tenant | IndexTenant | UserTenant)[] {
+  if (area === "store") return tenants.databases;
+  return area === "vector" ? tenants.indexes : tenants.users;
+}

@@ -1,0 +1,460 @@
+/**
+ * From arguments, environment and configuration file to settings.
+ *
+ * A flag beats the environment, which beats the file, which beats the default.
+ * Everything that is not understood is refused by name, all of it at once, so
+ * that nobody has to start three times to find three mistakes.
+ */
+
+import { type CommandRow, commandForm, commandRows } from "../cli/commands.ts";
+import { isLoopback } from "../tenants/tokens.ts";
+import { type Configuration, emptyConfiguration, parseConfiguration } from "./config.ts";
+import type { ProviderSurroundings } from "./embedding-settings.ts";
+import { type Command, type Setting, type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
+import { BadValue } from "./values.ts";
+
+export interface SettingsInput {
+  /** The arguments behind the program's name. */
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The whole text of a file; throws as `readFileSync` does. */
+  readonly readFile: (path: string) => string;
+  /** Whether a package can be imported that larder only has when somebody installs it; left out: what is so. */
+  readonly hasPackage?: (name: string) => boolean;
+}
+
+export type Source = "flag" | "environment" | "file" | "default";
+
+export interface Origin {
+  readonly source: Source;
+  /** What to change: `--host`, `LARDER_HOST`, `host in larder.json`; for a default the flag or the variable. */
+  readonly place: string;
+}
+
+export interface RunSettings {
+  readonly command: Command;
+  readonly settings: Settings;
+  readonly origins: Readonly<Record<SettingName, Origin>>;
+  readonly configuration: Configuration;
+}
+
+export type SettingsReading =
+  | {
+      readonly kind: "run";
+      readonly command: CommandRow;
+      readonly run: RunSettings;
+      readonly operands: readonly string[];
+      /** By the name of the command's option. */
+      readonly options: ReadonlyMap<string, string>;
+    }
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  /** One sentence for each thing that is wrong. */
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+export function readSettings(input: SettingsInput): SettingsReading {
+  const words = input.arguments;
+  if (words.includes("--help") || words.includes("-h")) return { kind: "help" };
+  if (words.includes("--version") || words.includes("-v")) return { kind: "version" };
+  if (words[0] === undefined || words[0].startsWith("-"))
+    return refused("Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)");
+  const command = findCommand(words);
+  if (command === undefined) return refused(unknownCommand(words[0]));
+  const behind = words.slice(command.words.split(" ").length);
+  const operandCount = behind.findIndex((word) => word.startsWith("--"));
+  const operands = behind.slice(0, operandCount < 0 ? undefined : operandCount);
+  const found = collect(input, command, behind.slice(operands.length));
+  const { run, problems } = decide(command.defaults, found);
+  const all = [...checkOperands(command, operands), ...found.problems, ...problems];
+  return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, options: found.options };
+}
+
+/** The row whose words come first, the longest of them. */
+function findCommand(words: readonly string[]): CommandRow | undefined {
+  const isCalled = ({ words: own }: CommandRow): boolean =>
+    own.split(" ").every((word, index) => word === words[index]);
+  return commandRows
+    .filter(isCalled)
+    .reduce<CommandRow | undefined>(
+      (longest, row) => (row.words.length > (longest?.words.length ?? 0) ? row : longest),
+      undefined,
+    );
+}
+
+function unknownCommand(word: string): string {
+  const forms = commandRows.filter((row) => row.words.startsWith(`${word} `)).map(commandForm);
+  if (forms.length > 0) return `Say the whole command: ${forms.join(" or ")}`;
+  return `Unknown command ${JSON.stringify(word)}: larder --help lists the commands`;
+}
+
+function checkOperands(command: CommandRow, operands: readonly string[]): readonly string[] {
+  const extra = operands[command.operands.length];
+  if (extra !== undefined) return [`Unknown argument ${JSON.stringify(extra)}: settings are given as --name value`];
+  const missing = command.operands[operands.length];
+  if (missing === undefined || missing.startsWith("[")) return [];
+  return [`${missing} is missing: ${commandForm(command)}`];
+}
+
+/** The texts that were given for each setting, best source first, and the configuration. */
+interface Found {
+  readonly texts: Map<SettingName, GivenText>;
+  readonly configuration: Configuration;
+  /** By the name of the command's option. */
+  readonly options: ReadonlyMap<string, string>;
+  readonly problems: string[];
+  /** Settings of which nobody knows what was meant: nothing is concluded from their absence. */
+  readonly spoilt: Set<SettingName>;
+}
+
+interface GivenText extends Origin {
+  readonly text: string;
+}
+
+function collect(input: SettingsInput, command: CommandRow, words: readonly string[]): Found {
+  const problems: string[] = [];
+  const options = new Map<string, string>();
+  const texts = new Map<SettingName, GivenText>();
+  const spoilt = new Set<SettingName>();
+  const note = (name: SettingName, given: GivenText): void => {
+    if (!texts.has(name)) texts.set(name, given);
+  };
+  for (const [name, given] of readFlags(words, { command, options, problems, spoilt })) note(name, given);
+  for (const [name, given] of readEnvironment(input, { command, options, problems, spoilt })) note(name, given);
+  const path = texts.get("config")?.text;
+  if (path === undefined) return { texts, options, problems, spoilt, configuration: emptyConfiguration };
+
+  const configuration = readConfigurationFile(input, path, problems);
+  const isUnreadable = configuration === emptyConfiguration;
+  for (const [name, row] of settingList) {
+    if (isUnreadable && row.fileKey !== undefined) spoilt.add(name);
+    const text = row.fileKey === undefined ? undefined : configuration.settings.get(row.fileKey);
+    if (text !== undefined) note(name, { text, source: "file", place: `${row.fileKey} in ${path}` });
+  }
+  if (configuration.adminToken !== undefined) {
+    note("adminToken", { text: configuration.adminToken, source: "file", place: `admin.token in ${path}` });
+  }
+  return { texts, options, problems, spoilt, configuration };
+}
+
+/** What is read goes to the settings, or to the options of the command. */
+interface Reading {
+  readonly command: CommandRow;
+  readonly options: Map<string, string>;
+  readonly problems: string[];
+  readonly spoilt: Set<SettingName>;
+}
+
+function readFlags(
+  words: readonly string[],
+  { command, options, problems, spoilt }: Reading,
+): Map<SettingName, GivenText> {
+  const given = new Map<SettingName, GivenText>();
+  const byFlag = new Map(settingList.map(([name, row]) => [row.flag, name]));
+  const optionsByFlag = new Map(command.options.map((option) => [option.flag, option]));
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? "";
+    if (!word.startsWith("--")) {
+      problems.push(`Unknown argument ${JSON.stringify(word)}: settings are given as --name value`);
+      continue;
+    }
+    const [flag = "", inline] = splitOnce(word, "=");
+    const name = byFlag.get(flag as `--${string}`);
+    const option = optionsByFlag.get(flag as `--${string}`);
+    if (name === undefined && option === undefined) {
+      problems.push(unknownFlag(flag));
+      // What stands behind an unknown flag is its value, not one more mistake.
+      if (inline === undefined && words[index + 1]?.startsWith("--") === false) index += 1;
+      continue;
+    }
+    const argument = name === undefined ? option?.argument : settingRows[name].argument;
+    if (inline === undefined && argument !== undefined) index += 1;
+    const text = inline ?? (argument === undefined ? "on" : words[index]);
+    if (text === undefined || (inline === undefined && text.startsWith("--"))) {
+      problems.push(`${flag} needs a value: ${flag} ${argument}`);
+      if (text !== undefined) index -= 1;
+      if (name !== undefined) spoilt.add(name);
+    } else if (name === undefined ? options.has(option?.name ?? "") : given.has(name)) {
+      problems.push(`${flag} is given twice`);
+    } else if (name !== undefined) {
+      given.set(name, { text, source: "flag", place: flag });
+    } else if (option !== undefined) {
+      options.set(option.name, text);
+    }
+  }
+  return given;
+}
+
+function unknownFlag(flag: string): string {
+  const owners = commandRows.filter((row) => row.options.some((option) => option.flag === flag));
+  return owners.length > 0
+    ? `${flag} belongs to ${owners.map(({ words }) => `larder ${words}`).join(" and ")}`
+    : `Unknown flag ${flag}: larder --help lists the settings`;
+}
+
+const PREFIX = "LARDER_";
+const FILE_SUFFIX = "_FILE";
+
+/**
+ * What Kubernetes sets in every pod for a service whose name begins with `larder`. It would otherwise be taken for
+ * misspelt settings, or for a bad value of `LARDER_PORT`.
+ */
+function isServiceLink(variable: string, value: string): boolean {
+  return /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP)(_|$)/.test(variable) || /^(tcp|udp):\/\//.test(value);
+}
+
+function readEnvironment(input: SettingsInput, { command, options, problems }: Reading): Map<SettingName, GivenText> {
+  const given = new Map<SettingName, GivenText>();
+  // Those of other commands may stand in an environment that all of them share.
+  const known = new Set(commandRows.flatMap((row) => row.options.flatMap(variablesOf)));
+  for (const option of command.options) {
+    const found = readVariable(input, option.environment, { isSecret: true, problems });
+    if (found !== undefined && !options.has(option.name)) options.set(option.name, found.text);
+  }
+  for (const [name, row] of settingList) {
+    for (const variable of row.environment) {
+      const isSecret = row.secret === true;
+      for (const each of variablesOf({ environment: variable, isSecret })) known.add(each);
+      const found = readVariable(input, variable, { isSecret, problems });
+      if (found !== undefined && !given.has(name)) given.set(name, { ...found, source: "environment" });
+    }
+  }
+  for (const [variable, value] of Object.entries(input.environment)) {
+    if (!variable.startsWith(PREFIX) || known.has(variable) || isServiceLink(variable, value ?? "")) continue;
+    problems.push(`Unknown environment variable ${variable}: larder --help lists the settings`);
+  }
+  return given;
+}
+
+function variablesOf({
+  environment,
+  isSecret = true,
+}: {
+  environment?: string;
+  isSecret?: boolean;
+}): readonly string[] {
+  if (environment === undefined) return [];
+  return isSecret ? [environment, `${environment}${FILE_SUFFIX}`] : [environment];
+}
+
+/** What a variable says, itself or by the file whose path stands in its neighbour. */
+function readVariable(
+  input: SettingsInput,
+  variable: string | undefined,
+  { isSecret, problems }: { isSecret: boolean; problems: string[] },
+): { text: string; place: string } | undefined {
+  if (variable === undefined) return undefined;
+  const text = findVariable(input, variable);
+  const fileVariable = `${variable}${FILE_SUFFIX}`;
+  const path = isSecret ? findVariable(input, fileVariable) : undefined;
+  if (path === undefined) return text === undefined ? undefined : { text, place: variable };
+  if (text !== undefined) problems.push(`${variable} and ${fileVariable} are both set: keep one of them`);
+  const fileText = readSecretFile(input, { variable: fileVariable, path, problems });
+  return fileText === undefined ? undefined : { text: fileText, place: fileVariable };
+}
+
+/** A variable that is set to nothing counts as not set, as compose files and CI write it. */
+function findVariable(input: SettingsInput, variable: string): string | undefined {
+  const value = input.environment[variable];
+  return value === undefined || value === "" || isServiceLink(variable, value) ? undefined : value;
+}
+
+function readSecretFile(
+  input: SettingsInput,
+  { variable, path, problems }: { variable: string; path: string; problems: string[] },
+): string | undefined {
+  try {
+    return input.readFile(path).trim();
+  } catch (fault) {
+    problems.push(`${variable}: ${describeFileFault(fault, path)}`);
+    return undefined;
+  }
+}
+
+function readConfigurationFile(input: SettingsInput, path: string, problems: string[]): Configuration {
+  let text: string;
+  try {
+    text = input.readFile(path);
+  } catch (fault) {
+    problems.push(`Configuration file: ${describeFileFault(fault, path)}`);
+    return emptyConfiguration;
+  }
+  const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
+  const { configuration, problems: found } = parseConfiguration(text, fileKeys, surroundingsOf(input));
+  problems.push(...found.map((problem) => `${path}: ${problem}`));
+  return configuration;
+}
+
+/** What the file may refer to: other files, variables, packages. */
+function surroundingsOf(input: SettingsInput): ProviderSurroundings {
+  return {
+    readFile: (path) => {
+      try {
+        return input.readFile(path);
+      } catch (fault) {
+        throw new BadValue(describeFileFault(fault, path), { cause: fault });
+      }
+    },
+    findVariable: (name) => findVariable(input, name),
+    hasPackage: input.hasPackage ?? isInstalled,
+  };
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describeFileFault(fault: unknown, path: string): string {
+  const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+  if (code === "ENOENT") return `there is no file ${path}`;
+  if (code === "EACCES") return `no permission to read ${path}`;
+  if (code === "EISDIR") return `${path} is a directory`;
+  return `${path} cannot be read (${String(code ?? fault)})`;
+}
+
+/** The settings, and what is wrong with them: where something is, they may not be used. */
+function decide(command: Command, found: Found): { readonly run: RunSettings; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const values: [SettingName, unknown][] = [];
+  const origins: [SettingName, Origin][] = [];
+  const spoilt = new Set(found.spoilt);
+  for (const [name, row] of settingList) {
+    const given = found.texts.get(name);
+    const text = given?.text ?? defaultText(row, command);
+    const place = given?.place ?? row.flag ?? row.environment[0] ?? name;
+    origins.push([name, { source: given?.source ?? "default", place }]);
+    try {
+      values.push([name, text === undefined ? undefined : row.parse(text)]);
+    } catch (fault) {
+      if (!(fault instanceof BadValue)) throw fault;
+      problems.push(`${place}: ${fault.message}`);
+      spoilt.add(name);
+    }
+  }
+  // Each value was made by the parser of its own row.
+  const run: RunSettings = {
+    command,
+    settings: Object.fromEntries(values) as unknown as Settings,
+    origins: Object.fromEntries(origins) as Record<SettingName, Origin>,
+    configuration: found.configuration,
+  };
+  for (const { reads, problemsOf } of combinations)
+    if (!reads.some((name) => spoilt.has(name))) problems.push(...problemsOf(run));
+  return { run: problems.length > 0 ? run : settle(run), problems };
+}
+
+function defaultText(row: Setting<unknown>, command: Command): string | undefined {
+  return command === "dev" && "devDefault" in row ? row.devDefault : row.default;
+}
+
+const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
+
+/** Settings that depend on one another. */
+interface Combination {
+  /** Where one of them is spoilt, nothing is said of the combination. */
+  readonly reads: readonly SettingName[];
+  problemsOf(run: RunSettings): readonly string[];
+}
+
+const combinations: readonly Combination[] = [
+  pairOf("tlsCertificatePath", "tlsKeyPath"),
+  pairOf("respCertificatePath", "respKeyPath"),
+  {
+    reads: ["redisCompat", "host"],
+    problemsOf({ settings, origins }) {
+      if (!settings.redisCompat || isLoopback(settings.host)) return [];
+      return [
+        `${origins.redisCompat.place} lets in whoever says nothing, and ${settings.host} may be reached from other machines: use ${origins.host.place} 127.0.0.1, or leave it off`,
+      ];
+    },
+  },
+  {
+    // What belongs to the RESP port has an effect with it alone.
+    reads: ["respPort", "redisCompat", "respCertificatePath"],
+    problemsOf({ settings, origins }) {
+      if (settings.respPort !== undefined) return [];
+      const idle = [
+        ...(settings.redisCompat ? [origins.redisCompat] : []),
+        ...(settings.respCertificatePath === undefined ? [] : [origins.respCertificatePath]),
+      ];
+      return idle.map(
+        ({ place }) => `${place} has an effect over RESP alone: set --resp-port as well, or leave it off`,
+      );
+    },
+  },
+  {
+    reads: ["port", ...AREA_PORTS],
+    problemsOf(run) {
+      const { origins } = run;
+      if (onePortOf(run) === undefined) return [];
+      return AREA_PORTS.filter((name) => origins[name].source === origins.port.source).map(
+        (name) => `${origins.port.place} and ${origins[name].place} exclude each other: one port serves all areas`,
+      );
+    },
+  },
+  {
+    reads: ["port", "threads", ...AREA_PORTS],
+    problemsOf(run) {
+      const { settings, origins } = run;
+      const isRefused =
+        onePortOf(run) !== undefined && settings.threads === "per-area" && origins.threads.source !== "default";
+      if (!isRefused) return [];
+      return [
+        `${origins.threads.place} per-area and ${origins.port.place} exclude each other: one port is served by one thread`,
+      ];
+    },
+  },
+  {
+    reads: ["port", "threads", "heapBytesMax", ...AREA_PORTS],
+    problemsOf(run) {
+      const { settings, origins } = run;
+      const isOneThread = onePortOf(run) !== undefined || settings.threads === "one";
+      if (!isOneThread || settings.heapBytesMax === undefined) return [];
+      return [
+        `${origins.heapBytesMax.place} needs a thread per area: with one thread, set NODE_OPTIONS=--max-old-space-size=<MB>`,
+      ];
+    },
+  },
+];
+
+/** A certificate needs its key. */
+function pairOf(
+  certificate: "tlsCertificatePath" | "respCertificatePath",
+  key: "tlsKeyPath" | "respKeyPath",
+): Combination {
+  return {
+    reads: [certificate, key],
+    problemsOf({ settings, origins }) {
+      if ((settings[certificate] === undefined) === (settings[key] === undefined)) return [];
+      const [given, missing] = settings[key] === undefined ? [certificate, key] : [key, certificate];
+      return [`${origins[given].place} needs ${origins[missing].place} as well: TLS takes a certificate and its key`];
+    },
+  };
+}
+
+/** `--port` replaces the three ports, unless one of those was given at a better place. */
+function onePortOf({ settings, origins }: RunSettings): number | undefined {
+  const portRank = SOURCE_RANK[origins.port.source];
+  return AREA_PORTS.some((name) => SOURCE_RANK[origins[name].source] > portRank) ? undefined : settings.port;
+}
+
+/** What follows from settings that go together. */
+function settle(run: RunSettings): RunSettings {
+  const port = onePortOf(run);
+  return { ...run, settings: { ...run.settings, port, threads: port === undefined ? run.settings.threads : "one" } };
+}
+
+const SOURCE_RANK: Readonly<Record<Source, number>> = { default: 0, file: 1, environment: 2, flag: 3 };
+
+function refused(...problems: readonly string[]): SettingsReading {
+  return { kind: "refused", problems };
+}
+
+function splitOnce(text: string, separator: string): readonly [string, string | undefined] {
+  const index = text.indexOf(separator);
+  return index < 0 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)];
+}

@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RequestFailure } from "../../edge/errors.ts";
+import type { AreaTenant } from "../areas/area.ts";
+import type { IndexPlan } from "../settings/index-settings.ts";
+import { TenantAdministration } from "./administration.ts";
+import type { KeptTokens } from "./kept-tokens.ts";
+import type { Secret, Tenant } from "./tokens.ts";
+
+const kept = (value: string): Secret => ({ value, from: { kind: "kept" } });
+const given = (place: string): Secret => ({ value: place, from: { kind: "given", place } });
+
+function tenant(name: string, token = kept(`${name}-token`), listedAt?: string): Tenant {
+  return { name, token, readOnlyToken: kept(`${name}-read-only`), listedAt };
+}
+
+interface Setup {
+  calls: TenantAdministration;
+  /** What happened, in order: `keep`, `tokens x`, `drop x`. */
+  steps: string[];
+  /** What the area was told of indexes. */
+  plans: Map<string, IndexPlan>;
+  keptNow: () => KeptTokens;
+  breakDisk: () => void;
+  stopServing: () => void;
+}
+
+function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tenant[]; data?: string[] } = {}): Setup {
+  const steps: string[] = [];
+  let keptNow: KeptTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
+  let isBroken = false;
+  let isServing = true;
+  const names = new Set(data);
+  const plans: Setup["plans"] = new Map();
+  const door = {
+    setTokens: async ({ name, tokens, index }: AreaTenant) => {
+      steps.push(`tokens ${name} ${tokens.map(({ access }) => access).join(" ")}`);
+      if (index !== undefined) plans.set(name, index);
+      names.add(name);
+    },
+    dropTenant: async (name: string) => {
+      steps.push(`drop ${name}`);
+      names.delete(name);
+    },
+    tenantNames: async () => {
+      if (!isServing) throw new Error("not serving");
+      return [...names];
+    },
+  };
+  const calls = new TenantAdministration({
+    tenants: { databases: tenants, indexes: [], users: [] },
+    kept: keptNow,
+    keep: async (changed) => {
+      if (isBroken) throw new Error("no space left");
+      steps.push("keep");
+      keptNow = changed;
+    },
+    doors: { databases: door, indexes: door, users: door },
+    indexRules: {
+      models: new Map([["m", { provider: "hashing", dimension: 8 }]]),
+      surroundings: undefined,
+      dimensionMax: 16,
+    },
+  });
+  return {
+    calls,
+    steps,
+    plans,
+    keptNow: () => keptNow,
+    breakDisk: () => {
+      isBroken = true;
+    },
+    stopServing: () => {
+      isServing = false;
+    },
+  };
+}
+
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const failure = await call.then(
+    () => assert.fail("it was not refused"),
+    (thrown: RequestFailure) => thrown,
+  );
+  return `${failure.kind}: ${failure.text}`;
+}
+
+test("a new database's tokens are durable before they open anything", async () => {
+  const { calls, steps, keptNow } = setUp();
+
+  const made = await calls.createTenant("databases", "x");
+
+  assert.deepEqual(steps, ["keep", "tokens x standard read-only"]);
+  assert.deepEqual(keptNow(), {
+    databases: [
+      { name: "main", madeBy: "start" },
+      { name: "x", madeBy: "admin", token: made.token, readOnlyToken: made.readOnlyToken },
+    ],
+    adminToken: "a",
+  });
+  assert.deepEqual(
+    (await calls.listTenants("databases")).map(({ name }) => name),
+    ["main", "x"],
+  );
+});
+
+test("a database is emptied before its tokens are forgotten", async () => {
+  const { calls, steps, keptNow } = setUp();
+
+  await calls.deleteTenant("databases", "main");
+
+  assert.deepEqual(steps, ["drop main", "keep"]);
+  assert.deepEqual(keptNow().databases, []);
+  assert.equal(await refusal(calls.deleteTenant("databases", "main")), "not found: There is no database main");
+});
+
+test("a password reset gives two new tokens", async () => {
+  const { calls, steps } = setUp();
+
+  const first = await calls.resetPassword("databases", "main");
+  const second = await calls.resetPassword("databases", "main");
+
+  assert.equal(new Set([first.token, first.readOnlyToken, second.token, second.readOnlyToken]).size, 4);
+  assert.deepEqual(steps, ["keep", "tokens main standard read-only", "keep", "tokens main standard read-only"]);
+});
+
+test("a password reset that the area cannot obey yet keeps the old tokens", async () => {
+  const { calls, steps, stopServing } = setUp();
+  stopServing();
+
+  await assert.rejects(calls.resetPassword("databases", "main"), /not serving/);
+
+  assert.deepEqual(steps, []);
+});
+
+test("what cannot be kept changes nothing, and the next call goes on", async () => {
+  const { calls, steps, breakDisk } = setUp();
+  breakDisk();
+
+  await assert.rejects(calls.createTenant("databases", "x"), /no space left/);
+
+  assert.deepEqual(steps, []);
+  assert.deepEqual(
+    (await calls.listTenants("databases")).map(({ name }) => name),
+    ["main"],
+  );
+});
+
+test("calls run one behind the other", async () => {
+  const { calls, steps } = setUp();
+
+  await Promise.all([
+    calls.createTenant("databases", "x"),
+    calls.deleteTenant("databases", "x"),
+    calls.createTenant("databases", "x"),
+  ]);
+
+  const tokens = "tokens x standard read-only";
+  assert.deepEqual(steps, ["keep", tokens, "drop x", "keep", "keep", tokens]);
+});
+
+const refusals: readonly (readonly [name: string, call: (setup: Setup) => Promise<unknown>, text: string])[] = [
+  [
+    "a name that is taken",
+    ({ calls }) => calls.createTenant("databases", "main"),
+    "conflict: There is a database main already",
+  ],
+  [
+    "a bad name",
+    ({ calls }) => calls.createTenant("databases", "../x"),
+    "bad request: Invalid value for name: a name has 1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit",
+  ],
+  [
+    "a name whose old data is still there",
+    ({ calls }) => calls.createTenant("databases", "old"),
+    "conflict: The data directory still has data of a database old: delete it first, or list it in the configuration file to use it",
+  ],
+  [
+    "a database that is not there",
+    ({ calls }) => calls.resetPassword("databases", "y"),
+    "not found: There is no database y",
+  ],
+  [
+    "a reset of a configured token",
+    ({ calls }) => calls.resetPassword("databases", "listed"),
+    "conflict: The database listed is set by store.databases[0].token in l.json: change it there and start again",
+  ],
+  [
+    "a deletion of a listed database",
+    ({ calls }) => calls.deleteTenant("databases", "listed"),
+    "conflict: The database listed is set by store.databases[0] in l.json: change it there and start again",
+  ],
+  [
+    "a deletion of what the environment names",
+    ({ calls }) => calls.deleteTenant("databases", "env"),
+    "conflict: The database env is set by LARDER_STORE_TOKEN: change it there and start again",
+  ],
+];
+
+for (const [name, call, text] of refusals) {
+  test(`refused: ${name}`, async () => {
+    const setup = setUp({
+      tenants: [
+        tenant("main"),
+        tenant("listed", given("store.databases[0].token in l.json"), "store.databases[0] in l.json"),
+        tenant("env", given("LARDER_STORE_TOKEN")),
+      ],
+      data: ["main", "listed", "env", "old"],
+    });
+    assert.equal(await refusal(call(setup)), text);
+    assert.deepEqual(setup.steps, []);
+  });
+}
+
+test("the list says who decides; data that nobody names can be deleted", async () => {
+  const { calls, steps } = setUp({
+    tenants: [
+      tenant("main"),
+      tenant("a", kept("t"), "store.databases[0] in l.json"),
+      tenant("b", given("LARDER_STORE_TOKEN")),
+      tenant("c", { value: "dev", from: { kind: "well-known" } }),
+    ],
+    data: ["main", "old"],
+  });
+
+  assert.deepEqual(await calls.listTenants("databases"), [
+    { name: "main", source: "data directory" },
+    { name: "a", source: "configuration" },
+    { name: "b", source: "environment" },
+    { name: "c", source: "larder dev" },
+    { name: "old", source: "unlisted" },
+  ]);
+  await calls.deleteTenant("databases", "old");
+  assert.deepEqual(steps, ["drop old", "keep"]);
+});
+
+test("a new user of messaging has signing keys, and keeps them when its password is reset", async () => {
+  const { calls, keptNow } = setUp({ data: [] });
+
+  const made = await calls.createTenant("users", "u");
+  const [before] = keptNow().users ?? [];
+  const reset = await calls.resetPassword("users", "u");
+  const [after] = keptNow().users ?? [];
+
+  assert.match(before?.currentSigningKey ?? "", /^sig_[A-Za-z0-9]{28}$/);
+  assert.equal(JSON.parse(Buffer.from(made.token, "base64").toString()).UserID, "u");
+  assert.notEqual(reset.token, made.token);
+  assert.equal(after?.currentSigningKey, before?.currentSigningKey);
+  assert.equal(after?.nextSigningKey, before?.nextSigningKey);
+  assert.equal(after?.token, reset.token);
+});
+
+test("a new index is kept with its definition, which the list shows and the area is told", async () => {
+  const { calls, keptNow, plans } = setUp({ data: [] });
+
+  const made = await calls.createTenant("indexes", "docs", { embedding: { model: "m" } });
+  const plain = await calls.createTenant("indexes", "plain");
+
+  assert.deepEqual(keptNow().indexes, [
+    {
+      name: "docs",
+      madeBy: "admin",
+      definition: { type: "DENSE", dimension: 8, similarity: "COSINE", embedding: { model: "m" } },
+      token: made.token,
+      readOnlyToken: made.readOnlyToken,
+    },
+    {
+      name: "plain",
+      madeBy: "admin",
+      definition: { type: "DENSE", dimension: "auto", similarity: "COSINE" },
+      token: plain.token,
+      readOnlyToken: plain.readOnlyToken,
+    },
+  ]);
+  assert.deepEqual(await calls.listTenants("indexes"), [
+    {
+      name: "docs",
+      source: "data directory",
+      type: "DENSE",
+      dimension: 8,
+      similarity: "COSINE",
+      embedding: { model: "m" },
+    },
+    { name: "plain", source: "data directory", type: "DENSE", dimension: "auto", similarity: "COSINE" },
+  ]);
+  assert.deepEqual(plans.get("docs"), {
+    definition: { type: "DENSE", dimension: 8, similarity: "COSINE", denseModel: "m", sparseModel: undefined },
+    embedding: { model: "m", by: { provider: "hashing", dimension: 8 }, isInline: false },
+  });
+});
+
+test("a password reset of an index leaves what it is as it is", async () => {
+  const { calls, keptNow, plans } = setUp({ data: [] });
+  const made = await calls.createTenant("indexes", "docs", { type: "SPARSE", sparseEmbedding: "BM25" });
+  const before = plans.get("docs");
+
+  const reset = await calls.resetPassword("indexes", "docs");
+
+  assert.notEqual(reset.token, made.token);
+  assert.deepEqual(keptNow().indexes?.[0]?.definition, { type: "SPARSE", sparseEmbedding: "BM25" });
+  assert.deepEqual(plans.get("docs"), before);
+});
+
+test("an index that contradicts itself is refused by field and leaves nothing", async () => {
+  const { calls, steps } = setUp({ data: [] });
+  assert.equal(
+    await refusal(calls.createTenant("indexes", "docs", { dimension: 17, similarity: "L2" })),
+    'bad request: Invalid index: similarity is not one of COSINE, EUCLIDEAN, DOT_PRODUCT; dimension is neither a whole number from 1 to 16 nor "auto"',
+  );
+  assert.equal(
+    await refusal(calls.createTenant("indexes", "docs", { colour: 1 })),
+    "bad request: Invalid index: colour is not a known key",
+  );
+  assert.deepEqual(steps, []);
+});
+
+test("at run time nobody names an address or a file of this machine", async () => {
+  const { calls } = setUp({ data: [] });
+  const embedding = { model: "x", provider: "http", url: "https://a.test/", apiKeyFile: "/etc/shadow" };
+  assert.equal(
+    await refusal(calls.createTenant("indexes", "docs", { embedding })),
+    "bad request: Invalid index: embedding.provider may be http in the configuration file only: list the model below vector.models there, and name it here",
+  );
+});
+
+test("an index is called an index", async () => {
+  const { calls } = setUp({ data: ["old"] });
+  await calls.createTenant("indexes", "docs");
+  assert.equal(await refusal(calls.createTenant("indexes", "docs")), "conflict: There is an index docs already");
+  assert.match(await refusal(calls.createTenant("indexes", "old")), /still has data of an index old: delete it first/);
+  await calls.deleteTenant("indexes", "docs");
+  assert.equal(await refusal(calls.deleteTenant("indexes", "docs")), "not found: There is no index docs");
+});

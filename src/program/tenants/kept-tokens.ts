@@ -1,0 +1,123 @@
+/**
+ * `tokens.json` in the data directory: the secrets that were generated, in
+ * clear, because their owner has to be able to read them. Mode 0600, replaced
+ * as a whole and durably.
+ *
+ *     { "format": 1, "adminToken": "…",
+ *       "databases": [{ "name": "main", "madeBy": "start", "token": "…", "readOnlyToken": "…" }],
+ *       "indexes":   [{ …, "definition": { "type": "DENSE", "dimension": 384, … } }],
+ *       "users":     [{ …, "currentSigningKey": "sig_…", "nextSigningKey": "sig_…" }] }
+ *
+ * `madeBy` says what keeps an entry alive: a first start and the admin API make
+ * tenants that exist because they stand here; for one that the configuration
+ * lists, the entry only holds the secrets that the configuration leaves out. A
+ * `definition` has the form that the admin API takes, and is taken apart where
+ * the models are known (`tokens.ts`).
+ */
+import { TENANT_NAME } from "../settings/config.ts";
+
+export const TOKENS_FILE = "tokens.json";
+
+/** The newest. Raised when a reader of the old form could misread the new one: 2 may have definitions. */
+export const TOKENS_FORMAT = 2;
+const FORMAT_WITHOUT_DEFINITIONS = 1;
+
+export interface KeptTenant {
+  readonly name: string;
+  readonly madeBy: "start" | "admin" | "configuration";
+  /** Absent: given in the environment or the configuration. */
+  readonly token?: string;
+  readonly readOnlyToken?: string;
+}
+
+export interface KeptIndex extends KeptTenant {
+  /** Of one that was made at run time. */
+  readonly definition?: object;
+}
+
+export interface KeptUser extends KeptTenant {
+  readonly currentSigningKey?: string;
+  readonly nextSigningKey?: string;
+}
+
+/** A list that is absent was never made: the next start of `serve` makes its base tenant. */
+export interface KeptTokens {
+  readonly databases?: readonly KeptTenant[];
+  readonly indexes?: readonly KeptIndex[];
+  readonly users?: readonly KeptUser[];
+  readonly adminToken?: string;
+}
+
+export class DamagedTokens extends Error {
+  override name = "DamagedTokens";
+}
+
+/** Reads the file's text. Throws `DamagedTokens`, whose text says what is wrong and never shows a secret. */
+export function parseKeptTokens(text: string): KeptTokens {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new DamagedTokens("it is not JSON");
+  }
+  if (!isObject(value)) throw new DamagedTokens("it is not an object");
+  const format = value["format"];
+  if (typeof format === "number" && format > TOKENS_FORMAT) {
+    throw new DamagedTokens(
+      `its format ${format} is newer than format ${TOKENS_FORMAT} of this version; use a newer larder`,
+    );
+  }
+  if (format !== FORMAT_WITHOUT_DEFINITIONS && format !== TOKENS_FORMAT)
+    throw new DamagedTokens("its format is not stated");
+  return {
+    ...readList(value, "databases"),
+    ...readList(value, "indexes"),
+    ...readList(value, "users"),
+    ...(value["adminToken"] !== undefined && { adminToken: readText(value, "adminToken") }),
+  };
+}
+
+export function printKeptTokens(kept: KeptTokens): string {
+  const hasDefinitions = kept.indexes?.some(({ definition }) => definition !== undefined) === true;
+  const format = hasDefinitions ? TOKENS_FORMAT : FORMAT_WITHOUT_DEFINITIONS;
+  return `${JSON.stringify({ format, ...kept }, null, 2)}\n`;
+}
+
+const SECRET_FIELDS = ["token", "readOnlyToken", "currentSigningKey", "nextSigningKey"] as const;
+
+function readList(value: Fields, list: string): Record<string, readonly (KeptUser & KeptIndex)[]> {
+  const entries = value[list];
+  if (entries === undefined) return {};
+  if (!Array.isArray(entries)) throw new DamagedTokens(`${list} is not a list`);
+  return { [list]: entries.map((entry, index) => readEntry(entry, `${list}[${index}]`)) };
+}
+
+function readEntry(entry: unknown, path: string): KeptUser & KeptIndex {
+  if (!isObject(entry)) throw new DamagedTokens(`${path} is not an object`);
+  const name = readText(entry, "name", path);
+  const madeBy = entry["madeBy"];
+  if (!TENANT_NAME.test(name)) throw new DamagedTokens(`${path}.name is not a name`);
+  if (madeBy !== "start" && madeBy !== "admin" && madeBy !== "configuration") {
+    throw new DamagedTokens(`${path}.madeBy is not start, admin or configuration`);
+  }
+  const secrets = SECRET_FIELDS.filter((field) => entry[field] !== undefined).map((field) => [
+    field,
+    readText(entry, field, path),
+  ]);
+  const { definition } = entry;
+  if (definition !== undefined && !isObject(definition)) throw new DamagedTokens(`${path}.definition is not an object`);
+  return { name, madeBy, ...Object.fromEntries(secrets), ...(definition && { definition }) };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function readText(fields: Fields, key: string, path = ""): string {
+  const text = fields[key];
+  if (typeof text !== "string" || text === "")
+    throw new DamagedTokens(`${path === "" ? key : `${path}.${key}`} is not a text`);
+  return text;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

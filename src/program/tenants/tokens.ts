@@ -1,0 +1,435 @@
+/**
+ * Which databases, indexes and messaging users exist, and with which secrets.
+ *
+ * A secret comes from the first of these that has it:
+ *
+ *     environment          for the base tenant of its area (main; the index dev in dev)
+ *     configuration file   for the tenants that it lists
+ *     well-known           in dev, for the base tenant
+ *     tokens.json          what was generated before
+ *     generated now        and then kept in tokens.json
+ *
+ * (1) The base tenant is made when nobody names any: in serve once, at the
+ *     first start, so that one that was deleted stays deleted.
+ * (2) No token names two tenants, or both accesses of one.
+ * (3) A secret that is well known or easily guessed is refused where other
+ *     machines can reach the port (threats A-01).
+ */
+
+import { secretText } from "../../kernel/random.ts";
+import { newSigningKey } from "../../messaging/delivery/signing-keys.ts";
+import type { ListedTenant, ListedUser } from "../settings/config.ts";
+import { FieldReader } from "../settings/field-reader.ts";
+import {
+  defaultIndex,
+  INDEX_KEYS,
+  type IndexPlan,
+  type IndexRules,
+  readIndexPlan,
+} from "../settings/index-settings.ts";
+import type { Origin, RunSettings } from "../settings/read-settings.ts";
+import type { SettingName } from "../settings/settings.ts";
+import type { KeptTenant, KeptTokens, KeptUser } from "./kept-tokens.ts";
+
+export interface Secret {
+  readonly value: string;
+  readonly from:
+    | { readonly kind: "given"; readonly place: string }
+    | { readonly kind: "kept" }
+    | { readonly kind: "well-known" };
+}
+
+export interface Tenant {
+  readonly name: string;
+  readonly token: Secret;
+  readonly readOnlyToken: Secret;
+  /** Where the configuration lists it, such as `store.databases[0] in larder.json`; undefined: it does not. */
+  readonly listedAt: string | undefined;
+}
+
+export interface IndexTenant extends Tenant {
+  readonly index: IndexPlan;
+}
+
+export interface UserTenant extends Tenant {
+  readonly currentSigningKey: Secret;
+  readonly nextSigningKey: Secret;
+}
+
+export interface Tenants {
+  readonly databases: readonly Tenant[];
+  readonly indexes: readonly IndexTenant[];
+  readonly users: readonly UserTenant[];
+  readonly adminToken: Secret;
+}
+
+export interface ResolvedTenants {
+  readonly tenants: Tenants;
+  /** What belongs into tokens.json; the same object as before when nothing was generated. */
+  readonly kept: KeptTokens;
+  /** One sentence for each thing that forbids a start. */
+  readonly problems: readonly string[];
+}
+
+const MAIN = "main";
+const DEV_INDEX = "dev";
+
+/** The public development credentials (spec: messaging 1.8; the read-only token is our own, in the same form). */
+export const wellKnown = {
+  storeToken: "dev",
+  storeReadOnlyToken: "dev-readonly",
+  vectorToken: "dev",
+  vectorReadOnlyToken: "dev-readonly",
+  messagingToken: messagingToken({ user: "defaultUser", password: "defaultPassword" }),
+  messagingReadOnlyToken: messagingToken({ user: "defaultUser", password: "readOnlyPassword" }),
+  currentSigningKey: "sig_7kYjw48mhY7kAjqNGcy6cr29RJ6r",
+  nextSigningKey: "sig_5ZB6DVzB1wjE8S6rZ7eenA8Pdnhs",
+  adminToken: "dev",
+} as const satisfies Partial<Record<SettingName, string>>;
+
+type SecretName = keyof typeof wellKnown;
+
+/** Decides all tenants and generates what is missing. Touches no file. */
+export function resolveTenants(run: RunSettings, kept: KeptTokens): ResolvedTenants {
+  const resolver = new Resolver(run, kept);
+  const tenants = resolver.tenants();
+  const problems = [...resolver.problems, ...sameTokens(tenants), ...reachableWeak(run, tenants)];
+  return { tenants, kept: resolver.kept, problems };
+}
+
+/** What an index may have that is made at run time, or was. */
+export function indexRulesOf({ configuration, settings }: RunSettings): IndexRules {
+  return { models: configuration.models, surroundings: undefined, dimensionMax: settings.dimensionMax };
+}
+
+/** A token that nobody can guess: 43 letters and digits, 256 bits. */
+export function generateToken(): string {
+  return secretText(43);
+}
+
+/** Fresh secrets for a tenant that is made at run time. */
+export function secretsOfNew(
+  kind: KeptList,
+  name: string,
+): { readonly token: string; readonly readOnlyToken: string } & Readonly<Record<string, string>> {
+  if (kind !== "users") return { token: generateToken(), readOnlyToken: generateToken() };
+  return {
+    token: generateMessagingToken(name),
+    readOnlyToken: generateMessagingToken(name),
+    currentSigningKey: newSigningKey(),
+    nextSigningKey: newSigningKey(),
+  };
+}
+
+function generateMessagingToken(user: string): string {
+  return messagingToken({ user, password: secretText(32) });
+}
+
+/** The `UserID` of a messaging token; the token itself if it is none of ours. */
+export function userIdOf(token: string): string {
+  return fieldOf(token, "UserID") ?? token;
+}
+
+function passwordOf(token: string): string | undefined {
+  return fieldOf(token, "Password");
+}
+
+/** A field of a messaging token; undefined if it has another form. */
+function fieldOf(token: string, name: string): string | undefined {
+  try {
+    const fields: unknown = JSON.parse(Buffer.from(token, "base64").toString("utf8"));
+    if (typeof fields === "object" && fields !== null)
+      return Object.entries(fields)
+        .find(([key]) => key === name)
+        ?.map(String)[1];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return undefined;
+}
+
+function messagingToken({ user, password }: { user: string; password: string }): string {
+  return Buffer.from(JSON.stringify({ UserID: user, Password: password })).toString("base64");
+}
+
+/** One secret that is being looked for. */
+interface Wanted {
+  /** The setting that may give it, for the base tenant only. */
+  setting: SecretName | undefined;
+  listed: string | undefined;
+  listedAt: string;
+  kept: string | undefined;
+  generate: () => string;
+}
+
+type KeptList = "databases" | "indexes" | "users";
+
+class Resolver {
+  readonly #run: RunSettings;
+  kept: KeptTokens;
+  readonly problems: string[] = [];
+
+  constructor(run: RunSettings, kept: KeptTokens) {
+    this.#run = run;
+    this.kept = kept;
+  }
+
+  tenants(): Tenants {
+    const { configuration } = this.#run;
+    const base = { databases: MAIN, indexes: this.#isDev ? DEV_INDEX : MAIN, users: MAIN };
+    return {
+      databases: this.#names("databases", base.databases, configuration.databases).map((name) =>
+        this.#database(name, name === base.databases),
+      ),
+      indexes: this.#names("indexes", base.indexes, configuration.indexes).map((name) =>
+        this.#index(name, name === base.indexes),
+      ),
+      users: this.#names("users", base.users, configuration.users).map((name) => this.#user(name, name === base.users)),
+      adminToken: this.#adminToken(),
+    };
+  }
+
+  get #isDev(): boolean {
+    return this.#run.command === "dev";
+  }
+
+  /** keeps (1) */
+  #names(list: KeptList, base: string, listed: readonly ListedTenant[]): readonly string[] {
+    const kept = this.kept[list];
+    const isBaseNamed = settingsOf[list].some((setting) => this.#given(setting) !== undefined);
+    const isBaseWanted = isBaseNamed || (listed.length === 0 && (this.#isDev || kept === undefined));
+    const names = new Set(isBaseWanted ? [base] : []);
+    for (const tenant of listed) names.add(tenant.name);
+    for (const tenant of kept ?? []) if (tenant.madeBy !== "configuration") names.add(tenant.name);
+    return [...names];
+  }
+
+  #database(name: string, isBase: boolean): Tenant {
+    const listed = find(this.#run.configuration.databases, name);
+    return this.#pair("databases", { name, listed, isBase, generate: generateToken });
+  }
+
+  #index(name: string, isBase: boolean): IndexTenant {
+    const listed = find(this.#run.configuration.indexes, name);
+    const index = listed === undefined ? this.#keptIndex(name) : listed.plan;
+    const { dimension } = index.definition;
+    const { settings, origins } = this.#run;
+    if (listed !== undefined && dimension !== undefined && dimension > settings.dimensionMax) {
+      this.problems.push(
+        `${this.#listedAt(listed.path)} has ${dimension} dimensions, and ${origins.dimensionMax.place} allows ${settings.dimensionMax}`,
+      );
+    }
+    return { ...this.#pair("indexes", { name, listed, isBase, generate: generateToken }), index };
+  }
+
+  /** What an index of tokens.json is. */
+  #keptIndex(name: string): IndexPlan {
+    const { definition } = this.kept.indexes?.find((each) => each.name === name) ?? {};
+    if (definition === undefined) return defaultIndex;
+    const reader = new FieldReader();
+    const plan = readIndexPlan(reader, reader.object(definition, "definition", INDEX_KEYS), {
+      path: "definition",
+      rules: indexRulesOf(this.#run),
+    });
+    this.problems.push(...reader.problems.map((problem) => `The index ${name} in tokens.json: ${problem}`));
+    return plan;
+  }
+
+  #user(name: string, isBase: boolean): UserTenant {
+    const listed = find(this.#run.configuration.users, name);
+    const pair = this.#pair("users", { name, listed, isBase, generate: () => generateMessagingToken(name) });
+    const key = (which: "currentSigningKey" | "nextSigningKey"): Secret =>
+      this.#tenantSecret("users", which, { name, listed, isBase, generate: newSigningKey });
+    return { ...pair, currentSigningKey: key("currentSigningKey"), nextSigningKey: key("nextSigningKey") };
+  }
+
+  #pair(list: KeptList, subject: Subject): Tenant {
+    return {
+      name: subject.name,
+      token: this.#tenantSecret(list, "token", subject),
+      readOnlyToken: this.#tenantSecret(list, "readOnlyToken", subject),
+      listedAt: subject.listed && this.#listedAt(subject.listed.path),
+    };
+  }
+
+  #tenantSecret(list: KeptList, which: SecretField, subject: Subject): Secret {
+    const { name, listed, isBase, generate } = subject;
+    const entry: Partial<KeptUser> | undefined = this.kept[list]?.find((each) => each.name === name);
+    const secret = this.#secret({
+      setting: isBase ? settingOf[list][which] : undefined,
+      listed: (listed as ListedUser | undefined)?.[which],
+      listedAt: listed === undefined ? "" : this.#listedAt(`${listed.path}.${which}`),
+      kept: entry?.[which],
+      generate,
+    });
+    if (secret.from.kind === "kept" && entry?.[which] === undefined) {
+      const madeBy = listed === undefined ? "start" : "configuration";
+      this.#keep(list, { ...(entry ?? { name, madeBy }), [which]: secret.value } as KeptTenant);
+    }
+    return secret;
+  }
+
+  #adminToken(): Secret {
+    const secret = this.#secret({
+      setting: "adminToken",
+      listed: undefined,
+      listedAt: "",
+      kept: this.kept.adminToken,
+      generate: generateToken,
+    });
+    if (secret.from.kind === "kept") this.#update({ adminToken: secret.value });
+    return secret;
+  }
+
+  #secret({ setting, listed, listedAt, kept, generate }: Wanted): Secret {
+    const given = setting === undefined ? undefined : this.#given(setting);
+    if (given !== undefined) return { value: given.value, from: { kind: "given", place: given.origin.place } };
+    if (listed !== undefined) return { value: listed, from: { kind: "given", place: listedAt } };
+    if (setting !== undefined && this.#isDev) return { value: wellKnown[setting], from: { kind: "well-known" } };
+    return { value: kept ?? generate(), from: { kind: "kept" } };
+  }
+
+  #given(setting: SecretName): { value: string; origin: Origin } | undefined {
+    const value = this.#run.settings[setting];
+    return value === undefined ? undefined : { value, origin: this.#run.origins[setting] };
+  }
+
+  #listedAt(path: string): string {
+    return `${path} in ${this.#run.settings.config ?? "the configuration"}`;
+  }
+
+  #keep(list: KeptList, entry: KeptTenant): void {
+    const others = (this.kept[list] ?? []).filter((each) => each.name !== entry.name);
+    this.#update({ [list]: [...others, entry] });
+  }
+
+  #update(change: Partial<KeptTokens>): void {
+    const changed = Object.entries(change).some(([key, value]) => this.kept[key as keyof KeptTokens] !== value);
+    if (changed) this.kept = { ...this.kept, ...change };
+  }
+}
+
+interface Subject {
+  name: string;
+  listed: ListedTenant | undefined;
+  isBase: boolean;
+  generate: () => string;
+}
+
+type SecretField = "token" | "readOnlyToken" | "currentSigningKey" | "nextSigningKey";
+
+/** The settings that give the base tenant of each area its secrets. */
+const settingOf: Readonly<Record<KeptList, Readonly<Partial<Record<SecretField, SecretName>>>>> = {
+  databases: { token: "storeToken", readOnlyToken: "storeReadOnlyToken" },
+  indexes: { token: "vectorToken", readOnlyToken: "vectorReadOnlyToken" },
+  users: {
+    token: "messagingToken",
+    readOnlyToken: "messagingReadOnlyToken",
+    currentSigningKey: "currentSigningKey",
+    nextSigningKey: "nextSigningKey",
+  },
+};
+
+const settingsOf: Readonly<Record<KeptList, readonly SecretName[]>> = {
+  databases: Object.values(settingOf.databases),
+  indexes: Object.values(settingOf.indexes),
+  users: Object.values(settingOf.users),
+};
+
+function find<Listed extends ListedTenant>(listed: readonly Listed[], name: string): Listed | undefined {
+  return listed.find((tenant) => tenant.name === name);
+}
+
+/** A place for people: what to change to change this secret. */
+export function placeOf(secret: Secret, otherwise: string): string {
+  return secret.from.kind === "given" ? secret.from.place : otherwise;
+}
+
+/** keeps (2). The configuration file alone was checked when it was read; this also sees environment and tokens.json. */
+function sameTokens(tenants: Tenants): readonly string[] {
+  const problems: string[] = [];
+  for (const list of [tenants.databases, tenants.indexes, tenants.users]) {
+    const seen = new Map<string, string>();
+    for (const tenant of list) {
+      for (const [which, secret] of [
+        ["token", tenant.token],
+        ["read-only token", tenant.readOnlyToken],
+      ] as const) {
+        const place = placeOf(secret, `the ${which} of ${tenant.name}`);
+        const earlier = seen.get(secret.value);
+        if (earlier === undefined) seen.set(secret.value, place);
+        else problems.push(`${place} is the same token as ${earlier}: each token names one tenant and one access`);
+      }
+    }
+  }
+  return problems;
+}
+
+const wellKnownValues: ReadonlySet<string> = new Set(Object.values(wellKnown));
+
+/** Fewer characters, or fewer different ones, can be guessed over a network; 32 hex digits are 128 bits. */
+const SECRET_LENGTH_MIN = 16;
+const DIFFERENT_CHARACTERS_MIN = 6;
+
+/** Why a secret does not keep strangers out, and what to do; undefined: it does. */
+function weaknessOf(
+  secret: Secret,
+  setting: SecretName,
+): { readonly fault: string; readonly remedy: string } | undefined {
+  if (wellKnownValues.has(secret.value)) {
+    const remedy = secret.from.kind === "given" ? "choose another" : `set ${variableOf(setting)}`;
+    return { fault: "is well known", remedy };
+  }
+  // What was generated is long enough.
+  if (secret.from.kind !== "given") return undefined;
+  const password = passwordOf(secret.value);
+  const guessed = password ?? secret.value.replace(/^sig_/, "");
+  const subject = password === undefined ? "is" : "has a password that is";
+  const remedy = `choose one of at least ${SECRET_LENGTH_MIN} random characters, such as openssl rand -hex 24 prints`;
+  if (guessed.length < SECRET_LENGTH_MIN) return { fault: `${subject} too short (${guessed.length})`, remedy };
+  if (new Set(guessed).size < DIFFERENT_CHARACTERS_MIN) return { fault: `${subject} too uniform`, remedy };
+  return undefined;
+}
+
+/** keeps (3) */
+function reachableWeak({ settings }: RunSettings, tenants: Tenants): readonly string[] {
+  const problems: string[] = [];
+  const check = (host: string, hostFlag: string, secrets: readonly (readonly [Secret, SecretName])[]): void => {
+    if (isLoopback(host)) return;
+    for (const [secret, setting] of secrets) {
+      const weakness = weaknessOf(secret, setting);
+      if (weakness === undefined) continue;
+      problems.push(
+        `${placeOf(secret, `The ${describe(setting)} of larder dev`)} ${weakness.fault} and is refused on ${host}, which other machines may reach: ${weakness.remedy}, or use ${hostFlag} 127.0.0.1`,
+      );
+    }
+  };
+  const areaSecrets: (readonly [Secret, SecretName])[] = [];
+  for (const tenant of tenants.databases) {
+    areaSecrets.push([tenant.token, "storeToken"], [tenant.readOnlyToken, "storeReadOnlyToken"]);
+  }
+  for (const tenant of tenants.indexes) {
+    areaSecrets.push([tenant.token, "vectorToken"], [tenant.readOnlyToken, "vectorReadOnlyToken"]);
+  }
+  for (const tenant of tenants.users) {
+    areaSecrets.push([tenant.token, "messagingToken"], [tenant.readOnlyToken, "messagingReadOnlyToken"]);
+    areaSecrets.push([tenant.currentSigningKey, "currentSigningKey"], [tenant.nextSigningKey, "nextSigningKey"]);
+  }
+  check(settings.host, "--host", areaSecrets);
+  check(settings.adminHost, "--admin-host", [[tenants.adminToken, "adminToken"]]);
+  return problems;
+}
+
+/** `storeReadOnlyToken` is `LARDER_STORE_READ_ONLY_TOKEN`. */
+function variableOf(setting: SecretName): string {
+  return `LARDER_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+function describe(setting: SecretName): string {
+  return setting.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** True for addresses that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}

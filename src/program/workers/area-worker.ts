@@ -1,0 +1,53 @@
+/**
+ * A thread of one area. It is started by main with the area's plan, answers
+ * main's questions, gives a sign of life each second, and ends when it crashes:
+ * what it held in memory is rebuilt from the journal by the next start.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { systemClock } from "../../kernel/clock.ts";
+import { faultFields } from "../../kernel/log.ts";
+import { Metrics } from "../../kernel/metrics.ts";
+import { type AreaDoor, type AreaPlan, CRASH_CLOSE_MS } from "../areas/area.ts";
+import { AreaThread } from "../areas/area-thread.ts";
+import { answerQuestions, beat, eventsTo } from "../areas/remote-area.ts";
+import { measureThread } from "../metrics/thread.ts";
+import { stderrLog } from "../stderr.ts";
+import { BEAT_MS } from "./heartbeat.ts";
+import { ProgressWriter } from "./thread-progress.ts";
+
+/** What main starts a thread with. */
+export interface AreaWorkerStart {
+  readonly plan: AreaPlan;
+  /** Where the thread shows what it does (thread-progress.ts). */
+  readonly progress: SharedArrayBuffer;
+}
+
+export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
+  const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
+  let door: AreaDoor | undefined;
+  let isCrashing = false;
+  const crash = (fault: unknown): void => {
+    log.error("the thread crashed", faultFields(fault));
+    if (isCrashing) process.exit(1);
+    isCrashing = true;
+    systemClock.after(CRASH_CLOSE_MS, () => process.exit(1));
+    Promise.resolve(door?.close(0)).finally(() => process.exit(1));
+  };
+  process.on("uncaughtException", crash);
+  process.on("unhandledRejection", crash);
+
+  const beatOn = (): void => {
+    beat(port);
+    systemClock.after(BEAT_MS, beatOn);
+  };
+  beatOn();
+
+  const metrics = new Metrics();
+  measureThread(metrics);
+  const observer = new ProgressWriter(progress);
+  const { memoryBytesMax } = plan;
+  const thread = new AreaThread({ log, clock: systemClock, onFatal: crash, observer, memoryBytesMax });
+  const area = await thread.make(plan, eventsTo(port), metrics);
+  door = area;
+  answerQuestions(port, area);
+}

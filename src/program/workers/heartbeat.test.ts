@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { Heartbeat } from "./heartbeat.ts";
+
+interface Watched {
+  readonly clock: VirtualClock;
+  readonly heartbeat: Heartbeat;
+  readonly seen: string[];
+  /** What the thread shows. */
+  readonly thread: { progress: number; cpuMs: number | "no answer" | "fails"; isWatched: boolean };
+  /** Lets seconds pass, one by one, in each of which the thread uses so much processor time. */
+  pass(seconds: number, cpuMsPerSecond?: number): Promise<void>;
+}
+
+function watch(): Watched {
+  const clock = new VirtualClock();
+  const seen: string[] = [];
+  const thread: Watched["thread"] = { progress: 0, cpuMs: 5_000, isWatched: true };
+  const heartbeat = new Heartbeat({
+    clock,
+    progress: () => thread.progress,
+    cpuMs: async () => {
+      if (thread.cpuMs === "no answer") return new Promise(() => {});
+      if (thread.cpuMs === "fails") throw new Error("the thread has ended");
+      return thread.cpuMs;
+    },
+    isWatched: () => thread.isWatched,
+    onSilent: (isSilent) => seen.push(isSilent ? "silent" : "heard"),
+    onDead: () => seen.push("dead"),
+  });
+  return {
+    clock,
+    heartbeat,
+    seen,
+    thread,
+    async pass(seconds, cpuMsPerSecond = 1_000) {
+      for (let second = 0; second < seconds; second += 1) {
+        if (typeof thread.cpuMs === "number") thread.cpuMs += cpuMsPerSecond;
+        await clock.advanceAsync(1_000);
+      }
+    },
+  };
+}
+
+test("a thread that gives signs of life is left alone", async () => {
+  const { heartbeat, seen, pass } = watch();
+  for (let second = 0; second < 300; second += 1) {
+    await pass(1);
+    heartbeat.beat();
+  }
+  assert.deepEqual(seen, []);
+});
+
+test("S-11: silent for 5 s it is reported, and ended after 60 s of processor time without progress, once each", async () => {
+  const { seen, pass } = watch();
+  await pass(4);
+  assert.deepEqual(seen, []);
+  await pass(1);
+  assert.deepEqual(seen, ["silent"]);
+  // The first tick learns where the processor time stands.
+  await pass(55);
+  assert.deepEqual(seen, ["silent"]);
+  await pass(1);
+  assert.deepEqual(seen, ["silent", "dead"]);
+  await pass(100);
+  assert.deepEqual(seen, ["silent", "dead"]);
+});
+
+test("S-11: a silent thread that makes progress is not ended", async () => {
+  const { thread, seen, pass } = watch();
+  for (let second = 0; second < 300; second += 30) {
+    await pass(30);
+    thread.progress += 1;
+  }
+  assert.deepEqual(seen, ["silent"]);
+});
+
+test("a thread that a busy machine does not let run is not ended within ten minutes", async () => {
+  const { seen, pass } = watch();
+  await pass(599, 50);
+  assert.deepEqual(seen, ["silent"]);
+  await pass(1, 50);
+  assert.deepEqual(seen, ["silent", "dead"]);
+});
+
+test("a thread in a call that cannot be interrupted does not answer, and its seconds count", async () => {
+  const { thread, seen, pass } = watch();
+  thread.cpuMs = "no answer";
+  await pass(60);
+  assert.deepEqual(seen, ["silent"]);
+  await pass(1);
+  assert.deepEqual(seen, ["silent", "dead"]);
+});
+
+test("where the processor time is not told, every second counts", async () => {
+  const { thread, seen, pass } = watch();
+  thread.cpuMs = "fails";
+  await pass(61);
+  assert.deepEqual(seen, ["silent", "dead"]);
+});
+
+test("a recovery may take its time, and is watched from its end on", async () => {
+  const { thread, seen, pass } = watch();
+  thread.isWatched = false;
+  await pass(300);
+  assert.deepEqual(seen, ["silent"]);
+  thread.isWatched = true;
+  await pass(60);
+  assert.deepEqual(seen, ["silent"]);
+  await pass(1);
+  assert.deepEqual(seen, ["silent", "dead"]);
+});
+
+test("a thread that is heard again is no longer silent", async () => {
+  const { heartbeat, seen, pass } = watch();
+  await pass(30);
+  heartbeat.beat();
+  await pass(59);
+  assert.deepEqual(seen, ["silent", "heard", "silent"]);
+});
+
+test("after a stop nothing is reported", async () => {
+  const { heartbeat, seen, pass } = watch();
+  heartbeat.stop();
+  await pass(600);
+  assert.deepEqual(seen, []);
+});

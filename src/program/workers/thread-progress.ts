@@ -1,0 +1,93 @@
+/**
+ * What a thread shows main while it works, in memory that both see: a count that
+ * moves with each unit of work, and whose command runs. So main knows that a
+ * busy thread makes progress, and which command does not end, without an answer
+ * of the thread.
+ *
+ *     cells    count, place of the tenant's name, place of the command's name
+ *     places   a byte that says how long the name is, then the name
+ *
+ * A name is written to its place once, before the cell that names the place. What
+ * does not fit in has the empty name of the first place.
+ */
+import type { Tenant, TurnObserver } from "../../kernel/turns.ts";
+
+const CELL_COUNT = 3;
+const COUNT = 0;
+const TENANT = 1;
+const COMMAND = 2;
+const PLACE_COUNT = 2_048;
+const PLACE_BYTES = 64;
+
+/** The memory of a thread. */
+export function newProgressMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(CELL_COUNT * 4 + PLACE_COUNT * PLACE_BYTES);
+}
+
+/** The thread's end. */
+export class ProgressWriter implements TurnObserver {
+  readonly #cells: Int32Array;
+  readonly #places: Uint8Array;
+  readonly #placeOf = new Map<string, number>([["", 0]]);
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#cells = new Int32Array(memory, 0, CELL_COUNT);
+    this.#places = new Uint8Array(memory, CELL_COUNT * 4);
+  }
+
+  unit(tenant: Tenant | undefined): void {
+    const cells = this.#cells;
+    cells[COUNT] = (cells[COUNT] as number) + 1;
+    cells[TENANT] = tenant === undefined ? 0 : this.#place(tenant.name);
+    cells[COMMAND] = 0;
+  }
+
+  command(name: string): void {
+    const cells = this.#cells;
+    cells[COUNT] = (cells[COUNT] as number) + 1;
+    cells[COMMAND] = this.#place(name);
+  }
+
+  #place(name: string): number {
+    const known = this.#placeOf.get(name);
+    if (known !== undefined) return known;
+    const place = this.#placeOf.size;
+    if (place >= PLACE_COUNT) return 0;
+    const text = Buffer.from(name).subarray(0, PLACE_BYTES - 1);
+    this.#places.set(text, place * PLACE_BYTES + 1);
+    this.#places[place * PLACE_BYTES] = text.length;
+    this.#placeOf.set(name, place);
+    return place;
+  }
+}
+
+/** Main's end. */
+export class ProgressReader {
+  readonly #cells: Int32Array;
+  readonly #places: Uint8Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#cells = new Int32Array(memory, 0, CELL_COUNT);
+    this.#places = new Uint8Array(memory, CELL_COUNT * 4);
+  }
+
+  get count(): number {
+    return Atomics.load(this.#cells, COUNT);
+  }
+
+  /** Whose unit runs, or ran last; empty: nobody's, or it is not known. */
+  get tenant(): string {
+    return this.#nameAt(Atomics.load(this.#cells, TENANT));
+  }
+
+  /** The command or route; quick commands are not told. */
+  get command(): string {
+    return this.#nameAt(Atomics.load(this.#cells, COMMAND));
+  }
+
+  #nameAt(place: number): string {
+    const start = place * PLACE_BYTES;
+    const length = this.#places[start] ?? 0;
+    return Buffer.from(this.#places.slice(start + 1, start + 1 + length)).toString();
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Random commands of all families touch no key but those that are found among
+ * their words, and change none but those that they are said to write. So a
+ * user's rights, which ask for these keys, leave no way around.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jsonFamily } from "../../../test/differential/families/json.ts";
+import { families } from "../../../test/differential/families.ts";
+import { drawProgram } from "../../../test/differential/programs.ts";
+import { joinLine, startSession } from "../../../test/harness/store-harness.ts";
+import { type Bytes, upperCase } from "../../kernel/bytes.ts";
+import type { Command } from "../command.ts";
+import type { Database } from "../database.ts";
+import { findKeys, hasKeys } from "./command-keys.ts";
+
+const PROGRAMS_OF_FAMILY = 12;
+
+/** What is looked up and changed from now on. */
+function watch({ keyspace }: Database): { touched: Set<Bytes>; changed: Set<Bytes> } {
+  const touched = new Set<Bytes>();
+  const changed = new Set<Bytes>();
+  const { entries } = keyspace;
+  const { find, get, has } = entries;
+  entries.find = (key) => {
+    touched.add(key);
+    return find.call(entries, key);
+  };
+  entries.get = (key) => {
+    touched.add(key);
+    return get.call(entries, key);
+  };
+  entries.has = (key) => {
+    touched.add(key);
+    return has.call(entries, key);
+  };
+  keyspace.onChange = (key) => {
+    if (key !== undefined) changed.add(key);
+  };
+  return { touched, changed };
+}
+
+function findCommand(database: Database, words: readonly Bytes[]): Command | undefined {
+  const command = database.findCommand(words[0] ?? "");
+  return command?.subcommandByName?.get(upperCase(words[1] ?? "")) ?? command;
+}
+
+// Scripts call commands that are asked about by themselves.
+for (const family of [...families, jsonFamily].filter(({ name }) => name !== "scripting")) {
+  test(`${family.name}: commands touch the keys that are found among their words, and no others`, () => {
+    for (let seed = 1; seed <= PROGRAMS_OF_FAMILY; seed += 1) {
+      const session = startSession();
+      const { database } = session;
+      const { touched, changed } = watch(database);
+      for (const words of drawProgram(family, { seed, extensions: true }).steps.flat()) {
+        touched.clear();
+        changed.clear();
+        session.call(...words);
+        const command = findCommand(database, words);
+        if (command === undefined || !hasKeys(command)) continue;
+        const { keys } = findKeys(command, words);
+        const what = `${joinLine(words)} (seed ${seed})`;
+        const named = new Set(keys.map(({ key }) => key));
+        // BY and GET of SORT ask for the right to read all keys.
+        const readsUnnamed = /^SORT/i.test(words[0] ?? "");
+        if (!readsUnnamed) for (const key of touched) assert.ok(named.has(key), `${what} touched ${key}`);
+        // A read may keep what it has worked out, and takes away what has expired.
+        if (!command.isWrite) continue;
+        const written = new Set(keys.flatMap(({ key, use }) => (use.isWritten ? [key] : [])));
+        for (const key of changed) assert.ok(written.has(key), `${what} changed ${key}`);
+      }
+    }
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * The moment a key or a field is to expire, from the argument of EX, PX, EXAT,
+ * PXAT and of the commands that name their unit (SETEX, PSETEX).
+ *
+ * Redis computes it in signed 64-bit milliseconds and refuses what is not
+ * positive or overflows; so do we. What is accepted but beyond `TIME_MS_MAX`
+ * is kept as `TIME_MS_MAX`.
+ */
+
+import { TIME_MS_MAX } from "../../kernel/frame.ts";
+import type { Call } from "../command.ts";
+import { invalidExpire } from "../errors.ts";
+import { INTEGER_MAX } from "../structures/numbers/number-text.ts";
+
+/** How a time is written. */
+export interface TimeForm {
+  readonly unitMs: 1 | 1_000;
+  /** Counted from now on, not from the epoch. */
+  readonly isRelative: boolean;
+}
+
+export const secondsFromNow: TimeForm = { unitMs: 1_000, isRelative: true };
+export const millisecondsFromNow: TimeForm = { unitMs: 1, isRelative: true };
+export const secondsSinceEpoch: TimeForm = { unitMs: 1_000, isRelative: false };
+export const millisecondsSinceEpoch: TimeForm = { unitMs: 1, isRelative: false };
+
+/** The option words and the forms that they announce. */
+export const timeForms: ReadonlyMap<string, TimeForm> = new Map([
+  ["EX", secondsFromNow],
+  ["PX", millisecondsFromNow],
+  ["EXAT", secondsSinceEpoch],
+  ["PXAT", millisecondsSinceEpoch],
+]);
+
+/**
+ * The moment that the word at `index` names, in ms since the epoch, at most `TIME_MS_MAX`. Throws `notInteger`, and
+ * `invalidExpire` for what is not positive or too large for Redis.
+ */
+export function readExpireTime(call: Call, index: number, form: TimeForm): number {
+  const value = call.integer(index);
+  if (value <= 0) throw invalidExpire(call.command.fullName);
+  const startMs = form.isRelative ? call.nowMs : 0;
+  // A number below 2^53 cannot overflow 64 bits, not even as seconds.
+  if (typeof value === "bigint" && BigInt(startMs) + value * BigInt(form.unitMs) > INTEGER_MAX)
+    throw invalidExpire(call.command.fullName);
+  // Not exact beyond 2^53, where all becomes TIME_MS_MAX anyway.
+  return Math.min(startMs + Number(value) * form.unitMs, TIME_MS_MAX);
+}

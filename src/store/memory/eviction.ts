@@ -1,0 +1,161 @@
+/**
+ * Making room: keys go, by the policy, until keys and values take no more than
+ * `maxmemory` allows.
+ *
+ * The policies that compare keys do not look for the one key that should go
+ * first. As in Redis, a few keys are drawn at random, and the best candidates
+ * seen so far are kept from one time to the next in a pool of 16. A key of the
+ * pool that was used in the meantime is passed over.
+ *
+ * (1) The pool is in ascending order of merit; merit is comparable within one
+ *     policy, so the pool is emptied when the policy changes.
+ * (2) An excess is worked off in time slices, but it never grows by more than
+ *     what one command adds, beyond `SLACK_SHARE` of the limit: who adds more
+ *     waits until as much is gone.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { evictKey } from "../mutations/generic.ts";
+import type { Dictionary } from "../structures/dictionary.ts";
+import { frequencyOf, idleUnitsOf } from "./key-usage.ts";
+import { type EvictionPolicy, findEvictionPolicy } from "./memory-settings.ts";
+
+/** Redis' EVPOOL_SIZE. */
+const POOL_COUNT_MAX = 16;
+/** The longest that a command waits while an excess is worked off that it has not caused. */
+const SLICE_MS_MAX = 5;
+/** Evictions between two looks at the clock. */
+const KEYS_PER_LOOK = 16;
+/** An excess up to this share of the limit may wait for the next slice. */
+const SLACK_SHARE = 1 / 16;
+
+export class Eviction {
+  readonly #keyspace: Keyspace;
+  readonly #random: Random;
+  readonly #clock: Clock;
+  #policy: EvictionPolicy | undefined;
+  /** What was above the limit when the last slice ended. */
+  #excessBytes = Number.POSITIVE_INFINITY;
+  #isBehind = false;
+  #hasRoom = true;
+  /** The pool: (1). */
+  readonly #keys: Bytes[] = [];
+  readonly #merits: number[] = [];
+
+  constructor(options: { keyspace: Keyspace; random: Random; clock: Clock }) {
+    this.#keyspace = options.keyspace;
+    this.#random = options.random;
+    this.#clock = options.clock;
+    this.settingsChanged();
+  }
+
+  /** True while there is more to evict than fitted into the last slice. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** What `makeRoom` has answered last. */
+  get hasRoom(): boolean {
+    return this.#hasRoom;
+  }
+
+  /** Takes up the settings of the keyspace. */
+  settingsChanged(): void {
+    this.#policy = findEvictionPolicy(this.#keyspace.memory.policy);
+    this.#excessBytes = Number.POSITIVE_INFINITY;
+    this.#isBehind = false;
+    this.#keys.length = 0; // keeps (1)
+    this.#merits.length = 0;
+  }
+
+  /**
+   * Removes keys as part of the running unit of work until the keyspace fits its limit, or no more may go now. False if
+   * nothing may go although it does not fit: then it must not grow.
+   */
+  makeRoom(): boolean {
+    this.#hasRoom = this.#evict();
+    return this.#hasRoom;
+  }
+
+  #evict(): boolean {
+    const keyspace = this.#keyspace;
+    const { bytesMax } = keyspace.memory;
+    this.#isBehind = false;
+    if (bytesMax === 0 || keyspace.usedBytes <= bytesMax) return true;
+    // What may not be recorded may not happen: nothing goes, and whatever would write is refused for that reason.
+    if (!keyspace.mayRemoveExpired) return true;
+    const startMs = this.#clock.monotonicMs();
+    for (let count = 1; ; count += 1) {
+      const key = this.#pick();
+      if (key === undefined) return false;
+      evictKey(keyspace, key);
+      const excessBytes = keyspace.usedBytes - bytesMax;
+      if (excessBytes <= 0) {
+        this.#excessBytes = 0;
+        return true;
+      }
+      if (count % KEYS_PER_LOOK > 0 || excessBytes >= Math.max(this.#excessBytes, bytesMax * SLACK_SHARE)) continue;
+      if (this.#clock.monotonicMs() - startMs < SLICE_MS_MAX) continue;
+      this.#excessBytes = excessBytes; // keeps (2)
+      this.#isBehind = true;
+      return true;
+    }
+  }
+
+  /** The key that goes next, or undefined if none may. */
+  #pick(): Bytes | undefined {
+    const keyspace = this.#keyspace;
+    const policy = this.#policy;
+    if (policy === undefined || policy.candidates === "none") return undefined;
+    const table: Dictionary<unknown> = policy.candidates === "all" ? keyspace.entries : keyspace.expiries;
+    if (table.size === 0) return undefined;
+    if (policy.first === "any") return table.keyAt(this.#random.below(table.size));
+    for (;;) {
+      this.#fillPool(table, policy);
+      for (let key = this.#keys.pop(); key !== undefined; key = this.#keys.pop()) {
+        const merit = this.#merits.pop() as number;
+        const slot = table.find(key);
+        // The pool has just been filled, so what was drawn for it now is not passed over, and the loops end.
+        if (slot >= 0 && this.#meritOf(table, slot, policy) >= merit) return key;
+      }
+    }
+  }
+
+  /** Draws some keys and keeps the best of them and of those in the pool. */
+  #fillPool(table: Dictionary<unknown>, policy: EvictionPolicy): void {
+    for (let left = Math.min(this.#keyspace.memory.samples, table.size); left > 0; left -= 1) {
+      const slot = this.#random.below(table.size);
+      this.#offer(table.keyAt(slot), this.#meritOf(table, slot, policy));
+    }
+  }
+
+  #offer(key: Bytes, merit: number): void {
+    const keys = this.#keys;
+    const merits = this.#merits;
+    let place = 0;
+    while (place < merits.length && (merits[place] as number) < merit) place += 1;
+    if (merits.length === POOL_COUNT_MAX) {
+      if (place === 0) return;
+      merits.copyWithin(0, 1, place);
+      keys.copyWithin(0, 1, place);
+      place -= 1;
+    } else {
+      merits.push(0);
+      keys.push("");
+      merits.copyWithin(place + 1, place, merits.length - 1);
+      keys.copyWithin(place + 1, place, keys.length - 1);
+    }
+    merits[place] = merit; // keeps (1)
+    keys[place] = key;
+  }
+
+  /** How much the key in a slot of the table deserves to go. */
+  #meritOf(table: Dictionary<unknown>, slot: number, { first }: EvictionPolicy): number {
+    const { entries, expiries, nowMs, memory } = this.#keyspace;
+    if (first === "soonest to expire") return -expiries.valueAt(slot);
+    const stamp = entries.stampAt(table === expiries ? entries.find(table.keyAt(slot)) : slot);
+    return first === "least often used" ? -frequencyOf(stamp, nowMs, memory) : idleUnitsOf(stamp, nowMs);
+  }
+}

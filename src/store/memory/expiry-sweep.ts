@@ -1,0 +1,80 @@
+/**
+ * The active expiry cycle: keys that nobody asks for go too, and their memory
+ * comes back.
+ *
+ * A sweep looks at the next so many keys that have an expiry, walking the table
+ * from its end to its start and then again (a removal moves the last entry into
+ * the hole, which has been looked at already, so one walk misses nothing that
+ * was there when it began). While many of those it meets are past their time it
+ * goes on, up to a bound in keys and in time.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { expireKey } from "../mutations/generic.ts";
+import { expireFields } from "../mutations/hash.ts";
+import { HashValue } from "../values/hash.ts";
+
+/** How often the sweep runs, as Redis' hz 10. */
+export const SWEEP_EVERY_MS = 100;
+/** Keys looked at before the sweep asks whether going on is worth it. */
+const KEYS_PER_ROUND = 400;
+/** It is, when at least this share of a round was past its time. */
+const STALE_SHARE_MIN = 0.1;
+/** The longest a sweep holds the engine. */
+const SWEEP_MS_MAX = 5;
+/** Fields removed before the sweep looks at the time again. */
+const FIELDS_PER_ROUND_MAX = 1_000;
+
+/** Where the next sweep goes on, per keyspace. */
+const cursors = new WeakMap<Keyspace, { keys: number; hashes: number }>();
+
+/** Runs one sweep as part of the running unit of work. Returns how many keys and fields were removed. */
+export function sweepExpired(keyspace: Keyspace, clock: Clock): number {
+  const startMs = clock.monotonicMs();
+  let cursor = cursors.get(keyspace);
+  if (cursor === undefined) {
+    cursor = { keys: 0, hashes: 0 };
+    cursors.set(keyspace, cursor);
+  }
+  let removed = 0;
+  for (;;) {
+    const visits = Math.min(KEYS_PER_ROUND, keyspace.expiries.size + keyspace.fieldExpiryKeys.size);
+    const stale = sweepKeys(keyspace, cursor) + sweepFields(keyspace, cursor);
+    removed += stale;
+    if (stale < visits * STALE_SHARE_MIN || stale === 0 || clock.monotonicMs() - startMs >= SWEEP_MS_MAX) break;
+  }
+  return removed;
+}
+
+function sweepKeys(keyspace: Keyspace, cursor: { keys: number }): number {
+  const { expiries, nowMs } = keyspace;
+  let removed = 0;
+  for (let visits = Math.min(KEYS_PER_ROUND, expiries.size); visits > 0; visits -= 1) {
+    if (cursor.keys === 0 || cursor.keys > expiries.size) cursor.keys = expiries.size;
+    if (cursor.keys === 0) break;
+    cursor.keys -= 1;
+    if (expiries.valueAt(cursor.keys) >= nowMs) continue;
+    expireKey(keyspace, expiries.keyAt(cursor.keys));
+    removed += 1;
+  }
+  return removed;
+}
+
+function sweepFields(keyspace: Keyspace, cursor: { hashes: number }): number {
+  const { fieldExpiryKeys, entries, nowMs } = keyspace;
+  let removed = 0;
+  for (let visits = Math.min(KEYS_PER_ROUND, fieldExpiryKeys.size); visits > 0; visits -= 1) {
+    if (cursor.hashes === 0 || cursor.hashes > fieldExpiryKeys.size) cursor.hashes = fieldExpiryKeys.size;
+    if (cursor.hashes === 0) break;
+    cursor.hashes -= 1;
+    const key = fieldExpiryKeys.keyAt(cursor.hashes);
+    const hash = entries.get(key);
+    if (!(hash instanceof HashValue) || hash.nextDueMs >= nowMs) continue;
+    removed += expireFields(keyspace, key, hash, FIELDS_PER_ROUND_MAX - removed);
+    if (removed < FIELDS_PER_ROUND_MAX) continue;
+    // This hash may have more: the next round begins with it.
+    cursor.hashes += 1;
+    break;
+  }
+  return removed;
+}

@@ -1,0 +1,10 @@
+/** What the records of a database change: what is kept of it. */
+import type { Users } from "../acl/users.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { Scripts } from "../scripting/scripts.ts";
+
+export interface DatabaseState {
+  readonly keyspace: Keyspace;
+  readonly scripts: Scripts;
+  readonly users: Users;
+}

@@ -1,0 +1,305 @@
+/**
+ * `cjson.*` as lua-cjson 2.1 in Redis does it: which tables are arrays, which
+ * numbers are written how, and the texts of errors.
+ *
+ * The settings (`encode_max_depth`, …) are good for the script that makes them:
+ * in Redis they stay for all scripts of all users.
+ */
+import type { Bytes } from "../../../kernel/bytes.ts";
+import type { LuaLibrary } from "./globals.ts";
+import type { LuaHost } from "./host.ts";
+import { type LuaPointer, LuaType } from "./instance.ts";
+import { JsonReader } from "./json-reader.ts";
+import { formatSignificant } from "./number-text.ts";
+
+type InvalidNumbers = "off" | "on" | "null";
+
+export interface JsonSettings {
+  encodeDepthMax: number;
+  decodeDepthMax: number;
+  precision: number;
+  keepsBuffer: boolean;
+  /** `true`: a sparse array becomes an object instead of an error. */
+  sparseConverts: boolean;
+  sparseRatio: number;
+  sparseSafe: number;
+  encodeInvalid: InvalidNumbers;
+  decodeInvalid: InvalidNumbers;
+}
+
+function defaults(): JsonSettings {
+  return {
+    encodeDepthMax: 1_000,
+    decodeDepthMax: 1_000,
+    precision: 14,
+    keepsBuffer: true,
+    sparseConverts: false,
+    sparseRatio: 2,
+    sparseSafe: 10,
+    encodeInvalid: "off",
+    decodeInvalid: "on",
+  };
+}
+
+const INT_MAX = 2_147_483_647;
+const PRECISION_MAX = 14;
+/** What one document may take as text. */
+export const DOCUMENT_BYTES_MAX = 32 * 1_024 * 1_024;
+/** Longer strings are escaped in parts. */
+const QUOTED_PART_BYTES = 16 * 1_024;
+const STACK_SLOTS = 6;
+
+export function jsonLibrary(host: LuaHost): LuaLibrary {
+  const { instance } = host;
+  const { api } = instance;
+  let current = defaults();
+  let settingsOf = 0;
+
+  function settings(): JsonSettings {
+    if (settingsOf !== host.runNumber) {
+      settingsOf = host.runNumber;
+      current = defaults();
+    }
+    return current;
+  }
+
+  function encode(lua: LuaPointer): number {
+    if (api.lua_gettop(lua) !== 1) instance.raiseArgument(lua, 1, "expected 1 argument");
+    const text = new JsonWriter(host, settings()).write(lua);
+    instance.push(lua, text);
+    return 1;
+  }
+
+  function decode(lua: LuaPointer): number {
+    if (api.lua_gettop(lua) !== 1) instance.raiseArgument(lua, 1, "expected 1 argument");
+    const text = instance.bytesOfArgument(lua, 1);
+    host.charge(text.length * 2);
+    const { decodeDepthMax, decodeInvalid } = settings();
+    new JsonReader(host, { lua, text, depthMax: decodeDepthMax, takesInvalidNumbers: decodeInvalid !== "off" }).read();
+    return 1;
+  }
+
+  /** Sets a whole number between bounds if one is given, and answers what holds. */
+  function whole(name: "encodeDepthMax" | "decodeDepthMax" | "precision", most: number) {
+    return (lua: LuaPointer): number => {
+      const now = settings();
+      if (api.lua_type(lua, 1) > LuaType.nil) now[name] = wholeArgument(lua, 1, { least: 1, most });
+      api.lua_pushnumber(lua, now[name]);
+      return 1;
+    };
+  }
+
+  function wholeArgument(lua: LuaPointer, position: number, bounds: { least: number; most: number }): number {
+    const value = Math.trunc(api.luaL_checknumber(lua, position));
+    if (!(value >= bounds.least && value <= bounds.most))
+      instance.raiseArgument(lua, position, `expected integer between ${bounds.least} and ${bounds.most}`);
+    return value;
+  }
+
+  function invalidNumbers(name: "encodeInvalid" | "decodeInvalid") {
+    return (lua: LuaPointer): number => {
+      const now = settings();
+      const type = api.lua_type(lua, 1);
+      if (type === LuaType.boolean) now[name] = api.lua_toboolean(lua, 1) === 0 ? "off" : "on";
+      else if (type > LuaType.nil) {
+        const option = instance.bytesOfArgument(lua, 1);
+        if (option !== "off" && option !== "on" && (option !== "null" || name === "decodeInvalid"))
+          instance.raiseArgument(lua, 1, "invalid option");
+        else now[name] = option;
+      }
+      if (now[name] === "null") instance.pushText(lua, "null");
+      else api.lua_pushboolean(lua, now[name] === "on" ? 1 : 0);
+      return 1;
+    };
+  }
+
+  return {
+    functions: {
+      encode,
+      decode,
+      encode_max_depth: whole("encodeDepthMax", INT_MAX),
+      decode_max_depth: whole("decodeDepthMax", INT_MAX),
+      encode_number_precision: whole("precision", PRECISION_MAX),
+      encode_invalid_numbers: invalidNumbers("encodeInvalid"),
+      decode_invalid_numbers: invalidNumbers("decodeInvalid"),
+      encode_keep_buffer: (lua) => {
+        const now = settings();
+        if (api.lua_type(lua, 1) > LuaType.nil) now.keepsBuffer = api.lua_toboolean(lua, 1) !== 0;
+        api.lua_pushboolean(lua, now.keepsBuffer ? 1 : 0);
+        return 1;
+      },
+      encode_sparse_array: (lua) => {
+        const now = settings();
+        if (api.lua_type(lua, 1) > LuaType.nil) now.sparseConverts = api.lua_toboolean(lua, 1) !== 0;
+        if (api.lua_type(lua, 2) > LuaType.nil) now.sparseRatio = wholeArgument(lua, 2, { least: 0, most: INT_MAX });
+        if (api.lua_type(lua, 3) > LuaType.nil) now.sparseSafe = wholeArgument(lua, 3, { least: 0, most: INT_MAX });
+        api.lua_pushboolean(lua, now.sparseConverts ? 1 : 0);
+        api.lua_pushnumber(lua, now.sparseRatio);
+        api.lua_pushnumber(lua, now.sparseSafe);
+        return 3;
+      },
+    },
+    values: {
+      null: (lua) => api.lua_pushlightuserdata(lua, 0),
+      _NAME: (lua) => instance.pushText(lua, "cjson"),
+      _VERSION: (lua) => instance.pushText(lua, "2.1.0"),
+    },
+  };
+}
+
+/** Writes the value on top of Lua's stack. */
+class JsonWriter {
+  readonly #host: LuaHost;
+  readonly #settings: JsonSettings;
+  #text = "";
+
+  constructor(host: LuaHost, settings: JsonSettings) {
+    this.#host = host;
+    this.#settings = settings;
+  }
+
+  write(lua: LuaPointer): Bytes {
+    this.#writeValue(lua, 0);
+    return this.#text;
+  }
+
+  #add(lua: LuaPointer, text: string): void {
+    this.#text += text;
+    this.#host.charge(text.length + 4);
+    if (this.#text.length > DOCUMENT_BYTES_MAX) this.#host.instance.raise(lua, "resulting string too large");
+  }
+
+  /** In parts, each of which is charged: escaping a byte takes a hundred times as long as copying one. */
+  #addQuoted(lua: LuaPointer, bytes: Bytes): void {
+    if (bytes.length <= QUOTED_PART_BYTES) {
+      this.#add(lua, `"${escaped(bytes)}"`);
+      return;
+    }
+    this.#text += '"';
+    for (let start = 0; start < bytes.length; start += QUOTED_PART_BYTES)
+      this.#add(lua, escaped(bytes.slice(start, start + QUOTED_PART_BYTES)));
+    this.#add(lua, '"');
+  }
+
+  #writeValue(lua: LuaPointer, depth: number): void {
+    const { instance } = this.#host;
+    const { api } = instance;
+    const type = api.lua_type(lua, -1);
+    if (type === LuaType.string) this.#addQuoted(lua, instance.bytesAt(lua, -1));
+    else if (type === LuaType.number) this.#add(lua, this.#number(lua));
+    else if (type === LuaType.boolean) this.#add(lua, api.lua_toboolean(lua, -1) === 0 ? "false" : "true");
+    else if (type === LuaType.table) this.#writeTable(lua, depth + 1);
+    else if (type === LuaType.nil || (type === LuaType.lightUserdata && api.lua_touserdata(lua, -1) === 0))
+      this.#add(lua, "null");
+    else this.#refuse(lua, "type not supported");
+  }
+
+  #refuse(lua: LuaPointer, reason: string): never {
+    const { instance } = this.#host;
+    const name = instance.api.lua_typename(lua, instance.api.lua_type(lua, -1));
+    const type = instance.memory.latin1Slice(name, instance.memory.indexOf(0, name));
+    return instance.raise(lua, `Cannot serialise ${type}: ${reason}`);
+  }
+
+  #number(lua: LuaPointer): string {
+    const value = this.#host.instance.api.lua_tonumber(lua, -1);
+    const { encodeInvalid, precision } = this.#settings;
+    if (!Number.isFinite(value)) {
+      if (encodeInvalid === "off") this.#refuse(lua, "must not be NaN or Inf");
+      if (encodeInvalid === "null") return "null";
+      // As the C library prints it: the NaN of 0/0 is a negative one.
+      return Number.isNaN(value) ? "-nan" : value > 0 ? "inf" : "-inf";
+    }
+    return formatSignificant(value, precision);
+  }
+
+  #writeTable(lua: LuaPointer, depth: number): void {
+    const { instance } = this.#host;
+    const { api } = instance;
+    if (depth > this.#settings.encodeDepthMax || api.lua_checkstack(lua, STACK_SLOTS) === 0)
+      instance.raise(lua, `Cannot serialise, excessive nesting (${depth})`);
+    const length = this.#arrayLength(lua);
+    if (length === 0) {
+      this.#writeObject(lua, depth);
+      return;
+    }
+    this.#add(lua, "[");
+    for (let index = 1; index <= length; index += 1) {
+      if (index > 1) this.#add(lua, ",");
+      api.lua_rawgeti(lua, -1, index);
+      this.#writeValue(lua, depth);
+      api.lua_settop(lua, -2);
+    }
+    this.#add(lua, "]");
+  }
+
+  /** The greatest index if the table is an array, 0 if it is an object. */
+  #arrayLength(lua: LuaPointer): number {
+    const { api } = this.#host.instance;
+    const { sparseRatio, sparseSafe, sparseConverts } = this.#settings;
+    let greatest = 0;
+    let count = 0;
+    api.lua_pushnil(lua);
+    while (api.lua_next(lua, -2) !== 0) {
+      this.#host.charge(1);
+      const isNumber = api.lua_type(lua, -2) === LuaType.number;
+      const key = isNumber ? api.lua_tonumber(lua, -2) : 0;
+      if (key < 1 || !Number.isInteger(key)) {
+        api.lua_settop(lua, -3);
+        return 0;
+      }
+      greatest = Math.max(greatest, key);
+      count += 1;
+      api.lua_settop(lua, -2);
+    }
+    if (sparseRatio > 0 && greatest > count * sparseRatio && greatest > sparseSafe) {
+      if (!sparseConverts) this.#refuse(lua, "excessively sparse array");
+      return 0;
+    }
+    return greatest;
+  }
+
+  #writeObject(lua: LuaPointer, depth: number): void {
+    const { instance } = this.#host;
+    const { api } = instance;
+    this.#add(lua, "{");
+    let isFirst = true;
+    api.lua_pushnil(lua);
+    while (api.lua_next(lua, -2) !== 0) {
+      if (!isFirst) this.#add(lua, ",");
+      isFirst = false;
+      // A copy: reading a number as text would change the key.
+      api.lua_pushvalue(lua, -2);
+      const type = api.lua_type(lua, -1);
+      if (type === LuaType.string) {
+        this.#addQuoted(lua, instance.bytesAt(lua, -1));
+        this.#add(lua, ":");
+      } else if (type === LuaType.number) this.#add(lua, `"${this.#number(lua)}":`);
+      else this.#refuse(lua, "table key must be a number or string");
+      api.lua_settop(lua, -2);
+      this.#writeValue(lua, depth);
+      api.lua_settop(lua, -2);
+    }
+    this.#add(lua, "}");
+  }
+}
+
+/** All but what stands for itself: printable characters other than `"`, `/` and `\`, and bytes from 128 on. */
+const ESCAPED = /[^ !#-.0-[\]-~\u0080-\u00ff]/g;
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ["\\", "\\\\"],
+  ["/", "\\/"],
+  ["\b", "\\b"],
+  ["\t", "\\t"],
+  ["\n", "\\n"],
+  ["\f", "\\f"],
+  ["\r", "\\r"],
+]);
+
+function escaped(bytes: Bytes): string {
+  return bytes.replace(
+    ESCAPED,
+    (character) => escapes.get(character) ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

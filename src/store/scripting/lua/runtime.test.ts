@@ -1,0 +1,454 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Bytes } from "../../../kernel/bytes.ts";
+import { VirtualClock } from "../../../kernel/clock.virtual.ts";
+import { seededRandom } from "../../../kernel/random.ts";
+import { CommandError } from "../../errors.ts";
+import { errorReply, ok, type Reply } from "../../reply.ts";
+import { FunctionLibraries } from "../function-libraries.ts";
+import type { ScriptHost } from "../redis-functions.ts";
+import { compileLua } from "./instance.ts";
+import { type LuaLimits, LuaRuntime } from "./runtime.ts";
+
+const module = compileLua(
+  readFileSync(fileURLToPath(new URL("liblua5.1.wasm", import.meta.resolve("wasmoon-lua5.1")))),
+);
+
+/** A clock of which each reading is a millisecond later: a script's time is how often it is looked at. */
+class TickingClock extends VirtualClock {
+  #readings = 0;
+
+  override monotonicMs(): number {
+    this.#readings += 1;
+    return this.#readings;
+  }
+}
+
+/** GET and SET of strings, and the refusals of Redis. */
+function makeHost(): ScriptHost & { readonly calls: Bytes[][] } {
+  const strings = new Map<Bytes, Bytes>();
+  const calls: Bytes[][] = [];
+  const answers: Readonly<Record<string, (words: Bytes[]) => Reply>> = {
+    GET: ([, key = ""]) => strings.get(key) ?? null,
+    SET: ([, key = "", value = ""]) => {
+      strings.set(key, value);
+      return ok;
+    },
+    ECHO: ([, text = ""]) => text,
+    INCR: () => errorReply(new CommandError("WRONGTYPE Operation against a key holding the wrong kind of value")),
+    MAP: () => ({
+      kind: "map",
+      pairs: [
+        ["a", 1],
+        ["b", { kind: "double", value: 1.5 }],
+      ],
+    }),
+    MEMBERS: () => ({ kind: "set", members: ["m"] }),
+    YES: () => ({ kind: "boolean", value: true }),
+    NOARRAY: () => ({ kind: "nil array" }),
+    BIG: () => 9_223_372_036_854_775_807n,
+    LONG: () => Buffer.alloc(100_000, "x"),
+  };
+  return {
+    calls,
+    call: (words) => {
+      calls.push(words);
+      const answer = answers[(words[0] ?? "").toUpperCase()];
+      return answer === undefined
+        ? errorReply(new CommandError("ERR Unknown Redis command called from script"))
+        : answer(words);
+    },
+    hasWritten: () => strings.size > 0,
+  };
+}
+
+function open(limits: Partial<LuaLimits> = {}) {
+  const runtime = new LuaRuntime({ module, clock: new TickingClock(), random: seededRandom(1), limits });
+  let scriptCount = 0;
+  const names = new Map<Bytes, string>();
+  const host = makeHost();
+  const run = (
+    source: Bytes,
+    given: { owner?: string; keys?: Bytes[]; args?: Bytes[]; host?: ScriptHost } = {},
+  ): Reply => {
+    let name = names.get(source);
+    if (name === undefined) {
+      scriptCount += 1;
+      name = `sha${scriptCount}`;
+      names.set(source, name);
+    }
+    return runtime.run({ owner: "0/default", name, source, keys: [], args: [], host, ...given });
+  };
+  /** What is answered, and the text of an error without the name of the script. */
+  const shown = (source: Bytes, given: Parameters<typeof run>[1] = {}): unknown => show(run(source, given));
+  return { runtime, run, shown, host };
+}
+
+function show(reply: Reply): unknown {
+  if (reply === null || typeof reply !== "object") return reply;
+  if (reply instanceof Uint8Array) return "a buffer";
+  if (!("kind" in reply)) return reply.map(show);
+  if (reply.kind === "error") return `-${reply.error.text.replace(/ script: sha\d+/, " script: SHA")}`;
+  if (reply.kind === "simple") return `+${reply.text}`;
+  return reply;
+}
+
+const at = " script: SHA, on @user_script:1.";
+
+test("what a script returns becomes a reply as in Redis", () => {
+  const { shown } = open();
+  const table: readonly [Bytes, unknown][] = [
+    ["return 1", 1],
+    ["return 3.99", 3],
+    ["return -1.9", -1],
+    ["return 0/0", -9_223_372_036_854_775_808n],
+    ["return -1e300", -9_223_372_036_854_775_808n],
+    ["return 2^53", 9_007_199_254_740_992n],
+    ["return 'a\\0b\\255'", "a\0b\xff"],
+    ["return true", 1],
+    ["return false", null],
+    ["return nil", null],
+    ["return", null],
+    ["return {1,2,nil,4}", [1, 2]],
+    ["return {1,{2,{'x'}},false,true}", [1, [2, ["x"]], null, 1]],
+    ["return {}", []],
+    ["return {ok='fine\\n'}", "+fine "],
+    ["return {ok='fi\\0ne'}", "+fi"],
+    ["return {err='MY text\\r\\n'}", "-MY text"],
+    ["return {1,{err='E x'}}", [1, "-E x"]],
+    ["return {double=3.5}", { kind: "double", value: 3.5 }],
+    ["return {map={a=1}}", { kind: "map", pairs: [["a", 1]] }],
+    ["return {set={a=true}}", { kind: "set", members: ["a"] }],
+    ["return {big_number='12345678901234567890'}", "12345678901234567890"],
+    ["return {verbatim_string={format='txt',string='hi'}}", { kind: "verbatim", text: "hi" }],
+    ["return function() end", null],
+    ["return {function() end,2}", [null, 2]],
+    ["redis.setresp(3) return true", { kind: "boolean", value: true }],
+    ["return redis.error_reply('foo bar')", "-foo bar"],
+    ["return redis.error_reply('-foo bar')", "-foo bar"],
+    ["return redis.error_reply()", "-ERR wrong number or type of arguments"],
+    ["return redis.status_reply('x')", "+x"],
+  ];
+  for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
+});
+
+test("replies of commands become values of Lua, in RESP2 and RESP3", () => {
+  const { shown } = open();
+  const table: readonly [Bytes, unknown][] = [
+    ["return redis.call('set','k','v').ok", "OK"],
+    ["return redis.call('get','none') == false", 1],
+    ["redis.setresp(3) return {redis.call('get','none') == nil}", [{ kind: "boolean", value: true }]],
+    ["return redis.call('noarray') == false", 1],
+    ["return redis.call('map')", ["a", 1, "b", "1.5"]],
+    ["redis.setresp(3) return redis.call('map').map.b.double * 2", 3],
+    ["return redis.call('members')", ["m"]],
+    ["redis.setresp(3) return tostring(redis.call('members').set.m)", "true"],
+    ["return redis.call('yes')", 1],
+    ["redis.setresp(3) return tostring(redis.call('yes'))", "true"],
+    ["return tostring(redis.call('big'))", "9.2233720368548e+18"],
+    ["return #redis.call('long')", 100_000],
+    ["return redis.call('echo', 'a\\0\\255')", "a\0\xff"],
+    ["return redis.call('echo', 3.5) .. redis.call('echo', 1e20) .. redis.call('echo', -0)", "3.51e+20-0"],
+    ["return redis.call('echo', 1/3)", "0.33333333333333331"],
+    ["return redis.call('set','n',10) and redis.call('get','n') + 5", 15],
+  ];
+  for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
+});
+
+test("errors have the texts and places of Redis", () => {
+  const { shown } = open({ budgetMs: 1e9 });
+  const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
+  const table: readonly [Bytes, unknown][] = [
+    ["return redis.call('incr','k')", `-${wrongType}${at}`],
+    ["return redis.pcall('incr','k')", `-${wrongType}`],
+    ["return redis.pcall('incr','k').err", wrongType],
+    ["return {pcall(redis.call,'incr','k')}", [null, wrongType]],
+    ["\n\nredis.call('nope')", "-ERR Unknown Redis command called from script script: SHA, on @user_script:3."],
+    ["return redis.call()", `-ERR Please specify at least one argument for this redis lib call${at}`],
+    ["return redis.call({})", `-ERR Lua redis lib command arguments must be strings or integers${at}`],
+    ["return redis.pcall('get', nil)", "-ERR Lua redis lib command arguments must be strings or integers"],
+    ["error('x')", `-ERR user_script:1: x${at}`],
+    ["error('a\\nb')", `-ERR user_script:1: a b${at}`],
+    ["error('x', 0)", `-ERR x${at}`],
+    ["error({err='MY x'})", `-MY x${at}`],
+    ["error()", `-ERR nil${at}`],
+    ["error({})", `-ERR unknown error${at}`],
+    ["local a = nil; return a.b", `-ERR user_script:1: attempt to index local 'a' (a nil value)${at}`],
+    ["syntax error", "-ERR Error compiling script (new function): user_script:1: '=' expected near 'error'"],
+    ["x", "-ERR Error compiling script (new function): user_script:1: '=' expected near '<eof>'"],
+    ["local function f() return f() + 1 end return f()", `-ERR user_script:1: stack overflow${at}`],
+    ["return redis.sha1hex()", `-ERR wrong number of arguments${at}`],
+    ["redis.setresp(4)", `-ERR RESP version must be 2 or 3.${at}`],
+    ["redis.log(10,'x')", `-ERR Invalid debug level.${at}`],
+    ["redis.set_repl(99)", `-ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.${at}`],
+    ["return {coroutine.resume(coroutine.create(function() error('q') end))}", [null, "user_script:1: q"]],
+  ];
+  for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
+});
+
+test("the rest of redis.* answers as Redis 7.0", () => {
+  const { shown, run } = open();
+  const heard: string[] = [];
+  const host = { ...makeHost(), log: (level: number, text: string) => heard.push(`${level} ${text}`) };
+  run("redis.log(redis.LOG_WARNING, 'a', 5)", { host });
+  assert.deepEqual(heard, ["3 a 5"]);
+  assert.equal(shown("return redis.sha1hex('')"), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+  assert.equal(shown("return redis.replicate_commands()"), 1);
+  assert.equal(shown("return redis.breakpoint()"), null);
+  assert.equal(shown("return redis.REDIS_VERSION"), "7.0.15");
+  assert.equal(shown("return redis.acl_check_cmd('get','x')"), 1);
+});
+
+test("globals cannot be changed or invented, in the words of Redis", () => {
+  const { shown } = open();
+  const missing = (name: string) =>
+    `-ERR user_script:1: Script attempted to access nonexistent global variable '${name}'${at}`;
+  const readOnly = `-ERR user_script:1: Attempt to modify a readonly table${at}`;
+  const readOnlyInC = `-ERR Attempt to modify a readonly table${at}`;
+  const table: readonly [Bytes, unknown][] = [
+    ["return x", missing("x")],
+    ["return _G.foo", missing("foo")],
+    ["return rawget(_G,'foo')", null],
+    ["x = 1", readOnly],
+    ["_G.x = 1", readOnly],
+    ["KEYS = {}", readOnly],
+    ["KEYS[1] = 'a' return KEYS", ["a"]],
+    ["redis.call = 1", readOnly],
+    ["string.upper = nil", readOnly],
+    ["getmetatable('').__index = 1", readOnly],
+    ["rawset(string,'a',1)", readOnlyInC],
+    ["rawset(_G,'a',1)", readOnlyInC],
+    ["setmetatable(_G,{})", readOnlyInC],
+    ["setmetatable(redis,nil)", readOnlyInC],
+    ["table.insert(string,1)", readOnlyInC],
+    ["table.remove(redis)", readOnlyInC],
+    ["table.sort(redis)", readOnlyInC],
+    ["return getmetatable(redis) == nil", 1],
+    ["return next(redis) ~= nil", 1],
+    ["local n = 0 for name, value in pairs(redis) do n = n + 1 end return n > 10", 1],
+    ["local f, s = pairs(redis) s.call = 1", readOnly],
+    ["loadstring('x=1')()", '-ERR [string "x=1"]:1: Attempt to modify a readonly table script: SHA, on x=1:1.'],
+    ["return rawget(redis,'call') == redis.call", 1],
+    ["return _G._G == _G", 1],
+    ["return #KEYS + #ARGV", 0],
+  ];
+  for (const [script, reply] of table) assert.deepEqual(shown(script), reply, script);
+});
+
+test("nothing of the machine and no way around the sandbox is in reach", () => {
+  const { run, shown } = open();
+  assert.deepEqual(
+    run(`local names = {} for name in pairs(_G) do names[#names+1] = name end table.sort(names) return names`),
+    [
+      ...["ARGV", "KEYS", "_G", "_VERSION", "assert", "bit", "cjson", "cmsgpack", "collectgarbage", "coroutine"],
+      ...["error", "gcinfo", "getmetatable", "ipairs", "load", "loadstring", "math", "next", "os", "pairs", "pcall"],
+      ...["rawequal", "rawget", "rawset", "redis", "select", "setmetatable", "string", "struct", "table", "tonumber"],
+      ...["tostring", "type", "unpack", "xpcall"],
+    ],
+  );
+  assert.deepEqual(run("local names = {} for name in pairs(os) do names[#names+1] = name end return names"), ["clock"]);
+  assert.equal(shown("return rawget(string, 'dump')"), null);
+  assert.deepEqual(shown("return {loadstring('\\27Lua')}"), []);
+  assert.equal(
+    shown("return (select(2, loadstring('\\27LuaQ')))"),
+    "[string \"\x1bLuaQ\"]:1: unexpected symbol near 'char(27)'",
+  );
+  assert.equal(
+    shown("local done return (select(2, load(function() if not done then done = true return '\\27L' end end)))"),
+    "(load):1: unexpected symbol near 'char(27)'",
+  );
+  // Every value that a script can reach is of Lua: walk them all.
+  assert.equal(
+    shown(`local seen, kinds = {}, {}
+local function walk(value)
+  kinds[type(value)] = true
+  if type(value) ~= "table" or seen[value] then return end
+  seen[value] = true
+  walk(getmetatable(value))
+  for key, inner in pairs(value) do walk(key) walk(inner) end
+end
+walk(_G) walk(getmetatable(""))
+local names = {}
+for kind in pairs(kinds) do names[#names+1] = kind end
+table.sort(names)
+return table.concat(names, " ")`),
+    "function nil number string table userdata",
+  );
+});
+
+test("owners share nothing: neither what a library's table holds nor settings of cjson", () => {
+  const { run, runtime } = open();
+  run("cjson.encode_max_depth(1) return 1", { owner: "a" });
+  assert.equal(run("return cjson.encode({{1}})", { owner: "a" }), "[[1]]");
+  run("getmetatable('').extra = 1", { owner: "a" });
+  assert.deepEqual(run("return {#ARGV, ARGV[1]}", { owner: "b", args: ["only b"] }), [1, "only b"]);
+  assert.deepEqual(run("return #ARGV", { owner: "a" }), 0);
+  assert.equal(runtime.stateCount, 2);
+});
+
+test("states and compiled scripts are bounded, the longest unused goes first", () => {
+  const { run, runtime } = open({ statesMax: 3, functionsMax: 2 });
+  for (let owner = 0; owner < 10; owner += 1) assert.equal(run(`return ${owner}`, { owner: `${owner}` }), owner);
+  assert.equal(runtime.stateCount, 3);
+  for (let round = 0; round < 3; round += 1)
+    for (let value = 0; value < 5; value += 1) assert.equal(run(`return ${value}`), value);
+  runtime.flush(() => true);
+  assert.equal(runtime.stateCount, 0);
+  assert.equal(run("return 7"), 7);
+});
+
+test("a script past its time is stopped wherever it is, and the next one runs", () => {
+  const { shown, run } = open({ budgetMs: 50 });
+  const stopped = "-ERR Script ran for more than 50 ms and was stopped";
+  const endless: readonly Bytes[] = [
+    "while true do end",
+    "while true do pcall(error) end",
+    "while true do pcall(function() while true do end end) end",
+    "xpcall(function() while true do end end, function() while true do end end)",
+    "return coroutine.wrap(function() while true do end end)()",
+    "return ('x'):gsub('x', function() while true do end end)",
+    "local t = {1,2,3} table.sort(t, function() while true do end end)",
+    "local s = ('a'):rep(1e6) while true do s:find('b', 1, true) end",
+    "local b = ('x'):rep(1e6) local t = {} for i = 1, 1e4 do t[i] = b end table.sort(t)",
+    "local a = ('x'):rep(1e6) while true do local b = a:upper() end",
+    "local a = ('x'):rep(1e6) while true do local b = a .. 'y' end",
+    "local t = {} for i = 1, 28 do t = {t, t} end return t",
+  ];
+  for (const script of endless) {
+    assert.equal(shown(script), stopped, script);
+    assert.equal(shown("return 1"), 1);
+  }
+  run("redis.call('set','a','b')");
+  assert.equal(shown("while true do end"), `${stopped}; what it wrote before stays`);
+});
+
+test("memory, nesting and sizes are bounded, and the next script runs", () => {
+  const { shown } = open({ budgetMs: 1e9, stateBytesMax: 16 * 1_024 * 1_024 });
+  const noMemory = "-ERR Script needs more memory than it may have script: SHA";
+  const tooLarge = `-ERR user_script:1: resulting string too large${at}`;
+  const table: readonly [Bytes, unknown][] = [
+    ["local s = 'x' while true do s = s .. s end", noMemory],
+    ["local t = {} for i = 1, 1e9 do t[i] = i end", noMemory],
+    ["local t = {} for i = 1, 1e9 do t[i] = {} end", noMemory],
+    ["return ('%s%s%s'):format(('x'):rep(6e6), ('y'):rep(6e6), ('z'):rep(6e6))", noMemory],
+    ["return ('x'):rep(1e9)", tooLarge],
+    ["return ('x'):rep(1e6):gsub('x', ('y'):rep(1000))", tooLarge],
+    ["local s = ('x'):rep(1e6) local t = {} for i = 1, 40 do t[i] = s end return cjson.encode(t)", tooLarge],
+    ["local s = ('x'):rep(1e6) local t = {} for i = 1, 40 do t[i] = s end return cmsgpack.pack(t)", tooLarge],
+    [
+      "local s = ('x'):rep(1e6) return struct.pack(('s'):rep(40), unpack((function() local t = {} for i = 1, 40 do t[i] = s end return t end)()))",
+      tooLarge,
+    ],
+    ["table.insert({}, -1e9, 1)", `-ERR user_script:1: position is too far before the end${at}`],
+    ["return unpack({}, 1, 1e9)", `-ERR user_script:1: too many results to unpack${at}`],
+    ["local function f() return ('x'):gsub('x', f) end f()", `-ERR C stack overflow${at}`],
+    [
+      "return cjson.decode(('['):rep(1e5))",
+      `-ERR user_script:1: Found too many nested data structures (1001) at character 1001${at}`,
+    ],
+    [
+      "local t = {} t[1] = t return cjson.encode(t)",
+      `-ERR user_script:1: Cannot serialise, excessive nesting (1001)${at}`,
+    ],
+  ];
+  for (const [script, reply] of table) {
+    assert.equal(shown(script), reply, script);
+    assert.equal(shown("return 1"), 1);
+  }
+  assert.equal(
+    shown("return 1", { args: ["x".repeat(20 * 1_024 * 1_024)] }),
+    "-ERR Script needs more memory than it may have",
+  );
+  assert.equal(shown("return 1"), 1);
+  assert.equal(JSON.stringify(shown("local t = {} t[1] = t return t")).includes("-ERR reached lua stack limit"), true);
+});
+
+test("a bug behind the host reaches who runs the script, and no script catches it", () => {
+  const { runtime, run } = open();
+  const bug = new Error("a bug");
+  const host: ScriptHost = {
+    call: () => {
+      throw bug;
+    },
+  };
+  assert.throws(
+    () => run("pcall(redis.call, 'get', 'x') return 1", { host }),
+    (error) => error === bug,
+  );
+  assert.equal(runtime.stateCount, 0);
+  assert.equal(run("return 1"), 1);
+});
+
+test("libraries are loaded, called and refused as in Redis 7.0", () => {
+  const { runtime, host } = open();
+  const libraries = new FunctionLibraries();
+  const load = (code: Bytes, isReplacing = false): string => {
+    try {
+      const library = libraries.prepare(code, { runtime, owner: "o", isReplacing });
+      libraries.put(library);
+      return library.name;
+    } catch (error) {
+      if (error instanceof CommandError) return error.text;
+      throw error;
+    }
+  };
+  const call = (name: Bytes, keys: Bytes[] = [], args: Bytes[] = []): unknown => {
+    const found = libraries.find(name);
+    if (found === undefined) return "-ERR Function not found";
+    return show(runtime.runFunction({ owner: "o", library: found.library, name, keys, args, host }));
+  };
+  const register = "ERR Error registering functions: ERR";
+  const table: readonly [Bytes, string][] = [
+    ["return 1", "ERR No functions registered"],
+    ["syntax error", "ERR Error compiling function: user_function:2: '=' expected near 'error'"],
+    ["x = 1", `${register} user_function:2: Attempt to modify a readonly table`],
+    ["return y", `${register} user_function:2: Script attempted to access nonexistent global variable 'y'`],
+    [
+      "redis.call('get','x')",
+      `${register} user_function:2: Script attempted to access nonexistent global variable 'call'`,
+    ],
+    [
+      "redis.register_function('g-1', function() end)",
+      `${register} Library names can only contain letters, numbers, or underscores(_) and must be at least one character long`,
+    ],
+    ["redis.register_function('g', 5)", `${register} second argument to redis.register_function must be a function`],
+    [
+      "redis.register_function('g')",
+      `${register} calling redis.register_function with a single argument is only applicable to Lua table (representing named arguments).`,
+    ],
+    ["redis.register_function{function_name='g'}", `${register} redis.register_function must get a callback argument`],
+    [
+      "redis.register_function{function_name='g', callback=function() end, flags={'zz'}}",
+      `${register} unknown flag given`,
+    ],
+    [
+      "redis.register_function('g', function() end) redis.register_function('g', function() end)",
+      `${register} Function already exists in the library`,
+    ],
+  ];
+  for (const [body, text] of table) assert.equal(load(`#!lua name=bad\n${body}`), text, body);
+  const code = `#!lua name=lib
+redis.register_function('f1', function(keys, args) return {#keys, #args, keys[1], args[1]} end)
+redis.register_function{function_name='f2', callback=function() return redis.call('nope') end, flags={'no-writes'}, description='d'}
+redis.register_function('f3', function() return KEYS end)`;
+  assert.equal(load(code), "lib");
+  assert.equal(load(code), "ERR Library 'lib' already exists");
+  assert.equal(load("#!lua name=b\nredis.register_function('f1', function() end)"), "ERR Function f1 already exists");
+  assert.deepEqual(call("f1", ["k"], ["a", "b"]), [1, 2, "k", "a"]);
+  assert.equal(call("f2"), "-ERR Unknown Redis command called from script script: f2, on @user_function:3.");
+  assert.equal(
+    call("f3"),
+    "-ERR user_function:4: Script attempted to access nonexistent global variable 'KEYS' script: f3, on @user_function:4.",
+  );
+  assert.deepEqual(libraries.find("f2")?.found, { name: "f2", description: "d", flags: ["no-writes"] });
+  runtime.flush(() => true);
+  assert.deepEqual(call("f1"), [0, 0]);
+  assert.equal(load("#!lua name=lib\nredis.register_function('f9', function() return 9 end)", true), "lib");
+  assert.equal(call("f9"), 9);
+  assert.equal(call("f1"), "-ERR Function not found");
+  assert.deepEqual([libraries.libraryCount, libraries.functionCount], [1, 1]);
+  libraries.delete("lib");
+  assert.deepEqual([libraries.libraryCount, libraries.functionCount], [0, 0]);
+});

@@ -1,0 +1,142 @@
+/**
+ * The commands of a script: what `redis.call` may run, and how. They are part of
+ * the unit of work that the script belongs to, with the rights of who runs it,
+ * and nobody can be kept waiting by them.
+ *
+ * The checks come in Redis' order: the command exists and has enough words, is
+ * for scripts, is allowed to the caller, writes only where writing is allowed,
+ * and takes memory only where there is some.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameWriter } from "../../kernel/frame.ts";
+import type { Command } from "../command.ts";
+import { findKeys } from "../commands/command-keys.ts";
+import type { Database } from "../database.ts";
+import { type CommandError, diskRefusal, memoryUsedUp, outOfMemory } from "../errors.ts";
+import { errorReply, findError, type Reply } from "../reply.ts";
+import type { Caller } from "../session/caller.ts";
+import type { ScriptHost } from "./redis-functions.ts";
+import {
+  commandNotForScripts,
+  commandUnknown,
+  commandWithWrongArity,
+  dynamicKey,
+  noPermissionInScript,
+  writeInReadOnlyScript,
+} from "./script-errors.ts";
+
+/** What the commands of one run may do. */
+export interface ScriptRules {
+  /** Nothing may be written, nor told to others. */
+  readonly isReadOnly: boolean;
+  /** Commands that take memory may run although there is none to spare. */
+  readonly allowsGrowth: boolean;
+  /** `allow-key-locking`: no command may name any other key. */
+  readonly lockedKeys: ReadonlySet<Bytes> | undefined;
+}
+
+export class ScriptCommands implements ScriptHost {
+  readonly #database: Database;
+  /** Who runs the script, and who its commands are told to come from. */
+  readonly #asker: Caller;
+  readonly #caller: Caller;
+  readonly #rules: ScriptRules;
+  readonly #frame: FrameWriter;
+  readonly #runCommand: (caller: Caller, command: Command, words: readonly Bytes[]) => Reply;
+  #hasTriedToWrite = false;
+  #hasWritten = false;
+  #lastError: Bytes | undefined;
+
+  constructor(options: {
+    database: Database;
+    caller: Caller;
+    rules: ScriptRules;
+    /** Runs a command that was found to be allowed. */
+    run: (caller: Caller, command: Command, words: readonly Bytes[]) => Reply;
+  }) {
+    const { user, transport } = options.caller;
+    this.#database = options.database;
+    this.#asker = options.caller;
+    // Without `waiting`: a command that would have to wait answers at once.
+    this.#caller = { user, transport, address: "lua", isScript: true };
+    this.#rules = options.rules;
+    this.#frame = options.database.context.frame;
+    this.#runCommand = options.run;
+  }
+
+  call(words: Bytes[]): Reply {
+    const command = this.#find(words);
+    if (command === undefined) {
+      this.#database.unknownCount += 1;
+      return this.#refuse(undefined, commandUnknown);
+    }
+    const refusal = this.#refusalOf(command, words);
+    if (refusal !== undefined) return this.#refuse(command, refusal);
+    const byteCount = this.#frame.byteCount;
+    if (command.isWrite) this.#hasTriedToWrite = true;
+    const reply = this.#runCommand(this.#caller, command, words);
+    if (command.isWrite && this.#frame.byteCount > byteCount) this.#hasWritten = true;
+    const error = findError(reply);
+    if (error !== undefined) this.#lastError = error.text;
+    return reply;
+  }
+
+  mayCall(words: Bytes[]): boolean | undefined {
+    const command = this.#find(words);
+    if (command === undefined) return undefined;
+    const { user } = this.#caller;
+    return user.isUnrestricted || user.refusalOf(command, words) === undefined;
+  }
+
+  hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
+  /** True if this is what one of the commands has answered: then it is counted already. */
+  isOfCommand(error: CommandError): boolean {
+    return this.#lastError !== undefined && error.text.startsWith(this.#lastError);
+  }
+
+  #find(words: readonly Bytes[]): Command | undefined {
+    const command = this.#database.findCommand(words[0] ?? "");
+    if (command?.subcommandByName === undefined || words.length === 1) return command;
+    return command.subcommandByName.get((words[1] as Bytes).toUpperCase());
+  }
+
+  #refusalOf(command: Command, words: readonly Bytes[]): CommandError | undefined {
+    const { arity } = command;
+    if (arity >= 0 ? words.length !== arity : words.length < -arity) return commandWithWrongArity;
+    if (!command.isForScripts) return commandNotForScripts;
+    const { user } = this.#caller;
+    const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
+    if (refusal !== undefined) {
+      this.#database.noteDenial(this.#asker, refusal, { context: "lua", command });
+      return noPermissionInScript(refusal);
+    }
+    const { isReadOnly, allowsGrowth, lockedKeys } = this.#rules;
+    if (isReadOnly && command.mayChange) return writeInReadOnlyScript;
+    if (lockedKeys !== undefined)
+      for (const { key } of findKeys(command, words).keys) if (!lockedKeys.has(key)) return dynamicKey(key);
+    if (!command.isWrite) return undefined;
+    const disk = this.#database.journalRefusal;
+    if (disk !== undefined) return diskRefusal(disk);
+    if (command.mayGrow && this.#isMemoryUsedUp()) return memoryUsedUp;
+    // As in Redis a script that has begun to write is not stopped in the middle.
+    if (!command.mayGrow || allowsGrowth || this.#hasTriedToWrite) return undefined;
+    return this.#database.hasRoom ? memoryUsedUp : outOfMemory;
+  }
+
+  /** Also in the middle of a script that has begun to write: one could take everything that is left. */
+  #isMemoryUsedUp(): boolean {
+    this.#database.countMemory();
+    return this.#database.memory.isAtEnd;
+  }
+
+  #refuse(command: Command | undefined, error: CommandError): Reply {
+    const { errorCounts } = this.#database;
+    if (command !== undefined) this.#database.countsOf(command).rejected += 1;
+    errorCounts.add(error.text);
+    this.#lastError = error.text;
+    return errorReply(error);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * What a database has for scripting: the scripts it remembers, the libraries of
+ * functions it keeps, and the way to the interpreter, which all databases of a
+ * store share.
+ *
+ * (1) Who shares an interpreter's state shares everything a script can leave
+ *     behind, so a state belongs to one user of one database.
+ * (2) Libraries are part of the database's state: `mutations/functions.ts` alone
+ *     changes them. Scripts are not: a client that gets NOSCRIPT sends the
+ *     script again.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { User } from "../acl/user.ts";
+import { CommandError } from "../errors.ts";
+import { FunctionLibraries } from "./function-libraries.ts";
+import { NO_TIME, type TimeSpent } from "./lua/host.ts";
+import { compileLua } from "./lua/instance.ts";
+import { defaultLuaLimits, type LuaLimits, LuaRuntime } from "./lua/runtime.ts";
+import { type CachedScript, ScriptCache } from "./script-cache.ts";
+import { luaMissing, noScript, scriptTooLarge } from "./script-errors.ts";
+
+export interface LuaOptions {
+  /** `liblua5.1.wasm` of wasmoon-lua5.1. */
+  readonly code: Uint8Array;
+  readonly limits?: Partial<LuaLimits>;
+}
+
+/** The interpreter of a store, made when a script first needs it. */
+export class Interpreter {
+  readonly #options: { lua: LuaOptions | undefined; clock: Clock; random: Random };
+  #runtime: LuaRuntime | undefined;
+
+  constructor(options: { lua: LuaOptions | undefined; clock: Clock; random: Random }) {
+    this.#options = options;
+  }
+
+  /** How long a script may run, in ms. */
+  get budgetMs(): number {
+    return this.#options.lua?.limits?.budgetMs ?? defaultLuaLimits.budgetMs;
+  }
+
+  /** Throws `luaMissing`. */
+  get runtime(): LuaRuntime {
+    if (this.#runtime !== undefined) return this.#runtime;
+    const { lua, clock, random } = this.#options;
+    if (lua === undefined) throw luaMissing;
+    const module = compileLua(lua.code);
+    this.#runtime = new LuaRuntime({ module, clock, random, limits: lua.limits ?? {} });
+    return this.#runtime;
+  }
+
+  /** Closes the states of the owners that are named. */
+  forget(isNamed: (owner: string) => boolean): void {
+    this.#runtime?.flush(isNamed);
+  }
+
+  /** States there are now. */
+  get stateCount(): number {
+    return this.#runtime?.stateCount ?? 0;
+  }
+}
+
+/** As much as a library may have. */
+export const SCRIPT_BYTES_MAX = 1_024 * 1_024;
+
+/** A script, and what finding it has taken of the time of its run. */
+export interface FoundScript {
+  readonly script: CachedScript;
+  readonly spent: TimeSpent;
+}
+
+export class Scripts {
+  readonly cache = new ScriptCache();
+  readonly libraries = new FunctionLibraries();
+  readonly #interpreter: Interpreter;
+  readonly #ownerPrefix: string;
+  /** A user who is deleted and made again is another one. keeps (1) */
+  readonly #owners = new WeakMap<User, string>();
+  #ownerCount = 0;
+
+  constructor(options: { databaseNumber: number; interpreter: Interpreter }) {
+    this.#interpreter = options.interpreter;
+    this.#ownerPrefix = `${options.databaseNumber}/`;
+  }
+
+  get runtime(): LuaRuntime {
+    return this.#interpreter.runtime;
+  }
+
+  /** Whose state a script of this user runs in: (1). */
+  ownerOf(user: User): string {
+    const known = this.#owners.get(user);
+    if (known !== undefined) return known;
+    this.#ownerCount += 1;
+    const owner = `${this.#ownerPrefix}${this.#ownerCount}`;
+    this.#owners.set(user, owner);
+    return owner;
+  }
+
+  /**
+   * The script of this text, which is compiled if it is new, and remembered from now on; and what time that has taken. Throws
+   * CommandError.
+   */
+  scriptOf(text: Bytes, user: User): FoundScript {
+    if (text.length > SCRIPT_BYTES_MAX) throw scriptTooLarge;
+    let spent = NO_TIME;
+    const script = this.cache.add(text, ({ digest, source }) => {
+      const outcome = this.runtime.check(this.ownerOf(user), digest, source);
+      if (outcome instanceof CommandError) throw outcome;
+      spent = outcome;
+    });
+    return { script, spent };
+  }
+
+  /** The script of this digest. Throws `noScript`. */
+  scriptOfDigest(digest: Bytes): FoundScript {
+    const script = this.cache.find(digest);
+    if (script === undefined) throw noScript;
+    return { script, spent: NO_TIME };
+  }
+
+  /** Closes the states of all users: after it nothing of what was compiled or left behind is there. */
+  closeStates(): void {
+    this.#interpreter.forget((owner) => owner.startsWith(this.#ownerPrefix));
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Numbers as Redis 7.0 reads and prints them. Integers are strict: what is
+ * accepted is exactly what printing the number gives back, so a counter can be
+ * kept as its text. Doubles are whatever C's `strtod` takes. The 80-bit numbers
+ * of INCRBYFLOAT are in `long-double.ts`.
+ */
+import type { Bytes } from "../../../kernel/bytes.ts";
+import { type BinaryFormat, parseBinaryFloat } from "./binary-float.ts";
+
+export const INTEGER_MIN = -(2n ** 63n);
+export const INTEGER_MAX = 2n ** 63n - 1n;
+
+/** Digits that always fit a safe integer. */
+const SAFE_DIGITS = 15;
+/** `-9223372036854775808`. */
+const INTEGER_LENGTH_MAX = 20;
+
+/**
+ * The signed 64-bit integer that `bytes` spells, or undefined: no plus, no space, no leading zero, no `-0` (string2ll in
+ * Redis). A number where that is exact, a bigint beyond ±(2^53 - 1).
+ */
+export function parseInteger(bytes: Bytes): number | bigint | undefined {
+  const length = bytes.length;
+  if (length === 0 || length > INTEGER_LENGTH_MAX) return undefined;
+  let at = 0;
+  let digit = bytes.charCodeAt(0) - 48;
+  const negative = digit === -3; // "-"
+  if (negative) {
+    if (length === 1) return undefined;
+    at = 1;
+    digit = bytes.charCodeAt(1) - 48;
+  }
+  if (digit === 0) return length === 1 ? 0 : undefined;
+  let value = 0;
+  for (;;) {
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+    at += 1;
+    if (at === length) break;
+    digit = bytes.charCodeAt(at) - 48;
+  }
+  if (at <= SAFE_DIGITS || Number.isSafeInteger(value)) return negative ? -value : value;
+  const exact = BigInt(bytes);
+  return exact < INTEGER_MIN || exact > INTEGER_MAX ? undefined : exact;
+}
+
+const DOUBLE: BinaryFormat = { mantissaBits: 53, exponentMin: -1_074, magnitudeMax: 1_024 };
+
+// Each alternative can match in one way only, so a failing text is refused in linear time.
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+const NONZERO_MANTISSA = /^[^eE]*[1-9]/;
+
+/**
+ * The double that `bytes` spell, or undefined (`string2d` in Redis): decimal, hexadecimal, `inf` or `infinity` in any
+ * case; no spaces, no NaN, nothing that overflows, nothing that is not zero but rounds to zero.
+ */
+export function parseFloat64(bytes: Bytes): number | undefined {
+  if (!DECIMAL.test(bytes)) {
+    const parsed = parseBinaryFloat(bytes, DOUBLE);
+    // Exact: the mantissa has 53 bits at most and the exponent is in range. Infinity comes out of 2 ** Infinity.
+    return parsed === undefined ? undefined : Number(parsed.mantissa) * 2 ** parsed.exponent;
+  }
+  const value = Number(bytes);
+  if (value === 0) return NONZERO_MANTISSA.test(bytes) ? undefined : value;
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/**
+ * A double as the store replies it: the shortest text that reads back as the same number, as Redis prints them since 7.2,
+ * and `inf`, `-inf`. JavaScript spells it, so that a client which checks that a number is spelled as it would spell it
+ * itself takes it for a number.
+ */
+export function formatDouble(value: number): Bytes {
+  if (Number.isFinite(value)) return Object.is(value, -0) ? "-0" : `${value}`;
+  return value > 0 ? "inf" : value < 0 ? "-inf" : "nan";
+}

@@ -1,0 +1,45 @@
+/** The second file of an export: what is written is read, and a line that is wrong is named. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { documentsPath, printDocument, readDocuments } from "./documents-file.ts";
+import type { SourceEntry } from "./store/source.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "larder-test-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const path = documentsPath(join(folder, "dump.rdb"));
+
+async function readAll(text: string, from = 0): Promise<SourceEntry[]> {
+  writeFileSync(path, text);
+  const entries: SourceEntry[] = [];
+  for await (const entry of readDocuments(path, from)) entries.push(entry);
+  return entries;
+}
+
+const written: readonly SourceEntry[] = [
+  { key: "k\xc3\xa9", atMs: 5_000, value: { kind: "document", text: '{"a":"\xc3\xa9"}' } },
+  { key: "\xff\n", atMs: undefined, value: { kind: "dump", payload: Buffer.from("\x18\x00\xff", "latin1") } },
+  { key: "", atMs: undefined, value: { kind: "document", text: "1" } },
+];
+
+test("what is written is read, from any line on", async () => {
+  const text = written.map((entry) => `${printDocument(entry)}\n`).join("");
+  assert.equal(text.split("\n")[0], '{"key":"ké","expiresAtMs":5000,"json":"{\\"a\\":\\"é\\"}"}');
+  assert.deepEqual(await readAll(text), written);
+  assert.deepEqual(await readAll(text, 1), written.slice(1));
+});
+
+test("a line that is wrong is named with the reason", async () => {
+  const rows: readonly (readonly [line: string, reason: string])[] = [
+    ["{", "is no JSON"],
+    ["1", "needs one of key and keyBase64"],
+    ['{"key":"k"}', "needs one of json and dumpBase64"],
+    ['{"key":1,"json":"1"}', "has a key that is no string"],
+    ['{"key":"k","keyBase64":"aw==","json":"1"}', "needs one of key and keyBase64"],
+    ['{"key":"k","json":"1","expiresAtMs":"soon"}', "has an expiresAtMs that is no moment in ms"],
+  ];
+  for (const [line, reason] of rows)
+    await assert.rejects(readAll(`{"key":"k","json":"1"}\n${line}\n`), { message: `${path}: line 2 ${reason}` }, line);
+});

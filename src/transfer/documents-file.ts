@@ -1,0 +1,102 @@
+/**
+ * What a Redis file (RDB) of a plain redis-server cannot hold, in a second file
+ * beside it: JSON documents, and hashes whose fields expire. One line each, in
+ * JSON:
+ *
+ *     {"key":"user:1","expiresAtMs":1764000000000,"json":"{\"name\":\"Ada\"}"}
+ *     {"keyBase64":"/w==","dumpBase64":"GAAA…"}
+ *
+ * A key is text where it is UTF-8; a hash is what DUMP gives, which RESTORE of
+ * larder and of Redis 7.4 takes.
+ */
+
+import { isUtf8 } from "node:buffer";
+import { createReadStream } from "node:fs";
+import { type Bytes, bufferFrom, bytesFromText, textFromBytes } from "../kernel/bytes.ts";
+import { type SourceEntry, sourceRefusal } from "./store/source.ts";
+
+/** The name of the second file. */
+export function documentsPath(rdbPath: string): string {
+  return `${rdbPath}.documents.ndjson`;
+}
+
+/** A line without its end. Entries that are refused have none. */
+export function printDocument({ key, atMs, value }: SourceEntry): string {
+  const keyBytes = bufferFrom(key);
+  const named = isUtf8(keyBytes) ? { key: textFromBytes(key) } : { keyBase64: keyBytes.toString("base64") };
+  const expiry = atMs === undefined ? {} : { expiresAtMs: atMs };
+  switch (value.kind) {
+    case "document":
+      return JSON.stringify({ ...named, ...expiry, json: textFromBytes(value.text) });
+    case "dump":
+      return JSON.stringify({ ...named, ...expiry, dumpBase64: value.payload.toString("base64") });
+    case "refused":
+      throw new Error("what is refused is not written");
+    default: {
+      const never: never = value;
+      throw new Error(`Unknown value ${String(never)}`);
+    }
+  }
+}
+
+/** The entry of each line from line `from` on, counted from 0. Fails with a `StartRefusal` that names the line. */
+export async function* readDocuments(path: string, from = 0): AsyncIterable<SourceEntry> {
+  let line = 0;
+  for await (const text of linesOf(path)) {
+    line += 1;
+    if (line > from && text !== "") yield parseDocument(text, { path, line });
+  }
+}
+
+function parseDocument(text: string, { path, line }: { path: string; line: number }): SourceEntry {
+  const wrong = (reason: string): never => {
+    throw sourceRefusal(path, `line ${line} ${reason}`);
+  };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    wrong("is no JSON");
+  }
+  const fields = new Map<string, unknown>(typeof value === "object" && value !== null ? Object.entries(value) : []);
+  const stringAt = (name: string): string | undefined => {
+    const field = fields.get(name);
+    return field === undefined || typeof field === "string" ? field : wrong(`has a ${name} that is no string`);
+  };
+  const [key, keyBase64] = [stringAt("key"), stringAt("keyBase64")];
+  const [json, dump] = [stringAt("json"), stringAt("dumpBase64")];
+  const atMs = fields.get("expiresAtMs");
+  if ((key === undefined) === (keyBase64 === undefined)) wrong("needs one of key and keyBase64");
+  if ((json === undefined) === (dump === undefined)) wrong("needs one of json and dumpBase64");
+  if (atMs !== undefined && !(typeof atMs === "number" && Number.isSafeInteger(atMs) && atMs > 0))
+    wrong("has an expiresAtMs that is no moment in ms");
+  return {
+    key: key === undefined ? bytesOfBase64(keyBase64 ?? "") : bytesFromText(key),
+    atMs: typeof atMs === "number" ? atMs : undefined,
+    value:
+      json === undefined
+        ? { kind: "dump", payload: Buffer.from(dump ?? "", "base64") }
+        : { kind: "document", text: bytesFromText(json) },
+  };
+}
+
+function bytesOfBase64(text: string): Bytes {
+  return Buffer.from(text, "base64").latin1Slice();
+}
+
+const LINE_FEED = 0x0a;
+
+async function* linesOf(path: string): AsyncIterable<string> {
+  let parts: Buffer[] = [];
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      parts.push(chunk.subarray(from, end));
+      yield Buffer.concat(parts).utf8Slice();
+      parts = [];
+      from = end + 1;
+    }
+    if (from < chunk.length) parts.push(chunk.subarray(from));
+  }
+  if (parts.length > 0) yield Buffer.concat(parts).utf8Slice();
+}

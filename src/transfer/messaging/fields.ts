@@ -1,0 +1,92 @@
+/**
+ * Takes records of messaging apart, as a listing or an exported file has them.
+ * Fields that nobody asks for are passed over: listings tell more than what is
+ * moved. What is asked for and is of another kind is refused by its name.
+ */
+import { StartRefusal } from "../../program/refusal.ts";
+
+/** Name and values, in the order of the names. */
+export type NamedValues = readonly (readonly [name: string, values: readonly string[]])[];
+
+export class RecordFields {
+  readonly #fields: ReadonlyMap<string, unknown>;
+  readonly #path: string;
+
+  /** `path`: how people find the record: `schedules[2]`. */
+  constructor(value: unknown, path: string) {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new StartRefusal(`${path} is no object`);
+    this.#fields = new Map(Object.entries(value));
+    this.#path = path;
+  }
+
+  text(name: string): string {
+    return this.optionalText(name) ?? this.#refuse(name, "is missing");
+  }
+
+  /** An empty text is none. */
+  optionalText(name: string): string | undefined {
+    const value = this.#given(name);
+    if (value === undefined || value === "") return undefined;
+    return typeof value === "string" ? value : this.#refuse(name, "is no text");
+  }
+
+  /** A whole number, 0 or more. */
+  count(name: string): number | undefined {
+    const value = this.#given(name);
+    if (value === undefined) return undefined;
+    return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+      ? value
+      : this.#refuse(name, "is no whole number, 0 or more");
+  }
+
+  /** What is absent is false. */
+  flag(name: string): boolean {
+    const value = this.#given(name) ?? false;
+    return typeof value === "boolean" ? value : this.#refuse(name, "is neither true nor false");
+  }
+
+  texts(name: string): readonly string[] {
+    const value = this.#given(name) ?? [];
+    return isTexts(value) ? value : this.#refuse(name, "is no list of texts");
+  }
+
+  objects(name: string): readonly RecordFields[] {
+    const value = this.#given(name) ?? [];
+    if (!Array.isArray(value)) return this.#refuse(name, "is no list");
+    return value.map((each, index) => new RecordFields(each, `${this.#path}.${name}[${index}]`));
+  }
+
+  /** An object whose values are texts or lists of texts. */
+  namedValues(name: string): NamedValues {
+    const value = this.#given(name) ?? {};
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return this.#refuse(name, "is no object");
+    return Object.entries(value)
+      .map(([key, each]): readonly [string, readonly string[]] => {
+        const values: unknown = typeof each === "string" ? [each] : each;
+        return isTexts(values)
+          ? [key, values]
+          : this.#refuse(`${name}.${key}`, "is neither a text nor a list of texts");
+      })
+      .sort(([one], [other]) => (one < other ? -1 : 1));
+  }
+
+  /** null is the same as absent. */
+  #given(name: string): unknown {
+    return this.#fields.get(name) ?? undefined;
+  }
+
+  #refuse(name: string, what: string): never {
+    throw new StartRefusal(`${this.#path}.${name} ${what}`);
+  }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+/** The other way round; absent where there is nothing. */
+export function valuesObject(values: NamedValues): Readonly<Record<string, readonly string[]>> | undefined {
+  // `fromEntries` makes a member of every name, also of `__proto__`.
+  return values.length === 0 ? undefined : Object.fromEntries(values);
+}

@@ -1,0 +1,148 @@
+/**
+ * Files of one JSON value in a line, written and read piece by piece, with the
+ * offset of each line, so that either can go on where it was interrupted.
+ */
+import { type FileHandle, open } from "node:fs/promises";
+import { codeOf, StartRefusal } from "../program/refusal.ts";
+
+/** Only the owner: there are data in it. */
+const FILE_MODE = 0o600;
+const PIECE_BYTES = 1024 * 1024;
+/** More than any record may have. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+export class NdjsonWriter {
+  readonly #file: FileHandle;
+  #bytes: number;
+
+  private constructor(file: FileHandle, bytes: number) {
+    this.#file = file;
+    this.#bytes = bytes;
+  }
+
+  /** Keeps the first `keptBytes` of a file that is there, and goes on behind them; 0 begins a new one. */
+  static async open(path: string, keptBytes: number): Promise<NdjsonWriter> {
+    try {
+      const file = await open(path, keptBytes === 0 ? "w" : "r+", FILE_MODE);
+      const { size } = await file.stat();
+      if (size < keptBytes) {
+        await file.close();
+        throw new StartRefusal(`${path} is shorter than it was: begin again without --resume`);
+      }
+      await file.truncate(keptBytes);
+      return new NdjsonWriter(file, keptBytes);
+    } catch (fault) {
+      throw fileRefusal(fault, path);
+    }
+  }
+
+  /** Behind the last line. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Each a text without a line break. */
+  async write(lines: readonly string[]): Promise<void> {
+    if (lines.length === 0) return;
+    const bytes = Buffer.from(`${lines.join("\n")}\n`);
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await this.#file.write(bytes, at, bytes.length - at, this.#bytes + at);
+      at += bytesWritten;
+    }
+    this.#bytes += bytes.length;
+  }
+
+  /** Resolves when all that was written is on the disk. */
+  sync(): Promise<void> {
+    return this.#file.sync();
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+export interface Line {
+  readonly text: string;
+  /** Where the next line begins. */
+  readonly end: number;
+}
+
+/** The lines of a file from an offset on, in lists of what was read at once. Rejects with a `StartRefusal`. */
+export async function* readLines(path: string, from: number): AsyncGenerator<readonly Line[]> {
+  const file = await open(path, "r").catch((fault: unknown) => {
+    throw fileRefusal(fault, path);
+  });
+  try {
+    let rest: Buffer = Buffer.alloc(0);
+    let start = from;
+    for (let at = from; ; ) {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, at).catch((fault: unknown) => {
+        throw fileRefusal(fault, path);
+      });
+      if (bytesRead === 0) break;
+      at += bytesRead;
+      const read = piece.subarray(0, bytesRead);
+      // Looked for in what is new alone: a long line comes in many pieces.
+      const isWhole = read.includes(NEWLINE);
+      rest = rest.length === 0 ? read : Buffer.concat([rest, read]);
+      if (rest.length > LINE_BYTES_MAX)
+        throw new StartRefusal(`${path} has a line of more than ${LINE_BYTES_MAX} bytes`);
+      if (!isWhole) continue;
+      const lines: Line[] = [];
+      let begin = 0;
+      for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, begin)) {
+        lines.push({ text: rest.utf8Slice(begin, end), end: start + end + 1 });
+        begin = end + 1;
+      }
+      rest = rest.subarray(begin);
+      start += begin;
+      yield lines;
+    }
+    if (rest.length > 0) yield [{ text: rest.toString("utf8"), end: start + rest.length }];
+  } finally {
+    await file.close();
+  }
+}
+
+/** The last line of a file, if it is at most `bytesMax` long and complete; undefined otherwise. */
+export async function readLastLine(path: string, bytesMax: number): Promise<string | undefined> {
+  const file = await open(path, "r").catch((fault: unknown) => {
+    throw fileRefusal(fault, path);
+  });
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, bytesMax + 1);
+    const tail = Buffer.alloc(length);
+    const { bytesRead } = await file.read(tail, 0, length, size - length);
+    if (bytesRead !== length || tail.at(-1) !== NEWLINE) return undefined;
+    const start = tail.lastIndexOf(NEWLINE, -2) + 1;
+    return start === 0 && length < size ? undefined : tail.utf8Slice(start, length - 1);
+  } catch (fault) {
+    throw fileRefusal(fault, path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Why a file cannot be used, in a sentence, or the fault itself when it is none of the known reasons. */
+export function fileRefusal(fault: unknown, path: string): unknown {
+  switch (codeOf(fault)) {
+    case "ENOENT":
+      return new StartRefusal(`There is no file ${path}, or no directory for it`);
+    case "EACCES":
+    case "EPERM":
+      return new StartRefusal(`No permission to use ${path}`);
+    case "EISDIR":
+      return new StartRefusal(`${path} is a directory`);
+    case "ENOSPC":
+    case "EDQUOT":
+      return new StartRefusal(`No space is left for ${path}`);
+    case "EROFS":
+      return new StartRefusal(`${path} is on a read-only file system`);
+    default:
+      return fault;
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * One connection to a Redis server, as a client: for reading a store that is
+ * imported. Commands go in batches, one batch at a time.
+ */
+import { connect as connectPlain, isIP, type Socket } from "node:net";
+import { connect as connectEncrypted } from "node:tls";
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { codeOf, StartRefusal } from "../../program/refusal.ts";
+import { printCommands, ReplyError, ReplyReader, type RespReply, WrongReply } from "./replies.ts";
+
+export interface RedisAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly isEncrypted: boolean;
+  /** Undefined: that of the password alone, `default`. */
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+}
+
+const PORT = 6_379;
+/** Between two parts of what the server says. */
+const SILENCE_MS_MAX = 120_000;
+
+/** `redis://user:password@host:port/0`, or `rediss://` within TLS. Throws a `StartRefusal` without the password in it. */
+export function parseRedisAddress(text: string, password: string | undefined): RedisAddress {
+  const url = URL.parse(text);
+  const database = /^\/?(\d{0,6})$/.exec(url?.pathname ?? "x")?.[1];
+  if (url === null || url.hostname === "" || database === undefined || url.search !== "" || url.hash !== "")
+    throw new StartRefusal(
+      "The address of a Redis server is redis://user:password@host:port/database, or rediss://…",
+      2,
+    );
+  return {
+    // A number in brackets is an address of IPv6.
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? PORT : Number(url.port),
+    isEncrypted: url.protocol === "rediss:",
+    user: url.username === "" ? undefined : decode(url.username),
+    password: url.password === "" ? password : decode(url.password),
+    database: Number(database),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StartRefusal("User and password in the address of a Redis server are percent-encoded", 2);
+  }
+}
+
+/** Without user and password. */
+export function printRedisAddress({ host, port, isEncrypted, database }: RedisAddress): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `${isEncrypted ? "rediss" : "redis"}://${name}:${port}/${database}`;
+}
+
+export class RedisConnection {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #socket: Socket;
+  readonly #reader = new ReplyReader();
+  #waiting: { readonly count: number; readonly replies: RespReply[]; readonly done: Settle } | undefined;
+  #fault: Error | undefined;
+  #cancelSilence: () => void = () => {};
+
+  constructor(name: string, socket: Socket, clock: Clock) {
+    this.#name = name;
+    this.#socket = socket;
+    this.#clock = clock;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("error", (fault) => this.#end(fault));
+    socket.on("close", () => this.#end(new Error("it has closed the connection")));
+  }
+
+  /** The replies, in order; an error is a value. Rejects with a `StartRefusal` when the server is gone. */
+  async send(commands: readonly (readonly Bytes[])[]): Promise<readonly RespReply[]> {
+    if (commands.length === 0) return [];
+    if (this.#waiting !== undefined) throw new Error("one batch at a time");
+    const done = Promise.withResolvers<readonly RespReply[]>();
+    if (this.#fault !== undefined) throw this.#refusal(this.#fault);
+    this.#waiting = { count: commands.length, replies: [], done };
+    this.#socket.write(printCommands(commands));
+    this.#listen();
+    return done.promise;
+  }
+
+  /** One command that must not fail. */
+  async call(words: readonly Bytes[]): Promise<RespReply> {
+    const [reply = null] = await this.send([words]);
+    if (reply instanceof ReplyError) throw this.#refusal(new Error(reply.text));
+    return reply;
+  }
+
+  close(): void {
+    this.#cancelSilence();
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined) return;
+    this.#listen();
+    try {
+      this.#reader.feed(chunk);
+      while (waiting.replies.length < waiting.count) {
+        const reply = this.#reader.next();
+        if (reply === undefined) return;
+        waiting.replies.push(reply);
+      }
+    } catch (fault) {
+      if (!(fault instanceof WrongReply)) throw fault;
+      this.#end(fault);
+      return;
+    }
+    this.#cancelSilence();
+    this.#waiting = undefined;
+    waiting.done.resolve(waiting.replies);
+  }
+
+  #listen(): void {
+    this.#cancelSilence();
+    const silence = (): void => this.#end(new Error(`it is silent for ${SILENCE_MS_MAX / 1_000} s`));
+    this.#cancelSilence = this.#clock.after(SILENCE_MS_MAX, silence);
+  }
+
+  #end(fault: Error): void {
+    this.#fault ??= fault;
+    this.#cancelSilence();
+    this.#socket.destroy();
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.done.reject(this.#refusal(this.#fault));
+  }
+
+  #refusal(cause: Error): StartRefusal {
+    // That of several addresses of one name has a code alone.
+    return new StartRefusal(`${this.#name}: ${cause.message || (codeOf(cause) ?? cause.name)}`, 1, { cause });
+  }
+}
+
+interface Settle {
+  readonly resolve: (replies: readonly RespReply[]) => void;
+  readonly reject: (fault: unknown) => void;
+}
+
+/** Connects, logs in and chooses the database. Rejects with a `StartRefusal`. */
+export async function openRedis(address: RedisAddress, clock: Clock): Promise<RedisConnection> {
+  const { host, port, isEncrypted, user, password, database } = address;
+  // Only a name can be asked of a certificate's holder.
+  const named = isIP(host) === 0 ? { servername: host } : {};
+  const socket = isEncrypted ? connectEncrypted({ host, port, ...named }) : connectPlain({ host, port });
+  const connection = new RedisConnection(printRedisAddress(address), socket, clock);
+  try {
+    // A password alone is that of the user `default`, also before Redis 6.
+    if (password !== undefined)
+      await connection.call(["AUTH", ...(user === undefined ? [] : [bytes(user)]), bytes(password)]);
+    if (database !== 0) await connection.call(["SELECT", `${database}`]);
+    return connection;
+  } catch (fault) {
+    connection.close();
+    throw fault;
+  }
+}
+
+function bytes(text: string): Bytes {
+  return Buffer.from(text, "utf8").latin1Slice();
+}

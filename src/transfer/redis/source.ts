@@ -1,0 +1,141 @@
+/**
+ * A Redis server that runs, as a source: its keys by SCAN, their values by DUMP.
+ * What changes meanwhile is read as it is when it is read; a key that comes
+ * while SCAN goes may be missed.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { CommandError } from "../../store/mod.ts";
+import { readLibraries } from "../../store/structures/rdb/function-payload.ts";
+import { documentTypes } from "../hosted/values.ts";
+import {
+  BATCH_BYTES,
+  BATCH_KEYS,
+  type SourceBatch,
+  type SourceEntry,
+  type SourceLibraries,
+  type SourceValue,
+  type StoreSource,
+  sourceRefusal,
+} from "../store/source.ts";
+import { openRedis, printRedisAddress, type RedisAddress, type RedisConnection } from "./connection.ts";
+import { ReplyError, type RespReply } from "./replies.ts";
+
+/** The type of a value in a dump: that of a module. */
+const MODULE_VALUE = 7;
+/** Values that are asked for at once; a batch of large ones is cut where it has become long. */
+const DUMPS_PER_CALL = 50;
+
+export class RedisSource implements StoreSource {
+  readonly name: string;
+  readonly #address: RedisAddress;
+  readonly #clock: Clock;
+  #connection: RedisConnection | undefined;
+  /** Since Redis 7 a key tells when it expires; before, only in how long. */
+  #tellsMoments = true;
+
+  constructor(address: RedisAddress, clock: Clock) {
+    this.name = printRedisAddress(address);
+    this.#address = address;
+    this.#clock = clock;
+  }
+
+  get identity(): string {
+    return this.name;
+  }
+
+  async open(): Promise<{ keyCount: number | undefined; remarks: readonly string[] }> {
+    this.#connection = await openRedis(this.#address, this.#clock);
+    // Whoever may not read is told so before anything else.
+    await this.#redis.call(["SCAN", "0", "COUNT", "1"]);
+    const [size, moment] = await this.#redis.send([["DBSIZE"], ["PEXPIRETIME", ""]]);
+    this.#tellsMoments = !(moment instanceof ReplyError);
+    return { keyCount: typeof size === "number" ? size : undefined, remarks: [] };
+  }
+
+  async readLibraries(): Promise<SourceLibraries> {
+    const [reply] = await this.#redis.send([["FUNCTION", "DUMP"]]);
+    if (reply instanceof ReplyError) return { codes: [], remark: `functions cannot be read: ${reply.text}` };
+    try {
+      return { codes: typeof reply === "string" ? readLibraries(Buffer.from(reply, "latin1")) : [] };
+    } catch (fault) {
+      if (!(fault instanceof CommandError)) throw fault;
+      return { codes: [], remark: `functions cannot be read: ${fault.text}` };
+    }
+  }
+
+  async *batches(from: string | undefined): AsyncIterable<SourceBatch> {
+    let cursor = from ?? "0";
+    do {
+      const reply = await this.#redis.call(["SCAN", cursor, "COUNT", `${BATCH_KEYS}`]);
+      const [next, keys] = Array.isArray(reply) ? (reply as readonly RespReply[]) : [];
+      if (typeof next !== "string" || !Array.isArray(keys))
+        throw sourceRefusal(this.name, "what it answers to SCAN is no page");
+      let batch: SourceEntry[] = [];
+      let bytes = 0;
+      for (let at = 0; at < keys.length; at += DUMPS_PER_CALL) {
+        for (const entry of await this.#read(keys.slice(at, at + DUMPS_PER_CALL).filter(isBytes))) {
+          batch.push(entry);
+          bytes += entry.value.kind === "dump" ? entry.value.payload.length : 0;
+        }
+        if (bytes < BATCH_BYTES) continue;
+        // Of a page that is cut, all comes again after an interruption.
+        yield { entries: batch, position: cursor };
+        batch = [];
+        bytes = 0;
+      }
+      cursor = next;
+      yield { entries: batch, position: cursor };
+    } while (cursor !== "0");
+  }
+
+  async close(): Promise<void> {
+    this.#connection?.close();
+  }
+
+  /** The keys that are still there, with their values. */
+  async #read(keys: readonly Bytes[]): Promise<readonly SourceEntry[]> {
+    const expiry = this.#tellsMoments ? "PEXPIRETIME" : "PTTL";
+    const replies = await this.#redis.send(
+      keys.flatMap((key) => [
+        [expiry, key],
+        ["DUMP", key],
+      ]),
+    );
+    const nowMs = this.#clock.nowMs();
+    const entries: SourceEntry[] = [];
+    for (const [index, key] of keys.entries()) {
+      const time = replies[2 * index];
+      const dump = replies[2 * index + 1];
+      if (dump === null || dump === undefined) continue;
+      const value = await this.#valueOf(key, dump);
+      if (value === undefined) continue;
+      const expires = typeof time === "number" && time >= 0;
+      entries.push({ key, atMs: expires ? time + (this.#tellsMoments ? 0 : nowMs) : undefined, value });
+    }
+    return entries;
+  }
+
+  /** Undefined: it is gone by now. */
+  async #valueOf(key: Bytes, dump: RespReply): Promise<SourceValue | undefined> {
+    if (typeof dump === "string" && dump.charCodeAt(0) !== MODULE_VALUE)
+      return { kind: "dump", payload: Buffer.from(dump, "latin1") };
+    const [type = null] = await this.#redis.send([["TYPE", key]]);
+    if (!documentTypes.includes(type)) {
+      const reason = dump instanceof ReplyError ? dump.text : `it is a value of a module, of type ${String(type)}`;
+      return { kind: "refused", reason };
+    }
+    const [text] = await this.#redis.send([["JSON.GET", key]]);
+    if (text instanceof ReplyError) return { kind: "refused", reason: text.text };
+    return typeof text === "string" ? { kind: "document", text } : undefined;
+  }
+
+  get #redis(): RedisConnection {
+    if (this.#connection === undefined) throw new Error("The source is not open yet");
+    return this.#connection;
+  }
+}
+
+function isBytes(reply: RespReply): reply is Bytes {
+  return typeof reply === "string";
+}

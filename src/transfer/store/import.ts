@@ -1,0 +1,160 @@
+/**
+ * `larder import <source>`: the keys and functions of another store into a
+ * database of ours. The words say what the source is:
+ *
+ *     redis://… rediss://…     a Redis server that runs
+ *     http://… https://…       a hosted store, over its HTTP interface
+ *     anything else            a file of Redis (RDB)
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import type { CommandCall } from "../../program/cli/commands.ts";
+import { progressOf } from "../../program/cli/progress.ts";
+import { StartRefusal } from "../../program/refusal.ts";
+import { TOKENS_FILE } from "../../program/tenants/kept-tokens.ts";
+import { AreaClient } from "../area-client.ts";
+import { HostedSource } from "../hosted/source.ts";
+import { parseRedisAddress } from "../redis/connection.ts";
+import { openRdbSource } from "../redis/rdb-source.ts";
+import { RedisSource } from "../redis/source.ts";
+import { isAddress, readSourceAddress, SOURCE_TOKEN } from "../source-address.ts";
+import { openTarget, type Target } from "../target.ts";
+import { StoreCalls } from "./calls.ts";
+import { type Outcome, StoreSink } from "./sink.ts";
+import type { StoreSource } from "./source.ts";
+import { StoreStateFile } from "./state.ts";
+
+/** So many keys are named that are refused or different. */
+const TROUBLES_TOLD_MAX = 20;
+const KEY_TOLD_LENGTH_MAX = 80;
+
+/** Where the environment or the configuration gives every token, no file of them is made. */
+function newDirectoryLine(directory: string): string {
+  const tokens = existsSync(join(directory, TOKENS_FILE)) ? "; its tokens are in tokens.json there" : "";
+  return `${directory} is a new data directory${tokens}`;
+}
+
+/** Resolves with 1 when it is done and some keys are not as they should be. Rejects with a `StartRefusal`. */
+export async function importStore(call: CommandCall): Promise<0 | 1> {
+  const source = await sourceOf(call, systemClock);
+  try {
+    const { keyCount, remarks } = await source.open();
+    for (const remark of remarks) call.print(`${source.name}: ${remark}`);
+    const target = await openTarget({ run: call.run, version: call.version, isMade: true });
+    if (target.isNew) call.print(newDirectoryLine(target.directory));
+    try {
+      return await run(call, { source, target, keyCount });
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function sourceOf(call: CommandCall, clock: Clock): Promise<StoreSource> {
+  const [place = ""] = call.operands;
+  const { options } = call;
+  const database = databaseNumber(options.get("source database"));
+  if (!/^rediss?:\/\//i.test(place) && !isAddress(place)) return openRdbSource({ path: place, database });
+  if (database !== undefined)
+    throw new StartRefusal("--source-database is for files: the address of a server ends with its database", 2);
+  if (isAddress(place)) {
+    const address = readSourceAddress(place, undefined, call);
+    if (address === undefined) throw new StartRefusal("The address of the source is no URL", 2);
+    return new HostedSource(new AreaClient({ ...address, clock }), clock);
+  }
+  return new RedisSource(parseRedisAddress(place, options.get(SOURCE_TOKEN)), clock);
+}
+
+function databaseNumber(text: string | undefined): number | undefined {
+  if (text === undefined || /^\d{1,6}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new StartRefusal(`--source-database: ${JSON.stringify(text)} is no number of a database`, 2);
+}
+
+interface Both {
+  readonly source: StoreSource;
+  readonly target: Target;
+  readonly keyCount: number | undefined;
+}
+
+async function run(call: CommandCall, { source, target, keyCount }: Both): Promise<0 | 1> {
+  const { options, print } = call;
+  const given = options.get("database");
+  const calls = new StoreCalls(target.client("store", given));
+  const database = given ?? target.tenants.databases[0]?.name ?? "";
+  const troubles: string[] = [];
+  const sink = new StoreSink({
+    calls,
+    clock: systemClock,
+    replaces: options.has("replace"),
+    requestBytesMax: target.requestBytesMax,
+    onTrouble(key, reason) {
+      if (troubles.length < TROUBLES_TOLD_MAX) troubles.push(`${toldKey(key)}: ${reason}`);
+    },
+  });
+  const state = new StoreStateFile(target.directory, systemClock);
+  const subject = { source: source.identity, database };
+  const before = options.has("resume") ? state.read(subject) : undefined;
+  if (before !== undefined) sink.countBefore(before.counts);
+
+  const libraries = await source.readLibraries();
+  if (libraries.remark !== undefined) print(`${source.name}: ${libraries.remark}`);
+  const functions = await sink.storeLibraries(libraries.codes);
+  const progress = progressOf(call.run, { unit: "keys" });
+  progress.expect(keyCount, sumOf(sink.counts));
+  try {
+    for await (const { entries, position } of source.batches(before?.position)) {
+      await sink.store(entries);
+      progress.add(entries.length);
+      await state.note({ ...subject, position, counts: sink.counts });
+    }
+  } catch (fault) {
+    progress.end();
+    if (!(fault instanceof StartRefusal) || sumOf(sink.counts) === 0) throw fault;
+    const hint = "The keys that were stored stay; the same command with --resume goes on";
+    throw new StartRefusal(`${fault.message}\n${hint}`, fault.exitCode, { cause: fault });
+  }
+  progress.end();
+  state.remove();
+
+  const size = await calls.call(["DBSIZE"]);
+  for (const line of reportLines(sink.counts, { database, size: Number(size) })) print(line);
+  if (libraries.codes.length > 0)
+    print(
+      `libraries of functions: ${functions.stored} stored, ${functions.kept} there before, ${functions.refused} refused`,
+    );
+  for (const trouble of troubles) print(`wrong: ${trouble}`);
+  const isRight = functions.refused + (sink.counts.get("refused") ?? 0) + (sink.counts.get("different") ?? 0) === 0;
+  return isRight ? 0 : 1;
+}
+
+/** One line for each outcome that there was. */
+const meanings: Readonly<Record<Outcome, string>> = {
+  stored: "stored, and compared with what was read: type, content and expiry agree",
+  same: "were there with the same content",
+  kept: "were there with another content and were left as they are (--replace overwrites them)",
+  expired: "had expired",
+  refused: "could not be stored",
+  different: "were stored and then were different: somebody changed them, or it is a fault",
+};
+
+function reportLines(
+  counts: ReadonlyMap<Outcome, number>,
+  { database, size }: { database: string; size: number },
+): readonly string[] {
+  const lines = [`${sumOf(counts)} keys read; the database ${database} has ${size} keys now`];
+  for (const [outcome, count] of counts) if (count > 0) lines.push(`${count} keys ${meanings[outcome]}`);
+  return lines;
+}
+
+function sumOf(counts: ReadonlyMap<Outcome, number>): number {
+  return counts.values().reduce((sum, count) => sum + count, 0);
+}
+
+/** A key as people can read it, with nothing in it that a terminal would obey. */
+function toldKey(key: string): string {
+  const shown = key.length > KEY_TOLD_LENGTH_MAX ? `${key.slice(0, KEY_TOLD_LENGTH_MAX)}…` : key;
+  return JSON.stringify(shown).replace(/[\u007f-\u00ff]/g, (char) => `\\x${char.charCodeAt(0).toString(16)}`);
+}

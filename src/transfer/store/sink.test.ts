@@ -1,0 +1,131 @@
+/** What came of each key, on a store that is made up: what it does wrong is found. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { StartRefusal } from "../../program/refusal.ts";
+import { type Dumped, writePayload } from "../../store/structures/rdb/payload.ts";
+import { ReplyError, type RespReply } from "../redis/replies.ts";
+import type { StoreCalls } from "./calls.ts";
+import { StoreSink, type StoreSinkOptions } from "./sink.ts";
+import type { SourceEntry } from "./source.ts";
+
+const NOW_MS = 1_000_000;
+
+function dump(value: Dumped): Buffer {
+  return writePayload(value);
+}
+
+const hello = dump({ kind: "string", bytes: "hello" });
+
+function entry(key: string, payload: Buffer = hello, atMs?: number): SourceEntry {
+  return { key, atMs, value: { kind: "dump", payload } };
+}
+
+interface Made {
+  readonly sink: StoreSink;
+  readonly troubles: string[];
+  /** The words of each command, but for payloads; a batch is a list. */
+  readonly sent: string[][];
+}
+
+/** A sink on a store that answers each command as told, by its name and key. */
+function sinkOn(
+  answer: (name: string, key: string) => RespReply | undefined,
+  options: Partial<StoreSinkOptions> = {},
+): Made {
+  const troubles: string[] = [];
+  const sent: string[][] = [];
+  const calls = {
+    base: "http://store",
+    async pipeline(commands: readonly (readonly string[])[]) {
+      sent.push(commands.map((words) => words.filter((_, at) => words[0] !== "RESTORE" || at !== 3).join(" ")));
+      return commands.map(([name = "", key = ""]) => {
+        const reply = answer(name, key);
+        if (reply !== undefined) return reply;
+        return { RESTORE: "OK", DUMP: hello.latin1Slice(), PEXPIRETIME: -1 }[name] ?? null;
+      });
+    },
+  } as unknown as StoreCalls;
+  const clock = new VirtualClock(NOW_MS);
+  const sink = new StoreSink({
+    calls,
+    clock,
+    replaces: false,
+    requestBytesMax: 10_000,
+    onTrouble: (key, reason) => troubles.push(`${key}: ${reason}`),
+    ...options,
+  });
+  return { sink, troubles, sent };
+}
+
+function counted({ sink }: Made): Record<string, number> {
+  return Object.fromEntries([...sink.counts].filter(([, count]) => count > 0));
+}
+
+test("each key is counted by what came of it", async () => {
+  const made = sinkOn((name, key) => {
+    if (name === "RESTORE" && key === "bad") return new ReplyError("ERR Bad data format");
+    if (name === "RESTORE" && (key === "there" || key === "other")) return new ReplyError("BUSYKEY Target key name");
+    if (name === "DUMP" && (key === "other" || key === "changed"))
+      return dump({ kind: "string", bytes: "changed" }).latin1Slice();
+    if (name === "DUMP" && key === "gone") return null;
+    if (name === "PEXPIRETIME" && key === "soon") return NOW_MS + 5;
+    if (name === "PEXPIRETIME" && key === "later") return NOW_MS + 6;
+    return undefined;
+  });
+
+  await made.sink.store([
+    entry("stored"),
+    entry("soon", hello, NOW_MS + 5),
+    entry("later", hello, NOW_MS + 5),
+    entry("never", hello, NOW_MS + 5),
+    entry("there"),
+    entry("other"),
+    entry("past", hello, NOW_MS),
+    entry("bad"),
+    entry("changed"),
+    entry("gone"),
+    { key: "module", atMs: undefined, value: { kind: "refused", reason: "a module" } },
+  ]);
+
+  assert.deepEqual(counted(made), { stored: 2, same: 1, kept: 1, expired: 1, refused: 2, different: 4 });
+  assert.deepEqual(made.troubles, [
+    "module: a module",
+    "bad: ERR Bad data format",
+    `later: it expires at ${NOW_MS + 6} instead of ${NOW_MS + 5}`,
+    `never: it expires at -1 instead of ${NOW_MS + 5}`,
+    "changed: what is there now is not what was read",
+    "gone: what is there now is not what was read",
+  ]);
+});
+
+test("what would fail for every key ends the import", async () => {
+  for (const text of ["OOM command not allowed", "NOPERM this user", "ERR max daily request limit exceeded"]) {
+    const { sink } = sinkOn((name) => (name === "RESTORE" ? new ReplyError(text) : undefined));
+    await assert.rejects(sink.store([entry("k")]), new StartRefusal(`http://store: ${text}`));
+  }
+});
+
+test("requests are as large as the server takes, and a key that does not fit into one is refused", async () => {
+  const long = dump({ kind: "string", bytes: "x".repeat(5_000) });
+  const made = sinkOn((name, key) => (name === "DUMP" && key !== "s" ? long.latin1Slice() : undefined));
+
+  await made.sink.store([
+    entry("a", long),
+    entry("b", dump({ kind: "string", bytes: "x".repeat(20_000) })),
+    entry("c", long),
+    entry("s"),
+  ]);
+
+  assert.deepEqual(
+    made.sent.map((batch) => batch.join(", ")),
+    [
+      "RESTORE a 0",
+      "DUMP a, PEXPIRETIME a",
+      "RESTORE c 0, RESTORE s 0",
+      "DUMP c, PEXPIRETIME c, DUMP s, PEXPIRETIME s",
+    ],
+  );
+  assert.deepEqual(counted(made), { stored: 3, refused: 1 });
+  assert.match(made.troubles[0] ?? "", /^b: it takes 200\d\d bytes, and a request of this larder may have 10000: /);
+});

@@ -1,0 +1,290 @@
+/**
+ * Puts the keys of a source into a database of ours, batch by batch, and looks
+ * at once whether what is there now is what was read.
+ *
+ *     RESTORE, or JSON.SET for documents    in requests as large as the server takes
+ *     DUMP and PEXPIRETIME, or JSON.GET     of every key of the batch; contents are compared, not encodings
+ *
+ * (1) A key that exists is left alone unless everything is to be replaced. It
+ *     counts as the same when its content is, so an import may be repeated.
+ * (2) Every entry is counted once, by what came of it.
+ * (3) What would fail for every key (no memory, no rights) ends the import.
+ */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { StartRefusal } from "../../program/refusal.ts";
+import { CommandError } from "../../store/mod.ts";
+import { writeLibraries } from "../../store/structures/rdb/function-payload.ts";
+import { printedBytes, ReplyError, type RespReply } from "../redis/replies.ts";
+import type { StoreCalls } from "./calls.ts";
+import type { SourceEntry } from "./source.ts";
+import { haveSameContent } from "./value-content.ts";
+
+export const outcomes = ["stored", "same", "kept", "expired", "refused", "different"] as const;
+
+/** What came of a key; for people in `import.ts`. */
+export type Outcome = (typeof outcomes)[number];
+
+export interface StoreSinkOptions {
+  readonly calls: StoreCalls;
+  readonly clock: Clock;
+  /** Whether keys that exist are overwritten. */
+  readonly replaces: boolean;
+  /** Of a request. */
+  readonly requestBytesMax: number;
+  /** Called for what was refused or turned out different, with the reason. */
+  readonly onTrouble: (key: Bytes, reason: string) => void;
+}
+
+/** An error that begins otherwise is not about one value: no memory, no rights, no disk. */
+const VALUE_ERROR = /^ERR (?!max )/;
+const EXISTS = "BUSYKEY";
+/** Around the commands of a request, and for what others count differently. */
+const REQUEST_ROOM_BYTES = 1_024;
+
+export class StoreSink {
+  readonly #options: StoreSinkOptions;
+  readonly #counts = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
+
+  constructor(options: StoreSinkOptions) {
+    this.#options = options;
+  }
+
+  /** How many entries came to what. */
+  get counts(): ReadonlyMap<Outcome, number> {
+    return this.#counts;
+  }
+
+  /** Counts what an earlier run of the same import did. */
+  countBefore(counts: ReadonlyMap<Outcome, number>): void {
+    for (const [outcome, count] of counts) this.#counts.set(outcome, count);
+  }
+
+  /** Resolves when all entries are stored and looked at. Rejects with a `StartRefusal` (3). */
+  async store(entries: readonly SourceEntry[]): Promise<void> {
+    const { clock } = this.#options;
+    const left: SourceEntry[] = [];
+    for (const entry of entries) {
+      if (entry.value.kind === "refused") this.#trouble("refused", entry.key, entry.value.reason);
+      else if (entry.atMs !== undefined && entry.atMs <= clock.nowMs()) this.#count("expired");
+      else left.push(entry);
+    }
+    await this.#storeDumps(left.flatMap((entry) => dumpOf(entry)));
+    await this.#storeDocuments(left.flatMap((entry) => documentOf(entry)));
+  }
+
+  /** Libraries of functions, each by itself; resolves with how many are new, were there, or are refused. */
+  async storeLibraries(codes: readonly Bytes[]): Promise<{ stored: number; kept: number; refused: number }> {
+    const { calls, replaces, onTrouble } = this.#options;
+    const counts = { stored: 0, kept: 0, refused: 0 };
+    for (const code of codes) {
+      const payload = writeLibraries([code]).latin1Slice();
+      const [reply] = await calls.pipeline([["FUNCTION", "RESTORE", payload, replaces ? "REPLACE" : "APPEND"]]);
+      if (!(reply instanceof ReplyError)) counts.stored += 1;
+      else if (reply.text.includes("already exists")) counts.kept += 1;
+      else {
+        counts.refused += 1;
+        onTrouble(code.split("\n", 1)[0] ?? "", reply.text);
+      }
+    }
+    return counts;
+  }
+
+  async #storeDumps(entries: readonly DumpEntry[]): Promise<void> {
+    const { calls, replaces } = this.#options;
+    const commands = entries.map(({ key, atMs, payload }) => [
+      "RESTORE",
+      key,
+      `${atMs ?? 0}`,
+      payload.latin1Slice(),
+      ...(atMs === undefined ? [] : ["ABSTTL"]),
+      ...(replaces ? ["REPLACE"] : []),
+    ]);
+    for (const { from, to } of this.#requests(entries, commands)) {
+      const replies = await calls.pipeline(commands.slice(from, to));
+      const written: Written<DumpEntry>[] = [];
+      for (const [index, reply] of replies.entries()) {
+        const entry = entries[from + index];
+        if (entry !== undefined) this.#note(written, entry, reply);
+      }
+      await this.#compareDumps(written);
+    }
+  }
+
+  async #compareDumps(written: readonly Written<DumpEntry>[]): Promise<void> {
+    const { calls, clock } = this.#options;
+    const replies = await calls.pipeline(
+      written.flatMap(({ entry: { key } }) => [
+        ["DUMP", key],
+        ["PEXPIRETIME", key],
+      ]),
+    );
+    const nowMs = clock.nowMs();
+    for (const [index, { entry, isNew }] of written.entries()) {
+      const dump = replies[2 * index];
+      const isSame = typeof dump === "string" && haveSame(entry.payload, Buffer.from(dump, "latin1"), nowMs);
+      this.#compared(entry, { isNew, isSame, isThere: dump !== null, atMs: replies[2 * index + 1], nowMs });
+    }
+  }
+
+  async #storeDocuments(entries: readonly DocumentEntry[]): Promise<void> {
+    const { calls, replaces } = this.#options;
+    if (entries.length === 0) return;
+    const existing = replaces ? [] : await calls.pipeline(entries.map(({ key }) => ["EXISTS", key]));
+    const written: Written<DocumentEntry>[] = [];
+    for (const [index, entry] of entries.entries()) {
+      const { key, atMs, text } = entry;
+      if (existing[index] === 1) {
+        written.push({ entry, isNew: false });
+        continue;
+      }
+      const commands = [
+        ...(replaces ? [["DEL", key]] : []),
+        ["JSON.SET", key, "$", text],
+        ...(atMs === undefined ? [] : [["PEXPIREAT", key, `${atMs}`]]),
+      ];
+      if (!this.#fits(entry, commands)) continue;
+      const error = await calls.transaction(commands);
+      this.#note(written, entry, error === undefined ? "OK" : new ReplyError(error));
+    }
+    await this.#compareDocuments(written);
+  }
+
+  async #compareDocuments(written: readonly Written<DocumentEntry>[]): Promise<void> {
+    const { calls, clock } = this.#options;
+    const replies = await calls.pipeline(
+      written.flatMap(({ entry: { key } }) => [
+        ["JSON.GET", key],
+        ["PEXPIRETIME", key],
+      ]),
+    );
+    const nowMs = clock.nowMs();
+    for (const [index, { entry, isNew }] of written.entries()) {
+      const text = replies[2 * index];
+      const isSame = typeof text === "string" && plainText(text) === plainText(entry.text);
+      this.#compared(entry, { isNew, isSame, isThere: text !== null, atMs: replies[2 * index + 1], nowMs });
+    }
+  }
+
+  /** What a reply to RESTORE or JSON.SET says of an entry. */
+  #note<Entry extends DumpEntry | DocumentEntry>(written: Written<Entry>[], entry: Entry, reply: RespReply): void {
+    if (!(reply instanceof ReplyError)) written.push({ entry, isNew: true });
+    else if (reply.text.startsWith(EXISTS)) written.push({ entry, isNew: false });
+    else if (VALUE_ERROR.test(reply.text)) this.#trouble("refused", entry.key, reply.text);
+    else throw new StartRefusal(`${this.#options.calls.base}: ${reply.text}`); // keeps (3)
+  }
+
+  /** keeps (2) */
+  #compared(entry: DumpEntry | DocumentEntry, found: Found): void {
+    const { isNew, isSame, isThere, atMs, nowMs } = found;
+    // What the time has taken since is as it should be.
+    const isOver = entry.atMs !== undefined && entry.atMs <= nowMs;
+    if (!isNew) this.#count(isSame ? "same" : "kept");
+    else if (!isThere && isOver) this.#count("expired");
+    else if (!isSame) this.#trouble("different", entry.key, "what is there now is not what was read");
+    else if (!isOver && atMs !== (entry.atMs ?? -1))
+      this.#trouble("different", entry.key, `it expires at ${String(atMs)} instead of ${entry.atMs ?? -1}`);
+    else this.#count("stored");
+  }
+
+  /** Cuts commands into requests that are not too large; a command that alone is too large is refused. */
+  #requests(entries: readonly DumpEntry[], commands: readonly (readonly Bytes[])[]): readonly Range[] {
+    const ranges: Range[] = [];
+    let from = 0;
+    let bytes = 0;
+    for (const [index, words] of commands.entries()) {
+      const entry = entries[index] as DumpEntry;
+      const fits = this.#fits(entry, [words]);
+      const commandBytes = printedBytes(words);
+      if (!fits || bytes + commandBytes > this.#requestBytesMax) {
+        if (index > from) ranges.push({ from, to: index });
+        from = fits ? index : index + 1;
+        bytes = 0;
+      }
+      if (fits) bytes += commandBytes;
+    }
+    if (commands.length > from) ranges.push({ from, to: commands.length });
+    return ranges;
+  }
+
+  #fits(entry: DumpEntry | DocumentEntry, commands: readonly (readonly Bytes[])[]): boolean {
+    const byteCount = commands.reduce((sum, words) => sum + printedBytes(words), 0);
+    if (byteCount <= this.#requestBytesMax) return true;
+    const { requestBytesMax } = this.#options;
+    const reason = `it takes ${byteCount} bytes, and a request of this larder may have ${requestBytesMax}: give it, and this command, a larger --max-request-size, or stop it for the import`;
+    this.#trouble("refused", entry.key, reason);
+    return false;
+  }
+
+  get #requestBytesMax(): number {
+    return this.#options.requestBytesMax - REQUEST_ROOM_BYTES;
+  }
+
+  #trouble(outcome: Outcome, key: Bytes, reason: string): void {
+    this.#count(outcome);
+    this.#options.onTrouble(key, reason);
+  }
+
+  #count(outcome: Outcome): void {
+    this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1);
+  }
+}
+
+interface DumpEntry {
+  readonly key: Bytes;
+  readonly atMs: number | undefined;
+  readonly payload: Buffer;
+}
+
+interface DocumentEntry {
+  readonly key: Bytes;
+  readonly atMs: number | undefined;
+  readonly text: Bytes;
+}
+
+interface Written<Entry> {
+  readonly entry: Entry;
+  /** False: the key was there before, and was left alone. */
+  readonly isNew: boolean;
+}
+
+interface Found {
+  readonly isNew: boolean;
+  readonly isSame: boolean;
+  readonly isThere: boolean;
+  readonly atMs: RespReply | undefined;
+  readonly nowMs: number;
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+function dumpOf({ key, atMs, value }: SourceEntry): readonly DumpEntry[] {
+  return value.kind === "dump" ? [{ key, atMs, payload: value.payload }] : [];
+}
+
+function documentOf({ key, atMs, value }: SourceEntry): readonly DocumentEntry[] {
+  return value.kind === "document" ? [{ key, atMs, text: value.text }] : [];
+}
+
+/** A dump that we cannot read is not the same as anything. */
+function haveSame(first: Buffer, second: Buffer, nowMs: number): boolean {
+  try {
+    return haveSameContent(first, second, nowMs);
+  } catch (fault) {
+    if (fault instanceof CommandError) return false;
+    throw fault;
+  }
+}
+
+/** Documents are compared by what JSON says they are; spaces and escapes are nothing. */
+function plainText(text: Bytes): string {
+  const decoded = Buffer.from(text, "latin1").utf8Slice();
+  try {
+    return JSON.stringify(JSON.parse(decoded));
+  } catch {
+    return decoded;
+  }
+}

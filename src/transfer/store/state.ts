@@ -1,0 +1,82 @@
+/**
+ * How far an import of a store is, in a file of the data directory that is
+ * replaced as a whole, so that an interrupted one can go on. It goes when the
+ * import is done.
+ *
+ *     {"source":"…","database":"main","position":"…","counts":{"stored":1000,…}}
+ *
+ * What lies behind the position when the import ends is read again; keys that
+ * were stored by then count as the same.
+ */
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
+import { StartRefusal } from "../../program/refusal.ts";
+import { type Outcome, outcomes } from "./sink.ts";
+
+export interface StoreState {
+  /** As the source says it of itself. */
+  readonly source: string;
+  /** Of ours. */
+  readonly database: string;
+  readonly position: string;
+  readonly counts: ReadonlyMap<Outcome, number>;
+}
+
+const KEEP_PAUSE_MS = 1_000;
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+
+export class StoreStateFile {
+  readonly #path: string;
+  readonly #clock: Clock;
+  #keptAtMs: number | undefined;
+
+  constructor(dataDirectory: string, clock: Clock) {
+    this.#path = join(dataDirectory, "transfers", "store-import.json");
+    this.#clock = clock;
+  }
+
+  /** Where the same import was interrupted. Throws a `StartRefusal` when there is nothing to go on with. */
+  read({ source, database }: { source: string; database: string }): StoreState {
+    let state: StoreState;
+    try {
+      state = parseState(readFileSync(this.#path, "utf8"));
+    } catch (cause) {
+      throw new StartRefusal("There is no interrupted import to go on with: leave --resume out", 1, { cause });
+    }
+    if (state.source === source && state.database === database) return state;
+    throw new StartRefusal(
+      "The import that was interrupted had another source or another database, or its source has changed: leave --resume out",
+    );
+  }
+
+  /** Notes how far it is, once a second at most. */
+  async note(state: StoreState): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#keptAtMs !== undefined && nowMs - this.#keptAtMs < KEEP_PAUSE_MS) return;
+    this.#keptAtMs = nowMs;
+    mkdirSync(dirname(this.#path), { recursive: true, mode: DIRECTORY_MODE });
+    const text = JSON.stringify({ ...state, counts: Object.fromEntries(state.counts) });
+    await writeFileDurably(this.#path, `${text}\n`, { mode: FILE_MODE });
+  }
+
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
+}
+
+function parseState(text: string): StoreState {
+  const value: unknown = JSON.parse(text);
+  const fields = mapOf(value);
+  const [source, database, position] = ["source", "database", "position"].map((name) => fields.get(name));
+  if (typeof source !== "string" || typeof database !== "string" || typeof position !== "string")
+    throw new SyntaxError("it is no state of an import");
+  const counts = mapOf(fields.get("counts"));
+  return { source, database, position, counts: new Map(outcomes.map((name) => [name, Number(counts.get(name) ?? 0)])) };
+}
+
+function mapOf(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map<string, unknown>(typeof value === "object" && value !== null ? Object.entries(value) : []);
+}

@@ -1,0 +1,184 @@
+/**
+ * The larder that `larder import` and `larder export` mean: whoever uses the
+ * data directory. It is spoken to over HTTP, by clients of its areas.
+ *
+ *     somebody has the data directory locked    it runs: its addresses are in the directory
+ *     nobody has                                a server is started here, on free ports of the loopback, and stopped
+ *                                               by `close`
+ *
+ * A server that is started here is still: it calls nobody and fires no schedule. What is due meanwhile is due at
+ * the next start.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { systemClock } from "../kernel/clock.ts";
+import { DirectoryInUse } from "../persistence/errors.ts";
+import type { Addresses } from "../program/cli/env-block.ts";
+import { usedDirectory } from "../program/cli/running-server.ts";
+import { parseTokensFile, readAddresses } from "../program/data-directory.ts";
+import { StartRefusal } from "../program/refusal.ts";
+import { Server } from "../program/server.ts";
+import type { RunSettings } from "../program/settings/read-settings.ts";
+import type { SettingName } from "../program/settings/settings.ts";
+import { formatFor, stderrLog } from "../program/stderr.ts";
+import { TOKENS_FILE } from "../program/tenants/kept-tokens.ts";
+import { resolveTenants, type Tenant, type Tenants } from "../program/tenants/tokens.ts";
+import { AreaClient } from "./area-client.ts";
+
+export interface TargetOptions {
+  readonly run: RunSettings;
+  readonly version: string;
+  /** Whether a data directory that no server has used is made; otherwise it is refused, because there is nothing in it. */
+  readonly isMade: boolean;
+}
+
+export interface Target {
+  /** The data directory, absolute. */
+  readonly directory: string;
+  /** Whether the data directory was made for this command. */
+  readonly isNew: boolean;
+  readonly addresses: Omit<Addresses, "resp">;
+  readonly tenants: Tenants;
+  /** The most bytes of a request, as far as this command knows: a server that runs may have been told otherwise. */
+  readonly requestBytesMax: number;
+  /** A client with the standard token of a tenant; `close` closes it as well. Throws a `StartRefusal`. */
+  client(area: TargetArea, name?: string): AreaClient;
+  close(): Promise<void>;
+}
+
+export type TargetArea = "store" | "vector" | "messaging";
+
+const tenantKinds = {
+  store: { list: "databases", word: "database", setting: "storeToken" },
+  vector: { list: "indexes", word: "index", setting: "vectorToken" },
+  messaging: { list: "users", word: "messaging user", setting: "messagingToken" },
+} as const satisfies Record<TargetArea, { list: keyof Tenants; word: string; setting: SettingName }>;
+
+/** A server for one command takes as large requests as any may: nobody else asks it. */
+const REQUEST_BYTES_MAX = 128 * 1024 * 1024;
+
+/** Rejects with a `StartRefusal`. */
+export async function openTarget(options: TargetOptions): Promise<Target> {
+  const directory = directoryOf(options);
+  const server = serverFor(options);
+  try {
+    const addresses = await server.open();
+    const { tenants } = server;
+    const end = (): Promise<void> => server.close();
+    const { isNew } = server.directory;
+    return targetOf(options.run, { directory, isNew, addresses, tenants, requestBytesMax: REQUEST_BYTES_MAX, end });
+  } catch (fault) {
+    await server.close(0).catch(() => {});
+    if (!(fault instanceof StartRefusal && fault.cause instanceof DirectoryInUse)) throw fault;
+  }
+  return runningTarget(options.run, directory);
+}
+
+function directoryOf({ run, isMade }: TargetOptions): string {
+  return isMade ? resolve(run.settings.dataDirectory ?? "") : usedDirectory(run);
+}
+
+function serverFor({ run, version }: TargetOptions): Server {
+  const { settings, origins } = run;
+  const logFormat = formatFor(settings.logFormat);
+  const log = stderrLog(origins.logLevel.source === "default" ? "warn" : settings.logLevel, logFormat);
+  const own = {
+    ...settings,
+    host: "127.0.0.1",
+    adminHost: "127.0.0.1",
+    port: undefined,
+    tlsCertificatePath: undefined,
+    tlsKeyPath: undefined,
+    storePort: 0,
+    vectorPort: 0,
+    messagingPort: 0,
+    adminPort: 0,
+    respPort: undefined,
+    redisCompat: false,
+    requestBytesMax: REQUEST_BYTES_MAX,
+    requestsPerSecondMax: undefined,
+    requestsPerDayMax: undefined,
+  };
+  return new Server({
+    run: { ...run, settings: own },
+    version,
+    log,
+    logFormat,
+    clock: systemClock,
+    isStill: true,
+    onCrash: () => process.exit(1),
+  });
+}
+
+/** The larder that has the directory locked. */
+function runningTarget(run: RunSettings, directory: string): Target {
+  const addresses = readAddresses(directory);
+  if (addresses === undefined)
+    throw new StartRefusal(`A larder uses ${directory} and does not serve yet: try again when it does`);
+  const path = join(directory, TOKENS_FILE);
+  const kept = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
+  const { tenants, problems } = resolveTenants(run, kept);
+  if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
+  // What is generated here is no token of the server's: `client` refuses it.
+  const known = new Set(secretsOf(kept));
+  const isKnown = (token: string): boolean => known.has(token);
+  const { requestBytesMax } = run.settings;
+  return targetOf(run, { directory, isNew: false, addresses, tenants, requestBytesMax, isKnown, end: async () => {} });
+}
+
+function secretsOf(kept: object): readonly string[] {
+  return Object.values(kept).flatMap((value: unknown) => {
+    if (typeof value === "string") return [value];
+    return typeof value === "object" && value !== null ? secretsOf(value) : [];
+  });
+}
+
+interface Found {
+  readonly directory: string;
+  readonly isNew: boolean;
+  readonly addresses: Omit<Addresses, "resp">;
+  readonly tenants: Tenants;
+  readonly requestBytesMax: number;
+  /** Whether a token that stands in tokens.json really does; absent: it does. */
+  readonly isKnown?: (token: string) => boolean;
+  readonly end: () => Promise<void>;
+}
+
+function targetOf(run: RunSettings, { end, isKnown = () => true, ...found }: Found): Target {
+  const clients: AreaClient[] = [];
+  return {
+    ...found,
+    client(area, name) {
+      const { list, word, setting } = tenantKinds[area];
+      const { token } = findTenant(found.tenants[list], { word, name });
+      if (token.from.kind === "kept" && !isKnown(token.value)) {
+        throw new StartRefusal(
+          `${join(found.directory, TOKENS_FILE)} has no token of the ${word}: set ${run.origins[setting].place} to the one that its larder was started with`,
+        );
+      }
+      const client = new AreaClient({
+        base: found.addresses[area],
+        token: token.value,
+        clock: systemClock,
+        isThisMachine: true,
+      });
+      clients.push(client);
+      return client;
+    },
+    async close() {
+      await Promise.all(clients.map((client) => client.close()));
+      await end();
+    },
+  };
+}
+
+/** The tenant of that name, or the first. */
+function findTenant(tenants: readonly Tenant[], { word, name }: { word: string; name: string | undefined }): Tenant {
+  const found = name === undefined ? tenants[0] : tenants.find((tenant) => tenant.name === name);
+  if (found !== undefined) return found;
+  const known = tenants.map((tenant) => tenant.name).join(", ");
+  throw new StartRefusal(
+    name === undefined ? `There is no ${word}` : `There is no ${word} ${JSON.stringify(name)}: there is ${known}`,
+    2,
+  );
+}

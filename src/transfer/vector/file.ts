@@ -1,0 +1,143 @@
+/**
+ * The file of an exported index: a JSON value in a line.
+ *
+ *     {"larder":"vector","format":1,"index":{…},"namespaces":[["docs",…],…]}    what it is, and about how many records
+ *     {"namespace":"docs"}                                 whose records follow
+ *     {"id":"a","vector":[…],"metadata":{…},"data":"…"}    a record, as the interface prints it
+ *     {"endOf":"docs","count":…,"digest":"…"}              how many there were, and what they sum up to
+ *     {"end":true,"namespaces":…,"count":…,"digest":"…"}   of all
+ *
+ * A file without the last line is not whole and is not imported. Only records
+ * have an `id`.
+ */
+import { StartRefusal } from "../../program/refusal.ts";
+import { readLastLine, readLines } from "../ndjson-file.ts";
+import type { TallyState } from "./tally.ts";
+import type { IndexFacts } from "./vector-index.ts";
+
+const FORMAT = 1;
+/** The last line has a few figures. */
+const END_BYTES_MAX = 4_096;
+
+export interface FileHead {
+  readonly facts: IndexFacts;
+  /** About so many records, by namespace: all of the file, in its order. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+export interface FileEnd extends TallyState {
+  readonly namespaceCount: number;
+}
+
+export function headLine({ facts, counts }: FileHead): string {
+  return JSON.stringify({ larder: "vector", format: FORMAT, index: facts, namespaces: [...counts] });
+}
+
+export function namespaceLine(namespace: string): string {
+  return JSON.stringify({ namespace });
+}
+
+export function endOfLine(namespace: string, { count, digest }: TallyState): string {
+  return JSON.stringify({ endOf: namespace, count, digest });
+}
+
+export function endLine({ namespaceCount, count, digest }: FileEnd): string {
+  return JSON.stringify({ end: true, namespaces: namespaceCount, count, digest });
+}
+
+/** A record as a line: what breaks lines in JSON stands between values only. */
+export function recordLine(text: string): string {
+  return /[\n\r]/.test(text) ? text.replaceAll(/[\n\r]/g, " ") : text;
+}
+
+export type FileLine =
+  | { readonly kind: "namespace"; readonly name: string }
+  /** Nobody has looked yet what it holds. */
+  | { readonly kind: "record" }
+  | { readonly kind: "end of namespace"; readonly name: string; readonly tally: TallyState };
+
+/** What the first and the last line say. Rejects with a `StartRefusal` when this is no whole file of an index. */
+export async function readEnds(
+  path: string,
+): Promise<{ readonly head: FileHead; readonly end: FileEnd; readonly bodyAt: number }> {
+  let first: { readonly text: string; readonly end: number } | undefined;
+  for await (const lines of readLines(path, 0)) {
+    first = lines[0];
+    break;
+  }
+  const head = fieldsOf(first?.text ?? "");
+  const facts = fieldsIn(head.get("index"));
+  if (head.get("larder") !== "vector" || first === undefined)
+    throw new StartRefusal(`${path} is no file that larder export vector has written`);
+  if (head.get("format") !== FORMAT)
+    throw new StartRefusal(`${path} has the format ${String(head.get("format"))}, and this version reads ${FORMAT}`);
+  const end = fieldsOf((await readLastLine(path, END_BYTES_MAX)) ?? "");
+  const tally = tallyOf(end);
+  if (end.get("end") !== true || tally === undefined)
+    throw new StartRefusal(`${path} is not whole: its last line is missing. Export it again, or go on with --resume`);
+  const text = (key: string): string => {
+    const value = facts.get(key);
+    if (typeof value !== "string") throw new StartRefusal(`${path}: index.${key} in the first line is no text`);
+    return value;
+  };
+  return {
+    head: {
+      facts: {
+        type: text("type"),
+        dimension: countOf(facts.get("dimension")),
+        similarity: text("similarity"),
+        denseModel: text("denseModel"),
+        sparseModel: text("sparseModel"),
+      },
+      counts: countsOf(head.get("namespaces")),
+    },
+    end: { ...tally, namespaceCount: countOf(end.get("namespaces")) },
+    bodyAt: first.end,
+  };
+}
+
+/** Reads a line between the first and the last; undefined: it is the last. Throws a SyntaxError. */
+export function parseLine(text: string): FileLine | undefined {
+  // Told apart before it is parsed: nearly all lines are records.
+  if (!/^\{"(?:namespace|endOf|end)":/.test(text)) return { kind: "record" };
+  const fields = fieldsOf(text);
+  if (fields.has("id")) return { kind: "record" };
+  if (fields.get("end") === true) return undefined;
+  const name = fields.get("namespace");
+  if (typeof name === "string") return { kind: "namespace", name };
+  const ended = fields.get("endOf");
+  const tally = tallyOf(fields);
+  if (typeof ended !== "string" || tally === undefined) throw new SyntaxError("it is no line of such a file");
+  return { kind: "end of namespace", name: ended, tally };
+}
+
+function tallyOf(fields: ReadonlyMap<string, unknown>): TallyState | undefined {
+  const digest = fields.get("digest");
+  if (typeof digest !== "string" || !/^[0-9a-f]{32}$/.test(digest)) return undefined;
+  return { count: countOf(fields.get("count")), digest };
+}
+
+function fieldsOf(text: string): ReadonlyMap<string, unknown> {
+  try {
+    return fieldsIn(JSON.parse(text));
+  } catch {
+    return new Map();
+  }
+}
+
+function fieldsIn(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
+}
+
+function countsOf(value: unknown): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const pair of Array.isArray(value) ? value : []) {
+    const [name, count]: readonly unknown[] = Array.isArray(pair) ? pair : [];
+    if (typeof name === "string") counts.set(name, countOf(count));
+  }
+  return counts;
+}
+
+function countOf(value: unknown): number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}

@@ -1,0 +1,59 @@
+/** What an import or export of an index counts and tells at its end. */
+
+import type { Progress } from "../../program/cli/progress.ts";
+import { StartRefusal } from "../../program/refusal.ts";
+import { parseRecord, Tally, type TallyState } from "./tally.ts";
+import { FIRST_PAGE, type VectorIndex } from "./vector-index.ts";
+
+export interface TransferReport {
+  readonly total: Tally;
+  /** Of this run: those that an interrupted one had done are in the total alone. */
+  readonly namespaces: { readonly name: string; readonly count: number }[];
+  namespaceCount: number;
+  /** One for each thing that does not agree. */
+  readonly mismatches: string[];
+}
+
+/** Namespaces that the report lists; the total tells of the others. */
+const LISTED_MAX = 100;
+
+export function reportLines({ total, namespaces, namespaceCount }: TransferReport, done: string): readonly string[] {
+  const { count, digest } = total.state;
+  const listed = namespaces.slice(0, LISTED_MAX);
+  const lines = listed.map((each) => `namespace ${JSON.stringify(each.name)}: ${counted(each.count, "record")}`);
+  const more = namespaces.length - listed.length;
+  if (more > 0) lines.push(`and ${counted(more, "namespace")} more`);
+  return [
+    ...lines,
+    `${done}: ${counted(count, "record")} in ${counted(namespaceCount, "namespace")}, digest ${digest}`,
+  ];
+}
+
+export function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/** Adds records of a page to a tally. Throws a `StartRefusal` that names the one that is none. */
+export function addTexts(tally: Tally, namespace: string, texts: readonly string[]): void {
+  for (const text of texts) {
+    try {
+      tally.add(namespace, parseRecord(text));
+    } catch (fault) {
+      if (!(fault instanceof SyntaxError)) throw fault;
+      throw new StartRefusal(`A record of the namespace ${JSON.stringify(namespace)} cannot be read: ${fault.message}`);
+    }
+  }
+}
+
+/** Reads a whole namespace for its sum. */
+export async function readTally(index: VectorIndex, namespace: string, progress: Progress): Promise<TallyState> {
+  const tally = new Tally();
+  let cursor: string | undefined = FIRST_PAGE;
+  while (cursor !== undefined) {
+    const page = await index.range(namespace, cursor);
+    addTexts(tally, namespace, page.records);
+    progress.add(page.records.length);
+    cursor = page.next;
+  }
+  return tally.state;
+}

@@ -1,0 +1,127 @@
+/**
+ * Where records come from: another index, read by range, or a file. Both are
+ * walked as steps, and a walk can begin where an earlier one stopped.
+ */
+import { StartRefusal } from "../../program/refusal.ts";
+import { readLines } from "../ndjson-file.ts";
+import { parseLine, readEnds } from "./file.ts";
+import type { TallyState } from "./tally.ts";
+import { FIRST_PAGE, type IndexFacts, type VectorIndex } from "./vector-index.ts";
+
+export type Step =
+  | { readonly kind: "begin"; readonly namespace: string }
+  /** `cursor`: where the records behind these begin; undefined: there are none in this namespace. */
+  | { readonly kind: "records"; readonly texts: readonly string[]; readonly cursor: string | undefined }
+  /** `tally`: what the source says they sum up to, if it says so. */
+  | { readonly kind: "end"; readonly tally?: TallyState };
+
+/** Where a walk begins that goes on. */
+export interface Place {
+  readonly namespace: string;
+  readonly cursor: string | undefined;
+}
+
+export interface VectorSource {
+  /** How people know it. */
+  readonly name: string;
+  readonly facts: IndexFacts;
+  /** About so many records, by namespace: all that the source has. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Tells this source from others, and from itself when it has changed. */
+  readonly identity: string;
+  /** All namespaces, or one. Without a `begin` for the namespace of the place. Rejects with a `StartRefusal`. */
+  walk(only: string | undefined, from: Place | undefined): AsyncIterable<Step>;
+  /** What the source holds now, by namespace, if it can be asked. */
+  countsNow?(): Promise<ReadonlyMap<string, number>>;
+  /** Whether there is a namespace now, if the source can be asked. */
+  hasNamespace?(namespace: string): Promise<boolean>;
+}
+
+/** `name`: the address. */
+export async function sourceFromIndex(index: VectorIndex, name: string): Promise<VectorSource> {
+  const { facts, counts } = await index.info();
+  const names = await index.namespaces();
+  return {
+    name,
+    facts,
+    counts: new Map(names.map((namespace) => [namespace, counts.get(namespace) ?? 0])),
+    identity: name,
+    async *walk(only, from) {
+      for (const namespace of names) {
+        if (only !== undefined && namespace !== only) continue;
+        if (from !== undefined && namespace < from.namespace) continue;
+        const isUnderWay = from?.namespace === namespace;
+        if (!isUnderWay) yield { kind: "begin", namespace };
+        let cursor = isUnderWay ? from.cursor : FIRST_PAGE;
+        while (cursor !== undefined) {
+          const page = await index.range(namespace, cursor);
+          cursor = page.next;
+          yield { kind: "records", texts: page.records, cursor };
+        }
+        yield { kind: "end" };
+      }
+    },
+    countsNow: async () => (await index.info()).counts,
+    hasNamespace: async (namespace) => (await index.namespaces()).includes(namespace),
+  };
+}
+
+/** Records of one step: as many as a request may have, and not much more bytes than this. */
+const STEP_RECORDS_MAX = 1_000;
+const STEP_CHARACTERS = 8 * 1024 * 1024;
+
+/** Rejects with a `StartRefusal` when the file is none of an index, or not whole. The cursor is a place in the file. */
+export async function sourceFromFile(path: string): Promise<VectorSource> {
+  const { head, end, bodyAt } = await readEnds(path);
+  return {
+    name: path,
+    facts: head.facts,
+    counts: head.counts,
+    identity: `${path} ${end.count} ${end.digest}`,
+    walk: (only, from) => walkFile(path, { only, from, bodyAt }),
+  };
+}
+
+async function* walkFile(
+  path: string,
+  { only, from, bodyAt }: { only: string | undefined; from: Place | undefined; bodyAt: number },
+): AsyncGenerator<Step> {
+  let isWanted = from !== undefined;
+  let texts: string[] = [];
+  let characters = 0;
+  let cursor = from?.cursor === undefined ? bodyAt : Number(from.cursor);
+  const flushed = (): Step => {
+    const step: Step = { kind: "records", texts, cursor: String(cursor) };
+    texts = [];
+    characters = 0;
+    return step;
+  };
+  for await (const lines of readLines(path, cursor)) {
+    for (const { text, end } of lines) {
+      const line = lineOf(text, path, cursor);
+      if (line === undefined) return;
+      if (line.kind === "record") {
+        if (!isWanted) continue;
+        texts.push(text);
+        characters += text.length;
+        cursor = end;
+        if (texts.length === STEP_RECORDS_MAX || characters >= STEP_CHARACTERS) yield flushed();
+        continue;
+      }
+      if (texts.length > 0) yield flushed();
+      if (line.kind === "end of namespace" && isWanted) yield { kind: "end", tally: line.tally };
+      isWanted = line.kind === "namespace" && (only === undefined || line.name === only);
+      if (line.kind === "namespace" && isWanted) yield { kind: "begin", namespace: line.name };
+      cursor = end;
+    }
+  }
+}
+
+function lineOf(text: string, path: string, at: number): ReturnType<typeof parseLine> {
+  try {
+    return parseLine(text);
+  } catch (fault) {
+    if (!(fault instanceof SyntaxError)) throw fault;
+    throw new StartRefusal(`${path} is damaged behind byte ${at}: ${fault.message}`);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * How far an interrupted import or export had come, in a small file that is
+ * replaced as a whole. It goes when the work is done.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
+import { StartRefusal } from "../../program/refusal.ts";
+import { emptyTally, type TallyState } from "./tally.ts";
+
+export interface TransferState {
+  /** What is moved where; another one is not gone on with. */
+  readonly subject: string;
+  readonly namespace: string;
+  /** Behind what was done of the namespace; undefined: all of it. */
+  readonly cursor: string | undefined;
+  /** Of the namespace, up to the cursor. */
+  readonly tally: TallyState;
+  /** Of the namespaces before. */
+  readonly total: TallyState;
+  readonly namespaceCount: number;
+  /** Of the file that is written. */
+  readonly bytes: number;
+}
+
+/** At most this much is done again after an interruption. */
+const KEEP_PAUSE_MS = 1_000;
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+
+export class StateFile {
+  readonly path: string;
+  readonly #clock: Clock;
+  #keptAtMs: number;
+  #noted: TransferState | undefined;
+
+  constructor(path: string, clock: Clock) {
+    this.path = path;
+    this.#clock = clock;
+    this.#keptAtMs = clock.monotonicMs();
+  }
+
+  /** Throws a `StartRefusal` when there is nothing to go on with. */
+  read(subject: string): TransferState {
+    let state: TransferState;
+    try {
+      state = parseState(readFileSync(this.path, "utf8"));
+    } catch (cause) {
+      throw new StartRefusal("There is nothing to go on with: run the command without --resume", 1, { cause });
+    }
+    if (state.subject !== subject)
+      throw new StartRefusal(
+        "What was interrupted had another source or another target: run the command without --resume",
+      );
+    return state;
+  }
+
+  /** Says how far the work is; true: it is time to keep that. */
+  note(state: TransferState): boolean {
+    this.#noted = state;
+    return this.#clock.monotonicMs() - this.#keptAtMs >= KEEP_PAUSE_MS;
+  }
+
+  /** Keeps what was noted last. */
+  async keep(): Promise<void> {
+    if (this.#noted === undefined) return;
+    this.#keptAtMs = this.#clock.monotonicMs();
+    mkdirSync(dirname(this.path), { recursive: true, mode: DIRECTORY_MODE });
+    await writeFileDurably(this.path, `${JSON.stringify(this.#noted)}\n`, { mode: FILE_MODE });
+    this.#noted = undefined;
+  }
+
+  /** A refusal that says how to go on, if there is something to go on with. */
+  hinted(fault: unknown): unknown {
+    if (!(fault instanceof StartRefusal) || !existsSync(this.path)) return fault;
+    const hint = "What was done until then is kept: the same command with --resume goes on from there";
+    return new StartRefusal(`${fault.message}\n${hint}`, fault.exitCode, { cause: fault });
+  }
+
+  remove(): void {
+    rmSync(this.path, { force: true });
+  }
+}
+
+function parseState(text: string): TransferState {
+  const fields: Partial<Record<keyof TransferState, unknown>> = JSON.parse(text);
+  const { subject, namespace, cursor, bytes, namespaceCount } = fields;
+  if (typeof subject !== "string" || typeof namespace !== "string") throw new SyntaxError("it is no state");
+  return {
+    subject,
+    namespace,
+    cursor: typeof cursor === "string" ? cursor : undefined,
+    tally: tallyOf(fields.tally),
+    total: tallyOf(fields.total),
+    namespaceCount: Number(namespaceCount),
+    bytes: Number(bytes),
+  };
+}
+
+function tallyOf(value: unknown): TallyState {
+  const { count, digest } = { ...emptyTally, ...(value as Partial<TallyState>) };
+  return { count: Number(count), digest: String(digest) };
+}

@@ -1,0 +1,23 @@
+/** Filters by their text. A filter that was read is kept, because programs ask with the same few again and again. */
+import { unprocessable } from "../failure.ts";
+import { FilterFailure } from "./failure.ts";
+import { compileFilter, type Filter } from "./filter.ts";
+
+const FILTERS_KEPT_MAX = 256;
+
+const kept = new Map<string, Filter>();
+
+/** Throws a `VectorFailure` whose text says what is wrong with it and where. */
+export function readFilter(text: string): Filter {
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  try {
+    const filter = compileFilter(text);
+    if (kept.size >= FILTERS_KEPT_MAX) kept.clear();
+    kept.set(text, filter);
+    return filter;
+  } catch (fault) {
+    if (fault instanceof FilterFailure) throw unprocessable(fault.text);
+    throw fault;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Graphs on disk. A graph file is a cache: it spares the building at the next
+ * start and says nothing that the records do not. It is written now and then
+ * and at a stop, read once, and checked before it is believed; what is missing
+ * in it is inserted, and a damaged one is as good as none (threats B-06).
+ *
+ * A file is named by the numbers of its index and namespace, never by a name.
+ */
+import type { Log } from "../../kernel/log.ts";
+import { faultFields } from "../../kernel/log.ts";
+import type { Namespace } from "../index/namespace.ts";
+
+/** Where graph files are kept, in the engine's words. */
+export interface GraphFiles {
+  names(): Promise<readonly string[]>;
+  /** Undefined: there is no such file. */
+  read(name: string): Promise<Uint8Array | undefined>;
+  /** Replaces the file: after a crash there is the old one, the new one, or one that its checksum gives away. */
+  write(name: string, bytes: Uint8Array): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+/** A namespace and the number of its index. */
+export interface PlacedNamespace {
+  readonly index: number;
+  readonly namespace: Namespace;
+}
+
+/** A graph is written again when this share of its records is new in it. */
+const NEW_SHARE = 0.1;
+
+export class GraphCache {
+  readonly #files: GraphFiles;
+  readonly #log: Log;
+  /** By file name, how many records had come in when it was written or read. */
+  readonly #savedAt = new Map<string, number>();
+
+  constructor(files: GraphFiles, log: Log) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** Gives every large namespace its graph, from its file or anew, and removes files that belong to none. */
+  async start(namespaces: readonly PlacedNamespace[]): Promise<void> {
+    const wanted = new Map(
+      namespaces.filter(({ namespace }) => namespace.isGraphWanted).map((placed) => [fileNameOf(placed), placed]),
+    );
+    const found = new Set(await this.#files.names());
+    for (const [name, { namespace }] of wanted) {
+      const bytes = found.has(name) ? await this.#files.read(name) : undefined;
+      const refusal = namespace.startGraph(bytes);
+      if (refusal !== undefined) this.#log.warn("a graph file is not used and built anew", { file: name, refusal });
+      const isCurrent = bytes !== undefined && refusal === undefined && namespace.pendingCount === 0;
+      if (isCurrent) this.#savedAt.set(name, namespace.graphInsertCount);
+    }
+    for (const name of found) if (!wanted.has(name)) await this.#remove(name);
+  }
+
+  /** Writes the graphs that changed enough, or `all` that changed; removes files whose namespace has none any more. */
+  async save(namespaces: readonly PlacedNamespace[], { all }: { readonly all: boolean }): Promise<void> {
+    const kept = new Set<string>();
+    for (const placed of namespaces) {
+      const { graph, graphInsertCount } = placed.namespace;
+      if (graph === undefined) continue;
+      const name = fileNameOf(placed);
+      kept.add(name);
+      const newCount = graphInsertCount - (this.#savedAt.get(name) ?? Number.NEGATIVE_INFINITY);
+      if (newCount === 0 || (!all && newCount < graph.count * NEW_SHARE)) continue;
+      try {
+        const bytes = await graph.save();
+        if (bytes === undefined) continue;
+        await this.#files.write(name, bytes);
+        this.#savedAt.set(name, graphInsertCount);
+      } catch (fault) {
+        // It is a cache: without it the next start builds for longer.
+        this.#log.warn("a graph file cannot be written", { file: name, ...faultFields(fault) });
+      }
+    }
+    for (const name of [...this.#savedAt.keys()]) if (!kept.has(name)) await this.#remove(name);
+  }
+
+  async #remove(name: string): Promise<void> {
+    this.#savedAt.delete(name);
+    try {
+      await this.#files.remove(name);
+    } catch (fault) {
+      this.#log.warn("a graph file cannot be removed", { file: name, ...faultFields(fault) });
+    }
+  }
+}
+
+function fileNameOf({ index, namespace }: PlacedNamespace): string {
+  return `graph-${index}-${namespace.number}`;
+}

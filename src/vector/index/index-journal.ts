@@ -1,0 +1,39 @@
+/**
+ * How an index changes: its changes are written as one frame, the frame is
+ * appended, then the changes are applied. Nothing else appends.
+ */
+import { FrameWriter } from "../../kernel/frame.ts";
+import { VectorFailure } from "../failure.ts";
+import type { FrameOwner, VectorJournal } from "../journal.ts";
+import { writeChange } from "./changes.ts";
+import type { IndexChange, IndexState } from "./index-state.ts";
+
+export class IndexJournal {
+  readonly #journal: VectorJournal;
+  readonly #writer = new FrameWriter();
+
+  constructor(journal: VectorJournal) {
+    this.#journal = journal;
+  }
+
+  /** Throws a `VectorFailure` when nothing may be written now. To be asked before anything is decided. */
+  checkOpen(owner?: FrameOwner): void {
+    const journal = this.#journal;
+    const refusal = owner === undefined ? journal.refusal : (journal.refusalOf?.(owner) ?? journal.refusal);
+    if (refusal !== undefined) throw new VectorFailure("unavailable", `Writes are refused: ${refusal}`);
+  }
+
+  /** Does the changes, all of them or none. There must be room for their vectors (`Namespace.reserve`). */
+  commit(state: IndexState, changes: readonly IndexChange[]): void {
+    if (changes.length === 0) return;
+    for (const change of changes) writeChange(this.#writer, change);
+    this.#journal.append(this.#writer.take(), state);
+    for (const change of changes) state.apply(change);
+  }
+
+  /** Undefined when everything that was seen so far is safe. */
+  whenSafe(): Promise<void> | undefined {
+    const { end, safe } = this.#journal;
+    return safe >= end ? undefined : this.#journal.whenSafe(end);
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * The queries of one index: checked, searched, shown (service.md B2; vector 1.6,
+ * 1.8). A query that is short is answered at once, a long one after some turns.
+ *
+ * A resumable query answers no id twice. Two calls for the same one take turns,
+ * so that each knows what the other has answered.
+ */
+import type { Tenant } from "../../kernel/turns.ts";
+import type { Eventually, ResumableStart, TextQuery, VectorQuery } from "../door.ts";
+import { checkEmbeds, type Embedders, embedTexts } from "../embedding/embedders.ts";
+import type { Filter } from "../filter/filter.ts";
+import { readFilter } from "../filter/filter-text.ts";
+import type { VectorLimits } from "../limits.ts";
+import { AnswerBudget } from "../search/answer-budget.ts";
+import { NamespaceSearch, type SearchRequest } from "../search/namespace-search.ts";
+import type { SearchJob, SearchQueue } from "../search/queue.ts";
+import type { IndexState } from "./index-state.ts";
+import type { Namespace } from "./namespace.ts";
+import type { Include, ScoredView } from "./record.ts";
+import type { ResumableQueries, ResumableQuery } from "./resumable-queries.ts";
+import { checkDense, checkDimension, checkQuery, type VectorPair } from "./vectors.ts";
+
+/** Candidates of each list that a plain query fuses, when it wants fewer (spec: vector 1.6). */
+const FUSION_DEPTH_MIN = 100;
+
+const NO_IDS: ReadonlySet<string> = new Set();
+
+export interface IndexQueriesOptions {
+  readonly state: IndexState;
+  readonly embedders: () => Embedders;
+  readonly queue: SearchQueue;
+  readonly tenant: Tenant;
+  readonly limits: VectorLimits;
+  readonly resumable: ResumableQueries;
+}
+
+export class IndexQueries {
+  readonly #state: IndexState;
+  readonly #embedders: () => Embedders;
+  readonly #queue: SearchQueue;
+  readonly #tenant: Tenant;
+  readonly #limits: VectorLimits;
+  readonly #resumable: ResumableQueries;
+
+  constructor({ state, embedders, queue, tenant, limits, resumable }: IndexQueriesOptions) {
+    this.#state = state;
+    this.#embedders = embedders;
+    this.#queue = queue;
+    this.#tenant = tenant;
+    this.#limits = limits;
+    this.#resumable = resumable;
+  }
+
+  query(namespace: string, queries: readonly VectorQuery[]): Eventually<readonly (readonly ScoredView[])[]> {
+    const filters = queries.map((query, index) => {
+      this.#check(query, queries.length === 1 ? "" : `queries[${index}].`);
+      return readFilter(query.filter);
+    });
+    return this.#searchEach(
+      namespace,
+      queries.map((query, index) => ({ query, filter: filters[index] as Filter })),
+    );
+  }
+
+  async queryData(namespace: string, queries: readonly TextQuery[]): Promise<readonly (readonly ScoredView[])[]> {
+    const filters = queries.map(({ filter, mode }) => {
+      checkEmbeds(this.#state.definition, this.#embedders(), mode);
+      return readFilter(filter);
+    });
+    const pairs = await this.#embed(queries);
+    return this.#searchEach(
+      namespace,
+      queries.map((query, index) => ({ query: { ...query, ...pairs[index] }, filter: filters[index] as Filter })),
+    );
+  }
+
+  resumableQuery(namespace: string, query: VectorQuery, maxIdleSeconds: number): Eventually<ResumableStart> {
+    this.#check(query, "");
+    return this.#begin(namespace, query, maxIdleSeconds);
+  }
+
+  async resumableQueryData(namespace: string, query: TextQuery, maxIdleSeconds: number): Promise<ResumableStart> {
+    checkEmbeds(this.#state.definition, this.#embedders(), query.mode);
+    readFilter(query.filter);
+    this.#resumable.checkRoom();
+    const [pair] = await this.#embed([query]);
+    return this.#begin(namespace, { ...query, ...pair }, maxIdleSeconds);
+  }
+
+  resumableQueryNext(handle: string, additionalK: number): Eventually<readonly ScoredView[]> {
+    const query = this.#resumable.use(handle);
+    if (query.running === undefined) return this.#goOn(query, additionalK);
+    return query.running.then(() => this.resumableQueryNext(handle, additionalK));
+  }
+
+  resumableQueryEnd(handle: string): void {
+    this.#resumable.end(handle);
+  }
+
+  #begin(namespace: string, query: VectorQuery, maxIdleSeconds: number): Eventually<ResumableStart> {
+    const filter = readFilter(query.filter);
+    this.#resumable.checkRoom();
+    const kept: ResumableQuery = {
+      namespace,
+      query,
+      filter,
+      maxIdleMs: maxIdleSeconds * 1_000,
+      answered: new Set(),
+      running: undefined,
+    };
+    const uuid = this.#resumable.add(kept);
+    const scores = this.#goOn(kept, query.topK);
+    return scores instanceof Promise ? scores.then((late) => ({ uuid, scores: late })) : { uuid, scores };
+  }
+
+  /** The next `count` that were not answered yet. */
+  #goOn(kept: ResumableQuery, count: number): Eventually<readonly ScoredView[]> {
+    const { namespace: name, query, filter, answered } = kept;
+    const remember = (views: readonly ScoredView[]): readonly ScoredView[] => {
+      for (const { id } of views) answered.add(id);
+      return views;
+    };
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
+    const request = {
+      query,
+      filter,
+      count,
+      fusionDepth: count,
+      excludedIds: answered,
+      budget,
+      vectors: vectorsOf([query]),
+    };
+    const views = this.#search(name, request);
+    if (!(views instanceof Promise)) return remember(views);
+    const ended = (): void => {
+      kept.running = undefined;
+    };
+    const later = views.then(remember);
+    kept.running = later.then(ended, ended);
+    return later;
+  }
+
+  /** One query after the other, so that a batch takes no more of a turn than a query does. */
+  #searchEach(
+    name: string,
+    queries: readonly { readonly query: VectorQuery; readonly filter: Filter }[],
+  ): Eventually<readonly (readonly ScoredView[])[]> {
+    const lists: (readonly ScoredView[])[] = [];
+    const budget = new AnswerBudget(this.#limits.answerBytesMax);
+    // A batch is refused as a whole, also when its dimension is fixed while it waits. A known one was checked already.
+    const vectors = this.#state.definition.dimension === undefined ? vectorsOf(queries.map(({ query }) => query)) : [];
+    const goOn = (): Eventually<readonly (readonly ScoredView[])[]> => {
+      for (const { query, filter } of queries.slice(lists.length)) {
+        const { topK: count } = query;
+        const fusionDepth = Math.max(count, FUSION_DEPTH_MIN);
+        const views = this.#search(name, { query, filter, count, fusionDepth, excludedIds: NO_IDS, budget, vectors });
+        if (views instanceof Promise)
+          return views.then((late) => {
+            lists.push(late);
+            return goOn();
+          });
+        lists.push(views);
+      }
+      return lists;
+    };
+    return goOn();
+  }
+
+  #search(name: string, { query, budget, vectors, ...request }: Wanted): Eventually<readonly ScoredView[]> {
+    const { vector, sparseVector, weighting, fusion, include } = query;
+    const find = (): Namespace | undefined => {
+      // An index without a dimension took any; by now it may have another one.
+      for (const each of vectors) checkDimension(this.#state.definition, each);
+      return this.#state.find(name);
+    };
+    const wanted = { ...request, vector, sparseVector, weighting, fusion };
+    const job = new QueryJob(find, wanted, { include, budget });
+    const done = this.#queue.run(job, this.#tenant);
+    return done instanceof Promise ? done.then(() => job.views) : job.views;
+  }
+
+  #check(query: VectorQuery, place: string): void {
+    const { definition } = this.#state;
+    checkQuery(definition, query, place);
+    const { vector } = query;
+    if (vector !== undefined)
+      checkDense(definition, vector, { dimension: definition.dimension, limits: this.#limits, place });
+  }
+
+  /** Texts of one mode are embedded together. */
+  async #embed(queries: readonly TextQuery[]): Promise<readonly VectorPair[]> {
+    const pairs: VectorPair[] = new Array(queries.length);
+    for (const mode of new Set(queries.map((query) => query.mode))) {
+      const places = [...queries.keys()].filter((index) => queries[index]?.mode === mode);
+      const texts = places.map((index) => queries[index]?.data ?? "");
+      const made = await embedTexts(this.#state.definition, this.#embedders(), { texts, role: "query", mode });
+      for (const [i, place] of places.entries()) pairs[place] = made[i] as VectorPair;
+    }
+    return pairs;
+  }
+}
+
+interface Wanted extends Pick<SearchRequest, "count" | "fusionDepth" | "filter" | "excludedIds"> {
+  readonly query: VectorQuery;
+  /** Of the whole answer that its hits are part of. */
+  readonly budget: AnswerBudget;
+  /** Those of the whole request that must have the dimension of the index when its hits are found. */
+  readonly vectors: readonly Float32Array[];
+}
+
+function vectorsOf(queries: readonly VectorQuery[]): readonly Float32Array[] {
+  return queries.flatMap(({ vector }) => (vector === undefined ? [] : [vector]));
+}
+
+interface Shown {
+  readonly include: Include;
+  readonly budget: AnswerBudget;
+}
+
+/**
+ * A search with its answer, which is made in the step that ends it: after that records may change. What is searched is a
+ * name: when its namespace is dropped or replaced meanwhile, the search starts again with what has the name now.
+ */
+class QueryJob implements SearchJob {
+  readonly #find: () => Namespace | undefined;
+  readonly #request: SearchRequest;
+  readonly #shown: Shown;
+  #namespace: Namespace | undefined;
+  #search: NamespaceSearch | undefined;
+  views: readonly ScoredView[] = [];
+
+  constructor(find: () => Namespace | undefined, request: SearchRequest, shown: Shown) {
+    this.#find = find;
+    this.#request = request;
+    this.#shown = shown;
+  }
+
+  step(): boolean {
+    const namespace = this.#find();
+    if (namespace !== this.#namespace) {
+      this.#search?.abandon();
+      this.#namespace = namespace;
+      this.#search = namespace === undefined ? undefined : new NamespaceSearch(namespace, this.#request);
+    }
+    const search = this.#search;
+    if (namespace === undefined || search === undefined) return true;
+    if (!search.step()) return false;
+    const { include, budget } = this.#shown;
+    this.views = search.hits.map(({ record, score }) => {
+      const view = { ...namespace.view(record, include), score };
+      budget.spend(view);
+      return view;
+    });
+    return true;
+  }
+}

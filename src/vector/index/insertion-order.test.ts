@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AssertionFailure } from "../../kernel/assert.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { InsertionOrder } from "./insertion-order.ts";
+
+const listed = (order: InsertionOrder, from = 0): number[] => [...order.from(from)];
+
+test("records are listed in the order they came, whatever their numbers", () => {
+  const order = new InsertionOrder();
+  for (const record of [7, 3, 9]) order.append(record);
+
+  assert.deepEqual(listed(order), [7, 3, 9]);
+});
+
+test("positions count the records that are there", () => {
+  const order = new InsertionOrder();
+  for (const record of [5, 6, 7, 8]) order.append(record);
+  order.remove(6);
+
+  assert.deepEqual(listed(order, 1), [7, 8]);
+  assert.equal(order.at(1), 7);
+  assert.equal(order.count, 3);
+});
+
+test("a record that went and comes again is the last", () => {
+  const order = new InsertionOrder();
+  for (const record of [1, 2]) order.append(record);
+  order.remove(1);
+  order.append(1);
+
+  assert.deepEqual(listed(order), [2, 1]);
+  assert.ok(order.placeOf(2) < order.placeOf(1));
+});
+
+test("a record that gets another number keeps its place", () => {
+  const order = new InsertionOrder();
+  for (const record of [1, 2, 3]) order.append(record);
+  order.rename(2, 9);
+
+  assert.deepEqual(listed(order), [1, 9, 3]);
+});
+
+test("a position behind the last lists nothing, and there is no record at it", () => {
+  const order = new InsertionOrder();
+  order.append(0);
+
+  assert.deepEqual(listed(order, 1), []);
+  assert.throws(() => order.at(1), RangeError);
+});
+
+test("a place stays what it was, whatever comes and goes", () => {
+  const order = new InsertionOrder();
+  for (const record of [10, 11, 12, 13]) order.append(record);
+  const afterTwo = order.placeOf(11) + 1;
+  order.remove(10);
+  order.remove(12);
+  order.append(14);
+
+  assert.deepEqual([...order.fromPlace(afterTwo)], [13, 14]);
+  assert.deepEqual([...order.fromPlace(0)], [11, 13, 14]);
+  assert.deepEqual([...order.fromPlace(order.nextPlace)], []);
+  order.clear();
+  order.append(15);
+  assert.deepEqual([...order.fromPlace(afterTwo)], [15]);
+  assert.equal(order.placeOf(15), 5);
+});
+
+test("places below the next one are not given out again", () => {
+  const order = new InsertionOrder();
+  order.skipTo(7);
+  order.append(1);
+  order.skipTo(1_000_000);
+  order.append(2);
+
+  assert.deepEqual([order.placeOf(1), order.placeOf(2), order.nextPlace], [7, 1_000_000, 1_000_001]);
+  assert.deepEqual([...order.fromPlace(8)], [2]);
+  assert.throws(() => order.skipTo(5), AssertionFailure);
+});
+
+test("100,000 random changes leave the order of an array, and every place as it was given", () => {
+  const seed = 20_261_121;
+  const random = seededRandom(seed);
+  const order = new InsertionOrder();
+  const plain: number[] = [];
+  const given = new Map<number, number>();
+  const free = Array.from({ length: 3_000 }, (_, record) => record);
+  for (let step = 0; step < 100_000; step += 1) {
+    const comes = plain.length === 0 || (free.length > 0 && random.unit() < 0.5);
+    if (comes) {
+      const record = free.splice(random.below(free.length), 1)[0] as number;
+      given.set(record, order.nextPlace);
+      order.append(record);
+      plain.push(record);
+    } else {
+      const record = plain.splice(random.below(plain.length), 1)[0] as number;
+      order.remove(record);
+      free.push(record);
+    }
+  }
+
+  assert.deepEqual(listed(order), plain, `seed ${seed}`);
+  const places = plain.map((record) => order.placeOf(record));
+  assert.deepEqual(
+    places,
+    plain.map((record) => given.get(record)),
+    `seed ${seed}`,
+  );
+  for (let i = 0; i < 100; i += 1) {
+    const place = random.below(order.nextPlace + 1);
+    const after = plain.filter((record) => order.placeOf(record) >= place);
+    assert.deepEqual([...order.fromPlace(place)], after, `seed ${seed} place ${place}`);
+  }
+});

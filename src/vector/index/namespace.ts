@@ -1,0 +1,306 @@
+/**
+ * One namespace of an index: its records and everything that they are found by.
+ *
+ * (1) A record number means the same record in every part: table, rows, sparse
+ *     lists, metadata, graph.
+ * (2) A record's row is changed in place. What searches that are under way saw
+ *     of it is scored again by them: every change is noted in `changes`.
+ * (3) `reserve` comes before a change is recorded in the journal, so that a
+ *     change that was recorded cannot fail for want of memory.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { GraphBuilder, GraphOptions, NamespaceGraph, RecordVersion } from "../graph/graph.ts";
+import { FilterMatcher } from "../metadata/filter-matcher.ts";
+import { MetadataStore } from "../metadata/metadata-store.ts";
+import type { RowMemory } from "../rows/row-memory.ts";
+import { RowStore } from "../rows/row-store.ts";
+import { SparseIndex } from "../sparse/sparse-index.ts";
+import { ChangeLog } from "./change-log.ts";
+import type { Put } from "./changes.ts";
+import type { IndexDefinition, Similarity } from "./definition.ts";
+import type { Include, RecordView } from "./record.ts";
+import { RecordTable } from "./record-table.ts";
+
+/**
+ * Work of an exact search from which a namespace gets a graph, in multiplications. Below it a search takes a millisecond
+ * or two and misses nothing. bench/vector.bench.ts
+ */
+export const GRAPH_WORK_MIN = 8_000_000;
+
+/** Moves at each removal: more than one, so that the numbers shrink faster than the records. */
+const MOVES_PER_REMOVAL = 2;
+
+/** So many numbers are given back at a time, because giving back looks at all that shares a block. */
+const TRUNCATED_MIN = 1_024;
+
+/** An index and a value. */
+const SPARSE_VALUE_BYTES = 8;
+
+/** A record beside its parts: id, numbers, places in tables and lists. */
+const RECORD_BYTES = 250;
+/** A dense row beside its values and its code. */
+const ROW_FACTS_BYTES = 16;
+
+export interface NamespaceOptions {
+  readonly number: number;
+  readonly name: string;
+  /** Of the index; its dimension is known when the first dense vector comes. */
+  readonly index: { readonly definition: IndexDefinition };
+  readonly memory: RowMemory;
+  /** What builds graphs now; undefined: nothing does, and every search is exact. */
+  graphs(): GraphBuilder | undefined;
+  /** Instead of `GRAPH_WORK_MIN`. */
+  readonly graphWorkMin?: number | undefined;
+}
+
+export class Namespace {
+  readonly number: number;
+  /** As it is listed; only a rename changes it. */
+  name: string;
+  readonly table = new RecordTable();
+  readonly metadata = new MetadataStore();
+  readonly filters = new FilterMatcher(this.metadata);
+  readonly sparse = new SparseIndex();
+  readonly changes = new ChangeLog();
+  countedBytes = 0;
+  countedGraphBytes = 0;
+  readonly #options: NamespaceOptions;
+  #rows: RowStore | undefined;
+  /** Rows and metadata have room for this many numbers. */
+  #keptEnd = 0;
+  #graph: NamespaceGraph | undefined;
+  #graphInsertCount = 0;
+
+  constructor(options: NamespaceOptions) {
+    this.number = options.number;
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.table.count;
+  }
+
+  get similarity(): Similarity {
+    return this.#options.index.definition.similarity;
+  }
+
+  /** Not in the graph yet; searches find them all the same. */
+  get pendingCount(): number {
+    return this.#graph?.pendingCount ?? 0;
+  }
+
+  /** Rows that were given to the graph so far: it has changed since when this was less. */
+  get graphInsertCount(): number {
+    return this.#graphInsertCount;
+  }
+
+  /** Undefined: no dense vector was ever put. */
+  get rows(): RowStore | undefined {
+    return this.#rows;
+  }
+
+  get graph(): NamespaceGraph | undefined {
+    return this.#graph;
+  }
+
+  /** Of all parts of all records as they were given, not of what finding them takes (spec: vector 1.8). */
+  get byteCount(): number {
+    const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
+    const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;
+    return dense + sparse + this.metadata.byteCount + this.table.dataBytes;
+  }
+
+  /** About what all of it takes in memory, of which `countedBytes` are counted so far, and the graph apart. */
+  get memoryBytes(): number {
+    const rows = this.#rows;
+    const rowBytes = rows === undefined ? 0 : rows.count * (rows.rowBytes + rows.codeBytes + ROW_FACTS_BYTES);
+    return (
+      rowBytes + this.sparse.byteCount + this.metadata.byteCount + this.table.dataBytes + this.count * RECORD_BYTES
+    );
+  }
+
+  /** Makes room for dense vectors of `count` further records. Throws `OutOfMemory` and changes nothing then: keeps (3). */
+  reserve(count: number): void {
+    if (count > 0) this.#denseRows().ensure(this.table.end + count - 1);
+  }
+
+  /** Writes a record, or the parts of it that the put has. */
+  put({ id, isWhole, vector, version, sparseVector, metadata, data }: Put): void {
+    const { table } = this;
+    const known = table.find(id);
+    const record = known ?? table.add(id);
+    this.changes.note(record); // keeps (2)
+    if (vector !== undefined) this.#setRow(record, vector, version);
+    else if (isWhole && known !== undefined) this.#removeRow(record);
+    if (sparseVector !== undefined) this.sparse.set(record, sparseVector);
+    else if (isWhole && known !== undefined) this.sparse.remove(record);
+    // Also without metadata: from here on the record is there.
+    if (metadata !== undefined || isWhole || known === undefined) this.metadata.set(record, metadata);
+    if (data !== undefined || isWhole) table.setData(record, data);
+  }
+
+  /** Removes a record. False: there is none of that id. */
+  remove(id: string): boolean {
+    const { table } = this;
+    const record = table.find(id);
+    if (record === undefined) return false;
+    this.changes.note(record);
+    this.#removeRow(record);
+    this.sparse.remove(record);
+    this.metadata.remove(record);
+    table.remove(record);
+    this.#compact();
+    if (this.#graph !== undefined && this.#searchWork < this.#graphWorkMin / 2) this.#dropGraph();
+    return true;
+  }
+
+  /**
+   * After a recovery, which builds no graphs: gives the namespace its graph if it is large enough, out of the bytes of its
+   * cache file as far as they are right. Returns why they are not.
+   */
+  startGraph(file: Uint8Array | undefined): string | undefined {
+    const graphs = this.#options.graphs();
+    if (graphs === undefined || !this.isGraphWanted) return undefined;
+    if (file === undefined) {
+      this.#openGraph();
+      return undefined;
+    }
+    const loaded = graphs.load(this.#graphOptions(), file, this.#versions());
+    if (loaded.kind === "loaded") this.#graph = loaded.graph;
+    else this.#openGraph();
+    return loaded.kind === "loaded" ? undefined : loaded.reason;
+  }
+
+  get isGraphWanted(): boolean {
+    return this.#searchWork >= this.#graphWorkMin;
+  }
+
+  clear(): void {
+    const { table } = this;
+    for (const record of table.order.from(0)) this.changes.note(record);
+    this.#dropGraph();
+    this.#rows?.clear();
+    this.sparse.clear();
+    this.metadata.clear();
+    table.clear();
+    this.#keptEnd = 0;
+  }
+
+  /** Gives back what lies outside the heap. A search that is under way finds nothing any more. */
+  close(): void {
+    this.clear();
+  }
+
+  /** The record as it is answered. It must be there. */
+  view(record: number, include: Include): RecordView {
+    const { table } = this;
+    const id = table.idOf(record);
+    assert(id !== undefined, "only a record that is there is shown");
+    const vector = include.vectors ? this.vectorOf(record) : undefined;
+    const sparseVector = include.vectors ? this.sparse.read(record) : undefined;
+    const metadata = include.metadata ? this.metadata.text(record) : undefined;
+    const data = include.data ? table.dataOf(record) : undefined;
+    return {
+      id,
+      ...(vector !== undefined && { vector }),
+      ...(sparseVector !== undefined && { sparseVector }),
+      ...(metadata !== undefined && { metadata }),
+      ...(data !== undefined && { data }),
+    };
+  }
+
+  vectorOf(record: number): Float32Array | undefined {
+    return this.#rows?.has(record) ? this.#rows.read(record) : undefined;
+  }
+
+  get #dimension(): number {
+    return this.#options.index.definition.dimension ?? 0;
+  }
+
+  /** What an exact search of everything multiplies. */
+  get #searchWork(): number {
+    return (this.#rows?.count ?? 0) * this.#dimension;
+  }
+
+  get #graphWorkMin(): number {
+    return this.#options.graphWorkMin ?? GRAPH_WORK_MIN;
+  }
+
+  #denseRows(): RowStore {
+    this.#rows ??= new RowStore(this.#options.memory, this.#dimension);
+    return this.#rows;
+  }
+
+  #setRow(record: number, vector: Float32Array, version: number): void {
+    const rows = this.#denseRows();
+    rows.ensure(record);
+    rows.set(record, vector);
+    this.table.setVersion(record, version);
+    this.#graphInsertCount += 1;
+    if (this.#graph !== undefined) this.#graph.insert(record, version);
+    else if (this.isGraphWanted) this.#openGraph();
+  }
+
+  #removeRow(record: number): void {
+    if (this.#rows?.has(record) !== true) return;
+    this.#graph?.remove(record);
+    this.#rows.remove(record);
+  }
+
+  #openGraph(): void {
+    const graphs = this.#options.graphs();
+    if (graphs === undefined) return;
+    this.#graph = graphs.open(this.#graphOptions());
+    for (const { record, version } of this.#versions()) this.#graph.insert(record, version);
+  }
+
+  #graphOptions(): GraphOptions {
+    const rows = this.#denseRows();
+    return { dimension: this.#dimension, similarity: this.similarity, read: (record) => rows.look(record) };
+  }
+
+  *#versions(): Generator<RecordVersion> {
+    const rows = this.#denseRows();
+    for (const record of this.table.order.from(0))
+      if (rows.has(record)) yield { record, version: this.table.versionOf(record) };
+  }
+
+  #dropGraph(): void {
+    this.#graph?.close();
+    this.#graph = undefined;
+  }
+
+  /** Moves records from the end into gaps while there are too many gaps, so that what is kept by number shrinks. */
+  #compact(): void {
+    for (let i = 0; i < MOVES_PER_REMOVAL; i += 1) {
+      const move = this.table.nextMove();
+      if (move === undefined) break;
+      this.#move(move.from, move.to);
+    }
+    const { end } = this.table;
+    if (this.#keptEnd - end < TRUNCATED_MIN) {
+      this.#keptEnd = Math.max(this.#keptEnd, end);
+      return;
+    }
+    this.#keptEnd = end;
+    this.#rows?.truncate(end);
+    this.metadata.truncate(end);
+  }
+
+  #move(from: number, to: number): void {
+    this.changes.note(from);
+    this.changes.note(to);
+    const vector = this.vectorOf(from);
+    const sparseVector = this.sparse.read(from);
+    const metadata = this.metadata.text(from);
+    const version = this.table.versionOf(from);
+    this.#removeRow(from);
+    this.sparse.remove(from);
+    this.metadata.remove(from);
+    this.table.move(from, to);
+    if (vector !== undefined) this.#setRow(to, vector, version);
+    if (sparseVector !== undefined) this.sparse.set(to, sparseVector);
+    this.metadata.set(to, metadata);
+  }
+}

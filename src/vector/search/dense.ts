@@ -1,0 +1,177 @@
+/**
+ * Candidates by a dense vector, the cheapest way that misses nothing it should
+ * find:
+ *
+ *     exact     every row that passes is scored: small namespaces, few matches,
+ *               and a graph that is far behind
+ *     graph     the graph names candidates by its rough distances, and they are
+ *               scored exactly; so are all rows that are not in it yet
+ *
+ * If the graph names too few (a filter may cut all its paths to them), every row
+ * that passes is scored after all: a search never returns fewer than there are.
+ */
+import { assert } from "../../kernel/assert.ts";
+import type { NamespaceGraph } from "../graph/graph.ts";
+import type { Namespace } from "../index/namespace.ts";
+import type { FilterMatch } from "../metadata/filter-matcher.ts";
+import { ExactScan } from "../rows/exact-scan.ts";
+import type { PreparedQuery } from "../rows/prepared-query.ts";
+import type { RowStore } from "../rows/row-store.ts";
+import { similarityRows } from "../rows/similarity.ts";
+import { hasBit, setBit, wordCountOf } from "./bits.ts";
+import type { CandidateRequest } from "./namespace-search.ts";
+import type { CandidateSearch, RankedRecord } from "./scored.ts";
+import { TopHits } from "./top-hits.ts";
+
+/** About a millisecond, in multiplications. bench/vector.bench.ts */
+const SCAN_WORK = 4_000_000;
+/** Candidates that a walk holds on to: at least so many, and so many for each that is wanted. bench/graph.bench.ts */
+const EFFORT_MIN = 160;
+const EFFORT_PER_HIT = 1.5;
+/**
+ * What a walk looks at for each of them, if every record passes; a filter makes it look at so many more as it lets fewer
+ * pass. One that lets pass what lies together far away is given up at some times that. bench/graph.bench.ts
+ */
+const VISITS_PER_EFFORT = 11;
+const VISITS_FACTOR_MAX = 4;
+/**
+ * What a visit costs, one of a walk with a filter, and a row that is scored alone, in rows of a whole scan; then a row
+ * that is scored with the others or alone where codes leave most of them out. bench/graph.bench.ts,
+ * bench/row-kernel.bench.ts
+ */
+const ROWS_PER_VISIT = 2;
+const ROWS_PER_FILTERED_VISIT = 3;
+const ROWS_PER_GATHER = 4;
+const ROWS_PER_CODED_SCAN = 0.5;
+const ROWS_PER_CODED_GATHER = 1.5;
+
+export class DenseSearch implements CandidateSearch {
+  readonly #namespace: Namespace;
+  readonly #rows: RowStore;
+  readonly #vector: Float32Array;
+  readonly #query: PreparedQuery;
+  readonly #request: CandidateRequest;
+  readonly #top: TopHits;
+  /** Rows that pass. */
+  readonly #passCount: number;
+  /** Undefined: the graph is asked. */
+  #scan: ExactScan | undefined;
+  /** Of the rows that were not in the graph when it was asked; undefined: it was not asked yet. */
+  #pendingScan: ExactScan | undefined;
+  #isWalkComplete = true;
+
+  constructor(namespace: Namespace, vector: Float32Array, request: CandidateRequest) {
+    const { rows, table } = namespace;
+    assert(rows !== undefined, "a dense search is for a namespace with rows");
+    this.#namespace = namespace;
+    this.#rows = rows;
+    this.#vector = vector;
+    this.#query = rows.memory.prepare(vector);
+    this.#request = request;
+    this.#top = new TopHits(request.count + request.spareCount, (record) => table.order.placeOf(record));
+    this.#passCount = request.match?.count ?? rows.count;
+    if (namespace.graph === undefined || this.#isExactCheaper(namespace.graph))
+      this.#scan = this.#newScan(request.match);
+  }
+
+  step(): boolean {
+    if (this.#scan !== undefined) return this.#scan.step(SCAN_WORK);
+    const { graph } = this.#namespace;
+    // A graph goes when its namespace has become small.
+    if (graph === undefined) return this.#scanAll();
+    this.#pendingScan ??= this.#askGraph(graph);
+    if (!this.#pendingScan.step(SCAN_WORK)) return false;
+    for (const { record, rank, score } of this.#pendingScan.hits()) this.#top.offer(record, rank, score);
+    const wanted = Math.min(this.#request.count, this.#passCount - this.#request.excluded.size);
+    return this.#isWalkComplete && this.#top.size >= wanted ? true : this.#scanAll();
+  }
+
+  hits(): readonly RankedRecord[] {
+    return this.#scan === undefined ? this.#top.sorted() : this.#scan.hits();
+  }
+
+  scoreNow(record: number): RankedRecord | undefined {
+    if (!this.#rows.has(record)) return undefined;
+    const rank = this.#rows.rank(this.#namespace.similarity, this.#query, record);
+    return { record, rank, score: similarityRows[this.#namespace.similarity].score(rank) };
+  }
+
+  #scanAll(): boolean {
+    this.#scan = this.#newScan(this.#request.match);
+    return this.#scan.step(SCAN_WORK);
+  }
+
+  #newScan(match: Pick<FilterMatch, "matches" | "count"> | undefined): ExactScan {
+    const { similarity, table } = this.#namespace;
+    const { count, spareCount, excluded } = this.#request;
+    return new ExactScan(this.#rows, {
+      query: this.#vector,
+      similarity,
+      count: count + spareCount,
+      order: (record) => table.order.placeOf(record),
+      matches: match?.matches,
+      matchCount: match?.count,
+      excluded,
+    });
+  }
+
+  get #effort(): number {
+    const { count, excluded } = this.#request;
+    return Math.max(EFFORT_MIN, Math.ceil((count + excluded.size) * EFFORT_PER_HIT));
+  }
+
+  /** Nodes that a walk is expected to look at. */
+  get #visits(): number {
+    return (this.#effort * VISITS_PER_EFFORT * this.#rows.count) / Math.max(1, this.#passCount);
+  }
+
+  #isExactCheaper(graph: NamespaceGraph): boolean {
+    const isCoded = this.#rows.codeBytes > 0;
+    const rowsPerGather = isCoded ? ROWS_PER_CODED_GATHER : ROWS_PER_GATHER;
+    const wholeScan = this.#rows.count * (isCoded ? ROWS_PER_CODED_SCAN : 1);
+    const scanned = Math.min(wholeScan, this.#passCount * rowsPerGather);
+    const rowsPerVisit = this.#request.match === undefined ? ROWS_PER_VISIT : ROWS_PER_FILTERED_VISIT;
+    return scanned <= this.#visits * rowsPerVisit + graph.pendingCount * rowsPerGather;
+  }
+
+  /** Offers what the graph names. Returns the search of the rows that it does not know: both as of this moment. */
+  #askGraph(graph: NamespaceGraph): ExactScan {
+    const { match } = this.#request;
+    const pending = this.#pendingMatches(graph);
+    const { records, count, isComplete } = graph.search({
+      query: this.#vector,
+      count: this.#effort,
+      effort: this.#effort,
+      visitsMax: Math.ceil(this.#visits * VISITS_FACTOR_MAX),
+      ...(match !== undefined && { accepts: match.matches, acceptsStamp: match.version }),
+    });
+    this.#isWalkComplete = isComplete;
+    for (let i = 0; i < count; i += 1) {
+      const record = records[i] as number;
+      // It may be in the graph already while it still counts as pending.
+      if (!graph.isPending(record)) this.#offer(record);
+    }
+    return this.#newScan(pending);
+  }
+
+  #pendingMatches(graph: NamespaceGraph): Pick<FilterMatch, "matches" | "count"> {
+    const { match } = this.#request;
+    const matches = new Uint32Array(graph.pendingCount === 0 ? 0 : wordCountOf(this.#rows.capacity));
+    let count = 0;
+    for (const record of graph.pending) {
+      if (match !== undefined && !hasBit(match.matches, record)) continue;
+      setBit(matches, record);
+      count += 1;
+    }
+    return { matches, count };
+  }
+
+  #offer(record: number): void {
+    const { match, excluded } = this.#request;
+    if (!this.#rows.has(record) || excluded.has(record)) return;
+    if (match !== undefined && !hasBit(match.matches, record)) return;
+    const { similarity } = this.#namespace;
+    const rank = this.#rows.rank(similarity, this.#query, record);
+    this.#top.offer(record, rank, similarityRows[similarity].score(rank));
+  }
+}

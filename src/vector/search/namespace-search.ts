@@ -1,0 +1,193 @@
+/**
+ * One search of one namespace, in bounded steps:
+ *
+ *     match        which records pass the filter (none: all)
+ *     candidates   by the dense vector, by the sparse vector, or both
+ *     finish       what changed meanwhile is scored again; two lists are fused
+ *
+ * The answer is the state at the moment of `finish`, which is one step:
+ * (1) A candidate that changed since the search began counts only as what it is
+ *     now, and any record that changed may become one.
+ * (2) So many more candidates are collected than asked for that those which drop
+ *     out leave enough; if even that is too few, the search starts again.
+ */
+
+import type { Fusion, Weighting } from "../door.ts";
+import type { Filter } from "../filter/filter.ts";
+import type { Namespace } from "../index/namespace.ts";
+import type { SparseVector } from "../index/record.ts";
+import type { FilterMatch } from "../metadata/filter-matcher.ts";
+import { DenseSearch } from "./dense.ts";
+import { fuse } from "./fusion.ts";
+import type { SearchJob } from "./queue.ts";
+import type { CandidateSearch, RankedRecord, ScoredRecord } from "./scored.ts";
+import { SparseSearch } from "./sparse.ts";
+
+export interface SearchRequest {
+  /** One of the two, or both: then their lists are fused. */
+  readonly vector: Float32Array | undefined;
+  readonly sparseVector: SparseVector | undefined;
+  /** Most hits. */
+  readonly count: number;
+  /** Candidates of each of the two lists that are fused. */
+  readonly fusionDepth: number;
+  readonly filter: Filter;
+  readonly weighting: Weighting;
+  readonly fusion: Fusion;
+  /** Ids that are not to be found again. */
+  readonly excludedIds: ReadonlySet<string>;
+}
+
+/** What a search by one vector needs to know. */
+export interface CandidateRequest {
+  /** Candidates that are wanted; `spareCount` more take the place of those that drop out while the search takes its time. */
+  readonly count: number;
+  readonly spareCount: number;
+  /** Undefined: every record passes. */
+  readonly match: FilterMatch | undefined;
+  readonly excluded: ReadonlySet<number>;
+}
+
+/** Candidates beyond those asked for, so many and so many for each: keeps (2). All are scored, so they are few. */
+const SPARE_MIN = 16;
+const SPARE_SHARE = 0.1;
+const STARTS_MAX = 3;
+/** Of one step, in nanoseconds. */
+const MATCH_WORK = 1_000_000;
+
+export class NamespaceSearch implements SearchJob {
+  readonly #namespace: Namespace;
+  readonly #request: SearchRequest;
+  readonly #depth: number;
+  /** Where in the log of changes this search began. */
+  #mark: number | undefined;
+  #startCount = 0;
+  #match: FilterMatch | undefined;
+  #searches: readonly CandidateSearch[] | undefined;
+  #doneCount = 0;
+  #hits: readonly ScoredRecord[] = [];
+
+  constructor(namespace: Namespace, request: SearchRequest) {
+    const isFused = request.vector !== undefined && request.sparseVector !== undefined;
+    this.#namespace = namespace;
+    this.#request = request;
+    this.#depth = isFused ? request.fusionDepth : request.count;
+  }
+
+  /** The best, best first; as of the step that returned true. */
+  get hits(): readonly ScoredRecord[] {
+    return this.#hits;
+  }
+
+  /** Ends a search that is not wanted any more. Not stepped after that. */
+  abandon(): void {
+    if (this.#mark !== undefined) this.#namespace.changes.end();
+  }
+
+  step(): boolean {
+    let isDone = true;
+    this.#mark ??= this.#namespace.changes.begin();
+    try {
+      isDone = this.#step();
+    } finally {
+      if (isDone) this.#namespace.changes.end();
+    }
+    return isDone;
+  }
+
+  #step(): boolean {
+    const { filter } = this.#request;
+    if (filter.expression !== undefined) {
+      this.#match ??= this.#namespace.filters.start(filter);
+      if (!this.#match.step(MATCH_WORK)) return false;
+    }
+    this.#searches ??= this.#begin();
+    for (; this.#doneCount < this.#searches.length; this.#doneCount += 1) {
+      if (this.#searches[this.#doneCount]?.step() === false) return false;
+    }
+    return this.#finish(this.#searches);
+  }
+
+  #begin(): readonly CandidateSearch[] {
+    const { vector, sparseVector, weighting } = this.#request;
+    const namespace = this.#namespace;
+    const { rows } = namespace;
+    const wishes = {
+      count: this.#depth,
+      spareCount: SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE),
+      match: this.#match,
+      excluded: this.#excluded(),
+    };
+    return [
+      ...(vector === undefined ? [] : [rows === undefined ? nothing : new DenseSearch(namespace, vector, wishes)]),
+      ...(sparseVector === undefined ? [] : [new SparseSearch(namespace, { query: sparseVector, weighting }, wishes)]),
+    ];
+  }
+
+  #excluded(): ReadonlySet<number> {
+    const records = new Set<number>();
+    for (const id of this.#request.excludedIds) {
+      const record = this.#namespace.table.find(id);
+      if (record !== undefined) records.add(record);
+    }
+    return records;
+  }
+
+  #finish(searches: readonly CandidateSearch[]): boolean {
+    const { count, fusion } = this.#request;
+    const changed = this.#namespace.changes.since(this.#mark ?? 0);
+    const lists: RankedRecord[][] = [];
+    for (const search of searches) {
+      const list = this.#settle(search, changed);
+      if (list === undefined) return this.#startAgain();
+      lists.push(list);
+    }
+    const [first = [], second] = lists;
+    this.#hits =
+      second === undefined
+        ? first
+        : fuse(fusion, first, second, { count, order: (record) => this.#namespace.table.order.placeOf(record) });
+    return true;
+  }
+
+  /** The candidates as they are now; undefined: too many of them changed. keeps (1) */
+  #settle(search: CandidateSearch, changed: ReadonlySet<number>): RankedRecord[] | undefined {
+    const found = search.hits();
+    if (changed.size === 0) return found.slice(0, this.#depth);
+    const settled = found.filter(({ record }) => !changed.has(record));
+    // What did not get in among the found may be better than what is left.
+    const isTooFew = settled.length < this.#depth && found.length >= this.#depth;
+    if (isTooFew && this.#startCount < STARTS_MAX) return undefined;
+    for (const record of changed) {
+      if (!this.#isWanted(record)) continue;
+      const scored = search.scoreNow(record);
+      if (scored !== undefined) settled.push(scored);
+    }
+    const { order } = this.#namespace.table;
+    settled.sort((a, b) => b.rank - a.rank || order.placeOf(a.record) - order.placeOf(b.record));
+    return settled.slice(0, this.#depth);
+  }
+
+  #isWanted(record: number): boolean {
+    const { filter, excludedIds } = this.#request;
+    const id = this.#namespace.table.idOf(record);
+    return (
+      id !== undefined &&
+      !excludedIds.has(id) &&
+      (filter.expression === undefined || this.#namespace.filters.passesNow(record, filter))
+    );
+  }
+
+  #startAgain(): false {
+    this.#startCount += 1;
+    this.#namespace.changes.end();
+    this.#mark = this.#namespace.changes.begin();
+    this.#match = undefined;
+    this.#searches = undefined;
+    this.#doneCount = 0;
+    return false;
+  }
+}
+
+/** A namespace that never had a dense vector. */
+const nothing: CandidateSearch = { step: () => true, hits: () => [], scoreNow: () => undefined };

@@ -1,0 +1,215 @@
+/**
+ * Messaging alone, for tests: virtual time, a journal in memory that can be
+ * made slow, destinations that answer what the test says, and restarts.
+ */
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { createLog } from "../../src/kernel/log.ts";
+import type { MemoryGuard } from "../../src/kernel/memory-guard.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
+import type { DeliveryRequest, DeliveryResult, Outbound } from "../../src/messaging/delivery/delivery.ts";
+import type { UserDoor } from "../../src/messaging/door.ts";
+import type { MessagingJournal } from "../../src/messaging/journal.ts";
+import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.ts";
+import type { LogReader } from "../../src/messaging/log-reader.ts";
+import { Messaging } from "../../src/messaging/messaging.ts";
+import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
+
+/** Keeps frames in memory. While `isHeld`, nothing becomes safe. */
+export class MemoryJournal implements MessagingJournal {
+  readonly frames: Buffer[] = [];
+  readonly appendedOffset = 0;
+  refusal: string | undefined;
+  #safe = 0;
+  #isHeld = false;
+  #waiters: { position: number; resolve: () => void }[] = [];
+
+  append(frame: Uint8Array): number {
+    this.frames.push(Buffer.from(frame));
+    if (!this.#isHeld) this.#becomeSafe();
+    return this.frames.length;
+  }
+
+  get end(): number {
+    return this.frames.length;
+  }
+
+  get safe(): number {
+    return this.#safe;
+  }
+
+  whenSafe(position: number): Promise<void> {
+    if (position <= this.#safe) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ position, resolve }));
+  }
+
+  /** Begins with these, as behind a snapshot. */
+  replace(frames: readonly Buffer[]): void {
+    this.frames.splice(0, this.frames.length, ...frames);
+    this.#becomeSafe();
+  }
+
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#becomeSafe();
+  }
+
+  /** The process ends while it is held: what is not safe is gone, and nobody is told any more. */
+  crash(): void {
+    this.frames.length = this.#safe;
+    this.#waiters = [];
+    this.#isHeld = false;
+  }
+
+  #becomeSafe(): void {
+    this.#safe = this.frames.length;
+    for (const { resolve } of this.#waiters.splice(0)) resolve();
+  }
+}
+
+/** A call that a destination got. */
+export interface Call {
+  readonly atMs: number;
+  readonly url: string;
+  readonly method: string;
+  readonly body: string;
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Ends the call, if the destination has not answered yet. */
+  readonly answer: (result: DeliveryResult) => void;
+}
+
+export type Destination = (call: Call) => DeliveryResult | "later";
+
+export function answered(status: number, headers: readonly string[] = [], body = ""): DeliveryResult {
+  return { kind: "answer", status, headers, body: Buffer.from(body) };
+}
+
+/** An answer that was longer: `start` is what is kept of it. */
+export function answeredTooLong(status: number, headers: readonly string[], start: string): DeliveryResult {
+  return { kind: "answer", status, headers, body: Buffer.from(start), isBodyCut: true };
+}
+
+export const USER = "main";
+const KEYS = { current: "sig_current", next: "sig_next" };
+
+export class MessagingHarness {
+  readonly clock: VirtualClock;
+  readonly calls: Call[] = [];
+  readonly journal = new MemoryJournal();
+  destination: Destination = () => answered(200);
+  /** An empty log, unless a test has one. */
+  logReader: LogReader = { list: async () => ({ entries: [], cursor: undefined }) };
+  messaging: Messaging;
+  /** From the next start on: calls nobody. */
+  isStill = false;
+  /** From the next start on: who may take memory. */
+  guard: MemoryGuard | undefined;
+  readonly #limits: MessagingLimits;
+
+  constructor(limits: Partial<MessagingLimits> = {}, startMs?: number) {
+    this.clock = new VirtualClock(startMs);
+    this.#limits = { ...defaultLimits, ...limits };
+    this.messaging = this.#make();
+  }
+
+  static async start(limits: Partial<MessagingLimits> = {}, startMs?: number): Promise<MessagingHarness> {
+    const harness = new MessagingHarness(limits, startMs);
+    await harness.messaging.createUser(USER, KEYS);
+    harness.messaging.engine.start();
+    return harness;
+  }
+
+  get user(): UserDoor {
+    const user = this.messaging.user(USER);
+    if (user === undefined) throw new Error("There is no user");
+    return user;
+  }
+
+  /** Publishes one message and returns its id. */
+  async publish(url: string, options: Partial<PublishOptions> = {}, body = "hello"): Promise<string> {
+    const [outcome] = await this.user.publish([request(url, options, body)]);
+    if (outcome === undefined) throw new Error("Nothing was published");
+    const [published] = outcome.kind === "url" ? [outcome.published] : outcome.published;
+    return published?.messageId ?? "";
+  }
+
+  /** Lets time pass, and all that follows from it happen. */
+  async advance(ms: number): Promise<void> {
+    await this.clock.advanceAsync(ms);
+  }
+
+  /** Lets what was started go on, without time passing. */
+  settle(): Promise<void> {
+    return this.advance(0);
+  }
+
+  /** Kills it and starts it again from what was journaled; `frameCount` of the frames are there. */
+  restart(frameCount = this.journal.frames.length): void {
+    this.stop();
+    this.journal.frames.length = frameCount;
+    this.replay();
+    this.messaging.engine.start();
+  }
+
+  /** Kills it. */
+  stop(): void {
+    this.messaging.engine.stop();
+  }
+
+  /** Builds it again from what was journaled; `engine.start` has to follow. */
+  replay(): void {
+    this.messaging = this.#make();
+    for (const frame of this.journal.frames) this.messaging.replay(frame, undefined);
+  }
+
+  #make(): Messaging {
+    const clock = this.clock;
+    const log = createLog({ level: "error", format: "text", clock, sink: () => {} });
+    const outbound: Outbound = {
+      send: (sent, done) => this.#call(sent, done),
+      dropUser: () => {},
+    };
+    return new Messaging({
+      journal: this.journal,
+      clock,
+      random: seededRandom(this.journal.frames.length + 1),
+      limits: this.#limits,
+      outbound,
+      settings: { spelling: "both", region: "US-EAST-1" },
+      log,
+      heartbeatMs: 60_000,
+      isStill: this.isStill,
+      guard: this.guard,
+      logReader: { list: (...asked) => this.logReader.list(...asked) },
+    });
+  }
+
+  #call({ url, method, headers, body }: DeliveryRequest, done: (result: DeliveryResult) => void): void {
+    const byName = new Map<string, string>();
+    for (let i = 0; i < headers.length; i += 2) byName.set((headers[i] ?? "").toLowerCase(), headers[i + 1] ?? "");
+    let isDone = false;
+    const answer = (result: DeliveryResult): void => {
+      if (isDone) return;
+      isDone = true;
+      setImmediate(() => done(result));
+    };
+    const facts = { atMs: this.clock.nowMs(), url, method, headers: byName, body: bytesOf(body).toString() };
+    const call: Call = { ...facts, answer };
+    this.calls.push(call);
+    const result = this.destination(call);
+    if (result !== "later") answer(result);
+  }
+}
+
+function bytesOf(body: DeliveryRequest["body"]): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body);
+}
+
+export function request(destination: string, options: Partial<PublishOptions> = {}, body = "hello"): PublishRequest {
+  const defaults = { method: "POST", headers: [], retriesMax: 3 };
+  return { destination, body: Buffer.from(body), callerIp: "203.0.113.7", options: { ...defaults, ...options } };
+}

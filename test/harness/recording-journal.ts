@@ -1,0 +1,49 @@
+/** A journal in memory that is always safe and keeps every frame, for tests that replay them. */
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
+import type { StoreJournal } from "../../src/store/journal.ts";
+import { Store } from "../../src/store/store.ts";
+
+export class RecordingJournal implements StoreJournal {
+  readonly frames: Buffer[] = [];
+  /** Set it to refuse writes, as a full disk does. */
+  refusal: string | undefined;
+  /** What is on the disk: everything, unless a test says otherwise. */
+  unsyncedCount = 0;
+
+  get end(): number {
+    return this.frames.length;
+  }
+
+  get safe(): number {
+    return this.end;
+  }
+
+  get synced(): number {
+    return this.end - this.unsyncedCount;
+  }
+
+  append(frame: Uint8Array): number {
+    this.frames.push(Buffer.from(frame));
+    return this.end;
+  }
+
+  async whenSafe(): Promise<void> {}
+}
+
+/** A store rebuilt from these frames, on a clock of its own. */
+export function replayed(frames: Iterable<Uint8Array>, clock = new VirtualClock()): Store {
+  const store = new Store({
+    journal: new RecordingJournal(),
+    clock,
+    random: seededRandom(2),
+    hashSeed: new Uint8Array(8),
+  });
+  for (const frame of frames) store.replay(Buffer.from(frame));
+  return store;
+}
+
+/** Everything a store holds, in the order in which it holds it. */
+export function contentOf(store: Store): readonly string[] {
+  return Array.from(store.dump(), (frame) => Buffer.from(frame).toString("hex"));
+}

@@ -1,0 +1,155 @@
+/**
+ * Sessions with peers that only listen, for tests of what is said over TCP:
+ *
+ *     const { connect } = startConversations();
+ *     const one = connect();
+ *     one.expect([
+ *       ["MULTI", ok],
+ *       ["GET k", simple("QUEUED")],
+ *       ["EXEC", [null]],
+ *     ]);
+ *
+ * What is answered behind a wait, or told, comes into `heard` once the test has awaited `settled`.
+ */
+import assert from "node:assert/strict";
+import type { Bytes } from "../../src/kernel/bytes.ts";
+import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
+import { defaultUser, readOnlyUser } from "../../src/store/acl/built-in-users.ts";
+import { CommandError } from "../../src/store/errors.ts";
+import { NullJournal, type StoreJournal } from "../../src/store/journal.ts";
+import type { Push } from "../../src/store/observe/pushes.ts";
+import type { RedisCompat } from "../../src/store/redis-compat.ts";
+import { errorReply, findError, type Reply } from "../../src/store/reply.ts";
+import type { LoggedIn, SessionLogin, SessionPeer } from "../../src/store/session/peer.ts";
+import { Session } from "../../src/store/session/session.ts";
+import { Store } from "../../src/store/store.ts";
+import { plainReply, splitLine } from "./store-harness.ts";
+
+export type Heard = Reply | Push;
+
+/** What is said, and everything that is heard at once: nothing, one reply, or several as `heard(…)`. */
+export type Turn = readonly [line: string, reply?: Heard | Several];
+
+class Several {
+  readonly all: readonly Heard[];
+
+  constructor(all: readonly Heard[]) {
+    this.all = all;
+  }
+}
+
+export function heard(...all: readonly Heard[]): Several {
+  return new Several(all);
+}
+
+/** Resolves when everything that happens at once has happened. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+}
+
+/** With errors as the tests write them, by their text alone. */
+function comparable(reply: Reply): Reply {
+  if (Array.isArray(reply)) return reply.map(comparable);
+  const failure = findError(reply);
+  return failure === undefined ? plainReply(reply) : errorReply(new CommandError(failure.text));
+}
+
+export class Speaker implements SessionPeer {
+  readonly address: string;
+  readonly localAddress = "127.0.0.1:6379";
+  readonly queuedBytes = 0;
+  readonly unreadBytes = 0;
+  readonly session: Session;
+  /** What was heard and not asked for yet. */
+  heard: Heard[] = [];
+  closed: "when written" | "at once" | undefined;
+  resumeCount = 0;
+
+  constructor(options: { address: string; login: SessionLogin; store: Store; clock: VirtualClock }) {
+    this.address = options.address;
+    this.session = new Session({ ...options, peer: this });
+  }
+
+  reply(reply: Reply): void {
+    assert.equal(this.closed, undefined, "nothing is said to who was closed");
+    this.heard.push(comparable(reply));
+  }
+
+  push(push: Push): void {
+    assert.equal(this.closed, undefined, "nothing is told to who was closed");
+    this.heard.push(push);
+  }
+
+  resume(): void {
+    assert.equal(this.session.isWaiting, false);
+    this.resumeCount += 1;
+  }
+
+  close(when: "when written" | "at once"): void {
+    assert.equal(this.closed, undefined, "a peer is closed once");
+    this.closed = when;
+  }
+
+  /** Says the words and answers what was heard since it was asked last. */
+  say(...words: readonly Bytes[]): Heard[] {
+    this.session.execute([...words]);
+    return this.listen();
+  }
+
+  run(line: string): Heard[] {
+    return this.say(...splitLine(line));
+  }
+
+  listen(): Heard[] {
+    const all = this.heard;
+    this.heard = [];
+    return all;
+  }
+
+  expect(turns: readonly Turn[]): void {
+    for (const [line, reply] of turns) {
+      const expected = reply === undefined ? [] : reply instanceof Several ? reply.all : [reply];
+      assert.deepEqual(this.run(line), expected, line);
+    }
+  }
+}
+
+export interface Conversations {
+  readonly clock: VirtualClock;
+  readonly store: Store;
+  /** Somebody who is logged in already, as the standard user of `main`, or as said. */
+  connect(as?: Partial<LoggedIn>): Speaker;
+  /** Somebody who has to log in: with the token `<database>-token`, or `<database>-readonly` as `default_ro`. */
+  connectStranger(): Speaker;
+}
+
+export function startConversations(options?: { journal?: StoreJournal; compat?: RedisCompat }): Conversations {
+  const clock = new VirtualClock();
+  const store = new Store({
+    journal: options?.journal ?? new NullJournal(),
+    clock,
+    random: seededRandom(1),
+    hashSeed: new Uint8Array(8),
+    ...(options?.compat === undefined ? {} : { compat: options.compat }),
+  });
+  store.database("main");
+  const logIn: SessionLogin["logIn"] = ({ user = "default", password }) => {
+    for (const database of store.databases) {
+      if (user === "default" && password === `${database.name}-token`) return { database, user: defaultUser };
+      if (user === "default_ro" && password === `${database.name}-readonly`) return { database, user: readOnlyUser };
+    }
+    return undefined;
+  };
+  let port = 40_000;
+  const open = (anonymous: LoggedIn | undefined): Speaker => {
+    port += 1;
+    return new Speaker({ address: `127.0.0.1:${port}`, login: { logIn, anonymous }, store, clock });
+  };
+  return {
+    clock,
+    store,
+    connect: (as) => open({ database: store.database("main"), user: defaultUser, ...as }),
+    connectStranger: () => open(undefined),
+  };
+}

@@ -1,5 +1,0 @@
-/** What scripts run in, for the stores of tests. */
-import { readLuaCode } from "../src/program/lua-code.ts";
-import type { LuaOptions } from "../src/store/scripts.ts";
-
-export const luaOptions: LuaOptions = { code: readLuaCode() };
