@@ -9,9 +9,9 @@
 
 import { constants, PerformanceObserver, performance } from "node:perf_hooks";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
-import { NullJournal } from "../../src/store/journal.ts";
 import { type Caller, Store } from "../../src/store/mod.ts";
 
 export interface KeyspaceResult {

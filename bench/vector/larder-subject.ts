@@ -1,6 +1,7 @@
 /** The engine in this process, without a journal and without HTTP, and its graph asked past it with other efforts. */
 import { assert } from "../../src/kernel/assert.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { NullJournal } from "../../src/kernel/journal.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { GraphThreads } from "../../src/program/workers/graph-threads.ts";
@@ -8,7 +9,6 @@ import type { VectorQuery } from "../../src/vector/door.ts";
 import type { GraphBuilder } from "../../src/vector/graph/graph.ts";
 import type { ScoredView } from "../../src/vector/index/record.ts";
 import type { VectorIndex } from "../../src/vector/index/vector-index.ts";
-import { NullJournal } from "../../src/vector/journal.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
 import { TopHits } from "../../src/vector/search/top-hits.ts";
 import { VectorEngine } from "../../src/vector/vector-engine.ts";

@@ -11,6 +11,7 @@
  *     disk take several times their memory.
  */
 import type { Clock } from "../kernel/clock.ts";
+import type { Journal } from "../kernel/journal.ts";
 import type { Log } from "../kernel/log.ts";
 import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
@@ -28,7 +29,6 @@ import { type Outcome, outcomeOf, responseOf } from "./delivery/outcome.ts";
 import { ScheduleTimer } from "./delivery/schedule-timer.ts";
 import { type Arrival, Scheduler } from "./delivery/scheduler.ts";
 import { MessagingFailure } from "./failure.ts";
-import type { MessagingJournal } from "./journal.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { PublishOutcome, PublishRequest } from "./options/publish-request.ts";
 import { carryOut, newFacts, newQueue, planPublish } from "./publish.ts";
@@ -43,7 +43,7 @@ import type { User } from "./state/user.ts";
 import { Workflows } from "./workflow/workflows.ts";
 
 export interface EngineOptions {
-  readonly journal: MessagingJournal;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: MessagingLimits;

@@ -18,7 +18,7 @@ import { guardSpace, type SpaceGuardOptions } from "./disk/space-guard.ts";
 import { RESERVE_BYTES, SpaceReserve } from "./disk/space-reserve.ts";
 import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./journal/file-format.ts";
 import { writeHighWater } from "./journal/high-water.ts";
-import { Journal, type JournalOptions, type JournalStart } from "./journal/journal.ts";
+import { FileJournal, type JournalOptions, type JournalStart } from "./journal/journal.ts";
 import { checkCoveredSegment, type SegmentCheck, type SegmentFault } from "./journal/segment-check.ts";
 import { SegmentReader } from "./journal/segment-reader.ts";
 import { SegmentWriter } from "./journal/segment-writer.ts";
@@ -119,7 +119,7 @@ export interface AreaSegment {
 }
 
 export class Area {
-  readonly journal: Journal;
+  readonly journal: FileJournal;
   /** What recovery found. */
   readonly recovered: AreaRead;
   readonly #options: AreaOptions;
@@ -149,7 +149,7 @@ export class Area {
     const { directory, reserveBytes: bytes = RESERVE_BYTES } = options;
     this.#reserve = new SpaceReserve({ ...options, path: `${directory}/${RESERVE_FILE}`, bytes });
     this.#reader = new SegmentReader(options);
-    this.journal = new Journal(
+    this.journal = new FileJournal(
       {
         ...options,
         reserve: this.#reserve,

@@ -8,9 +8,9 @@ import { TravelClock } from "../kernel/clock.travel.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { BodySource } from "../messaging/bodies/body.ts";
 import type { Outbound } from "../messaging/delivery/delivery.ts";
-import type { Journal } from "../persistence/journal/journal.ts";
+import type { FileJournal } from "../persistence/journal/journal.ts";
 
-export function awaitSyncs(clock: Clock, journal: Journal): void {
+export function awaitSyncs(clock: Clock, journal: FileJournal): void {
   if (!(clock instanceof TravelClock)) return;
   clock.watch(() => {
     // A disk that is full may stay so.

@@ -2,17 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { luaOptions } from "../../test/harness/lua.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { type Journal, NullJournal } from "../kernel/journal.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 import { type Database, TransactionDiscarded } from "./database.ts";
 import { CommandError } from "./errors.ts";
-import { NullJournal, type StoreJournal } from "./journal.ts";
 import { errorReply, pong, type Reply } from "./reply.ts";
 import type { Caller } from "./session/caller.ts";
 import { Store } from "./store.ts";
 
 /** A journal whose frames become safe when the test says so. */
-class HeldJournal implements StoreJournal {
+class HeldJournal implements Journal {
+  readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
   safe = 0;
   refusal: string | undefined;

@@ -6,11 +6,11 @@ import { assert } from "../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
+import type { Journal } from "../kernel/journal.ts";
 import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { TURN_MS, Turns } from "../kernel/turns.ts";
 import { Database } from "./database.ts";
-import type { StoreJournal } from "./journal.ts";
 import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory/memory-settings.ts";
 import { framesOfDatabase } from "./mutations/database-frames.ts";
@@ -19,7 +19,7 @@ import type { RedisCompat } from "./redis-compat.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
 
 export interface StoreOptions {
-  readonly journal: StoreJournal;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
   /** Those of the thread, which other engines share; absent: the store has the thread for itself. */
@@ -56,7 +56,7 @@ export interface ProcessFigures {
 
 /** What the databases of a store have in common. */
 export interface StoreContext {
-  readonly journal: StoreJournal;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
   readonly turns: Turns;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { NullJournal } from "../kernel/journal.ts";
 import { MemoryGuard } from "../kernel/memory-guard.ts";
 import { seededRandom } from "../kernel/random.ts";
 import type { IndexDefinition } from "./index/definition.ts";
 import type { VectorIndex } from "./index/vector-index.ts";
-import { NullJournal } from "./journal.ts";
 import { defaultVectorLimits } from "./limits.ts";
 import { VectorEngine } from "./vector-engine.ts";
 

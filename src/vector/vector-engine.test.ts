@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
+import { NullJournal } from "../kernel/journal.ts";
 import { seededRandom } from "../kernel/random.ts";
 import type { IndexDefinition } from "./index/definition.ts";
-import { NullJournal } from "./journal.ts";
 import { defaultVectorLimits } from "./limits.ts";
 import { DefinitionMismatch, VectorEngine } from "./vector-engine.ts";
 

@@ -10,6 +10,7 @@
 import { assert } from "../kernel/assert.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { FrameWriter } from "../kernel/frame.ts";
+import type { Journal } from "../kernel/journal.ts";
 import type { MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { Turns } from "../kernel/turns.ts";
@@ -23,13 +24,12 @@ import { dumpIndexes } from "./index/dump.ts";
 import { IndexJournal } from "./index/index-journal.ts";
 import { IndexState } from "./index/index-state.ts";
 import { VectorIndex } from "./index/vector-index.ts";
-import type { VectorJournal } from "./journal.ts";
 import type { VectorLimits } from "./limits.ts";
 import { RowMemory } from "./rows/row-memory.ts";
 import { SearchQueue } from "./search/queue.ts";
 
 export interface VectorEngineOptions {
-  readonly journal: VectorJournal;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
   /** Those of the thread, which other engines share; absent: the engine has the thread for itself. */

@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import type { Journal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { type Database, TransactionDiscarded } from "../../src/store/database.ts";
-import type { StoreJournal } from "../../src/store/journal.ts";
 import { Store } from "../../src/store/store.ts";
 import { luaOptions } from "../harness/lua.ts";
 import { memoryFault } from "../harness/memory-recount.ts";
@@ -54,7 +54,8 @@ const contents: ReadonlyMap<string, Content> = new Map<string, Content>([
 ]);
 
 /** A journal in memory, safe at once. */
-class KeepingJournal implements StoreJournal {
+class KeepingJournal implements Journal {
+  readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
   readonly refusal = undefined;
 

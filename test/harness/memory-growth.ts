@@ -7,9 +7,9 @@
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import { NullJournal } from "../../src/store/journal.ts";
 import { type Database, Store } from "../../src/store/mod.ts";
 import { testCaller } from "./store-harness.ts";
 

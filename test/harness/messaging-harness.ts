@@ -3,19 +3,19 @@
  * made slow, destinations that answer what the test says, and restarts.
  */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import type { Journal } from "../../src/kernel/journal.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import type { MemoryGuard } from "../../src/kernel/memory-guard.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { DeliveryRequest, DeliveryResult, Outbound } from "../../src/messaging/delivery/delivery.ts";
 import type { UserDoor } from "../../src/messaging/door.ts";
-import type { MessagingJournal } from "../../src/messaging/journal.ts";
 import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.ts";
 import type { LogReader } from "../../src/messaging/log-reader.ts";
 import { Messaging } from "../../src/messaging/messaging.ts";
 import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
 
 /** Keeps frames in memory. While `isHeld`, nothing becomes safe. */
-export class MemoryJournal implements MessagingJournal {
+export class MemoryJournal implements Journal {
   readonly frames: Buffer[] = [];
   readonly appendedOffset = 0;
   refusal: string | undefined;

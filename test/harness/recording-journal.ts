@@ -1,10 +1,11 @@
 /** A journal in memory that is always safe and keeps every frame, for tests that replay them. */
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import type { Journal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
-import type { StoreJournal } from "../../src/store/journal.ts";
 import { Store } from "../../src/store/store.ts";
 
-export class RecordingJournal implements StoreJournal {
+export class RecordingJournal implements Journal {
+  readonly appendedOffset = 0;
   readonly frames: Buffer[] = [];
   /** Set it to refuse writes, as a full disk does. */
   refusal: string | undefined;

@@ -14,10 +14,10 @@
 import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { type Journal, NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { defaultUser, readOnlyUser } from "../../src/store/acl/built-in-users.ts";
 import { CommandError } from "../../src/store/errors.ts";
-import { NullJournal, type StoreJournal } from "../../src/store/journal.ts";
 import type { Push } from "../../src/store/observe/pushes.ts";
 import type { RedisCompat } from "../../src/store/redis-compat.ts";
 import { errorReply, findError, type Reply } from "../../src/store/reply.ts";
@@ -124,7 +124,7 @@ export interface Conversations {
   connectStranger(): Speaker;
 }
 
-export function startConversations(options?: { journal?: StoreJournal; compat?: RedisCompat }): Conversations {
+export function startConversations(options?: { journal?: Journal; compat?: RedisCompat }): Conversations {
   const clock = new VirtualClock();
   const store = new Store({
     journal: options?.journal ?? new NullJournal(),

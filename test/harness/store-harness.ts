@@ -18,11 +18,11 @@
 import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
+import { type Journal, NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import type { Database } from "../../src/store/database.ts";
 import { CommandError } from "../../src/store/errors.ts";
-import { NullJournal, type StoreJournal } from "../../src/store/journal.ts";
 import type { RedisCompat } from "../../src/store/redis-compat.ts";
 import { errorReply, type Reply } from "../../src/store/reply.ts";
 import type { Caller } from "../../src/store/session/caller.ts";
@@ -55,7 +55,7 @@ export interface Session {
 
 /** With `compat` the lines come over TCP, where alone it shows. */
 export function startSession(options?: {
-  journal?: StoreJournal;
+  journal?: Journal;
   clock?: VirtualClock;
   compat?: RedisCompat;
   pendingEntriesMax?: number;

@@ -4,7 +4,7 @@
  * it: `put 7`, `drop 7`, and in a snapshot `at 7 <segment> <offset> <bytes>`.
  */
 import type { FramePlace } from "../../src/persistence/journal/file-format.ts";
-import type { Journal, WrittenBatch } from "../../src/persistence/journal/journal.ts";
+import type { FileJournal, WrittenBatch } from "../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 
 export interface BodyPlace {
@@ -46,7 +46,7 @@ export class BodyEngine implements SnapshotEngine {
   }
 
   /** Puts a new body, or one that lives to another place. The place that it had is good until this one is written. */
-  put(journal: Journal, id: string, frame: Buffer): void {
+  put(journal: FileJournal, id: string, frame: Buffer): void {
     const position = journal.append(frame);
     const { bodyStart } = parseFrame(frame);
     const offset = journal.appendedOffset + bodyStart;
@@ -54,7 +54,7 @@ export class BodyEngine implements SnapshotEngine {
     this.bodies.set(id, this.bodies.get(id));
   }
 
-  drop(journal: Journal, id: string): void {
+  drop(journal: FileJournal, id: string): void {
     journal.append(dropFrame(id));
     this.bodies.delete(id);
   }

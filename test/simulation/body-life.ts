@@ -15,7 +15,7 @@ import { type Area, AreaClosing, openArea } from "../../src/persistence/area.ts"
 import { codeOf } from "../../src/persistence/disk/disk.ts";
 import type { SyncedPlace } from "../../src/persistence/journal/file-format.ts";
 import { FrameFollower } from "../../src/persistence/journal/frame-follower.ts";
-import type { Journal } from "../../src/persistence/journal/journal.ts";
+import type { FileJournal } from "../../src/persistence/journal/journal.ts";
 import { SegmentRemoved } from "../../src/persistence/journal/segment-reader.ts";
 import { writeSnapshot } from "../../src/persistence/snapshot.ts";
 import { BodyEngine, bodiesBehind, dropFrame, putFrame } from "./body-engine.ts";
@@ -29,7 +29,7 @@ export interface BodyBug {
   /** Which segments it gives up. */
   readonly mayRemove?: (segment: number) => boolean;
   /** What it tells the history to be durable. */
-  readonly durablePlace?: (journal: Journal) => SyncedPlace;
+  readonly durablePlace?: (journal: FileJournal) => SyncedPlace;
 }
 
 export interface BodyBackup {

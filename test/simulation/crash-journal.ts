@@ -1,19 +1,16 @@
 /** The journal of an engine that is there before its journal, because the journal is opened by recovering into the engine. */
 
-/** What every engine needs of a journal. */
-export interface SubjectJournal {
-  append(frame: Uint8Array): number;
-  readonly end: number;
-  readonly safe: number;
-  whenSafe(position: number): Promise<void>;
-  readonly refusal: string | undefined;
-}
+import type { Journal } from "../../src/kernel/journal.ts";
 
-export class LateJournal implements SubjectJournal {
-  /** Undefined while the past is replayed: what is appended then is kept nowhere. */
-  inner: SubjectJournal | undefined;
-  /** Told behind each frame. */
+export class DeferredJournal implements Journal {
+  /** Undefined while the past is replayed: what is appended then is stored nowhere. */
+  inner: Journal | undefined;
+  /** Called after each frame. */
   onAppend: () => void = () => {};
+
+  get appendedOffset(): number {
+    return this.inner?.appendedOffset ?? 0;
+  }
 
   get end(): number {
     return this.inner?.end ?? 0;

@@ -9,7 +9,7 @@ import { type Area, openArea } from "../../src/persistence/area.ts";
 import type { Disk } from "../../src/persistence/disk/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../src/persistence/snapshot.ts";
-import { LateJournal } from "./crash-journal.ts";
+import { DeferredJournal } from "./crash-journal.ts";
 import type { Harness, Subject } from "./crash-subject.ts";
 
 /** Of the area, whichever it is. */
@@ -33,7 +33,7 @@ export interface Server<Engine> {
   readonly area: Area;
   readonly engine: Engine;
   /** As the engine sees it. */
-  readonly journal: LateJournal;
+  readonly journal: DeferredJournal;
 }
 
 /** Recovers what is on the disk and goes on with it. */
@@ -41,7 +41,7 @@ export async function startServer<Engine extends SnapshotEngine>(
   options: ServerOptions<Engine>,
 ): Promise<Server<Engine>> {
   const { subject, harness, clock, random } = options;
-  const journal = new LateJournal();
+  const journal = new DeferredJournal();
   const engine = subject.open({ journal, clock, random });
   const replay = harness.replay;
   const area = await openArea({
@@ -62,7 +62,7 @@ export async function writeServerSnapshot<Engine extends SnapshotEngine>(
   options: Pick<ServerOptions<Engine>, "subject" | "disk" | "clock" | "random" | "harness">,
 ): Promise<boolean> {
   const { subject, clock, random, harness } = options;
-  const engine = subject.open({ journal: new LateJournal(), clock, random });
+  const engine = subject.open({ journal: new DeferredJournal(), clock, random });
   const disk = harness.disk?.(options.disk) ?? options.disk;
   const { dump } = harness;
   const written: SnapshotEngine =

@@ -7,14 +7,15 @@
  * (2) Nothing changes without a frame, and a unit of work is one frame.
  */
 import type { Clock } from "../../src/kernel/clock.ts";
+import type { Journal } from "../../src/kernel/journal.ts";
 import type { Random } from "../../src/kernel/random.ts";
 import type { Area } from "../../src/persistence/area.ts";
 import type { Disk } from "../../src/persistence/disk/disk.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
-import type { LateJournal, SubjectJournal } from "./crash-journal.ts";
+import type { DeferredJournal } from "./crash-journal.ts";
 
 export interface EngineParts {
-  readonly journal: SubjectJournal;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -34,7 +35,7 @@ export interface Subject<Engine extends SnapshotEngine, State> {
 
 export interface ClientParts<Engine, State> {
   readonly engine: Engine;
-  readonly journal: LateJournal;
+  readonly journal: DeferredJournal;
   readonly random: Random;
   readonly state: State;
   /** To be called behind each unit of work, where one request is several. */
@@ -65,7 +66,7 @@ export interface Harness<Engine> {
   /** The disk as the server or its snapshot sees it. */
   readonly disk?: (disk: Disk) => Disk;
   /** The journal as the engine sees it. */
-  readonly journal?: (journal: Area["journal"]) => SubjectJournal;
+  readonly journal?: (journal: Area["journal"]) => Journal;
   /** How a recovering server applies a frame. */
   readonly replay?: (engine: Engine, frame: Buffer) => void;
   /** What the process of a snapshot writes. */

@@ -4,12 +4,13 @@
  * states must find every one of them, or they would not find it in the program
  * either.
  */
+
+import type { Journal } from "../../src/kernel/journal.ts";
 import type { Random } from "../../src/kernel/random.ts";
 import type { Disk, DiskFile } from "../../src/persistence/disk/disk.ts";
-import type { Journal } from "../../src/persistence/journal/journal.ts";
+import type { FileJournal } from "../../src/persistence/journal/journal.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayed } from "../harness/recording-journal.ts";
-import type { SubjectJournal } from "./crash-journal.ts";
 import type { Harness } from "./crash-subject.ts";
 import { type Intercepted, interceptedDisk } from "./intercepted-disk.ts";
 import { withFittingChecksums, withoutBadRest } from "./lenient-reading.ts";
@@ -90,7 +91,7 @@ export const noBug: PlantedBug = {
 // Journals that promise what they do not keep.
 
 /** Everything is called safe as soon as it is appended. */
-export function hastyJournal(journal: Journal): SubjectJournal {
+export function hastyJournal(journal: FileJournal): Journal {
   return Object.defineProperties(passingJournal(journal), {
     whenSafe: { value: () => Promise.resolve() },
     safe: { get: () => journal.end },
@@ -98,7 +99,7 @@ export function hastyJournal(journal: Journal): SubjectJournal {
 }
 
 /** A frame of several records becomes two. */
-function splittingJournal(journal: Journal): SubjectJournal {
+function splittingJournal(journal: FileJournal): Journal {
   const append = (frame: Uint8Array): number => {
     for (const part of halvesOf(frame)) journal.append(part);
     return journal.end;
@@ -106,10 +107,13 @@ function splittingJournal(journal: Journal): SubjectJournal {
   return Object.defineProperties(passingJournal(journal), { append: { value: append } });
 }
 
-export function passingJournal(journal: Journal): SubjectJournal {
+export function passingJournal(journal: FileJournal): Journal {
   return {
     append: (frame) => journal.append(frame),
     whenSafe: (position) => journal.whenSafe(position),
+    get appendedOffset() {
+      return journal.appendedOffset;
+    },
     get end() {
       return journal.end;
     },

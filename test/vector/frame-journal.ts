@@ -1,7 +1,8 @@
 /** A journal in memory that is always safe and keeps every frame. */
-import type { VectorJournal } from "../../src/vector/journal.ts";
+import type { Journal } from "../../src/kernel/journal.ts";
 
-export class FrameJournal implements VectorJournal {
+export class FrameJournal implements Journal {
+  readonly appendedOffset = 0;
   readonly frames: Buffer[];
   readonly refusal = undefined;
 

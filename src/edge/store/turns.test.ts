@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { Turns } from "../../kernel/turns.ts";
 import { VirtualLoop } from "../../kernel/turns.virtual.ts";
-import { NullJournal } from "../../store/journal.ts";
 import { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
 import type { HttpReply, HttpRequest, HttpStream } from "../handler.ts";

@@ -5,9 +5,9 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import { FrameWriter } from "../../kernel/frame.ts";
+import type { Journal } from "../../kernel/journal.ts";
 import { Body } from "../bodies/body.ts";
 import type { SigningKeys } from "../door.ts";
-import type { MessagingJournal } from "../journal.ts";
 import type { EnvelopeFields } from "../options/envelope.ts";
 import type { DeadLetter, ResponseFacts } from "../state/dead-letters.ts";
 import type { FlowKey, FlowKeyRecord } from "../state/flow-key.ts";
@@ -53,9 +53,9 @@ export class Changes {
   readonly runTotals: RunTotals = { started: 0, ended: { 0: 0, 1: 0, 2: 0, 3: 0 }, deliveredSteps: 0 };
   readonly #frame = new FrameWriter();
   readonly #realm: Realm;
-  readonly #journal: MessagingJournal;
+  readonly #journal: Journal;
 
-  constructor(realm: Realm, journal: MessagingJournal) {
+  constructor(realm: Realm, journal: Journal) {
     this.#realm = realm;
     this.#journal = journal;
   }

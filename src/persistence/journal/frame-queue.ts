@@ -11,13 +11,9 @@
  *     sum over all owners is `bytes`.
  */
 import { assert } from "../../kernel/assert.ts";
+import type { FrameOwner } from "../../kernel/journal.ts";
 import { crc32 } from "./checksum.ts";
 import { FRAME_BYTES_MAX, FRAME_HEADER_BYTES, frameSeed, MARK_BYTES } from "./file-format.ts";
-
-/** Whose frames they are, with the bytes of those that are not written yet. Only the queue changes it. */
-export interface FrameOwner {
-  journalBytes: number;
-}
 
 /** Frames that are written together, as one write. */
 export interface Batch {

@@ -1,9 +1,9 @@
 /** The figures of a journal and of the recovery before it, as Prometheus families (spec: threats 2, Metrics). */
 import type { Metrics } from "../../kernel/metrics.ts";
-import type { Journal } from "./journal.ts";
+import type { FileJournal } from "./journal.ts";
 
 /** Registers them. One journal to a `Metrics`: the printer adds the label that names the area. */
-export function measureJournal(metrics: Metrics, journal: Journal): void {
+export function measureJournal(metrics: Metrics, journal: FileJournal): void {
   const fsyncs = metrics
     .histogram("larder_journal_fsync_seconds", "Time that each fdatasync of the journal took")
     .with();

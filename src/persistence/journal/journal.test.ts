@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { appendSafely, emptyDisk, filesOf, openOn, readOn, settle } from "../../../test/harness/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
 import { seededRandom } from "../../kernel/random.ts";
-import type { Journal } from "./journal.ts";
+import type { FileJournal } from "./journal.ts";
 
 const frame = (text: string): Buffer => Buffer.from(text, "latin1");
 
 /** Whether a position has become safe by now. */
-function follow(journal: Journal, position: number): { isSafe: boolean } {
+function follow(journal: FileJournal, position: number): { isSafe: boolean } {
   const followed = { isSafe: false };
   void journal.whenSafe(position).then(() => {
     followed.isSafe = true;

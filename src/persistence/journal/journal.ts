@@ -30,6 +30,7 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { FrameOwner, Journal } from "../../kernel/journal.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Random } from "../../kernel/random.ts";
 import { type Disk, noSpaceText } from "../disk/disk.ts";
@@ -42,7 +43,7 @@ import {
   type SyncedPlace,
   writeMark,
 } from "./file-format.ts";
-import { type Batch, type FrameOwner, FrameQueue, type Rotation } from "./frame-queue.ts";
+import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 
 /** When a reply may leave: when it is synced; when it is written, which is synced each second; when it is written. */
@@ -110,7 +111,7 @@ const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
 const SYNC_EVERY_MS = 1_000;
 const RETRY_EVERY_MS = 1_000;
 
-export class Journal {
+export class FileJournal implements Journal {
   /** Told how long each fdatasync took, in ms. */
   onSynced: (tookMs: number) => void = () => {};
 

@@ -26,9 +26,9 @@ import { measureTenants } from "../metrics/tenants.ts";
 import { userIdOf } from "../tenants/tokens.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
+import { DeferredJournal } from "./deferred-journal.ts";
 import { bodySource, KeptBodiesCheck } from "./kept-bodies-check.ts";
 import { KeptSegments } from "./kept-segments.ts";
-import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 
@@ -40,7 +40,7 @@ const CLEAN_EVERY_MS = 10_000;
 export class MessagingEngine implements AreaEngine {
   readonly edge: MessagingArea;
   readonly #context: EngineContext;
-  readonly #journal = new LateJournal();
+  readonly #journal = new DeferredJournal();
   readonly #messaging: Messaging;
   readonly #outbound: OutboundClient;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));

@@ -8,7 +8,7 @@ import { awaitSyncs } from "../journey.ts";
 import { directoryRefusal } from "../refusal.ts";
 import { printSize } from "../settings/values.ts";
 import type { EngineContext } from "./area-thread.ts";
-import type { LateJournal } from "./late-journal.ts";
+import type { DeferredJournal } from "./deferred-journal.ts";
 
 /** How often is looked whether the disk has become full or has space again. */
 const TROUBLE_CHECK_MS = 1_000;
@@ -24,7 +24,7 @@ export type EngineHooks = Pick<AreaOptions, "apply" | "mayRemove" | "onBatchWrit
  */
 export async function recoverArea(
   { plan, clock, metrics, log, events, onFatal }: EngineContext,
-  { directory, journal, hooks }: { directory: string; journal: LateJournal; hooks: EngineHooks },
+  { directory, journal, hooks }: { directory: string; journal: DeferredJournal; hooks: EngineHooks },
 ): Promise<Area> {
   // Loaded here, because an area that keeps nothing needs none of it.
   const { openArea } = await import("../../persistence/area.ts");
@@ -98,7 +98,7 @@ export function getKept(kept: Area | undefined): Area {
 }
 
 /** Tells main when writes are refused and when they are accepted again. The returned function ends that. */
-export function watchTrouble({ events }: EngineContext, journal: LateJournal): () => void {
+export function watchTrouble({ events }: EngineContext, journal: DeferredJournal): () => void {
   let trouble: string | undefined;
   let cancel = (): void => {};
   const look = (): void => {

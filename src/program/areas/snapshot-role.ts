@@ -6,6 +6,7 @@
  */
 import { constants, setPriority } from "node:os";
 import { systemClock } from "../../kernel/clock.ts";
+import { NullJournal, NullJournal as NullVectorJournal } from "../../kernel/journal.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import { defaultLimits } from "../../messaging/limits.ts";
 import { dumpRealm } from "../../messaging/records/dump.ts";
@@ -14,9 +15,7 @@ import { Realm } from "../../messaging/state/messaging-state.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../persistence/snapshot.ts";
-import { NullJournal } from "../../store/journal.ts";
 import { Store } from "../../store/mod.ts";
-import { NullJournal as NullVectorJournal } from "../../vector/journal.ts";
 import { defaultVectorLimits } from "../../vector/limits.ts";
 import { VectorEngine } from "../../vector/vector-engine.ts";
 

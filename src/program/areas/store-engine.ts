@@ -22,7 +22,7 @@ import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
-import { LateJournal } from "./late-journal.ts";
+import { DeferredJournal } from "./deferred-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 
@@ -39,7 +39,7 @@ const BOOT_BYTES = 6;
 export class StoreEngine implements AreaEngine {
   readonly edge: StoreArea;
   readonly #context: EngineContext;
-  readonly #journal = new LateJournal();
+  readonly #journal = new DeferredJournal();
   readonly #store: Store;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
   #kept: KeptArea | undefined;

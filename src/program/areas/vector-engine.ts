@@ -22,8 +22,8 @@ import { graphFiles, linkGraphFiles } from "../workers/graph-files.ts";
 import { GraphThreads } from "../workers/graph-threads.ts";
 import type { AreaTenant } from "./area.ts";
 import type { EngineContext } from "./area-thread.ts";
+import { DeferredJournal } from "./deferred-journal.ts";
 import { reportGraphs } from "./graph-report.ts";
-import { LateJournal } from "./late-journal.ts";
 import type { AreaEngine } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 
@@ -36,7 +36,7 @@ const SAVE_EVERY_MS = 60_000;
 export class VectorEngine implements AreaEngine {
   readonly edge: VectorArea;
   readonly #context: EngineContext;
-  readonly #journal = new LateJournal();
+  readonly #journal = new DeferredJournal();
   readonly #engine: Engine;
   readonly #graphs: GraphThreads;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
-import { NullJournal } from "../journal.ts";
 import { map } from "../reply.ts";
 import { LargeString } from "../structures/large-string.ts";
 

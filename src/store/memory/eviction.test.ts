@@ -8,9 +8,9 @@ import { memoryFault } from "../../../test/harness/memory-recount.ts";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, type Session, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { TransactionDiscarded } from "../database.ts";
-import { NullJournal } from "../journal.ts";
 import { Store } from "../store.ts";
 import { type EvictionPolicyName, evictionPolicies } from "./memory-settings.ts";
 

@@ -5,10 +5,10 @@ import { contentOf, RecordingJournal, replayed } from "../../../test/harness/rec
 import { startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { Turns } from "../../kernel/turns.ts";
 import { VirtualLoop } from "../../kernel/turns.virtual.ts";
-import { NullJournal } from "../journal.ts";
 import { Store } from "../store.ts";
 import { HashValue } from "../values/hash.ts";
 import { SWEEP_EVERY_MS } from "./expiry-sweep.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NullJournal } from "../journal.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { PubSub } from "./pubsub.ts";
 import { type Listener, type Push, Pushes } from "./pushes.ts";
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoreJournal } from "../journal.ts";
+import type { Journal } from "../../kernel/journal.ts";
 import { PubSub } from "./pubsub.ts";
 import { type DropReason, type Listener, type Push, Pushes, WAITING_BYTES_MAX } from "./pushes.ts";
 
 /** A journal that is safe when the test says so. */
-class SlowJournal implements StoreJournal {
+class SlowJournal implements Journal {
+  readonly appendedOffset = 0;
   end = 0;
   safe = 0;
   readonly refusal = undefined;

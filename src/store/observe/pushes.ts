@@ -11,7 +11,7 @@
  *     push is meant are dropped instead.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { StoreJournal } from "../journal.ts";
+import type { Journal } from "../../kernel/journal.ts";
 
 export type Push =
   | { readonly kind: "message"; readonly channel: Bytes; readonly payload: Bytes }
@@ -58,14 +58,14 @@ const PUSH_BYTES = 128;
 const RECEIVER_BYTES = 8;
 
 export class Pushes {
-  readonly #journal: StoreJournal;
+  readonly #journal: Journal;
   /** Those of the running unit of work. */
   #made: Delivery[] = [];
   #waiting: Delivery[] = [];
   #waitingBytes = 0;
   #isAwaiting = false;
 
-  constructor(journal: StoreJournal) {
+  constructor(journal: Journal) {
     this.#journal = journal;
   }
 

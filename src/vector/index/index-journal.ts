@@ -3,16 +3,16 @@
  * appended, then the changes are applied. Nothing else appends.
  */
 import { FrameWriter } from "../../kernel/frame.ts";
+import type { FrameOwner, Journal } from "../../kernel/journal.ts";
 import { VectorFailure } from "../failure.ts";
-import type { FrameOwner, VectorJournal } from "../journal.ts";
 import { writeChange } from "./changes.ts";
 import type { IndexChange, IndexState } from "./index-state.ts";
 
 export class IndexJournal {
-  readonly #journal: VectorJournal;
+  readonly #journal: Journal;
   readonly #writer = new FrameWriter();
 
-  constructor(journal: VectorJournal) {
+  constructor(journal: Journal) {
     this.#journal = journal;
   }
 

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { VectorQuery } from "../door.ts";
 import type { VectorFailure } from "../failure.ts";
-import { NullJournal } from "../journal.ts";
 import { defaultVectorLimits } from "../limits.ts";
 import { VectorEngine } from "../vector-engine.ts";
 import type { IndexDefinition } from "./definition.ts";

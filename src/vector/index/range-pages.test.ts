@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
 import type { IndexDoor } from "../door.ts";
-import { NullJournal } from "../journal.ts";
 import { defaultVectorLimits } from "../limits.ts";
 import { VectorEngine } from "../vector-engine.ts";
 import { parseRangeCursor } from "./range-cursor.ts";

@@ -4,12 +4,12 @@
  * they are told to, so a life is the same each time.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { NullJournal } from "../../../src/kernel/journal.ts";
 import { type Log, silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import type { BodySource } from "../../../src/messaging/bodies/body.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
-import { NullJournal } from "../../../src/messaging/journal.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
 import { type Area, openArea } from "../../../src/persistence/area.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";

@@ -3,18 +3,18 @@
  * frame at the moment it is appended, which is when the engine's state has just
  * changed. Planted bugs lie between the two.
  */
-import type { MessagingJournal } from "../../../src/messaging/journal.ts";
-import type { Journal } from "../../../src/persistence/journal/journal.ts";
+import type { Journal } from "../../../src/kernel/journal.ts";
+import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 
 export interface JournalBug {
   /** Says that everything is on the disk. */
   readonly isHasty?: boolean;
 }
 
-export class WatchedJournal implements MessagingJournal {
+export class WatchedJournal implements Journal {
   readonly #bug: JournalBug;
   readonly #onFrame: (frame: Buffer, position: number) => void;
-  #journal: Journal | undefined;
+  #journal: FileJournal | undefined;
   #isDead = false;
 
   constructor(bug: JournalBug, onFrame: (frame: Buffer, position: number) => void) {
@@ -22,7 +22,7 @@ export class WatchedJournal implements MessagingJournal {
     this.#onFrame = onFrame;
   }
 
-  open(journal: Journal): void {
+  open(journal: FileJournal): void {
     this.#journal = journal;
   }
 
@@ -59,7 +59,7 @@ export class WatchedJournal implements MessagingJournal {
     return this.#isDead ? "The process is gone" : this.#open.refusal;
   }
 
-  get #open(): Journal {
+  get #open(): FileJournal {
     if (this.#journal === undefined) throw new Error("The journal is open");
     return this.#journal;
   }

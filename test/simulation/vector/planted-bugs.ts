@@ -4,10 +4,10 @@
  * replays. The crash states must find every one of them.
  */
 import { FrameWriter } from "../../../src/kernel/frame.ts";
-import type { Journal } from "../../../src/persistence/journal/journal.ts";
+import type { Journal } from "../../../src/kernel/journal.ts";
+import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 import { type Change, readChanges, writeChange } from "../../../src/vector/index/changes.ts";
 import type { VectorEngine } from "../../../src/vector/vector-engine.ts";
-import type { SubjectJournal } from "../crash-journal.ts";
 import type { Harness } from "../crash-subject.ts";
 import { hastyJournal, passingJournal } from "../planted-bugs.ts";
 
@@ -49,7 +49,7 @@ export const noBug: PlantedBug = {
 
 function journaled(rewrite: Rewrite): Harness<VectorEngine> {
   return {
-    journal: (journal: Journal): SubjectJournal => {
+    journal: (journal: FileJournal): Journal => {
       const append = (frame: Uint8Array): number => {
         for (const bytes of rewritten(frame, rewrite)) journal.append(bytes);
         return journal.end;

@@ -8,13 +8,13 @@
  * across lives is in the `RunMemory`.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
+import { type Journal, NullJournal } from "../../../src/kernel/journal.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import type { DeliveryRequest } from "../../../src/messaging/delivery/delivery.ts";
 import type { UserDoor } from "../../../src/messaging/door.ts";
-import { type MessagingJournal, NullJournal } from "../../../src/messaging/journal.ts";
 import { defaultLimits } from "../../../src/messaging/limits.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
 import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
@@ -135,7 +135,7 @@ export class KeptRunLife {
     return this.messaging.user(USER) as UserDoor;
   }
 
-  #make(journal: MessagingJournal, seed: number): Messaging {
+  #make(journal: Journal, seed: number): Messaging {
     return new Messaging({
       ...{ journal, clock: this.clock, random: seededRandom(seed), limits: defaultLimits, log: silentLog },
       outbound: {

@@ -10,25 +10,22 @@
  * told of it, and the process ends.
  */
 
-import type { MessagingJournal } from "../../messaging/journal.ts";
-import type { FrameOwner } from "../../persistence/journal/frame-queue.ts";
-import type { Journal } from "../../persistence/journal/journal.ts";
-import type { StoreJournal } from "../../store/journal.ts";
-import type { VectorJournal } from "../../vector/journal.ts";
+import type { FrameOwner, Journal } from "../../kernel/journal.ts";
+import type { FileJournal } from "../../persistence/journal/journal.ts";
 
 const STOPPING = "The server is stopping";
 
-export class LateJournal implements StoreJournal, MessagingJournal, VectorJournal {
+export class DeferredJournal implements Journal {
   /** Told each frame of an engine that keeps nothing, valid until it returns, and the position behind it. */
   onFrame: (frame: Uint8Array, position: number) => void = () => {};
 
-  #journal: Journal | undefined;
+  #journal: FileJournal | undefined;
   #isClosed = false;
   /** Where an engine that keeps nothing is. */
   #end = 0;
 
   /** From here on frames are kept. */
-  open(journal: Journal): void {
+  open(journal: FileJournal): void {
     this.#journal = journal;
   }
 
