@@ -213,7 +213,7 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "flow-control-key",
-    value: "letters, digits, `-`, `_`, `..`",
+    value: "letters, digits, `-`, `_`, `.`",
     examples: ["customer-1"],
     meaning: "the key whose parallelism and rate the deliveries share",
     onCallbacks: true,
@@ -261,7 +261,7 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "queue-name",
-    value: "letters, digits, `-`, `_`, `..`",
+    value: "letters, digits, `-`, `_`, `.`",
     examples: ["orders"],
     meaning: "the queue that the messages go through",
     onCallbacks: false,
@@ -305,7 +305,7 @@ export const headerRows: readonly HeaderRow[] = [
   },
   {
     name: "schedule-id",
-    value: "letters, digits, `-`, `_`, `..`",
+    value: "letters, digits, `-`, `_`, `.`",
     examples: ["nightly"],
     meaning: "the id of the schedule; one that exists is replaced",
     onCallbacks: false,

@@ -102,7 +102,7 @@ class Parser {
     const character = this.#next();
     if (character === "-") return this.#deeper(() => this.#parseNegative());
     if (character === "(") return this.#deeper(() => this.#parseGroup());
-    if (isDigit(character) || character === "..") return this.#parseNumber();
+    if (isDigit(character) || character === ".") return this.#parseNumber();
     if (isLetter(character)) return this.#parseName();
     throw this.#unexpected();
   }

@@ -284,7 +284,7 @@ function numberOf(text: string): number {
 
 function hexadecimal(text: string): number {
   const [mantissa = "", exponent = "0"] = text.split("p");
-  const [whole = "", fraction = ""] = mantissa.split("..");
+  const [whole = "", fraction = ""] = mantissa.split(".");
   let value = 0;
   for (const digit of whole + fraction) value = value * 16 + Number.parseInt(digit, 16);
   return value * 2 ** (Number(exponent) - 4 * fraction.length);

@@ -17,5 +17,5 @@ export function formatSignificant(value: number, digits: number): Bytes {
 }
 
 function withoutZeros(text: string): string {
-  return text.includes("..") ? text.replace(/\.?0+$/, "") : text;
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }

@@ -62,7 +62,7 @@ test("patterns match as Lua's own matcher does, on random patterns and subjects"
   const pieces = [
     "a",
     "b",
-    "..",
+    ".",
     "%a",
     "%d",
     "%s",

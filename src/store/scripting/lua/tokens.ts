@@ -13,7 +13,7 @@ export const Token = {
   /** `) ] }` */
   close: 7,
   comma: 8,
-  /** `..` and `:` */
+  /** `.` and `:` */
   dot: 9,
   /** `=` */
   assign: 10,

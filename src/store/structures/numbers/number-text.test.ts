@@ -70,7 +70,7 @@ const doubles: readonly (readonly [text: string, expected: number | undefined])[
   ["nan", undefined],
   ["", undefined],
   ["-", undefined],
-  ["..", undefined],
+  [".", undefined],
   ["e5", undefined],
   ["1e", undefined],
   ["1e+", undefined],
