@@ -46,10 +46,10 @@ import { ReplayReport } from "./areas/replay-report.ts";
 import { Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
 import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
-import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./data-directory.ts";
-import { DescriptorWatch, descriptorLimit } from "./descriptors.ts";
+import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import { fileFormats } from "./facts.ts";
-import { measureListeners, openListener } from "./listener.ts";
+import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
+import { measureListeners, openListener } from "./listeners/listener.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
 import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts";
 import { openTracer } from "./open-telemetry.ts";
@@ -502,7 +502,7 @@ async function unusableCertificates(run: RunSettings): Promise<readonly string[]
   const given = plans.filter((plan) => plan !== undefined);
   if (given.length === 0) return [];
   // Loaded only where it is used.
-  const { readCertificate } = await import("./certificate.ts");
+  const { readCertificate } = await import("./listeners/certificate.ts");
   return given.flatMap((plan) => {
     try {
       readCertificate(plan);

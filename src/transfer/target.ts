@@ -15,7 +15,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import type { Addresses } from "../program/cli/env-block.ts";
 import { usedDirectory } from "../program/cli/running-server.ts";
-import { parseTokensFile, readAddresses } from "../program/data-directory.ts";
+import { parseTokensFile, readAddresses } from "../program/directory/data-directory.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { Server } from "../program/server.ts";
 import type { RunSettings } from "../program/settings/read-settings.ts";

@@ -5,8 +5,8 @@
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
 import { measureJournal } from "../../src/persistence/journal/journal-metrics.ts";
 import { measureDirectory } from "../../src/program/areas/recover-area.ts";
-import { measureDescriptors } from "../../src/program/descriptors.ts";
-import { measureListeners } from "../../src/program/listener.ts";
+import { measureDescriptors } from "../../src/program/listeners/descriptors.ts";
+import { measureListeners } from "../../src/program/listeners/listener.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";
 import { measureResp, measureStore, measureStreams } from "../../src/program/metrics/store.ts";
 import { measureMemory, measureTenants } from "../../src/program/metrics/tenants.ts";

@@ -12,7 +12,7 @@ import type { Log } from "../../kernel/log.ts";
 import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
-import { measureListeners } from "../listener.ts";
+import { measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
 import { measureTurns } from "../metrics/turns.ts";
 import { openTracer } from "../open-telemetry.ts";

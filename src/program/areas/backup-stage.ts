@@ -42,7 +42,7 @@ export async function removeOldStages(
 ): Promise<void> {
   const names = readdirSync(dataDirectory).filter((name) => isStageName(name) && !isYoung(name));
   if (names.length === 0) return;
-  const { lockDirectory } = await import("../directory-lock.ts");
+  const { lockDirectory } = await import("../directory/directory-lock.ts");
   for (const name of names) {
     try {
       (await lockDirectory(join(dataDirectory, name))).release();

@@ -5,7 +5,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { linkOrCopy } from "../../persistence/backup.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
-import { KEPT_AREAS } from "../data-directory.ts";
+import { KEPT_AREAS } from "../directory/data-directory.ts";
 import { type KeptTokens, printKeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
 import type { AreaDoor, AreaName } from "./area.ts";
 import { makeStage, removeOldStages, removeStage } from "./backup-stage.ts";

@@ -15,7 +15,7 @@ import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
-import { type ListenerSurroundings, openListener } from "../listener.ts";
+import { type ListenerSurroundings, openListener } from "../listeners/listener.ts";
 import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
 
 /** What is behind the port of an area. */

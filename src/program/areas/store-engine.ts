@@ -15,8 +15,8 @@ import { pauseThread } from "../../kernel/pause.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import type { Area as KeptArea } from "../../persistence/area.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
-import { descriptorsForConnections } from "../descriptors.ts";
-import type { ListenerSurroundings } from "../listener.ts";
+import { descriptorsForConnections } from "../listeners/descriptors.ts";
+import type { ListenerSurroundings } from "../listeners/listener.ts";
 import { readLuaCode } from "../lua-code.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
@@ -123,7 +123,7 @@ export class StoreEngine implements AreaEngine {
       limits: { requestBytesMax: plan.limits.requestBytesMax, replyBytesMax: REPLY_BYTES_MAX },
     };
     // Loaded only where it is used, as TLS takes a thread some milliseconds.
-    const { openRespListener } = await import("../resp-listener.ts");
+    const { openRespListener } = await import("../listeners/resp-listener.ts");
     const { listener, stop } = await openRespListener(options, {
       listen,
       tls,

@@ -12,7 +12,7 @@ const LOOK_MS = 1_000;
 /** The lines to print. Throws a `StartRefusal`, also when no server runs. */
 export async function statsLines(run: RunSettings, isJson: boolean): Promise<readonly string[]> {
   const directory = usedDirectory(run);
-  const { lockDirectory } = await import("../directory-lock.ts");
+  const { lockDirectory } = await import("../directory/directory-lock.ts");
   const { DirectoryInUse } = await import("../../persistence/errors.ts");
   try {
     (await lockDirectory(directory)).release();

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
-import { isUsedDirectory, parseTokensFile, readAdminAddress } from "../data-directory.ts";
+import { isUsedDirectory, parseTokensFile, readAdminAddress } from "../directory/data-directory.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/read-settings.ts";
 import { TOKENS_FILE } from "../tenants/kept-tokens.ts";

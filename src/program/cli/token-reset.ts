@@ -10,7 +10,7 @@ import { askForReset } from "../../edge/admin/client.ts";
 import type { TenantTokens } from "../../edge/admin/routes.ts";
 import { RequestFailure } from "../../edge/errors.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
-import { openDataDirectory } from "../data-directory.ts";
+import { openDataDirectory } from "../directory/data-directory.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/read-settings.ts";
 import { TenantAdministration } from "../tenants/administration.ts";

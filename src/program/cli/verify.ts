@@ -20,8 +20,8 @@ import {
 } from "../../persistence/errors.ts";
 import type { AreaReport } from "../../persistence/inspection.ts";
 import { damageOf, inspectedEngineOf, inspectKeptArea } from "../areas/inspect-area.ts";
-import { KEPT_AREAS, parseTokensFile } from "../data-directory.ts";
-import { type DirectoryLock, lockDirectory } from "../directory-lock.ts";
+import { KEPT_AREAS, parseTokensFile } from "../directory/data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/read-settings.ts";
 import { TOKENS_FILE } from "../tenants/kept-tokens.ts";

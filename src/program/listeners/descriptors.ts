@@ -7,10 +7,10 @@
  * (edge/connection-gate.ts), and a probe tells when they are short all the same.
  */
 import { closeSync, openSync, readFileSync } from "node:fs";
-import type { Clock } from "../kernel/clock.ts";
-import type { Log } from "../kernel/log.ts";
-import type { Metrics } from "../kernel/metrics.ts";
-import { codeOf } from "./refusal.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Metrics } from "../../kernel/metrics.ts";
+import { codeOf } from "../refusal.ts";
 
 /** For segments, snapshots, backups, SQLite and the admin port; at most a quarter of what there are. */
 const RESERVED_MAX = 64;

@@ -7,16 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import { localCertificates } from "../../test/harness/local-certificates.ts";
-import type { Area } from "../edge/handler.ts";
-import type { CertificatePair } from "../edge/http/listener.ts";
-import { ByteBudget } from "../edge/limits/byte-budget.ts";
-import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { silentLog } from "../kernel/log.ts";
-import { Metrics } from "../kernel/metrics.ts";
+import { localCertificates } from "../../../test/harness/local-certificates.ts";
+import type { Area } from "../../edge/handler.ts";
+import type { CertificatePair } from "../../edge/http/listener.ts";
+import { ByteBudget } from "../../edge/limits/byte-budget.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { Metrics } from "../../kernel/metrics.ts";
+import { StartRefusal } from "../refusal.ts";
 import { CERTIFICATE_LOOK_MS, readCertificate } from "./certificate.ts";
 import { measureListeners, openListener } from "./listener.ts";
-import { StartRefusal } from "./refusal.ts";
 
 const [first, second] = localCertificates;
 const area: Area = {

@@ -1,7 +1,7 @@
 /** A directory with those above it, made one by one: Node's own `recursive` never ends below /proc. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf } from "./refusal.ts";
+import { codeOf } from "../refusal.ts";
 
 /** Makes `path`, absolute, unless it is there. Throws the system's error. */
 export function makeDirectory(path: string, mode: number): void {

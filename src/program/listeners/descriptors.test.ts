@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { createLog } from "../kernel/log.ts";
-import { Metrics } from "../kernel/metrics.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { createLog } from "../../kernel/log.ts";
+import { Metrics } from "../../kernel/metrics.ts";
 import { DescriptorWatch, descriptorLimit, descriptorsForConnections } from "./descriptors.ts";
 
 test("some descriptors are kept for files and the admin port", () => {

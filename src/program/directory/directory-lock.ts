@@ -18,12 +18,12 @@
 import { existsSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../kernel/clock.ts";
-import { faultFields, type Log } from "../kernel/log.ts";
-import { FORMAT_FILE } from "../persistence/data-directory.ts";
-import { LOCK_FILE, lockDataDirectory } from "../persistence/data-directory-lock.ts";
-import { DirectoryInUse } from "../persistence/errors.ts";
-import { codeOf } from "./refusal.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
+import { FORMAT_FILE } from "../../persistence/data-directory.ts";
+import { LOCK_FILE, lockDataDirectory } from "../../persistence/data-directory-lock.ts";
+import { DirectoryInUse } from "../../persistence/errors.ts";
+import { codeOf } from "../refusal.ts";
 
 /** How often the holder looks. */
 const LOOK_EVERY_MS = 1_000;

@@ -15,12 +15,12 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import type { CertificatePair } from "../edge/http/listener.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Log } from "../kernel/log.ts";
-import type { Gauge } from "../kernel/metrics.ts";
-import type { NamedFile, TlsPlan } from "./areas/area.ts";
-import { codeOf, StartRefusal } from "./refusal.ts";
+import type { CertificatePair } from "../../edge/http/listener.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Gauge } from "../../kernel/metrics.ts";
+import type { NamedFile, TlsPlan } from "../areas/area.ts";
+import { codeOf, StartRefusal } from "../refusal.ts";
 
 /** How often the files are looked at. */
 export const CERTIFICATE_LOOK_MS = 5_000;

@@ -1,18 +1,18 @@
 /** Opens a listener of the edge for this thread: its figures, its limits, and a sentence when the port cannot be had. */
 
-import type { Area, Observation } from "../edge/handler.ts";
-import { type CertificatePair, type Listener, listen } from "../edge/http/listener.ts";
-import { TrustedProxies } from "../edge/http/trusted-proxies.ts";
-import type { ByteBudget } from "../edge/limits/byte-budget.ts";
-import { type ConnectionRefusal, connectionRefusals } from "../edge/limits/connection-gate.ts";
-import type { Tracer } from "../edge/tracing.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Log } from "../kernel/log.ts";
-import type { Counter, Gauge, Histogram, Metrics } from "../kernel/metrics.ts";
-import { secretBytes } from "../kernel/random.ts";
-import type { ListenPlan, PeerLimits } from "./areas/area.ts";
+import type { Area, Observation } from "../../edge/handler.ts";
+import { type CertificatePair, type Listener, listen } from "../../edge/http/listener.ts";
+import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
+import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
+import { type ConnectionRefusal, connectionRefusals } from "../../edge/limits/connection-gate.ts";
+import type { Tracer } from "../../edge/tracing.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Counter, Gauge, Histogram, Metrics } from "../../kernel/metrics.ts";
+import { secretBytes } from "../../kernel/random.ts";
+import type { ListenPlan, PeerLimits } from "../areas/area.ts";
+import { listenRefusal } from "../refusal.ts";
 import { descriptorsForConnections } from "./descriptors.ts";
-import { listenRefusal } from "./refusal.ts";
 
 export interface ListenerSurroundings {
   readonly clock: Clock;

@@ -6,22 +6,22 @@
  */
 import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { systemClock } from "../kernel/clock.ts";
-import type { Log } from "../kernel/log.ts";
-import { noSpaceText } from "../persistence/disk/disk.ts";
-import type { AreaName } from "./areas/area.ts";
-import type { Addresses } from "./cli/env-block.ts";
-import type { DirectoryLock } from "./directory-lock.ts";
-import { makeDirectory } from "./make-directory.ts";
-import { codeOf, directoryRefusal, StartRefusal } from "./refusal.ts";
-import type { RunSettings } from "./settings/read-settings.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { noSpaceText } from "../../persistence/disk/disk.ts";
+import type { AreaName } from "../areas/area.ts";
+import type { Addresses } from "../cli/env-block.ts";
+import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
+import type { RunSettings } from "../settings/read-settings.ts";
 import {
   DamagedTokens,
   type KeptTokens,
   parseKeptTokens,
   printKeptTokens,
   TOKENS_FILE,
-} from "./tenants/kept-tokens.ts";
+} from "../tenants/kept-tokens.ts";
+import type { DirectoryLock } from "./directory-lock.ts";
+import { makeDirectory } from "./make-directory.ts";
 
 export interface DataDirectory {
   /** Absolute; undefined: nothing is kept, tokens live in memory. */
@@ -68,8 +68,8 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
   const path = resolve(settings.dataDirectory);
   // Loaded here, because a development server without a data directory needs none of it.
   const { lockDirectory } = await import("./directory-lock.ts");
-  const { fileDisk } = await import("../persistence/disk/file-disk.ts");
-  const { assertNotForeign, prepareDataDirectory } = await import("../persistence/data-directory.ts");
+  const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
+  const { assertNotForeign, prepareDataDirectory } = await import("../../persistence/data-directory.ts");
   let lock: DirectoryLock | undefined;
   try {
     makeDirectory(path, DIRECTORY_MODE);
@@ -107,7 +107,7 @@ async function endInterrupted(path: string): Promise<void> {
   for (const name of readdirSync(path).filter((each) => each.startsWith(RESTORING_PREFIX))) {
     rmSync(join(path, name), { recursive: true, force: true });
   }
-  const { removeOldStages } = await import("./areas/backup-stage.ts");
+  const { removeOldStages } = await import("../areas/backup-stage.ts");
   await removeOldStages(path);
 }
 
@@ -150,7 +150,7 @@ class DiskDirectory implements DataDirectory {
   }
 
   async keepTokens(kept: KeptTokens): Promise<void> {
-    const { writeFileDurably } = await import("../persistence/disk/durable-file.ts");
+    const { writeFileDurably } = await import("../../persistence/disk/durable-file.ts");
     await writeFileDurably(this.tokensPath, printKeptTokens(kept), { mode: TOKENS_MODE });
     this.#kept = kept;
   }

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { createLog } from "../kernel/log.ts";
-import { nextTurn } from "../kernel/turn.ts";
-import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
-import { DirectoryInUse } from "../persistence/errors.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { createLog } from "../../kernel/log.ts";
+import { nextTurn } from "../../kernel/turn.ts";
+import { lockDataDirectory } from "../../persistence/data-directory-lock.ts";
+import { DirectoryInUse } from "../../persistence/errors.ts";
 import { lockDirectory } from "./directory-lock.ts";
 
 const isLinux = process.platform === "linux";

@@ -1,9 +1,9 @@
 /** Opens the RESP port: its certificate from the files that the settings name, and a sentence for what the operator has to put right. */
-import { RespListener, type RespListenerOptions } from "../edge/resp/listener.ts";
-import type { Gauge } from "../kernel/metrics.ts";
-import type { RespPlan } from "./areas/area.ts";
+import { RespListener, type RespListenerOptions } from "../../edge/resp/listener.ts";
+import type { Gauge } from "../../kernel/metrics.ts";
+import type { RespPlan } from "../areas/area.ts";
+import { listenRefusal } from "../refusal.ts";
 import { followCertificate, readCertificate } from "./certificate.ts";
-import { listenRefusal } from "./refusal.ts";
 
 /** Rejects with a `StartRefusal` when files, port or address cannot be used. `stop` ends what follows the files. */
 export async function openRespListener(
