@@ -108,8 +108,8 @@ export class TokenTable {
   }
 
   /**
-   * Password reset: the default tokens of the tenant are these and no others, all at once, from now on (service.md
-   * Authentication, Area A, 4). keeps (4). Throws when one opens something else, and then nothing has changed.
+   * Password reset: the default tokens of the tenant are these and no others, all at once, from now on (A.token-reset,
+   * H.revoked). keeps (4). Throws when one opens something else, and then nothing has changed.
    */
   replaceTenant(tenant: string, tokens: readonly TokenFor[]): void {
     const added = new Map<string, Entry>();

@@ -4,7 +4,7 @@
  * not here but in `store/errors.ts`.
  *
  * The texts of the store are those that clients of the interface know
- * (spec: store 1.1); where none is known, ours name the field and the remedy.
+ * (A.errors); where none is known, ours name the field and the remedy.
  */
 import type { JsonTooLarge } from "../kernel/json/document.ts";
 
@@ -57,7 +57,7 @@ export const resp2WithBase64 = new RequestFailure(
 );
 
 export const malformedHttp = new RequestFailure("bad request", "ERR malformed HTTP request");
-/** Several tokens are no token (service.md Authentication, Area A, 5). */
+/** Several tokens are no token (H.bearer). */
 export const authorizationRepeated = new RequestFailure(
   "unauthorized",
   "WRONGPASS more than one Authorization header; send one",
@@ -124,7 +124,7 @@ export function methodNotAllowed(method: string): RequestFailure {
   );
 }
 
-/** The wording of the original, which answers 400 and not 413 (spec: store 1.9). */
+/** The wording of the original, which answers 400 and not 413 (A.limits.request). */
 export function requestTooLarge(limitBytes: number, actualBytes: number): RequestFailure {
   return new RequestFailure(
     "too large",
@@ -268,7 +268,7 @@ export function bodyMalformed(wanted: string): RequestFailure {
   return new RequestFailure("bad request", `Invalid body: send ${wanted}`);
 }
 
-/** The text that clients of the vector index know (spec: vector 1.3). */
+/** The text that clients of the vector index know (B.authentication). */
 export const vectorUnauthorized = new RequestFailure("unauthorized", "Unauthorized: Invalid auth token");
 export const noSuchVectorPath = new RequestFailure(
   "not found",
@@ -304,7 +304,7 @@ export const resetOfAllAndOne = new RequestFailure(
   "Send either a namespace in the path or ?all, which resets every namespace",
 );
 
-/** With the headers from which the messaging clients make their error (spec: messaging 1.1). */
+/** With the headers from which the messaging clients make their error (C.limits.rate). */
 export function burstExceeded(perSecond: number, { resetAtMs, retryAfterMs }: BurstReset): RequestFailure {
   return new RequestFailure("too many requests", `Too many requests: at most ${perSecond} per second`, [
     "Retry-After",

@@ -1,7 +1,7 @@
 /**
  * The only place that turns a kind of failure into a status. The body of a
  * failure is `{"error": text}` in every area and holds neither a stack nor a
- * path (service.md Errors, Area A; threats S-10).
+ * path (H.errors; threats S-10).
  */
 import type { FailureKind, RequestFailure } from "./errors.ts";
 import type { HttpReply } from "./handler.ts";
@@ -16,7 +16,7 @@ const statusByKind: Record<FailureKind, number> = {
   "method not allowed": 405,
   "request timeout": 408,
   "quota exceeded": 412,
-  // The store's original answers 400, and its clients know nothing else (spec: store 1.12).
+  // The store's original answers 400, and its clients know nothing else (A.limits.request).
   "too large": 400,
   "unsupported encoding": 415,
   "expectation failed": 417,
@@ -29,7 +29,7 @@ const statusByKind: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
-/** Every failing command has this status, whatever its text (service.md Errors, Area A). */
+/** Every failing command has this status, whatever its text (A.result). */
 export const COMMAND_FAILED_STATUS = statusByKind["bad request"];
 
 /** Of a request whose peer went before its turn came: it has not run, and nobody reads this. The status is nginx'. */
@@ -68,7 +68,7 @@ export function refusalReply(
 /** Where the vector index has a status of its own. */
 const numberedStatuses: Partial<Record<FailureKind, number>> = { "too large": 413 };
 
-/** The same with the status in the body too, as clients of the vector index know it (spec: vector 1.1). */
+/** The same with the status in the body too, as clients of the vector index know it (B.errors). */
 export function numberedRefusalReply(
   failure: { readonly kind: FailureKind; readonly text: string; readonly headers?: readonly string[] },
   extraHeaders: readonly string[] = [],

@@ -1,10 +1,10 @@
 /**
- * Routes as rows. A row carries the rule of service.md that it fulfils, so that
+ * Routes as rows. A row carries the rule of docs/interface that it fulfils, so that
  * the conformance tests, the manual, the metrics and the log call it by the
  * same name.
  */
 export interface Route<Call, Answer> {
-  /** The rule of service.md: `A3`. */
+  /** The rule of docs/interface: `A3`. */
   readonly rule: string;
   /** The path, with `:name` for a segment of the caller's and `*` for several. */
   readonly template: string;

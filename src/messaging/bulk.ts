@@ -1,6 +1,6 @@
 /**
  * What is done to many at once: all that a filter means, oldest first, at most
- * as many as asked for, in one frame (spec: messaging 1.1 "Bulk operations").
+ * as many as asked for, in one frame (C.pages.bulk).
  */
 import { loadUndamaged } from "./bodies/body.ts";
 import type { Filter, Page } from "./door.ts";

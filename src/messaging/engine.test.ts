@@ -1,4 +1,4 @@
-/** Messages from their acceptance to their end, in virtual time (spec: messaging 1.4, 1.6). */
+/** Messages from their acceptance to their end, in virtual time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, type Call, MessagingHarness, request } from "../../test/harness/messaging-harness.ts";

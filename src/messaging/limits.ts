@@ -1,4 +1,4 @@
-/** What one user may have and ask for (spec: messaging 1.7). Each is a setting of the messaging area. */
+/** What one user may have and ask for (C.limits, W.limits). Each is a setting of the messaging area. */
 
 export interface MessagingLimits {
   /** Of one message's body. */
@@ -44,7 +44,7 @@ export interface MessagingLimits {
 const DAY_MS = 86_400_000;
 const MB = 1024 * 1024;
 
-/** service.md Limits. In base64 with the message that it answers it is less than a string can hold. */
+/** C.body-cut. In base64 with the message that it answers it is less than a string can hold. */
 export const RESPONSE_BYTES_MAX = 100 * MB;
 
 export const defaultLimits: MessagingLimits = {

@@ -1,4 +1,4 @@
-/** What a user may still publish, and what it may have (spec: messaging 1.7). */
+/** What a user may still publish, and what it may have. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MessagingHarness, request } from "../../test/harness/messaging-harness.ts";

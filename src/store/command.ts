@@ -22,7 +22,7 @@ import type { Wait } from "./waiters.ts";
 /**
  * Flags as `COMMAND INFO` prints them, and below the line our own:
  *
- * - `powerful`: a read that a read-only token may not run (spec: store 1.12)
+ * - `powerful`: a read that a read-only token may not run (A.read-only-token)
  * - `public`: not flagged `readonly`, yet a read-only token may run it
  * - `tcp-only`: not available over HTTP
  * - `before-login`: answered over TCP to who has not logged in, as `no_auth` is

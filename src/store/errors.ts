@@ -1,6 +1,6 @@
 /**
  * Every error text of the store. Clients match on them, so wording and prefix
- * are those of Redis 7 except where the service differs (spec: store 1.1).
+ * are those of Redis 7 except where the service differs (A.errors).
  *
  * Texts that never vary are built once and thrown as constants, as Redis does
  * with its shared replies. A `CommandError` carries no stack: it is an answer,

@@ -1,4 +1,4 @@
-/** What one request and one index may have and ask for (spec: vector 1.4). Each is a setting of the vector area. */
+/** What one request and one index may have and ask for (B.limits). Each is a setting of the vector area. */
 
 export interface VectorLimits {
   /** Hits of one query; also the page of a range and of a fetch by prefix. */

@@ -1,6 +1,6 @@
 /**
- * Who may do what, and what is never shown: tokens, a token that only reads, redaction (service.md Authentication Area C,
- * C1 `Redact-Fields`; threats C-12, C-20, C-21).
+ * Who may do what, and what is never shown: tokens, a token that only reads, redaction (threats
+ * C-12, C-20, C-21).
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ function lineFor(method: string, template: string): string {
   return `${method === "ANY" ? "POST" : method} ${path}`;
 }
 
-test("C authentication: without a token, or with a wrong one, every route is 401", async () => {
+test("C.authentication: without a token, or with a wrong one, every route is 401", async () => {
   await using server = await startMessagingServer();
   for (const { method, template, isOpen } of messagingRoutes) {
     const line = lineFor(method, template);
@@ -44,7 +44,7 @@ test("C-20: a read-only token may send GET and nothing else, and sees no signing
   assert.deepEqual((await server.send("GET /v2/queues")).json, []);
 });
 
-test("C15, C-12: a token in the query lets a publish in, in each spelling, and nobody ever sees it", async () => {
+test("C.query-token, C-12: a token in the query lets a publish in, in each spelling, and nobody ever sees it", async () => {
   await using server = await startMessagingServer();
   const url = "https://a.test/b?x=1&token=theirs&y=%20";
   for (const name of ["service_token", "qstash_token", "upstash_token"]) {

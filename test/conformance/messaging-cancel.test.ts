@@ -1,4 +1,4 @@
-/** Cancelling messages by id and in bulk, and what is left of them (spec: messaging 1.1 "Bulk operations", 1.2 "Messages"). */
+/** Cancelling messages by id and in bulk, and what is left of them (C.messages). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterRows } from "../../src/edge/messaging/filters/messages.ts";

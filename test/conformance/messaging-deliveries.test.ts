@@ -1,6 +1,6 @@
 /**
- * What comes of an attempt, who is told, and the dead letters that are left (service.md Events of Area C, C8, Versioning;
- * spec: messaging 1.4). Destinations answer what the test says, and time is virtual.
+ * What comes of an attempt, who is told, and the dead letters that are left.
+ * Destinations answer what the test says, and time is virtual.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ async function statesOf(server: MessagingServer, messageId: string): Promise<rea
   return (json as { logs: { state: string }[] }).logs.map(({ state }) => state);
 }
 
-test("Events 1: a schedule publishes its message whenever its expression fires", async () => {
+test("C1: a schedule publishes its message whenever its expression fires", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/schedules/https://a.test/b", {
     headers: ["Service-Cron", "0 */6 * * *", "Service-Schedule-Id", "quarter", "Service-Method", "PUT"],
@@ -36,7 +36,7 @@ test("Events 1: a schedule publishes its message whenever its expression fires",
   }
 });
 
-test("Events 2, 3: the callback comes after every attempt, the failure callback when all retries are used up", async () => {
+test("C.callbacks: the callback comes after every attempt, the failure callback when all retries are used up", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => (url === "https://a.test/" ? answered(500, ["X-R", "1"], "no") : answered(200));
   const id = await server.publish("https://a.test/", {
@@ -97,7 +97,7 @@ test("Limits: an answer that is longer than is kept says so in callbacks, logs a
   assert.deepEqual([messages[0]?.["responseHeader"], messages[0]?.["responseBody"]], [shown, "start"]);
 });
 
-test("Events 2: a callback is a message of its own, with a log, and a dead letter when it fails", async () => {
+test("C.callbacks: a callback is a message of its own, with a log, and a dead letter when it fails", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url === "https://callback.test/" ? 404 : 200);
   await server.publish("https://a.test/", {
@@ -118,7 +118,7 @@ test("Events 2: a callback is a message of its own, with a log, and a dead lette
   );
 });
 
-test("Events 2: a callback may have a failure callback, and nothing deeper", async () => {
+test("C.callbacks.options: a callback may have a failure callback, and nothing deeper", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url === "https://a.test/" ? 200 : 500);
   await server.publish("https://a.test/", {
@@ -134,7 +134,7 @@ test("Events 2: a callback may have a failure callback, and nothing deeper", asy
   );
 });
 
-test("Events 5: a delivery carries the address of the publisher, in both spellings", async () => {
+test("C.delivery.caller: a delivery carries the address of the publisher, in both spellings", async () => {
   await using server = await startMessagingServer();
   await server.publish("https://a.test/");
   await server.send("POST /v2/schedules/https://a.test/", { headers: ["Service-Cron", "* * * * *"] });

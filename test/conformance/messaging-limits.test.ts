@@ -1,6 +1,5 @@
 /**
- * Limits and errors of messaging, and what is answered where the texts of the interface are silent (service.md "Errors",
- * "Limits", C7-C18; spec: messaging 1.1, 1.2, 1.7).
+ * Limits and errors of messaging.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

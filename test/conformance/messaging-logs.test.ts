@@ -1,4 +1,4 @@
-/** The log of messages: its entries, filters, orders and pages (service.md C6, "Log entry", "Message states", Events 6). */
+/** The log of messages: its entries, filters, orders and pages (C6). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
@@ -27,7 +27,7 @@ async function statesOf(server: MessagingServer, messageId: string): Promise<rea
   return (await logs(server, `messageId=${messageId}&order=earliestFirst`)).map(({ state }) => state);
 }
 
-test("C6, Events 6: every state of a message is an entry, in the order in which it had them", async () => {
+test("C6, C.states: every state of a message is an entry, in the order in which it had them", async () => {
   await using server = await startMessagingServer();
   const outcomes = new Map([
     ["https://good.test/", 200],

@@ -1,4 +1,4 @@
-/** What is managed over HTTP, on the engine: schedules, groups, queues, keys, dead letters, cancelling (service.md C1-C19). */
+/** What is managed over HTTP, on the engine: schedules, groups, queues, keys, dead letters, cancelling. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -303,7 +303,7 @@ test("messages are cancelled by id and by filters, those that are called too, an
   assert.equal(server.calls.length, 1);
 });
 
-test("C authentication: a read-only token reads and changes nothing, and does not see the signing keys", async () => {
+test("C.read-only-token, C.signing-keys: a read-only token reads and changes nothing, and does not see the signing keys", async () => {
   await using server = await startMessagingServer();
   const token = MESSAGING_READ_ONLY_TOKEN;
   assert.equal((await server.send("GET /v2/queues", { token })).status, 200);

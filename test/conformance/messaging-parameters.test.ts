@@ -1,6 +1,6 @@
 /**
- * What may be said about a message, header by header, in every place and spelling in which it may be said (service.md C1
- * parameters, C15; spec: messaging 1.3). The values that are refused are the second table.
+ * What may be said about a message, header by header, in every place and spelling in which it may be said.
+ * The values that are refused are the second table.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -126,7 +126,7 @@ test("C1, C15: every parameter is taken in both spellings, as header and in the 
   }
 });
 
-test("C1, batch: every parameter is taken in an element, and as a default from the headers of the request", async () => {
+test("C.batch.defaults: every parameter is taken in an element, and as a default from the headers of the request", async () => {
   await using server = await startMessagingServer();
   for (const queueName of ["paused", "orders"]) await server.send(`POST /v2/queues/${queueName}/pause`);
   for (const [name, value, , inMessage] of rows) {
@@ -152,7 +152,7 @@ test("C1: of two spellings Service- wins, and a header wins over the query", asy
   assert.deepEqual([maxRetries, url], [3, URL_CALLED]);
 });
 
-test("C1.callback: each row of the callback's table, and the same of the failure callback", async () => {
+test("C15.callback, C15.failure-callback: each row of the callback's table, and the same of the failure callback", async () => {
   for (const [prefix, url] of [
     ["Callback", "https://callback.test/"],
     ["Failure-Callback", "https://failure.test/"],
@@ -195,7 +195,7 @@ test("C1.callback: each row of the callback's table, and the same of the failure
   }
 });
 
-test("C1.callback: without settings of its own it has the retry settings of the original", async () => {
+test("C.callbacks.options: without settings of its own it has the retry settings of the original", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url.startsWith("https://callback.test") ? 500 : 200);
   await server.publish(URL_CALLED, {
@@ -212,7 +212,7 @@ test("C1.callback: without settings of its own it has the retry settings of the 
   );
 });
 
-test("C1.method: each method reaches the destination, POST without one", async () => {
+test("C15.method: each method reaches the destination, POST without one", async () => {
   await using server = await startMessagingServer();
   const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
   for (const method of methods) await server.publish(URL_CALLED, { headers: ["Service-Method", method.toLowerCase()] });
@@ -224,7 +224,7 @@ test("C1.method: each method reaches the destination, POST without one", async (
   );
 });
 
-test("C1.content-type: it is sent on, and shown among the headers", async () => {
+test("C15.content-type: it is sent on, and shown among the headers", async () => {
   await using server = await startMessagingServer();
   for (const type of ["application/json", "application/xml", "application/octet-stream", "text/plain"]) {
     const id = await server.publish(`${URL_CALLED}&service-delay=1m`, { headers: ["Content-Type", type] });
@@ -308,7 +308,7 @@ test("C1, C15: a value that cannot be is refused by its name everywhere, and not
   }
 });
 
-test("C1, Versioning: delayed callbacks are rejected on insertion, and a callback has no callback", async () => {
+test("C.callbacks.refused: delayed callbacks are rejected on insertion, and a callback has no callback", async () => {
   await using server = await startMessagingServer();
   const callback = ["Service-Callback", "https://callback.test/"];
   for (const [name, text] of [
@@ -327,7 +327,7 @@ test("C1, Versioning: delayed callbacks are rejected on insertion, and a callbac
   }
 });
 
-test("C1.callback: settings of a callback are validated though no callback is named", async () => {
+test("C.callbacks.refused: settings of a callback are validated though no callback is named", async () => {
   await using server = await startMessagingServer();
   for (const family of ["Callback", "Failure-Callback"]) {
     for (const [name, value, text] of [
@@ -366,7 +366,7 @@ test("C-23, C1.cron: what never fires, has seconds, or is no cron, is 400; a sch
   }
 });
 
-test("C1.cron: the timezone is kept, through the change to summer time", async () => {
+test("C1.cron, C.cron: the timezone is kept, through the change to summer time", async () => {
   await using server = await startMessagingServer();
   // 2026-03-29: Berlin leaves out the hour from 2 to 3.
   server.harness.clock.advance(Date.UTC(2026, 2, 28, 12) - server.harness.clock.nowMs());
@@ -408,7 +408,7 @@ test("C1: each firing is a message of its own, whatever is said of duplicates", 
   assert.equal(server.calls.length, 3);
 });
 
-test("C1.destination: a URL group gets one message for each endpoint, and an unknown one is 400", async () => {
+test("C1.destination, C1.refused: a URL group gets one message for each endpoint, and an unknown one is 400", async () => {
   await using server = await startMessagingServer();
   const headers = ["Service-Cron", "* * * * *"];
   const missing = await server.send("POST /v2/schedules/group", { headers });

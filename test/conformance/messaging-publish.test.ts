@@ -1,4 +1,4 @@
-/** Publishing, seen from outside: what destinations get, and when (service.md C15; spec: messaging 1.3, 1.4). Time is virtual. */
+/** Publishing, seen from outside: what destinations get, and when (C15). Time is virtual. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -198,7 +198,7 @@ test("C15.content-based-deduplication: another body is another message", async (
   }
 });
 
-test("C15.flow-control: the rate of a key holds for all that name it, and what waits says so", async () => {
+test("C15.flow-control, C.flow-control.rate: the rate of a key holds for all that name it, and what waits says so", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Flow-Control-Key", "k", "Upstash-Flow-Control-Value", "rate=1, period=1m"];
   await server.publish("https://a.test", { headers });

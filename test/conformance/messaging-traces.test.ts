@@ -67,7 +67,7 @@ test("C15: a traceparent that breaks the grammar counts as none, and with it the
   assert.deepEqual(tracesOf(server), [none, none, none, none, [TRACE, undefined], none]);
 });
 
-test("C15.forward: a trace that is forwarded by name wins, one among all headers is the trace of the request", async () => {
+test("C15.traces: a trace that is forwarded by name wins, one among all headers is the trace of the request", async () => {
   await using server = await startMessagingServer();
   await server.publish("https://a.test/", { headers: [...TRACED, "Upstash-Forward-Traceparent", OTHER] });
   await server.publish("https://a.test/", { headers: [...TRACED, "Service-Forward-Tracestate", "own=1"] });

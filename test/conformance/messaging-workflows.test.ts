@@ -1,4 +1,4 @@
-/** service.md C3, C4, C5, C9, C14: workflow runs as the routes show them. */
+/** C3, C4, C5, C9, C14: workflow runs as the routes show them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, answeredTooLong } from "../harness/messaging-harness.ts";
@@ -118,7 +118,7 @@ test("C9: waiters of an event; an id that is none is 400", async () => {
   assert.deepEqual(await send(server, "GET /v2/waiters/paid"), [200, []]);
 });
 
-test("Events 4: a time-out calls timeoutUrl with timeoutHeaders, and with timeoutBody or the entries", async () => {
+test("W.wait.timeout: a time-out calls timeoutUrl with timeoutHeaders, and with timeoutBody or the entries", async () => {
   for (const timeoutBody of [undefined, "too late"]) {
     await using server = await startMessagingServer();
     server.destination = () => answered(200, SDK);
@@ -143,7 +143,7 @@ test("Events 4: a time-out calls timeoutUrl with timeoutHeaders, and with timeou
   }
 });
 
-test("Events 4: timeoutUrl is called with all timeoutHeaders, but for those of a connection and ours", async () => {
+test("W.wait.timeout: timeoutUrl is called with all timeoutHeaders, but for those of a connection and ours", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -218,7 +218,7 @@ async function worldOfFailures(): Promise<{ server: MessagingServer; ids: readon
   return { server, ids: (json as { messages: Json[] }).messages.map(({ dlqId }) => String(dlqId)) };
 }
 
-test("C5: a failed run has exactly the fields of service.md", async () => {
+test("C5.record: a failed run has exactly the fields of the table", async () => {
   const { server, ids } = await worldOfFailures();
   await using _server = server;
   const [, list] = await send(server, "GET /v2/workflows/dlq?count=1");

@@ -1,4 +1,4 @@
-/** Tokens and what they open (service.md Authentication, Area A; threats A-01 to A-04, A-06). */
+/** Tokens and what they open (A.token; threats A-01 to A-04, A-06). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { READ_ONLY_TOKEN, startServer, TOKEN } from "../harness/server.ts";
@@ -6,7 +6,7 @@ import { escapes } from "../harness/store-escapes.ts";
 
 const UNAUTHORIZED = '{"error":"WRONGPASS invalid or missing auth token"}';
 
-test("A authentication 1: the token is a bearer header or the query parameter _token", async () => {
+test("A.token: the token is a bearer header or the query parameter _token", async () => {
   await using server = await startServer();
 
   assert.equal((await server.get("/set/k/v")).status, 200);
@@ -20,14 +20,14 @@ test("A authentication 1: the token is a bearer header or the query parameter _t
   }
 });
 
-test("A authentication 5: a query that cannot be decoded is 401 without a token, as every other request", async () => {
+test("A.unauthorized: a query that cannot be decoded is 401 without a token, as every other request", async () => {
   await using server = await startServer();
   for (const path of ["/multi-exec", "/pipeline", "/get/k"])
     assert.equal((await server.post(`${path}?a=%zz`, [["PING"]], { token: null })).status, 401, path);
   assert.equal((await server.get(`/ping?a=%zz&_token=${TOKEN}`, { token: null })).status, 400);
 });
 
-test("A authentication 1: the header decides when both are there", async () => {
+test("A.token: the header decides when both are there", async () => {
   await using server = await startServer();
   assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: "wrong" })).status, 401);
   assert.equal((await server.get("/ping?_token=wrong", { token: TOKEN })).status, 200);
@@ -35,7 +35,7 @@ test("A authentication 1: the header decides when both are there", async () => {
   assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: null, headers })).status, 401);
 });
 
-test("A authentication 5: a missing or invalid token is 401, on every path and in every method", async () => {
+test("A.unauthorized: a missing or invalid token is 401, on every path and in every method", async () => {
   await using server = await startServer();
   for (const token of [null, "", "wrong", TOKEN.toUpperCase(), `${TOKEN}x`, TOKEN.slice(1), `${TOKEN} ${TOKEN}`]) {
     for (const path of ["/get/k", "/", "/pipeline", "/multi-exec", "/monitor", "/subscribe/a", "/nope", "//"]) {
@@ -49,7 +49,7 @@ test("A authentication 5: a missing or invalid token is 401, on every path and i
   assert.equal((await server.get(`/ping?token=${TOKEN}`, { token: null })).status, 401);
 });
 
-test("A authentication 5: several tokens at once are no token", async () => {
+test("H.bearer: several tokens at once are no token", async () => {
   await using server = await startServer();
   const twice = `GET /ping HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`;
   assert.match(await server.raw(twice), /^HTTP\/1\.1 401 /);
@@ -97,7 +97,7 @@ test("A-02: the query parameter can be turned off", async () => {
   assert.deepEqual((await server.get(`/ping?_token=${TOKEN}`)).json, { result: "PONG" });
 });
 
-test("A authentication 2: the standard token is refused nothing for want of a permission", async () => {
+test("A.standard-token: the standard token is refused nothing for want of a permission", async () => {
   await using server = await startServer();
   const lines = escapes.map(({ words }) => words).filter(([name]) => name !== "");
   const replies = (await server.post("/pipeline", lines)).json as { error?: string }[];
@@ -106,7 +106,7 @@ test("A authentication 2: the standard token is refused nothing for want of a pe
     assert.doesNotMatch(error, /^NOPERM/, lines[index]?.join(" ") ?? "");
 });
 
-test("A authentication 2: the read-only token reads", async () => {
+test("A.read-only-token: the read-only token reads", async () => {
   await using server = await startServer();
   await server.post("/multi-exec", [
     ["SET", "k", "v"],
@@ -144,7 +144,7 @@ test("A authentication 2: the read-only token reads", async () => {
   assert.equal((await server.get("/time", { token: READ_ONLY_TOKEN })).status, 200);
 });
 
-test("A authentication 2: the refusal of a command that exists is NOPERM with its name", async () => {
+test("A.read-only-token: the refusal of a command that exists is NOPERM with its name", async () => {
   await using server = await startServer();
   const reply = await server.post("/", ["Set", "k", "v"], { token: READ_ONLY_TOKEN });
   assert.equal(reply.status, 400);
@@ -154,7 +154,7 @@ test("A authentication 2: the refusal of a command that exists is NOPERM with it
   );
 });
 
-test("A authentication 4: resetting the password revokes both tokens at once", async () => {
+test("A.token-reset, H.revoked: resetting the password revokes both tokens at once", async () => {
   await using server = await startServer();
   assert.equal((await server.get("/set/k/v")).status, 200);
   assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 200);
@@ -186,7 +186,7 @@ test("A-06: the token chooses the database, and databases share nothing", async 
   assert.deepEqual((await server.get("/dbsize")).json, { result: 1 });
 });
 
-test("A authentication 6: any User-Agent is taken, and none", async () => {
+test("A.user-agent: any User-Agent is taken, and none", async () => {
   await using server = await startServer();
   for (const agent of ["some-agent/1.0 (+https://agent.test)", ""])
     assert.equal((await server.get("/ping", { headers: { "user-agent": agent } })).status, 200);

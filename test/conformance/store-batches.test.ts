@@ -1,4 +1,4 @@
-/** Pipelines and transactions (service.md A3, A4, rules 3 and 4, "Moves that are shown"; spec: store 1.6). */
+/** Pipelines and transactions (A3, A4). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStream } from "../harness/event-reader.ts";
@@ -90,7 +90,7 @@ test("A3: a long pipeline answers all of it, and others are served meanwhile", a
   );
 });
 
-test("A rule 3: other clients' commands run between those of a pipeline, whose answer comes when all of it has run", async () => {
+test("A3.order: other clients' commands run between those of a pipeline, whose answer comes when all of it has run", async () => {
   await using server = await startServer();
   const reader = await openStream(`${server.url}/subscribe/begun`, { token: TOKEN });
   await reader.next();
@@ -174,7 +174,7 @@ test("A4: concurrent transactions do not mix", async () => {
   assert.equal(new Set(pairs.map(([a]) => a)).size, 50);
 });
 
-test("A: the daily request limit is 400 for a command, an element of a pipeline, and discards a transaction", async () => {
+test("A.limits.daily: the daily request limit is 400 for a command, an element of a pipeline, and discards a transaction", async () => {
   await using server = await startServer({ dailyRequestsMax: 3 });
   const over = (usage: number): string =>
     `ERR max daily request limit exceeded. Limit: 3, Usage: ${usage}. The operator sets it with --daily-request-limit`;

@@ -1,4 +1,4 @@
-/** One command per request: path form, body form, publish (service.md A1, A2, A7, rules 1 and 2). */
+/** One command per request: path form, body form, publish (A1, A2, A7). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer } from "../harness/server.ts";
@@ -76,7 +76,7 @@ test("A-18: malformed percent-encoding is 400 in path and query, never 500", asy
   }
 });
 
-test("A rule 2: the body of a POST is the last argument, byte for byte", async () => {
+test("A1.body: the body of a POST is the last argument, byte for byte", async () => {
   await using server = await startServer();
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 
@@ -86,7 +86,7 @@ test("A rule 2: the body of a POST is the last argument, byte for byte", async (
   assert.deepEqual(json, { result: bytes.toString("base64") });
 });
 
-test("A rule 2: JSON in the body of a path command is a value, not a command", async () => {
+test("A1.body: JSON in the body of a path command is a value, not a command", async () => {
   await using server = await startServer();
   await server.post("/set/k", '{"a":[1,null]}', { headers: { "content-type": "application/json" } });
   await server.post("/set/quoted", '"test"');
@@ -95,7 +95,7 @@ test("A rule 2: JSON in the body of a path command is a value, not a command", a
   assert.deepEqual((await server.get("/get/quoted")).json, { result: '"test"' });
 });
 
-test("A rule 2: PUT counts as POST, an empty body adds nothing, a body on GET means nothing", async () => {
+test("A1.body: PUT counts as POST, an empty body adds nothing, a body on GET means nothing", async () => {
   await using server = await startServer();
 
   assert.deepEqual((await server.send("/set/k", { method: "PUT", body: "v" })).json, { result: "OK" });
@@ -103,7 +103,7 @@ test("A rule 2: PUT counts as POST, an empty body adds nothing, a body on GET me
   assert.deepEqual((await server.send("/get/k", { method: "GET", body: "more" })).json, { result: "v" });
 });
 
-test("A rule 2: query parameters follow the body, as path segments behind it would", async () => {
+test("A1.query: query parameters follow the body, as path segments behind it would", async () => {
   await using server = await startServer();
 
   await server.post("/set/k?EX=100", "v");
@@ -115,7 +115,7 @@ test("A rule 2: query parameters follow the body, as path segments behind it wou
   assert.deepEqual((await server.get("/get/a")).json, { result: "test" });
 });
 
-test("A rule 2: query parameters keep their order and their duplicates", async () => {
+test("A1.query: query parameters keep their order and their duplicates", async () => {
   await using server = await startServer();
   await server.get("/mset?b=1&a=2&b=3&c=");
 
@@ -188,7 +188,7 @@ test("A7: publish is an ordinary command and answers with the number of receiver
   assert.deepEqual((await server.post("/publish/news", "hello")).json, { result: 0 });
 });
 
-test("A: every response carries a sync token of its own, spelled as the client asked", async () => {
+test("A.sync-token: every response carries a sync token of its own, spelled as the client asked", async () => {
   await using server = await startServer();
   const seen = new Set<unknown>();
   for (const [asked, path, body] of [
@@ -209,7 +209,7 @@ test("A: every response carries a sync token of its own, spelled as the client a
   assert.ok(!seen.has(undefined));
 });
 
-test("A: browsers may ask from any origin; what is no preflight is 405", async () => {
+test("H.cors: browsers may ask from any origin; what is no preflight is 405", async () => {
   await using server = await startServer();
   const preflight = await server.send("/get/k", {
     method: "OPTIONS",
@@ -236,7 +236,7 @@ test("A: browsers may ask from any origin; what is no preflight is 405", async (
   assert.equal((await server.get("/get/k")).headers["access-control-allow-origin"], undefined);
 });
 
-test("A: with CORS turned off a page of another origin gets no permission", async () => {
+test("H.cors: with CORS turned off a page of another origin gets no permission", async () => {
   await using server = await startServer({ cors: false });
   const headers = { origin: "https://page.test", "access-control-request-method": "POST" };
   assert.equal((await server.send("/get/k", { method: "OPTIONS", headers })).status, 405);

@@ -1,14 +1,14 @@
-/** Status and text of every failure of area A (service.md Errors and Limits, Area A; spec: store 1.1, 1.9). */
+/** Status and text of every failure of area A (A.errors, A.limits). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer } from "../harness/server.ts";
 
-test("A errors 200: accepted and executed", async () => {
+test("A.errors.200: accepted and executed", async () => {
   await using server = await startServer();
   assert.equal((await server.get("/ping")).status, 200);
 });
 
-test("A errors 400: a failing command is 400 with one field, error", async () => {
+test("A.errors.400: a failing command is 400 with one field, error", async () => {
   await using server = await startServer();
   await server.post("/multi-exec", [
     ["SET", "s", "text"],
@@ -31,7 +31,7 @@ test("A errors 400: a failing command is 400 with one field, error", async () =>
   }
 });
 
-test("A errors 400: unknown and unsupported commands have the text that clients know", async () => {
+test("A.errors.400: unknown and unsupported commands have the text that clients know", async () => {
   await using server = await startServer();
   const names = [
     "NOPE",
@@ -64,7 +64,7 @@ test("A errors 400: unknown and unsupported commands have the text that clients 
   assert.match((await server.get("//")).text, /Command is not available: ''/);
 });
 
-test("A errors 400: an error may quote any bytes and is still JSON", async () => {
+test("A.errors.400: an error may quote any bytes and is still JSON", async () => {
   await using server = await startServer();
   for (const name of ["%22%5C%0A", "%FF%B5", "%C3%A9%DF", "%F0%9F%98%80"]) {
     const reply = await server.get(`/${name}`);
@@ -74,7 +74,7 @@ test("A errors 400: an error may quote any bytes and is still JSON", async () =>
   }
 });
 
-test("A errors: every text begins with a code word in capitals, and the body is that one field", async () => {
+test("A.errors: every text begins with a code word in capitals, and the body is that one field", async () => {
   await using server = await startServer({ requestBytesMax: 1_000 });
   await server.post("/", ["HSET", "h", "f", "v"]);
   const rows: readonly (readonly [status: number, method: string, path: string, body?: unknown, token?: string])[] = [
@@ -105,14 +105,14 @@ test("A errors: every text begins with a code word in capitals, and the body is 
   }
 });
 
-test("A errors 401: a missing or invalid token", async () => {
+test("A.errors.401: a missing or invalid token", async () => {
   await using server = await startServer();
   const reply = await server.get("/ping", { token: null });
   assert.equal(reply.status, 401);
   assert.equal(reply.text, '{"error":"WRONGPASS invalid or missing auth token"}');
 });
 
-test("A errors 405: any other method, with the allowed ones named", async () => {
+test("A.errors.405: any other method, with the allowed ones named", async () => {
   await using server = await startServer();
   for (const method of ["DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"]) {
     for (const token of ["standard-token", null]) {
@@ -124,7 +124,7 @@ test("A errors 405: any other method, with the allowed ones named", async () => 
   }
 });
 
-test("A limits: a request beyond the size limit is 400 with limit and size", async () => {
+test("A.limits.request: a request beyond the size limit is 400 with limit and size", async () => {
   await using server = await startServer({ requestBytesMax: 1_000 });
   assert.deepEqual((await server.post("/set/k", "x".repeat(1_000))).json, { result: "OK" });
 
@@ -142,7 +142,7 @@ test("A limits: a request beyond the size limit is 400 with limit and size", asy
   assert.deepEqual((await server.get("/getrange/k/0/0")).json, { result: "x" });
 });
 
-test("A limits: requests per second of a token, when configured, end in 429", async () => {
+test("A.limits.rate, A.errors.429: requests per second of a token, when configured, end in 429", async () => {
   await using server = await startServer({ rate: { perSecond: 10, burst: 2 } });
   assert.equal((await server.get("/ping")).status, 200);
   assert.equal((await server.get("/ping")).status, 200);

@@ -1,5 +1,5 @@
 /**
- * Who may only read can do nothing else, however it is asked (service.md Authentication, Area A, 2 and 3; threats A-03,
+ * Who may only read can do nothing else, however it is asked (A.read-only-token; threats A-03,
  * A-04): every line of `test/harness/store-escapes.ts`, in every way to send it and every spelling of its name.
  */
 import assert from "node:assert/strict";

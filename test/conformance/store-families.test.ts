@@ -1,5 +1,5 @@
 /**
- * The table of command families (service.md, Area A, "Command family support"),
+ * The table of command families (A.families),
  * taken at its word: each command of a family that is supported works in every
  * form of a request, and each exception is refused, by its name.
  */
@@ -51,7 +51,7 @@ function elements(json: unknown): string[] {
 
 for (const [family, rows] of Object.entries(families))
   for (const [form, run] of Object.entries(forms))
-    test(`A families, ${form}: every command of ${family} works`, async () => {
+    test(`A.families: ${form}: every command of ${family} works`, async () => {
       await using server = await startServer();
 
       const texts = await run(server, rows.map(wordsOf));
@@ -71,7 +71,7 @@ const SUBCOMMANDS_SHOWN_BELOW: readonly string[] = [
   ...["acl|genpass", "acl|gentoken", "acl|resttoken"],
 ];
 
-test("A families: LOLWUT, MEMORY STATS, and what there is nothing for", async () => {
+test("A.families: LOLWUT, MEMORY STATS, and what there is nothing for", async () => {
   await using server = await startServer();
   const resultOf = async (path: string): Promise<unknown> =>
     ((await server.get(path)).json as { result: unknown }).result;
@@ -84,7 +84,7 @@ test("A families: LOLWUT, MEMORY STATS, and what there is nothing for", async ()
     assert.deepEqual((await server.get(path)).json, { error });
 });
 
-test("A families: DUMP and RESTORE carry any value in a request's body", async () => {
+test("A.families: DUMP and RESTORE carry any value in a request's body", async () => {
   await using server = await startServer();
   await server.post("/", ["RPUSH", "list", "a", "é", "12"]);
   const { json } = await server.get("/dump/list", { headers: { "service-encoding": "base64" } });
@@ -147,7 +147,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 
 const refusedNames: readonly string[] = Object.values(refused).flat();
 
-test("A families: every command that Redis 7.0 has in a family is shown here, or refused for a reason", () => {
+test("A.families: every command that Redis 7.0 has in a family is shown here, or refused for a reason", () => {
   for (const [family, names] of Object.entries(redisCommands)) {
     const shown = new Set((families[family] ?? []).map((row) => wordsOf(row)[0]));
     assert.deepEqual(
@@ -179,7 +179,7 @@ const tableNames: Readonly<Record<string, string>> = {
   connection: "Connection",
 };
 
-test("A families: FUNCTION DUMP and RESTORE carry libraries, and there is nothing to kill", async () => {
+test("A.families: FUNCTION DUMP and RESTORE carry libraries, and there is nothing to kill", async () => {
   await using server = await startServer();
   const library = "#!lua name=lib\nredis.register_function('f', function() return 7 end)";
   await server.post("/", ["FUNCTION", "LOAD", library]);
@@ -193,7 +193,7 @@ test("A families: FUNCTION DUMP and RESTORE carry libraries, and there is nothin
     assert.deepEqual((await server.get(path)).json, { error: "NOTBUSY No scripts in execution right now." });
 });
 
-test("A families: COMMAND counts what it lists, and FREQ is there while the policy counts", async () => {
+test("A.families: COMMAND counts what it lists, and FREQ is there while the policy counts", async () => {
   await using server = await startServer();
   const listed = (await server.get("/command/list")).json as { result: string[] };
   assert.deepEqual((await server.get("/command/count")).json, {
@@ -204,7 +204,7 @@ test("A families: COMMAND counts what it lists, and FREQ is there while the poli
   assert.deepEqual((await server.get("/object/freq/k")).json, { result: 5 });
 });
 
-test("A families: every subcommand of the store but HELP is shown here, and HELP answers lines", async () => {
+test("A.families: every subcommand of the store but HELP is shown here, and HELP answers lines", async () => {
   await using server = await startServer();
   for (const { name, family, subcommandByName, isAvailableOverHttp } of commands)
     for (const { name: subName, fullName } of (isAvailableOverHttp && subcommandByName?.values()) || []) {
@@ -221,7 +221,7 @@ test("A families: every subcommand of the store but HELP is shown here, and HELP
     }
 });
 
-test("A families: every row of the store in these families is shown here or refused over HTTP", () => {
+test("A.families: every row of the store in these families is shown here or refused over HTTP", () => {
   for (const command of commands) {
     const rows = families[tableNames[command.family] ?? ""];
     if (rows === undefined || SHOWN_BELOW.includes(command.name)) continue;
@@ -231,7 +231,7 @@ test("A families: every row of the store in these families is shown here or refu
 });
 
 for (const [reason, names] of Object.entries(refused))
-  test(`A families: ${names.join(", ")}: refused in every form, for ${reason}`, async () => {
+  test(`A.families, A.unavailable: ${names.join(", ")}: refused in every form, for ${reason}`, async () => {
     await using server = await startServer();
     await server.get("/set/k/v");
     for (const name of names) {
@@ -259,7 +259,7 @@ for (const [reason, names] of Object.entries(refused))
     }
   });
 
-test("A families: streams are read at once; to wait for entries is refused by name", async () => {
+test("A.families: streams are read at once; to wait for entries is refused by name", async () => {
   await using server = await startServer();
   await server.post("/", ["XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"]);
   for (const [name, words] of [

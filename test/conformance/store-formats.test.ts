@@ -1,4 +1,4 @@
-/** The forms of an answer (service.md rules 5 and 6; spec: store 1.3-1.5). Each header in both spellings. */
+/** The forms of an answer (A.encoding, A.response-format). Each header in both spellings. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer, type TestServer } from "../harness/server.ts";
@@ -17,7 +17,7 @@ async function seeded(): Promise<TestServer> {
   return server;
 }
 
-test("A rule 5: base64 encodes every string at every depth, and leaves numbers and null", async () => {
+test("A.encoding: base64 encodes every string at every depth, and leaves numbers and null", async () => {
   await using server = await seeded();
   const rows: [string[], string][] = [
     [["GET", "text"], '{"result":"aMOpbGxv"}'],
@@ -40,7 +40,7 @@ test("A rule 5: base64 encodes every string at every depth, and leaves numbers a
   }
 });
 
-test("A rule 5: the string OK stays as it is at the top, also in each element of a batch", async () => {
+test("A.encoding: the string OK stays as it is at the top, also in each element of a batch", async () => {
   await using server = await seeded();
   const headers = { "Service-Encoding": "base64" };
   for (const command of [
@@ -66,7 +66,7 @@ test("A rule 5: the string OK stays as it is at the top, also in each element of
   assert.equal((await server.post("/", ["MGET", "ok"], { headers })).text, '{"result":["T0s="]}');
 });
 
-test("A rule 5: errors are never encoded, and another encoding means nothing", async () => {
+test("A.encoding: errors are never encoded, and another encoding means nothing", async () => {
   await using server = await seeded();
   const error = await server.post("/", ["INCR", "text"], { headers: { "service-encoding": "base64" } });
   assert.equal(error.text, '{"error":"ERR value is not an integer or out of range"}');
@@ -74,14 +74,14 @@ test("A rule 5: errors are never encoded, and another encoding means nothing", a
   assert.equal(plain.text, '{"result":"OK"}');
 });
 
-test("A rule 5: without it bytes that are no UTF-8 become U+FFFD", async () => {
+test("A.utf8: without base64 bytes that are no UTF-8 become U+FFFD", async () => {
   await using server = await seeded();
   const reply = await server.get("/get/bin");
   assert.deepEqual(reply.bytes, Buffer.from('{"result":"a\ufffd\\u0000"}'));
   assert.equal(reply.headers["content-length"], String(reply.bytes.length));
 });
 
-test("A: integers beyond 2^53 are strings of their digits in JSON", async () => {
+test("A.json-types: integers beyond 2^53 are strings of their digits in JSON", async () => {
   await using server = await startServer();
   await server.post("/", ["MSET", "a", "9007199254740990", "b", "-9223372036854775807", "c", "9223372036854775806"]);
 
@@ -92,7 +92,7 @@ test("A: integers beyond 2^53 are strings of their digits in JSON", async () => 
   assert.equal((await server.get("/incr/c")).text, '{"error":"ERR increment or decrement would overflow"}');
 });
 
-test("A rule 6: resp2 is the bytes that a TCP client would get", async () => {
+test("A.response-format: resp2 is the bytes that a TCP client would get", async () => {
   await using server = await seeded();
   const rows: [string[], string, number][] = [
     [["SET", "k", "v"], "+OK\r\n", 200],
@@ -116,7 +116,7 @@ test("A rule 6: resp2 is the bytes that a TCP client would get", async () => {
   }
 });
 
-test("A rule 6: a pipeline in resp2 is its replies one after the other", async () => {
+test("A.response-format: a pipeline in resp2 is its replies one after the other", async () => {
   await using server = await seeded();
   const headers = { "Service-Response-Format": "RESP2" };
   const reply = await server.post("/pipeline", [["PING"], ["INCR", "text"], ["GET", "ok"], []], { headers });
@@ -128,7 +128,7 @@ test("A rule 6: a pipeline in resp2 is its replies one after the other", async (
   );
 });
 
-test("A rule 6: resp2 does not apply to a transaction", async () => {
+test("A.response-format: resp2 does not apply to a transaction", async () => {
   await using server = await seeded();
   const reply = await server.post("/multi-exec", [["PING"]], { headers: { "Service-Response-Format": "resp2" } });
 
@@ -136,7 +136,7 @@ test("A rule 6: resp2 does not apply to a transaction", async () => {
   assert.equal(reply.headers["content-type"], "application/json");
 });
 
-test("A rule 6: any other format is 400, and so is resp2 with base64, also for a transaction", async () => {
+test("A.response-format: any other format is 400, and so is resp2 with base64, also for a transaction", async () => {
   await using server = await seeded();
   for (const path of ["/", "/pipeline", "/multi-exec"]) {
     const body = path === "/" ? ["SET", "k", "v"] : [["SET", "k", "v"]];
@@ -157,7 +157,7 @@ test("A rule 6: any other format is 400, and so is resp2 with base64, also for a
   assert.equal((await server.get("/exists/k")).text, '{"result":0}');
 });
 
-test("A rule 6: what fails before a command runs is JSON under resp2 too", async () => {
+test("A.response-format: what fails before a command runs is JSON under resp2 too", async () => {
   await using server = await seeded();
   const headers = { "Service-Response-Format": "resp2" };
 
@@ -168,7 +168,7 @@ test("A rule 6: what fails before a command runs is JSON under resp2 too", async
   assert.equal(token.text, '{"error":"WRONGPASS invalid or missing auth token"}');
 });
 
-test("A rule 6: json may be asked for by name, with base64", async () => {
+test("A.response-format: json may be asked for by name, with base64", async () => {
   await using server = await seeded();
   const headers = { "Service-Response-Format": "json", "Service-Encoding": "base64" };
   assert.equal((await server.post("/", ["GET", "text"], { headers })).text, '{"result":"aMOpbGxv"}');

@@ -1,6 +1,6 @@
 /**
  * What the store does beside, or unlike, Redis 7.0, as the official clients and
- * the hosted service have it (spec: store, part 2). Each program begins with an
+ * the hosted service have it (A.particulars). Each program begins with an
  * empty database; a line is words separated by blanks, and the answer in JSON.
  */
 import assert from "node:assert/strict";
@@ -221,7 +221,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
 ];
 
 for (const [fact, lines] of programs)
-  test(`A particulars: ${fact}`, async () => {
+  test(`A.particulars: ${fact}`, async () => {
     await using server = await startServer();
     for (const [line, answer] of lines) {
       const reply = await server.post("/", line.split(" "));
@@ -231,7 +231,7 @@ for (const [fact, lines] of programs)
     }
   });
 
-test("A particulars: a stream of 300 entries that is trimmed to nearly 30 keeps 29 to 31", async () => {
+test("A.particulars.trim: a stream of 300 entries that is trimmed to nearly 30 keeps 29 to 31", async () => {
   await using server = await startServer();
   const entries = Array.from({ length: 300 }, (_, i) => ["XADD", "s", `${i + 1}-1`, "f", "v"]);
   await server.post("/pipeline", entries);
@@ -243,7 +243,7 @@ test("A particulars: a stream of 300 entries that is trimmed to nearly 30 keeps 
   assert.deepEqual(json, { result: 300 - length });
 });
 
-test("A particulars: integers of 64 bits are exact in JSON documents, and 1 is not 1.0", async () => {
+test("A.particulars.json-numbers: integers of 64 bits are exact in JSON documents, and 1 is not 1.0", async () => {
   await using server = await startServer();
   await server.post("/", ["JSON.SET", "j", "$", "[9223372036854775807,-9223372036854775808,1,1.0]"]);
 

@@ -1,4 +1,4 @@
-/** Event streams: subscriptions, patterns and the monitor (service.md A5-A7, rule 7, Events; threats ). */
+/** Event streams: subscriptions, patterns and the monitor (A5, A6, A7; threats ). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EventReader, openStream, type StreamOptions } from "../harness/event-reader.ts";
@@ -144,7 +144,7 @@ test("A5, A6: a stream without channels, or with too many words, is refused", as
   );
 });
 
-test("A authentication: streams need the standard token", async () => {
+test("A5.rights, A.read-only-token: streams need the standard token", async () => {
   await using server = await startServer();
   for (const [path, name] of [
     ["/subscribe/c", "subscribe"],
@@ -161,7 +161,7 @@ test("A authentication: streams need the standard token", async () => {
   assert.deepEqual((await server.post("/", ["PUBSUB", "CHANNELS"])).json, { result: [] });
 });
 
-test("A: the streams are no commands", async () => {
+test("A.unavailable: the streams are no commands", async () => {
   await using server = await startServer();
   for (const words of [["SUBSCRIBE", "c"], ["PSUBSCRIBE", "c"], ["MONITOR"], ["UNSUBSCRIBE"], ["SSUBSCRIBE", "c"]]) {
     const { status, text } = await server.post("/", words);
@@ -292,7 +292,7 @@ test("A-17: a token has so many streams at most, and one that ends makes room", 
   assert.equal(await third.next(), "subscribe,c,1");
 });
 
-test("A authentication 4: a reset of the password ends the streams of the old token", async () => {
+test("A.token-reset: a reset of the password ends the streams of the old token", async () => {
   await using server = await startServer();
   server.tokens.replaceTenant("other", [{ token: "other-token", access: "standard" }]);
   const reader = await open(server, "/subscribe/c");

@@ -1,4 +1,4 @@
-/** What users of a database may listen to over HTTP, and for how long (service.md A5, A6; threats ). */
+/** What users of a database may listen to over HTTP, and for how long (A5, A6; threats ). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStream } from "../harness/event-reader.ts";

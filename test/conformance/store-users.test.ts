@@ -1,4 +1,4 @@
-/** Users of a database and their tokens (service.md Authentication, Area A, 2-5; spec: store 1.2; threats A-04, A-05, A-06). */
+/** Users of a database and their tokens (threats A-04, A-05, A-06). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStream } from "../harness/event-reader.ts";
@@ -30,7 +30,7 @@ function noCommand(name: string): string {
 }
 const NO_KEY = "NOPERM this user has no permissions to access one of the keys used as arguments";
 
-test("A authentication 3: ACL RESTTOKEN returns a token that has the rights of its user in every form", async () => {
+test("A.acl-token: ACL RESTTOKEN returns a token that has the rights of its user in every form", async () => {
   await using server = await startServer();
   const token = await userOf(server);
 
@@ -63,7 +63,7 @@ test("A authentication 3: ACL RESTTOKEN returns a token that has the rights of i
   assert.deepEqual([resp.status, resp.text], [400, `-${NO_KEY}\r\n`]);
 });
 
-test("A authentication 3: a wrong password, no such user, and wrong arguments are errors", async () => {
+test("A.acl-token: a wrong password, no such user, and wrong arguments are errors", async () => {
   await using server = await startServer();
   await run(server, "ACL SETUSER ann on >secret +@all ~*");
   await run(server, "ACL SETUSER off off >secret +@all ~*");
@@ -86,7 +86,7 @@ test("A authentication 3: a wrong password, no such user, and wrong arguments ar
   assert.equal(await run(server, `ACL RESTTOKEN default ${TOKEN}`), wrong("default"));
 });
 
-test("A authentication 3: a token has what its user may at that moment, from the reply of the change on", async () => {
+test("A.acl-token: a token has what its user may at that moment, from the reply of the change on", async () => {
   await using server = await startServer();
   const token = await userOf(server);
   assert.equal(await run(server, "SET app:k v", token), "OK");
@@ -132,7 +132,7 @@ test("A-05: a token dies with its user, its password, and the user's being enabl
   assert.equal((await server.get("/get/app:k", { token: third })).status, 401);
 });
 
-test("A authentication 3: a user may give itself away, in the middle of a pipeline", async () => {
+test("A.acl-token: a user may give itself away, in the middle of a pipeline", async () => {
   await using server = await startServer();
   const token = await userOf(server, "on >secret +@all ~*");
   const pipeline = await server.post(
@@ -231,7 +231,7 @@ test("A-05: no user's password can take over a token of the database", async () 
   assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 200);
 });
 
-test("A authentication 4: a reset of the password leaves users and what they have open alone", async () => {
+test("A.token-reset: a reset of the password leaves users and what they have open alone", async () => {
   await using server = await startServer();
   const token = await userOf(server, "on >secret +@all ~* &*");
   const reader = await openStream(`${server.url}/subscribe/c`, { token });

@@ -1,10 +1,10 @@
-/** Who may do what with an index, and by which path (service.md Authentication Area B; spec: vector 1.1; threats B-03). */
+/** Who may do what with an index, and by which path (B.authentication, B.paths; threats B-03). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { vectorRoutes } from "../../src/edge/vector/routes.ts";
 import { OTHER_TOKEN, startVectorServer, VECTOR_READ_ONLY_TOKEN, VECTOR_TOKEN } from "../harness/vector-server.ts";
 
-test("B authentication: without a token, or with a wrong one, every path is 401", async () => {
+test("B.authentication: without a token, or with a wrong one, every path is 401", async () => {
   await using server = await startVectorServer();
   for (const { command } of vectorRoutes) {
     for (const token of [null, "wrong", ""]) {
@@ -14,7 +14,7 @@ test("B authentication: without a token, or with a wrong one, every path is 401"
   }
 });
 
-test("B authentication: a read-only token reads everything and changes nothing", async () => {
+test("B.authentication: a read-only token reads everything and changes nothing", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert/ns", { id: "a", vector: [1, 0] });
   const frameCount = server.journal.frames.length;
@@ -33,7 +33,7 @@ test("B authentication: a read-only token reads everything and changes nothing",
   assert.deepEqual((await server.send("POST /query/ns", query)).json, { result: [{ id: "a", score: 1 }] });
 });
 
-test("B authentication: a token is of one index, with its name in the path or without", async () => {
+test("B.paths: a token is of one index, with its name in the path or without", async () => {
   await using server = await startVectorServer();
   await server.post("/main/upsert/ns", { id: "of main", vector: [1, 0] });
   assert.deepEqual(await server.post("/fetch/ns", { ids: ["of main"] }), [{ id: "of main" }]);

@@ -1,4 +1,4 @@
-/** What is stored comes back as it was written, to the last digit, also after a restart (service.md area B). */
+/** What is stored comes back as it was written, to the last digit, also after a restart (B.exact). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer, type VectorServer } from "../harness/vector-server.ts";

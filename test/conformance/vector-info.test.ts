@@ -1,4 +1,4 @@
-/** What an index tells of itself (service.md B3, "Index info"; spec: vector 1.2, 1.8). */
+/** What an index tells of itself (B3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer } from "../harness/vector-server.ts";

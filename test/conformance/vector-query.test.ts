@@ -1,4 +1,4 @@
-/** Queries: their shapes, scores and refusals (service.md B2; spec: vector 1.2, 1.6, 1.11). */
+/** Queries: their shapes, scores and refusals (B2). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer } from "../harness/vector-server.ts";

@@ -1,4 +1,4 @@
-/** Pages of the records of a namespace (service.md B1; spec: vector 1.9, 1.11). */
+/** Pages of the records of a namespace (B1). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer, type VectorServer } from "../harness/vector-server.ts";

@@ -1,4 +1,4 @@
-/** What the listener refuses before the vector index sees it has the shape of the index's other errors (spec: vector 1.1). */
+/** What the listener refuses before the vector index sees it has the shape of the index's other errors (B.errors). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RawPeer } from "../harness/raw-peer.ts";

@@ -1,4 +1,4 @@
-/** Routes of workflows beside those of service.md (spec: workflow 2), and the last corners of C3, C4, C5 and C14. */
+/** Routes of workflows without a number, and the last corners of C3, C4, C5 and C14. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";

@@ -1,5 +1,5 @@
 /**
- * Two ranked lists into one, in the most obvious way (spec: vector 1.6). A list
+ * Two ranked lists into one, in the most obvious way (B2.rrf, B2.dbsf). A list
  * is best first. What comes back is best first too; equal ones in insertion order.
  */
 import type { Fusion } from "../../src/vector/door.ts";

@@ -1,6 +1,6 @@
 /**
  * A vector index in the most obvious way: lists that are searched from front to
- * back, written from the specification (service.md B1 to B3, vector 1.1 to 1.9)
+ * back, written from the interface (docs/interface/vector.md)
  * and not from the engine. Random programs compare the engine with it.
  *
  * (1) A namespace is the list of its records in insertion order; a record that is put again keeps its place.

@@ -1,5 +1,5 @@
 /**
- * Scores in the most obvious way, from the specification alone (vector 1.6):
+ * Scores in the most obvious way, from the interface alone (B2.cosine and its siblings):
  * one term after the other, each rounded to float32. What the engine answers is
  * compared with this.
  */

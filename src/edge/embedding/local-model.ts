@@ -6,7 +6,7 @@
  *     alone.
  * (2) Texts go through the model a few at a time, which bounds its memory: each
  *     is padded to the longest of them. What is longer than the model takes is
- *     cut off by its tokenizer (spec: vector 1.5).
+ *     cut off by its tokenizer (B.models).
  */
 import { basename, dirname, resolve } from "node:path";
 

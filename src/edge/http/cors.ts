@@ -1,7 +1,7 @@
 /**
  * Browsers. The original is used from pages with read-only tokens, so every
  * origin may ask; nothing but the token gives a right, and credentials such as
- * cookies are never used (spec: store 1.8, threats S-15). A setting turns it
+ * cookies are never used (H.cors, threats S-15). A setting turns it
  * off.
  */
 import type { HttpReply, RequestHead } from "../handler.ts";

@@ -1,5 +1,5 @@
 /**
- * The lines of an event stream (service.md Events; spec: store 1.7; the format
+ * The lines of an event stream (A.streams.lines; the format
  * is that of the HTML standard, server-sent events).
  *
  * A text with line ends in it becomes several `data:` lines of one event, so no

@@ -1,6 +1,6 @@
 /**
  * Percent-decoding to bytes. `%FF` is the byte 255 and `%00` the byte 0, valid
- * UTF-8 or not (service.md A1 takes binary arguments; threats A-18).
+ * UTF-8 or not (A1.path takes binary arguments; threats A-18).
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { malformedPercent } from "../errors.ts";

@@ -1,5 +1,5 @@
 /**
- * What a run that goes on is refused (spec: workflow 5.3). Clients take a 400 to
+ * What a run that goes on is refused (W.append). Clients take a 400 to
  * a step for "the run has ended": they answer 200 and stop, and nobody would
  * ever hear of the run again. So whatever is wrong with a step of a run that
  * goes on is 412, as its limits are: then the run fails, and its text says why.

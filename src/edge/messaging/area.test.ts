@@ -23,7 +23,7 @@ function lineOf({ method, template }: MessagingRoute): string {
   return `${method === "ANY" ? "PUT" : method} ${path}`;
 }
 
-test("C authentication: a request without a valid token is 401, on every path but that of webhooks", async () => {
+test("C.authentication: a request without a valid token is 401, on every path but that of webhooks", async () => {
   const edge = messagingEdge();
   const closed = messagingRoutes.filter(({ isOpen }) => isOpen !== true);
   for (const line of [...closed.map(lineOf), "GET /nowhere", "GET /"]) {
@@ -57,7 +57,7 @@ test("C-12: a token in the query is not sent on when the header let the request 
   }
 });
 
-test("C authentication: a token in the query counts on publish only, and not when that is turned off", async () => {
+test("C.query-token: a token in the query counts on publish only, and not when that is turned off", async () => {
   const edge = messagingEdge();
   for (const line of ["POST /v2/enqueue/q/https://a.test", "GET /v2/queues", "POST /v2/batch", "GET /v2/logs"]) {
     assert.equal((await edge.send(`${line}?qstash_token=${EDGE_TOKEN}`, { token: null })).status, 401, line);
@@ -229,7 +229,7 @@ test("a bug is not taken for a refusal", async () => {
   await assert.rejects(edge.send("POST /v2/publish/https://a.test"), TypeError);
 });
 
-test("C limits: requests per second end in 429 with the headers that clients read, but publishing does not", async () => {
+test("C.limits.rate: requests per second end in 429 with the headers that clients read, but publishing does not", async () => {
   const clock = messagingEdge().clock;
   const limiter = new RateLimiter(clock, { perSecond: 2, burst: 1 });
   const edge = messagingEdge({ publish, queues: [] }, { limiter, clock });

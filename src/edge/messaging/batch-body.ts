@@ -1,5 +1,5 @@
 /**
- * A batch: a JSON array of messages (spec: messaging 1.2 "Publish family").
+ * A batch: a JSON array of messages (C.batch).
  * What is said of a message in the headers of the request itself is the default
  * for each. One bad element refuses the whole batch.
  */

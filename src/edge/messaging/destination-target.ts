@@ -1,6 +1,6 @@
 /**
  * The destination of a publish: what follows the path of the route, as it was
- * written on the request line (spec: messaging 1.2 "Publish family", 1.3).
+ * written on the request line (C15.destination, C.options.query).
  *
  * (1) The destination's own query stays as it is, byte for byte and in order.
  *     What is ours in it, options and the token, is taken out, so that no

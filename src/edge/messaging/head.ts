@@ -4,7 +4,7 @@
  * publish.
  *
  * Of the two spellings of a header `Service-` wins, and a header wins over a
- * query parameter of the same name (spec: messaging 1.3).
+ * query parameter of the same name (C.options.query).
  */
 import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../../kernel/trace-context.ts";
 import { headerText } from "../../messaging/options/header-lists.ts";

@@ -1,4 +1,4 @@
-/** Names and ids of the caller: schedules, queues, URL groups, flow-control keys (service.md Limits). */
+/** Names and ids of the caller: schedules, queues, URL groups, flow-control keys (H.identifiers). */
 import { badRequest } from "../../messaging/failure.ts";
 import { identifierRule, isIdentifier } from "../../messaging/options/identifiers.ts";
 

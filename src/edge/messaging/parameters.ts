@@ -1,7 +1,7 @@
 /**
  * Parameters of a request that lists something or changes many at once. They
- * come in the query, or in a JSON body with the same names (spec: messaging 1.1
- * "Bulk operations"). A name that comes several times is a list.
+ * come in the query, or in a JSON body with the same names (C.filters,
+ * C.filters.body). A name that comes several times is a list.
  */
 import { badRequest } from "../../messaging/failure.ts";
 import { decodeText } from "./destination-target.ts";

@@ -1,7 +1,7 @@
 /**
  * The OpenAPI 3.1 document of an area, printed from its operations.
  *
- * Extensions: `x-rule` is the rule of service.md that an operation fulfils,
+ * Extensions: `x-rule` is the rule of docs/interface that an operation fulfils,
  * `x-token` the weakest token that may ask for it.
  */
 import type { Answer, AreaDescription, Operation, Parameter } from "./operation.ts";

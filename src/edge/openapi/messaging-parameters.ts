@@ -13,7 +13,7 @@ const messageRows = headerRows.filter(({ onlyOnSchedules }) => onlyOnSchedules !
 const scheduleRows = headerRows.filter(({ notOnSchedules }) => notOnSchedules !== true);
 const callbackRows = headerRows.filter(({ onCallbacks }) => onCallbacks);
 
-/** In the spelling of service.md; how else they may be spelled stands at the head of the document. */
+/** With the prefix `Service-` (H.prefixes); how else they may be spelled stands at the head of the document. */
 function headerParameter({ name, value, meaning, examples }: HeaderRow, prefix = ""): Parameter {
   return {
     name: `Service-${canonicalName(prefix + name)}`,

@@ -1,4 +1,4 @@
-/** The shapes that messaging answers with, by name (service.md Resources, Area C; spec: messaging 1.5). */
+/** The shapes that messaging answers with, by name (the tables of docs/interface/messaging.md). */
 import { runStateNames } from "../../messaging/workflow/run.ts";
 import {
   anyObject,

@@ -33,7 +33,7 @@ export interface Answer {
 
 export interface Operation {
   readonly id: string;
-  /** The rule of service.md, such as `C15`; a letter alone where it has none. */
+  /** The rule of docs/interface, such as `C15`; a letter alone where it has none. */
   readonly rule: string;
   readonly method: OperationMethod;
   /** `/v2/queues/{queueName}` */

@@ -205,7 +205,7 @@ export const storeDescriptions: ReadonlyMap<string, readonly Described[]> = new 
   ],
 ]);
 
-/** PUBLISH has a rule of its own in service.md, but is a path command like any other. */
+/** PUBLISH has a rule of its own (A7), but is a path command like any other. */
 const publish: Operation = {
   id: "publishToChannel",
   rule: "A7",

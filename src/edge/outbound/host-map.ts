@@ -1,6 +1,6 @@
 /**
  * The outbound map: hosts that are called somewhere else than their name
- * points to (spec: messaging 1.3). It is the operator's word, so the address
+ * points to (C.delivery.address). It is the operator's word, so the address
  * stands in it as a number and no policy is asked about it.
  */
 import { isIP } from "node:net";

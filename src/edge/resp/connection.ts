@@ -107,7 +107,7 @@ export interface ConnectionEvents {
   closed(connection: RespConnection): void;
 }
 
-/** After so many commands, or so long (`TURN_MS`), a connection lets others in between (spec: store 1.12). */
+/** After so many commands, or so long (`TURN_MS`), a connection lets others in between. */
 const COMMANDS_PER_TURN_MAX = 1_000;
 /** So much is read of a peer whose commands cannot run now. */
 const UNREAD_BYTES_MAX = 64 * 1024;

@@ -1,5 +1,5 @@
 /**
- * Who comes in over TCP (spec: store 1.12, TCP credentials). Several databases
+ * Who comes in over TCP (A.tcp). Several databases
  * share one port, so the credentials name the database:
  *
  *     AUTH <standard token>                      the database that owns it

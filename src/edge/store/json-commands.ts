@@ -1,6 +1,6 @@
 /**
- * The JSON forms of a command: one array of words (service.md A2), or an array
- * of such arrays (A3, A4; spec: store 1.1).
+ * The JSON forms of a command: one array of words (A2), or an array
+ * of such arrays (A3, A4; A2.types).
  *
  * Most bodies hold strings without `\u`, and integers. Those go through
  * `JSON.parse`, over the body read as code units 0-255: each string that comes

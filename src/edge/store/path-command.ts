@@ -1,6 +1,6 @@
 /**
- * The path form of a command: `/set/key/value?EX=100` (service.md A1, rules 1
- * and 2; spec: store 1.1).
+ * The path form of a command: `/set/key/value?EX=100` (A1.path,
+ * A1.body, A1.query).
  *
  * (1) The raw path is split at `/` first and each segment decoded after, so
  *     `%2F` is a slash inside an argument.

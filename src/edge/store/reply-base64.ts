@@ -1,6 +1,6 @@
 /**
  * Replies as JSON with `Service-Encoding: base64`: every string, at every
- * depth, is the padded base64 of its bytes (spec: store 1.4).
+ * depth, is the padded base64 of its bytes (A.encoding).
  *
  * (1) A reply that is the string `OK` as a whole stays `OK`. Inside an array it
  *     is encoded like every other: the official client decodes the elements of

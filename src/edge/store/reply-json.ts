@@ -1,5 +1,5 @@
 /**
- * Replies as JSON: `{"result": …}` or `{"error": …}` (spec: store 1.3).
+ * Replies as JSON: `{"result": …}` or `{"error": …}` (A.result, A.json-types).
  *
  * The text is made as bytes (a string of code units 0-255), not as text: what
  * the store holds goes out without being decoded and encoded again, and its

@@ -24,7 +24,7 @@ test("Service- wins over Upstash-, whichever comes first", () => {
     assert.equal(readStoreHead(headers).encoding, "base64");
 });
 
-test("A rule 6: the form of the answer", () => {
+test("A.response-format: the form of the answer", () => {
   const rows: [string[], unknown][] = [
     [[], jsonFormat],
     [["Service-Encoding", "base64"], base64Format],
@@ -37,7 +37,7 @@ test("A rule 6: the form of the answer", () => {
   for (const [headers, format] of rows) assert.equal(chooseFormat(readStoreHead(headers)), format, headers.join(" "));
 });
 
-test("A rule 6: another format, and resp2 with base64, are refused", () => {
+test("A.response-format: another format, and resp2 with base64, are refused", () => {
   for (const headers of [
     ["Service-Response-Format", "resp3"],
     ["Service-Response-Format", ""],

@@ -83,7 +83,7 @@ export function readStoreHead(rawHeaders: readonly string[]): StoreHead {
   return { authorization, encoding, responseFormat, syncTokenHeader, hasOrigin };
 }
 
-/** The form that the headers ask for (service.md rules 5 and 6). Throws a RequestFailure. */
+/** The form that the headers ask for (A.encoding, A.response-format). Throws a RequestFailure. */
 export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyFormat {
   // Only `base64` means anything; other encodings are passed over.
   const isBase64 = encoding !== undefined && encoding.toLowerCase() === "base64";

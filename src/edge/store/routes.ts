@@ -1,5 +1,5 @@
 /**
- * Area A, the store, over HTTP (service.md A1-A7; spec: store 1.1-1.6, 1.8).
+ * Area A, the store, over HTTP (docs/interface/store.md).
  *
  * In order: method, token, rate, form of the answer, route. What fails before a
  * command has run is answered in JSON whatever form was asked for.
@@ -48,7 +48,7 @@ import {
 import { monitorStream, type OpenStream, patternStream, subscribeStream } from "./streams.ts";
 import { type SyncTokens, syncTokenHeader } from "./sync-token.ts";
 
-/** 10 MB, as the plans of the original (spec: store 1.9). */
+/** 10 MB, as the plans of the original (A.limits.request). */
 export const REQUEST_BYTES_MAX = 10 * 1024 * 1024;
 /** Room for a value of 100 MB in base64, with some left; far below V8's longest string. */
 export const REPLY_BYTES_MAX = 256 * 1024 * 1024;
@@ -247,7 +247,7 @@ export class StoreArea implements Area {
   }
 }
 
-/** A1 and A7: path, then body, then query (service.md rules 1 and 2). */
+/** A1 and A7: path, then body, then query (A1.path, A1.body, A1.query). */
 function runPathCommand(call: StoreCall): Answer | Promise<Answer> {
   const { request, target, words } = call;
   if (request.body.length > 0 && hasBodyForm(request)) words.push(request.body.latin1Slice());
@@ -343,7 +343,7 @@ function pipelineRefusalOf(command: BatchCommand): Reply {
   return errorReply(new CommandError(wordOfWrongType(malformedCommand, command.wordIndex).text));
 }
 
-/** A4: always JSON (service.md rule 6). A refused command refuses all, with its own error alone. */
+/** A4: always JSON (A.response-format). A refused command refuses all, with its own error alone. */
 function runTransaction(call: StoreCall): Answer | Promise<Answer> {
   const commands = readBatch(call, { malformed: malformedTransaction, empty: emptyTransaction });
   if (!commands.every(isRunnable)) throw transactionRefusalOf(commands);
@@ -450,7 +450,7 @@ class BatchPrinter {
   }
 }
 
-/** PUT counts as POST; a body on GET or HEAD means nothing (spec: store 1.12). */
+/** PUT counts as POST; a body on GET or HEAD means nothing (A.methods, A1.body). */
 function hasBodyForm(request: HttpRequest): boolean {
   return request.method === "POST" || request.method === "PUT";
 }

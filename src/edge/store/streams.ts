@@ -1,6 +1,6 @@
 /**
  * The streams of the store: A5 `/monitor`, A6 `/subscribe/<channel>…`, and
- * `/psubscribe/<pattern>…` (service.md Events; spec: store 1.7). A body means
+ * `/psubscribe/<pattern>…` (A.streams). A body means
  * nothing here, and of the query only the token counts.
  */
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
@@ -65,7 +65,7 @@ function namesOf(call: StreamCall, command: string): readonly Bytes[] {
   return names;
 }
 
-/** A browser's EventSource can only GET, so GET is as good as POST (spec: store 1.12). */
+/** A browser's EventSource can only GET, so GET is as good as POST (A.streams.accept). */
 function check({ request }: StreamCall): void {
   if (request.method === "HEAD") throw streamMethodRefused;
   if (!/text\/event-stream/i.test(request.header("accept") ?? "")) throw streamNotAccepted;

@@ -1,7 +1,7 @@
 /**
  * The read-your-writes token. One node always reads its own writes, so what a
  * client sends is ignored; but the clients expect a value in every response,
- * never empty and never the same twice (spec: store 1.8).
+ * never empty and never the same twice (A.sync-token).
  */
 
 /** The spelling for a client that named none. */

@@ -2,7 +2,7 @@
  * Keeps the table of tokens in step with the users of a database: a user's
  * token opens what it opens from the end of the command that made it, so before
  * anybody is told of it, and nothing from the end of the command that took it
- * away (service.md Authentication, Area A, 3; threats A-05).
+ * away (A.acl-token; threats A-05).
  *
  * The database knows its users' tokens as SHA-256 alone, and says when a user
  * has changed. What the tokens of a changed user have open has the rights of

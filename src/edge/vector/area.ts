@@ -62,7 +62,7 @@ interface Admission {
 /** In place of a route for what was refused before one was found. */
 const REFUSED = "B refused";
 
-/** Clients send POST to every path, the documents of the interface name others (spec: vector 1.1): all are the same. */
+/** Clients send POST to every path, the documents of the interface name others (B.methods): all are the same. */
 const methods: readonly string[] = ["POST", "GET", "PUT", "DELETE", "HEAD"];
 const PREFLIGHT_METHODS = "GET, HEAD, POST, PUT, DELETE";
 

@@ -1,6 +1,6 @@
 /**
  * Bodies of the vector index, endpoint by endpoint, as the engine wants them
- * (service.md B1 and B2, spec: vector 1.2, 1.4, 1.11).
+ * (docs/interface/vector.md).
  *
  * (1) null is the same as absent, and unknown members are ignored, because
  *     clients send both.
@@ -96,7 +96,7 @@ export function readRange(body: Buffer, limits: VectorLimits): RangeRequest {
 
 export interface QueryBatch<Query> {
   readonly queries: Query[];
-  /** Whether the body was a list; one of a single query is answered like an object (service.md B2). */
+  /** Whether the body was a list; one of a single query is answered like an object (B2.result). */
   readonly isList: boolean;
 }
 
@@ -210,7 +210,7 @@ function readInclude(object: BodyObject): Include {
   };
 }
 
-/** A cursor that we returned, an offset as a text or a number, or nothing for the start (spec: vector 1.2, 1.11). */
+/** A cursor that we returned, an offset as a text or a number, or nothing for the start (B1.cursor, B1.offset). */
 function readCursor(object: BodyObject): RangeCursor {
   const given = object.textOrNumber("cursor") ?? "";
   const cursor = typeof given === "number" ? given : parseRangeCursor(given);

@@ -76,6 +76,6 @@ export function namespaceInBody(field: string): RequestFailure {
   return unprocessableBody(`${field} is not taken here: put it into the path, behind the command`);
 }
 
-/** The two texts that clients of the interface know (spec: vector 1.2). */
+/** The two texts that clients of the interface know (B.fetch, B.delete). */
 export const idsOrPrefix = unprocessableBody("Only one of ids or prefix must be provided.");
 export const idsPrefixOrFilter = unprocessableBody("Only and only one of the ids, prefix, or filter must be provided.");

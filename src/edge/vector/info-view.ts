@@ -1,4 +1,4 @@
-/** What an index tells of itself, as `/info` answers it (service.md B3, "Index info"). */
+/** What an index tells of itself, as `/info` answers it (B3). */
 
 import type { Counts, IndexInfo } from "../../vector/door.ts";
 import { hasDense, hasSparse } from "../../vector/index/definition.ts";

@@ -1,6 +1,6 @@
 /**
  * The paths of area B: `/<command>/<namespace>`, and the same behind the name
- * of an index (service.md B1-B3; spec: vector 1.1).
+ * of an index (B.paths, B.namespace).
  *
  * (1) A first segment that is a command is that command. Any other is the name
  *     of an index, and the command stands behind it: clients join a base URL

@@ -9,7 +9,7 @@ import type { RangePage, ResumableStart } from "../../vector/door.ts";
 import type { RecordView, ScoredView } from "../../vector/index/record.ts";
 import { JsonWriter } from "./json-writer.ts";
 
-/** One list for each query; a single one stands alone (service.md B2). */
+/** One list for each query; a single one stands alone (B2.result). */
 export function printScores(lists: readonly (readonly ScoredView[])[]): Buffer {
   const [first] = lists;
   if (lists.length === 1 && first !== undefined) {

@@ -17,7 +17,7 @@ export interface VectorCall {
   readonly limits: VectorLimits;
 }
 
-/** The rule is that of service.md, or `B` for a path that only the clients and documents of the interface know. */
+/** The rule is the number of the route in docs/interface, or `B` for one without a number. */
 export interface VectorRoute extends Route<VectorCall, Eventually<Buffer>> {
   /** The segment of the path that leads here. */
   readonly command: string;

@@ -1,5 +1,5 @@
 /**
- * All routes of area B, the vector index (service.md B1-B3; spec: vector 1.2).
+ * All routes of area B, the vector index (docs/interface/vector.md).
  * The methods of a path are all the same: `area.ts` checks them.
  */
 import type { Eventually } from "../../vector/door.ts";

@@ -10,7 +10,7 @@
  *     a-b        from a to b, both included, a <= b
  *     x/n        every n-th value of x, counted from its first; a/n runs from a to the field's last value
  *
- * This is the grammar of robfig/cron, which the interface refers to (spec: messaging 1.6): Sunday is 0 and not 7, ranges
+ * This is the grammar of robfig/cron (C.cron.fields): Sunday is 0 and not 7, ranges
  * do not wrap around, names are three letters in either case. Stricter than there: an empty item of a list and `*-5` are
  * refused, since they can only be slips.
  */

@@ -1,7 +1,7 @@
 /**
  * Callbacks: messages of their own that tell what came of another one. The
  * callback of a plain message is sent after every attempt, its failure callback
- * once, when it failed for good (spec: messaging 1.4 "Callbacks").
+ * once, when it failed for good (C.callbacks).
  */
 
 import type { CallbackPlan, EnvelopeFields } from "../options/envelope.ts";

@@ -1,7 +1,7 @@
 /**
  * The HTTP request of one attempt: body and forwarded headers as published, our
  * headers in both spellings, and a signature that is fresh for each attempt
- * (service.md Events, Area C; spec: messaging 1.4 "Delivery").
+ * (C.delivery).
  */
 import { TRACE_PARENT, TRACE_STATE, type TraceContext, traceHeaders } from "../../kernel/trace-context.ts";
 import type { Envelope } from "../options/envelope.ts";
@@ -106,7 +106,7 @@ const ownNames: ReadonlySet<string> = new Set([
   ...ownHeaders.flatMap(([name]) => prefixesBySpelling.both.map((prefix) => `${prefix}${name}`.toLowerCase())),
 ]);
 
-/** Spelled as service.md does, where that is another way than `Caller-Ip`. */
+/** Names that are spelled in another way than their row says (C.delivery). */
 const spellings: ReadonlyMap<string, string> = new Map([["Service-Caller-Ip", "Service-Caller-IP"]]);
 
 /** The names to send in each spelling, one list for each header of ours, in their order. */
@@ -160,7 +160,7 @@ function namesTrace(forwarded: readonly string[]): boolean {
   return false;
 }
 
-/** What a delivery to the endpoint of a workflow says beside that (spec: workflow 3). */
+/** What a delivery to the endpoint of a workflow says beside that (W.delivery). */
 const runHeaders: readonly (readonly [name: string, value: (message: Message, run: Run) => string | undefined])[] = [
   ["RunId", (_message, { id }) => id],
   ["Url", (_message, { record }) => record.url],

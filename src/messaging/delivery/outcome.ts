@@ -1,4 +1,4 @@
-/** What follows from the end of an attempt (spec: messaging 1.4 "Outcome of one attempt"). */
+/** What follows from the end of an attempt (C.outcome). */
 
 import { defaultDelayMs, parseRetryDelay } from "../options/retry-delay.ts";
 import type { ResponseFacts } from "../state/dead-letters.ts";

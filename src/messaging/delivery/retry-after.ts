@@ -1,6 +1,6 @@
 /**
  * How long a receiver asks us to wait: the first of four response headers that
- * is there (spec: messaging 1.4, RFC 9110 §10.2.3).
+ * is there (C.retry-delay, RFC 9110 §10.2.3).
  *
  *     Retry-After                    seconds, a date, or a span as Go writes it
  *     X-RateLimit-Reset              the same, or a moment as seconds or ms since 1970

@@ -1,7 +1,7 @@
 /**
  * Schedules in time. A firing publishes through the same way as a request, in
  * the same frame that moves the schedule to its next moment, so it happens once
- * (spec: messaging 1.6 "Cron", threats C-25, C-26).
+ * (C.cron.missed, C.schedules.pause; threats C-25, C-26).
  *
  * (1) Whatever was missed (the program was down, the clock jumped) is made up
  *     by one firing at most.

@@ -1,5 +1,5 @@
 /**
- * The signature of a delivery: a JWT in compact form (RFC 7515, RFC 7519; spec: messaging 1.4).
+ * The signature of a delivery: a JWT in compact form (RFC 7515, RFC 7519; C.signature).
  *
  *     header   {"alg":"HS256","typ":"JWT"}
  *     claims   iss "Upstash", sub the URL as published, iat now, nbf 0, exp five minutes later,

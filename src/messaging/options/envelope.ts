@@ -37,7 +37,7 @@ export interface Redaction {
   readonly headers?: true | readonly string[];
 }
 
-/** The part of a message in a workflow run (spec: workflow 1). */
+/** The part of a message in a workflow run (W.entry, W.headers). */
 export interface WorkflowFields {
   readonly runId: string;
   /** `step`: delivers the entries of the run; `toCallback`: a call of a third party; `fromCallback`: what came of it. */

@@ -1,6 +1,6 @@
 /**
  * `Flow-Control-Value`: the limits that a message gives its flow-control key
- * (spec: messaging 1.3).
+ * (C.flow-control).
  *
  *     parallelism=2, rate=10, period=1m
  *

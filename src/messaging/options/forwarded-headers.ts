@@ -1,7 +1,7 @@
 /**
  * Headers that a publisher wants at the destination: which may go there, how
  * their names are written, and what a name and a value may consist of
- * (spec: messaging 1.4 "Forwarded headers never win", 1.5; threats C-10, C-11).
+ * (C.delivery.forwarded, C.header-maps; threats C-10, C-11).
  *
  * (1) What frames a message or belongs to one connection is never passed on,
  *     nor is a name that a delivery sets itself.

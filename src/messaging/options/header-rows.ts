@@ -1,6 +1,6 @@
 /**
  * The table of delivery headers: what a publisher may say about one message,
- * one row per header (service.md C1, C15; spec: messaging 1.3). A row reads a
+ * one row per header (docs/interface/messaging.md, "Options of a message"). A row reads a
  * value into a draft; `headers.ts` reads whole messages.
  *
  * Names carry no prefix here and are in lower case. `edge/` strips `Service-`

@@ -107,8 +107,8 @@ export function readOverrides(given: GivenHeaders, context: ReadContext): Partia
 
 /**
  * What the message of a callback is published with: its own settings, and those
- * of the original for what it does not set (service.md C1: "uses the retry
- * settings of the original request"). Never throws for a plan that was accepted.
+ * of the original for what it does not set (C.callbacks.options).
+ * Never throws for a plan that was accepted.
  */
 export function callbackOptions(plan: CallbackPlan, retriesMax: number, retryDelay?: string): PublishOptions {
   const defaults = { retriesMax, retryDelay };

@@ -10,7 +10,7 @@ export const IDENTIFIER_LENGTH_MAX = 256;
 export const identifierRule = `must be 1 to ${IDENTIFIER_LENGTH_MAX} letters, digits, hyphens, underscores or periods, and not . or ..`;
 
 /**
- * 1 to 256 of the ASCII letters and digits, hyphen, underscore and period (service.md "Limits"). `.` and `..` are not among
+ * 1 to 256 of the ASCII letters and digits, hyphen, underscore and period (H.identifiers). `.` and `..` are not among
  * them: clients take these segments out of a path, so what is named so could never be read or deleted.
  */
 export function isIdentifier(text: string): boolean {

@@ -1,5 +1,5 @@
 /**
- * Redaction: what of a message is never shown (service.md C1 `Redact-Fields`; spec: messaging 1.5, threats C-21).
+ * Redaction: what of a message is never shown (C.redaction; threats C-21).
  *
  *     Redact-Fields: body, header[Authorization]
  *

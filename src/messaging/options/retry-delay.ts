@@ -1,6 +1,6 @@
 /**
  * How long a message waits after a failed attempt, when the receiver did not
- * say (spec: messaging 1.4): by the publisher's expression, which is in
+ * say (C.retry-delay): by the publisher's expression, which is in
  * milliseconds, or else by the default backoff.
  */
 import { type Expression, InvalidRetryDelay, parseExpression } from "./retry-expression.ts";

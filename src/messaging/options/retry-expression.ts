@@ -1,5 +1,5 @@
 /**
- * The expressions of `Retry-Delay` (service.md C1): numbers, `retried`,
+ * The expressions of `Retry-Delay` (C.retry-expression): numbers, `retried`,
  * + - * / %, a minus sign in front, parentheses, and nine functions.
  *
  *     sum       = product { ("+" | "-") product }
@@ -58,7 +58,7 @@ interface Binary {
   readonly apply: (x: number, y: number) => number;
 }
 
-/** The table of service.md, in its order. */
+/** In the order of C.retry-expression. */
 const functions: ReadonlyMap<string, Unary | Binary> = new Map<string, Unary | Binary>([
   ["pow", { arity: 2, apply: Math.pow }],
   ["exp", { arity: 1, apply: Math.exp }],

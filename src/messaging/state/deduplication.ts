@@ -1,6 +1,6 @@
 /**
  * Which messages were accepted lately, by what makes two of them the same
- * (spec: messaging 1.4 "Duplicate suppression"). An entry lives for the window
+ * (C.deduplication). An entry lives for the window
  * after the acceptance and then no later than the next look at it.
  *
  * Entries are added in the order of time, so those past their time are at the

@@ -1,7 +1,7 @@
 /**
  * A flow-control key: how many calls may be under way at a time (parallelism)
  * and how many may start in a window (rate and period). The window begins with
- * the first call in it and has a fixed length (spec: messaging 1.6).
+ * the first call in it and has a fixed length (C.flow-control.rate).
  *
  * (1) Every attempt passes through, retries too.
  * (2) The count of a window comes from the records of attempts that started,

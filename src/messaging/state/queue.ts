@@ -1,6 +1,6 @@
 /**
  * A queue: its messages start in the order of their acceptance, `parallelism`
- * at a time (spec: messaging 1.6).
+ * at a time (C.queue-order).
  *
  * A message takes a slot when it is first let through and keeps it over all its
  * retries. With parallelism 1 the slot then passes on to its callbacks, so that

@@ -1,6 +1,5 @@
 /**
- * The states of a message and the moves between them (service.md "States and
- * transitions"; spec: messaging 1.4).
+ * The states of a message and the moves between them (C.states).
  *
  *     CREATED ──> ACTIVE ──> DELIVERED
  *                 ^    └──> ERROR ──> FAILED  (dead letter)
@@ -28,7 +27,7 @@ export type State = (typeof state)[keyof typeof state];
 
 interface StateRow {
   readonly state: State;
-  /** As service.md spells it. */
+  /** In the spelling of C.states. */
   readonly name: string;
   readonly next: readonly State[];
 }

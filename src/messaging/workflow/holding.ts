@@ -1,6 +1,6 @@
 /**
  * A result is held back while another delivery of its run is under way, or the
- * last one of the run whose end it tells (spec: workflow 1 "Hold-back rule"):
+ * last one of the run whose end it tells (W.hold-back):
  * an endpoint publishes the next result before it has answered, and a quick
  * server would overtake it. Never for longer than HOLD_MS, and never stored.
  */

@@ -1,4 +1,4 @@
-/** What a run says when it starts another one and waits for its end (spec: workflow 4.9). */
+/** What a run says when it starts another one and waits for its end (W.invoke). */
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";
 import { badRequest } from "../failure.ts";

@@ -37,7 +37,7 @@ function put(realm: Realm, run: Run, bytes: Buffer): Body {
   return body;
 }
 
-/** As the interface has it (service.md, workflows), put together from nothing. */
+/** As the interface has it (W.prefix), put together from nothing. */
 function plainList(run: Run, bodies: readonly Buffer[], index: number): string {
   const entries = run.entries.slice(0, index + 1).map(({ sequence: number, nonce }, at) => ({
     messageId: messageId(number, nonce),

@@ -1,4 +1,4 @@
-/** A run that a plain request starts: what a client for workflows would have said is added here (spec: workflow 4.2). */
+/** A run that a plain request starts: what a client for workflows would have said is added here (W.trigger.defaults). */
 import type { PublishOptions } from "../options/publish-request.ts";
 import { hasHeader } from "./trigger-config.ts";
 

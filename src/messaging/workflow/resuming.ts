@@ -1,6 +1,6 @@
 /**
  * Failed runs that go on: as a new run with the same entries, or from the start
- * (spec: workflow 4.11). One frame: the new run, its entries and messages, and
+ * (W.resume). One frame: the new run, its entries and messages, and
  * the dead letter of the old one, which goes.
  */
 import { loadUndamaged } from "../bodies/body.ts";

@@ -1,6 +1,6 @@
 /**
  * What a delivery to an endpoint carries: the entries of the run up to its own,
- * as a JSON array, never a later one (spec: workflow 1 "Rule of the prefix").
+ * as a JSON array, never a later one (W.prefix).
  *
  *     [{"messageId":"msg_…","body":"<base64>","callType":"step"}, …]
  *

@@ -1,5 +1,5 @@
 /**
- * A run as its log shows it: steps in groups (spec: workflow 6). Worked out from
+ * A run as its log shows it: steps in groups (W.logs.groups). Worked out from
  * the log of its messages, which outlives its entries.
  *
  *     sequential   the start, and steps one after the other

@@ -1,7 +1,7 @@
 /**
  * Messages that the server itself puts at the end of a run or sends for it:
  * what came of a call, of a wait, of an invoked run, and the call that tells of
- * a failure (spec: workflow 4.6 to 4.10).
+ * a failure (W.call, W.wait.result, W.invoke.result, W.failure).
  */
 import { type AttemptReport, reportOf } from "../delivery/callbacks.ts";
 import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "../delivery/cut-answer.ts";

@@ -1,6 +1,6 @@
 /**
  * A workflow run: an ordered list of entries that is all the memory its
- * functions have (spec: workflow 1). Each entry came with a message, and what
+ * functions have (W.run). Each entry came with a message, and what
  * that message delivers is the list up to its entry.
  *
  *     RUN_STARTED ──> RUN_SUCCESS | RUN_FAILED | RUN_CANCELED

@@ -1,7 +1,7 @@
 /**
  * From published messages to runs and their entries: what starts a run, what
- * is put at the end of one, what is the same start again (spec: workflow 4.1
- * to 4.3, 4.9). `planRunMessage` decides and changes nothing, `carryOutRun`
+ * is put at the end of one, what is the same start again (W.start,
+ * W.append, W.duplicate, W.two-phase). `planRunMessage` decides and changes nothing, `carryOutRun`
  * does it, both as parts of publishing (publish.ts).
  */
 import type { Random } from "../../kernel/random.ts";

@@ -1,5 +1,5 @@
 /**
- * What the start of a run says for all of its messages (spec: workflow 5.1).
+ * What the start of a run says for all of its messages (W.config).
  * Later messages carry none of it; what one carries nevertheless wins.
  */
 import type { WorkflowFields } from "../options/envelope.ts";

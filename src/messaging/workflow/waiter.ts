@@ -1,4 +1,4 @@
-/** A run that waits for an event (spec: workflow 4.7). In the journal as JSON. */
+/** A run that waits for an event (W.wait). In the journal as JSON. */
 
 export interface WaiterRecord {
   /** Of this waiter among all of the server; it grows. */

@@ -1,4 +1,4 @@
-/** What a run says when it waits for an event, and what it is told of it (spec: workflow 4.7). */
+/** What a run says when it waits for an event, and what it is told of it (W.wait). */
 import { parseDurationMs } from "../../kernel/duration.ts";
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";

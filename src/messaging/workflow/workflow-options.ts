@@ -1,5 +1,5 @@
 /**
- * What headers say of a message's part in a workflow (spec: workflow 3). The
+ * What headers say of a message's part in a workflow (W.headers). The
  * message itself is read like any other in `headers.ts`.
  */
 import { badRequest } from "../failure.ts";

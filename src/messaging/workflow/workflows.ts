@@ -1,7 +1,6 @@
 /**
  * Workflow runs as they happen: what comes of their deliveries, their end, the
- * events that they wait for. Each event is one frame, like all of messaging
- * (spec: workflow 7).
+ * events that they wait for. Each event is one frame, like all of messaging.
  *
  * (1) What ends a run also takes its waiting messages and tells the run that
  *     invoked it, in the same frame.

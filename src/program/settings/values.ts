@@ -167,7 +167,7 @@ export function parseToken(text: string): string {
 
 /**
  * A messaging token: base64 of `{"UserID":…,"Password":…}`. The official workflow client decodes it to find the user
- * (spec: messaging 1.8).
+ * (C.token-form).
  */
 export function parseMessagingToken(text: string): string {
   parseToken(text);

@@ -74,7 +74,7 @@ export interface ResolvedTenants {
 const MAIN = "main";
 const DEV_INDEX = "dev";
 
-/** The public development credentials (spec: messaging 1.8; the read-only token is our own, in the same form). */
+/** The public development credentials (the read-only token is our own, in the same form). */
 export const wellKnown = {
   storeToken: "dev",
   storeReadOnlyToken: "dev-readonly",

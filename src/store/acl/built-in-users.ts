@@ -12,7 +12,7 @@ export const defaultUser: User = {
   mayReadAllKeys: () => true,
 };
 
-/** Of the read-only token: may run what its row says (spec: store 1.12). */
+/** Of the read-only token: may run what its row says (A.read-only-token). */
 export const readOnlyUser: User = {
   name: "default_ro",
   isUnrestricted: false,

@@ -160,7 +160,7 @@ function callFunction(call: Call, { isReadOnly }: { isReadOnly: boolean }): Repl
   const { keys, args } = readKeysAndArguments(call, keyCountInvalid);
   const { library, found } = function_;
   const owner = scripts.ownerOf(call.caller.user);
-  // FCALL_RO calls every function, as the hosted service does; one that writes fails there (spec: store 2).
+  // FCALL_RO calls every function, as the hosted service does; one that writes fails there (A.particulars.fcall-ro).
   return runScript(call, { flags: found.flags, isReadOnly, keys }, (host) =>
     scripts.runtime.runFunction({ owner, library, name: found.name, keys, args, host }),
   );

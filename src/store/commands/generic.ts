@@ -151,7 +151,7 @@ export const genericCommands = family("generic", [
   {
     name: "UNLINK",
     summary: "Removes keys, as DEL does, and takes no keys as well",
-    // Redis wants one key at least; the service does not (spec: store part 2).
+    // Redis wants one key at least; the service does not (A.particulars.unlink).
     arity: -1,
     flags: ["write", "fast"],
     keys: allKeys,
@@ -198,7 +198,7 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
   }
   const from = arg(1);
   const to = arg(2);
-  // Redis calls a copy onto itself an error; the service answers that nothing was copied (spec: store part 2).
+  // Redis calls a copy onto itself an error; the service answers that nothing was copied (A.particulars.copy).
   if (from === to) return zero;
   if (!keyspace.use(from)) {
     keyspace.tell(events.keymiss, from);

@@ -39,7 +39,7 @@ const sections: readonly Section[] = [
   { name: "Keyspace", lines: keyspaceLines },
 ];
 
-/** Names that stand for all sections; the service makes no difference between them (spec: store part 2). */
+/** Names that stand for all sections; the service makes no difference between them. */
 const ALL_NAMES: ReadonlySet<string> = new Set(["ALL", "DEFAULT", "EVERYTHING"]);
 
 function info({ database, word, argCount }: Call): Reply {

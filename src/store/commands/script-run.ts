@@ -12,7 +12,7 @@ export const scriptKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2
 /** They show themselves to monitors, in front of the commands that they run. */
 const flagsOfAll: readonly Flag[] = ["noscript", "stale", "skip_monitor", "no_mandatory_keys", "movablekeys"];
 export const scriptFlags: readonly Flag[] = [...flagsOfAll, "may-replicate"];
-/** `powerful`: a token that only reads may not run them (spec: store 1.12). */
+/** `powerful`: a token that only reads may not run them (A.read-only-token). */
 export const readOnlyScriptFlags: readonly Flag[] = ["readonly", ...flagsOfAll, "powerful"];
 
 export interface KeysAndArguments {

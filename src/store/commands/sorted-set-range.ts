@@ -54,7 +54,7 @@ interface Kind {
   readonly by?: Range["by"];
   /** Undefined where REV says it. */
   readonly isReverse?: boolean;
-  /** Whether LIMIT may stand with a range of ranks (spec: store part 2). */
+  /** Whether LIMIT may stand with a range of ranks (A.particulars.zrange-limit). */
   readonly limitsRanks?: boolean;
   readonly isStore?: boolean;
 }

@@ -40,7 +40,7 @@ test("a command is found by its name in any case, and by nothing else", () => {
     assert.equal(findCommand(other), undefined, other.slice(0, 10));
 });
 
-/** What a read-only token may run (spec: store 1.12). A new read stands here, or it is `powerful`. */
+/** What a read-only token may run (A.read-only-token). A new read stands here, or it is `powerful`. */
 const READ_ONLY: readonly string[] = [
   ...["lindex", "llen", "lpos", "lrange"],
   ...["ping", "echo", "time", "dbsize", "lolwut", "pubsub|numsub"],

@@ -1,7 +1,7 @@
 /**
  * Follows a path through a document (RFC 9535, 2.3 to 2.5), with one difference:
  * what `..` finds below a node comes before what it finds in the node itself,
- * which is the order that the official client's tests expect (spec: store 2).
+ * which is the order that the official client's tests expect (A.particulars.json-order).
  *
  * Each match knows the match that it was found in, so its place in the document
  * costs nothing until somebody asks for it.

@@ -26,7 +26,7 @@ export interface SessionPeer {
   close(when: "when written" | "at once"): void;
 }
 
-/** Who may come in (spec: store 1.12, TCP credentials). One for each connection. */
+/** Who may come in (A.tcp). One for each connection. */
 export interface SessionLogin {
   /**
    * Whom these credentials open. `user` is undefined for `AUTH <password>`. Undefined: they are wrong, and ACL LOG tells

@@ -8,7 +8,7 @@
  * Every element but `*` takes exactly one byte. So when a later `*` is reached,
  * the earlier ones need never be tried again: on failure only the last star
  * takes one byte more. Work is at most pattern length times subject length
- * (spec: threats A-07), where backtracking into every star is exponential.
+ * (threats A-07), where backtracking into every star is exponential.
  *
  * Kept from Redis, oddities included, and checked against it:
  * - an empty subject matches the empty pattern only, not even `*` (KEYS and SCAN treat a lone `*` apart);

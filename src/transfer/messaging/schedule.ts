@@ -1,7 +1,6 @@
 /**
  * A schedule between two services of messaging: read from a record of a listing
- * (spec: messaging 1.5), and written as the request that makes it (service.md
- * C1).
+ * (C.schedules.record), and written as the request that makes it (C1).
  *
  * (1) A secret that its publisher hid is in no listing. Such a schedule cannot
  *     be made again and is named.

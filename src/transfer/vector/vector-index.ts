@@ -190,7 +190,7 @@ function idOf(record: string | undefined): string {
   return memberTexts(record ?? "{}").get("id") ?? "";
 }
 
-/** A slash within a name stays one: the rest of the path is the name (spec: vector 1.1). */
+/** A slash within a name stays one: the rest of the path is the name (B.namespace). */
 function pathOf(command: string, namespace: string): string {
   if (namespace === "") return command;
   return `${command}/${namespace.split("/").map(encodeURIComponent).join("/")}`;

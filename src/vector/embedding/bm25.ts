@@ -1,5 +1,5 @@
 /**
- * The sparse model BM25 (spec: vector 1.7). A document's value for a token that
+ * The sparse model BM25 (B.bm25). A document's value for a token that
  * stands f times in |D| tokens is
  *
  *     f · (k1 + 1) / (f + k1 · (1 − b + b · |D| / 32))

@@ -12,7 +12,7 @@ export interface Embedders {
   readonly sparse: SparseEmbedder | undefined;
 }
 
-/** The wording is that of the service (spec: vector 1.3). */
+/** The wording is that of the service (B.vectors). */
 const notAllowed = unprocessable(
   "Embedding data for this index is not allowed. The index must be created with an embedding model to use it.",
 );

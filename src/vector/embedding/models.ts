@@ -1,4 +1,4 @@
-/** The models that an index may name for its texts, one row each (spec: vector 1.5). */
+/** The models that an index may name for its texts, one row each (B.index, B.models). */
 import { bm25 } from "./bm25.ts";
 import type { SparseEmbedder } from "./embedder.ts";
 

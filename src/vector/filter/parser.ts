@@ -1,5 +1,5 @@
 /**
- * From the text of a filter to its expression (spec: vector 1.10).
+ * From the text of a filter to its expression (B2.filter.grammar).
  *
  *     or         and ( OR and )*
  *     and        primary ( AND primary )*             AND binds tighter

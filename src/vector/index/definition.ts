@@ -1,5 +1,5 @@
 /**
- * What an index is (spec: vector 1.5). Decided when it is created; only a
+ * What an index is (B.index). Decided when it is created; only a
  * dimension that was left open is fixed later, by the first vector.
  */
 

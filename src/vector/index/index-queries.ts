@@ -1,6 +1,6 @@
 /**
- * The queries of one index: checked, searched, shown (service.md B2; vector 1.6,
- * 1.8). A query that is short is answered at once, a long one after some turns.
+ * The queries of one index: checked, searched, shown (B2, B.query-data,
+ * B.resumable). A query that is short is answered at once, a long one after some turns.
  *
  * A resumable query answers no id twice. Two calls for the same one take turns,
  * so that each knows what the other has answered.
@@ -20,7 +20,7 @@ import type { Include, ScoredView } from "./record.ts";
 import type { ResumableQueries, ResumableQuery } from "./resumable-queries.ts";
 import { checkDense, checkDimension, checkQuery, type VectorPair } from "./vectors.ts";
 
-/** Candidates of each list that a plain query fuses, when it wants fewer (spec: vector 1.6). */
+/** Candidates of each list that a plain query fuses, when it wants fewer (B2.fusion). */
 const FUSION_DEPTH_MIN = 100;
 
 const NO_IDS: ReadonlySet<string> = new Set();

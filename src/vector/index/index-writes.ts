@@ -1,6 +1,6 @@
 /**
  * The writes of one index: upsert, update, delete, and what is done to whole
- * namespaces (spec: vector 1.2).
+ * namespaces.
  *
  * (1) A request is checked whole before anything of it is done, and what it does
  *     is recorded in the journal as one frame before it is applied, by the same

@@ -104,7 +104,7 @@ export class Namespace {
     return this.#graph;
   }
 
-  /** Of all parts of all records as they were given, not of what finding them takes (spec: vector 1.8). */
+  /** Of all parts of all records as they were given, not of what finding them takes (B3). */
   get byteCount(): number {
     const dense = (this.#rows?.count ?? 0) * this.#dimension * Float32Array.BYTES_PER_ELEMENT;
     const sparse = this.sparse.postings.count * SPARSE_VALUE_BYTES;

@@ -1,5 +1,5 @@
 /**
- * Cursors of a range (service.md B1), as text:
+ * Cursors of a range (B1.cursor), as text:
  *
  *     "12"        an offset: so many records of the namespace are passed over
  *     "p1.0.12"   the place 12 in the namespace 0 of the index 1: what we return

@@ -1,5 +1,5 @@
 /**
- * Pages of a range while others write (service.md B1), against a plain model: a
+ * Pages of a range while others write (B1.cursor), against a plain model: a
  * record that was there all the time is on one page, and on one only; nothing is
  * on two pages unless it went and came again.
  */

@@ -1,6 +1,6 @@
 /**
- * What goes into an index and what comes out (service.md area B, "Vector
- * record"). Dense values are float32; metadata travels as the compact JSON text
+ * What goes into an index and what comes out (B.record.id and its
+ * siblings). Dense values are float32; metadata travels as the compact JSON text
  * of an object, so that nobody parses what nobody filters by.
  */
 

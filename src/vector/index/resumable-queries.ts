@@ -1,5 +1,5 @@
 /**
- * Resumable queries of one index (spec: vector 1.6, 1.8): what was asked and
+ * Resumable queries of one index (B.resumable): what was asked and
  * which ids were answered. They live in memory and end by themselves when
  * nobody goes on with them.
  *

@@ -1,6 +1,6 @@
 /**
  * One index behind its door: writes, queries, and the reads that search nothing
- * (spec: service.md area B; vector 1.2, 1.9).
+ * (docs/interface/vector.md).
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -153,7 +153,7 @@ export class VectorIndex implements IndexDoor {
     let last = 0;
     for (const record of this.#recordsFrom(namespace, cursor)) {
       if (prefix !== "" && namespace.table.idOf(record)?.startsWith(prefix) !== true) continue;
-      // One more that belongs here: then there is a next page (spec: vector 1.9).
+      // One more that belongs here: then there is a next page (B1.end).
       if (vectors.length === limit) return { nextCursor: this.#cursorAfter(namespace, last), vectors };
       const view = namespace.view(record, include);
       // A page that would become too large ends early.

@@ -1,4 +1,4 @@
-/** What makes a vector acceptable for an index (spec: vector 1.3, 1.6; threats B-01, B-02). */
+/** What makes a vector acceptable for an index (B.vectors; threats B-01, B-02). */
 
 import { unprocessable } from "../failure.ts";
 import type { VectorLimits } from "../limits.ts";
@@ -76,7 +76,7 @@ export function checkDense(
     throw unprocessable(`${place}vector must not be zero: it has no direction, which ${similarity} compares`);
 }
 
-/** Any vector is right as long as there is no dimension. The wording is matched on by clients (spec: vector 1.1). */
+/** Any vector is right as long as there is no dimension. The wording is matched on by clients (B.vectors). */
 export function checkDimension({ dimension }: Pick<IndexDefinition, "dimension">, { length }: Float32Array): void {
   if (dimension !== undefined && length !== dimension)
     throw unprocessable(`Invalid vector dimension: ${length}, expected: ${dimension}`);

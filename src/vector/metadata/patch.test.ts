@@ -18,11 +18,11 @@ const examples: readonly (readonly [target: string, patch: string, result: strin
   ["{}", '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
 ];
 
-test("B1.update: a metadata patch does what the examples of RFC 7396 say", () => {
+test("B.update.patch: a metadata patch does what the examples of RFC 7396 say", () => {
   for (const [target, patch, result] of examples) assert.equal(mergePatch(target, patch), result, `${target} ${patch}`);
 });
 
-test("B1.update: numbers keep their spelling, those that stay as those that come", () => {
+test("B.update.patch: numbers keep their spelling, those that stay as those that come", () => {
   const rows: [string | undefined, string, string][] = [
     [
       '{"a":1.0,"b":9007199254740993}',
@@ -37,7 +37,7 @@ test("B1.update: numbers keep their spelling, those that stay as those that come
   for (const [target, patch, result] of rows) assert.equal(mergePatch(target, patch), result, patch);
 });
 
-test("B1.update: the example of RFC 7396 section 3, as compact JSON", () => {
+test("B.update.patch: the example of RFC 7396 section 3, as compact JSON", () => {
   const target = `{ "title": "Goodbye!", "author": { "givenName": "John", "familyName": "Doe" },
     "tags": ["example", "sample"], "content": "This will be unchanged" }`;
   const patch = `{ "title": "Hello!", "phoneNumber": "+01-123-456-7890", "author": { "familyName": null }, "tags": ["example"] }`;
@@ -47,7 +47,7 @@ test("B1.update: the example of RFC 7396 section 3, as compact JSON", () => {
   );
 });
 
-test("B1.update: a record without metadata is patched like an empty object", () => {
+test("B.update.patch: a record without metadata is patched like an empty object", () => {
   assert.equal(mergePatch(undefined, '{"a":{"b":null,"c":[null]},"d":null}'), '{"a":{"c":[null]}}');
 });
 

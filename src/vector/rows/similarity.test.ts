@@ -1,4 +1,4 @@
-/** Scores of dense vectors (spec: vector 1.6), by the kernel. */
+/** Scores of dense vectors (B2.cosine, B2.euclidean, B2.dot-product), by the kernel. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";

@@ -1,5 +1,5 @@
 /**
- * Two ranked lists become one (spec: vector 1.6, RRF and DBSF). Each algorithm
+ * Two ranked lists become one (B2.rrf, B2.dbsf). Each algorithm
  * is a row: what a hit of one list is worth. A record that is in both lists gets
  * the sum.
  *

@@ -6,7 +6,7 @@ export interface ScoredRecord {
   readonly score: number;
 }
 
-/** `rank` decides the order, `score` is what it is called outside (spec: vector 1.6, DOT_PRODUCT). */
+/** `rank` decides the order, `score` is what it is called outside (B2.dot-product). */
 export interface RankedRecord extends ScoredRecord {
   readonly rank: number;
 }

@@ -37,7 +37,7 @@ function search(index: SparseIndex, query: Entries, options: Partial<SparseScanR
   return scan.hits();
 }
 
-/** The slow obvious way: vector.md 1.6 word by word. */
+/** The slow obvious way: B2.sparse and B2.idf word by word. */
 function plainSearch(
   vectors: ReadonlyMap<number, SparseVector>,
   query: SparseVector,

@@ -1,6 +1,6 @@
 /**
  * A search by sparse vector: the inner product with every record that shares an
- * index with the query, in steps (spec: vector 1.6).
+ * index with the query, in steps (B2.sparse).
  *
  *     weigh     each entry of the query gets its weight
  *     sum       the postings of one entry after the other are added up
@@ -228,7 +228,7 @@ export class SparseScan {
   }
 }
 
-/** ln((N − n + 0.5) / (n + 0.5) + 1), worked out in double and rounded once (spec: vector 1.6, IDF). */
+/** ln((N − n + 0.5) / (n + 0.5) + 1), worked out in double and rounded once (B2.idf). */
 export function inverseFrequency(recordCount: number, frequency: number): number {
   return Math.fround(Math.log((recordCount - frequency + 0.5) / (frequency + 0.5) + 1));
 }

@@ -37,7 +37,7 @@ function scanOptions(draw: Draw): Bytes[] {
   ]);
 }
 
-/** A copy onto itself is an error in Redis, and copies nothing here (spec: store part 2). */
+/** A copy onto itself is an error in Redis, and copies nothing here (A.particulars.copy). */
 export const asCopy: Comparison = ({ command, ours, theirs }) =>
   isSame(ours, theirs) ||
   (command[1] === command[2] &&

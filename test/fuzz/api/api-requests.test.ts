@@ -1,6 +1,6 @@
 /**
  * Requests that are made from the OpenAPI documents of the areas, and what must
- * be true of every answer (spec: testing e).
+ * be true of every answer.
  *
  * Run again:  LARDER_API_REQUESTS_SEED=… node --test test/fuzz/api/api-requests.test.ts
  */

@@ -37,15 +37,15 @@ const inputErrors: readonly number[] = [400, 412, 422];
 const prescribedTexts: readonly { readonly text: RegExp; readonly reason: string }[] = [
   {
     text: /^This index requires (?:dense|sparse) vectors$/,
-    reason: "clients of the hosted service compare it (spec: vector 1.3)",
+    reason: "clients of the hosted service compare it (B.vectors)",
   },
   {
     text: /^Invalid vector dimension: \d+, expected: \d+$/,
-    reason: "clients of the hosted service compare it (spec: vector 1.1)",
+    reason: "clients of the hosted service compare it (B.vectors)",
   },
   {
     text: /^Embedding data for this index is not allowed\. The index must be created with an embedding model to use it\.$/,
-    reason: "clients of the hosted service compare it (spec: vector 1.3)",
+    reason: "clients of the hosted service compare it (B.vectors)",
   },
 ];
 
@@ -115,7 +115,7 @@ function judgeErrorText({ subject, operation, request, status, contentType, text
   if (!inputErrors.includes(status) || request.method === "HEAD" || !contentType.includes("json")) return undefined;
   const error = errorOf(text);
   if (error === undefined) return undefined;
-  // Redis' texts name no field; what they all have is a code word (service.md "Error response").
+  // Redis' texts name no field; what they all have is a code word (A.errors).
   if (subject.name === "store") return /^[A-Z]+ \S/.test(error) ? undefined : `no code word: ${error}`;
   if (prescribedTexts.some((prescribed) => prescribed.text.test(error))) return undefined;
   const names = new Set(Array.from(nameForms(operation, request), plain));

@@ -1,4 +1,4 @@
-/** What must follow from an answer, in the simulation's own words (spec: messaging 1.4 "Outcome of one attempt"). */
+/** What must follow from an answer, in the simulation's own words (C.outcome). */
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
 import { state } from "../../../src/messaging/state/states.ts";
 import type { Tracked } from "./ledger.ts";

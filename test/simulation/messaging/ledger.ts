@@ -63,7 +63,7 @@ export interface LedgerCounts {
   crashes: number;
 }
 
-/** The moves of service.md, and what a crash adds: a call that was under way is made again, or cancelled. */
+/** The moves of C.states, and what a crash adds: a call that was under way is made again, or cancelled. */
 const legal: ReadonlyMap<State | undefined, readonly State[]> = new Map<State | undefined, readonly State[]>([
   [undefined, [state.created]],
   [state.created, [state.active, state.cancelRequested]],

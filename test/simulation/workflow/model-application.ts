@@ -1,6 +1,6 @@
 /**
  * An application that runs workflows by the rules of the official client, made
- * small (spec: workflow 1): it knows nothing but what a delivery carries, and
+ * small (W.step): it knows nothing but what a delivery carries, and
  * says what it did through the user's door. It notes what it sees, and what it
  * sees must be true.
  *

@@ -1,6 +1,6 @@
 /**
  * Filters: which messages, log entries or dead letters are meant, and how many
- * of them, in which order (service.md C6, C8; spec: messaging 1.1, 1.2).
+ * of them, in which order (C.filters, C.pages).
  *
  * (1) Ids override all other filters.
  * (2) Values of one name are alternatives, whether the name is repeated or they
@@ -248,7 +248,7 @@ function filterOf({ attributes, fromMs, toMs, statuses, states, runs }: FilterDr
   };
 }
 
-/** Both spellings of CANCELLED (spec: messaging 1.4). */
+/** Both spellings of CANCELLED (C6.events). */
 function parseState(text: string): readonly State[] {
   const name = text.toUpperCase();
   if (name === "IN_PROGRESS") return statesInProgress;

@@ -1,4 +1,4 @@
-/** Filters of workflow runs (spec: workflow 2, 6), by the rules of messages.ts. */
+/** Filters of workflow runs (W.cancel-many, W.logs.filters), by the rules of messages.ts. */
 import { badRequest } from "../../../messaging/failure.ts";
 import { type RunState, runStateNames } from "../../../messaging/workflow/run.ts";
 import type { RunsFilter } from "../../../messaging/workflow/workflow-door.ts";

@@ -1,4 +1,4 @@
-/** The dead-letter queue (service.md C8, C11; spec: messaging 1.2 "DLQ"). */
+/** The dead-letter queue (C8, C11, C.dlq). */
 import type { Filter } from "../../../messaging/door.ts";
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { readOverrides } from "../../../messaging/options/headers.ts";

@@ -1,4 +1,4 @@
-/** Events that runs wait for (service.md C3, C9; spec: workflow 2, 4.7). */
+/** Events that runs wait for (C3, C9, W.wait, W.notify-all, W.hooks). */
 
 import { canonicalName } from "../../../kernel/header-name.ts";
 import type { UserDoor } from "../../../messaging/door.ts";
@@ -110,7 +110,7 @@ function requestView({ method, rawHeaders, body, target }: MessagingCall["reques
   };
 }
 
-/** service.md "Notify result". */
+/** The notify result of C3. */
 function notifiedView({ run, waiter, messageId }: Notified): object {
   return {
     ...(waiter === undefined ? {} : { waiter: waiterView(waiter, run), messageId, deduplicated: false, error: "" }),
@@ -123,7 +123,7 @@ function waitersView({ workflows }: UserDoor, eventId: string): readonly object[
   return workflows.waiters(eventId).map((waiter) => waiterView(waiter, workflows.find(waiter.runId)));
 }
 
-/** service.md "Notify result", `waiter`. What the run or the wait itself hides is hidden here too. */
+/** C9.waiter. What the run or the wait itself hides is hidden here too. */
 function waiterView(waiter: Waiter, run: Run | undefined): object {
   const { url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
   const redact = joinedRedaction(run?.record.config.redact, hiddenOfWait(waiter)) ?? {};

@@ -1,4 +1,4 @@
-/** Failed workflow runs (service.md C4, C5; spec: workflow 2, 4.11). */
+/** Failed workflow runs (C4, C5, W.dlq, W.resume, W.failure-callback). */
 
 import type { Filter } from "../../../messaging/door.ts";
 import { badRequest, notFound } from "../../../messaging/failure.ts";

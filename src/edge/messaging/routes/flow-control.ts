@@ -1,4 +1,4 @@
-/** Flow-control keys and parallelism (service.md C7, C10, C12, C13, C17-C19; spec: messaging 1.2 "Flow control"). */
+/** Flow-control keys and parallelism (C7, C10, C12, C13, C17 to C19, C.keys). */
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { InvalidFlowControl, parseCount, parsePeriodMs } from "../../../messaging/options/flow-control-value.ts";
 import { checkIdentifier } from "../identifier-field.ts";

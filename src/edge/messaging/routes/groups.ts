@@ -1,4 +1,4 @@
-/** URL groups, which paths call topics (service.md C2, C16; spec: messaging 1.2 "URL groups"). */
+/** URL groups, which paths call topics (C2, C16, C.topics). */
 
 import { canonicalName } from "../../../kernel/header-name.ts";
 import { badRequest, notFound } from "../../../messaging/failure.ts";

@@ -1,4 +1,4 @@
-/** Logs: every state of every message (service.md C6; spec: messaging 1.2 "Logs and keys"). */
+/** Logs: every state of every message (C6). */
 import type { Filter, LogEntry, LogPage, Page, UserDoor } from "../../../messaging/door.ts";
 import { type PageBounds, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";

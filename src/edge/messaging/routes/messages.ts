@@ -1,4 +1,4 @@
-/** Looking messages up and cancelling them (spec: messaging 1.2 "Messages"). */
+/** Looking messages up and cancelling them (C.messages). */
 import { notFound } from "../../../messaging/failure.ts";
 import { readCount, readFilter } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";

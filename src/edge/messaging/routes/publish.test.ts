@@ -1,4 +1,4 @@
-/** Publish, enqueue and batch: what is asked of the door, and what is answered (service.md C15; spec: messaging 1.2). */
+/** Publish, enqueue and batch: what is asked of the door, and what is answered (C15, C.enqueue, C.batch). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";

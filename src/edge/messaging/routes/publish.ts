@@ -1,4 +1,4 @@
-/** Publishing: one message, one for a queue, or many at once (service.md C15; spec: messaging 1.2 "Publish family"). */
+/** Publishing: one message, one for a queue, or many at once (C15, C.enqueue, C.batch). */
 import { badRequest } from "../../../messaging/failure.ts";
 import { readPublishOptions } from "../../../messaging/options/headers.ts";
 import type {
@@ -15,7 +15,7 @@ import { RequestHeaders, traceOfRequest, withDefaults } from "../head.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
 
-/** service.md Limits: "maximum response body for batch use". */
+/** C.limits.batch-answer */
 const BATCH_ANSWER_BYTES_MAX = 100 * 1024 * 1024;
 /** What an entry of an answer has beside its URL: field names, an id, a flag. */
 const ENTRY_BYTES_MAX = 120;

@@ -1,4 +1,4 @@
-/** Queues (spec: messaging 1.2 "Queues"). */
+/** Queues (C.queues). */
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";

@@ -1,4 +1,4 @@
-/** Logs of workflow runs: grouped by run, or message by message (spec: workflow 2, 6). */
+/** Logs of workflow runs: grouped by run, or message by message (W.logs). */
 import { STATUS_CODES } from "node:http";
 import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
 import type { AttributeName, LogEntry, LoggedMessage, UserDoor } from "../../../messaging/door.ts";

@@ -1,4 +1,4 @@
-/** Workflow runs: start, entries, finish, cancel (service.md C14; spec: workflow 2). */
+/** Workflow runs: start, entries, finish, cancel (W.trigger, W.batch-trigger, W.entries, C14, W.cancel-many). */
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { readPublishOptions } from "../../../messaging/options/headers.ts";
 import type { PublishOutcome, PublishRequest } from "../../../messaging/options/publish-request.ts";

@@ -1,4 +1,4 @@
-/** Schedules (service.md C1; spec: messaging 1.2 "Schedules"). */
+/** Schedules (C1, C.schedules). */
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { readScheduleOptions } from "../../../messaging/options/headers.ts";
 import { callerIp } from "../caller-ip.ts";

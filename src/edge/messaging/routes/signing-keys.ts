@@ -1,4 +1,4 @@
-/** Signing keys (service.md Authentication, Area C; spec: messaging 1.2 "Logs and keys"). A read-only token sees none (threats C-20). */
+/** Signing keys (C.signing-keys). A read-only token sees none (threats C-20). */
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
 
 export const signingKeyRoutes: readonly MessagingRoute[] = [

@@ -1,4 +1,4 @@
-/** Dead letters: the message as it was, and the last answer (service.md C8; spec: messaging 1.5). */
+/** Dead letters: the message as it was, and the last answer (C.dlq.record). */
 
 import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
 import type { Filter, Page, UserDoor } from "../../../messaging/door.ts";

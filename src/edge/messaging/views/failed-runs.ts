@@ -1,4 +1,4 @@
-/** A failed workflow message: exactly the fields of service.md "Failed workflow message". */
+/** A failed workflow message: exactly the fields of C5.record. */
 import { isUtf8 } from "node:buffer";
 import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
 import type { UserDoor } from "../../../messaging/door.ts";

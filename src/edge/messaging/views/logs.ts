@@ -1,6 +1,5 @@
 /**
- * Log entries (service.md "Log entry"; spec: messaging 1.4 "States and log
- * entries"). Two generations of clients read them: both names of what was
+ * Log entries (C6.entry). Two generations of clients read them: both names of what was
  * renamed are there, and CANCELLED is spelled as each list does.
  */
 import type { LogEntry } from "../../../messaging/door.ts";

@@ -1,4 +1,4 @@
-/** What is managed: schedules, queues, URL groups and flow-control keys as clients see them (spec: messaging 1.2, 1.5). */
+/** What is managed: schedules, queues, URL groups and flow-control keys as clients see them (C.schedules.record, C.queues.record, C.topics.get, C17). */
 import type { FlowKeyView, QueueView, ScheduleView } from "../../../messaging/door.ts";
 import type { UrlGroup } from "../../../messaging/state/url-group.ts";
 import {
@@ -65,7 +65,7 @@ function headerMap(headers: NonNullable<UrlGroup["headers"]>): object {
   return map;
 }
 
-/** Clients read `waitListSize`, service.md names `waitlistSize`: both are there. */
+/** Clients read `waitListSize` or `waitlistSize`: both are there (C17). */
 export function flowKeyView(key: FlowKeyView): object {
   return {
     flowControlKey: key.key,

@@ -1,5 +1,5 @@
 /**
- * Messages as clients see them (spec: messaging 1.5). The fields that messages,
+ * Messages as clients see them (C.message). The fields that messages,
  * dead letters and log entries share are made here, and what the publisher
  * wants hidden is hidden here, in all of them (threats C-21).
  *

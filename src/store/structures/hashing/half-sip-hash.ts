@@ -2,7 +2,7 @@
  * HalfSipHash-1-3: a keyed 32-bit hash (Aumasson and Bernstein, "SipHash: a
  * fast short-input PRF"; one round per word, three at the end). Whoever does
  * not know the key cannot choose inputs that fall into one bucket, which is
- * what keeps a hash table of strangers' keys fast (spec: threats A-20).
+ * what keeps a hash table of strangers' keys fast (threats A-20).
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 

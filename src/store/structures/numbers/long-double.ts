@@ -1,7 +1,7 @@
 /**
  * The 80-bit `long double` of x86, in which Redis adds for INCRBYFLOAT and
  * HINCRBYFLOAT, so that our sums agree with Redis' to the last digit
- * (spec: threats A-12).
+ * (threats A-12).
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { type BinaryFloat, type BinaryFormat, parseBinaryFloat, roundBinary } from "./binary-float.ts";

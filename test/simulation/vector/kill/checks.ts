@@ -253,7 +253,7 @@ async function query(
   const options = JSON.stringify({ topK, filter }).slice(1);
   const text = questions.map(({ signs }) => `{"vector":${jsonOf(signs)},${options}`).join();
   const answer = (await ask(endpoint, "query", { namespace, text: `[${text}]` })) as readonly unknown[];
-  // The hits of a single query stand alone (spec: vector 1.2).
+  // The hits of a single query stand alone (B2.result).
   const answers = (questions.length === 1 ? [answer] : answer) as readonly (readonly Hit[])[];
   // A float32 is printed with as few digits as tell it from the others.
   return answers.map((hits) => hits.map(({ id, score }) => ({ id, score: Math.fround(score) })));
