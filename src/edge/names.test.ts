@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeaderSet, headerSpellings, unprefixedHeader, unprefixedParameter } from "./names.ts";
 
-test("a header of ours has two spellings, the interface's own first", () => {
+test("H.prefixes: a header of ours has two spellings, the interface's own first", () => {
   assert.deepEqual(headerSpellings("encoding"), ["service-encoding", "upstash-encoding"]);
 });
 
@@ -18,7 +18,7 @@ test("both spellings of a header lose their prefix, others are not ours", () => 
   for (const [name, unprefixed] of rows) assert.equal(unprefixedHeader(name), unprefixed, name);
 });
 
-test("query parameters may carry any of the prefixes", () => {
+test("H.query-names: query parameters may carry any of the prefixes", () => {
   const rows: [string, string | undefined][] = [
     ["service_token", "token"],
     ["upstash_token", "token"],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseDecimal, parseDurationMs, parseGoDurationMs } from "./duration.ts";
 
-test("a span is the sum of its pairs, in ms", () => {
+test("C.spans: a span is the sum of its pairs, in ms", () => {
   const table: [string, string, number | undefined][] = [
     ["50s", "smhd", 50_000],
     ["3m", "smhd", 180_000],
@@ -27,7 +27,7 @@ test("a span is the sum of its pairs, in ms", () => {
   for (const [text, units, ms] of table) assert.equal(parseDurationMs(text, units), ms, text);
 });
 
-test("what is no span is undefined", () => {
+test("C.spans: what is no span is undefined", () => {
   const table = [
     "",
     " ",

@@ -25,7 +25,7 @@ test("a message is called when its acceptance is on the disk, and not before", a
   assert.equal(harness.calls.length, 1);
 });
 
-test("a delivery carries the message, our headers in both spellings and a signature", async () => {
+test("C.delivery, C.delivery.message-id, C.delivery.retried, C.delivery.signature, C.delivery.caller, C.delivery.region, C.delivery.hops: a delivery carries the message, our headers in both spellings and a signature", async () => {
   const harness = await MessagingHarness.start();
   const id = await harness.publish("https://a.test/x?y=1", {
     method: "PUT",
@@ -114,7 +114,7 @@ test("a delayed message is called at its time, also after a restart in between",
   assert.deepEqual(offsets(harness.calls), [60_000]);
 });
 
-test("a queue with parallelism 1 is called in order, and a retry holds it up", async () => {
+test("C.queue-order: a queue with parallelism 1 is called in order, and a retry holds it up", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = ({ url }) => answered(url.endsWith("/1") && harness.calls.length === 1 ? 500 : 200);
   for (const n of [1, 2, 3]) await harness.publish(`https://a.test/${n}`, { queueName: "q", retryDelay: "5000" });
@@ -127,7 +127,7 @@ test("a queue with parallelism 1 is called in order, and a retry holds it up", a
   assert.deepEqual(offsets(harness.calls), [0, 5_000, 5_000, 5_000]);
 });
 
-test("with parallelism 1 the next message of a queue waits for the callbacks of the one before", async () => {
+test("C.queue-order: with parallelism 1 the next message of a queue waits for the callbacks of the one before", async () => {
   const harness = await MessagingHarness.start();
   const later: Call[] = [];
   harness.destination = (call) => {
@@ -165,6 +165,7 @@ test("a paused queue calls nothing until it is resumed", async () => {
   assert.equal(harness.user.queue("q")?.lag, 0);
 });
 
+// C.flow-control.parallelism
 test("C-29: a key with parallelism 2 has two calls under way at most", async () => {
   const harness = await MessagingHarness.start();
   const open: Call[] = [];
@@ -185,7 +186,7 @@ test("C-29: a key with parallelism 2 has two calls under way at most", async () 
   assert.equal(open.length, 3);
 });
 
-test("a key with rate 2 per 10 s starts two calls in each window, also after a restart", async () => {
+test("C.flow-control.rate: a key with rate 2 per 10 s starts two calls in each window, also after a restart", async () => {
   const harness = await MessagingHarness.start();
   const flowControl = { key: "k", rate: 2, periodMs: 10_000 };
   for (let n = 0; n < 5; n += 1) await harness.publish("https://a.test/", { flowControl });
@@ -196,7 +197,7 @@ test("a key with rate 2 per 10 s starts two calls in each window, also after a r
   assert.deepEqual(offsets(harness.calls), [0, 0, 10_000, 10_000, 20_000]);
 });
 
-test("what a newer message says of its key holds at once for those that wait, though it is delayed itself", async () => {
+test("C.flow-control.newest: what a newer message says of its key holds at once for those that wait, though it is delayed itself", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   const key = { key: "k", rate: 1, periodMs: 7 * 24 * HOUR_MS };
@@ -299,6 +300,7 @@ test("cancelled messages that wait are never called; one that is being called is
   assert.equal(harness.messaging.engine.counts.cancelled, 2);
 });
 
+// C.deduplication
 test("C-28: the same deduplication id within ten minutes is the same message, also after a restart", async () => {
   const harness = await MessagingHarness.start();
   const first = await harness.publish("https://a.test/", { deduplicationId: "d" });
@@ -315,7 +317,7 @@ test("C-28: the same deduplication id within ten minutes is the same message, al
   assert.notEqual(third, first);
 });
 
-test("a URL group gets a message for each endpoint, with the headers of the group", async () => {
+test("C.delivery.topic, C15.group: a URL group gets a message for each endpoint, with the headers of the group", async () => {
   const harness = await MessagingHarness.start();
   await harness.user.addEndpoints("g", [{ url: "https://a.test/", name: "a" }, { url: "https://b.test/" }]);
   await harness.user.setGroupHeaders("g", [["X-Group", ["1", "2"]]]);
@@ -368,6 +370,7 @@ test("the callback tells of every attempt, the failure callback of the last one"
   );
 });
 
+// C.cron.missed
 test("C-26: a schedule fires at its moments, once for all that was missed, and not while it is paused", async () => {
   const harness = await MessagingHarness.start();
   const options = request("").options;
@@ -525,6 +528,7 @@ test("a slow destination holds its cap and no more; others go on", async () => {
   );
 });
 
+// C.at-least-once
 test("C-27: calls that were under way at a kill are made again with the same id and the same count", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
@@ -638,7 +642,7 @@ test("what is still calls nobody and fires nothing, and another start makes up f
   );
 });
 
-test("a queue whose parallelism is lowered starts no more calls than that, oldest first, however many messages had slots", async () => {
+test("C.queue-order: a queue whose parallelism is lowered starts no more calls than that, oldest first, however many messages had slots", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.user.putQueue("q", { parallelism: 5 });
@@ -694,7 +698,7 @@ test("a message of a queue whose parallelism was lowered waits for its turn, als
   assert.equal(second && harness.user.waitsFor(second), "It waits for its turn in the queue q");
 });
 
-test("a bulk cancel passes over what is cancelled already and waits for the end of its call", async () => {
+test("C.messages.cancel-many: a bulk cancel passes over what is cancelled already and waits for the end of its call", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await harness.publish("https://a.test/called");

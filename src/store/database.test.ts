@@ -131,6 +131,7 @@ test("A4: a transaction with one refused command leaves nothing behind", () => {
   assert.equal(run(database, "GET a"), null);
 });
 
+// A.limits.transaction
 test("A-15, A4: a transaction with too many commands is refused before anything runs", () => {
   const { database, journal } = open();
   const commands = Array.from({ length: 100_001 }, () => ["INCR", "k"]);

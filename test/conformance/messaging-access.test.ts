@@ -31,6 +31,7 @@ test("C.authentication: without a token, or with a wrong one, every route is 401
   }
 });
 
+// C.read-only-token, C.errors.403
 test("C-20: a read-only token may send GET and nothing else, and sees no signing keys", async () => {
   await using server = await startMessagingServer();
   const refused = { error: "A read-only token may only read" };
@@ -93,6 +94,7 @@ test("C-12: the token of a request is not sent on, whatever is forwarded", async
   );
 });
 
+// C.delivery.forwarded
 test("C-11: what belongs to the connection, or is ours, is not passed on however it is forwarded", async () => {
   await using server = await startMessagingServer();
   const names = [
@@ -166,6 +168,7 @@ async function publishSecret(server: MessagingServer, fields: string): Promise<s
   });
 }
 
+// C.redaction, C15.redact-fields
 test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules and callbacks, and are delivered", async () => {
   const open = { "Content-Type": ["text/plain"], "X-Secret": ["secret value"], "X-Open": ["other value"] };
   for (const [fields, header, body] of [
@@ -216,6 +219,7 @@ test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules
   }
 });
 
+// C.redaction.derived
 test("C-21: what is built from a message hides what the message hides, and a name in UTF-8 is hashed and shown as it was sent", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url === "https://a.test/" ? 500 : 503);

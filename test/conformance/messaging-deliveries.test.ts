@@ -19,7 +19,7 @@ async function statesOf(server: MessagingServer, messageId: string): Promise<rea
   return (json as { logs: { state: string }[] }).logs.map(({ state }) => state);
 }
 
-test("C1: a schedule publishes its message whenever its expression fires", async () => {
+test("C1, C.delivery.schedule: a schedule publishes its message whenever its expression fires", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/schedules/https://a.test/b", {
     headers: ["Service-Cron", "0 */6 * * *", "Service-Schedule-Id", "quarter", "Service-Method", "PUT"],
@@ -36,7 +36,7 @@ test("C1: a schedule publishes its message whenever its expression fires", async
   }
 });
 
-test("C.callbacks: the callback comes after every attempt, the failure callback when all retries are used up", async () => {
+test("C.callbacks.body: the callback comes after every attempt, the failure callback when all retries are used up", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => (url === "https://a.test/" ? answered(500, ["X-R", "1"], "no") : answered(200));
   const id = await server.publish("https://a.test/", {
@@ -78,7 +78,7 @@ test("C.callbacks: the callback comes after every attempt, the failure callback 
   assert.equal(failure?.["retried"], 2);
 });
 
-test("Limits: an answer that is longer than is kept says so in callbacks, logs and dead letters, and claims no other length", async () => {
+test("C.limits.response, C.body-cut: an answer that is longer than is kept says so in callbacks, logs and dead letters, and claims no other length", async () => {
   await using server = await startMessagingServer();
   const headers = ["X-R", "1", "Content-Length", "5242880", "Content-MD5", "eA==", "Repr-Digest", "sha-256=:eA==:"];
   server.destination = ({ url }) =>
@@ -148,6 +148,7 @@ test("C.delivery.caller: a delivery carries the address of the publisher, in bot
   );
 });
 
+// C.outcome
 test("C-06: an attempt has succeeded with 2xx alone: redirects are not followed, and count as failures", async () => {
   await using server = await startMessagingServer();
   for (const [status, last] of [
@@ -168,7 +169,7 @@ test("C-06: an attempt has succeeded with 2xx alone: redirects are not followed,
   assert.deepEqual([...new Set(server.calls.map(({ url }) => url))], ["https://a.test/"]);
 });
 
-test("489 with the header says that trying again is useless; without it, it does not", async () => {
+test("C.outcome.non-retryable: 489 with the header says that trying again is useless; without it, it does not", async () => {
   await using server = await startMessagingServer();
   for (const [headers, states] of [
     [
@@ -192,7 +193,7 @@ test("489 with the header says that trying again is useless; without it, it does
   }
 });
 
-test("Versioning: what the receiver asks for is waited, else the expression, else the default", async () => {
+test("C.retry-delay, C.retry-expression: what the receiver asks for is waited, else the expression, else the default", async () => {
   const inAnHour = new Date(START_MS + HOUR_MS).toUTCString();
   for (const [headers, expression, delayMs] of [
     [["Retry-After", "7"], undefined, 7_000],
@@ -225,7 +226,7 @@ test("Versioning: what the receiver asks for is waited, else the expression, els
   }
 });
 
-test("a message's time limit reaches the call, and the longest without one", async () => {
+test("C.limits.timeout, C15.timeout: a message's time limit reaches the call, and the longest without one", async () => {
   await using server = await startMessagingServer({ timeoutMsMax: HOUR_MS });
   const id = await server.publish("https://a.test/?service-timeout=90s&service-delay=1h");
   assert.equal(((await server.send(`GET /v2/messages/${id}`)).json as Json)["timeout"], 90_000);
@@ -294,7 +295,7 @@ function rowsToFilter(ids: readonly string[], messageId: unknown): readonly (rea
   ];
 }
 
-test("C8: each filter finds its own dead letters, for listing, retrying and deleting", async () => {
+test("C8, C.filters: each filter finds its own dead letters, for listing, retrying and deleting", async () => {
   const { server, ids } = await worldOfDeadLetters();
   await using _server = server;
   const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
@@ -339,7 +340,7 @@ test("C8: every filter of the table is among them", () => {
   assert.deepEqual(missing, []);
 });
 
-test("C8: the same parameters may stand in a JSON body, and an unknown name is 400", async () => {
+test("C8, C.filters.body: the same parameters may stand in a JSON body, and an unknown name is 400", async () => {
   const { server, ids } = await worldOfDeadLetters();
   await using _server = server;
   for (const [line, body, error] of [
@@ -360,7 +361,7 @@ test("C8: the same parameters may stand in a JSON body, and an unknown name is 4
   assert.deepEqual(deleted.json, { deleted: 1 });
 });
 
-test("C8: a retry keeps all of the message but its id, and headers change its settings", async () => {
+test("C8.message, C8.options: a retry keeps all of the message but its id, and headers change its settings", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const id = await server.publish("https://a.test/b?x=1", {

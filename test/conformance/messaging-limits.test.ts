@@ -30,7 +30,7 @@ function refusal(error: string): { error: string } {
   return { error };
 }
 
-test("Limits: what a user may have at most is 412 beyond it, and names the limit", async () => {
+test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limits.queues, C.limits.groups: what a user may have at most is 412 beyond it, and names the limit", async () => {
   await using server = await startMessagingServer({
     schedulesMax: 1,
     queuesMax: 1,
@@ -94,7 +94,7 @@ test("Limits: what a user may have at most is 412 beyond it, and names the limit
   assert.equal(server.calls.length, 0);
 });
 
-test("Limits: retries are 3 without a word, which is four deliveries", async () => {
+test("C15.retries, C.outcome.retry, C.retry-delay: retries are 3 without a word, which is four deliveries", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test/");
@@ -106,7 +106,7 @@ test("Limits: retries are 3 without a word, which is four deliveries", async () 
   );
 });
 
-test("Limits: more requests than a second allows are 429 with the headers of bursts; publishing is not counted", async () => {
+test("C.limits.rate, C.errors.429: more requests than a second allows are 429 with the headers of bursts; publishing is not counted", async () => {
   await using server = await startMessagingServer({}, { rate: { perSecond: 2, burst: 2 } });
   for (const line of [
     "POST /v2/publish/https://a.test",
@@ -130,7 +130,7 @@ test("Limits: more requests than a second allows are 429 with the headers of bur
   assert.equal((await server.send("GET /v2/queues")).status, 200);
 });
 
-test("Limits: names have letters, digits, hyphens, underscores and periods; all else is 400 naming the field", async () => {
+test("H.identifiers: names have letters, digits, hyphens, underscores and periods; all else is 400 naming the field", async () => {
   await using server = await startMessagingServer();
   const body = { endpoints: [{ url: "https://a.test" }] };
   for (const [name, written] of [
@@ -238,7 +238,7 @@ test("an empty id in a path is 400 and named", async () => {
   }
 });
 
-test("C10, C12, C13, C18: pause and pin create a key; reset and resetRate of an unknown one are 200 and do not", async () => {
+test("C10, C12, C13, C18, C.empty, C.keys.get: pause and pin create a key; reset and resetRate of an unknown one are 200 and do not", async () => {
   await using server = await startMessagingServer();
   await assertExchanges(server, [
     ["POST /v2/flowControl/a/resetRate", {}, 200, {}],
@@ -269,7 +269,7 @@ test("C17: keys are searched by a part of their name", async () => {
   assert.deepEqual(await found("?search=none"), []);
 });
 
-test("C7, C17: a key has both spellings of its waitlist, everywhere", async () => {
+test("C7, C17, C.times, C.keys.get: a key has both spellings of its waitlist, everywhere", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/flowControl/k/pause");
   const headers = ["Service-Flow-Control-Key", "k", "Service-Flow-Control-Value", "rate=2, period=1m"];
@@ -363,7 +363,7 @@ test("C2, C16: bodies that say nothing are 400 and named, an absent group is 404
   ]);
 });
 
-test("Errors: every failure is an object with one text, and paths and methods that are not there say so", async () => {
+test("H.errors, C.errors, C.errors.400, C.errors.401, C.errors.404, C.errors.405: every failure is an object with one text, and paths and methods that are not there say so", async () => {
   await using server = await startMessagingServer();
   const unauthorized = refusal("Missing or invalid token: send it as Authorization: Bearer <token>");
   await assertExchanges(server, [
@@ -440,7 +440,7 @@ test("Errors: every failure is an object with one text, and paths and methods th
   ]);
 });
 
-test("batch: whatever is wrong with one message, nothing of the others is stored", async () => {
+test("C.batch.whole: batch: whatever is wrong with one message, nothing of the others is stored", async () => {
   await using server = await startMessagingServer({ queuesMax: 1 });
   const good = { destination: "https://a.test", headers: { "service-deduplication-id": "once" } };
   const bad: readonly (readonly [element: unknown, status: number])[] = [
@@ -524,6 +524,7 @@ test("a message that waits for a flow-control key says for which limit of it", a
   }
 });
 
+// C.errors.503
 test("S-04: while the disk is full nothing is accepted or changed, with 503 and Retry-After, and reads go on", async () => {
   await using server = await startMessagingServer();
   const id = await server.publish("https://a.test/?service-delay=1h");

@@ -52,7 +52,7 @@ test("C6, C.states: every state of a message is an entry, in the order in which 
   assert.deepEqual(await statesOf(server, slow), ["CREATED", "ACTIVE", "CANCEL_REQUESTED", "CANCELLED"]);
 });
 
-test("C6: an entry has the fields of its message, and those of the error only where one is", async () => {
+test("C6.entry, C.callers, C.labels: an entry has the fields of its message, and those of the error only where one is", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(503, ["X-Reason", "tired", "X-Reason", "still"], "busy");
   await server.send("POST /v2/topics/group/endpoints", {
@@ -113,7 +113,7 @@ test("C6: an entry has the fields of its message, and those of the error only wh
   assert.deepEqual(retry, { ...common, state: "RETRY", nextDeliveryTime: START_MS + 1_000 });
 });
 
-test("C6: where no answer came, the entry says why, and its status is 0", async () => {
+test("C6.entry: where no answer came, the entry says why, and its status is 0", async () => {
   await using server = await startMessagingServer();
   server.destination = () => ({ kind: "failure", text: "Connection refused" });
   await server.publish("https://a.test/");
@@ -195,7 +195,7 @@ function rowsToFilter([first, second, , group]: readonly string[]): readonly (re
   ];
 }
 
-test("C6: each filter finds its own; values of one are alternatives, several must all match", async () => {
+test("C6, C.filters: each filter finds its own; values of one are alternatives, several must all match", async () => {
   const { server, ids } = await worldToFilter();
   await using _server = server;
   for (const [query, urls] of rowsToFilter(ids)) {
@@ -213,7 +213,7 @@ test("C6: every filter of the table is among them", () => {
   assert.deepEqual(missing, []);
 });
 
-test("C6: IN_PROGRESS is ACTIVE, RETRY or ERROR, and both spellings of CANCELLED find it", async () => {
+test("C6.events, C.states.filter: IN_PROGRESS is ACTIVE, RETRY or ERROR, and both spellings of CANCELLED find it", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => (url === "https://slow.test/" ? "later" : answered(500));
   await server.publish("https://bad.test/");
@@ -242,7 +242,7 @@ test("C6: IN_PROGRESS is ACTIVE, RETRY or ERROR, and both spellings of CANCELLED
   });
 });
 
-test("C6: pages in both orders have each entry once, and the cursor is absent on the last", async () => {
+test("C6, C.pages: pages in both orders have each entry once, and the cursor is absent on the last", async () => {
   await using server = await startMessagingServer();
   const ids: string[] = [];
   for (let number = 0; number < 7; number += 1) {
@@ -271,7 +271,7 @@ test("C6: pages in both orders have each entry once, and the cursor is absent on
   }
 });
 
-test("C6: a bare number is a cursor too, and means that moment", async () => {
+test("C6.cursor: a bare number is a cursor too, and means that moment", async () => {
   await using server = await startMessagingServer();
   await server.publish("https://a.test/1?service-delay=1d");
   await server.advance(1_000);

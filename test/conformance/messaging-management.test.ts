@@ -7,7 +7,7 @@ import { MESSAGING_READ_ONLY_TOKEN, startMessagingServer } from "../harness/mess
 const MINUTE_MS = 60_000;
 type Json = Record<string, unknown>;
 
-test("C1: a schedule publishes its body whenever it is due, until it is paused", async () => {
+test("C1, C.schedules.pause: a schedule publishes its body whenever it is due, until it is paused", async () => {
   await using server = await startMessagingServer();
   const created = await server.send("POST /v2/schedules/https://a.test/b?x=1", {
     headers: ["Upstash-Cron", "*/5 * * * *", "Upstash-Schedule-Id", "s", "Content-Type", "text/plain"],
@@ -29,7 +29,7 @@ test("C1: a schedule publishes its body whenever it is due, until it is paused",
   assert.equal(((await server.send("GET /v2/schedules/s")).json as Json)["isPaused"], true);
 });
 
-test("C1: the same id replaces the schedule, body and all", async () => {
+test("C1.schedule-id, C1.replace: the same id replaces the schedule, body and all", async () => {
   await using server = await startMessagingServer();
   const id = ["Upstash-Schedule-Id", "s"];
   await server.send("POST /v2/schedules/https://a.test", {
@@ -44,7 +44,7 @@ test("C1: the same id replaces the schedule, body and all", async () => {
   assert.equal("body" in (schedules[0] ?? {}), false);
 });
 
-test("C1: more schedules than the limit are 412, and a bad id is 400", async () => {
+test("C1.refused: more schedules than the limit are 412, and a bad id is 400", async () => {
   await using server = await startMessagingServer({ schedulesMax: 1 });
   const headers = ["Upstash-Cron", "@daily"];
   assert.equal((await server.send("POST /v2/schedules/https://a.test", { headers })).status, 200);
@@ -57,7 +57,7 @@ test("C1: more schedules than the limit are 412, and a bad id is 400", async () 
   assert.equal(bad.status, 400);
 });
 
-test("C2: endpoints are added by url and changed by url or name; the group goes with its last endpoint", async () => {
+test("C2, C.topics.delete, C.topics.remove-endpoints: endpoints are added by url and changed by url or name; the group goes with its last endpoint", async () => {
   await using server = await startMessagingServer();
   const put = (endpoints: unknown) => server.send("POST /v2/topics/g/endpoints", { body: { endpoints } });
   await put([{ url: "https://a.test", name: "a" }, { url: "https://b.test" }]);
@@ -83,7 +83,7 @@ test("C16: headers of a group are shown, and an absent group is 404", async () =
   assert.equal((await server.send("PATCH /v2/topics/other", { body: { headers } })).status, 404);
 });
 
-test("queues: what is left out stays, and deleting an absent one is 200", async () => {
+test("C.queues.put, C.queues.delete: queues: what is left out stays, and deleting an absent one is 200", async () => {
   await using server = await startMessagingServer({ queueParallelismMax: 10 });
   const put = (body: unknown) => server.send("POST /v2/queues", { body });
   await put({ queueName: "q", parallelism: 5 });
@@ -97,7 +97,7 @@ test("queues: what is left out stays, and deleting an absent one is 200", async 
   assert.equal((await server.send("GET /v2/queues/q")).status, 404);
 });
 
-test("queues: a paused queue holds its messages, which say so", async () => {
+test("C.queues.pause: queues: a paused queue holds its messages, which say so", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/queues/q/pause");
   const { messageId } = (await server.send("POST /v2/enqueue/q/https://a.test")).json as { messageId: string };
@@ -111,7 +111,7 @@ test("queues: a paused queue holds its messages, which say so", async () => {
   assert.equal(server.calls.length, 1);
 });
 
-test("C7, C13, C17: a paused key holds messages in its waitlist", async () => {
+test("C7, C13, C17, C.keys, C.keys.resume: a paused key holds messages in its waitlist", async () => {
   await using server = await startMessagingServer();
   assert.equal((await server.send("POST /v2/flowControl/k/pause")).status, 200);
   const headers = ["Upstash-Flow-Control-Key", "k", "Upstash-Flow-Control-Value", "parallelism=2"];
@@ -132,7 +132,7 @@ test("C7, C13, C17: a paused key holds messages in its waitlist", async () => {
   assert.equal((await server.send("GET /v2/keys/rotate?flowControlKey=other")).status, 404);
 });
 
-test("C12: a pinned key keeps its values against what messages say, until it is unpinned", async () => {
+test("C12, C.keys.unpin, C.flow-control.newest: a pinned key keeps its values against what messages say, until it is unpinned", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/flowControl/k/pin?parallelism=7&rate=3");
   const publish = () =>
@@ -198,7 +198,7 @@ test("C11: a dead letter has its last answer, and is deleted once", async () => 
   assert.equal((await server.send(`DELETE /v2/dlq/${letter?.["dlqId"]}`)).status, 404);
 });
 
-test("C8: a dead letter is published again as it was, with the settings that headers change", async () => {
+test("C8.message, C8.options: a dead letter is published again as it was, with the settings that headers change", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test/b", {
@@ -225,7 +225,7 @@ test("C8: a dead letter is published again as it was, with the settings that hea
   assert.deepEqual((await server.send("GET /v2/dlq")).json, { messages: [] });
 });
 
-test("C8: what a dead letter hides stays hidden when it is published again, whatever else is to be hidden", async () => {
+test("C8.options: what a dead letter hides stays hidden when it is published again, whatever else is to be hidden", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const headers = ["Upstash-Retries", "0", "Upstash-Redact-Fields", "headers", "Upstash-Forward-X", "secret"];
@@ -242,7 +242,7 @@ test("C8: what a dead letter hides stays hidden when it is published again, what
   assert.match(shown.body, /^REDACTED:/);
 });
 
-test("C8: if one id is absent nothing is retried, and filters that match nothing are 201", async () => {
+test("C8.missing: if one id is absent nothing is retried, and filters that match nothing are 201", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test", { headers: ["Upstash-Retries", "0"] });
@@ -257,7 +257,7 @@ test("C8: if one id is absent nothing is retried, and filters that match nothing
   assert.deepEqual(none.json, { responses: [] });
 });
 
-test("dead letters are listed page by page in both orders, and deleted with a cursor", async () => {
+test("C.dlq, C.dlq.list, C.dlq.delete: dead letters are listed page by page in both orders, and deleted with a cursor", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   for (const number of [1, 2, 3]) {
@@ -282,7 +282,7 @@ test("dead letters are listed page by page in both orders, and deleted with a cu
   assert.deepEqual((await server.send("DELETE /v2/dlq")).json, { deleted: 0 });
 });
 
-test("messages are cancelled by id and by filters, those that are called too, and then are not delivered", async () => {
+test("C.messages.cancel, C.messages.cancel-many: messages are cancelled by id and by filters, those that are called too, and then are not delivered", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   const called = await server.publish("https://a.test/1");
@@ -318,7 +318,7 @@ test("C.read-only-token, C.signing-keys: a read-only token reads and changes not
   assert.equal((await server.send("GET /v2/queues", { token: null })).status, 401);
 });
 
-test("signing keys: rotating makes the next one current, in the answer and for deliveries", async () => {
+test("C.signing-keys.rotate: signing keys: rotating makes the next one current, in the answer and for deliveries", async () => {
   await using server = await startMessagingServer();
   const before = (await server.send("GET /v2/keys")).json as { current: string; next: string };
   const rotated = (await server.send("POST /v2/keys/rotate")).json as { current: string; next: string };

@@ -97,6 +97,7 @@ test("C1, C15: every header of the table has a row here, or a test of its own", 
   assert.deepEqual(missing, []);
 });
 
+// C.options.query, C15.method, C15.timeout, C15.retries, C15.retry-delay, C15.delay, C15.forward, C15.redact-fields, C15.label, C15.queue-name, C.labels
 test("C1, C15: every parameter is taken in both spellings, as header and in the query", async () => {
   await using server = await startMessagingServer();
   const cron = ["Service-Cron", "@yearly", "Service-Schedule-Id", "s"];
@@ -143,7 +144,7 @@ test("C.batch.defaults: every parameter is taken in an element, and as a default
   }
 });
 
-test("C1: of two spellings Service- wins, and a header wins over the query", async () => {
+test("C1, C.options.query: of two spellings Service- wins, and a header wins over the query", async () => {
   await using server = await startMessagingServer();
   const id = await server.publish(`${URL_CALLED}&service-retries=1&service-delay=1h`, {
     headers: ["Upstash-Retries", "2", "Service-Retries", "3"],
@@ -152,7 +153,7 @@ test("C1: of two spellings Service- wins, and a header wins over the query", asy
   assert.deepEqual([maxRetries, url], [3, URL_CALLED]);
 });
 
-test("C15.callback, C15.failure-callback: each row of the callback's table, and the same of the failure callback", async () => {
+test("C15.callback, C15.failure-callback, C15.callback-options: each row of the callback's table, and the same of the failure callback", async () => {
   for (const [prefix, url] of [
     ["Callback", "https://callback.test/"],
     ["Failure-Callback", "https://failure.test/"],
@@ -396,7 +397,7 @@ test("C1.delay: it is added at each firing", async () => {
   );
 });
 
-test("C1: each firing is a message of its own, whatever is said of duplicates", async () => {
+test("C1.deduplication: each firing is a message of its own, whatever is said of duplicates", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/schedules/https://a.test", {
     headers: [

@@ -102,7 +102,7 @@ test("C15.not-before: seconds since the epoch, and it wins over a delay", async 
   assert.equal(server.calls.length, 1);
 });
 
-test("C15.retries: a failing destination is called 1 + retries times, by the expression of Retry-Delay", async () => {
+test("C15.retries, C.outcome.retry, C.retry-expression: a failing destination is called 1 + retries times, by the expression of Retry-Delay", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.send("POST /v2/publish/https://a.test?service-retries=2&service-retry-delay=1000*(1%2Bretried)");
@@ -155,7 +155,7 @@ test("C15.callback: after every attempt, with its own method and headers; the fa
   assert.equal(failures[0]?.headers.get("x-user"), "2");
 });
 
-test("C15.deduplication: the same id within the window is 202 with the first id, and delivered once", async () => {
+test("C15.deduplication, C.deduplication: the same id within the window is 202 with the first id, and delivered once", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Deduplication-Id", "once"];
   const first = await server.send("POST /v2/publish/https://a.test", { headers });
@@ -186,7 +186,7 @@ test("C15.deduplication: a publish that is only duplicates creates no queue, and
   assert.deepEqual(names, ["new"]);
 });
 
-test("C15.content-based-deduplication: another body is another message", async () => {
+test("C15.content-based-deduplication, C.deduplication: another body is another message", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Content-Based-Deduplication", "true"];
   for (const [body, status] of [
@@ -269,7 +269,7 @@ test("batch: all or nothing", async () => {
   assert.equal(server.calls.length, 2);
 });
 
-test("C15: a body above the limit is refused with the limit", async () => {
+test("C15, C.limits.body: a body above the limit is refused with the limit", async () => {
   await using server = await startMessagingServer({ bodyBytesMax: 1_000 });
   assert.equal((await server.send("POST /v2/publish/https://a.test", { body: "x".repeat(1_000) })).status, 200);
   assert.equal((await server.send("POST /v2/publish/https://a.test", { body: "x".repeat(1_001) })).status, 400);
@@ -280,6 +280,7 @@ test("C15: a body above the limit is refused with the limit", async () => {
   assert.deepEqual(reply.json, { error: "The body has 1001 bytes, and the most is 1000" });
 });
 
+// C15.hops, C.delivery.hops
 test("C-08: deliveries count how often one led to the next, callbacks too, and the eleventh is refused", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/publish/https://a.test", { headers: ["Upstash-Callback", "https://callback.test"] });

@@ -127,7 +127,7 @@ function rows({ message, letter }: Ids): readonly Row[] {
   ];
 }
 
-test("C: every route answers, with JSON, under its own name", async () => {
+test("H.json: every route answers, with JSON, under its own name", async () => {
   const { server, ids } = await worldWithOneOfEach();
   await using _ = server;
   for (const [, line, status, options] of rows(ids)) {

@@ -19,7 +19,7 @@ function tracesOf({ calls }: MessagingServer): readonly (readonly [string | unde
 const sent = [TRACE, "congo=t61rcWkgMzE"] as const;
 const none = [undefined, undefined] as const;
 
-test("C15: the trace of a publish is sent with every attempt, those after a restart included, and with callbacks", async () => {
+test("C15.traces: the trace of a publish is sent with every attempt, those after a restart included, and with callbacks", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url.includes("fails") ? 500 : 200);
   await server.publish("https://fails.test/", {

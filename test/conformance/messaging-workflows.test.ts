@@ -58,7 +58,7 @@ const notifyResult = {
   workflowCreatedAt: START_MS,
 };
 
-test("C3: a waiter is told at once, and without one the event is kept for the run", async () => {
+test("C3, W.wait, W.wait.saved, W.wait.result: a waiter is told at once, and without one the event is kept for the run", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -87,7 +87,7 @@ test("C3: a waiter is told at once, and without one the event is kept for the ru
   assert.equal(JSON.parse(server.calls.at(-1)?.body ?? "").length, 3);
 });
 
-test("C3: a run that is unknown or has ended is 400 and named; an event id has its bounds", async () => {
+test("C3.refused, W.notify-all: a run that is unknown or has ended is 400 and named; an event id has its bounds", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -103,7 +103,7 @@ test("C3: a run that is unknown or has ended is 400 and named; an event id has i
   assert.deepEqual(await send(server, "POST /v2/notify/paid", { body: "nobody" }), [201, []]);
 });
 
-test("C9: waiters of an event; an id that is none is 400", async () => {
+test("C9.waiter, C3.refused: waiters of an event; an id that is none is 400", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -187,7 +187,7 @@ test("C-10: timeoutHeaders that could forge others are refused when the run wait
   }
 });
 
-test("C14: a run that goes on is cancelled, any other is 404", async () => {
+test("C14.cancel, C14.finish: a run that goes on is cancelled, any other is 404", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   await startRun(server, "wfr_1");
@@ -218,7 +218,7 @@ async function worldOfFailures(): Promise<{ server: MessagingServer; ids: readon
   return { server, ids: (json as { messages: Json[] }).messages.map(({ dlqId }) => String(dlqId)) };
 }
 
-test("C5.record: a failed run has exactly the fields of the table", async () => {
+test("C5.record, W.dlq: a failed run has exactly the fields of the table", async () => {
   const { server, ids } = await worldOfFailures();
   await using _server = server;
   const [, list] = await send(server, "GET /v2/workflows/dlq?count=1");
@@ -294,7 +294,7 @@ test("C4: ids are what counts, absent ones are passed over; without ids there ar
   }
 });
 
-test("C5: other dead letters are not among them, and retrying those passes failed runs over", async () => {
+test("C5, C8.runs, C.dlq.list: other dead letters are not among them, and retrying those passes failed runs over", async () => {
   const { server, ids } = await worldOfFailures();
   await using _server = server;
   await server.send("POST /v2/publish/https://plain.test/", { headers: ["Upstash-Retries", "0"] });
@@ -307,7 +307,7 @@ test("C5: other dead letters are not among them, and retrying those passes faile
   assert.equal((retried as { responses: unknown[] }).responses.length, 1);
 });
 
-test("Limits: a failure function reads the message of an error that is longer than is kept, also when it is called again", async () => {
+test("W.failure.body: a failure function reads the message of an error that is longer than is kept, also when it is called again", async () => {
   await using server = await startMessagingServer();
   let told = 0;
   server.destination = ({ url }) => {
@@ -334,7 +334,7 @@ test("Limits: a failure function reads the message of an error that is longer th
   }
 });
 
-test("Limits: what a workflow calls may be answered with more than is kept: the run is told, and told that it is a part", async () => {
+test("W.call.cut: what a workflow calls may be answered with more than is kept: the run is told, and told that it is a part", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) =>
     url.includes("third") ? answeredTooLong(200, ["Content-Length", "5242880"], "start") : answered(200, SDK);
@@ -351,6 +351,7 @@ test("Limits: what a workflow calls may be answered with more than is kept: the 
   assert.deepEqual(told["header"], { "Service-Body-Cut": ["5"], "Upstash-Body-Cut": ["5"] });
 });
 
+// C.redaction.derived
 test("C-21: calls, results, time-outs and invoked runs hide what their run hides, and what they hide themselves", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) =>

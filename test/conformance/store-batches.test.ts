@@ -6,7 +6,7 @@ import { startServer, TOKEN } from "../harness/server.ts";
 
 const NOT_AVAILABLE = "ERR Command is not available: 'NOPE'. See docs/reference/commands.md of larder for its commands";
 
-test("A3: each command has its element, in order, errors included, and the batch is 200", async () => {
+test("A3.order: each command has its element, in order, errors included, and the batch is 200", async () => {
   await using server = await startServer();
   const reply = await server.post("/pipeline", [
     ["SET", "k", "v"],
@@ -29,14 +29,14 @@ test("A3: each command has its element, in order, errors included, and the batch
   ]);
 });
 
-test("A3: any path that begins with the word is the endpoint, and PUT counts as POST", async () => {
+test("A3.path, A.routing: any path that begins with the word is the endpoint, and PUT counts as POST", async () => {
   await using server = await startServer();
   for (const path of ["/pipeline", "/pipeline/", "/pipeline/extra/segments", "/pipeline?x=1"])
     assert.deepEqual((await server.post(path, [["PING"]])).json, [{ result: "PONG" }], path);
   assert.deepEqual((await server.send("/pipeline", { method: "PUT", body: [["PING"]] })).json, [{ result: "PONG" }]);
 });
 
-test("A3: what is no array of arrays fails to parse, and so do GET and HEAD", async () => {
+test("A3, A.errors.parse: what is no array of arrays fails to parse, and so do GET and HEAD", async () => {
   await using server = await startServer();
   for (const body of ["", "{}", '["GET","k"]', '[["GET","k"],1]', "[null]", '[["GET","k"]'])
     await assertRefused(server.post("/pipeline", body), "ERR failed to parse pipeline request");
@@ -48,7 +48,7 @@ test("A3: what is no array of arrays fails to parse, and so do GET and HEAD", as
   assert.equal((await server.send("/pipeline", { method: "HEAD" })).status, 400);
 });
 
-test("A3: a null among the words refuses its command of a pipeline, and all of a transaction", async () => {
+test("A3.null: a null among the words refuses its command of a pipeline, and all of a transaction", async () => {
   await using server = await startServer();
   const commands = [
     ["SET", "k", "v"],
@@ -65,7 +65,7 @@ test("A3: a null among the words refuses its command of a pipeline, and all of a
   ]);
 });
 
-test("A3: an empty pipeline is refused, an empty command is an error at its place", async () => {
+test("A3, A.errors.parse: an empty pipeline is refused, an empty command is an error at its place", async () => {
   await using server = await startServer();
   await assertRefused(server.post("/pipeline", "[]"), "ERR empty pipeline request");
 
@@ -115,7 +115,7 @@ test("A3.order: other clients' commands run between those of a pipeline, whose a
   );
 });
 
-test("A4: all commands run as one, and a failing one does not stop the rest", async () => {
+test("A4.failures: all commands run as one, and a failing one does not stop the rest", async () => {
   await using server = await startServer();
   const reply = await server.post("/multi-exec", [
     ["SET", "k", "v"],
@@ -133,7 +133,7 @@ test("A4: all commands run as one, and a failing one does not stop the rest", as
   ]);
 });
 
-test("A4: a refused command discards all, with 400 and one error object", async () => {
+test("A4.discard: a refused command discards all, with 400 and one error object", async () => {
   await using server = await startServer();
   const rows: [unknown[], string][] = [
     [["NOPE"], NOT_AVAILABLE],
@@ -150,7 +150,7 @@ test("A4: a refused command discards all, with 400 and one error object", async 
   assert.deepEqual((await server.get("/exists/before/after")).json, { result: 0 });
 });
 
-test("A4: malformed, empty and half empty transactions are refused", async () => {
+test("A4, A.errors.parse: malformed, empty and half empty transactions are refused", async () => {
   await using server = await startServer();
   for (const body of ["", "{}", '["GET","k"]', '[["GET",null]'])
     assert.equal((await server.post("/multi-exec", body)).status, 400, body);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer } from "../harness/server.ts";
 
-test("A1: a command is given as path segments, in any of the four methods", async () => {
+test("A1, A.methods: a command is given as path segments, in any of the four methods", async () => {
   await using server = await startServer();
 
   assert.deepEqual((await server.send("/set/k/v", { method: "POST" })).json, { result: "OK" });
@@ -16,13 +16,13 @@ test("A1: a command is given as path segments, in any of the four methods", asyn
   assert.deepEqual((await server.get("/get/k")).json, { result: "vwx" });
 });
 
-test("A1: the name of a command may be in any case", async () => {
+test("A1, A.words: the name of a command may be in any case", async () => {
   await using server = await startServer();
   for (const name of ["set", "SET", "sEt"])
     assert.deepEqual((await server.get(`/${name}/k/v`)).json, { result: "OK" }, name);
 });
 
-test("A1: a success is one field, result, in application/json", async () => {
+test("A1, H.json, A.result: a success is one field, result, in application/json", async () => {
   await using server = await startServer();
   const rows: [string, string][] = [
     ["/set/k/v", '{"result":"OK"}'],
@@ -45,7 +45,7 @@ test("A1: a success is one field, result, in application/json", async () => {
   }
 });
 
-test("A1: one slash at the end is dropped, an empty segment elsewhere is an empty argument", async () => {
+test("A1.path: one slash at the end is dropped, an empty segment elsewhere is an empty argument", async () => {
   await using server = await startServer();
   await server.get("/set/k//EX/100");
 
@@ -56,7 +56,7 @@ test("A1: one slash at the end is dropped, an empty segment elsewhere is an empt
   assert.deepEqual((await server.get("/get//")).json, { result: "v" });
 });
 
-test("A1: the path is split before it is decoded, so an argument may hold a slash and any byte", async () => {
+test("A1.path: the path is split before it is decoded, so an argument may hold a slash and any byte", async () => {
   await using server = await startServer();
   await server.get("/set/a%2Fb/x%2Fy%3Fz%23");
   await server.get("/set/bin/%00%FF%C3%A9%25");
@@ -67,6 +67,7 @@ test("A1: the path is split before it is decoded, so an argument may hold a slas
   assert.deepEqual(json, { result: Buffer.from([0, 255, 0xc3, 0xa9, 0x25]).toString("base64") });
 });
 
+// A.errors.parse
 test("A-18: malformed percent-encoding is 400 in path and query, never 500", async () => {
   await using server = await startServer();
   for (const path of ["/get/%", "/get/%zz", "/get/a%4", "/%", "/set/k/v?%", "/set/k/v?EX=%q1"]) {
@@ -132,7 +133,7 @@ test("A2: a command is a JSON array, whatever the content type", async () => {
   assert.deepEqual((await server.send("/?x=1", { method: "POST", body: ["GET", "k"] })).json, { result: "v" });
 });
 
-test("A2: numbers keep the characters they were written with", async () => {
+test("A2.types: numbers keep the characters they were written with", async () => {
   await using server = await startServer();
   const lexemes = ["12345678901234567890", "9223372036854775807", "1.10", "1e3", "-0", "0.30000000000000004"];
   for (const lexeme of lexemes) {
@@ -141,7 +142,7 @@ test("A2: numbers keep the characters they were written with", async () => {
   }
 });
 
-test("A2: true and false are stored as text; null, objects and nested arrays are refused", async () => {
+test("A2.types: true and false are stored as text; null, objects and nested arrays are refused", async () => {
   await using server = await startServer();
   await server.post("/", ["MSET", "t", true, "f", false]);
   assert.deepEqual((await server.get("/mget/t/f")).json, { result: ["true", "false"] });
@@ -156,7 +157,7 @@ test("A2: true and false are stored as text; null, objects and nested arrays are
   assert.deepEqual((await server.get("/exists/k")).json, { result: 0 });
 });
 
-test("A2: text is stored as UTF-8, a lone surrogate as U+FFFD", async () => {
+test("A2.types: text is stored as UTF-8, a lone surrogate as U+FFFD", async () => {
   await using server = await startServer();
   const rows: [string, string][] = [
     ['"é😀"', "é😀"],
@@ -170,7 +171,7 @@ test("A2: text is stored as UTF-8, a lone surrogate as U+FFFD", async () => {
   }
 });
 
-test("A2: what is no JSON array fails to parse, an empty array is an empty command", async () => {
+test("A2, A.errors.parse: what is no JSON array fails to parse, an empty array is an empty command", async () => {
   await using server = await startServer();
   for (const body of ["", "{}", '"GET"', "null", "[", '["GET",]', "GET k", '["a"] x']) {
     const reply = await server.post("/", body);

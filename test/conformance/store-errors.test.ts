@@ -8,7 +8,7 @@ test("A.errors.200: accepted and executed", async () => {
   assert.equal((await server.get("/ping")).status, 200);
 });
 
-test("A.errors.400: a failing command is 400 with one field, error", async () => {
+test("A.errors.400, A.result: a failing command is 400 with one field, error", async () => {
   await using server = await startServer();
   await server.post("/multi-exec", [
     ["SET", "s", "text"],
@@ -31,7 +31,7 @@ test("A.errors.400: a failing command is 400 with one field, error", async () =>
   }
 });
 
-test("A.errors.400: unknown and unsupported commands have the text that clients know", async () => {
+test("A.errors.400, A.unavailable: unknown and unsupported commands have the text that clients know", async () => {
   await using server = await startServer();
   const names = [
     "NOPE",
@@ -112,7 +112,7 @@ test("A.errors.401: a missing or invalid token", async () => {
   assert.equal(reply.text, '{"error":"WRONGPASS invalid or missing auth token"}');
 });
 
-test("A.errors.405: any other method, with the allowed ones named", async () => {
+test("A.errors.405, A.methods: any other method, with the allowed ones named", async () => {
   await using server = await startServer();
   for (const method of ["DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"]) {
     for (const token of ["standard-token", null]) {
@@ -156,6 +156,7 @@ test("A.limits.rate, A.errors.429: requests per second of a token, when configur
   assert.equal((await server.get("/ping")).status, 200);
 });
 
+// A.limits.reply
 test("A-15: a reply beyond the budget is an error at its place, and the rest is answered", async () => {
   await using server = await startServer({ replyBytesMax: 2_000 });
   await server.post("/set/large", "x".repeat(1_500));

@@ -14,7 +14,7 @@ const wrongType = { error: "WRONGTYPE Operation against a key holding the wrong 
 
 const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
   [
-    "SET takes its words in any case, NX with GET, and conditions on the value or its digest",
+    "A.particulars.set: SET takes its words in any case, NX with GET, and conditions on the value or its digest",
     [
       ["SET k v Px 5000 nX gEt", null],
       ["SET k w NX GET", "v"],
@@ -33,7 +33,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "DIGEST and DELEX know strings; without a condition DELEX removes any key",
+    "A.particulars.digest: DIGEST and DELEX know strings; without a condition DELEX removes any key",
     [
       ["RPUSH list a", 1],
       ["DIGEST list", wrongType],
@@ -45,7 +45,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "expiry of fields has a code for each field, and HSET takes it away",
+    "A.particulars.hash-expiry: expiry of fields has a code for each field, and HSET takes it away",
     [
       ["HTTL none FIELDS 2 a b", [-2, -2]],
       ["HEXPIRE none 10 FIELDS 2 a b", [-2, -2]],
@@ -62,7 +62,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "ZRANGE takes LIMIT also by rank",
+    "A.particulars.zrange-limit: ZRANGE takes LIMIT also by rank",
     [
       ["ZADD z 1 a 2 b 3 c", 3],
       ["ZRANGE z 0 -1 LIMIT 1 1", ["b"]],
@@ -71,7 +71,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "scores are text, pairs are flat, and scores of places exact",
+    "A.particulars.flat: scores are text, pairs are flat, and scores of places exact",
     [
       ["ZADD z 0.1 a 1e300 b 1790000000000001 c", 3],
       ["ZSCORE z b", "1e+300"],
@@ -84,7 +84,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "COPY onto itself copies nothing, UNLINK without keys removes nothing",
+    "A.particulars.copy, A.particulars.unlink: COPY onto itself copies nothing, UNLINK without keys removes nothing",
     [
       ["SET k v", "OK"],
       ["COPY k k", 0],
@@ -95,7 +95,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "SCAN tells types if asked, and knows names of types that no key has",
+    "A.particulars.scan: SCAN tells types if asked, and knows names of types that no key has",
     [
       ["SET s v", "OK"],
       ["SCAN 0 WITHTYPE", ["0", ["s", "string"]]],
@@ -108,7 +108,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "nobody replicates: WAIT counts none",
+    "A.particulars.wait: nobody replicates: WAIT counts none",
     [
       ["SET k v", "OK"],
       ["WAIT 1 10", 0],
@@ -117,7 +117,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "bits as of Redis 8.2",
+    "A.particulars.bits: bits as of Redis 8.2",
     [
       ["SET a abc", "OK"],
       ["SET b abd", "OK"],
@@ -132,7 +132,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "streams: references of Redis 8.2, the lag of groups, and streams and ids that do not match",
+    "A.particulars.streams: streams: references of Redis 8.2, the lag of groups, and streams and ids that do not match",
     [
       ["XADD s 1-1 f a", "1-1"],
       ["XADD s MAXLEN ~ 5 KEEPREF 2-1 f b", "2-1"],
@@ -167,7 +167,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "INFO, COMMAND and CONFIG answer with nothing for what they do not know",
+    "A.particulars.info: INFO, COMMAND and CONFIG answer with nothing for what they do not know",
     [
       ["INFO nope", ""],
       ["COMMAND INFO nope", [null]],
@@ -179,7 +179,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "JSON: what a path finds below a value comes before the value",
+    "A.particulars.json-order: JSON: what a path finds below a value comes before the value",
     [
       ['JSON.SET j $ {"a":2,"b":3,"nested":{"a":4,"b":null}}', "OK"],
       ["JSON.GET j $..b", "[null,3]"],
@@ -189,7 +189,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "JSON: old paths answer one value or an error, several paths an object",
+    "A.particulars.json-paths: JSON: old paths answer one value or an error, several paths an object",
     [
       ['JSON.SET j $ {"a":2,"n":{"a":4.5}}', "OK"],
       ["JSON.GET j .n.a", "4.5"],
@@ -205,7 +205,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "JSON: one missing level is made, booleans toggle to 0 and 1, and what is emptied is counted",
+    "A.particulars.json-set: JSON: one missing level is made, booleans toggle to 0 and 1, and what is emptied is counted",
     [
       ["JSON.SET j $ {}", "OK"],
       ["JSON.SET j $.a.b 1", null],
@@ -221,7 +221,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
 ];
 
 for (const [fact, lines] of programs)
-  test(`A.particulars: ${fact}`, async () => {
+  test(fact, async () => {
     await using server = await startServer();
     for (const [line, answer] of lines) {
       const reply = await server.post("/", line.split(" "));

@@ -22,7 +22,7 @@ async function untilListeners(server: TestServer, channel: string, count: number
   }
 }
 
-test("A6: subscribe answers at once as an event stream and tells how many channels there are", async () => {
+test("A.streams, A6.events: subscribe answers at once as an event stream and tells how many channels there are", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/news/sport", { body: "[]" });
   assert.equal(reader.status, 200);
@@ -47,7 +47,7 @@ test("A7: publish reaches every subscriber of the channel and answers how many",
   assert.equal(await other.next(), 'message,other,{"a":1}');
 });
 
-test("A6: psubscribe gets what is published to matching channels, with the pattern", async () => {
+test("A6.events: psubscribe gets what is published to matching channels, with the pattern", async () => {
   await using server = await startServer();
   const reader = await open(server, "/psubscribe/news.*/h%3Fllo");
   assert.deepEqual(await reader.take(2), ["psubscribe,news.*,1", "psubscribe,h?llo,2"]);
@@ -60,7 +60,7 @@ test("A6: psubscribe gets what is published to matching channels, with the patte
   assert.deepEqual((await server.post("/", ["PUBSUB", "NUMPAT"])).json, { result: 2 });
 });
 
-test("A6: messages of pipelines and transactions come in the order they were sent", async () => {
+test("A6.events: messages of pipelines and transactions come in the order they were sent", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/c");
   await reader.next();
@@ -81,7 +81,7 @@ test("A6: messages of pipelines and transactions come in the order they were sen
   assert.deepEqual(await reader.take(5), messages);
 });
 
-test("A6: a payload with line ends is one event and names no field", async () => {
+test("A6, A.streams.lines: a payload with line ends is one event and names no field", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/c");
   await reader.next();
@@ -99,7 +99,7 @@ test("A6: a channel with line ends is one event too", async () => {
   assert.equal(reader.text, "data: subscribe,a\ndata: \ndata: data: x,1\n\n");
 });
 
-test("A6: events are text whatever encoding was asked for; what is no UTF-8 is U+FFFD", async () => {
+test("A6, A.streams.lines: events are text whatever encoding was asked for; what is no UTF-8 is U+FFFD", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/%C3%A9%FF", { headers: { "upstash-encoding": "base64" } });
   assert.equal(await reader.next(), "subscribe,é\ufffd,1");
@@ -107,7 +107,7 @@ test("A6: events are text whatever encoding was asked for; what is no UTF-8 is U
   assert.equal(await reader.next(), "message,é\ufffd,a\ufffdé");
 });
 
-test("A6: POST, PUT and GET open streams; HEAD, and a request that does not accept them, are refused", async () => {
+test("A6, A.streams.accept: POST, PUT and GET open streams; HEAD, and a request that does not accept them, are refused", async () => {
   await using server = await startServer();
   for (const method of ["POST", "PUT", "GET"]) {
     const reader = await open(server, "/subscribe/c", { method });
@@ -121,7 +121,7 @@ test("A6: POST, PUT and GET open streams; HEAD, and a request that does not acce
     );
 });
 
-test("A6: a browser can only name its token in the address", async () => {
+test("A6, A.streams.accept: a browser can only name its token in the address", async () => {
   await using server = await startServer();
   const reader = await open(server, `/subscribe/c?_token=${TOKEN}`, {
     method: "GET",
@@ -132,7 +132,7 @@ test("A6: a browser can only name its token in the address", async () => {
   assert.equal(reader.headers["access-control-allow-origin"], "*");
 });
 
-test("A5, A6: a stream without channels, or with too many words, is refused", async () => {
+test("A5, A6, A.limits.channels: a stream without channels, or with too many words, is refused", async () => {
   await using server = await startServer();
   const arity = (name: string): string => `400 {"error":"ERR wrong number of arguments for '${name}' command"}`;
   assert.equal(await refusalOf(await open(server, "/subscribe")), arity("subscribe"));
@@ -170,7 +170,7 @@ test("A.unavailable: the streams are no commands", async () => {
   }
 });
 
-test("A5: the monitor begins with a quoted OK and shows every command as Redis prints it", async () => {
+test("A5.lines: the monitor begins with a quoted OK and shows every command as Redis prints it", async () => {
   await using server = await startServer();
   const reader = await open(server, "/monitor");
   assert.equal(reader.status, 200);
@@ -186,6 +186,7 @@ test("A5: the monitor begins with a quoted OK and shows every command as Redis p
   assert.deepEqual(shown, ['"set" "k" "a\\"b\\\\c\\n\\x00\\xc3\\xa9"', '"GET" "k"', '"INCR" "k"', '"PING"']);
 });
 
+// A5.lines
 test("A-02: the monitor shows neither tokens nor commands that administer", async () => {
   await using server = await startServer();
   const reader = await open(server, `/monitor?_token=${TOKEN}`, { token: null, method: "GET" });
@@ -229,7 +230,7 @@ test("A6: a client that leaves is forgotten at once", async () => {
   assert.equal(await staying.next(), "message,c,x");
 });
 
-test("A6: a silent stream gets a comment now and then, which clients pass over", async () => {
+test("A6, A.streams.comments: a silent stream gets a comment now and then, which clients pass over", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/c");
   await reader.next();
@@ -242,6 +243,7 @@ test("A6: a silent stream gets a comment now and then, which clients pass over",
   assert.equal(await reader.next(), "message,c,x");
 });
 
+// A.streams.slow
 test("A-17: a subscriber that does not read is cut off when too much waits for it", async () => {
   const MB = 2 ** 20;
   await using server = await startServer({ streams: { queuedBytesMax: 8 * MB, slowBytesMax: 4 * MB } });
@@ -263,6 +265,7 @@ test("A-17: a subscriber that does not read is cut off when too much waits for i
   await untilListeners(server, "c", 0);
 });
 
+// A.streams.slow
 test("A-17: a subscriber may lag a little, but not for long", async () => {
   const MB = 2 ** 20;
   await using server = await startServer({ streams: { slowBytesMax: 0, queuedBytesMax: 1_000 * MB } });
@@ -276,6 +279,7 @@ test("A-17: a subscriber may lag a little, but not for long", async () => {
   await untilListeners(server, "c", 0);
 });
 
+// A.limits.streams
 test("A-17: a token has so many streams at most, and one that ends makes room", async () => {
   await using server = await startServer({ streams: { streamsPerTokenMax: 2 } });
   const first = await open(server, "/subscribe/c");

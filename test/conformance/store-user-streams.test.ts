@@ -47,6 +47,7 @@ test("A5, A6: channels need a permission of their own, and the monitor its comma
   assert.equal(await monitor.next(), '"OK"');
 });
 
+// A6.rights, A.acl-token
 test("A-05: the streams of a user end when it changes, and those of others go on", async () => {
   await using server = await startServer();
   const changes: readonly string[] = [

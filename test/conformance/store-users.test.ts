@@ -103,6 +103,7 @@ test("A.acl-token: a token has what its user may at that moment, from the reply 
   assert.equal(await run(server, "ACL WHOAMI", token), "ann");
 });
 
+// A.acl-token
 test("A-05: a token dies with its user, its password, and the user's being enabled", async () => {
   await using server = await startServer();
   const token = await userOf(server);
@@ -197,7 +198,7 @@ test("A-05: a script, and a function, has the rights of the user who calls it", 
   assert.equal(await run(server, "GET other"), "kept");
 });
 
-test("ACL GENTOKEN gives a token that is a password and a bearer token at once", async () => {
+test("A.acl-gentoken: ACL GENTOKEN gives a token that is a password and a bearer token at once", async () => {
   await using server = await startServer();
   const token = String(await run(server, "ACL GENTOKEN bot"));
   assert.equal((await server.get("/get/k", { token })).status, 401);
@@ -213,7 +214,7 @@ test("ACL GENTOKEN gives a token that is a password and a bearer token at once",
   assert.equal((await server.get("/get/k", { token })).status, 401);
 });
 
-test("a password is no bearer token", async () => {
+test("A.acl-gentoken: a password is no bearer token", async () => {
   await using server = await startServer();
   await userOf(server);
   const password = "a-password-that-is-long-enough-for-a-token-0123456789";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { vectorRoutes } from "../../src/edge/vector/routes.ts";
 import { OTHER_TOKEN, startVectorServer, VECTOR_READ_ONLY_TOKEN, VECTOR_TOKEN } from "../harness/vector-server.ts";
 
-test("B.authentication: without a token, or with a wrong one, every path is 401", async () => {
+test("B.authentication, B.errors.401: without a token, or with a wrong one, every path is 401", async () => {
   await using server = await startVectorServer();
   for (const { command } of vectorRoutes) {
     for (const token of [null, "wrong", ""]) {
@@ -14,7 +14,7 @@ test("B.authentication: without a token, or with a wrong one, every path is 401"
   }
 });
 
-test("B.authentication: a read-only token reads everything and changes nothing", async () => {
+test("B.authentication, B.errors.403: a read-only token reads everything and changes nothing", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert/ns", { id: "a", vector: [1, 0] });
   const frameCount = server.journal.frames.length;
@@ -48,7 +48,7 @@ test("B.paths: a token is of one index, with its name in the path or without", a
   assert.deepEqual(other.json, { result: [null] });
 });
 
-test("GET, POST, PUT and DELETE are the same, with a body or without; HEAD answers no body", async () => {
+test("B.methods, B.result: GET, POST, PUT and DELETE are the same, with a body or without; HEAD answers no body", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", { id: "a", vector: [1, 0] });
   for (const method of ["GET", "POST", "PUT", "DELETE"]) {
@@ -61,7 +61,7 @@ test("GET, POST, PUT and DELETE are the same, with a body or without; HEAD answe
   assert.deepEqual([patch.status, patch.headers["allow"]], [405, "GET, HEAD, POST, PUT, DELETE"]);
 });
 
-test("while nothing can be written, a write is 503 and a read is answered", async () => {
+test("B.errors.503: while nothing can be written, a write is 503 and a read is answered", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", { id: "a", vector: [1, 0] });
   server.journal.refusal = "no space left on the device";
@@ -73,6 +73,7 @@ test("while nothing can be written, a write is 503 and a read is answered", asyn
   assert.equal(await server.post("/upsert", { id: "b", vector: [1, 0] }), "Success");
 });
 
+// B.consistency
 test("B-02: of a list of records with one that is refused, none is stored", async () => {
   await using server = await startVectorServer();
   for (const body of [

@@ -51,7 +51,7 @@ test("Go: a range without a cursor is the first page, and the cursor leads to th
   }
 });
 
-test("Go: an id is deleted as the bare body, as a text or as a list, in each namespace", async () => {
+test("B.delete.bare: Go: an id is deleted as the bare body, as a text or as a list, in each namespace", async () => {
   await using server = await startVectorServer();
   // Base64 of random bytes, as the client's tests draw ids.
   const id = "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA=";
@@ -68,7 +68,7 @@ test("Go: an id is deleted as the bare body, as a text or as a list, in each nam
   assert.deepEqual(await go(server, "/delete", '["a","b","c"]'), { deleted: 2 });
 });
 
-test("Go: a namespace is made by a record without an id, and reset, listed and deleted", async () => {
+test("B.list-namespaces, B.delete-namespace, B.reset: Go: a namespace is made by a record without an id, and reset, listed and deleted", async () => {
   await using server = await startVectorServer();
   assert.equal(await go(server, "/reset/ns", ""), "Success");
   assert.equal(await go(server, "/upsert/ns", '{"id":"","vector":[0.1,0.1]}'), "Success");
@@ -169,7 +169,7 @@ test("PHP: sparse values that are whole come back as floats, and indices as inte
   assert.equal(query.text, '{"result":[{"id":"1","score":5.0}]}');
 });
 
-test("PHP: what its exceptions are told by", async () => {
+test("B.vectors: PHP: what its exceptions are told by", async () => {
   await using server = await startVectorServer({ type: "HYBRID" });
   const sparse = '"sparseVector":{"indices":[1],"values":[5]}';
   for (const [body, error] of [

@@ -12,7 +12,7 @@ async function textOf(server: VectorServer, target: string, body: unknown): Prom
   return text;
 }
 
-test("ids that are numbers are told apart to the last digit, wherever an id is given", async () => {
+test("B.exact, B.record.id: ids that are numbers are told apart to the last digit, wherever an id is given", async () => {
   await using server = await startVectorServer();
   const [one, other] = ["1152921504606846977", "1152921504606846978"];
   await server.post("/upsert", `[{"id":${one},"vector":[1,0]},{"id":${other},"vector":[0,1]}]`);
@@ -40,7 +40,7 @@ test("two texts that are no text do not become one record", async () => {
   assert.deepEqual(await server.post("/range", { cursor: "0", limit: 5 }), { nextCursor: "", vectors: [] });
 });
 
-test("numbers in metadata and the sign of zero come back as they were written, by every way out", async () => {
+test("B.exact, B.numbers, B.record.vector: numbers in metadata and the sign of zero come back as they were written, by every way out", async () => {
   await using server = await startVectorServer({ type: "HYBRID", dimension: 2, similarity: "EUCLIDEAN" });
   const metadata = '{"big":12345678901234567890,"odd":9007199254740993,"float":1.0,"zero":-0,"list":[1e2,0.10]}';
   const vectors = '"vector":[-0,5],"sparseVector":{"indices":[3,-1],"values":[5,-0.0]}';

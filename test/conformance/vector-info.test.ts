@@ -39,6 +39,7 @@ for (const [type, definition, shown] of [
     },
   ],
 ] as const) {
+  // B3.model
   test(`B3: a ${type} index that is empty`, async () => {
     await using server = await startVectorServer({ type, ...definition });
     const info = (await server.post("/info", "[]")) as Info;
@@ -53,7 +54,7 @@ for (const [type, definition, shown] of [
   });
 }
 
-test("B3: counts are of each namespace and of all, whatever a namespace is called", async () => {
+test("B3.fresh: counts are of each namespace and of all, whatever a namespace is called", async () => {
   await using server = await startVectorServer();
   const records = [
     { id: "a", vector: [1, 0] },
@@ -85,7 +86,7 @@ test("B3: a dimension that was left open is 0 until the first vector fixes it", 
   ]);
 });
 
-test("B3: a reset is seen at once, and keeps the namespace; deleting it does not", async () => {
+test("B3.fresh, B.reset, B.delete-namespace, B.errors.404: a reset is seen at once, and keeps the namespace; deleting it does not", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert/ns", { id: "a", vector: [1, 0] });
   await server.post("/upsert", { id: "a", vector: [1, 0] });

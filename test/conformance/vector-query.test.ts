@@ -9,7 +9,7 @@ function idsOf(hits: unknown): readonly string[] {
   return (hits as { id: string }[]).map(({ id }) => id);
 }
 
-test("B2: an object and a list of one are answered by a list, a longer list by a list for each query", async () => {
+test("B2.result: an object and a list of one are answered by a list, a longer list by a list for each query", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", [
     { id: "east", vector: [1, 0] },
@@ -73,6 +73,7 @@ for (const [similarity, vector, hits] of [
     ],
   ],
 ] as const) {
+  // B2.cosine, B2.euclidean, B2.dot-product, B2.order
   test(`B2: scores of ${similarity} are between 0 and 1, and equal ones in the order the records came`, async () => {
     await using server = await startVectorServer({ similarity });
     await server.post("/upsert", [
@@ -88,7 +89,7 @@ for (const [similarity, vector, hits] of [
   });
 }
 
-test("B2: the stored vector is found with exactly 1, and comes back as it was sent", async () => {
+test("B2.cosine, B.record.score: the stored vector is found with exactly 1, and comes back as it was sent", async () => {
   await using server = await startVectorServer({ dimension: 384 });
   const vector = Array.from({ length: 384 }, (_, place) => (((place * 37) % 101) + 1) / 100);
   await server.post("/upsert", { id: 33, vector });
@@ -96,7 +97,7 @@ test("B2: the stored vector is found with exactly 1, and comes back as it was se
   assert.deepEqual(hit, { id: "33", score: 1, vector });
 });
 
-test("B2: what is included, and what a filter leaves", async () => {
+test("B.include, B2.filter: what is included, and what a filter leaves", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", [
     { id: "a", vector: [1, 0], metadata: { kind: "x", size: 2 }, data: "of a" },
@@ -132,7 +133,7 @@ test("B2: a namespace is searched alone; one that is not there holds nothing", a
   assert.deepEqual(await server.post("/query/nowhere", { vector: [1, 0] }), []);
 });
 
-test("B2: SPARSE scores are inner products over shared indices, weighted by IDF when asked", async () => {
+test("B2.sparse, B2.idf: SPARSE scores are inner products over shared indices, weighted by IDF when asked", async () => {
   await using server = await startVectorServer({ type: "SPARSE", dimension: 0 });
   await server.post("/upsert", [
     { id: "two", sparseVector: { indices: [1, 2], values: [0.5, 1] } },
@@ -151,7 +152,7 @@ test("B2: SPARSE scores are inner products over shared indices, weighted by IDF 
   ]);
 });
 
-test("B2: HYBRID fuses ranks by RRF, or scores by DBSF; one vector alone is not fused", async () => {
+test("B2.hybrid, B2.fusion, B2.rrf, B2.dbsf: HYBRID fuses ranks by RRF, or scores by DBSF; one vector alone is not fused", async () => {
   await using server = await startVectorServer({ type: "HYBRID" });
   await server.post("/upsert", [
     { id: "first", vector: [1, 0], sparseVector: { indices: [1], values: [2] } },
@@ -178,7 +179,7 @@ test("B2: HYBRID fuses ranks by RRF, or scores by DBSF; one vector alone is not 
   ]);
 });
 
-test("B2: a resumable query goes on where it stopped and answers nobody twice, until it is ended", async () => {
+test("B2, B.resumable, B.resumable.start, B.resumable.next, B.resumable.end, B.errors.404: a resumable query goes on where it stopped and answers nobody twice, until it is ended", async () => {
   await using server = await startVectorServer();
   await server.post(
     "/upsert",
@@ -199,7 +200,7 @@ test("B2: a resumable query goes on where it stopped and answers nobody twice, u
   }
 });
 
-test("B2: a query that cannot be asked of the index is refused, and says why", async () => {
+test("B2, B.errors.422, B.vectors: a query that cannot be asked of the index is refused, and says why", async () => {
   await using server = await startVectorServer();
   const vector = [1, 0];
   for (const [body, error] of [

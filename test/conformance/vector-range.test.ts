@@ -12,7 +12,7 @@ function idsOf(page: unknown): readonly string[] {
   return (page as { vectors: { id: string }[] }).vectors.map(({ id }) => id);
 }
 
-test("B1: pages follow each other by their cursor, in the order in which the records came", async () => {
+test("B1.cursor, B1.order: pages follow each other by their cursor, in the order in which the records came", async () => {
   await using server = await startVectorServer();
   await fill(server, 20);
   const first = await server.post("/range", { cursor: "0", limit: 5 });
@@ -33,7 +33,7 @@ test("B1: pages follow each other by their cursor, in the order in which the rec
   );
 });
 
-test("B1: the page that ends at the last record says that there is no other", async () => {
+test("B1.end: the page that ends at the last record says that there is no other", async () => {
   await using server = await startVectorServer();
   await fill(server, 4);
   assert.deepEqual(await server.post("/range", { cursor: "2", limit: 2 }), {
@@ -55,7 +55,7 @@ test("B1: a prefix leaves out other ids, on every page", async () => {
   assert.deepEqual([idsOf(second), (second as { nextCursor: string }).nextCursor], [["id-11", "id-12", "id-13"], ""]);
 });
 
-test("B1: what is included is there where a record has it, and absent otherwise", async () => {
+test("B1, B.include: what is included is there where a record has it, and absent otherwise", async () => {
   await using server = await startVectorServer();
   const metadata = { a: { b: [1, null, "ü"] }, ["__proto__"]: 1 };
   await server.post("/upsert", [
@@ -81,7 +81,7 @@ test("B1: what is included is there where a record has it, and absent otherwise"
   }
 });
 
-test("B1: a namespace has pages of its own; one that is not there has none", async () => {
+test("B1, B.namespace: a namespace has pages of its own; one that is not there has none", async () => {
   await using server = await startVectorServer();
   await fill(server, 3);
   await fill(server, 2, "/upsert/a%20b/c");
@@ -92,7 +92,7 @@ test("B1: a namespace has pages of its own; one that is not there has none", asy
   assert.deepEqual(await server.post("/list-namespaces"), ["", "a b/c"]);
 });
 
-test("B1: an update keeps the place of a record, a delete gives it up", async () => {
+test("B1.order: an update keeps the place of a record, a delete gives it up", async () => {
   await using server = await startVectorServer();
   await fill(server, 4);
   await server.post("/update", { id: "id-1", metadata: { new: true } });
@@ -100,7 +100,7 @@ test("B1: an update keeps the place of a record, a delete gives it up", async ()
   assert.deepEqual(idsOf(await server.post("/range", { cursor: "0", limit: 10 })), ["id-0", "id-1", "id-3"]);
 });
 
-test("B1: what others delete between two pages takes nothing from the next one; an offset counts what is there", async () => {
+test("B1.cursor, B1.offset: what others delete between two pages takes nothing from the next one; an offset counts what is there", async () => {
   await using server = await startVectorServer();
   await fill(server, 6);
   const { nextCursor } = (await server.post("/range", { cursor: "0", limit: 2 })) as { nextCursor: string };
@@ -111,7 +111,7 @@ test("B1: what others delete between two pages takes nothing from the next one; 
   assert.deepEqual(idsOf(await server.post("/range", { cursor: 2, limit: 2 })), ["id-4", "id-5"]);
 });
 
-test("B1: a cursor of another namespace is refused", async () => {
+test("B1.foreign: a cursor of another namespace is refused", async () => {
   await using server = await startVectorServer();
   await fill(server, 3);
   await fill(server, 3, "/upsert/ns");

@@ -1,4 +1,7 @@
-/** What the listener refuses before the vector index sees it has the shape of the index's other errors (B.errors). */
+/**
+ * What the listener refuses before the vector index sees it has the shape of the index's other errors (B.errors).
+ * Checks: H.statuses, B.errors.413.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RawPeer } from "../harness/raw-peer.ts";

@@ -40,7 +40,7 @@ async function letters(to: MessagingServer, query = ""): Promise<readonly Json[]
 
 const failure = ["Upstash-Failure-Callback", TOLD, "Upstash-Failure-Callback-Retries", "0"];
 
-test("C3: the waiter of a notify result has what was given for a time-out", async () => {
+test("C3, C9.waiter, C.times: the waiter of a notify result has what was given for a time-out", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   const headers = ["Upstash-Workflow-Runid", "wfr_1"];
@@ -143,7 +143,7 @@ test("C5: a run with a flow-control key, and one with a failure function, have e
   });
 });
 
-test("C5: bodies that are no UTF-8 are base64, and without an answer the error is its body", async () => {
+test("C.bodies, C5.record: bodies that are no UTF-8 are base64, and without an answer the error is its body", async () => {
   await using to = await startMessagingServer();
   const bytes = Buffer.from([0xff, 0xfe]);
   to.destination = () => ({ kind: "answer", status: 500, headers: SDK, body: bytes });
@@ -201,7 +201,7 @@ test("C14: a token that only reads may not cancel, and without one nobody may", 
   assert.equal(to.harness.user.workflows.find("wfr_1")?.isStarted, true);
 });
 
-test("failure callback: it is called again only when it has failed, and cancelled only while it is under way", async () => {
+test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, W.failure.states: failure callback: it is called again only when it has failed, and cancelled only while it is under way", async () => {
   await using to = await server({ endpoint: 500, told: 500 });
   await begin(to, "wfr_1", failure);
   const [letter] = await letters(to);
@@ -229,7 +229,7 @@ test("failure callback: it is called again only when it has failed, and cancelle
   }
 });
 
-test("resume and restart: one is the run itself, many are a list; an id that is missing leaves all as they are", async () => {
+test("W.resume, W.resume.answer, W.config: resume and restart: one is the run itself, many are a list; an id that is missing leaves all as they are", async () => {
   await using to = await server({ endpoint: 500 });
   for (const id of ["a", "b", "c", "d"]) await begin(to, id);
   to.destination = () => answered(200, SDK);
@@ -266,7 +266,7 @@ test("resume and restart: one is the run itself, many are a list; an id that is 
   );
 });
 
-test("trigger: 200 with the run; in a batch 201 with a list; the same start again is deduplicated", async () => {
+test("W.trigger, W.batch-trigger, W.duplicate: trigger: 200 with the run; in a batch 201 with a list; the same start again is deduplicated", async () => {
   await using to = await server();
   const run = { workflowRunId: "mine", workflowCreatedAt: START_MS };
   const headers = ["Upstash-Workflow-RunId", "mine"];
@@ -284,7 +284,7 @@ test("trigger: 200 with the run; in a batch 201 with a list; the same start agai
   ]);
 });
 
-test("webhook: no token, any method; each call is an event of its own, and an ended run is 404", async () => {
+test("W.hooks: webhook: no token, any method; each call is an event of its own, and an ended run is 404", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   for (const method of ["GET", "PUT", "DELETE"]) {

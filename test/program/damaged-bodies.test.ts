@@ -98,7 +98,7 @@ function flip(path: string, text: string): void {
   writeFileSync(path, bytes);
 }
 
-test("a damaged body is found at the start and by verify, shown as damaged, and hides no other", {
+test("C.bodies: a damaged body is found at the start and by verify, shown as damaged, and hides no other", {
   timeout,
 }, async (context) => {
   const { directory, destination, args, path, ids, token } = await setUp(context);

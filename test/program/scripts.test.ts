@@ -11,6 +11,7 @@ function clientOf({ storeUrl: url, storeToken: token }: RunningProgram): Redis {
   return new Redis({ url, token, enableAutoPipelining: false });
 }
 
+// A.limits.scripts
 test("A-10: scripts are bounded by the settings, and libraries outlive a kill", async () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-scripts-"));
   const args = ["--data-dir", directory, "--fsync", "always", "--script-time-limit", "30ms", "--script-memory", "2mb"];

@@ -355,7 +355,7 @@ test("S-09: SIGUSR1 opens no debugger and SIGUSR2 ends nothing, during the start
   }
 });
 
-test("one port: the areas below their prefixes, in one thread", { timeout }, async (context) => {
+test("H.one-port: one port: the areas below their prefixes, in one thread", { timeout }, async (context) => {
   await using program = await startProgram("serve", {
     args: ["--port", "0", "--data-dir", temporaryDirectory(context)],
   });

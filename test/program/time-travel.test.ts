@@ -152,6 +152,7 @@ test("ids of dead letters are whole milliseconds after jumps", async (context) =
 });
 
 for (const isKept of [false, true]) {
+  // C6.retention
   test(`logs that a jump makes too old are removed, ${isKept ? "in a file" : "in memory"}`, async (context) => {
     const larder = await started(context, { clock: "frozen", logRetention: "2d" }, isKept);
     const { url } = await listen(context);

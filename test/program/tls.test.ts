@@ -34,7 +34,7 @@ function certificateFiles(context: TestContext): { certificate: string; key: str
   return { certificate, key };
 }
 
-test("the official clients reach every area over HTTPS once they trust the certificate; the loopback's admin port stays in the clear", {
+test("H.tls: the official clients reach every area over HTTPS once they trust the certificate; the loopback's admin port stays in the clear", {
   timeout,
 }, async (context) => {
   const { certificate, key } = certificateFiles(context);

@@ -216,7 +216,7 @@ test("behind a refused request nothing is handled", async (context) => {
   assert.deepEqual(handled, ["/a", "/a"]);
 });
 
-test("a body in many chunks arrives whole, its headers joined by name", async (context) => {
+test("H.body: a body in many chunks arrives whole, its headers joined by name", async (context) => {
   const bench = await start(context, (request) =>
     reply(`${request.body} ${request.header("x-a")} ${request.header("x-none")}`),
   );
@@ -333,6 +333,7 @@ test("Expect: the body is asked for when it will be read, and refused without be
   assert.match(await other.untilClosed(), /^HTTP\/1\.1 417 [\s\S]*\{"error":"ERR [^"]+"\}$/);
 });
 
+// H.body
 test("S-03: a compressed body is refused with 415", async (context) => {
   const bench = await start(context, () => reply("never"));
   const peer = bench.open().send(post("/", "abc", "Content-Encoding: gzip\r\n"));
@@ -343,6 +344,7 @@ test("S-03: a compressed body is refused with 415", async (context) => {
   );
 });
 
+// A.limits.headers, H.statuses
 test("A-18: a header block beyond the limit is 431 in JSON", async (context) => {
   const bench = await start(context, () => reply("never"), { limits: { headerBytesMax: 16_384 } });
   const peer = bench.open().send(get(`/${"x".repeat(20_000)}`));
@@ -396,6 +398,7 @@ test("a connection may not have more unanswered requests than the limit", async 
   );
 });
 
+// H.errors, H.statuses
 test("S-10: a fault is a 500 with an id that the log has too, and nothing else of it", async (context) => {
   const bench = await start(context, async ({ target }) => {
     if (target === "/late") await Promise.resolve();

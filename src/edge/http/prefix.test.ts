@@ -50,7 +50,7 @@ test("the limit of a body is that of the area", () => {
   assert.equal(area.bodyBytesMax("/elsewhere"), 0);
 });
 
-test("a path outside the areas is not found, and no prefix is taken for another", () => {
+test("H.one-port: a path outside the areas is not found, and no prefix is taken for another", () => {
   for (const target of ["/", "/get/k", "/stores/get/k", "/STORE/get/k", "/__proto__/x", "/%73tore/get"])
     assert.equal(answer(target).status, 404, target);
   assert.equal(area.refuseEarly?.(request("/elsewhere"))?.status, 404);

@@ -194,7 +194,7 @@ test("C10, C12, C13: an empty key or id in a path is 400 with its name", async (
   }
 });
 
-test("the old chat proxy is 501 with a clear text", async () => {
+test("C.chat: the old chat proxy is 501 with a clear text", async () => {
   const edge = messagingEdge();
   assert.equal((await edge.send("POST /llm/v1/chat/completions", { body: {} })).status, 501);
 });
@@ -247,6 +247,7 @@ test("C.limits.rate: requests per second end in 429 with the headers that client
   assert.equal((await edge.send("POST /v2/publish/https://a.test")).status, 200);
 });
 
+// H.cors
 test("S-15: pages of other origins are not let in, neither by a preflight nor by an answer", async () => {
   const edge = messagingEdge({ queues: [] });
   const preflight = await edge.send("OPTIONS /v2/queues", {
@@ -259,7 +260,7 @@ test("S-15: pages of other origins are not let in, neither by a preflight nor by
   for (const { headers } of [preflight, reply]) assert.equal(headers["access-control-allow-origin"], undefined);
 });
 
-test("a large body is refused before it is read unless its token and path are good, and is not counted twice", () => {
+test("H.early: a large body is refused before it is read unless its token and path are good, and is not counted twice", () => {
   const clock = messagingEdge().clock;
   const limiter = new RateLimiter(clock, { perSecond: 1, burst: 1 });
   const { area } = messagingEdge({}, { limiter, clock });
@@ -289,7 +290,7 @@ test("the token of a user that is gone opens nothing", async () => {
   assert.equal((await edge.send("GET /v2/queues")).status, 401);
 });
 
-test("no answer leaves before what it may have seen is on the disk", async () => {
+test("H.durable: no answer leaves before what it may have seen is on the disk", async () => {
   const safe = Promise.withResolvers<void>();
   const edge = messagingEdge({ queues: [], whenSafe: () => safe.promise });
   let isAnswered = false;

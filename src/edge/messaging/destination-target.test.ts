@@ -62,7 +62,7 @@ test("the policy of destinations is asked, and its words are told", () => {
   });
 });
 
-test("C15: what is ours is taken out of the query, and the rest stays as it is and where it is", () => {
+test("C15, C.options.query: what is ours is taken out of the query, and the rest stays as it is and where it is", () => {
   const rows: [query: string, own: string[], token: string | undefined, rest: string][] = [
     ["", [], undefined, ""],
     ["a=1&b=2", [], undefined, "a=1&b=2"],

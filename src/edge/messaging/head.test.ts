@@ -38,7 +38,7 @@ test("our headers are read without prefix, in either spelling and any case", () 
   );
 });
 
-test("of two spellings of a header Service- wins", () => {
+test("H.prefixes: of two spellings of a header Service- wins", () => {
   const { own } = readMessagingHead([
     "Upstash-Retries",
     "1",

@@ -213,7 +213,7 @@ test("names without an address, unknown names and closed ports have texts of the
   assert.equal(textOf(await call({ url: gone.url })), `Connection refused: 127.0.0.1:${gone.port}`);
 });
 
-test("a mapped host is called over plain http with its own Host, unchecked and without a look-up", async (context) => {
+test("C.delivery.address: a mapped host is called over plain http with its own Host, unchecked and without a look-up", async (context) => {
   const server = await listen(context, (request, response) => response.end(request.headers.host));
   const { call, asked, client } = open(context, {
     policy: parseDestinations("public", []),

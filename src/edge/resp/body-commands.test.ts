@@ -28,7 +28,7 @@ const bodies: readonly (readonly [body: string, read: unknown])[] = [
   [`*1\r\n$${"9".repeat(9)}\r\n`, "ERR failed to parse: Protocol error: invalid bulk length"],
 ];
 
-test("a body in RESP is read as over TCP, and refused with the reason", () => {
+test("A3.resp: a body in RESP is read as over TCP, and refused with the reason", () => {
   for (const [body, expected] of bodies) assert.deepEqual(read(body), expected, JSON.stringify(body));
 });
 
@@ -37,7 +37,7 @@ test("a body has as many words as one in JSON may", () => {
   assert.equal(read(`*${WORDS_MAX + 1}\r\n${words}`), `ERR too many words in one request. Limit: ${WORDS_MAX}`);
 });
 
-test("only a body that says it is RESP, and begins so, is taken for it", () => {
+test("A3.resp: only a body that says it is RESP, and begins so, is taken for it", () => {
   const rows: readonly (readonly [type: string | undefined, body: string, isResp: boolean])[] = [
     ["application/x-resp2", "*1", true],
     ["Application/X-RESP2; charset=binary", "*1", true],

@@ -59,7 +59,7 @@ async function startPort(options: Partial<RespListenerOptions> = {}): Promise<Po
   };
 }
 
-test("before AUTH nothing of the store is told", async () => {
+test("A.tcp: before AUTH nothing of the store is told", async () => {
   await using port = await startPort();
   using peer = await port.open();
   const refusal = "-NOAUTH Authentication required.\r\n";

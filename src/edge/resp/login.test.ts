@@ -35,7 +35,7 @@ function expectLogins({ store, tokens }: Place, rows: readonly Row[]): void {
   }
 }
 
-test("the token names the database, and the user its kind", () => {
+test("A.tcp: the token names the database, and the user its kind", () => {
   expectLogins(place("other"), [
     [undefined, "main-token", "main/default"],
     ["default", "main-token", "main/default"],
@@ -49,7 +49,7 @@ test("the token names the database, and the user its kind", () => {
   ]);
 });
 
-test("a user names its database, which is understood where there is only one", () => {
+test("A.tcp: a user names its database, which is understood where there is only one", () => {
   expectLogins(place("other"), [
     ["ann@main", "main-secret", "main/ann"],
     ["ann@other", "other-secret", "other/ann"],

@@ -145,7 +145,7 @@ test("a body that is no UTF-8 has U+FFFD in the place of what is none", () => {
   assert.deepEqual(parseCommand(body, malformedCommand), ["SET", "k", "a\xef\xbf\xbd\xef\xbf\xbdb"]);
 });
 
-test("a request has a bound on its words", () => {
+test("A.words: a request has a bound on its words", () => {
   const body = Buffer.from(`[${"1,".repeat(WORDS_MAX)}1]`);
   assert.throws(
     () => parseCommand(body, malformedCommand),

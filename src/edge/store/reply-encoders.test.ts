@@ -207,6 +207,7 @@ const rows: Row[] = [
 ];
 
 for (const { reply, json, base64, resp2, resp3 } of rows) {
+  // A.json-types
   test(`reply ${json} in every form`, () => {
     assert.equal(utf8Of(jsonResult(reply, MAX)), json);
     assert.equal(utf8Of(base64Result(reply, MAX)), base64);

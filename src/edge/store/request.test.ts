@@ -16,7 +16,7 @@ test("the head is read in any case and either spelling", () => {
   );
 });
 
-test("Service- wins over Upstash-, whichever comes first", () => {
+test("H.prefixes: Service- wins over Upstash-, whichever comes first", () => {
   for (const headers of [
     ["Service-Encoding", "base64", "Upstash-Encoding", "none"],
     ["Upstash-Encoding", "none", "Service-Encoding", "base64"],

@@ -102,7 +102,7 @@ test("the commands and their rules", () => {
   );
 });
 
-test("another method is 405, on every path", async () => {
+test("B.methods: another method is 405, on every path", async () => {
   const edge = vectorEdge();
   for (const line of ["PATCH /query", "OPTIONS /info", "TRACE /nowhere", "post /query", "PROPFIND /main/query"]) {
     const reply = await edge.send(line);
@@ -115,7 +115,7 @@ test("another method is 405, on every path", async () => {
   }
 });
 
-test("a path without a command is 404", async () => {
+test("B.errors.404, B.paths: a path without a command is 404", async () => {
   const edge = vectorEdge();
   for (const path of ["/", "/nowhere", "/main", "/main/", "/main/nowhere", "/Query", "//query", "/main/main/query"]) {
     const reply = await edge.send(`POST ${path}`);
@@ -257,7 +257,7 @@ test("a bug is not taken for a refusal, and the listener learns how to word it",
   assert.equal(body, '{"error":"ERR internal error","status":500}');
 });
 
-test("requests per second of a token end in 429", async () => {
+test("B.errors.429: requests per second of a token end in 429", async () => {
   const { clock } = vectorEdge();
   const limiter = new RateLimiter(clock, { perSecond: 2, burst: 1 });
   const edge = vectorEdge({ namespaceNames }, { limiter, clock });
@@ -302,7 +302,7 @@ test("pages of other origins may ask, with all methods of the area", async () =>
   assert.equal(refused.headers["access-control-allow-origin"], undefined);
 });
 
-test("a large body is refused before it is read unless token, method and path are good, and is not counted twice", () => {
+test("H.early: a large body is refused before it is read unless token, method and path are good, and is not counted twice", () => {
   const { clock } = vectorEdge();
   const limiter = new RateLimiter(clock, { perSecond: 1, burst: 1 });
   const { area } = vectorEdge({}, { limiter, clock });
@@ -326,7 +326,7 @@ test("a body may have as many bytes as the limit of a request says", () => {
   assert.equal(area.bodyBytesMax(), 5_000);
 });
 
-test("an answer is printed when the index answers, and leaves when what it saw is safe", async () => {
+test("H.durable: an answer is printed when the index answers, and leaves when what it saw is safe", async () => {
   const safe = Promise.withResolvers<void>();
   const vector = Float32Array.of(1);
   const edge = vectorEdge({ random: () => ({ id: "a", vector }), whenSafe: () => safe.promise });

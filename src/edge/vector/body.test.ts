@@ -51,7 +51,7 @@ function read<Value>(reader: (body: Buffer, limits: VectorLimits) => Value, text
 
 const nothing = { vector: undefined, sparseVector: undefined, metadata: undefined, data: undefined };
 
-test("an upsert is an object or a list of them", () => {
+test("B.upsert: an upsert is an object or a list of them", () => {
   assert.deepEqual(read(readUpsert, '{"id":"a","vector":[1,0.5]}'), [
     { ...nothing, id: "a", vector: Float32Array.of(1, 0.5) },
   ]);
@@ -74,7 +74,7 @@ test("an upsert is an object or a list of them", () => {
   assert.deepEqual(read(readUpsert, "[]"), []);
 });
 
-test("null is absent, unknown members are ignored, and of members with one name the last counts", () => {
+test("B.fields: null is absent, unknown members are ignored, and of members with one name the last counts", () => {
   const rows: [string, object][] = [
     ['{"id":"a","vector":null,"sparseVector":null,"metadata":null,"data":null,"namespace":null}', nothing],
     ['{"id":"a","namespace":"","values":[1],"indices":"x","other":{"id":"b"},"":[],"i":1}', nothing],
@@ -144,7 +144,7 @@ test("B-01: a record is refused with a text that names the field", () => {
   for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text), wanted, text);
 });
 
-test("each limit of a record refuses what is beyond it, and nothing else", () => {
+test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.limits: each limit of a record refuses what is beyond it, and nothing else", () => {
   const rows: [string, string][] = [
     ['{"id":"éé"}', "accepted"],
     ['{"id":"ééa"}', "unprocessable: id has 5 bytes. Limit: 4 bytes"],
@@ -174,7 +174,7 @@ test("each limit of a record refuses what is beyond it, and nothing else", () =>
   );
 });
 
-test("what is no JSON is a bad request, whatever else is wrong with it", () => {
+test("B.errors.400: what is no JSON is a bad request, whatever else is wrong with it", () => {
   const rows: [string | Buffer, string][] = [
     ["", "bad request: The body is empty; send JSON"],
     [" ", "bad request: The body is not JSON: trouble at byte 1"],
@@ -238,7 +238,7 @@ test("pairs of surrogates are characters, and a spelled backslash is no escape",
   );
 });
 
-test("an id that is a number is kept as it is spelled", () => {
+test("B.record.id: an id that is a number is kept as it is spelled", () => {
   const ids = ["1152921504606846977", "1152921504606846978", "1.0", "-0", "1e3", "33"];
   const records = read(readUpsert, `[${ids.map((id) => `{"id": ${id} }`).join()}]`);
   assert.deepEqual(
@@ -252,7 +252,7 @@ test("an id that is a number is kept as it is spelled", () => {
   assert.equal(read(readUpsertData, '{"id":1152921504606846977,"data":""}')[0]?.id, "1152921504606846977");
 });
 
-test("an empty id is an id", () => {
+test("B.record.id: an empty id is an id", () => {
   assert.deepEqual(read(readUpsert, '{"id":"","vector":[0.5]}'), [
     { ...nothing, id: "", vector: Float32Array.of(0.5) },
   ]);
@@ -272,7 +272,7 @@ test("a name like __proto__ is data in metadata and nothing elsewhere", () => {
   assert.deepEqual(record, { ...nothing, id: "__proto__", metadata: '{"__proto__":{"a":1}}' });
 });
 
-test("an upsert of texts has data in each record", () => {
+test("B.upsert-data: an upsert of texts has data in each record", () => {
   assert.deepEqual(read(readUpsertData, '[{"id":1,"data":"x","metadata":{}},{"id":"2","data":""}]'), [
     { id: "1", data: "x", metadata: "{}" },
     { id: "2", data: "", metadata: undefined },
@@ -296,7 +296,7 @@ test("an update overwrites metadata unless it says PATCH", () => {
   assert.equal(refusal(readUpdate, '[{"id":"a"}]'), "unprocessable: The body must be an object");
 });
 
-test("a fetch has ids or a prefix", () => {
+test("B.fetch: a fetch has ids or a prefix", () => {
   const none = { metadata: false, vectors: false, data: false };
   const rows: [string, object][] = [
     ['{"ids":["a",2]}', { selection: { kind: "ids", ids: ["a", "2"] }, include: none }],
@@ -325,7 +325,7 @@ test("a fetch has ids or a prefix", () => {
   for (const [text, wanted] of refused) assert.equal(refusal(readFetch, text, tight), wanted, text);
 });
 
-test("a delete has ids, a prefix or a filter, and just one of them", () => {
+test("B.delete: a delete has ids, a prefix or a filter, and just one of them", () => {
   const rows: [string, object][] = [
     ["[1,2]", { kind: "ids", ids: ["1", "2"] }],
     ['["a"]', { kind: "ids", ids: ["a"] }],

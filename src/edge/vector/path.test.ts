@@ -39,6 +39,7 @@ test("an index called like a command is not found in the path: its name is the c
   assert.deepEqual(split("/info/query/a"), [undefined, "info", "query/a"]);
 });
 
+// B.namespace
 test("B-03: a namespace is whatever text the path spells", () => {
   const rows: [string, string][] = [
     ["", ""],
@@ -59,7 +60,7 @@ test("B-03: a namespace is whatever text the path spells", () => {
   for (const [rest, expected] of rows) assert.equal(readNamespace(rest, 256), expected, rest);
 });
 
-test("a namespace that is not percent-encoded UTF-8 is refused", () => {
+test("B.namespace, B.errors.400: a namespace that is not percent-encoded UTF-8 is refused", () => {
   for (const rest of ["%", "a%", "%2", "%zz", "%2g", "a%%20", "%FF", "%C3", "%ED%A0%80", "\xff"]) {
     assert.throws(
       () => readNamespace(rest, 256),

@@ -28,7 +28,7 @@ test("a hit has its members in one order, and those it has not are left out", ()
   );
 });
 
-test("floats are printed as floats, and indices as integers", () => {
+test("B.numbers: floats are printed as floats, and indices as integers", () => {
   const sparseVector = { indices: Int32Array.of(1, 2, 3, 4), values: Float32Array.of(5, -6, 0, -0) };
   assert.equal(
     printScores([[{ id: "a", score: 5, vector: Float32Array.of(16_777_216, -0), sparseVector }]]).toString(),

@@ -320,7 +320,7 @@ for (const { line, body, answers, call, text } of rows) {
   });
 }
 
-test("a reset of everything is asked for by ?all, ?all= or ?all=true, and by nothing else", async () => {
+test("B.reset: a reset of everything is asked for by ?all, ?all= or ?all=true, and by nothing else", async () => {
   const answers = { reset: () => undefined, resetAll: () => undefined };
   for (const [line, call] of [
     ["DELETE /reset?all", ["resetAll"]],

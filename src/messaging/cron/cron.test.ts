@@ -17,7 +17,7 @@ function firesOf(cron: Cron, after: string, count: number): string {
   return fires.join(" ");
 }
 
-test("fields, names, lists, ranges and steps", () => {
+test("C.cron, C.cron.fields: fields, names, lists, ranges and steps", () => {
   // 2026-01-01 is a Thursday.
   const table: [string, string, string][] = [
     ["* * * * *", "2026-01-01T00:00Z", "2026-01-01T00:01Z 2026-01-01T00:02Z"],
@@ -64,7 +64,7 @@ test("two day fields: both other than * mean either, a step on * is other than *
     assert.equal(firesOf(parseCron(text), "2026-01-01T00:00Z", fires.split(" ").length), fires, text);
 });
 
-test("descriptors", () => {
+test("C.cron.names: descriptors", () => {
   const table: [string, string][] = [
     ["@yearly", "2027-01-01T00:00Z 2028-01-01T00:00Z"],
     ["@annually", "2027-01-01T00:00Z 2028-01-01T00:00Z"],
@@ -80,7 +80,7 @@ test("descriptors", () => {
   for (const [text, fires] of table) assert.equal(firesOf(parseCron(text), "2026-01-01T12:30Z", 2), fires, text);
 });
 
-test("a zone stands before the fields, without regard to case", () => {
+test("C.cron: a zone stands before the fields, without regard to case", () => {
   const table: [string, string][] = [
     ["CRON_TZ=Europe/Berlin 0 9 * * *", "2026-01-01T08:00Z 2026-01-02T08:00Z"],
     ["TZ=europe/berlin   0 9 * * *", "2026-01-01T08:00Z 2026-01-02T08:00Z"],
@@ -165,7 +165,7 @@ test("moments that are no dates have no next one, and those before 1970 count as
   assert.equal(parseCron("@every 1m").nextAfterMs(61_999), 121_000);
 });
 
-test("hours written with *, and all 24, follow the hours that pass", () => {
+test("C.cron.summer-time: hours written with *, and all 24, follow the hours that pass", () => {
   const table: [string, string, string][] = [
     // 2024-11-03: 1:59 EDT is followed by 1:00 EST.
     [

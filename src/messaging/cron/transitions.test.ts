@@ -111,6 +111,7 @@ const table: [string, string, string, string][] = [
   ["Pacific/Chatham", "0 3 * * *", "2025-09-26T02:00Z", "2025-09-26T14:15Z 2025-09-28T13:15Z 2025-09-29T13:15Z"],
 ];
 
+// C.cron.summer-time
 test("C-24: a skipped time is not made up for, a repeated one counts once: ten zones, five years", () => {
   for (const [zone, rule, after, fires] of table) {
     const cron = parseCron(`CRON_TZ=${zone} ${rule}`);

@@ -8,7 +8,7 @@ import { signDelivery } from "./signature.ts";
 const key = "sig_7kYjw48mhY7kAjqNGcy6cr29RJ6r";
 const nowMs = 1_777_982_400_123;
 
-test("a token of three parts with the claims of the interface", () => {
+test("C.signature: a token of three parts with the claims of the interface", () => {
   const token = signDelivery({ key, url: "https://example.com/a?b=1", body: "hello", nowMs, tokenId: "jwt_1" });
   const [header = "", claims = "", signature = ""] = token.split(".");
   assert.equal(Buffer.from(header, "base64url").toString(), '{"alg":"HS256","typ":"JWT"}');
@@ -24,7 +24,7 @@ test("a token of three parts with the claims of the interface", () => {
   assert.equal(signature, createHmac("sha256", key).update(`${header}.${claims}`).digest("base64url"));
 });
 
-test("the official receiver accepts it, and no other body, URL or key", async () => {
+test("C.signature: the official receiver accepts it, and no other body, URL or key", async () => {
   const receiver = new Receiver({ currentSigningKey: key, nextSigningKey: "sig_next" });
   const url = 'https://example.com/ünï?q="x"&y=\\';
   const body = '{"text":"grüße\\n"}';

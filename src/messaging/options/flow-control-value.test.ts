@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { InvalidFlowControl, parseFlowControlValue } from "./flow-control-value.ts";
 
-test("limits", () => {
+test("C.flow-control: limits", () => {
   const table: [string, object][] = [
     ["parallelism=2", { parallelism: 2 }],
     ["rate=10", { rate: 10 }],
@@ -18,7 +18,7 @@ test("limits", () => {
   for (const [text, limits] of table) assert.deepEqual(parseFlowControlValue(text), limits, text);
 });
 
-test("what is refused, and why", () => {
+test("C.flow-control: what is refused, and why", () => {
   const names = "there are parallelism=, rate=, period=, ratePerSecond=";
   const table: [string, string][] = [
     ["", `Unknown part ""; ${names}`],

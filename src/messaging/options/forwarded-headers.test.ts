@@ -4,7 +4,7 @@ import { canonicalName } from "../../kernel/header-name.ts";
 import { MessagingFailure } from "../failure.ts";
 import { checkHeaderName, checkHeaderValue, isForwarded } from "./forwarded-headers.ts";
 
-test("names are written as MIME headers are", () => {
+test("C.header-maps: names are written as MIME headers are", () => {
   for (const [given, canonical] of [
     ["x-team-id", "X-Team-Id"],
     ["CONTENT-type", "Content-Type"],

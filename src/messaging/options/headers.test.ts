@@ -178,7 +178,7 @@ test("of two faults the one whose row comes first is named, whatever the order o
   }
 });
 
-test("the headers of a message have a bound", () => {
+test("C.options.size: the headers of a message have a bound", () => {
   assert.throws(() => read(`label=${"x".repeat(65_536)}`), {
     kind: "bad request",
     text: "The headers of a message have 65541 characters, and the most is 65536",
@@ -327,7 +327,7 @@ test("C1: a schedule has a cron text, and may have an id", () => {
   assert.equal(readScheduleOptions(given("cron=@daily"), context).scheduleId, undefined);
 });
 
-test("C1: a schedule passes over what tells messages apart: each firing is one of its own", () => {
+test("C1.deduplication: a schedule passes over what tells messages apart: each firing is one of its own", () => {
   const { options } = readScheduleOptions(
     given("cron=@daily; deduplication-id=once; content-based-deduplication=true"),
     context,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isIdentifier } from "./identifiers.ts";
 
-test("letters, digits, hyphen, underscore and period are allowed, and no other character", () => {
+test("H.identifiers: letters, digits, hyphen, underscore and period are allowed, and no other character", () => {
   const allowed = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
   let found = "";
   for (let code = 0; code < 0x1_0000; code += 1) {
@@ -12,7 +12,7 @@ test("letters, digits, hyphen, underscore and period are allowed, and no other c
   assert.equal(found, allowed);
 });
 
-test("1 to 256 characters, each of which counts", () => {
+test("H.identifiers: 1 to 256 characters, each of which counts", () => {
   const table: [string, boolean][] = [
     ["", false],
     ["my-queue_1.2", true],

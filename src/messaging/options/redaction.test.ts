@@ -45,7 +45,7 @@ test("what is refused, and why", () => {
     );
 });
 
-test("a redacted part is shown as its SHA-256 in hexadecimal", () => {
+test("C.redaction: a redacted part is shown as its SHA-256 in hexadecimal", () => {
   const ofHello = "REDACTED:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
   const ofNothing = "REDACTED:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
   assert.equal(redactedText("hello"), ofHello);

@@ -16,7 +16,7 @@ test("the default backoff is 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m 6 s, then a day",
   for (const [retried, ms] of table) assert.equal(defaultDelayMs(retried), ms, String(retried));
 });
 
-test("expressions", () => {
+test("C.retry-expression: expressions", () => {
   const table: [string, number, number][] = [
     ["5000", 0, 5_000],
     ["1000 * (1 + retried)", 0, 1_000],
@@ -130,6 +130,7 @@ test("C-18: the largest expressions that are allowed work", () => {
   assert.equal(parseRetryDelay(`${"1*(".repeat(32)}2${")".repeat(32)}`).delayMs(0), 2);
 });
 
+// C.retry-expression
 test("C-18: an expression without a value for some retry is refused when it is given", () => {
   const table: [string, number, string | undefined][] = [
     ["1000/retried", 3, "It has no value for retried = 0"],

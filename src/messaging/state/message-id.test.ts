@@ -5,7 +5,7 @@ import { idText, messageId, parseId, parseMessageId } from "./message-id.ts";
 
 const LAST = 9_007_199_254_740_991;
 
-test("a prefix, nine digits of the sequence, nine of the nonce", () => {
+test("C.ids: a prefix, nine digits of the sequence, nine of the nonce", () => {
   const table: [number, number, string][] = [
     [0, 0, "msg_000000000000000000"],
     [1, 61, "msg_00000000100000000z"],

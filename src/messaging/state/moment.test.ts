@@ -15,6 +15,7 @@ for (const [what, stepMs] of [
   ["back", -24 * HOUR_MS],
   ["forward", 24 * HOUR_MS],
 ] as const) {
+  // C.clock
   test(`C-25: delays, retries and windows of rates take their time, though the clock is set ${what}`, async () => {
     const harness = await MessagingHarness.start();
     harness.destination = ({ url }) => answered(url.endsWith("/retried") ? 500 : 200);
@@ -40,6 +41,7 @@ for (const [what, stepMs] of [
   });
 }
 
+// C.clock
 test("C-25: a message for a moment is called when the clock shows that moment, wherever it was set", async () => {
   const harness = await MessagingHarness.start();
   await harness.publish("https://a.test/", { notBeforeMs: START_MS + HOUR_MS });

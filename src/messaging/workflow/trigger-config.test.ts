@@ -27,7 +27,7 @@ const START =
   "flow-control-key=k; flow-control-value=rate=2; failure-callback=https://f.test";
 const first = configOf(read(START, "text/plain"));
 
-test("what a later message does not say is the start's", () => {
+test("W.config: what a later message does not say is the start's", () => {
   const later = configured(read("workflow-runid=wfr_1", "application/json"), first);
   assert.deepEqual(later.headers, ["Content-Type", "application/json", "X-A", "1"]);
   assert.equal(later.retriesMax, 5);
@@ -38,7 +38,7 @@ test("what a later message does not say is the start's", () => {
   assert.equal(later.failureCallback?.url, "https://f.test");
 });
 
-test("what a later message says wins", () => {
+test("W.config: what a later message says wins", () => {
   const later = configured(read("workflow-runid=wfr_1; forward-x-a=2; retries=0; label=red"), first);
   assert.deepEqual(later.headers, ["Content-Type", "text/plain", "X-A", "2"]);
   assert.equal(later.retriesMax, 0);

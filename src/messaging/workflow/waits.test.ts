@@ -18,7 +18,7 @@ const step = { stepId: 3, stepName: "hold" };
 const url = "https://a.test/";
 const headers = ["content-type", "application/json", "workflow-runid", "wfr_1"];
 
-test("what is not said of a time-out is what is said of the event", () => {
+test("W.wait: what is not said of a time-out is what is said of the event", () => {
   assert.deepEqual(read({ url, step }), {
     waiter: {
       eventId: "paid",

@@ -34,13 +34,15 @@ const rows: readonly (readonly [given: string, read: object | undefined])[] = [
 ];
 
 for (const [given, read] of rows) {
+  // W.headers, W.headers.run-id, W.headers.init, W.headers.url, W.headers.call-type, W.headers.invoke,
+  // W.headers.features, W.headers.unknown-sdk, W.headers.by-sdk
   test(`read: ${given}`, () => {
     const own = given === "" ? [] : given.split("; ").flatMap((pair) => pair.split("="));
     assert.deepEqual(readWorkflowOptions(own, false), read);
   });
 }
 
-test("a run id is visible ASCII of 512 characters at most", () => {
+test("W.run: a run id is visible ASCII of 512 characters at most", () => {
   for (const id of ["", "a b", "é", "x".repeat(513)]) {
     assert.throws(() => readWorkflowOptions(["workflow-runid", id], false), { kind: "bad request" }, id);
   }

@@ -48,7 +48,7 @@ function listOf(body: string | undefined): readonly string[] {
   return entries.map((entry) => Buffer.from(entry.body, "base64").toString());
 }
 
-test("a result waits until the delivery under way has ended, a plan does not", async () => {
+test("W.hold-back: a result waits until the delivery under way has ended, a plan does not", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await publish(harness, "workflow-init=true; workflow-runid=wfr_1", "begin");
@@ -66,7 +66,7 @@ test("a result waits until the delivery under way has ended, a plan does not", a
   assert.deepEqual(listOf(harness.calls[2]?.body), ["begin", '{"stepId":1}']);
 });
 
-test("a result waits no longer than its time", async () => {
+test("W.hold-back: a result waits no longer than its time", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => "later";
   await publish(harness, "workflow-init=true; workflow-runid=wfr_1", "begin");
@@ -110,7 +110,7 @@ test("a delivery under way when its run ended is not made again after a restart"
   assert.equal(harness.messaging.engine.realm.envelopes.size, 0);
 });
 
-test("a delivery that is repeated after a restart carries the same bytes, whatever came behind it", async () => {
+test("W.prefix: a delivery that is repeated after a restart carries the same bytes, whatever came behind it", async () => {
   const harness = await started();
   await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
   await harness.settle();
@@ -249,7 +249,7 @@ test("deadlines of waiters that were told do not gather", async () => {
   assert.ok(workflows.deadlineCount <= 1_100, `${workflows.deadlineCount} deadlines`);
 });
 
-test("an endpoint that waits again for what it was told, after a crash too, takes no event of a later step", async () => {
+test("W.wait.repeated: an endpoint that waits again for what it was told, after a crash too, takes no event of a later step", async () => {
   const harness = await started();
   const wait = async (stepId: number) => {
     const facts = { runId: "wfr_1", headers: ["workflow-runid", "wfr_1"], contentType: undefined };
@@ -277,7 +277,7 @@ test("an endpoint that waits again for what it was told, after a crash too, take
   assert.equal(harness.user.workflows.waiters("paid").length, 0);
 });
 
-test("limits of a run refuse what is too much, and nothing is stored of it", async () => {
+test("W.limits: limits of a run refuse what is too much, and nothing is stored of it", async () => {
   const harness = await started({ stepsPerRunMax: 2, runBytesMax: 30 });
   await assert.rejects(publish(harness, "workflow-runid=wfr_1", "x".repeat(26)), { kind: "quota exceeded" });
   await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
@@ -288,7 +288,7 @@ test("limits of a run refuse what is too much, and nothing is stored of it", asy
   assert.equal(harness.user.workflows.find("wfr_1")?.entries.length, 2);
 });
 
-test("an answer that would take a run beyond its bytes is cut to what is left, and says so", async () => {
+test("W.call.cut: an answer that would take a run beyond its bytes is cut to what is left, and says so", async () => {
   const harness = await started({ runBytesMax: 3_000 });
   harness.destination = ({ url: called }) =>
     called === url ? answered(200, SDK) : answered(200, ["Content-Length", "9000"], "x".repeat(9_000));
@@ -317,7 +317,7 @@ test("an answer that would take a run beyond its bytes is cut to what is left, a
   assert.equal((run?.entryBytes ?? 0) < 3_200, true);
 });
 
-test("a step is not cancelled by itself: its run would wait for it for ever", async () => {
+test("C.messages.cancel: a step is not cancelled by itself: its run would wait for it for ever", async () => {
   const harness = await started();
   await publish(harness, "workflow-runid=wfr_1; delay=1h", '{"stepId":1}');
   const [message] = harness.user.workflows.find("wfr_1")?.messages ?? [];
@@ -330,7 +330,7 @@ test("a step is not cancelled by itself: its run would wait for it for ever", as
   assert.deepEqual(listOf(harness.calls.at(-1)?.body), ["begin", '{"stepId":1}']);
 });
 
-test("events that are kept for a run are bounded", async () => {
+test("C3.refused: events that are kept for a run are bounded", async () => {
   const harness = await started({ runBytesMax: 20 });
   await harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10)));
   await assert.rejects(harness.user.workflows.notifyRun("wfr_1", "paid", Buffer.from("x".repeat(10))), {
@@ -427,7 +427,7 @@ test("runs are forgotten in the order of their end, also those that a snapshot h
   assert.equal(harness.user.workflows.find("wfr_1")?.isStarted, false);
 });
 
-test("an ended run is forgotten in time, a failed one not before its dead letter", async () => {
+test("W.retention: an ended run is forgotten in time, a failed one not before its dead letter", async () => {
   const harness = await started({ runRetentionMs: 120_000, deadLetterRetentionMs: 600_000 });
   harness.destination = () => answered(500);
   await publish(harness, "workflow-init=true; workflow-runid=wfr_2; retries=0", "bad");

@@ -129,7 +129,7 @@ test("half of a renewal, and what is no certificate, leave the one before in for
   await listener.close(0);
 });
 
-test("TLS 1.1 and connections in the clear are refused, and a handshake that never ends holds up no stop", async (context) => {
+test("H.tls: TLS 1.1 and connections in the clear are refused, and a handshake that never ends holds up no stop", async (context) => {
   const { listener, clock } = await open(context);
   await assert.rejects(dial(listener.port, { minVersion: "TLSv1", maxVersion: "TLSv1.1" }));
   const clear = connectInClear(listener.port, "127.0.0.1");

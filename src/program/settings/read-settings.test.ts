@@ -51,7 +51,7 @@ test("a command without its words or operands is refused", () => {
   ]);
 });
 
-test("serve without anything: the defaults", () => {
+test("H.ports: serve without anything: the defaults", () => {
   const { settings, command } = run({});
   assert.equal(command, "serve");
   assert.deepEqual(Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)), {

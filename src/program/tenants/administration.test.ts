@@ -249,7 +249,7 @@ test("a new user of messaging has signing keys, and keeps them when its password
   assert.equal(after?.token, reset.token);
 });
 
-test("a new index is kept with its definition, which the list shows and the area is told", async () => {
+test("B.index: a new index is kept with its definition, which the list shows and the area is told", async () => {
   const { calls, keptNow, plans } = setUp({ data: [] });
 
   const made = await calls.createTenant("indexes", "docs", { embedding: { model: "m" } });

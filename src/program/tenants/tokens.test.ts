@@ -29,7 +29,7 @@ function userTokenOf(secret: Secret): Record<string, string> {
   return JSON.parse(Buffer.from(secret.value, "base64").toString());
 }
 
-test("the first start of serve makes one tenant per area, each with secrets of its own", () => {
+test("C.token-form: the first start of serve makes one tenant per area, each with secrets of its own", () => {
   const { tenants, kept, problems } = resolve({});
 
   assert.deepEqual(problems, []);

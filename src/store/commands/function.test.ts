@@ -51,7 +51,7 @@ test("FUNCTION LOAD takes a library in, and FCALL calls its functions", () => {
   ]);
 });
 
-test("FCALL_RO calls every function, and one that writes fails there", () => {
+test("A.particulars.fcall-ro: FCALL_RO calls every function, and one that writes fails there", () => {
   const session = startSession();
   load(session, COUNTER);
   session.expect([

@@ -337,7 +337,7 @@ test("JSON.TOGGLE turns booleans around", () => {
   );
 });
 
-test("JSON.TYPE tells integers from other numbers", () => {
+test("A.particulars.json-numbers: JSON.TYPE tells integers from other numbers", () => {
   check('[null,false,42,1.2,1.0,"str",{},[]]', [
     ["JSON.TYPE d $[*]", ["null", "boolean", "integer", "number", "number", "string", "object", "array"]],
     ["JSON.TYPE d", "array"],

@@ -138,7 +138,7 @@ test("a script that only reads is refused every write", () => {
   assert.equal(session.run("GET k"), "v");
 });
 
-test("under allow-key-locking a script may name the keys that it was given and no others", () => {
+test("A.particulars.key-locking: under allow-key-locking a script may name the keys that it was given and no others", () => {
   const session = startSession();
   const start = "#!lua flags=allow-key-locking\n";
   const refusal = (key: Bytes): string =>

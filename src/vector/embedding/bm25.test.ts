@@ -4,7 +4,7 @@ import { BM25_VALUES_MAX, bm25 } from "./bm25.ts";
 
 const f32 = Math.fround;
 
-test("a document: each stem once, by ascending id, weighted by its count and the length", () => {
+test("B.bm25: a document: each stem once, by ascending id, weighted by its count and the length", () => {
   // f · 2.2 / (f + 1.2 · (0.25 + 0.75 · 5 / 32)) for 3 and 2 of 5 tokens.
   assert.deepEqual(bm25.embed("The connection is vector, and connected vectors don't connect", "document"), {
     indices: Int32Array.of(-1_886_787_582, -1_428_108_039),
@@ -12,7 +12,7 @@ test("a document: each stem once, by ascending id, weighted by its count and the
   });
 });
 
-test("a query: each token counts 1, however often it stands there", () => {
+test("B.bm25: a query: each token counts 1, however often it stands there", () => {
   assert.deepEqual(bm25.embed("connect connected VECTORS connecting?", "query"), {
     indices: Int32Array.of(-1_886_787_582, -1_428_108_039),
     values: Float32Array.of(1, 1),
@@ -32,7 +32,7 @@ test("a text without words, or of stop words, is an empty vector", () => {
       assert.deepEqual(bm25.embed(text, role), { indices: new Int32Array(0), values: new Float32Array(0) });
 });
 
-test("a text with too many tokens keeps the heaviest, and of equal ones the first", () => {
+test("B.bm25: a text with too many tokens keeps the heaviest, and of equal ones the first", () => {
   const many = Array.from({ length: 3_000 }, (_, i) => `w${i}`);
   const document = bm25.embed([...many, "w2999", "w2999"].join(" "), "document");
   assert.equal(document.indices.length, BM25_VALUES_MAX);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { bm25 } from "./bm25.ts";
 import { denseModels, findDenseModel, findSparseModel, sparseModels } from "./models.ts";
 
-test("the documented dense models have their dimensions", () => {
+test("B.models, B.index: the documented dense models have their dimensions", () => {
   assert.deepEqual(
     denseModels.map(({ name, dimension, tokensMax }) => `${name} ${dimension} ${tokensMax}`),
     ["BGE_SMALL_EN_V1_5 384 512", "BGE_BASE_EN_V1_5 768 512", "BGE_LARGE_EN_V1_5 1024 512", "BGE_M3 1024 8192"],

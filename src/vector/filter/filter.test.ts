@@ -141,7 +141,7 @@ const conditionByWords: Readonly<Record<string, string>> = {
   "HAS NOT FIELD": "HAS NOT FIELD x",
 };
 
-test("a missing field passes HAS NOT FIELD alone, a null HAS FIELD alone, for every operator", () => {
+test("B2.filter.missing: a missing field passes HAS NOT FIELD alone, a null HAS FIELD alone, for every operator", () => {
   for (const { words } of operators) {
     const filter = compileFilter(conditionByWords[words] ?? "");
     const ofMissing = words === "HAS NOT FIELD";
@@ -151,7 +151,7 @@ test("a missing field passes HAS NOT FIELD alone, a null HAS FIELD alone, for ev
   }
 });
 
-test("a field of a type that the operator's row does not name does not pass", () => {
+test("B2.filter.missing: a field of a type that the operator's row does not name does not pass", () => {
   const values: readonly (readonly [type: string, value: Json])[] = [
     ["string", "2"],
     ["number", 2],

@@ -149,11 +149,11 @@ const refused: readonly (readonly [filter: string, failure: string])[] = [
   ["= 'unterminated", "Invalid filter at character 1: expected a field name, found ="],
 ];
 
-test("B2.filter: what the grammar allows is read as it says", () => {
+test("B2.filter.grammar: what the grammar allows is read as it says", () => {
   for (const [filter, expression] of accepted) assert.equal(spelled(parseFilter(filter)), expression, filter);
 });
 
-test("B2.filter: everything else is refused with its place and what was expected there", () => {
+test("B2.filter.grammar: everything else is refused with its place and what was expected there", () => {
   for (const [filter, failure] of refused) assert.equal(failureOf(filter), failure, filter);
 });
 
@@ -165,6 +165,7 @@ test("every operator's example is a filter with that operator", () => {
   }
 });
 
+// B2.filter.limits
 test("B-04: a filter may have 4,096 characters", () => {
   const condition = "a = 1";
   assert.equal(failureOf(condition.padEnd(LENGTH_MAX)), "accepted");
@@ -174,6 +175,7 @@ test("B-04: a filter may have 4,096 characters", () => {
   );
 });
 
+// B2.filter.limits
 test("B-04: parentheses may be 32 deep", () => {
   const nested = (depth: number): string => `${"(".repeat(depth)}a = 1${")".repeat(depth)}`;
   assert.equal(failureOf(nested(DEPTH_MAX)), "accepted");
@@ -184,6 +186,7 @@ test("B-04: parentheses may be 32 deep", () => {
   assert.equal(failureOf(Array.from({ length: 100 }, () => "(a = 1)").join(" AND ")), "accepted");
 });
 
+// B2.filter.limits
 test("B-04: the patterns of a filter may have 256 characters together", () => {
   const half = "a".repeat(GLOB_LENGTH_SUM_MAX / 2);
   assert.equal(failureOf(`a GLOB '${half}' OR a NOT GLOB '${half}'`), "accepted");

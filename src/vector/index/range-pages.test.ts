@@ -79,7 +79,7 @@ test("B1: the page after a delete goes on behind the last record of the page bef
   assert.deepEqual(page(index, "2"), { ids: ["e"], next: "" });
 });
 
-test("B1: a record that went and came again is the last, and one that is replaced keeps its place", () => {
+test("B1.order: a record that went and came again is the last, and one that is replaced keeps its place", () => {
   const index = indexOf(newEngine());
   upsert(index, ["a", "b", "c", "d"]);
   const first = page(index, "0");
@@ -107,7 +107,7 @@ test("B1: a cursor means the same after a reset, and after the namespace was mad
   assert.deepEqual(page(index, inNamespace.next, { namespace: "ns" }), { ids: ["x", "y"], next: "" });
 });
 
-test("B1: a cursor goes with its namespace when that is renamed, and is refused by another one", () => {
+test("B1.foreign: a cursor goes with its namespace when that is renamed, and is refused by another one", () => {
   const index = indexOf(newEngine());
   for (const namespace of ["one", "other"]) upsert(index, ["a", "b", "c"], namespace);
   const first = page(index, "0", { namespace: "one" });

@@ -75,7 +75,7 @@ test("a vector that is asked for with itself scores exactly 1, in every dimensio
   }
 });
 
-test("only COSINE refuses a vector without a direction", () => {
+test("B.vectors: only COSINE refuses a vector without a direction", () => {
   const refusing = Object.values(similarityRows).filter(({ refusesZeroVector }) => refusesZeroVector);
 
   assert.deepEqual(

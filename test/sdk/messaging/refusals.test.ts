@@ -199,7 +199,7 @@ test("too many requests a second are the client's error for bursts, and publishi
   assert.ok(Number(reset) > 1.7e9);
 });
 
-test("more messages than the day's limit are the client's error for days, and a batch is refused whole", async () => {
+test("C.limits.daily: more messages than the day's limit are the client's error for days, and a batch is refused whole", async () => {
   await using limited = await start({ dailyMessageLimit: 2 });
   const { url: baseUrl, token } = limited.messaging;
   const client = new Client({ baseUrl, token, retry: false, devMode: false });
@@ -230,7 +230,7 @@ test("a client made from the printed variables works", async () => {
   }
 });
 
-test("a client that says nothing about itself works, and what it says is sent to nobody", async () => {
+test("C.options.ignored: a client that says nothing about itself works, and what it says is sent to nobody", async () => {
   const silent = served.client({ enableTelemetry: false });
   await silent.publish({ url, body: "silent" });
   await served.client().publish({ url, body: "telling" });

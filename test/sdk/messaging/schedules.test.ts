@@ -100,7 +100,7 @@ testMethods("Schedules", [
   ],
   [
     ["schedules.create"],
-    "the same id replaces all of the schedule but its creation and its pause",
+    "C1.replace: the same id replaces all of the schedule but its creation and its pause",
     async (client) => {
       const scheduleId = "s";
       await client.schedules.create({ destination: "https://a.test", cron: "@daily", scheduleId, body: "payload" });

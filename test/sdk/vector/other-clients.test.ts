@@ -95,7 +95,7 @@ test("all namespaces are emptied by ?all, with or without a value", async () => 
   }
 });
 
-test("any record is one of those that are there, with its vectors", async () => {
+test("B.random: any record is one of those that are there, with its vectors", async () => {
   await served.send("POST /upsert", { id: "1", vector: [0.1, 0.1], metadata: { a: 1 }, data: "data" });
 
   assert.deepEqual((await served.send("GET /random")).json, { result: { id: "1", vector: [0.1, 0.1] } });
@@ -113,7 +113,7 @@ test("PHP: ids are deleted as one text, as a list, or as the list alone", async 
   assert.deepEqual((await served.send("POST /delete", ["3", "4"])).json, { result: { deleted: 1 } });
 });
 
-test("a namespace is renamed, and another one is replaced only when that is said", async () => {
+test("B.rename-namespace: a namespace is renamed, and another one is replaced only when that is said", async () => {
   for (const namespace of ["old", "kept"])
     await served.send(`POST /upsert/${namespace}`, { id: namespace, vector: [1, 1] });
   const names = async () => (await served.send("GET /list-namespaces")).json;

@@ -124,7 +124,7 @@ testMethods("Queries", [
   ],
   [
     ["query"],
-    "equal scores come in the order of the records, also behind a filter",
+    "B2.order: equal scores come in the order of the records, also behind a filter",
     async (open) => {
       const index = open();
       await index.upsert([

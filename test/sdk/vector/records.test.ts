@@ -44,7 +44,7 @@ testMethods("Records", [
   ],
   [
     ["fetch"],
-    "what is not there is null, in its place",
+    "B.fetch: what is not there is null, in its place",
     async (open) => {
       const index = open();
       await index.upsert(pair);
@@ -82,7 +82,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "a record that is put again is replaced as a whole",
+    "B.upsert: a record that is put again is replaced as a whole",
     async (open) => {
       const index = open();
       await index.upsert({ id: "1", vector: [1, 0], metadata: { old: true }, data: "old" });
@@ -94,7 +94,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "of two records with one id in a batch the last one stays",
+    "B.upsert: of two records with one id in a batch the last one stays",
     async (open) => {
       const index = open();
 
@@ -125,7 +125,7 @@ testMethods("Records", [
   ],
   [
     ["upsert", "fetch"],
-    "sparse vectors come back as they were sent",
+    "B.record.sparse-vector: sparse vectors come back as they were sent",
     async (open) => {
       const index = open("sparse");
       const records = [
@@ -170,7 +170,7 @@ testMethods("Records", [
   ],
   [
     ["upsert"],
-    "the first vector fixes the dimension of an index that had none",
+    "B.index: the first vector fixes the dimension of an index that had none",
     async (open) => {
       const index = open("open");
 
@@ -184,7 +184,7 @@ testMethods("Records", [
   ],
   [
     ["update", "fetch"],
-    "parts change, the rest stays",
+    "B.update: parts change, the rest stays",
     async (open) => {
       const index = open();
       await index.upsert({ id: "1", vector: [0.1, 0.2], metadata: { a: 1 }, data: "data" });
@@ -200,7 +200,7 @@ testMethods("Records", [
   ],
   [
     ["update", "fetch"],
-    "PATCH merges metadata, and null removes",
+    "B.update.patch: PATCH merges metadata, and null removes",
     async (open) => {
       const index = open();
       await index.upsert({
@@ -219,7 +219,7 @@ testMethods("Records", [
   ],
   [
     ["update"],
-    "what is not there is not updated, and that is no fault",
+    "B.update: what is not there is not updated, and that is no fault",
     async (open) => {
       const index = open();
 
@@ -276,7 +276,7 @@ testMethods("Records", [
   ],
   [
     ["delete"],
-    "a prefix or a filter deletes all that it matches",
+    "B.delete: a prefix or a filter deletes all that it matches",
     async (open) => {
       const index = open();
       const salaries = [1000, 2000, 3000];

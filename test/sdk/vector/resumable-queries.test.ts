@@ -63,7 +63,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "fusion begins anew with each page, among those that were not answered",
+    "B.resumable.fusion: fusion begins anew with each page, among those that were not answered",
     async (open) => {
       const index = open("hybrid");
       await index.upsert([
@@ -95,7 +95,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "what is deleted does not come, what is new does, and nothing comes twice",
+    "B.resumable.next: what is deleted does not come, what is new does, and nothing comes twice",
     async (open) => {
       const index = open();
       await index.upsert(five);
@@ -134,7 +134,7 @@ testMethods("Resumable queries", [
   ],
   [
     ["resumableQuery", "resumableQuery.fetchNext"],
-    "a query that rests for too long ends by itself, and each page begins the rest anew",
+    "B.resumable.end: a query that rests for too long ends by itself, and each page begins the rest anew",
     async (open, served) => {
       const index = open();
       await index.upsert(five);

@@ -27,7 +27,7 @@ testMethods("Texts", [
   ],
   [
     ["upsert", "query", "queryMany"],
-    "the text that shares the most comes first, in indexes of every kind",
+    "B.query-data: the text that shares the most comes first, in indexes of every kind",
     async (open) => {
       for (const name of ["texts", "sparseTexts", "hybridTexts"] as const) {
         const index = open(name);
@@ -49,7 +49,7 @@ testMethods("Texts", [
   ],
   [
     ["upsert", "query"],
-    "queryMode asks one part of a hybrid index, whose scores are not fused",
+    "B.query-data: queryMode asks one part of a hybrid index, whose scores are not fused",
     async (open) => {
       const index = open("hybridTexts");
       await index.upsert([
@@ -135,7 +135,7 @@ testMethods("Texts", [
   ],
   [
     ["upsert", "query"],
-    "without a model texts are refused",
+    "B.upsert-data, B.vectors: without a model texts are refused",
     async (open) => {
       const refusal =
         "Embedding data for this index is not allowed. The index must be created with an embedding model to use it.";

@@ -48,7 +48,7 @@ test("context.cancel ends the run as cancelled: nothing is told of a failure, an
   assert.deepEqual((await app.client.dlq.list()).messages, []);
 });
 
-test("a run that is cancelled while it waits hears of nothing any more, and its log has the wait", async () => {
+test("W.ended, C3.refused: a run that is cancelled while it waits hears of nothing any more, and its log has the wait", async () => {
   const url = app.workflow("waits", async (context) => {
     await context.waitForEvent("hold", "paid", { timeout: "1h" });
     await context.run("never", () => 1);
@@ -71,7 +71,7 @@ test("a run that is cancelled while it waits hears of nothing any more, and its 
   assert.equal(app.count("waits"), 1);
 });
 
-test("an event for everybody that comes before a wait is gone, and one for the run is told oldest first", async () => {
+test("W.notify-all, C3: an event for everybody that comes before a wait is gone, and one for the run is told oldest first", async () => {
   const url = app.workflow("early", async (context) => {
     await context.sleep("first", "1m");
     const one = await context.waitForEvent<string>("one", "paid", { timeout: "1h" });
@@ -161,7 +161,7 @@ test("a list of entries that is fetched when its run has ended is missing, and t
   assert.equal((await app.send(`GET /v2/workflows/runs/${workflowRunId}`)).status, 404);
 });
 
-test("a run that fails in a fork is resumed: what was done is not done again, what was under way is", async () => {
+test("W.resume.entries: a run that fails in a fork is resumed: what was done is not done again, what was under way is", async () => {
   let isIll = true;
   const done: string[] = [];
   const url = app.workflow("resumed", async (context) => {
@@ -246,7 +246,7 @@ test("many failed runs are restarted at once, with labels and flow control of th
   assert.equal(app.count("restarted"), 3 * 2 + 3 * 2);
 });
 
-test("the dead letter of a run says how its failure function went", async () => {
+test("W.failure.states, W.failure.nested: the dead letter of a run says how its failure function went", async () => {
   let answer = Promise.withResolvers<void>();
   const url = app.workflow(
     "told",
@@ -305,7 +305,7 @@ test("a parent that is cancelled while it waits for a child leaves it running, a
   assert.equal(app.count("parent"), 1);
 });
 
-test("runs that invoke one another deeper than they may fail, and those above them hear of it and end", async () => {
+test("W.invoke.refused: runs that invoke one another deeper than they may fail, and those above them hear of it and end", async () => {
   const deeper: RouteFunction = async (context) => {
     const { isFailed } = await context.invoke("on", { workflow: invokable("deeper", deeper), body: "" });
     return { isFailed };
@@ -328,7 +328,7 @@ test("runs that invoke one another deeper than they may fail, and those above th
   );
 });
 
-test("a step that cannot be taken fails its run, whose dead letter says why", async () => {
+test("W.append: a step that cannot be taken fails its run, whose dead letter says why", async () => {
   const badCall = app.workflow("bad-call", async (context) => {
     await context.call("out", { url: "ftp://nope.test/" });
   });

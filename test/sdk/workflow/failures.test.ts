@@ -20,7 +20,7 @@ async function failed(id: string) {
   return assert.fail("the run did not fail");
 }
 
-test("a step that fails is tried again, and then the failure function is told with what the run began with", async () => {
+test("W.failure: a step that fails is tried again, and then the failure function is told with what the run began with", async () => {
   const told: object[] = [];
   const url = app.workflow(
     "failing",
@@ -55,7 +55,7 @@ test("a step that fails is tried again, and then the failure function is told wi
   assert.partialDeepStrictEqual(messages, [{ workflowRunId, workflowUrl: url, responseStatus: 500 }]);
 });
 
-test("an error that cannot be retried fails the run at its first attempt", async () => {
+test("W.failure.missing, C.outcome.non-retryable: an error that cannot be retried fails the run at its first attempt", async () => {
   const url = app.workflow("fatal", async (context) => {
     await context.run("bad", () => {
       throw new WorkflowNonRetryableError("never");
@@ -71,7 +71,7 @@ test("an error that cannot be retried fails the run at its first attempt", async
   assert.equal(app.count("fatal"), 2);
 });
 
-test("a destination that is no workflow fails the run with a sentence, and its log has two groups", async () => {
+test("W.detect, W.answers: a destination that is no workflow fails the run with a sentence, and its log has two groups", async () => {
   const url = app.route("plain", async () => new Response("hello", { status: 200 }));
   const { workflowRunId } = await app.client.trigger({ url });
 
@@ -90,7 +90,7 @@ test("a destination that is no workflow fails the run with a sentence, and its l
   );
 });
 
-test("a cancelled run delivers nothing more, and what its endpoint appends is refused", async () => {
+test("W.ended, W.append, W.entries, C14.finish: a cancelled run delivers nothing more, and what its endpoint appends is refused", async () => {
   const url = app.workflow("cancelled", async (context) => {
     await context.sleep("rest", "1m");
     await context.run("never", () => 1);
@@ -118,7 +118,7 @@ test("a cancelled run delivers nothing more, and what its endpoint appends is re
   assert.equal((await app.send(`DELETE /v2/workflows/runs/${workflowRunId}?cancel=false`)).status, 200);
 });
 
-test("a run that is started twice is one run", async () => {
+test("W.duplicate: a run that is started twice is one run", async () => {
   const url = app.workflow("once", async (context) => await context.run("one", () => 1));
   const given = { url, workflowRunId: "mine", delay: "1m" } as const;
 
@@ -132,7 +132,7 @@ test("a run that is started twice is one run", async () => {
   assert.equal(app.count("once"), 2);
 });
 
-test("filters cancel runs by URL, by label and all together", async () => {
+test("W.cancel-many: filters cancel runs by URL, by label and all together", async () => {
   const first = app.workflow("filtered/one", async (context) => await context.sleep("rest", "1d"));
   const second = app.workflow("filtered/two", async (context) => await context.sleep("rest", "1d"));
   await app.client.trigger({ url: first, label: "blue" });
@@ -146,7 +146,7 @@ test("filters cancel runs by URL, by label and all together", async () => {
   });
 });
 
-test("a parent is told of a child that fails and of one that is cancelled", async () => {
+test("W.invoke.result: a parent is told of a child that fails and of one that is cancelled", async () => {
   const inner: RouteFunction = async (context) => {
     if (context.requestPayload === "sleep") await context.sleep("rest", "1d");
     else throw new WorkflowNonRetryableError("never");
@@ -208,7 +208,7 @@ test("a child that outlives its parent ends as it would, and the parent's log ha
   ]);
 });
 
-test("a failed run is resumed where it failed, or restarted, as a new run", async () => {
+test("W.resume, W.restart: a failed run is resumed where it failed, or restarted, as a new run", async () => {
   let isIll = true;
   let runs = 0;
   const url = app.workflow("twice", async (context) => {
@@ -269,7 +269,7 @@ test("a failure function that fails can be called once more", async () => {
   assert.deepEqual(JSON.parse(heard.failureFunction?.responseBody ?? ""), { result: "heard" });
 });
 
-test("a plain request starts a run with one delivery of its beginning", async () => {
+test("W.trigger, W.trigger.defaults: a plain request starts a run with one delivery of its beginning", async () => {
   const url = app.workflow("curl", async (context) => {
     const header = context.headers.get("x-from");
     return await context.run("one", () => `${context.requestPayload} ${header}`);
@@ -287,7 +287,7 @@ test("a plain request starts a run with one delivery of its beginning", async ()
   assert.equal(app.count("curl"), 2);
 });
 
-test("a start whose client is not known takes one delivery more", async () => {
+test("W.two-phase: a start whose client is not known takes one delivery more", async () => {
   const url = app.workflow("unknown", async (context) => await context.run("one", () => context.requestPayload));
 
   const { json } = await app.send(`POST /v2/trigger/${url}`, {
@@ -302,7 +302,7 @@ test("a start whose client is not known takes one delivery more", async () => {
   assert.equal(app.count("unknown"), 3);
 });
 
-test("a plain destination cannot be started as a workflow", async () => {
+test("W.trigger.detect, W.answers: a plain destination cannot be started as a workflow", async () => {
   const url = app.route("page", async () => new Response("a page"));
   const { json } = await app.send(`POST /v2/trigger/${url}`, { body: "hi" });
 
@@ -312,7 +312,7 @@ test("a plain destination cannot be started as a workflow", async () => {
   assert.equal(error?.error, "trigger rest api is only usable with sdk versions after v1.0.0 major version");
 });
 
-test("a long list of entries is fetched by the client", async () => {
+test("W.lazy-fetch: a long list of entries is fetched by the client", async () => {
   const long = "x".repeat(40_000);
   const url = app.workflow("long", async (context) => {
     const one = await context.run("one", () => long);

@@ -5,7 +5,7 @@ import { Application, invokable, outline, type RouteFunction } from "./applicati
 
 const app = new Application();
 
-test("a sleep ends when its time has come: three deliveries", async () => {
+test("W.sleep: a sleep ends when its time has come: three deliveries", async () => {
   const url = app.workflow("sleep", async (context) => {
     await context.sleep("rest", "1m");
     return await context.run("after", () => "awake");
@@ -29,7 +29,7 @@ test("a sleep ends when its time has come: three deliveries", async () => {
   assert.equal(app.count("sleep"), 3);
 });
 
-test("a sleep until a moment, beside a step in a fork", async () => {
+test("W.sleep, W.parallel: a sleep until a moment, beside a step in a fork", async () => {
   const url = app.workflow("until", async (context) => {
     const [, value] = await Promise.all([
       context.sleepUntil("moment", new Date(Date.now() + 60_000)),
@@ -51,7 +51,7 @@ test("a sleep until a moment, beside a step in a fork", async () => {
   assert.equal(app.count("until"), 5);
 });
 
-test("a call takes two more deliveries, and a third party gets nothing of ours", async () => {
+test("W.call, W.logs.step: a call takes two more deliveries, and a third party gets nothing of ours", async () => {
   const third = app.route("third", async (request) => {
     const text = await request.text();
     return Response.json({ asked: text }, { status: 201, headers: { "x-third": "yes" } });
@@ -86,7 +86,7 @@ test("a call takes two more deliveries, and a third party gets nothing of ours",
   assert.equal(step?.["stepType"], "Call");
 });
 
-test("a call that fails for good is a result like any other", async () => {
+test("W.call.failure, W.call.retried: a call that fails for good is a result like any other", async () => {
   const third = app.route("broken", async () => new Response("out of order", { status: 500 }));
   const url = app.workflow("failing-call", async (context) => {
     const { status, body } = await context.call<string>("ask", { url: third, retries: 1, retryDelay: "1" });
@@ -158,7 +158,7 @@ test("an event for one run is kept until the run waits for it", async () => {
   assert.equal(run.workflowRunResponse, '"kept for you"');
 });
 
-test("a webhook needs no token and gives the run the whole request", async () => {
+test("W.hooks: a webhook needs no token and gives the run the whole request", async () => {
   let address = "";
   const url = app.workflow("hook", async (context) => {
     const webhook = await context.createWebhook("make");
@@ -207,7 +207,7 @@ test("a run may notify another", async () => {
   assert.equal((await app.ended(first.workflowRunId)).workflowRunResponse, '"run!"');
 });
 
-test("an invoked run gives its result to the one that invoked it", async () => {
+test("W.invoke, W.invoke.result: an invoked run gives its result to the one that invoked it", async () => {
   const inner: RouteFunction = async (context) => {
     const got = await context.run("inner", () => `${JSON.stringify(context.requestPayload)}!`);
     return { got };
@@ -235,7 +235,7 @@ test("an invoked run gives its result to the one that invoked it", async () => {
   assert.equal(app.count("child"), 2);
 });
 
-test("what a start says holds for every delivery: headers, retries, flow control, label, redaction", async () => {
+test("W.config: what a start says holds for every delivery: headers, retries, flow control, label, redaction", async () => {
   const url = app.workflow("configured", async (context) => {
     await context.run("one", () => 1);
     return await context.run("two", () => ({ label: context.label, team: context.headers.get("x-team") }));
@@ -268,7 +268,7 @@ test("what a start says holds for every delivery: headers, retries, flow control
   assert.equal((await app.send("GET /v2/flowControl/narrow")).status, 200);
 });
 
-test("the log of runs has pages, the latest first, and ends with an empty cursor", async () => {
+test("W.logs, W.logs.runs: the log of runs has pages, the latest first, and ends with an empty cursor", async () => {
   const url = app.workflow("paged", async (context) => await context.sleep("rest", "1d"));
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1) ids.push((await app.client.trigger({ url })).workflowRunId);

@@ -5,7 +5,7 @@ import { Application, outline } from "./application.ts";
 
 const app = new Application();
 
-test("a run of two steps takes three deliveries, and its log has results and answer", async () => {
+test("W.step, W.logs.run, W.logs.groups: a run of two steps takes three deliveries, and its log has results and answer", async () => {
   const url = app.workflow("two", async (context) => {
     const first = await context.run("first", () => `got ${context.requestPayload}`);
     const second = await context.run("second", () => ({ first, header: context.headers.get("x-team") }));
@@ -26,7 +26,7 @@ test("a run of two steps takes three deliveries, and its log has results and ans
   assert.equal(app.count("two"), 3);
 });
 
-test("a fork of three takes seven deliveries and is one group", async () => {
+test("W.parallel, W.logs.groups, W.one-delivery: a fork of three takes seven deliveries and is one group", async () => {
   const url = app.workflow("fork", async (context) => {
     const parts = await Promise.all([context.run("a", () => 1), context.run("b", () => 2), context.run("c", () => 3)]);
     return parts;

@@ -59,7 +59,7 @@ test("C6, C8: every filter is read", () => {
   }
 });
 
-test("ids override all other filters", () => {
+test("C.filters: ids override all other filters", () => {
   assert.deepEqual(read("dead letters", "dlqIds=1-0&url=https://a.test&fromDate=5"), {
     ids: ["1-0"],
     attributes: new Map(),
@@ -85,7 +85,7 @@ test("what only workflow runs have asks for their dead letters alone", () => {
   }
 });
 
-test("a call that changes something refuses what it does not know, and what is empty", () => {
+test("C.filters.body: a call that changes something refuses what it does not know, and what is empty", () => {
   const rows: [FilterTarget, string, unknown, string][] = [
     ["messages", "labeel=a", undefined, "Unknown filter: labeel"],
     ["messages", "", { labeel: "a" }, "Unknown filter: labeel"],
@@ -121,7 +121,7 @@ test("an unknown state is refused with the ones there are", () => {
   });
 });
 
-test("C6: count, cursor and order of a page", () => {
+test("C6, C.pages: count, cursor and order of a page", () => {
   const bounds = { countDefault: 100, countMax: 1_000, orderDefault: "latest first" } as const;
   const rows: [string, object][] = [
     ["", { order: "latest first", count: 100 }],
@@ -142,7 +142,7 @@ test("C6: count, cursor and order of a page", () => {
   }
 });
 
-test("C8: a bulk change without a count means all that match", () => {
+test("C8, C.pages.bulk: a bulk change without a count means all that match", () => {
   assert.deepEqual(readBulkPage(new Parameters(""), 500), {});
   assert.deepEqual(readBulkPage(new Parameters("count=100&cursor=1-0"), 500), { countMax: 100, cursor: "1-0" });
 });

@@ -64,7 +64,7 @@ const entries: LogEntry[] = [
   { message, timeMs: 5_000, state: state.failed, response },
 ];
 
-test("C6: log entries have what belongs to their state and nothing else", async () => {
+test("C6.entry: log entries have what belongs to their state and nothing else", async () => {
   const edge = messagingEdge({ logs: async () => ({ entries, cursor: "c1" }) });
   const reply = await edge.send("GET /v2/logs");
   assert.equal(reply.status, 200);
@@ -96,7 +96,7 @@ test("C6: log entries have what belongs to their state and nothing else", async 
   });
 });
 
-test("C6: the old name of the list spells CANCELED, and the cursor is absent on the last page", async () => {
+test("C6.events: the old name of the list spells CANCELED, and the cursor is absent on the last page", async () => {
   const edge = messagingEdge({ logs: async () => ({ entries: entries.slice(0, 1), cursor: undefined }) });
   assert.deepEqual((await edge.send("GET /v2/events")).json, { events: [{ ...common, state: "CANCELED" }] });
 });
@@ -185,7 +185,7 @@ function loadBody(body: unknown): Buffer {
   return body === "its body" ? Buffer.from("payload") : Buffer.from([0xff]);
 }
 
-test("dead letters are shown with the last answer", async () => {
+test("C.dlq.get, C.dlq.record: dead letters are shown with the last answer", async () => {
   const edge = messagingEdge({
     deadLetters: () => ({ letters: [letter], cursor: "1725323658779-3" }),
     deadLetter: (id) => (id === "1725323658779-3" ? letter : undefined),
@@ -199,7 +199,7 @@ test("dead letters are shown with the last answer", async () => {
   assert.deepEqual(missing.json, { error: "dead letter 1-0 not found" });
 });
 
-test("where no answer came, a dead letter says why in place of a body", async () => {
+test("C.dlq.record: where no answer came, a dead letter says why in place of a body", async () => {
   const unanswered = { ...letter, response: { status: 0, headers: [], error: "connection refused" } };
   const edge = messagingEdge({ deadLetter: () => unanswered, loadBody });
   assert.deepEqual((await edge.send("GET /v2/dlq/1-0")).json, {
@@ -242,7 +242,7 @@ test("C11: a dead letter is deleted once", async () => {
   assert.deepEqual(edge.calls[0], ["deleteDeadLetters", { ids: ["1-0"], attributes: new Map() }, {}]);
 });
 
-test("dead letters are deleted by filters, with a cursor if more match", async () => {
+test("C.dlq.delete: dead letters are deleted by filters, with a cursor if more match", async () => {
   const edge = messagingEdge({ deleteDeadLetters: async () => ({ deleted: 2, cursor: "2-0" }) });
   assert.deepEqual((await edge.send("DELETE /v2/dlq?url=https://a.test&count=2&cursor=1-0")).json, {
     deleted: 2,

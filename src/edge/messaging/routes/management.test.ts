@@ -63,7 +63,7 @@ const waitingView = {
   retryDelayExpression: "1000",
 };
 
-test("a waiting message is shown with what it waits for", async () => {
+test("C.messages.get, C.message: a waiting message is shown with what it waits for", async () => {
   const edge = messagingEdge({
     findMessage: () => waiting,
     waitsFor: () => "It waits for its turn",
@@ -75,7 +75,7 @@ test("a waiting message is shown with what it waits for", async () => {
   assert.deepEqual(edge.calls[0], ["findMessage", "msg_1"]);
 });
 
-test("a message that finished lately is shown too, with what is not said absent; an unknown one is 404", async () => {
+test("C.messages.get, C.labels, C.bodies: a message that finished lately is shown too, with what is not said absent; an unknown one is 404", async () => {
   const plain: LoggedMessage = {
     id: "msg_2",
     envelope: { url: "https://a.test", method: "POST", headers: [], retriesMax: 3 },
@@ -209,7 +209,7 @@ test("a queue that cannot be is refused by the field", async () => {
   }
 });
 
-test("queues are shown with their lag", async () => {
+test("C.queues, C.queues.record: queues are shown with their lag", async () => {
   const queue = { name: "q", parallelism: 2, isPaused: true, createdAtMs: 1, updatedAtMs: 2, lag: 3 };
   const view = { createdAt: 1, updatedAt: 2, name: "q", parallelism: 2, lag: 3, paused: true };
   const edge = messagingEdge({ queues: [queue], queue: (name) => (name === "q" ? queue : undefined) });
@@ -254,7 +254,7 @@ test("C1: a schedule is made of its headers, its destination and its body", asyn
   assert.deepEqual(own.json, { scheduleId: "scd_1" });
 });
 
-test("C1: no cron, a bad id, a bad or unknown destination are 400", async () => {
+test("C1.refused: no cron, a bad id, a bad or unknown destination are 400", async () => {
   const edge = messagingEdge({ group: () => undefined });
   for (const [line, headers, error] of [
     ["POST /v2/schedules/https://a.test", [], /^Cron is missing/],
@@ -273,7 +273,7 @@ test("C1: no cron, a bad id, a bad or unknown destination are 400", async () => 
   }
 });
 
-test("schedules are paused and resumed by PATCH and by POST, but a URL that ends so is a destination", async () => {
+test("C.schedules.pause: schedules are paused and resumed by PATCH and by POST, but a URL that ends so is a destination", async () => {
   const edge = messagingEdge({ pauseSchedule: async (id) => id === "s" });
   for (const line of [
     "PATCH /v2/schedules/s/pause",
@@ -327,7 +327,7 @@ const schedule: ScheduleView = {
   body: Buffer.from("{}"),
 };
 
-test("schedules are shown with canonical header names, the delay in seconds, and what came of the last firing", async () => {
+test("C.schedules, C.schedules.get, C.schedules.record: schedules are shown with canonical header names, the delay in seconds, and what came of the last firing", async () => {
   const edge = messagingEdge({ schedules: [schedule], schedule: (id) => (id === "s" ? schedule : undefined) });
   const view = {
     scheduleId: "s",
@@ -362,7 +362,7 @@ test("schedules are shown with canonical header names, the delay in seconds, and
   assert.equal((shown as { error: string }).error, "why");
 });
 
-test("a schedule is deleted, or 404", async () => {
+test("C.schedules.delete: a schedule is deleted, or 404", async () => {
   const edge = messagingEdge({ deleteSchedule: async (id) => id === "s" });
   assert.equal((await edge.send("DELETE /v2/schedules/s")).status, 200);
   const missing = await edge.send("DELETE /v2/schedules/other");
@@ -467,7 +467,7 @@ test("C16: default headers of a group are set, and an absent group is 404", asyn
   }
 });
 
-test("URL groups are shown with endpoints and headers", async () => {
+test("C.topics, C.topics.get: URL groups are shown with endpoints and headers", async () => {
   const group: UrlGroup = {
     name: "g",
     endpoints: [{ url: "https://a.test", name: "a" }, { url: "https://b.test" }],
@@ -587,7 +587,7 @@ test("C12: pin refuses what is no limit, by name", async () => {
   assert.equal((await edge.send("POST /v2/flowControl/a%20b/pause")).status, 400);
 });
 
-test("the signing keys are shown, and rotated by POST", async () => {
+test("C.signing-keys.get, C.signing-keys.rotate: the signing keys are shown, and rotated by POST", async () => {
   const edge = messagingEdge({
     signingKeys: { current: "sig_1", next: "sig_2" },
     rotateSigningKeys: async () => ({ current: "sig_2", next: "sig_3" }),

@@ -71,13 +71,13 @@ test("C15: every option may stand in the query under its lower-case header name"
   });
 });
 
-test("C15: a duplicate is 202 with the id of the first", async () => {
+test("C15.answer: a duplicate is 202 with the id of the first", async () => {
   const reply = await publishing(duplicate).send("POST /v2/publish/https://a.test");
   assert.equal(reply.status, 202);
   assert.deepEqual(reply.json, { messageId: "msg_0", url: "https://a.test", deduplicated: true });
 });
 
-test("C15: a group answers with a bare list, one for each endpoint", async () => {
+test("C15.group: a group answers with a bare list, one for each endpoint", async () => {
   const reply = await publishing(group).send("POST /v2/publish/my-group");
   assert.equal(reply.status, 200);
   assert.deepEqual(reply.json, [
@@ -161,7 +161,7 @@ test("batch: each element is a message of its own, in order", async () => {
   ]);
 });
 
-test("batch: headers of the request are defaults for each element", async () => {
+test("C.batch.defaults: batch: headers of the request are defaults for each element", async () => {
   const edge = publishing(one);
   await edge.send("POST /v2/batch", {
     headers: ["Upstash-Retries", "5", "Upstash-Forward-A", "request"],
@@ -179,7 +179,7 @@ test("batch: headers of the request are defaults for each element", async () => 
   );
 });
 
-test("batch: one element is still a list, and none is an empty one", async () => {
+test("C.batch: batch: one element is still a list, and none is an empty one", async () => {
   const edge = publishing(one);
   assert.deepEqual((await edge.send("POST /v2/batch", { body: [{ destination: "https://a.test" }] })).json, [
     { messageId: "msg_1", url: "https://a.test" },
@@ -187,7 +187,7 @@ test("batch: one element is still a list, and none is an empty one", async () =>
   assert.deepEqual((await edge.send("POST /v2/batch", { body: [] })).json, []);
 });
 
-test("batch: one bad element refuses all of it, by number and field", async () => {
+test("C.batch.whole: batch: one bad element refuses all of it, by number and field", async () => {
   const edge = publishing(one);
   const good = { destination: "https://a.test" };
   const rows: [unknown, number, string][] = [
@@ -227,6 +227,7 @@ test("batch: one bad element refuses all of it, by number and field", async () =
   assert.deepEqual(edge.calls, []);
 });
 
+// C.limits.batch, C.limits.batch-answer
 test("C-22: a batch has a bound on its length, and on the bytes of its answer, before anything is stored", async () => {
   const endpoints = Array.from({ length: 1_000 }, (_, index) => ({
     url: `https://a.test/${index}${"x".repeat(1_000)}`,
