@@ -399,3 +399,19 @@ test("C8.message, C8.options: a retry keeps all of the message but its id, and h
     waitsFor: "It waits for the queue orders to be resumed",
   });
 });
+
+test("C.dlq.retention: a dead letter is there until its time is over, and then not found", async () => {
+  await using server = await startMessagingServer({ deadLetterRetentionMs: HOUR_MS });
+  server.destination = () => answered(500);
+  await server.publish("https://a.test/?service-retries=0");
+  await server.advance(0);
+  const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
+  const line = `GET /v2/dlq/${messages[0]?.["dlqId"]}`;
+
+  await server.advance(HOUR_MS - MINUTE_MS);
+  assert.equal((await server.send(line)).status, 200);
+  await server.advance(HOUR_MS);
+
+  assert.equal((await server.send(line)).status, 404);
+  assert.deepEqual((await server.send("GET /v2/dlq")).json, { messages: [] });
+});

@@ -174,6 +174,21 @@ test("A4: concurrent transactions do not mix", async () => {
   assert.equal(new Set(pairs.map(([a]) => a)).size, 50);
 });
 
+test("A3.resp: a pipeline and a transaction may be commands as they are sent over TCP, with any bytes", async () => {
+  await using server = await startServer();
+  const body = Buffer.concat([
+    Buffer.from("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n"),
+    Buffer.from([0xff, 0x00]),
+    Buffer.from("\r\n*2\r\n$6\r\nSTRLEN\r\n$1\r\nk\r\n"),
+  ]);
+  const headers = { "content-type": "application/x-resp2" };
+  for (const path of ["/pipeline", "/multi-exec"])
+    assert.deepEqual((await server.post(path, body, { headers })).json, [{ result: "OK" }, { result: 2 }], path);
+  assert.deepEqual((await server.get("/get/k", { headers: { "service-encoding": "base64" } })).json, {
+    result: "/wA=",
+  });
+});
+
 test("A.limits.daily: the daily request limit is 400 for a command, an element of a pipeline, and discards a transaction", async () => {
   await using server = await startServer({ dailyRequestsMax: 3 });
   const over = (usage: number): string =>

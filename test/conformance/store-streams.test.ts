@@ -170,6 +170,16 @@ test("A.unavailable: the streams are no commands", async () => {
   }
 });
 
+test("A.routing: in capitals the words of the streams are commands, which HTTP does not have", async () => {
+  await using server = await startServer();
+  for (const path of ["/SUBSCRIBE/c", "/PSUBSCRIBE/c", "/MONITOR", "/PIPELINE"]) {
+    const { status, text } = await server.get(path);
+    assert.equal(status, 400, path);
+    assert.match(text, new RegExp(`Command is not available: '${path.split("/")[1]}'`));
+  }
+  assert.deepEqual((await server.post("/MULTI-EXEC", [["PING"]])).status, 400);
+});
+
 test("A5.lines: the monitor begins with a quoted OK and shows every command as Redis prints it", async () => {
   await using server = await startServer();
   const reader = await open(server, "/monitor");

@@ -92,3 +92,25 @@ test("B-02: of a list of records with one that is refused, none is stored", asyn
   assert.deepEqual(await server.post("/fetch/ns", { ids: ["a"] }), [null]);
   assert.deepEqual(await server.post("/list-namespaces"), [""]);
 });
+
+test("B.delete.portions: a delete of very many by prefix or filter is several frames, one by ids a single frame", async () => {
+  await using server = await startVectorServer();
+  const ids = Array.from({ length: 2_500 }, (_, number) => `id-${number}`);
+  const fill = async () => {
+    for (let start = 0; start < ids.length; start += 500)
+      await server.post(
+        "/upsert",
+        ids.slice(start, start + 500).map((id) => ({ id, vector: [1, 0], metadata: { n: 1 } })),
+      );
+    return server.journal.frames.length;
+  };
+  for (const [body, deleted, frameCount] of [
+    [{ prefix: "id-" }, 2_500, 3],
+    [{ filter: "n = 1" }, 2_500, 3],
+    [{ ids: ids.slice(0, 1_000) }, 1_000, 1],
+  ] as const) {
+    const before = await fill();
+    assert.deepEqual(await server.post("/delete", body), { deleted });
+    assert.equal(server.journal.frames.length - before, frameCount, JSON.stringify(body).slice(0, 20));
+  }
+});

@@ -1,0 +1,124 @@
+/** What a workflow endpoint, a third party and a failure function are sent, and the entries that it leaves (docs/interface/workflows.md). */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answered } from "../messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const START_MS = Date.UTC(2026, 0, 1);
+const ENDPOINT = "https://app.test/run";
+const THIRD = "https://third.test/";
+const TOLD = "https://app.test/told";
+const SDK = ["Upstash-Workflow-Sdk-Version", "1"];
+
+const begin = ["Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Init", "true", "Upstash-Retries", "0"];
+const call = [
+  ...["Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-CallType", "toCallback", "Upstash-Callback", ENDPOINT],
+  ...["Upstash-Callback-Workflow-RunId", "wfr_1", "Upstash-Callback-Workflow-CallType", "fromCallback"],
+];
+
+/** A server whose endpoint takes every delivery, unless the run is ill. */
+async function started({ isIll = false } = {}): Promise<MessagingServer> {
+  const server = await startMessagingServer();
+  server.destination = ({ url }) => answered(isIll && url === ENDPOINT ? 500 : 200, SDK, "answer");
+  return server;
+}
+
+function headersOf(server: MessagingServer, url: string): ReadonlyMap<string, string> {
+  return server.calls.find((made) => made.url === url)?.headers ?? new Map();
+}
+
+test("W.start: a publish with Workflow-Init starts a run, and its answer names the message and the run", async () => {
+  await using server = await started();
+  const { status, json } = await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin, body: "payload" });
+  const { messageId, ...rest } = json as Json;
+  assert.deepEqual([status, rest], [200, { url: ENDPOINT, workflowRunId: "wfr_1", workflowCreatedAt: START_MS }]);
+  assert.match(String(messageId), /^msg_/);
+
+  await server.send("POST /v2/topics/group/endpoints", { body: { endpoints: [{ url: ENDPOINT }] } });
+  const other = ["Upstash-Workflow-RunId", "wfr_2", "Upstash-Workflow-Init", "true"];
+  assert.equal((await server.send("POST /v2/publish/group", { headers: other })).status, 400);
+});
+
+test("W.entry: the list of a run has its start, its results, its calls and their answers, each with its callType", async () => {
+  await using server = await started();
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin, body: "payload" });
+  await server.advance(0);
+  const part = ["Upstash-Workflow-RunId", "wfr_1"];
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: part, body: '{"stepId":1}' });
+  await server.send(`POST /v2/publish/${THIRD}`, { headers: call, body: "asked" });
+  await server.advance(0);
+
+  const entries = (await server.send("GET /v2/workflows/runs/wfr_1")).json as Json[];
+
+  assert.deepEqual(
+    entries.map(({ callType }) => callType),
+    ["step", "step", "toCallback", "fromCallback"],
+  );
+  assert.deepEqual(
+    entries.slice(0, 3).map(({ body }) => Buffer.from(String(body), "base64").toString()),
+    ["payload", '{"stepId":1}', "asked"],
+  );
+});
+
+test("W.delivery, W.call: the endpoint is told the run in both spellings, a third party nothing of it", async () => {
+  await using server = await started();
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
+  await server.send(`POST /v2/publish/${THIRD}`, { headers: call, body: "asked" });
+  await server.advance(0);
+
+  const ofEndpoint = headersOf(server, ENDPOINT);
+  const ofThird = headersOf(server, THIRD);
+  for (const [name, value] of [
+    ["runid", "wfr_1"],
+    ["url", ENDPOINT],
+    ["init", "true"],
+    ["createdat", String(START_MS)],
+  ] as const) {
+    for (const prefix of ["upstash", "service"]) {
+      assert.equal(ofEndpoint.get(`${prefix}-workflow-${name}`), value, `${prefix} ${name}`);
+      assert.equal(ofThird.has(`${prefix}-workflow-${name}`), false, `${prefix} ${name}`);
+    }
+  }
+  assert.equal(server.calls.find(({ url }) => url === THIRD)?.body, "asked");
+});
+
+test("W.failure.headers: the call of a failure function says what it is, and has the headers that it was given", async () => {
+  await using server = await started({ isIll: true });
+  const failure = ["Upstash-Failure-Callback", TOLD, "Upstash-Failure-Callback-Forward-X-Team", "blue"];
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: [...begin, ...failure] });
+  await server.advance(0);
+
+  const headers = headersOf(server, TOLD);
+  assert.deepEqual(
+    [
+      ...["upstash-workflow-is-failure", "upstash-workflow-failure-callback", "x-team"],
+      ...["upstash-workflow-runid", "service-workflow-runid", "upstash-workflow-createdat"],
+    ].map((name) => headers.get(name)),
+    ["true", "true", "blue", "wfr_1", "wfr_1", String(START_MS)],
+  );
+});
+
+test("W.logs.events: without groupBy the log has the entries of the messages of runs, and of no other message", async () => {
+  await using server = await started();
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
+  await server.publish("https://plain.test/");
+  await server.advance(0);
+
+  for (const path of ["logs", "events", "messageLogs"]) {
+    const { events } = (await server.send(`GET /v2/workflows/${path}?order=earliestFirst`)).json as { events: Json[] };
+    assert.deepEqual(
+      events.map(({ state }) => state),
+      ["CREATED", "ACTIVE", "DELIVERED"],
+      path,
+    );
+    for (const event of events)
+      assert.partialDeepStrictEqual(event, {
+        workflowRunId: "wfr_1",
+        workflowUrl: ENDPOINT,
+        workflowCreatedAt: START_MS,
+        callType: "step",
+      });
+  }
+});
