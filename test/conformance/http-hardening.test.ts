@@ -136,6 +136,7 @@ test("A-13: a body without a token is refused before it has been sent", async ()
   assert.equal(server.budget.usedBytes, 0);
 });
 
+// A.errors.503
 test("A-13: bodies that together exceed the budget are 503, and the budget comes back", async () => {
   await using server = await startServer({ inFlightBytesMax: 190_000 });
   const reply = await server.post("/set/k", "x".repeat(200_000));

@@ -30,7 +30,7 @@ function refusal(error: string): { error: string } {
   return { error };
 }
 
-test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limits.queues, C.limits.groups: what a user may have at most is 412 beyond it, and names the limit", async () => {
+test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limits.queues, C.limits.groups, C.limits: what a user may have at most is 412 beyond it, and names the limit", async () => {
   await using server = await startMessagingServer({
     schedulesMax: 1,
     queuesMax: 1,

@@ -198,7 +198,7 @@ test("a read-only token may read and query, and change nothing", async () => {
   }
 });
 
-test("what the index refuses has the status of its kind, at once or later", async () => {
+test("B.errors.502, B.errors: what the index refuses has the status of its kind, at once or later", async () => {
   const statuses: [VectorFailureKind, number][] = [
     ["unprocessable", 422],
     ["not found", 404],

@@ -39,7 +39,7 @@ test("a message of which nothing is said has the defaults", () => {
   assert.deepEqual(read(""), plain);
 });
 
-test("each header of a message says what the table states", () => {
+test("C.options.repeated, C.options.ignored: each header of a message says what the table states", () => {
   const rows: [string, object][] = [
     ["method=GET", { method: "GET" }],
     ["method=patch", { method: "PATCH" }],

@@ -287,6 +287,7 @@ test("A-10: a script that wants more memory than it may have fails, and the next
   }
 });
 
+// A.scripts
 test("A-10: what a stopped script wrote stays, is journaled as one frame, and the error says so", () => {
   const { run, journal, store } = open({ budgetMs: 20 });
   run("SET", "before", "v");

@@ -149,7 +149,7 @@ const refused: readonly (readonly [filter: string, failure: string])[] = [
   ["= 'unterminated", "Invalid filter at character 1: expected a field name, found ="],
 ];
 
-test("B2.filter.grammar: what the grammar allows is read as it says", () => {
+test("B2.filter.grammar, B2.filter.fields: what the grammar allows is read as it says", () => {
   for (const [filter, expression] of accepted) assert.equal(spelled(parseFilter(filter)), expression, filter);
 });
 

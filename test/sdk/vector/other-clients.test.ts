@@ -113,7 +113,7 @@ test("PHP: ids are deleted as one text, as a list, or as the list alone", async 
   assert.deepEqual((await served.send("POST /delete", ["3", "4"])).json, { result: { deleted: 1 } });
 });
 
-test("B.rename-namespace: a namespace is renamed, and another one is replaced only when that is said", async () => {
+test("B.rename-namespace, B.errors.409: a namespace is renamed, and another one is replaced only when that is said", async () => {
   for (const namespace of ["old", "kept"])
     await served.send(`POST /upsert/${namespace}`, { id: namespace, vector: [1, 1] });
   const names = async () => (await served.send("GET /list-namespaces")).json;
