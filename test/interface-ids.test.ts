@@ -1,13 +1,15 @@
 /**
- * The ids of `docs/interface`: each rule of the interface has one, and comments
- * and names of tests cite it.
+ * The ids of `docs/interface`: each rule of the interface has one, comments and
+ * names of tests cite it, and at least one test names it because it checks it.
  *
  * An id is defined where a heading begins with it, or where it is in bold at the
  * start of a paragraph, a list item or a row of a table. What else looks like an
- * id in these pages cites one.
+ * id in these pages cites one. In sources an id is cited in a comment, or in
+ * front of a colon at the start of a string, such as the name of a test.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { test } from "node:test";
 
 const FOLDER = "docs/interface";
@@ -24,7 +26,7 @@ const ID = String.raw`[ABCHW](?:\d{1,2})?(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*`;
 const DEFINITION = new RegExp(String.raw`^(?:#{2,4} (${ID}): |(?:- |\| )?\*\*(${ID})\*\*(?: |$))`);
 /** Not within a word, a code or a file name; a letter alone does not count. */
 const CITATION =
-  /(?<![\w`./#-])[ABCHW](?:\d{1,2}(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*|(?:\.[a-z][a-z0-9]*(?:-[a-z0-9]+)*)+)(?![\w-])/g;
+  /(?<![\w`./#%-])[ABCHW](?:\d{1,2}|\.[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*(?![\w-])/g;
 
 const LETTERS_OF_PAGE: Readonly<Record<string, string>> = {
   "README.md": "H",
@@ -47,6 +49,34 @@ export function definedIds(): readonly DefinedId[] {
   );
 }
 
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly isTest: boolean;
+  readonly cited: readonly string[];
+}
+
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
+/** What stands in front of the first colon of a string. */
+const STRING_HEAD = /["`]([ABCHWS][\w.-]*(?:, [ABCHWS][\w.-]*)*): /g;
+
+/** All sources but this one, with the ids that they cite. */
+const sources: readonly Source[] = ["src", "test", "bench", "tools"].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(?:ts|cjs)$/.test(name) && !name.includes("node_modules"))
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => path !== "test/interface-ids.test.ts")
+    .map((path) => {
+      const text = readFileSync(path, "utf8");
+      const passages = [
+        ...Array.from(text.matchAll(COMMENT), ([comment]) => comment),
+        ...Array.from(text.matchAll(STRING_HEAD), ([, head = ""]) => head),
+      ];
+      const cited = passages.flatMap((passage) => Array.from(passage.matchAll(CITATION), ([id]) => id));
+      return { path, text, isTest: path.startsWith("test/") || path.endsWith(".test.ts"), cited };
+    }),
+);
+
 test("every id of the interface is defined once, on the page of its letter", () => {
   const seen = new Map<string, DefinedId>();
   for (const defined of definedIds()) {
@@ -65,6 +95,36 @@ test("every id that the pages of the interface cite is defined", () => {
   for (const [page, text] of pages)
     for (const [cited] of text.matchAll(CITATION))
       assert.ok(ids.has(cited) || examples.has(cited), `${page}: ${cited} is not defined`);
+});
+
+test("every id that a source cites is defined", () => {
+  const ids = new Set(definedIds().map(({ id }) => id));
+  for (const { path, cited } of sources)
+    for (const id of cited) assert.ok(ids.has(id), `${path}: docs/interface does not define ${id}`);
+});
+
+test("every rule of the interface is named by a test that checks it", () => {
+  const named = new Set(sources.flatMap(({ isTest, cited }) => (isTest ? cited : [])));
+  const missing = definedIds().flatMap(({ id }) => (named.has(id) ? [] : [id]));
+  assert.deepEqual(missing, [], "put the id into the name of the test that checks it, or into the comment above it");
+});
+
+test("sources cite no document that is not in the repository", () => {
+  const folders = [".", "docs", "bench", "examples"];
+  const documents = new Set(
+    folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: folder !== ".", encoding: "utf8" })
+        .filter((name) => name.endsWith(".md"))
+        .map((name) => basename(name)),
+    ),
+  );
+  // A page of docs/interface is cited by an id: its sections have no numbers.
+  const elsewhere = /\bspec: |\b(?:store|vector|messaging|workflows?|search)(?:\.md)? \d+\.\d+/;
+  for (const { path, text } of sources) {
+    for (const [name] of text.matchAll(/[\w-]+\.md\b/g))
+      assert.ok(documents.has(name), `${path}: ${name} is not in the repository`);
+    assert.equal(elsewhere.exec(text)?.[0], undefined, `${path}: cite an id of docs/interface`);
+  }
 });
 
 test("a rule of a route belongs to a route that is defined", () => {

@@ -83,7 +83,7 @@ interface Line {
 }
 
 function jsonLine(time: string, { level, event, fields }: Line): string {
-  // keeps (3): JSON escapes the controls below U+0020 itself, and leaves DEL and C1 as they are.
+  // keeps (3): JSON escapes the controls below U+0020 itself, and leaves those from U+007F to U+009F as they are.
   const line = JSON.stringify({ time, level, event, ...fields }).replace(
     CONTROLS,
     (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
@@ -102,7 +102,7 @@ function textLine(time: string, { level, event, fields }: Line): string {
   return `${line}${stack}\n`;
 }
 
-/** C0, DEL and C1. */
+/** U+0000 to U+001F, and U+007F to U+009F. */
 const CONTROLS = /\p{Cc}/gu;
 
 /** keeps (3). */

@@ -1,7 +1,6 @@
 /**
- * All routes of area C, messaging (service.md C1-C19; spec: messaging 1.2). A
- * row carries the rule of service.md, or `C` for a path that only the clients
- * and documents of the interface know.
+ * All routes of area C, messaging (docs/interface/messaging.md, workflows.md). A
+ * row carries the number of its route there, or `C` for one without a number.
  */
 
 import type { MessagingRoute } from "../route.ts";
