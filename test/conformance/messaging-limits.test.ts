@@ -106,6 +106,23 @@ test("C15.retries, C.outcome.retry, C.retry-delay: retries are 3 without a word,
   );
 });
 
+test("C.limits.daily, C.errors.429: more messages than a day allows are 429 with its limit, what is left and its end", async () => {
+  await using server = await startMessagingServer({ messagesPerDayMax: 2 });
+  const body = [{ destination: "https://a.test" }, { destination: "https://a.test" }];
+  await server.publish("https://a.test");
+
+  const refused = await server.send("POST /v2/batch", { body });
+
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers["ratelimit-limit"], "2");
+  assert.equal(refused.headers["ratelimit-reset"], String(Date.UTC(2026, 0, 2) / 1_000));
+  await server.publish("https://a.test");
+  const last = await server.send("POST /v2/publish/https://a.test");
+  assert.deepEqual([last.status, last.headers["ratelimit-remaining"]], [429, "0"]);
+  await server.advance(24 * 60 * MINUTE_MS);
+  assert.equal((await server.send("POST /v2/batch", { body })).status, 200);
+});
+
 test("C.limits.rate, C.errors.429: more requests than a second allows are 429 with the headers of bursts; publishing is not counted", async () => {
   await using server = await startMessagingServer({}, { rate: { perSecond: 2, burst: 2 } });
   for (const line of [
@@ -304,6 +321,20 @@ test("C7, C17, C.times, C.keys.get: a key has both spellings of its waitlist, ev
     ratePeriodStart: Date.UTC(2026, 0, 1) / 1_000,
     isPaused: false,
   });
+});
+
+test("C17: a key that nobody has used for a day is not listed, unless it is paused or pinned", async () => {
+  await using server = await startMessagingServer();
+  const headers = ["Service-Flow-Control-Key", "used", "Service-Flow-Control-Value", "rate=1"];
+  await server.publish("https://a.test", { headers });
+  await server.send("POST /v2/flowControl/paused/pause");
+  await server.send("POST /v2/flowControl/pinned/pin?rate=1");
+  const listed = async () =>
+    ((await server.send("GET /v2/flowControl")).json as Json[]).map((key) => key["flowControlKey"]).toSorted();
+  await server.advance(60 * MINUTE_MS);
+  assert.deepEqual(await listed(), ["paused", "pinned", "used"]);
+  await server.advance(49 * 60 * MINUTE_MS);
+  assert.deepEqual(await listed(), ["paused", "pinned"]);
 });
 
 test("C18: reset forgets the calls under way too, resetRate the window alone", async () => {

@@ -326,3 +326,24 @@ test("C.signing-keys.rotate: signing keys: rotating makes the next one current, 
   assert.notEqual(rotated.next, before.next);
   assert.deepEqual((await server.send("GET /v2/keys")).json, rotated);
 });
+
+test("C.ids: what larder generates begins with the kind of what it names", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(500);
+  const message = await server.publish("https://a.test", { headers: ["Upstash-Retries", "0"] });
+  const schedule = (await server.send("POST /v2/schedules/https://a.test", { headers: ["Upstash-Cron", "@daily"] }))
+    .json as { scheduleId: string };
+  const run = (await server.send("POST /v2/trigger/https://b.test/run")).json as { workflowRunId: string };
+  await server.advance(0);
+  const { messages } = (await server.send("GET /v2/dlq")).json as { messages: { dlqId: string }[] };
+  const claims = server.calls[0]?.headers.get("upstash-signature")?.split(".")[1] ?? "";
+  const { jti } = JSON.parse(Buffer.from(claims, "base64url").toString()) as { jti: string };
+  for (const [id, form] of [
+    [message, /^msg_\w+$/],
+    [schedule.scheduleId, /^scd_\w+$/],
+    [run.workflowRunId, /^wfr_\w+$/],
+    [messages[0]?.dlqId ?? "", /^\d+-\d+$/],
+    [jti, /^jwt_\w+$/],
+  ] as const)
+    assert.match(id, form);
+});

@@ -1,8 +1,8 @@
 /** What a workflow endpoint, a third party and a failure function are sent, and the entries that it leaves (docs/interface/workflows.md). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered } from "../messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../messaging-server.ts";
+import { answered } from "../harness/messaging-harness.ts";
+import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
