@@ -26,7 +26,7 @@ test("A-01: a token opens its tenant and nothing like it opens anything", () => 
     assert.equal(tokens.find(guess), undefined, guess);
 });
 
-test("the scheme of the header is Bearer in any case, and nothing else", () => {
+test("H.bearer: the scheme of the header is Bearer in any case, and nothing else", () => {
   const tokens = table();
 
   for (const value of ["Bearer alpha", "bearer alpha", "BEARER   alpha", "Bearer alpha "])

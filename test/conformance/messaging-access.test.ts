@@ -125,6 +125,7 @@ test("C-11: what belongs to the connection, or is ours, is not passed on however
   assert.equal(headers?.get("upstash-message-id"), id);
 });
 
+// C.options.size
 test("C-10: a header that could forge others is refused when it is published", async () => {
   await using server = await startMessagingServer();
   for (const [headers, text] of [

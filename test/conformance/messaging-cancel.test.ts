@@ -62,7 +62,7 @@ function rowsToCancel([first, second]: readonly string[]): readonly (readonly [s
   ];
 }
 
-test("C.messages.cancel-many: bulk cancel: each filter means its own, in the query and in a JSON body; what is left is delivered", async () => {
+test("C.messages.cancel-many: each filter means its own, in the query and in a JSON body; what is left is delivered", async () => {
   for (const form of ["query", "body"] as const) {
     // The ids are the same in each world.
     const { server: first, ids } = await worldToCancel();
@@ -90,7 +90,7 @@ test("bulk cancel: every filter of the table is among them", () => {
   assert.deepEqual(missing, []);
 });
 
-test("C.pages.bulk: bulk cancel: the oldest go first, and what is cancelled is not found again", async () => {
+test("C.pages.bulk: the oldest go first, and what is cancelled is not found again", async () => {
   await using server = await startMessagingServer();
   for (let number = 0; number < 5; number += 1) await server.publish(`https://a.test/${number}?service-delay=1h`);
   const cancel = async (): Promise<unknown> => (await server.send("DELETE /v2/messages?count=2")).json;

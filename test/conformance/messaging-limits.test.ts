@@ -471,7 +471,7 @@ test("H.errors, C.errors, C.errors.400, C.errors.401, C.errors.404, C.errors.405
   ]);
 });
 
-test("C.batch.whole: batch: whatever is wrong with one message, nothing of the others is stored", async () => {
+test("C.batch.whole: whatever is wrong with one message, nothing of the others is stored", async () => {
   await using server = await startMessagingServer({ queuesMax: 1 });
   const good = { destination: "https://a.test", headers: { "service-deduplication-id": "once" } };
   const bad: readonly (readonly [element: unknown, status: number])[] = [

@@ -290,7 +290,7 @@ test("C6.cursor: a bare number is a cursor too, and means that moment", async ()
   }
 });
 
-test("C6: what cannot be is 400 and named", async () => {
+test("C6, C.pages: what cannot be is 400 and named", async () => {
   await using server = await startMessagingServer();
   for (const [query, text] of [
     ["count=0", "Invalid value for count: it must be 1 or more"],
@@ -307,7 +307,7 @@ test("C6: what cannot be is 400 and named", async () => {
   }
 });
 
-test("C6: a page has 100 entries of logs and 1000 of events unless a count says otherwise, and at most 1000", async () => {
+test("C6, C.pages: a page has 100 entries of logs and 1000 of events unless a count says otherwise, and at most 1000", async () => {
   await using server = await startMessagingServer();
   const message = { destination: "https://a.test/", headers: { "service-delay": "1d" } };
   await server.send("POST /v2/batch", { body: Array.from({ length: 1_005 }, () => message) });

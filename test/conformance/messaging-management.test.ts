@@ -83,7 +83,7 @@ test("C16: headers of a group are shown, and an absent group is 404", async () =
   assert.equal((await server.send("PATCH /v2/topics/other", { body: { headers } })).status, 404);
 });
 
-test("C.queues.put, C.queues.delete: queues: what is left out stays, and deleting an absent one is 200", async () => {
+test("C.queues.put, C.queues.delete: what is left out stays, and deleting an absent one is 200", async () => {
   await using server = await startMessagingServer({ queueParallelismMax: 10 });
   const put = (body: unknown) => server.send("POST /v2/queues", { body });
   await put({ queueName: "q", parallelism: 5 });
@@ -97,7 +97,7 @@ test("C.queues.put, C.queues.delete: queues: what is left out stays, and deletin
   assert.equal((await server.send("GET /v2/queues/q")).status, 404);
 });
 
-test("C.queues.pause: queues: a paused queue holds its messages, which say so", async () => {
+test("C.queues.pause: a paused queue holds its messages, which say so", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/queues/q/pause");
   const { messageId } = (await server.send("POST /v2/enqueue/q/https://a.test")).json as { messageId: string };
@@ -318,7 +318,7 @@ test("C.read-only-token, C.signing-keys: a read-only token reads and changes not
   assert.equal((await server.send("GET /v2/queues", { token: null })).status, 401);
 });
 
-test("C.signing-keys.rotate: signing keys: rotating makes the next one current, in the answer and for deliveries", async () => {
+test("C.signing-keys.rotate: rotating makes the next one current, in the answer and for deliveries", async () => {
   await using server = await startMessagingServer();
   const before = (await server.send("GET /v2/keys")).json as { current: string; next: string };
   const rotated = (await server.send("POST /v2/keys/rotate")).json as { current: string; next: string };

@@ -168,7 +168,7 @@ test("C15.deduplication, C.deduplication: the same id within the window is 202 w
   assert.equal(server.calls.length, 1);
 });
 
-test("C15.deduplication: a publish that is only duplicates creates no queue, and one that is not creates its own", async () => {
+test("C15.deduplication, C.enqueue: a publish that is only duplicates creates no queue, and one that is not creates its own", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Deduplication-Id", "once"];
   await server.send("POST /v2/publish/https://a.test", { headers });
@@ -236,7 +236,7 @@ test("C15.group: one message for each endpoint, with the headers of the group th
   );
 });
 
-test("enqueue: messages of a queue go one after the other", async () => {
+test("C.enqueue, C.queue-order: messages of a queue go one after the other", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   await server.send("POST /v2/enqueue/q/https://a.test/1");

@@ -132,7 +132,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.streams: streams: references of Redis 8.2, the lag of groups, and streams and ids that do not match",
+    "A.particulars.streams: references of Redis 8.2, the lag of groups, and streams and ids that do not match",
     [
       ["XADD s 1-1 f a", "1-1"],
       ["XADD s MAXLEN ~ 5 KEEPREF 2-1 f b", "2-1"],
@@ -179,7 +179,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-order: JSON: what a path finds below a value comes before the value",
+    "A.particulars.json-order: what a path finds below a value comes before the value",
     [
       ['JSON.SET j $ {"a":2,"b":3,"nested":{"a":4,"b":null}}', "OK"],
       ["JSON.GET j $..b", "[null,3]"],
@@ -189,7 +189,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-paths: JSON: old paths answer one value or an error, several paths an object",
+    "A.particulars.json-paths: old paths answer one value or an error, several paths an object",
     [
       ['JSON.SET j $ {"a":2,"n":{"a":4.5}}', "OK"],
       ["JSON.GET j .n.a", "4.5"],
@@ -205,7 +205,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-set: JSON: one missing level is made, booleans toggle to 0 and 1, and what is emptied is counted",
+    "A.particulars.json-set: one missing level is made, booleans toggle to 0 and 1, and what is emptied is counted",
     [
       ["JSON.SET j $ {}", "OK"],
       ["JSON.SET j $.a.b 1", null],

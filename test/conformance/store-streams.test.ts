@@ -306,7 +306,7 @@ test("A-17: a token has so many streams at most, and one that ends makes room", 
   assert.equal(await third.next(), "subscribe,c,1");
 });
 
-test("A.token-reset: a reset of the password ends the streams of the old token", async () => {
+test("A.token-reset, H.revoked: a reset of the password ends the streams of the old token", async () => {
   await using server = await startServer();
   server.tokens.replaceTenant("other", [{ token: "other-token", access: "standard" }]);
   const reader = await open(server, "/subscribe/c");

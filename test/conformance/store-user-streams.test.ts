@@ -23,7 +23,7 @@ async function userOf(server: TestServer, name: string, rules: string): Promise<
   return String(await run(server, `ACL RESTTOKEN ${name} secret`));
 }
 
-test("A5, A6: channels need a permission of their own, and the monitor its command", async () => {
+test("A6.rights, A5.rights: channels need a permission of their own, and the monitor its command", async () => {
   await using server = await startServer();
   const token = await userOf(server, "ann", "resetchannels +subscribe +psubscribe +publish &news.* &exact");
   const refusalOf = async (path: string): Promise<string> => {

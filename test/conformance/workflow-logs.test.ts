@@ -55,7 +55,7 @@ const rest = { stepId: 1, stepName: "rest", stepType: "SleepFor", sleepFor: 3_60
 const hold = { stepId: 1, stepName: "hold", stepType: "Wait", concurrent: 1 };
 const span = { waitEventId: "paid", waitTimeoutDuration: "1h", waitTimeoutDeadline: START_MS + HOUR_MS };
 
-test("W.logs.step: log of runs: a wait that goes on has its event, its span and its start", async () => {
+test("W.logs.step: a wait that goes on has its event, its span and its start", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await wait(to, "wfr_1", hold, "1h");
@@ -193,7 +193,7 @@ test("log of runs: what a call was answered is hidden where the run hides bodies
   });
 });
 
-test("W.logs.step: log of runs: an invoked run is shown with what it was sent, also when it has ended, and hidden if it is", async () => {
+test("W.logs.step: an invoked run is shown with what it was sent, also when it has ended, and hidden if it is", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await begin(to, "wfr_2", ["Upstash-Redact-Fields", "body,header[X-A]"]);
@@ -237,7 +237,7 @@ test("log of runs: a failure function that is called again says when", async () 
   assert.deepEqual([ended["state"], ended["nextDeliveryTime"]], ["CALLBACK_FAIL", undefined]);
 });
 
-test("C.trim-body: trimBody: every list shows the start of each body", async () => {
+test("C.trim-body: every list shows the start of each body", async () => {
   await using to = await server();
   to.destination = () => answered(500, SDK, "answer");
   await begin(to, "wfr_1", ["Upstash-Retries", "0"], "begin");
@@ -293,7 +293,7 @@ async function world(): Promise<{ to: MessagingServer; messageId: string }> {
   return { to, messageId };
 }
 
-test("W.states, W.logs.filters: log of runs: filters mean runs, states of runs and states of steps", async () => {
+test("W.states, W.logs.filters: filters mean runs, states of runs and states of steps", async () => {
   const { to, messageId } = await world();
   await using _server = to;
   for (const [query, names] of [
@@ -328,7 +328,7 @@ test("W.states, W.logs.filters: log of runs: filters mean runs, states of runs a
   }
 });
 
-test("W.logs.runs: log of runs: pages go on where they ended, though runs come and go, and read no log but their own", async () => {
+test("W.logs.runs: pages go on where they ended, though runs come and go, and read no log but their own", async () => {
   const { to } = await world();
   await using _server = to;
   const asked: unknown[] = [];

@@ -201,7 +201,7 @@ test("C14: a token that only reads may not cancel, and without one nobody may", 
   assert.equal(to.harness.user.workflows.find("wfr_1")?.isStarted, true);
 });
 
-test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, W.failure.states: failure callback: it is called again only when it has failed, and cancelled only while it is under way", async () => {
+test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, W.failure.states: it is called again only when it has failed, and cancelled only while it is under way", async () => {
   await using to = await server({ endpoint: 500, told: 500 });
   await begin(to, "wfr_1", failure);
   const [letter] = await letters(to);
@@ -229,7 +229,7 @@ test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, 
   }
 });
 
-test("W.resume, W.resume.answer, W.config: resume and restart: one is the run itself, many are a list; an id that is missing leaves all as they are", async () => {
+test("W.resume, W.resume.answer, W.config: one is the run itself, many are a list; an id that is missing leaves all as they are", async () => {
   await using to = await server({ endpoint: 500 });
   for (const id of ["a", "b", "c", "d"]) await begin(to, id);
   to.destination = () => answered(200, SDK);
@@ -266,7 +266,7 @@ test("W.resume, W.resume.answer, W.config: resume and restart: one is the run it
   );
 });
 
-test("W.trigger, W.batch-trigger, W.duplicate: trigger: 200 with the run; in a batch 201 with a list; the same start again is deduplicated", async () => {
+test("W.trigger, W.batch-trigger, W.duplicate: 200 with the run; in a batch 201 with a list; the same start again is deduplicated", async () => {
   await using to = await server();
   const run = { workflowRunId: "mine", workflowCreatedAt: START_MS };
   const headers = ["Upstash-Workflow-RunId", "mine"];
@@ -284,7 +284,7 @@ test("W.trigger, W.batch-trigger, W.duplicate: trigger: 200 with the run; in a b
   ]);
 });
 
-test("W.hooks: webhook: no token, any method; each call is an event of its own, and an ended run is 404", async () => {
+test("W.hooks: no token, any method; each call is an event of its own, and an ended run is 404", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   for (const method of ["GET", "PUT", "DELETE"]) {

@@ -123,7 +123,7 @@ test("what the official client has set up is the same by a file: in every field 
   assert.equal(digestOf((await readListings(target, "ours")).setups), digestOf(found.setups));
 });
 
-test("what is said of callbacks and what is hidden is in the record of a schedule", async () => {
+test("C.schedules.record: what is said of callbacks and what is hidden is in the record of a schedule", async () => {
   await setUp();
   const record = (await done(source, { method: "GET", path: "/v2/schedules/binary" })) as Record<string, unknown>;
   assert.deepEqual(

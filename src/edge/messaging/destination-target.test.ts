@@ -5,7 +5,7 @@ import { destinationOf, splitQuery } from "./destination-target.ts";
 
 const anywhere = () => undefined;
 
-test("C15: a destination is kept as it was published", () => {
+test("C15.destination: a destination is kept as it was published", () => {
   const rows: [path: string, query: string | undefined, destination: string][] = [
     ["https://a.test", undefined, "https://a.test"],
     ["https://a.test/", undefined, "https://a.test/"],
@@ -33,7 +33,7 @@ test("C15: a destination is kept as it was published", () => {
   }
 });
 
-test("a destination that cannot be one is refused by name", () => {
+test("C15.destination: a destination that cannot be one is refused by name", () => {
   const rows: [path: string, text: string][] = [
     ["", "destination is missing: give a URL or the name of a URL group"],
     ["ftp://a.test", 'Invalid destination: "ftp://a.test": a URL starts with http:// or https://'],
@@ -55,7 +55,7 @@ test("a destination that cannot be one is refused by name", () => {
   }
 });
 
-test("the policy of destinations is asked, and its words are told", () => {
+test("C15.destination: the policy of destinations is asked, and its words are told", () => {
   assert.throws(() => destinationOf("http://10.0.0.1/", undefined, (url) => `${url.hostname} is refused`), {
     kind: "bad request",
     text: "Invalid destination: 10.0.0.1 is refused",

@@ -3,7 +3,7 @@
  * flow-control keys. They stand in paths, lists and logs as they are.
  */
 
-/** In characters. The interface gives no bound; this one leaves room for a prefix and two UUIDs many times over. */
+/** In characters (H.identifiers): room for a prefix and two UUIDs many times over. */
 export const IDENTIFIER_LENGTH_MAX = 256;
 
 /** The rule in words, to follow the name of a field in a refusal. */

@@ -129,7 +129,7 @@ test("A stream that expires ends the waiting in its groups", () => {
   assert.deepEqual(grouped.told, [STREAM_GONE]);
 });
 
-test("A.limits.pending: A limit of pending entries refuses what would go beyond it, to who waits too, and delivers nothing", () => {
+test("A.limits.pending: a limit of pending entries refuses what would go beyond it, to who waits too, and delivers nothing", () => {
   const session = startSession({ pendingEntriesMax: 3 });
   const caller = connect(session);
   session.run("XGROUP CREATE s g $ MKSTREAM");

@@ -64,7 +64,7 @@ function plainSearch(
   return hits.sort((a, b) => b.score - a.score || a.record - b.record);
 }
 
-test("only records that share an index with the query are found, whatever the sum", () => {
+test("B2.sparse: only records that share an index with the query are found, whatever the sum", () => {
   const index = indexOf([
     [[1, 1]],
     [[2, -1]],
@@ -131,7 +131,7 @@ test("the inverse document frequency is a float32", () => {
   assert.equal(inverseFrequency(1, 1), Math.fround(0.28768209));
 });
 
-test("N is the number of records with a sparse vector", () => {
+test("B2.idf: N is the number of records with a sparse vector", () => {
   const index = indexOf([[[7, 1]], [[8, 1]], [[8, 1]]]);
   index.remove(2);
   index.remove(1);

@@ -11,7 +11,7 @@ const served = new Served();
 /** Every path is spoken to by POST, and documented for other methods. */
 const METHODS = ["GET", "POST", "PUT", "DELETE"];
 
-test("Python: null members are absent ones", async () => {
+test("B.fields: Python: null members are absent ones", async () => {
   const record = { id: "id-0", vector: [0.1, 0.2], metadata: null, data: null, sparseVector: null };
 
   const put = await served.send("POST /upsert", [record, { ...record, id: "id-1" }]);
@@ -44,7 +44,7 @@ test("Python: a query sends every option, and an empty filter", async () => {
   assert.deepEqual(json, { result: [{ id: "1", score: 1 }] });
 });
 
-test("a query without topK has ten answers", async () => {
+test("B2: a query without topK has ten answers", async () => {
   const records = Array.from({ length: 12 }, (_, id) => ({ id: String(id), vector: [1, 1] }));
   await served.send("POST /upsert", records);
 
@@ -53,7 +53,7 @@ test("a query without topK has ten answers", async () => {
   assert.equal((json as { result: unknown[] }).result.length, 10);
 });
 
-test("an array of one query is answered like the query alone, and of two by two lists", async () => {
+test("B2.result: an array of one query is answered like the query alone, and of two by two lists", async () => {
   await served.send("POST /upsert", { id: "1", vector: [1, 1] });
   const hit = { id: "1", score: 1 };
   const query = { vector: [1, 1] };
@@ -63,7 +63,7 @@ test("an array of one query is answered like the query alone, and of two by two 
   assert.deepEqual((await served.send("POST /query", [query, query])).json, { result: [[hit], [hit]] });
 });
 
-test("an empty cursor is the start, and so is 0 as a number or a text", async () => {
+test("B1.cursor: an empty cursor is the start, and so is 0 as a number or a text", async () => {
   await served.send(
     "POST /upsert",
     [1, 2].map((id) => ({ id, vector: [1, 1] })),
@@ -87,7 +87,7 @@ for (const body of [undefined, "", "null", "[]", "{}"]) {
   });
 }
 
-test("all namespaces are emptied by ?all, with or without a value", async () => {
+test("B.reset: all namespaces are emptied by ?all, with or without a value", async () => {
   for (const all of ["?all", "?all=", "?all=true"]) {
     await served.send("POST /upsert/ns", { id: "1", vector: [1, 1] });
     assert.deepEqual((await served.send(`POST /reset${all}`, [])).json, { result: "Success" });
@@ -102,7 +102,7 @@ test("B.random: any record is one of those that are there, with its vectors", as
   assert.deepEqual((await served.send("GET /random/never-made")).json, { result: null });
 });
 
-test("PHP: ids are deleted as one text, as a list, or as the list alone", async () => {
+test("B.delete, B.delete.bare: PHP: ids are deleted as one text, as a list, or as the list alone", async () => {
   await served.send(
     "POST /upsert",
     [1, 2, 3].map((id) => ({ id, vector: [1, 1] })),

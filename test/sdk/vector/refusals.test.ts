@@ -67,7 +67,7 @@ for (const [line, body, status, error] of refused) {
   });
 }
 
-test("a filter is refused with the place of its fault", async () => {
+test("B2.filter: a filter is refused with the place of its fault", async () => {
   const refusal = await refusalOf(served.index().query({ vector: [1, 1], topK: 1, filter: "population >= " }));
 
   assert.match(refusal, /^Invalid filter at character 1\d: /);

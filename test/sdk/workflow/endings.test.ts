@@ -113,7 +113,7 @@ test("a function that returns when its run was cancelled meanwhile is answered w
   assert.equal(app.count("late"), 2);
 });
 
-test("a step that comes when its run has ended is passed over quietly, without a retry or a dead letter", async () => {
+test("W.append: a step that comes when its run has ended is passed over quietly, without a retry or a dead letter", async () => {
   const url = app.workflow("appends", async (context) => {
     await context.run("one", async () => {
       await app.client.cancel(context.workflowRunId);
@@ -130,7 +130,7 @@ test("a step that comes when its run has ended is passed over quietly, without a
   assert.deepEqual((await app.client.dlq.list()).messages, []);
 });
 
-test("a list of entries that is fetched when its run has ended is missing, and the client stops", async () => {
+test("W.entries, W.lazy-fetch: a list of entries that is fetched when its run has ended is missing, and the client stops", async () => {
   const { handler } = serve(
     async (context) => {
       await context.run("one", () => "x".repeat(60_000));
@@ -215,7 +215,7 @@ test("W.resume.entries: a run that fails in a fork is resumed: what was done is 
   assert.deepEqual((await app.client.dlq.list()).messages, []);
 });
 
-test("many failed runs are restarted at once, with labels and flow control of their own", async () => {
+test("W.restart: many failed runs are restarted at once, with labels and flow control of their own", async () => {
   let isIll = true;
   const url = app.workflow("restarted", async (context) => {
     if (isIll) throw new WorkflowNonRetryableError("never");

@@ -20,7 +20,7 @@ async function failed(id: string) {
   return assert.fail("the run did not fail");
 }
 
-test("W.failure: a step that fails is tried again, and then the failure function is told with what the run began with", async () => {
+test("W.failure, W.failure.body: a step that fails is tried again, and then the failure function is told with what the run began with", async () => {
   const told: object[] = [];
   const url = app.workflow(
     "failing",
@@ -173,7 +173,7 @@ test("W.invoke.result: a parent is told of a child that fails and of one that is
   });
 });
 
-test("a child that outlives its parent ends as it would, and the parent's log has its step", async () => {
+test("W.invoke.result: a child that outlives its parent ends as it would, and the parent's log has its step", async () => {
   const began = Promise.withResolvers<void>();
   const inner: RouteFunction = async (context) => {
     began.resolve();
@@ -243,7 +243,7 @@ test("W.resume, W.restart: a failed run is resumed where it failed, or restarted
   assert.equal((await app.run(first.workflowRunId)).workflowState, "RUN_FAILED");
 });
 
-test("a failure function that fails can be called once more", async () => {
+test("W.failure-callback.repeat: a failure function that fails can be called once more", async () => {
   let isIll = true;
   const url = app.workflow(
     "deaf",

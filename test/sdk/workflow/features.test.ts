@@ -106,7 +106,7 @@ test("W.call.failure, W.call.retried: a call that fails for good is a result lik
   assert.equal(app.count("failing-call"), 3);
 });
 
-test("an event wakes the run that waits for it, and its waiter is listed until then", async () => {
+test("W.wait, W.notify-all, C9: an event wakes the run that waits for it, and its waiter is listed until then", async () => {
   const url = app.workflow("wait", async (context) => {
     const { eventData, timeout } = await context.waitForEvent("hold", "order-1", { timeout: "1d" });
     return { eventData, timeout };
@@ -127,7 +127,7 @@ test("an event wakes the run that waits for it, and its waiter is listed until t
   assert.deepEqual(await app.client.notify({ eventId: "order-1", eventData: "late" }), []);
 });
 
-test("a wait that takes too long goes on with a time-out", async () => {
+test("W.wait.result: a wait that takes too long goes on with a time-out", async () => {
   const url = app.workflow("late", async (context) => {
     const { eventData, timeout } = await context.waitForEvent("hold", "never", { timeout: 60 });
     return { eventData, timeout };
@@ -142,7 +142,7 @@ test("a wait that takes too long goes on with a time-out", async () => {
   assert.deepEqual(await app.client.getWaiters({ eventId: "never" }), []);
 });
 
-test("an event for one run is kept until the run waits for it", async () => {
+test("W.wait.saved: an event for one run is kept until the run waits for it", async () => {
   const url = app.workflow("kept", async (context) => {
     await context.sleep("first", 10);
     const { eventData } = await context.waitForEvent<string>("hold", "early");

@@ -99,7 +99,7 @@ test("two forks, one behind the other, go on once each", async () => {
   assert.equal(app.count("forks"), 1 + 4 + 6 + 1);
 });
 
-test("flow control of a run holds for each of its deliveries: a fork runs one step at a time", async () => {
+test("W.config: flow control of a run holds for each of its deliveries: a fork runs one step at a time", async () => {
   let running = 0;
   let most = 0;
   const step = async (): Promise<void> => {

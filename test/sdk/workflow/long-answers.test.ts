@@ -32,7 +32,7 @@ test("of an answer that is longer than is kept the start comes, and the run can 
   assert.deepEqual(await called("part", 3 * MB), { status: 201, length: 2_097_152, cut: ["2097152"] });
 });
 
-test("an answer that grows beyond a message when the client sends it back comes as a part", async () => {
+test("W.call.cut: an answer that grows beyond a message when the client sends it back comes as a part", async () => {
   // Each quote takes four bytes in the JSON text within a JSON text that is the result of a step.
   // How much is left besides depends on the headers of the answer.
   const { length, ...others } = await called("quotes", MB, '"');

@@ -34,7 +34,7 @@ function requestsOf({ calls }: { calls: unknown[][] }): readonly PublishRequest[
   return (call?.[1] ?? []) as readonly PublishRequest[];
 }
 
-test("C15: body bytes, headers and the address of the publisher go to the door", async () => {
+test("C15.answer: body bytes, headers and the address of the publisher go to the door", async () => {
   const edge = publishing(one);
   const reply = await edge.send("POST /v2/publish/https://a.test/b?x=1&service-delay=5s&service-retries=9", {
     headers: ["Content-Type", "text/plain", "Upstash-Retries", "1", "Upstash-Forward-X-Team", "t"],
@@ -57,7 +57,7 @@ test("C15: body bytes, headers and the address of the publisher go to the door",
   ]);
 });
 
-test("C15: every option may stand in the query under its lower-case header name", async () => {
+test("C15, C.options.query: every option may stand in the query under its lower-case header name", async () => {
   const edge = publishing(one);
   const query =
     "upstash-method=PUT&service-timeout=1m&service-callback=https%3A%2F%2Fc.test&service-callback-method=PUT&service-forward-x=y";
@@ -118,7 +118,7 @@ test("C15: nothing reaches the door if a header or the destination is bad", asyn
   }
 });
 
-test("enqueue: the queue of the path wins over a header", async () => {
+test("C.enqueue: the queue of the path wins over a header", async () => {
   const edge = publishing(one);
   await edge.send("POST /v2/enqueue/q.1/https://a.test/?y=2", { headers: ["Upstash-Queue-Name", "other"] });
   assert.equal(requestsOf(edge)[0]?.options.queueName, "q.1");
@@ -161,7 +161,7 @@ test("batch: each element is a message of its own, in order", async () => {
   ]);
 });
 
-test("C.batch.defaults: batch: headers of the request are defaults for each element", async () => {
+test("C.batch.defaults: headers of the request are defaults for each element", async () => {
   const edge = publishing(one);
   await edge.send("POST /v2/batch", {
     headers: ["Upstash-Retries", "5", "Upstash-Forward-A", "request"],
@@ -179,7 +179,7 @@ test("C.batch.defaults: batch: headers of the request are defaults for each elem
   );
 });
 
-test("C.batch: batch: one element is still a list, and none is an empty one", async () => {
+test("C.batch: one element is still a list, and none is an empty one", async () => {
   const edge = publishing(one);
   assert.deepEqual((await edge.send("POST /v2/batch", { body: [{ destination: "https://a.test" }] })).json, [
     { messageId: "msg_1", url: "https://a.test" },
@@ -187,7 +187,7 @@ test("C.batch: batch: one element is still a list, and none is an empty one", as
   assert.deepEqual((await edge.send("POST /v2/batch", { body: [] })).json, []);
 });
 
-test("C.batch.whole: batch: one bad element refuses all of it, by number and field", async () => {
+test("C.batch.whole: one bad element refuses all of it, by number and field", async () => {
   const edge = publishing(one);
   const good = { destination: "https://a.test" };
   const rows: [unknown, number, string][] = [
