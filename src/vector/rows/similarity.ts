@@ -1,5 +1,5 @@
 /**
- * How two dense vectors are compared, one row each (B2.cosine and the next two). The
+ * How two dense vectors are compared, one row each (B2.cosine, B2.euclidean, B2.dot-product). The
  * kernel computes a rank, a float32 that grows with likeness; what is printed
  * is the score. `assembly/row-kernel.ts` has the same three, by their code.
  */
