@@ -7,13 +7,14 @@ import * as edge from "../../src/edge/errors.ts";
 import { statusOf } from "../../src/edge/respond.ts";
 import * as vectorBodies from "../../src/edge/vector/failures.ts";
 import * as store from "../../src/store/errors.ts";
-import { code, header, type Page, row } from "./page.ts";
+import type { Parts } from "../marks.ts";
+import { code, header, row } from "./table.ts";
 
-export const errorsPage: Page = {
-  file: "errors.md",
-  title: "Errors",
-  about: "texts and statuses of refusals",
-  lines: errorLines,
+export const errorParts: Parts = {
+  tables: {
+    requests: () => [...header("status", "text"), ...edgeLines({ ...edge, ...vectorBodies })],
+    commands: () => [...header("text"), ...storeLines(store)],
+  },
 };
 
 type Exports = Readonly<Record<string, unknown>>;
@@ -29,24 +30,6 @@ const samples: Readonly<Record<string, readonly unknown[]>> = {
   ruleRefused: ["<rule>", "syntax"],
   listAtFault: ["<field>", { fault: "no number", index: "<index>" }, "<wanted>"],
 };
-
-function errorLines(): readonly string[] {
-  return [
-    'Every body is `{"error": "…"}`, and `{"error": "…", "status": <code>}` in the vector index, where a body that is too large is 413. A refused request has changed nothing. Further texts say what a field must be, and begin with `Invalid value for <field>:` in messaging and with the field in the vector index.',
-    "",
-    "## Of requests, in all areas",
-    "",
-    ...header("status", "text"),
-    ...edgeLines({ ...edge, ...vectorBodies }),
-    "",
-    "## Of commands",
-    "",
-    "Over HTTP their status is 400; inside a pipeline or a transaction they stand at the place of their command.",
-    "",
-    ...header("text"),
-    ...storeLines(store),
-  ];
-}
 
 function edgeLines(exports: Exports): readonly string[] {
   const isFailure = (value: unknown): value is edge.RequestFailure => value instanceof edge.RequestFailure;

@@ -13,93 +13,47 @@ import { measureMemory, measureTenants } from "../../src/program/metrics/tenants
 import { measureDisk, measureProcess, measureThread } from "../../src/program/metrics/thread.ts";
 import { measureTurns } from "../../src/program/metrics/turns.ts";
 import { measureVectors } from "../../src/program/metrics/vector.ts";
-import { code, header, type Page, row } from "./page.ts";
-
-export const metricsPage: Page = {
-  file: "metrics.md",
-  title: "Metrics",
-  about: "every figure of `GET /metrics`, with its type and its labels",
-  lines: metricLines,
-};
-
-interface Chapter {
-  readonly title: string;
-  readonly about: string;
-  readonly register: (metrics: Metrics) => void;
-}
+import type { Parts } from "../marks.ts";
+import { code, header, row } from "./table.ts";
 
 /** What is measured is asked for figures alone. */
 const nothing = {} as never;
 
-const chapters: readonly Chapter[] = [
-  {
-    title: "The process",
-    about: "Once; the disk where there is a data directory.",
-    register(metrics) {
+export const metricParts: Parts = {
+  tables: {
+    process: familiesOf((metrics) => {
       measureProcess(metrics, "");
       measureDescriptors(metrics, { limit: 0, isShort: () => false });
       measureDisk(metrics, () => 0);
-    },
-  },
-  {
-    title: "Threads",
-    about: "For the main thread, and for each area that has a thread of its own.",
-    register: (metrics) => measureThread(metrics)(),
-  },
-  {
-    title: "HTTP",
-    about: "For each area with a port of its own, for one port of all, and for the admin port.",
-    register: (metrics) => void measureListeners(metrics),
-  },
-  {
-    title: "Tenants",
-    about: "For each area: its databases, indexes or users of messaging, the busiest first.",
-    register(metrics) {
+    }),
+    threads: familiesOf((metrics) => measureThread(metrics)()),
+    http: familiesOf((metrics) => void measureListeners(metrics)),
+    tenants: familiesOf((metrics) => {
       measureTurns(metrics, nothing, "store");
       measureTenants(metrics, nothing);
-    },
-  },
-  {
-    title: "Memory",
-    about: "For each area; areas that share a thread share its memory.",
-    register: (metrics) => measureMemory(metrics, nothing),
-  },
-  {
-    title: "Journals",
-    about: "For each area that keeps something.",
-    register(metrics) {
+    }),
+    memory: familiesOf((metrics) => measureMemory(metrics, nothing)),
+    journals: familiesOf((metrics) => {
       measureJournal(metrics, nothing);
       measureDirectory(metrics, { bytes: () => 0, recoverySeconds: 0 });
-    },
-  },
-  {
-    title: "The store",
-    about: "Those of RESP only with `--resp-port`.",
-    register(metrics) {
+    }),
+    store: familiesOf((metrics) => {
       measureStore(metrics, nothing);
       measureStreams(metrics, nothing);
       measureResp(metrics, nothing);
-    },
+    }),
+    vector: familiesOf((metrics) => measureVectors(metrics, nothing)),
+    messaging: familiesOf((metrics) => measureMessaging(metrics, nothing)),
   },
-  {
-    title: "The vector index",
-    about: "Of all indexes together.",
-    register: (metrics) => measureVectors(metrics, nothing),
-  },
-  { title: "Messaging", about: "Of all users together.", register: (metrics) => measureMessaging(metrics, nothing) },
-];
+};
 
-function metricLines(): readonly string[] {
-  const lines = [
-    "In the text format of Prometheus. The label `area` says which part of the server a figure is of; others stand beside each. A family has at most 1,000 combinations of labels, and what comes behind is counted under `other`.",
-  ];
-  for (const { title, about, register } of chapters) {
+/** The table of the families that `register` adds. */
+function familiesOf(register: (metrics: Metrics) => void): () => readonly string[] {
+  return () => {
     const metrics = new Metrics();
     register(metrics);
-    lines.push("", `## ${title}`, "", about, "", ...header("metric", "type", "labels", "meaning"));
-    lines.push(...metrics.families.map(metricLine));
-  }
-  return lines;
+    return [...header("metric", "type", "labels", "meaning"), ...metrics.families.map(metricLine)];
+  };
 }
 
 function metricLine({ name, kind, labelNames, help }: FamilyFacts): string {

@@ -5,35 +5,29 @@ import { runsFilterRows } from "../../src/edge/messaging/filters/runs.ts";
 import { trimBodyRow } from "../../src/edge/messaging/views/trim-body.ts";
 import { describedAreas } from "../../src/edge/openapi/area-documents.ts";
 import type { Operation } from "../../src/edge/openapi/operation.ts";
-import { code, header, type Page, row } from "./page.ts";
+import type { Parts } from "../marks.ts";
+import { code, header, row } from "./table.ts";
 
-export const routesPage: Page = {
-  file: "routes.md",
-  title: "Routes",
-  about:
-    "every path of every port, the rule that it fulfils, the token that it wants and its statuses; filters of lists",
-  lines: routeLines,
+export const routeParts: Parts = {
+  tables: {
+    store: () => routeLines("store"),
+    vector: () => routeLines("vector"),
+    messaging: () => routeLines("messaging"),
+    admin: () => routeLines("admin"),
+    "message-filters": () => [
+      ...header("filter", "of", "meaning"),
+      ...filterRows.map(({ name, meaning, for: targets }) => row(code(name), targets.join(", "), meaning)),
+    ],
+    "run-filters": () => filterLines(runsFilterRows),
+    "run-log-filters": () => filterLines(runLogFilterRows),
+  },
+  values: { "trim-body": `${code(trimBodyRow.name)}: ${trimBodyRow.meaning}` },
 };
 
-const titles: Readonly<Record<keyof typeof describedAreas, string>> = {
-  store: "The store",
-  vector: "The vector index",
-  messaging: "Messaging",
-  admin: "The admin port",
-};
-
-function routeLines(): readonly string[] {
-  const lines = [
-    "What each takes and answers stands in the OpenAPI document that its port serves at `GET /openapi.json`. The rule is that of the interface; a letter alone says that only clients and documents of the hosted service know the route. A token marked `r` may be the read-only one; `–`: none is needed.",
-  ];
-  for (const [area, title] of Object.entries(titles)) {
-    const { operations } = describedAreas[area as keyof typeof describedAreas]();
-    lines.push("", `## ${title}`, "", ...header("route", "rule", "token", "what it does", "statuses"));
-    const groups = Map.groupBy(operations, ({ path, summary }) => `${path.replace(NAMESPACE, "")} ${summary}`);
-    for (const same of groups.values()) lines.push(routeLine(same));
-  }
-  lines.push(...filterLines());
-  return lines;
+function routeLines(area: keyof typeof describedAreas): readonly string[] {
+  const { operations } = describedAreas[area]();
+  const groups = Map.groupBy(operations, ({ path, summary }) => `${path.replace(NAMESPACE, "")} ${summary}`);
+  return [...header("route", "rule", "token", "what it does", "statuses"), ...groups.values().map(routeLine)];
 }
 
 /** Of the vector index; where a path may do without it, both are one line. */
@@ -60,26 +54,6 @@ function routeLine(same: readonly Operation[]): string {
   );
 }
 
-function filterLines(): readonly string[] {
-  return [
-    "",
-    "## Filters of messaging",
-    "",
-    "Lists and changes of many take these filters, in the query or, for changes, in a JSON body. Several values of one filter are alternatives, with commas between them or the name repeated; different filters must all match; ids override all others. Lists also take `count`, `cursor` and `order` (`earliestFirst`, `latestFirst`), changes `count` and, of dead letters, `cursor`.",
-    "",
-    ...header("filter", "of", "meaning"),
-    ...filterRows.map(({ name, meaning, for: targets }) => row(code(name), targets.join(", "), meaning)),
-    "",
-    "Workflow runs are listed and cancelled by these.",
-    "",
-    ...header("filter", "meaning"),
-    ...runsFilterRows.map(({ name, meaning }) => row(code(name), meaning)),
-    "",
-    "The log by run takes these too.",
-    "",
-    ...header("filter", "meaning"),
-    ...runLogFilterRows.map(({ name, meaning }) => row(code(name), meaning)),
-    "",
-    `Logs and dead letters, of messages and of workflow runs, take ${code(trimBodyRow.name)} when they are listed: ${trimBodyRow.meaning}.`,
-  ];
+function filterLines(rows: readonly { readonly name: string; readonly meaning: string }[]): readonly string[] {
+  return [...header("filter", "meaning"), ...rows.map(({ name, meaning }) => row(code(name), meaning))];
 }

@@ -1,19 +1,13 @@
 /** The settings, from their rows. */
 import { defaultMeaning, settingGroups } from "../../src/program/cli/help.ts";
 import type { Setting } from "../../src/program/settings/settings.ts";
-import { code, header, type Page, row } from "./page.ts";
+import type { Parts } from "../marks.ts";
+import { code, header, row } from "./table.ts";
 
-export const settingsPage: Page = {
-  file: "settings.md",
-  title: "Settings",
-  about: "every flag, environment variable and key of the configuration file",
-  lines: settingLines,
-};
+export const settingParts: Parts = { tables: { settings: settingLines } };
 
 function settingLines(): readonly string[] {
-  const lines = [
-    "A flag beats the environment, the environment beats the configuration file, the file beats the default. How they are read stands in the [manual](../manual.md#settings).",
-  ];
+  const lines: string[] = [];
   for (const [group, rows] of settingGroups()) {
     lines.push("", `## ${group}`, "", ...header("flag", "environment", "file key", "default", "meaning"));
     for (const setting of rows) lines.push(settingLine(setting));
