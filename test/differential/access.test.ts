@@ -4,17 +4,17 @@
  * same commands on the same keys. What they tell of commands is compared by
  * what may be run: Redis 7.0 guesses rules from what it keeps.
  *
- * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/access.test.ts
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/access.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { aclCategories } from "../../src/store/acl/categories.ts";
 import { findKeys } from "../../src/store/commands/command-keys.ts";
 import { commands, findCommand } from "../../src/store/commands/table.ts";
 import type { Reply } from "../../src/store/reply.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { Draw } from "./draw.ts";
@@ -23,7 +23,7 @@ import { families } from "./families.ts";
 import type { Command } from "./programs.ts";
 import type { RawReply, RedisProcess } from "./redis-process.ts";
 
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 
 /** Changes of one user, and commands that it is asked about in between. */
 const CHANGES = 6;

@@ -3,17 +3,17 @@
  * redis-server on the PATH the comparisons are skipped; that journal and
  * snapshots rebuild the state of random programs is proved in any case.
  *
- * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 node --test "test/differential/*.test.ts"
+ * Run longer: LARDER_DIFFERENTIAL_COMMANDS=200000 npm run t -- differential
  * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
  */
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { besideRedis } from "./beside-redis.ts";
 import type { Family } from "./programs.ts";
 import { type Coverage, runFamily } from "./run.ts";
 
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const wanted = process.env["LARDER_DIFFERENTIAL_COMMANDS"];
 /** Journal and snapshots of the same programs are proved beside the comparison too, so a few more are enough. */
 const JOURNAL_COMMANDS = 10_000;

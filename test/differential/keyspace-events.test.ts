@@ -3,21 +3,21 @@
  * every family, sent to both, tell their subscribers the same events after each
  * command. Expiries are left out, since only the server's clock goes on.
  *
- * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/keyspace-events.test.ts
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/keyspace-events.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { families } from "./families.ts";
 import { type Command, drawProgram, type Family } from "./programs.ts";
 import type { RedisProcess } from "./redis-process.ts";
 
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("keyspace-events");
 
 const SETTING: Command = ["CONFIG", "SET", "notify-keyspace-events", "KEg$lshzedtnm"];

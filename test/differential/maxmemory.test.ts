@@ -2,13 +2,14 @@
  * maxmemory beside a real redis-server: the same texts in the same states, and
  * caches that are as often right on the same trace.
  *
- * Run longer: LARDER_TEST_SIZE=proof node --test test/differential/maxmemory.test.ts
+ * Run longer: LARDER_TEST_SIZE=proof npm run t -- test/differential/maxmemory.test.ts
  * Run again:  LARDER_DIFFERENTIAL_SEED=… in front of the same
  */
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { joinLine, splitLine, startSession } from "../harness/store-harness.ts";
 import { isError, isSame, showReply } from "./compare.ts";
 import { Engine } from "./engine.ts";
@@ -17,7 +18,7 @@ import { runOnEngine, runOnRedis, type TraceOptions } from "./hit-rate.ts";
 import { drawProgram, type Family } from "./programs.ts";
 import { type RedisProcess, redisMissing, startRedis } from "./redis-process.ts";
 
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("hit-rate");
 /** The most that hit rates may differ. */
 const RATE_DIFFERENCE_MAX = 0.03;

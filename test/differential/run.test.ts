@@ -71,7 +71,7 @@ test("a wrong reply is found and shown in the shortest program", async () => {
       const lines = error.message.split("\n");
       const program = lines.slice(lines.indexOf("after") + 1, -1);
       assert.match(error.message, /^string: SEED=\d+: reply of STRLEN /);
-      assert.match(lines.at(-1) ?? "", /^Again: LARDER_DIFFERENTIAL_SEED=\d+ node --test /);
+      assert.match(lines.at(-1) ?? "", /^Again: LARDER_DIFFERENTIAL_SEED=\d+ npm run t -- differential$/);
       assert.equal(program.length, 2, error.message);
       assert.match(program[1] ?? "", /^ {2}STRLEN /);
       return true;

@@ -244,7 +244,7 @@ async function describe(
     `${family.name}: SEED=${failed.program.seed}: ${failure.text}`,
     "after",
     ...lines.flat().map((line) => `  ${line}`),
-    `Again: LARDER_DIFFERENTIAL_SEED=${failed.program.seed} node --test "test/differential/*.test.ts"`,
+    `Again: LARDER_DIFFERENTIAL_SEED=${failed.program.seed} npm run t -- differential`,
   ].join("\n");
 }
 

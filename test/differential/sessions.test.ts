@@ -10,7 +10,7 @@
  * several channels in one SUBSCRIBE within a transaction, which breaks the
  * protocol in Redis; and where a message to oneself stands beside the reply.
  *
- * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/sessions.test.ts
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/sessions.test.ts
  */
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
@@ -23,15 +23,15 @@ import { resp2Result, resp3Result } from "../../src/edge/resp/replies.ts";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLog } from "../../src/kernel/log.ts";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { RedisCompat } from "../../src/store/redis-compat.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { type Heard, type Speaker, startConversations } from "../harness/session-harness.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { Draw } from "./draw.ts";
 
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("sessions");
 
 const CONNECTION_COUNT = 4;

@@ -3,16 +3,16 @@
  * several connections get the same replies, those who wait too, and leave the
  * same keys behind; what is journaled rebuilds them.
  *
- * Run again: LARDER_DIFFERENTIAL_SEED=<seed> node --test test/differential/waiting.test.ts
+ * Run again: LARDER_DIFFERENTIAL_SEED=<seed> npm run t -- test/differential/waiting.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { awaitedGroupGone, awaitedStreamGone } from "../../src/store/errors.ts";
 import type { Reply } from "../../src/store/reply.ts";
 import { allowanceOf } from "../budget.ts";
 import { contentOf, RecordingJournal, replayed } from "../harness/recording-journal.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { joinLine, type Session, startSession } from "../harness/store-harness.ts";
 import { connect, transact, type WaitingCaller } from "../harness/waiting-callers.ts";
 import { besideRedis } from "./beside-redis.ts";
@@ -21,7 +21,7 @@ import type { Command } from "./programs.ts";
 import type { RawReply, RedisConnection, RedisProcess } from "./redis-process.ts";
 import { CONNECTION_COUNT, WaitingDraw, type WaitingStep } from "./waiting-programs.ts";
 
-const seed = Number(process.env["LARDER_DIFFERENTIAL_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_DIFFERENTIAL_SEED");
 const limit = allowanceOf("waiting");
 
 const PROGRAM_STEPS = 80;

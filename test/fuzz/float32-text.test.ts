@@ -3,17 +3,18 @@
  * plain search finds, and what is read is `Math.fround` of JavaScript's own
  * reading.
  *
- * Run again:  LARDER_FLOAT_TEXT_SEED=… node --test test/fuzz/float32-text.test.ts
+ * Run again:  LARDER_FLOAT_TEXT_SEED=… npm run t -- test/fuzz/float32-text.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { JsonDocument } from "../../src/kernel/float32/document.ts";
 import { float32Texts } from "../../src/kernel/float32/text.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_FLOAT_TEXT_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_FLOAT_TEXT_SEED");
 const BATCH_COUNT = 500;
 
 test("every power of two and of ten, its neighbours and the smallest floats print as a plain search finds", () => {

@@ -2,17 +2,18 @@
  * All kinds of hostile destinations at once, in any order, on connections that
  * they share: every call ends once as its kind says, and nothing stays open.
  *
- * Run again:  LARDER_HOSTILE_SEED=… node --test test/fuzz/hostile-destinations.test.ts
+ * Run again:  LARDER_HOSTILE_SEED=… npm run t -- test/fuzz/hostile-destinations.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
 import { hostileRun, matches } from "../harness/hostile-calls.ts";
 import { type HostileKind, hostileKinds, startHostileServer } from "../harness/hostile-server.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_HOSTILE_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_HOSTILE_SEED");
 
 const kinds = hostileKinds.filter(({ meetsNextCall }) => meetsNextCall !== true);
 

@@ -8,14 +8,15 @@
  * another; what happens elsewhere, `json-documents.test.ts` proves to be the same
  * after a replay.
  *
- * Run again:  LARDER_JSON_SEED=… node --test "test/fuzz/json-*.test.ts"
+ * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-commands.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { ok, type Reply } from "../../src/store/reply.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { type Session, startSession } from "../harness/store-harness.ts";
 import {
   drawSegments,
@@ -32,7 +33,7 @@ import {
   spellSegment,
 } from "./plain-json.ts";
 
-const seed = Number(process.env["LARDER_JSON_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_JSON_SEED");
 
 /** A document that is longer is given up, so that none of them grows for ever. */
 const TEXT_LENGTH_MAX = 10_000;

@@ -3,16 +3,16 @@
  * documents are said to take is what they take, and journal and snapshot
  * rebuild what is served.
  *
- * Run again:  LARDER_JSON_SEED=… node --test "test/fuzz/json-*.test.ts"
+ * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-documents.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
 import { jsonFamily } from "../differential/families/json.ts";
 import { runFamily } from "../differential/run.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_JSON_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_JSON_SEED");
 
 test("A-08, A-19: random JSON commands leave documents that journal and snapshot rebuild", async (context) => {
   const limit = allowanceOf("json-documents");

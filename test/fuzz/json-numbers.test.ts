@@ -4,17 +4,18 @@
  * is a double, no result is beyond all doubles, and what is printed reads back
  * as what it was. The judge of integers is BigInt, that of doubles JavaScript.
  *
- * Run again:  LARDER_JSON_SEED=… node --test "test/fuzz/json-*.test.ts"
+ * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-numbers.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { ok, type Reply } from "../../src/store/reply.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { error, startSession } from "../harness/store-harness.ts";
 
-const seed = Number(process.env["LARDER_JSON_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_JSON_SEED");
 
 const INTEGER_MIN = -(2n ** 63n);
 const INTEGER_MAX = 2n ** 64n - 1n;

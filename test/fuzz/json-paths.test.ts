@@ -3,12 +3,12 @@
  * reading of RFC 9535 finds, in the same order and at the same places, and
  * whatever else is sent is refused by a `CommandError` in no time.
  *
- * Run again:  LARDER_JSON_SEED=… node --test "test/fuzz/json-*.test.ts"
+ * Run again:  LARDER_JSON_SEED=… npm run t -- test/fuzz/json-paths.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { CommandError } from "../../src/store/errors.ts";
 import { parseJson } from "../../src/store/json/parse.ts";
 import { parsePath } from "../../src/store/json/path-parser.ts";
@@ -16,9 +16,10 @@ import { textOfNode } from "../../src/store/json/print.ts";
 import { StepBudget } from "../../src/store/json/step-budget.ts";
 import { locationOf, matchesOf } from "../../src/store/json/walk.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { drawSegments, drawValue, follow, jsonOf, latin, pick, spellSegment } from "./plain-json.ts";
 
-const seed = Number(process.env["LARDER_JSON_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_JSON_SEED");
 
 test("random paths find what a plain reading of them finds", (context) => {
   const random = seededRandom(seed);

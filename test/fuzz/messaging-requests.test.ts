@@ -3,20 +3,21 @@
  * in every order and place: none ends in anything but an answer or a refusal,
  * and what reaches the engine is what may reach a destination.
  *
- * Run again:  LARDER_MESSAGING_REQUESTS_SEED=… node --test test/fuzz/messaging-requests.test.ts
+ * Run again:  LARDER_MESSAGING_REQUESTS_SEED=… npm run t -- test/fuzz/messaging-requests.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { isForwarded } from "../../src/messaging/options/forwarded-headers.ts";
 import { callbackOptions } from "../../src/messaging/options/headers.ts";
 import { isIdentifier } from "../../src/messaging/options/identifiers.ts";
 import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
 import { allowanceOf } from "../budget.ts";
 import { EDGE_TOKEN, messagingEdge } from "../harness/messaging-edge.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_MESSAGING_REQUESTS_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_MESSAGING_REQUESTS_SEED");
 
 const names: readonly string[] = [
   ...["method", "delay", "not-before", "retries", "retry-delay", "timeout", "callback", "failure-callback", "label"],

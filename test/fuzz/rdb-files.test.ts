@@ -4,18 +4,19 @@
  * with changed contents and a right checksum: the reader may find no fault with
  * them, but always comes to an end.
  *
- * Run again:  LARDER_RDB_SEED=… node --test test/fuzz/rdb-files.test.ts
+ * Run again:  LARDER_RDB_SEED=… npm run t -- test/fuzz/rdb-files.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { CRC64_BYTES, Crc64 } from "../../src/store/structures/rdb/crc64.ts";
 import { RdbDamage, RdbReader, RdbUnsupported } from "../../src/transfer/redis/rdb-reader.ts";
 import { allowanceOf } from "../budget.ts";
 import { memoryFile, rdbBytes, valuesInHex } from "../harness/rdb-file.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_RDB_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_RDB_SEED");
 
 const whole = rdbBytes([
   "fa0972656469732d76657205372e302e30",

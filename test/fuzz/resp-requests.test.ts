@@ -3,16 +3,17 @@
  * come out. The same streams with random bytes changed: how they are cut
  * changes nothing of what is read or refused.
  *
- * Run again:  LARDER_RESP_SEED=… node --test test/fuzz/resp-requests.test.ts
+ * Run again:  LARDER_RESP_SEED=… npm run t -- test/fuzz/resp-requests.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestParser } from "../../src/edge/resp/request-parser.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_RESP_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_RESP_SEED");
 
 const REQUEST_BYTES_MAX = 50_000;
 /** What mutations are drawn from: where requests break. */

@@ -3,7 +3,7 @@
  * characters changed, are refused as no JSON exactly when `JSON.parse` refuses
  * them, and otherwise say what a plain reading of its result says.
  *
- * Run again:  LARDER_VECTOR_BODY_SEED=… node --test test/fuzz/vector-body.test.ts
+ * Run again:  LARDER_VECTOR_BODY_SEED=… npm run t -- test/fuzz/vector-body.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,11 +12,12 @@ import { RequestFailure } from "../../src/edge/errors.ts";
 import { readDelete, readQueries, readRange, readUpsert } from "../../src/edge/vector/body.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { parseSpelled } from "../../src/kernel/json/spelling.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { defaultVectorLimits as limits } from "../../src/vector/limits.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_VECTOR_BODY_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_VECTOR_BODY_SEED");
 
 test("an upsert is accepted and read as a plain reading of JSON.parse does", (context) => {
   const random = seededRandom(seed);

@@ -3,17 +3,18 @@
  * reading of the same filter does, and whatever else is sent is refused by a
  * `FilterFailure` in no time.
  *
- * Run again:  LARDER_VECTOR_FILTER_SEED=… node --test test/fuzz/vector-filter.test.ts
+ * Run again:  LARDER_VECTOR_FILTER_SEED=… npm run t -- test/fuzz/vector-filter.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { type Random, seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { FilterFailure } from "../../src/vector/filter/failure.ts";
 import { compileFilter, type Filter } from "../../src/vector/filter/filter.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_VECTOR_FILTER_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_VECTOR_FILTER_SEED");
 
 type Scalar = string | number | boolean;
 type Value = Scalar | null | Value[] | Map<string, Value>;

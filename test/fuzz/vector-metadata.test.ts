@@ -3,20 +3,20 @@
  * asked for in whatever order and in steps of whatever size, the bits are those
  * that the filter gives for each record's metadata by itself.
  *
- * Run again:  LARDER_VECTOR_METADATA_SEED=… node --test test/fuzz/vector-metadata.test.ts
+ * Run again:  LARDER_VECTOR_METADATA_SEED=… npm run t -- test/fuzz/vector-metadata.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { compileFilter } from "../../src/vector/filter/filter.ts";
 import { parseMetadata } from "../../src/vector/filter/json.ts";
 import { type FilterMatch, FilterMatcher } from "../../src/vector/metadata/filter-matcher.ts";
 import { MetadataStore } from "../../src/vector/metadata/metadata-store.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 
-const seed = Number(process.env["LARDER_VECTOR_METADATA_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_VECTOR_METADATA_SEED");
 
 /** What the store is compared with. */
 type Records = (string | undefined | "absent")[];

@@ -2,24 +2,24 @@
  * Power cuts and kills at every boundary of a disk operation, simulated: what
  * was promised is there, what is there is right.
  *
- * Run again:  LARDER_CRASH_SEED=… node --test test/simulation/crash-states.test.ts
+ * Run again:  LARDER_CRASH_SEED=… npm run t -- test/simulation/crash-states.test.ts
  * A failure names the seed of its run; with that one its run is the first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { EVERYSEC_LOSS_MS_MAX } from "./crash-life.ts";
 import { describeSummary, runCrashStates } from "./crash-states.ts";
 import { storeSubject } from "./store-subject.ts";
 
-const seed = Number(process.env["LARDER_CRASH_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_CRASH_SEED");
 
 test("recovery finds what was promised, and nothing that was not there", async (context) => {
   const summary = await runCrashStates({ subject: storeSubject, seed, allowance: allowanceOf("crash-states") });
   context.diagnostic(describeSummary(summary, seed));
   if (summary.violation !== undefined) {
-    const again = `LARDER_CRASH_SEED=${summary.violation.seed} node --test test/simulation/crash-states.test.ts`;
+    const again = `LARDER_CRASH_SEED=${summary.violation.seed} npm run t -- test/simulation/crash-states.test.ts`;
     throw new Error(`Again: ${again}`, { cause: summary.violation.error });
   }
   assert.ok(summary.oldestLostMs <= EVERYSEC_LOSS_MS_MAX, `${summary.oldestLostMs} ms`);

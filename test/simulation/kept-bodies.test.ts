@@ -2,13 +2,13 @@
  * Bodies that lie in the journal only, segments kept for them, and a history
  * that follows: all of it through power cuts and kills, simulated.
  *
- * Run again:  LARDER_BODIES_SEED=… node --test test/simulation/kept-bodies.test.ts
+ * Run again:  LARDER_BODIES_SEED=… npm run t -- test/simulation/kept-bodies.test.ts
  * A failure names the seed of its run; with that one its run is the first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { type Allowance, allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import type { BodyBug } from "./body-life.ts";
 import { describeBodies, runKeptBodies } from "./kept-bodies.ts";
 
@@ -19,13 +19,13 @@ function share(allowance: Allowance): Allowance {
   return "count" in allowance ? allowance : { budgetMs: allowance.budgetMs * TIME_SHARE };
 }
 
-const seed = Number(process.env["LARDER_BODIES_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_BODIES_SEED");
 
 test("after any crash every body that lives is read back, and the history is told exactly what was durable", async (context) => {
   const summary = await runKeptBodies({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(describeBodies(summary, seed));
   if (summary.violation !== undefined) {
-    const again = `LARDER_BODIES_SEED=${summary.violation.seed} node --test test/simulation/kept-bodies.test.ts`;
+    const again = `LARDER_BODIES_SEED=${summary.violation.seed} npm run t -- test/simulation/kept-bodies.test.ts`;
     throw new Error(`Again: ${again}`, { cause: summary.violation.error });
   }
   const { reads, followed, kept, removed, backups } = summary;

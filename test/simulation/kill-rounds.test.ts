@@ -1,12 +1,12 @@
 /** kill -9 against the real program: nothing that was acknowledged is lost (`crash-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { describe, runCrashLoop } from "./crash-loop.ts";
 
 test("a server that is killed at any moment has everything that it acknowledged", async (context) => {
-  const seed = systemRandom.below(1_000_000);
+  const seed = seedFrom("LARDER_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
 
   const summary = await runCrashLoop({

@@ -3,19 +3,20 @@
  * other records come, change and go: what was selected all the time is gone,
  * what never was is there.
  *
- * Run again:  LARDER_VECTOR_DELETES_SEED=… node --test test/simulation/vector-large-deletes.test.ts
+ * Run again:  LARDER_VECTOR_DELETES_SEED=… npm run t -- test/simulation/vector-large-deletes.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
-import { seededRandom, systemRandom } from "../../src/kernel/random.ts";
+import { seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
 import type { IndexDoor } from "../../src/vector/door.ts";
+import { seedFrom } from "../harness/seed.ts";
 import type { Program } from "../vector/draw-programs.ts";
 import { Draw } from "../vector/draw-values.ts";
 import { EngineSubject } from "../vector/engine-subject.ts";
 
-const seed = Number(process.env["LARDER_VECTOR_DELETES_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_VECTOR_DELETES_SEED");
 
 const RUNS = 12;
 const RECORDS = 6_000;

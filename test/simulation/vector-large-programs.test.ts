@@ -2,13 +2,13 @@
  * Searches that take several turns, while records come, change and go between
  * them: each answer is that of a plain index at one moment.
  *
- * Run again:  LARDER_VECTOR_LARGE_SEED=… node --test test/simulation/vector-large-programs.test.ts
+ * Run again:  LARDER_VECTOR_LARGE_SEED=… npm run t -- test/simulation/vector-large-programs.test.ts
  * A failure names the seed of its program; with that one its program is the first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { drawGraphProgram, drawLargeProgram } from "../vector/draw-large-programs.ts";
 import { EngineSubject } from "../vector/engine-subject.ts";
 import { describeSummary, runPrograms } from "../vector/run-programs.ts";
@@ -17,7 +17,7 @@ import { describeSummary, runPrograms } from "../vector/run-programs.ts";
 const RECALL_MIN = 0.9;
 /** A program may change so much, or ask so narrowly, that all its searches are exact: then another is drawn. */
 const GRAPH_PROGRAMS_MAX = 10;
-const seed = Number(process.env["LARDER_VECTOR_LARGE_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_VECTOR_LARGE_SEED");
 
 test("an answer that took several turns is that of one moment", async (context) => {
   const summary = await runPrograms({
@@ -25,7 +25,7 @@ test("an answer that took several turns is that of one moment", async (context) 
     allowance: allowanceOf("vector-large-programs"),
     open: (program, clock) => new EngineSubject(program, clock),
     drawn: drawLargeProgram,
-    again: "LARDER_VECTOR_LARGE_SEED=<seed> node --test test/simulation/vector-large-programs.test.ts",
+    again: "LARDER_VECTOR_LARGE_SEED=<seed> npm run t -- test/simulation/vector-large-programs.test.ts",
   });
   context.diagnostic(`SEED=${seed}: ${describeSummary(summary)}`);
   assert.ok(summary.lateAnswers > 0, "some answers came late");
@@ -42,7 +42,7 @@ test("over a graph every answer is right, and hardly one of the best is missing"
           graphSearches += 1;
         }),
       drawn: drawGraphProgram,
-      again: "LARDER_VECTOR_LARGE_SEED=<seed> node --test test/simulation/vector-large-programs.test.ts",
+      again: "LARDER_VECTOR_LARGE_SEED=<seed> npm run t -- test/simulation/vector-large-programs.test.ts",
     });
     context.diagnostic(`SEED=${first}: ${describeSummary(summary)}, ${graphSearches} searches of graphs`);
     assert.ok(summary.builtRows > 0, "there was a graph");

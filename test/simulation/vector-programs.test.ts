@@ -2,18 +2,18 @@
  * The vector engine and a plain index that only obeys the specification answer
  * the same to random programs, also after restarts, snapshots and crashes.
  *
- * Run again:  LARDER_VECTOR_PROGRAMS_SEED=… node --test test/simulation/vector-programs.test.ts
+ * Run again:  LARDER_VECTOR_PROGRAMS_SEED=… npm run t -- test/simulation/vector-programs.test.ts
  * A failure names the seed of its program; with that one its program is the first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { drawProgram } from "../vector/draw-programs.ts";
 import { EngineSubject } from "../vector/engine-subject.ts";
 import { describeSummary, runPrograms } from "../vector/run-programs.ts";
 
-const seed = Number(process.env["LARDER_VECTOR_PROGRAMS_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_VECTOR_PROGRAMS_SEED");
 
 test("the engine answers every program as a plain index does", async (context) => {
   const summary = await runPrograms({

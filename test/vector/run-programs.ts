@@ -23,7 +23,7 @@ export interface ProgramsOptions {
   readonly again?: string;
 }
 
-const AGAIN = "LARDER_VECTOR_PROGRAMS_SEED=<seed> node --test test/simulation/vector-programs.test.ts";
+const AGAIN = "LARDER_VECTOR_PROGRAMS_SEED=<seed> npm run t -- test/simulation/vector-programs.test.ts";
 
 export interface ProgramsSummary extends Coverage {
   programs: number;

@@ -2,19 +2,19 @@
  * Requests that are made from the OpenAPI documents of the areas, and what must
  * be true of every answer.
  *
- * Run again:  LARDER_API_REQUESTS_SEED=… node --test test/fuzz/api/api-requests.test.ts
+ * Run again:  LARDER_API_REQUESTS_SEED=… npm run t -- test/fuzz/api/api-requests.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../src/kernel/clock.ts";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { emptyTally, runRound, type Tally } from "./fuzz-api.ts";
 import { plantedFaults } from "./planted-faults.ts";
 import { findingLines, operationsNeverDone, operationsNotHit, reportLines } from "./report.ts";
 import { faultOf } from "./validate.ts";
 
-const seed = Number(process.env["LARDER_API_REQUESTS_SEED"] ?? systemRandom.below(2 ** 30));
+const seed = seedFrom("LARDER_API_REQUESTS_SEED", 2 ** 30);
 /** Enough that everything has been done that can be. */
 const MANY_REQUESTS = 20_000;
 

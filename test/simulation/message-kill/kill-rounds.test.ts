@@ -1,12 +1,12 @@
 /** kill -9 against messaging: what was acknowledged is delivered or a dead letter (`kill-loop.ts`). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { describeMessageKills, runMessageKills } from "./kill-loop.ts";
 
 test("C-27: messages acknowledged by a server that is killed at any moment are delivered or dead letters", async (context) => {
-  const seed = systemRandom.below(1_000_000);
+  const seed = seedFrom("LARDER_MESSAGE_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
 
   const summary = await runMessageKills({

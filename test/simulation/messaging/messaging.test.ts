@@ -2,16 +2,16 @@
  * The whole of messaging in virtual time, with crashes on a simulated disk,
  * destinations that fail, and clocks that are set.
  *
- * Run again:  LARDER_SIMULATION_SEED=… node --test test/simulation/messaging/messaging.test.ts
+ * Run again:  LARDER_SIMULATION_SEED=… npm run t -- test/simulation/messaging/messaging.test.ts
  * A failure names the seed of its run; with that one its run is the first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { describeSimulation, runSimulation } from "./simulation.ts";
 
-const seed = Number(process.env["LARDER_SIMULATION_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_SIMULATION_SEED");
 
 test("whatever happens, messages are delivered or dead, in order, within limits, and logged", async (context) => {
   const summary = await runSimulation({ seed, allowance: allowanceOf("messaging-simulation") });

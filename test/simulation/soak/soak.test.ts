@@ -1,8 +1,8 @@
 /** `npm run soak` for a while: in `npm test` for seconds, in `npm run proof` for five minutes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemClock } from "../../../src/kernel/clock.ts";
 import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { excesses, type Sample } from "./samples.ts";
 import { describeSoak, runSoak } from "./soak.ts";
 
@@ -11,13 +11,13 @@ const allowance = allowanceOf("soak");
 const BASE_COUNT_OF_SECONDS = 1_000;
 
 test("all areas at once lose nothing in kills, and take no more the longer they run", async (context) => {
-  const seed = Number(process.env["SEED"] ?? systemClock.nowMs() % 2 ** 31);
+  const seed = seedFrom("LARDER_SOAK_SEED");
   const size =
     "count" in allowance
       ? { durationMs: allowance.count * 60_000 }
       : { durationMs: allowance.budgetMs, baseCount: BASE_COUNT_OF_SECONDS };
   const summary = await runSoak({ ...size, seed, print: (line) => context.diagnostic(line) });
-  context.diagnostic(`SEED=${seed} npm run soak\n${describeSoak(summary)}`);
+  context.diagnostic(`SEED=${seed}\n${describeSoak(summary)}`);
   assert.deepEqual(summary.damages, []);
   assert.ok(summary.messages.delivered > 0);
 });

@@ -3,18 +3,18 @@
  * vector index: what was promised is there, and what is there is what plain
  * indexes hold behind the same frames.
  *
- * Run again:  LARDER_CRASH_SEED=… node --test test/simulation/vector/crash-states.test.ts
+ * Run again:  LARDER_CRASH_SEED=… npm run t -- test/simulation/vector/crash-states.test.ts
  * A failure names the seed of its run; with that one its run is the first.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { EVERYSEC_LOSS_MS_MAX } from "../crash-life.ts";
 import { describeSummary, runCrashStates } from "../crash-states.ts";
 import { STATES_PER_LIFE, vectorSubject } from "./vector-subject.ts";
 
-const seed = Number(process.env["LARDER_CRASH_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_CRASH_SEED");
 
 test("recovery finds every vector that was promised, and nothing that was not there", async (context) => {
   const summary = await runCrashStates({
@@ -25,7 +25,7 @@ test("recovery finds every vector that was promised, and nothing that was not th
   });
   context.diagnostic(describeSummary(summary, seed));
   if (summary.violation !== undefined) {
-    const again = `LARDER_CRASH_SEED=${summary.violation.seed} node --test test/simulation/vector/crash-states.test.ts`;
+    const again = `LARDER_CRASH_SEED=${summary.violation.seed} npm run t -- test/simulation/vector/crash-states.test.ts`;
     throw new Error(`Again: ${again}`, { cause: summary.violation.error });
   }
   assert.ok(summary.oldestLostMs <= EVERYSEC_LOSS_MS_MAX, `${summary.oldestLostMs} ms`);

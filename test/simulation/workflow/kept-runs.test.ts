@@ -2,17 +2,17 @@
  * Runs whose entries lie in the journal only, through power cuts and kills,
  * simulated.
  *
- * Run again:  LARDER_BODIES_SEED=… node --test test/simulation/workflow/kept-runs.test.ts
+ * Run again:  LARDER_BODIES_SEED=… npm run t -- test/simulation/workflow/kept-runs.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import type { Entry } from "../../../src/messaging/workflow/run.ts";
 import { type Allowance, allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import type { KeptRunsBug } from "./kept-run-life.ts";
 import { runKeptRuns } from "./kept-runs.ts";
 
-const seed = Number(process.env["LARDER_BODIES_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_BODIES_SEED");
 
 /** Of what bodies on disk are given; the rest is for kept-bodies.test.ts, where a crash costs less. */
 const SHARE = 0.4;
@@ -28,7 +28,7 @@ test("after any crash the entries of a run that were promised are there, and eve
   const { violation, ...counts } = await runKeptRuns({ seed, allowance: share(allowanceOf("kept-bodies")) });
   context.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
   if (violation !== undefined) {
-    const again = `LARDER_BODIES_SEED=${violation.seed} node --test test/simulation/workflow/kept-runs.test.ts`;
+    const again = `LARDER_BODIES_SEED=${violation.seed} npm run t -- test/simulation/workflow/kept-runs.test.ts`;
     throw new Error(`Again: ${again}`, { cause: violation.error });
   }
   for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);

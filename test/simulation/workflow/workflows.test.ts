@@ -2,16 +2,16 @@
  * Random workflows on a model application, in virtual time, with faults and
  * restarts.
  *
- * Run again:  LARDER_WORKFLOW_SEED=… node --test test/simulation/workflow/workflows.test.ts
+ * Run again:  LARDER_WORKFLOW_SEED=… npm run t -- test/simulation/workflow/workflows.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import { allowanceOf } from "../../budget.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { runSimulation } from "./simulation.ts";
 
-const seed = Number(process.env["LARDER_WORKFLOW_SEED"] ?? systemRandom.below(2 ** 31));
+const seed = seedFrom("LARDER_WORKFLOW_SEED");
 
 /** A bug that needs more lives than this has become hard to find. */
 const LIVES_MAX = 150;
