@@ -168,7 +168,7 @@ test("every route of the areas is in the section that describes it", () => {
 });
 
 test("every option of a message is in the table of options", () => {
-  const [, table = ""] = readFileSync("docs/reference/headers.md", "utf8").split("## Of a message");
+  const [, table = ""] = readFileSync("docs/reference/headers.md", "utf8").split("## Messages");
   const names = Array.from(table.split("\n## ")[0]?.matchAll(/^\| `([A-Za-z-]+)` \|/gm) ?? [], ([, name = ""]) => name);
   assert.ok(names.length > 15, `${names.length} headers were read`);
   const options = Array.from(

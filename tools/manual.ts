@@ -7,7 +7,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { DEAD_MS, SILENT_MS } from "../src/program/workers/heartbeat.ts";
+import { DEAD_CPU_MS, DEAD_MS, SILENT_MS } from "../src/program/workers/heartbeat.ts";
 import { evictionPolicies } from "../src/store/memory/memory-settings.ts";
 import { GRAPH_WORK_MIN } from "../src/vector/index/namespace.ts";
 import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX } from "../src/vector/limits.ts";
@@ -26,6 +26,7 @@ const manualParts: Parts = {
   tables: { "eviction-policies": evictionPolicyLines },
   values: {
     "silent-seconds": String(SILENT_MS / 1_000),
+    "dead-cpu-seconds": String(DEAD_CPU_MS / 1_000),
     "dead-seconds": String(DEAD_MS / 1_000),
     "resumable-idle": String(RESUMABLE_IDLE_SECONDS),
     "resumable-idle-max": String(RESUMABLE_IDLE_SECONDS_MAX),
