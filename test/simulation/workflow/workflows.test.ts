@@ -20,7 +20,10 @@ test("whatever happens, each run ends once, with each step's result used once", 
   const { lives, totals, violation } = await runSimulation({ seed, allowance: allowanceOf("workflow-simulation") });
   context.diagnostic(`seed ${seed}: ${lives} lives, ${JSON.stringify(totals)}`);
   if (violation !== undefined) {
-    throw new Error(`Again: LARDER_WORKFLOW_SEED=${violation.seed}`, { cause: violation.error });
+    throw new Error(
+      `Again: LARDER_WORKFLOW_SEED=${violation.seed} npm run t -- test/simulation/workflow/workflows.test.ts`,
+      { cause: violation.error },
+    );
   }
   assert.ok(totals.succeeded > 0 && totals.restarts > 0, "some runs succeed");
 });
