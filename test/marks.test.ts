@@ -11,7 +11,7 @@ const parts = {
 test("a table and a value are written between their marks, and the rest of the page is kept", () => {
   assert.equal(
     fillMarks(
-      "page.md",
+      "manual.md",
       "# Page\n\n<!-- table: policies -->\n\nold\n\n<!-- end -->\n\nIdle for <!-- value: silent -->5<!-- end --> s.\n",
       parts,
     ),
@@ -26,26 +26,26 @@ const refused: readonly (readonly [what: string, text: string, error: string])[]
   [
     "an unknown table",
     `${table}${value}<!-- table: colours --><!-- end -->`,
-    "page.md: unknown mark <!-- table: colours -->",
+    "manual.md: unknown mark <!-- table: colours -->",
   ],
   [
     "a table marked as a value",
     `${value}<!-- value: policies --><!-- end -->`,
-    "page.md: unknown mark <!-- value: policies -->",
+    "manual.md: unknown mark <!-- value: policies -->",
   ],
-  ["a page without the mark of a table", value, 'page.md: the mark of "policies" is missing'],
-  ["a page without the mark of a value", table, 'page.md: the mark of "silent" is missing'],
-  ["a mark without an end", `${table}<!-- value: silent -->`, "page.md: <!-- value: silent --> has no <!-- end -->"],
+  ["a page without the mark of a table", value, 'manual.md: the mark of "policies" is missing'],
+  ["a page without the mark of a value", table, 'manual.md: the mark of "silent" is missing'],
+  ["a mark without an end", `${table}<!-- value: silent -->`, "manual.md: <!-- value: silent --> has no <!-- end -->"],
   [
     "a mark inside another",
     `<!-- table: policies -->${value}<!-- end -->`,
-    "page.md: <!-- table: policies --> has no <!-- end -->",
+    "manual.md: <!-- table: policies --> has no <!-- end -->",
   ],
-  ["an end without a mark", `${table}${value}<!-- end -->`, "page.md: <!-- end --> without a mark before it"],
+  ["an end without a mark", `${table}${value}<!-- end -->`, "manual.md: <!-- end --> without a mark before it"],
 ];
 
 for (const [what, text, message] of refused) {
   test(`${what} is an error`, () => {
-    assert.throws(() => fillMarks("page.md", text, parts), { message });
+    assert.throws(() => fillMarks("manual.md", text, parts), { message });
   });
 }
