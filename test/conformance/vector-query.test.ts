@@ -179,6 +179,19 @@ test("B2.hybrid, B2.fusion, B2.rrf, B2.dbsf: HYBRID fuses ranks by RRF, or score
   ]);
 });
 
+test("B2.fusion: a query for one record fuses a hundred candidates of each part", async () => {
+  await using server = await startVectorServer({ type: "HYBRID", similarity: "DOT_PRODUCT" });
+  // The hundredth of one part is the best of the other, and with both ranks above each record that is in one list alone.
+  const records = Array.from({ length: 100 }, (_, number) => ({
+    id: `id-${number}`,
+    vector: [1 - number / 128, 0],
+    sparseVector: { indices: [number === 99 ? 1 : 2], values: [1] },
+  }));
+  await server.post("/upsert", records);
+  const query = { vector: [1, 0], sparseVector: { indices: [1], values: [1] }, topK: 1 };
+  assert.deepEqual(await server.post("/query", query), [{ id: "id-99", score: 0.022955976 }]);
+});
+
 test("B2, B.resumable, B.resumable.start, B.resumable.next, B.resumable.end, B.errors.404: a resumable query goes on where it stopped and answers nobody twice, until it is ended", async () => {
   await using server = await startVectorServer();
   await server.post(

@@ -122,3 +122,30 @@ test("W.logs.events: without groupBy the log has the entries of the messages of 
       });
   }
 });
+
+test("W.invoke.refused: a run that has ended cannot invoke another", async () => {
+  await using server = await started();
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
+  await server.send("DELETE /v2/workflows/runs/wfr_1");
+  const child = ["Upstash-Workflow-RunId", "wfr_2", "Upstash-Workflow-Init", "true", "Upstash-Workflow-Invoke", "true"];
+  const body = { body: "x", headers: {}, workflowRunId: "wfr_1", workflowUrl: ENDPOINT, step: { stepId: 1 } };
+
+  const { status, json } = await server.send("POST /v2/publish/https://app.test/child", { headers: child, body });
+
+  assert.deepEqual([status, /wfr_1/.test((json as { error: string }).error)], [400, true]);
+  assert.equal((await server.send("GET /v2/workflows/runs/wfr_2")).status, 404);
+});
+
+test("W.limits: more runs than may wait for one event are 412", async () => {
+  await using server = await startMessagingServer({ waitersPerEventMax: 1 });
+  server.destination = () => answered(200, SDK);
+  const statuses: number[] = [];
+  for (const id of ["wfr_1", "wfr_2"]) {
+    const headers = ["Upstash-Workflow-RunId", id, "Upstash-Workflow-Init", "true"];
+    await server.send(`POST /v2/publish/${ENDPOINT}`, { headers });
+    const wait = { url: ENDPOINT, step: { stepId: 1 } };
+    const options = { headers: ["Upstash-Workflow-RunId", id], body: JSON.stringify(wait) };
+    statuses.push((await server.send("POST /v2/wait/paid", options)).status);
+  }
+  assert.deepEqual(statuses, [200, 412]);
+});
