@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 import { type RunningProgram, startProgram } from "./program-process.ts";
 
 const plantedFaults = fileURLToPath(new URL("planted-faults.cjs", import.meta.url));
-const timeout = 30_000;
+/** Longer than the longest start (START_MS_MAX), which then says itself what it waited for. */
+const timeout = 120_000;
 
 function temporaryDirectory(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "larder-test-"));
