@@ -3,12 +3,13 @@ import { test } from "node:test";
 import { VirtualClock } from "./clock.virtual.ts";
 import { MemoryAccount, MemoryGuard } from "./memory-guard.ts";
 
-/** A thread whose memory is what its accounts have, and `besideBytes` and `garbageBytes`. */
+/** A thread whose memory is what its accounts have, `besideBytes`, `garbageBytes` and what `underWayBytes` of bodies take. */
 function startThread(bytesMax = 1_000) {
-  const thread = { besideBytes: 0, garbageBytes: 0, liveBytes: 0 };
+  const thread = { besideBytes: 0, garbageBytes: 0, liveBytes: 0, underWayBytes: 0 };
   const guard = new MemoryGuard({
     bytesMax,
-    readBytes: () => thread.liveBytes + thread.besideBytes + thread.garbageBytes,
+    readBytes: () => thread.liveBytes + thread.besideBytes + thread.garbageBytes + 2 * thread.underWayBytes,
+    readUnderWayBytes: () => thread.underWayBytes,
   });
   const open = (name: string) => {
     const account = guard.open(name);
@@ -33,7 +34,7 @@ test("A-16: at 70 % of the limit the largest tenant may not grow, and the others
   assert.deepEqual([large.account.mayGrow, small.account.mayGrow], [false, true]);
 });
 
-test("the others go on until the bound falls to what they have, and nobody grows at 80 %", () => {
+test("the others go on until the bound falls to what they have, and only small tenants grow at 80 %", () => {
   const { open } = startThread();
   const [large, small] = [open("large"), open("small")];
   large.add(600);
@@ -43,6 +44,65 @@ test("the others go on until the bound falls to what they have, and nobody grows
   assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, false]);
   small.add(25);
   assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, true]);
+});
+
+test("a tenant below a 64th of the limit goes on to 90 %, and nobody beyond", () => {
+  const { open } = startThread();
+  const [large, other, small, next] = [open("large"), open("other"), open("small"), open("next")];
+  large.add(600);
+  small.add(15);
+  next.add(16);
+  other.add(258);
+  assert.deepEqual(
+    [large, other, small, next].map(({ account }) => account.mayGrow),
+    [false, false, true, false],
+  );
+  assert.deepEqual(
+    [large, other, small, next].map(({ account }) => account.isAtEnd),
+    [true, true, false, true],
+  );
+  other.add(11);
+  assert.deepEqual([small.account.mayGrow, small.account.isAtEnd], [false, true]);
+});
+
+test("many tenants of one size are not small, however little each has", () => {
+  const { guard, open } = startThread();
+  const many = Array.from({ length: 100 }, (_, i) => open(`${i}`));
+  for (const { add } of many) add(7);
+  guard.look();
+  assert.deepEqual([many[0]?.account.mayGrow, Math.round(guard.thresholdBytes)], [false, 7]);
+  const fresh = open("fresh");
+  for (let i = 0; i < 12; i += 1) open(`more:${i}`).add(7);
+  guard.look();
+  assert.deepEqual([many[0]?.account.mayGrow, fresh.account.mayGrow, guard.thresholdBytes], [false, true, 1.75]);
+});
+
+test("requests under way refuse nobody, before a collection and after it", () => {
+  const { guard, thread, open } = startThread();
+  const { account, add } = open("only");
+  add(500);
+  thread.underWayBytes = 150;
+  guard.look();
+  assert.deepEqual([account.mayGrow, guard.usedBytes], [true, 500]);
+  for (let i = 0; i < 8; i += 1) guard.collected();
+  thread.besideBytes = 50;
+  for (let i = 0; i < 8; i += 1) guard.collected();
+  assert.deepEqual([account.mayGrow, guard.usedBytes], [true, 550]);
+});
+
+test("a few collections with garbage stop large tenants, and 64 of them the small ones", () => {
+  const { guard, thread, open } = startThread();
+  const [large, small] = [open("large"), open("small")];
+  guard.collected();
+  large.add(600);
+  small.add(10);
+  thread.garbageBytes = 300;
+  for (let i = 0; i < 8; i += 1) guard.collected();
+  assert.deepEqual([large.account.mayGrow, small.account.mayGrow, guard.usedBytes], [false, true, 910]);
+  for (let i = 8; i < 63; i += 1) guard.collected();
+  assert.equal(small.account.mayGrow, true);
+  guard.collected();
+  assert.equal(small.account.mayGrow, false);
 });
 
 test("what the largest deletes lets it grow again at once", () => {
@@ -64,7 +124,7 @@ test("garbage refuses nobody, and what a full collection leaves beside the accou
   assert.deepEqual([account.mayGrow, guard.usedBytes], [true, 300]);
   thread.garbageBytes = 0;
   thread.besideBytes = 450;
-  for (let i = 0; i < 2; i += 1) guard.collected();
+  for (let i = 0; i < 7; i += 1) guard.collected();
   assert.equal(account.mayGrow, true);
   guard.collected();
   assert.deepEqual([account.mayGrow, guard.usedBytes], [false, 750]);

@@ -83,6 +83,15 @@ const UNLISTED_LINES_MAX = 20;
 /** How long the metrics wait for the figures of an area. */
 const FIGURES_MS_MAX = 2_000;
 
+/** What differs between the listeners of main. */
+interface ListenerParts {
+  readonly name: string;
+  readonly tracer?: Tracer | undefined;
+  /** Absent: main's own. */
+  readonly budget?: ByteBudget | undefined;
+  readonly isReserved?: boolean;
+}
+
 /** What a server has once its tenants are decided. */
 interface Decided {
   readonly directory: DataDirectory;
@@ -299,9 +308,10 @@ export class Server implements SlotEvents {
     const { settings } = run;
     await this.#divideMemory();
     const onFatal = (fault: unknown): void => this.fail(fault);
+    const { requestBytesMax } = settings;
     const thread =
       settings.threads === "one"
-        ? new AreaThread({ log, clock, onFatal, memoryBytesMax: this.#memoryBytes })
+        ? new AreaThread({ log, clock, onFatal, memoryBytesMax: this.#memoryBytes, requestBytesMax })
         : undefined;
     this.#thread = thread;
     await Promise.all(
@@ -375,14 +385,15 @@ export class Server implements SlotEvents {
     const plan = listenPlan(run, "port");
     const { log, version } = this.#options;
     const tracer = await openTracer({ version, log });
-    this.#onePort = await this.#listen(areaByPrefix(Object.fromEntries(areas)), plan, { name: "port", tracer });
+    const budget = this.#thread?.budget;
+    this.#onePort = await this.#listen(areaByPrefix(Object.fromEntries(areas)), plan, { name: "port", tracer, budget });
     return addressOf(plan, this.#onePort.port);
   }
 
   #listen(
     area: Parameters<typeof openListener>[0],
     plan: ListenPlan,
-    { name, tracer, isReserved = false }: { name: string; tracer?: Tracer | undefined; isReserved?: boolean },
+    { name, tracer, budget = this.#budget, isReserved = false }: ListenerParts,
   ): Promise<Listener> {
     const { log, run } = this.#options;
     const wishes = {
@@ -395,7 +406,7 @@ export class Server implements SlotEvents {
     return openListener(area, wishes, {
       clock: systemClock,
       log,
-      budget: this.#budget,
+      budget,
       figures: this.#figures,
       tracer,
     });

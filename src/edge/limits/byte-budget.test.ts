@@ -23,6 +23,14 @@ test("an owner that holds nothing gets more than half at once, but not the last 
   assert.equal(budget.take(1, a), false);
 });
 
+test("a reply to the only request of its owner gets more than half, as if there was no request", () => {
+  const budget = new ByteBudget(1_000);
+  budget.take(10, a);
+  assert.equal(budget.take(600, a), false);
+  assert.equal(budget.take(866, a, 10), false);
+  assert.equal(budget.take(865, a, 10), true);
+});
+
 test("an owner without anything may always begin, one with more than is left may not", () => {
   const budget = new ByteBudget(1_000);
   budget.add(600, a);

@@ -8,7 +8,8 @@
  *     more than is left. So one alone gets half, two get a third each, and
  *     there is always room for one more.
  * (2) An owner that holds nothing may take what is free at once, but for an
- *     eighth of the whole.
+ *     eighth of the whole. So may one for a reply that holds nothing but its
+ *     request.
  * (3) What exists already is counted even when there is no room for it (`add`).
  */
 
@@ -53,9 +54,9 @@ export class ByteBudget {
     return held === undefined || held <= this.#max - this.#used;
   }
 
-  /** False when there is no room; then nothing was taken. */
-  take(bytes: number, owner: Owner = NOBODY): boolean {
-    const held = this.#byOwner.get(owner) ?? 0;
+  /** False when there is no room; then nothing was taken. `requestBytes`: of the request, when the bytes are its reply. */
+  take(bytes: number, owner: Owner = NOBODY, requestBytes = 0): boolean {
+    const held = (this.#byOwner.get(owner) ?? 0) - requestBytes;
     const left = this.#max - this.#used - bytes;
     const leftMin = held === 0 ? this.#max * RESERVE_SHARE : held + bytes;
     if (left < leftMin) return false; // keeps (1) and (2)

@@ -60,7 +60,8 @@ export class HeldBytes {
 
   /** False when there is no room for the reply. */
   takeReply(bytes: number): boolean {
-    if (!this.takeBody(bytes)) return false;
+    if (!this.#budget.take(bytes, this.#owner, this.#bytes)) return false;
+    this.#count(bytes);
     this.#countUnsent(bytes);
     return true;
   }

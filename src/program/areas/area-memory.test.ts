@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSettings } from "../settings/read-settings.ts";
-import { divideMemory, type MemoryDivision } from "./area-memory.ts";
+import { divideMemory, type MemoryDivision, underWayBytesMax } from "./area-memory.ts";
 
 const MB = 2 ** 20;
 const nothing = { store: 0, messaging: 0, vector: 0 };
@@ -57,3 +57,16 @@ test("no area gets less than 64 MB, which is said where there is not so much", (
   assert.deepEqual(inMb(division), [64, 64, 64]);
   assert.match(division.warning ?? "", /give the process more memory$/);
 });
+
+const underWayCases: readonly (readonly [what: string, areaMb: number, requestMb: number, expectedMb: number])[] = [
+  ["a quarter of the memory of the area", 128, 10, 32],
+  ["room for two of the largest requests and an eighth", 64, 10, 22.5],
+  ["never more than 256 MB", 4_096, 10, 256],
+  ["never more than 256 MB, whatever a request may have", 64, 500, 256],
+];
+
+for (const [what, areaMb, requestMb, expectedMb] of underWayCases) {
+  test(`A-13: requests under way may hold ${what}: ${expectedMb} MB of ${areaMb}`, () => {
+    assert.equal(underWayBytesMax({ bytesMax: areaMb * MB, requestBytesMax: requestMb * MB }), expectedMb * MB);
+  });
+}

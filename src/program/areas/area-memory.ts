@@ -9,8 +9,12 @@
  *     uses one area alone gives it what it grew to at the next start.
  * (3) Settings that ask for more than (1) are obeyed, with a warning: a limit is
  *     no reservation, and swap or other processes are the operator's business.
+ * (4) Requests under way in an area hold at most a quarter of its memory, so
+ *     that its data has the rest, but never so little that its largest request
+ *     does not fit.
  */
 import { totalmem } from "node:os";
+import { IN_FLIGHT_BYTES_MAX } from "../../edge/http/listener.ts";
 import type { RunSettings } from "../settings/read-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
 import { type AreaName, areaNames } from "./area.ts";
@@ -36,6 +40,11 @@ const MEMORY_SHARE = 3 / 4;
 const AREA_BYTES_MIN = 64 * 2 ** 20;
 /** In memory a snapshot takes about so much of its bytes. */
 const SNAPSHOT_FACTOR = 3;
+
+/** How much of an area's memory bodies under way and replies that wait may hold. */
+const UNDER_WAY_SHARE = 1 / 4;
+/** A tenant alone gets half of a budget (byte-budget.ts): twice the largest request, and an eighth for the others. */
+const UNDER_WAY_REQUESTS_MIN = 9 / 4;
 
 const weights: Readonly<Record<AreaName, number>> = { store: 0.4, messaging: 0.2, vector: 0.4 };
 
@@ -88,6 +97,12 @@ export function divideMemory(
     const remedy = places.length === 0 ? "give the process more memory" : `lower ${places.join(", ")}`;
     return `the areas may take ${inMb(bytes)} together, more than three quarters of the ${inMb(allowedBytes)} that the process may use: ${remedy}`;
   }
+}
+
+/** What requests under way may hold in a thread whose areas have `bytesMax` together. keeps (4) */
+export function underWayBytesMax({ bytesMax, requestBytesMax }: { bytesMax: number; requestBytesMax: number }): number {
+  const wantedBytes = Math.max(bytesMax * UNDER_WAY_SHARE, requestBytesMax * UNDER_WAY_REQUESTS_MIN);
+  return Math.floor(Math.min(IN_FLIGHT_BYTES_MAX, wantedBytes));
 }
 
 function inMb(bytes: number): string {

@@ -4,7 +4,6 @@
  * so that a thread loads only what it runs.
  */
 import { getHeapStatistics } from "node:v8";
-import { IN_FLIGHT_BYTES_MAX } from "../../edge/http/listener.ts";
 import { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import type { Tracer } from "../../edge/tracing.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
@@ -18,6 +17,7 @@ import { measureTurns } from "../metrics/turns.ts";
 import { openTracer } from "../open-telemetry.ts";
 import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
+import { underWayBytesMax } from "./area-memory.ts";
 import { type AreaEngine, ListeningArea } from "./listening-area.ts";
 
 export interface ThreadOptions {
@@ -28,6 +28,8 @@ export interface ThreadOptions {
   readonly onFatal: (fault: unknown) => void;
   /** What the areas of the thread may have together. */
   readonly memoryBytesMax: number;
+  /** The largest request that the areas take. */
+  readonly requestBytesMax: number;
   /** Told that the thread makes progress. */
   readonly observer?: TurnObserver;
 }
@@ -56,7 +58,8 @@ const engineLoaders: Readonly<Record<AreaName, (context: EngineContext) => Promi
 
 export class AreaThread {
   readonly #options: ThreadOptions;
-  readonly #budget = new ByteBudget(IN_FLIGHT_BYTES_MAX);
+  /** Of every listener whose requests the areas of the thread answer. */
+  readonly budget: ByteBudget;
   readonly #guard: MemoryGuard;
   readonly #stopWatching: () => void;
   /** Turns are of the real thread, whatever clock the engines live by. */
@@ -66,7 +69,10 @@ export class AreaThread {
     this.#options = options;
     // Where several areas share a heap, it may be smaller than what they have together.
     const bytesMax = Math.min(options.memoryBytesMax, getHeapStatistics().heap_size_limit);
-    this.#guard = new MemoryGuard({ bytesMax, readBytes: readThreadBytes });
+    const budget = new ByteBudget(underWayBytesMax({ bytesMax, requestBytesMax: options.requestBytesMax }));
+    this.budget = budget;
+    const readUnderWayBytes = (): number => budget.usedBytes;
+    this.#guard = new MemoryGuard({ bytesMax, readBytes: readThreadBytes, readUnderWayBytes });
     this.#stopWatching = watchThreadMemory(this.#guard);
     const { observer } = options;
     this.#turns = new Turns({ clock: systemClock, ...(observer !== undefined && { observer }) });
@@ -86,13 +92,13 @@ export class AreaThread {
     measureTurns(metrics, turns, plan.area);
     const shared = { events, turns, guard: this.#guard, onFatal, tracer };
     const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
-    measureMemory(metrics, { guard: this.#guard, budget: this.#budget });
+    measureMemory(metrics, { guard: this.#guard, budget: this.budget });
     return new ListeningArea({
       plan,
       engine,
       events,
       metrics,
-      surroundings: { clock: systemClock, log, budget: this.#budget, figures: measureListeners(metrics), tracer },
+      surroundings: { clock: systemClock, log, budget: this.budget, figures: measureListeners(metrics), tracer },
     });
   }
 }

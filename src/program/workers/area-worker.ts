@@ -46,7 +46,15 @@ export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: M
   measureThread(metrics);
   const observer = new ProgressWriter(progress);
   const { memoryBytesMax } = plan;
-  const thread = new AreaThread({ log, clock: systemClock, onFatal: crash, observer, memoryBytesMax });
+  const { requestBytesMax } = plan.limits;
+  const thread = new AreaThread({
+    log,
+    clock: systemClock,
+    onFatal: crash,
+    observer,
+    memoryBytesMax,
+    requestBytesMax,
+  });
   const area = await thread.make(plan, eventsTo(port), metrics);
   door = area;
   answerQuestions(port, area);
