@@ -1,6 +1,6 @@
 /** House rules that a linter cannot say. Each failure names the file and the remedy. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { THREATS_PATH, threatsText } from "../tools/threats.ts";
@@ -217,9 +217,15 @@ test("docs/threats.md lists the tests whose names carry the ids: node tools/thre
   assert.equal(text, threatsText(text));
 });
 
+const ARCHITECTURE_BYTES_MAX = 12 * 1024;
+
+test("ARCHITECTURE.md is short: a decision about one room belongs in the README of the room", () => {
+  assert.ok(statSync("ARCHITECTURE.md").size <= ARCHITECTURE_BYTES_MAX);
+});
+
 test("every link in a page leads to a file, and to a heading where it names one", () => {
   const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/results.md"];
-  for (const folder of ["docs", "examples"]) {
+  for (const folder of ["docs", "examples", "src", "test"]) {
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
     pages.push(...names.map((name) => `${folder}/${name}`));
   }

@@ -10,7 +10,7 @@ import { redisMissing, startRedis } from "./redis-process.ts";
 
 /**
  * Each kind of reply that RESP3 has a word of its own for; sets have one member, because their order is each server's. No
- * double is among them whose shortest text, which is ours, is not that of Redis 7.0 (ARCHITECTURE.md, "Differences from Redis").
+ * double is among them whose shortest text, which is ours, is not that of Redis 7.0 (docs/differences.md).
  */
 const lines: readonly string[] = [
   "ZADD z 1 a 2.5 b 3 c inf d",
