@@ -2,41 +2,42 @@
  * What is done to many at once: all that a filter means, oldest first, at most
  * as many as asked for, in one frame (C.pages.bulk).
  */
-import { loadUndamaged } from "./bodies/body.ts";
-import type { Filter, Page } from "./door.ts";
-import type { Engine } from "./engine.ts";
-import { badRequest, damagedLetter, notFound } from "./failure.ts";
-import { letterMatcher, messageMatcher } from "./matching.ts";
+
+import type { Filter, Page } from "./api.ts";
+import { type Bodies, loadUndamaged } from "./bodies/body.ts";
+import { badRequest, damagedDeadLetter, notFound } from "./failure.ts";
+import { deadLetterMatcher, messageMatcher } from "./matching.ts";
 import type { PublishOptions } from "./options/publish-request.ts";
 import { joinedRedaction } from "./options/redaction.ts";
-import { newFacts } from "./publish.ts";
 import { type DeadLetter, deadLetterIdText, parseDeadLetterId } from "./state/dead-letters.ts";
+import { newFacts } from "./state/drawn-ids.ts";
 import type { Message } from "./state/message.ts";
 import { parseMessageId } from "./state/message-id.ts";
-import { state } from "./state/states.ts";
+import type { MessagingState } from "./state/messaging-state.ts";
+import { messageState } from "./state/states.ts";
 import type { User } from "./state/user.ts";
+import type { UnitOfWork } from "./unit-of-work.ts";
 
-interface BulkPage {
+export interface BulkPage {
   readonly countMax?: number;
   readonly cursor?: string;
 }
 
-/** Cancels the messages that match. Returns how many. `engine.finish` has to follow. */
+/** Cancels the messages that match. Returns how many. */
 export function cancelMatching(
-  engine: Engine,
+  unit: UnitOfWork,
   user: User,
-  filter: Filter,
-  countMax = Number.POSITIVE_INFINITY,
+  { filter, countMax = Number.POSITIVE_INFINITY }: { readonly filter: Filter; readonly countMax?: number | undefined },
 ): number {
   const matches = messageMatcher(filter);
   const found: Message[] = [];
-  for (const message of candidates(engine, user, filter)) {
+  for (const message of candidates(unit.state, user, filter)) {
     if (found.length >= countMax) break;
     // One that is cancelled already, and waits for the end of its call, must not take the place of another.
-    if (message.user !== user || message.isInRun || message.state === state.cancelRequested) continue;
+    if (message.user !== user || message.isInRun || message.state === messageState.cancelRequested) continue;
     if (matches(message)) found.push(message);
   }
-  for (const message of found) engine.cancel(message);
+  for (const message of found) unit.cancel(message);
   return found.length;
 }
 
@@ -45,80 +46,91 @@ export function deadLettersOf(
   filter: Filter,
   { order, count, cursor }: Page,
   isWanted = isAny,
-): { letters: readonly DeadLetter[]; cursor: string | undefined } {
-  const matches = letterMatcher(filter, user);
-  const isBehind = behind(cursor, order === "latest first");
-  const letters: DeadLetter[] = [];
+): { deadLetters: readonly DeadLetter[]; cursor: string | undefined } {
+  const matches = deadLetterMatcher(filter, user);
+  const isAfterCursor = after(cursor, order === "latest first");
+  const deadLetters: DeadLetter[] = [];
   const all = order === "latest first" ? [...user.deadLetters.values()].reverse() : user.deadLetters.values();
-  for (const letter of all) {
-    if (!isBehind(letter) || !isWanted(letter) || !matches(letter)) continue;
-    if (letters.length === count) return { letters, cursor: idOf(letters.at(-1)) };
-    letters.push(letter);
+  for (const deadLetter of all) {
+    if (!isAfterCursor(deadLetter) || !isWanted(deadLetter) || !matches(deadLetter)) continue;
+    if (deadLetters.length === count) return { deadLetters, cursor: idOf(deadLetters.at(-1)) };
+    deadLetters.push(deadLetter);
   }
-  return { letters, cursor: undefined };
+  return { deadLetters, cursor: undefined };
 }
 
-/** Deletes those that match. `engine.finish` has to follow. */
+/** Deletes those that match. */
 export function deleteDeadLetters(
-  engine: Engine,
+  unit: UnitOfWork,
   user: User,
-  filter: Filter,
-  page: BulkPage,
+  { filter, page }: { readonly filter: Filter; readonly page: BulkPage },
 ): { deleted: number; cursor: string | undefined } {
-  const { letters, cursor } = matchingLetters(user, filter, page);
-  for (const letter of letters) engine.changes.removeDeadLetter(user, letter);
-  return { deleted: letters.length, cursor };
+  const { deadLetters, cursor } = matchingDeadLetters(user, filter, page);
+  for (const { id } of deadLetters) unit.apply(user, "deadLetterRemoved", { id });
+  return { deleted: deadLetters.length, cursor };
 }
 
-/** Publishes those that match again, all in one frame, which is appended. `engine.finish` has to follow. */
+/** What dead letters are to be published again, and how. */
+export interface Retry {
+  readonly filter: Filter;
+  readonly page: BulkPage;
+  readonly overrides: Partial<PublishOptions>;
+}
+
+/** What bodies are read from, and how a decision is made when they are there (`Engine.change`). */
+export interface RetryHost {
+  readonly state: MessagingState;
+  change<Result>(user: User, work: (unit: UnitOfWork) => Result): Promise<Result>;
+}
+
+/** Publishes those that match again, all in one frame. */
 export async function retryDeadLetters(
-  engine: Engine,
+  host: RetryHost,
   user: User,
-  { filter, page, overrides }: { filter: Filter; page: BulkPage; overrides: Partial<PublishOptions> },
+  { filter, page, overrides }: Retry,
 ): Promise<{ published: { messageId: string; isDeduplicated: boolean }[]; cursor: string | undefined }> {
   // Those of runs are resumed or restarted instead, and do not count.
   const isPlain = ({ envelope }: DeadLetter): boolean => envelope.fields.workflow === undefined;
-  const { letters, cursor } = matchingLetters(user, filter, page, isPlain);
-  assertComplete(filter, letters);
-  const bodies = await loadLetters(engine, letters, filter);
-  // Others may have retried or deleted some meanwhile.
-  for (const letter of letters) {
-    if (user.deadLetters.get(deadLetterIdText(letter.id)) !== letter)
-      throw notFound(`dead letter ${deadLetterIdText(letter.id)} not found`);
-  }
-  engine.assertWritable(user);
-  const published = letters.flatMap((letter, index) => {
-    const bytes = bodies[index];
-    if (bytes === undefined) return [];
-    const message = retryLetter(engine, user, { letter, bytes, overrides });
-    return [{ messageId: message.id, isDeduplicated: false }];
+  const { deadLetters, cursor } = matchingDeadLetters(user, filter, page, isPlain);
+  assertComplete(filter, deadLetters);
+  const bodies = await loadDeadLetters(host.state.bodies, deadLetters, filter);
+  return host.change(user, (unit) => {
+    // Others may have retried or deleted some meanwhile.
+    for (const deadLetter of deadLetters) {
+      const id = deadLetterIdText(deadLetter.id);
+      if (user.deadLetters.get(id) !== deadLetter) throw notFound(`dead letter ${id} not found`);
+    }
+    const published = deadLetters.flatMap((deadLetter, index) => {
+      const bytes = bodies[index];
+      if (bytes === undefined) return [];
+      const message = retryDeadLetter(unit, user, { deadLetter, bytes, overrides });
+      return [{ messageId: message.id, isDeduplicated: false }];
+    });
+    return { published, cursor };
   });
-  // At once: before whoever waits for this goes on, others may begin a frame.
-  engine.commitFresh();
-  return { published, cursor };
 }
 
 /**
- * The bodies of dead letters. A damaged one cannot be sent again: the letter is left out, so that it does not stop the
+ * The bodies of dead letters. A damaged one cannot be sent again: its dead letter is left out, so that it does not stop the
  * others, or refused if it was named.
  */
-async function loadLetters(
-  engine: Engine,
-  letters: readonly DeadLetter[],
+async function loadDeadLetters(
+  stored: Bodies,
+  deadLetters: readonly DeadLetter[],
   { ids }: Filter,
 ): Promise<readonly (Buffer | undefined)[]> {
-  const bodies = await Promise.all(letters.map(({ body }) => loadUndamaged(engine.realm.bodies, body)));
-  const damaged = letters[bodies.indexOf(undefined)];
+  const bodies = await Promise.all(deadLetters.map(({ body }) => loadUndamaged(stored, body)));
+  const damaged = deadLetters[bodies.indexOf(undefined)];
   if (ids === undefined || damaged === undefined) return bodies;
-  throw damagedLetter(deadLetterIdText(damaged.id));
+  throw damagedDeadLetter(deadLetterIdText(damaged.id));
 }
 
-function retryLetter(
-  engine: Engine,
+function retryDeadLetter(
+  unit: UnitOfWork,
   user: User,
-  { letter, bytes, overrides }: { letter: DeadLetter; bytes: Buffer; overrides: Partial<PublishOptions> },
+  { deadLetter, bytes, overrides }: { deadLetter: DeadLetter; bytes: Buffer; overrides: Partial<PublishOptions> },
 ): Message {
-  const nowMs = engine.nowMs();
+  const nowMs = unit.now.wallMs;
   const {
     delayMs,
     notBeforeMs = nowMs + (delayMs ?? 0),
@@ -127,31 +139,30 @@ function retryLetter(
     workflow: _part,
     ...options
   } = overrides;
-  const redact = joinedRedaction(letter.envelope.fields.redact, overrides.redact);
+  const before = deadLetter.envelope.fields;
+  const redact = joinedRedaction(before.redact, overrides.redact);
   const isForMoment: true | undefined = overrides.notBeforeMs === undefined ? undefined : true;
-  const fields = { ...letter.envelope.fields, ...options, isForMoment, ...(redact !== undefined && { redact }) };
-  if (fields.queueName !== undefined) engine.queueFor(user, fields.queueName);
-  const facts = newFacts(engine, { nowMs, notBeforeMs: Math.max(nowMs, notBeforeMs), slotOwner: 0 });
-  engine.changes.removeDeadLetter(user, letter);
-  const message = engine.changes.accept(user, facts, { fields, bytes, isNeededSoon: true, deduplicationKey: "" });
-  engine.addFresh(message);
-  return message;
+  const fields = { ...before, ...options, isForMoment, ...(redact !== undefined && { redact }) };
+  if (fields.queueName !== undefined) unit.ensureQueue(user, fields.queueName);
+  const facts = newFacts(unit, { nowMs, notBeforeMs: Math.max(nowMs, notBeforeMs), slotOwner: 0 });
+  unit.apply(user, "deadLetterRemoved", { id: deadLetter.id });
+  return unit.accept(user, facts, { fields, bytes, isNeededSoon: true, deduplicationKey: "" });
 }
 
 /** Messages among which the filter finds its own: far fewer than all where it names ids or queues. */
-function* candidates(engine: Engine, user: User, { ids, attributes }: Filter): Generator<Message> {
+function* candidates(state: MessagingState, user: User, { ids, attributes }: Filter): Generator<Message> {
   const wanted = ids ?? attributes.get("messageId");
   if (wanted !== undefined) {
     const sequences = wanted.flatMap((id) => parseMessageId(id)?.sequence ?? []);
     for (const sequence of [...new Set(sequences)].sort((a, b) => a - b)) {
-      const message = engine.realm.messages.get(sequence);
+      const message = state.messages.get(sequence);
       if (message !== undefined) yield message;
     }
     return;
   }
   const queueNames = attributes.get("queueName");
   if (queueNames === undefined) {
-    yield* engine.realm.messages;
+    yield* state.messages;
     return;
   }
   // A queue that is named twice has its messages once.
@@ -159,38 +170,38 @@ function* candidates(engine: Engine, user: User, { ids, attributes }: Filter): G
   yield* members.sort((a, b) => a.sequence - b.sequence);
 }
 
-function isAny(_letter: DeadLetter): boolean {
+function isAny(_deadLetter: DeadLetter): boolean {
   return true;
 }
 
-function matchingLetters(
+function matchingDeadLetters(
   user: User,
   filter: Filter,
   { countMax = Number.POSITIVE_INFINITY, cursor }: BulkPage,
   isWanted = isAny,
-): { letters: readonly DeadLetter[]; cursor: string | undefined } {
+): { deadLetters: readonly DeadLetter[]; cursor: string | undefined } {
   const page = { order: "earliest first", count: countMax } as const;
   if (filter.ids === undefined)
     return deadLettersOf(user, filter, cursor === undefined ? page : { ...page, cursor }, isWanted);
   const known = [...new Set(filter.ids)].flatMap((id) => user.deadLetters.get(id) ?? []);
-  const letters = known
+  const deadLetters = known
     .filter(isWanted)
-    .filter(letterMatcher(filter, user))
+    .filter(deadLetterMatcher(filter, user))
     .sort((a, b) => a.id.ms - b.id.ms || a.id.number - b.id.number);
-  return { letters: letters.slice(0, countMax), cursor: undefined };
+  return { deadLetters: deadLetters.slice(0, countMax), cursor: undefined };
 }
 
 /** With ids, none may be absent. */
-function assertComplete({ ids }: Filter, letters: readonly DeadLetter[]): void {
+function assertComplete({ ids }: Filter, deadLetters: readonly DeadLetter[]): void {
   if (ids === undefined) return;
-  const found = new Set(letters.map((letter) => deadLetterIdText(letter.id)));
+  const found = new Set(deadLetters.map(({ id }) => deadLetterIdText(id)));
   const missing = ids.filter((id) => !found.has(id));
   if (missing.length > 0)
     throw notFound(`Some messages are not in the dead-letter queue: ${missing.slice(0, 10).join(", ")}`);
 }
 
-/** Whether a letter comes behind the cursor in this direction. */
-function behind(cursor: string | undefined, isReversed: boolean): (letter: DeadLetter) => boolean {
+/** Whether a dead letter comes after the cursor in this direction. */
+function after(cursor: string | undefined, isReversed: boolean): (deadLetter: DeadLetter) => boolean {
   if (cursor === undefined) return () => true;
   const from = parseDeadLetterId(cursor);
   if (from === undefined) throw badRequest(`Invalid value for cursor: ${cursor}`);
@@ -200,6 +211,6 @@ function behind(cursor: string | undefined, isReversed: boolean): (letter: DeadL
   };
 }
 
-function idOf(letter: DeadLetter | undefined): string | undefined {
-  return letter === undefined ? undefined : deadLetterIdText(letter.id);
+function idOf(deadLetter: DeadLetter | undefined): string | undefined {
+  return deadLetter === undefined ? undefined : deadLetterIdText(deadLetter.id);
 }

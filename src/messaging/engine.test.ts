@@ -71,9 +71,9 @@ test("a failing destination is called 1 + retries times with the default delays,
     harness.calls.map(({ headers }) => headers.get("upstash-retried")),
     ["0", "1", "2", "3"],
   );
-  const { letters } = harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 10 });
-  const [letter] = letters;
-  assert.equal(letters.length, 1);
+  const { deadLetters } = harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 10 });
+  const [letter] = deadLetters;
+  assert.equal(deadLetters.length, 1);
   assert.deepEqual(letter?.response, { status: 500, headers: ["X-A", "1"], error: "" });
   assert.equal(harness.user.findMessage(id), undefined);
 });
@@ -296,7 +296,7 @@ test("cancelled messages that wait are never called; one that is being called is
   await harness.advance(24 * HOUR_MS);
 
   assert.equal(harness.calls.length, 1);
-  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+  assert.equal(harness.messaging.engine.state.messages.size, 0);
   assert.equal(harness.messaging.engine.counts.cancelled, 2);
 });
 
@@ -405,7 +405,10 @@ test("retried dead letters are new messages with the old destination and body; w
   harness.destination = () => answered(500);
   const old = await harness.publish("https://a.test/", { retriesMax: 0, labels: ["x"] });
   await harness.settle();
-  const [letter] = harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 1 }).letters;
+  const [letter] = harness.user.deadLetters(
+    { attributes: new Map() },
+    { order: "earliest first", count: 1 },
+  ).deadLetters;
   const id = `${letter?.id.ms}-${letter?.id.number}`;
   await assert.rejects(harness.user.retryDeadLetters({ ids: [id, "1-1"], attributes: new Map() }, {}, {}), {
     kind: "not found",
@@ -441,7 +444,7 @@ test("dead letters that are retried by two users at once are two frames", async 
   await Promise.all([harness.user.retryDeadLetters(all, {}, {}), other?.retryDeadLetters(all, {}, {})]);
   harness.restart();
 
-  const { users, messages } = harness.messaging.engine.realm;
+  const { users, messages } = harness.messaging.engine.state;
   assert.deepEqual(
     [...users].map(({ deadLetters }) => deadLetters.size),
     [0, 0],
@@ -469,7 +472,7 @@ test("what a user asked for that is removed meanwhile leaves nothing behind", as
   await dropped;
   harness.restart();
 
-  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+  assert.equal(harness.messaging.engine.state.messages.size, 0);
 });
 
 test("a message that is cancelled in its turn leaves it to the next one of its key and of its destination", async () => {
@@ -548,7 +551,7 @@ test("C-27: calls that were under way at a kill are made again with the same id 
       [id, "0"],
     ],
   );
-  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+  assert.equal(harness.messaging.engine.state.messages.size, 0);
 });
 
 test("a drain calls nobody any more, and ends when the calls under way are recorded", async () => {
@@ -628,12 +631,12 @@ test("what is still calls nobody and fires nothing, and another start makes up f
   const body = Buffer.from("tick");
   await harness.user.putSchedule({ cron: "* * * * *", destination: "https://a.test/", options, body, callerIp: "" });
   await harness.publish("https://a.test/", { delayMs: 1_000 });
-  harness.isStill = true;
+  harness.deliveriesDisabled = true;
   harness.restart();
   await harness.advance(300_000);
   assert.equal(harness.calls.length, 0);
 
-  harness.isStill = false;
+  harness.deliveriesDisabled = false;
   harness.restart();
   await harness.settle();
   assert.deepEqual(

@@ -1,7 +1,7 @@
 /**
- * Messaging as it happens: what is asked of it, what comes due, what comes back
- * from destinations. Every event is decided at once and leaves one frame per
- * user; nothing here awaits but the disk and the bodies that lie there.
+ * Messaging as it happens: requests, moments that come, answers of destinations.
+ * Every event is decided at once and leaves one frame per user; only the disk
+ * and the bodies that lie there are awaited.
  *
  * (1) A message is called when its acceptance is on the disk, not before.
  * (2) The start of an attempt is appended and not awaited: a crash may repeat
@@ -25,21 +25,22 @@ import {
   deliveryRequest,
   type Outbound,
 } from "./delivery/delivery.ts";
-import { type Outcome, outcomeOf, responseOf } from "./delivery/outcome.ts";
+import { buryMessage, recordOutcome, responseOf } from "./delivery/outcome.ts";
 import { ScheduleTimer } from "./delivery/schedule-timer.ts";
 import { type Arrival, Scheduler } from "./delivery/scheduler.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { PublishOutcome, PublishRequest } from "./options/publish-request.ts";
-import { carryOut, newFacts, newQueue, planPublish } from "./publish.ts";
-import { Brake } from "./publish-backpressure.ts";
-import { Changes } from "./records/changes.ts";
+import { publish } from "./publish.ts";
+import { PublishBackpressure } from "./publish-backpressure.ts";
+import { Recorder } from "./records/recorder.ts";
 import { drawId } from "./state/drawn-ids.ts";
 import type { Message } from "./state/message.ts";
-import { Realm } from "./state/messaging-state.ts";
+import { MessagingState } from "./state/messaging-state.ts";
 import { Clocks, driftOf, type Moment } from "./state/moment.ts";
-import { state } from "./state/states.ts";
-import type { User } from "./state/user.ts";
+import { messageState } from "./state/states.ts";
+import type { SigningKeys, User } from "./state/user.ts";
+import { type EngineCounts, type RunTotals, UnitOfWork } from "./unit-of-work.ts";
 import { Workflows } from "./workflow/workflows.ts";
 
 export interface EngineOptions {
@@ -52,23 +53,10 @@ export interface EngineOptions {
   readonly log: Log;
   /** Who may still take memory in this thread; absent: everybody. */
   readonly guard?: MemoryGuard | undefined;
-  /** Nothing is called and no schedule fires; what is due stays due. */
-  readonly isStill?: boolean;
+  /** Nothing is called and no schedule fires; due messages stay due. */
+  readonly deliveriesDisabled?: boolean;
   /** How often is looked for what is past its time, and whether the clock was set back. */
   readonly heartbeatMs?: number;
-}
-
-/** What has happened since the start. */
-export interface EngineCounts {
-  accepted: number;
-  deduplicated: number;
-  attempts: number;
-  delivered: number;
-  retried: number;
-  failed: number;
-  cancelled: number;
-  /** Calls made again because a crash hid how they ended. */
-  repeated: number;
 }
 
 const HEARTBEAT_MS = 1_000;
@@ -78,26 +66,15 @@ const CLOCK_STEP_MS_MIN = 1_000;
 const LARGE_ANSWER_BYTES = 1024 * 1024;
 
 export class Engine {
-  readonly realm: Realm;
-  readonly changes: Changes;
+  readonly state: MessagingState;
+  readonly recorder: Recorder;
   readonly scheduler: Scheduler;
   readonly schedules: ScheduleTimer;
   readonly workflows: Workflows;
-  readonly brake: Brake;
-  readonly counts: EngineCounts = {
-    accepted: 0,
-    deduplicated: 0,
-    attempts: 0,
-    delivered: 0,
-    retried: 0,
-    failed: 0,
-    cancelled: 0,
-    repeated: 0,
-  };
+  readonly backpressure: PublishBackpressure;
   readonly #options: EngineOptions;
   readonly #clocks: Clocks;
-  /** Accepted in the frame that is being made. */
-  #unpositioned: Message[] = [];
+  readonly #unit: UnitOfWork;
   /** Accepted and not yet on the disk. */
   #fresh: (Arrival & { readonly position: number })[] = [];
   #isWatching = false;
@@ -113,24 +90,34 @@ export class Engine {
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: EngineOptions) {
-    const { journal, limits } = options;
+    const { journal, limits, clock, random, log, deliveriesDisabled = false } = options;
     this.#options = options;
-    this.#clocks = new Clocks(options.clock);
-    this.realm = new Realm(limits, options.guard);
+    this.#clocks = new Clocks(clock);
+    this.state = new MessagingState(limits, options.guard);
     this.#largeCalls = new LargeCalls(limits.largeCallsBytesMax);
-    this.changes = new Changes(this.realm, journal);
+    this.recorder = new Recorder(this.state, journal);
+    const { state, recorder } = this;
+    const perform = (work: (unit: UnitOfWork) => void): void => this.#perform(work);
     this.scheduler = new Scheduler({
-      realm: this.realm,
-      changes: this.changes,
+      state,
+      recorder,
       limits,
       // Where nothing can be recorded, nothing is called either.
-      mayStart: () => journal.refusal === undefined && this.#drained === undefined && options.isStill !== true,
+      mayStart: () => journal.refusal === undefined && this.#drained === undefined && !deliveriesDisabled,
       start: (message) => this.#start(message),
     });
-    this.schedules = new ScheduleTimer(this, { isStill: options.isStill === true, log: options.log });
-    this.workflows = new Workflows(this, options.clock);
-    this.brake = new Brake(this.scheduler, options.clock.real);
-    const { clock } = options;
+    this.#unit = new UnitOfWork({ recorder, scheduler: this.scheduler, state, limits, random, clocks: this.#clocks });
+    this.schedules = new ScheduleTimer({
+      state,
+      recorder,
+      perform,
+      assertMayGrow: (user) => this.assertMayGrow(user),
+      deliveriesDisabled,
+      log,
+    });
+    const arrive = (messages: readonly Message[]): void => this.#arrive(messages);
+    this.workflows = new Workflows({ state, limits, clock: clock.real, perform, arrive });
+    this.backpressure = new PublishBackpressure(this.scheduler, clock.real);
     this.#timers = [
       new DueTimer({
         nextDueMs: () => earlier(this.scheduler.nextDueMs, this.#whilePublishing(this.workflows.nextDueMs)),
@@ -143,6 +130,14 @@ export class Engine {
         tick: () => this.tick(),
       }),
     ];
+  }
+
+  get counts(): EngineCounts {
+    return this.#unit.counts;
+  }
+
+  get runTotals(): RunTotals {
+    return this.#unit.runTotals;
   }
 
   get limits(): MessagingLimits {
@@ -169,7 +164,7 @@ export class Engine {
 
   // Its life.
 
-  /** Lets everything go on that was recovered. Calls are made from here on. */
+  /** Continues everything that was recovered. Calls are made from here on. */
   start(): void {
     this.#isRunning = true;
     this.#clocks.begin();
@@ -226,16 +221,31 @@ export class Engine {
     return journal.safe >= journal.end ? undefined : journal.whenSafe(journal.end);
   }
 
-  /** Appends what was changed, lets go on what can, and resolves when it is on the disk. */
-  finish(): Promise<void> {
-    const { journal } = this.#options;
-    const position = this.commitFresh();
-    this.scheduler.dispatch(this.now);
-    this.#setTimer();
-    return journal.whenSafe(position);
+  // Decisions.
+
+  /**
+   * Makes a decision about a user: checks that it may be recorded, applies and appends it, and starts what it allows.
+   * Resolves with what `work` returned when everything up to it is on the disk. Throws a `MessagingFailure` if nothing may be
+   * recorded; `work` throws its own before anything has changed.
+   */
+  async change<Result>(user: User, work: (unit: UnitOfWork) => Result): Promise<Result> {
+    this.assertWritable(user);
+    return this.#decide(work);
   }
 
-  // Events.
+  /** The same for a decision that needs more memory: refused if the user may not have more. */
+  async grow<Result>(user: User, work: (unit: UnitOfWork) => Result): Promise<Result> {
+    this.assertMayGrow(user);
+    return this.#decide(work);
+  }
+
+  async #decide<Result>(work: (unit: UnitOfWork) => Result): Promise<Result> {
+    const result = work(this.#unit);
+    const position = this.#commit();
+    this.#startWhatMay();
+    await this.#options.journal.whenSafe(position);
+    return result;
+  }
 
   /** Publishes all or none. Throws a `MessagingFailure` before anything has changed. */
   publish(
@@ -244,61 +254,51 @@ export class Engine {
   ): Promise<readonly PublishOutcome[]> | readonly PublishOutcome[] {
     this.assertMayGrow(user);
     const { journal } = this.#options;
-    const outcomes = this.publishNow(user, requests);
-    const position = this.changes.commit();
-    this.#watchFresh(position);
+    // Not as `grow`: nothing that is published here can start before it is on the disk.
+    const outcomes = publish(this.#unit, user, { requests });
+    const position = this.#commit();
     if (journal.safe >= position) return outcomes;
     return journal.whenSafe(position).then(() => outcomes);
   }
 
-  /** Publishes into the frame that is being made: `commitFresh` has to follow. */
-  publishNow(user: User, requests: readonly PublishRequest[], scheduleId?: string): PublishOutcome[] {
-    const nowMs = this.nowMs();
-    const context = { realm: this.realm, limits: this.limits, user, nowMs, random: this.random };
-    const plan = planPublish(context, requests, scheduleId);
-    const outcomes = carryOut(this.changes, context, plan, (message) => {
-      this.counts.accepted += 1;
-      this.addFresh(message);
-    });
-    this.counts.deduplicated += plan.duplicateCount;
-    return outcomes;
+  async createUser(name: string, keys: SigningKeys): Promise<void> {
+    this.recorder.appendToArea("userCreated", { number: this.state.userNumberMax + 1, name, keys });
+    await this.whenSafe();
   }
 
-  /** Appends the frame; its messages are called when it is on the disk. Returns the position behind it. */
-  commitFresh(): number {
-    const position = this.changes.commit();
-    this.#watchFresh(position);
-    return position;
+  /** `given` are the keys that the operator gave: they replace the user's own. */
+  async giveSigningKeys(user: User, given: SigningKeys): Promise<void> {
+    this.recorder.append(user, "signingKeysPut", { keys: given, given });
+    await this.whenSafe();
   }
 
-  /** False if the message cannot be cancelled any more. `finish` has to follow. */
-  cancel(message: Message): boolean {
-    const { now } = this;
-    if (message.state === state.cancelRequested) return false;
-    this.changes.requestCancel(message, now.wallMs);
-    // The call of an active message goes on, and its outcome is dropped.
-    if (this.#isCalled(message)) return true;
-    const queue = this.realm.queueOf(message);
-    const held = this.realm.heldQueueOf(message);
-    this.scheduler.leave(message, now);
-    this.changes.cancel(message, now.wallMs);
-    this.counts.cancelled += 1;
-    if (queue !== undefined) this.scheduler.advance(queue, now);
-    if (held !== undefined) this.scheduler.advance(held, now);
-    return true;
+  /** Removes a user with everything it has; calls under way end without a record. */
+  async dropUser(user: User): Promise<void> {
+    this.scheduler.dropUser(user);
+    this.#fresh = this.#fresh.filter(({ message }) => message.user !== user);
+    this.recorder.appendToArea("userDropped", { number: user.number });
+    this.#startWhatMay();
+    await this.whenSafe();
   }
 
-  /** Cancels a message whose run ends, unless it is called: then it is left to end. `finish` has to follow. */
-  cancelWaiting(message: Message): void {
-    if (!this.#isCalled(message)) this.cancel(message);
+  /** Makes a decision of the engine's own, which nobody waits for. */
+  #perform(work: (unit: UnitOfWork) => void): void {
+    work(this.#unit);
+    this.#commit();
+    this.#startWhatMay();
   }
 
-  /** Messages that were held back go on. */
-  arrive(messages: readonly Message[]): void {
+  #startWhatMay(): void {
+    this.scheduler.dispatch(this.now);
+    this.#setTimer();
+  }
+
+  /** Messages that were held back may be called. */
+  #arrive(messages: readonly Message[]): void {
     if (!this.#isRunning) return;
     const { now } = this;
     const driftMs = driftOf(now);
-    const known = messages.filter((message) => this.realm.messages.get(message.sequence) === message);
+    const known = messages.filter((message) => this.state.messages.get(message.sequence) === message);
     this.scheduler.arrived(
       known.map((message) => ({ message, driftMs })),
       now,
@@ -318,23 +318,6 @@ export class Engine {
     this.#setTimer();
   }
 
-  /** Removes a user with everything it has; calls under way end without a record. `finish` has to follow. */
-  dropUser(user: User): void {
-    this.scheduler.dropUser(user);
-    this.#fresh = this.#fresh.filter(({ message }) => message.user !== user);
-    this.changes.dropUser(user);
-  }
-
-  /** The queue of this name, created if there is none. */
-  queueFor(user: User, name: string): void {
-    if (!user.queues.has(name)) this.changes.putQueue(user, newQueue(name, this.nowMs()));
-  }
-
-  /** True while a message's call is under way. */
-  #isCalled({ user, sequence }: Message): boolean {
-    return user.inFlight.has(sequence);
-  }
-
   // Attempts.
 
   #start(message: Message): void {
@@ -345,9 +328,9 @@ export class Engine {
     else this.#largeCalls.enter(message.user, bytes, () => this.#startLarge(message, bytes));
   }
 
-  /** A call that may have waited: nobody wants it any more if it was cancelled or its run has ended. */
+  /** A call that may have waited: it is not made if the message was cancelled or its run has ended meanwhile. */
   #startLarge(message: Message, roomBytes: number): void {
-    if (message.state !== state.cancelRequested && message.run?.hasLeftBehind(message) !== true) {
+    if (message.state !== messageState.cancelRequested && message.run?.hasLeftBehind(message) !== true) {
       this.#load(message, roomBytes);
       return;
     }
@@ -370,7 +353,7 @@ export class Engine {
   #bodyOf(message: Message): CallBody | Promise<CallBody> {
     const { run } = message;
     if (run !== undefined) return this.workflows.bodyOf(message, run);
-    const bytes = this.realm.bodies.load(message.body);
+    const bytes = this.state.bodies.load(message.body);
     return bytes instanceof Promise ? bytes.then(plainBody) : plainBody(bytes);
   }
 
@@ -438,96 +421,64 @@ export class Engine {
   ): void {
     if (!this.#isRunning || message.user.isDropped) return;
     const { now } = this;
-    const queue = this.realm.queueOf(message);
-    const held = this.realm.heldQueueOf(message);
+    const queue = this.state.queueOf(message);
+    const held = this.state.heldQueueOf(message);
     this.#settle(message, body, result, now.wallMs);
-    this.commitFresh();
+    this.#commit();
     this.scheduler.release(message, now, now.realMs - startMs);
-    if (message.state === state.retry) this.scheduler.retryAt(message, now);
+    if (message.state === messageState.retry) this.scheduler.retryAt(message, now);
     this.workflows.ended(message);
     if (queue !== undefined) this.scheduler.advance(queue, now);
     if (held !== undefined) this.scheduler.advance(held, now);
-    this.scheduler.dispatch(now);
-    this.#setTimer();
-    this.brake.release();
+    this.#startWhatMay();
+    this.backpressure.release();
     if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
   }
 
-  /** Records what came of an attempt, with the callbacks that tell of it. */
+  /** Records the outcome of an attempt, with the callbacks that report it. */
   #settle(message: Message, body: CallBody, result: DeliveryResult, nowMs: number): void {
-    const { changes, counts } = this;
-    if (message.state === state.cancelRequested) {
-      changes.cancel(message, nowMs);
-      counts.cancelled += 1;
+    const unit = this.#unit;
+    if (message.state === messageState.cancelRequested) {
+      unit.endCancelled(message, nowMs);
       return;
     }
-    const { retried, run } = message;
+    const { user, retried, run } = message;
     if (run !== undefined) {
-      this.workflows.settle(message, run, { body, result, nowMs });
+      this.workflows.settle(unit, message, { run, body, result, nowMs });
       return;
     }
-    const { response, bytes: responseBytes } = responseOf(result);
+    const { response, bytes } = responseOf(result);
     const { callback, failureCallback } = message.envelope.fields;
     // The message leaves its queue here, so whether callbacks hold it up is asked before.
     const holdsQueue = this.#heldBy(message);
-    const kind = this.recordOutcome(message, result, nowMs);
-    const deadLetter = kind === "failed" ? changes.fail(message, nowMs, response, responseBytes) : undefined;
-    const report = { message, bytes: body.initial, response, responseBytes, retried };
-    if (callback !== undefined) this.#tell(callbackOf(callback, report, holdsQueue), message, nowMs);
+    const kind = recordOutcome(unit, message, { result, response, bytes, nowMs });
+    const deadLetter = kind === "failed" ? buryMessage(unit, message, { response, bytes, nowMs }) : undefined;
+    if (callback === undefined && failureCallback === undefined) return;
+    const report = { message, bytes: body.initial, response, responseBytes: bytes, retried };
+    const slot = { nowMs, slotOwner: holdsQueue === undefined ? 0 : message.sequence };
+    if (callback !== undefined) unit.send(user, callbackOf(callback, report, holdsQueue), slot);
     if (deadLetter !== undefined && failureCallback !== undefined) {
-      this.#tell(callbackOf(failureCallback, { ...report, deadLetter }, holdsQueue), message, nowMs);
+      unit.send(user, callbackOf(failureCallback, { ...report, deadLetter }, holdsQueue), slot);
     }
-  }
-
-  /** Records a delivery, or that there will be another attempt. What has failed is counted, and the caller's to record. */
-  recordOutcome(message: Message, result: DeliveryResult, nowMs: number): Outcome["kind"] {
-    const { changes, counts } = this;
-    const outcome = outcomeOf(message, result, nowMs);
-    const { response, bytes } = responseOf(result);
-    switch (outcome.kind) {
-      case "delivered":
-        changes.deliver(message, nowMs, response.status);
-        counts.delivered += 1;
-        break;
-      case "retry":
-        changes.retry(message, nowMs, nowMs + outcome.delayMs, response, bytes);
-        counts.retried += 1;
-        break;
-      case "failed":
-        counts.failed += 1;
-        break;
-    }
-    return outcome.kind;
   }
 
   /** With parallelism 1 the next message of a queue starts when the callbacks of this one are done too. */
   #heldBy(message: Message): string | undefined {
-    const queue = this.realm.queueOf(message);
+    const queue = this.state.queueOf(message);
     return queue?.record.parallelism === 1 ? queue.record.name : undefined;
-  }
-
-  #tell({ fields, bytes }: ReturnType<typeof callbackOf>, source: Message, nowMs: number): void {
-    const { holdsQueue } = fields;
-    const slotOwner = holdsQueue === undefined ? 0 : source.sequence;
-    const facts = newFacts(this, { nowMs, notBeforeMs: nowMs, slotOwner });
-    if (fields.queueName !== undefined) this.queueFor(source.user, fields.queueName);
-    this.addFresh(this.changes.accept(source.user, facts, { fields, bytes, isNeededSoon: true, deduplicationKey: "" }));
   }
 
   // Waiting for the disk.
 
-  /** A message of the frame that is being made is called when the frame is on the disk. */
-  addFresh(message: Message): void {
-    this.#unpositioned.push(message);
-  }
-
-  /** keeps (1) */
-  #watchFresh(position: number): void {
-    if (this.#unpositioned.length === 0) return;
+  /** Appends the frame; its messages are called when it is on the disk. Returns the end of the journal. keeps (1) */
+  #commit(): number {
+    const position = this.recorder.commit();
+    const accepted = this.#unit.takeAccepted();
+    if (accepted.length === 0) return position;
     const driftMs = driftOf(this.now);
-    for (const message of this.#unpositioned) this.#fresh.push({ message, driftMs, position });
-    this.#unpositioned = [];
+    for (const message of accepted) this.#fresh.push({ message, driftMs, position });
     if (!this.#isWatching) void this.#watch();
+    return position;
   }
 
   async #watch(): Promise<void> {
@@ -580,31 +531,32 @@ export class Engine {
     this.#driftMs = driftMs;
   }
 
-  /** Forgets what is past its time: dead letters, duplicates, keys that nobody uses. */
+  /** Forgets what is past its time: dead letters, duplicates, keys that nobody uses, runs. */
   #expire(): void {
-    const { now } = this;
-    const nowMs = now.wallMs;
-    for (const user of this.realm.users) {
-      user.deduplication.forget(nowMs);
-      const oldestMs = nowMs - this.limits.deadLetterRetentionMs;
+    const { now, recorder } = this;
+    for (const user of this.state.users) {
+      user.deduplication.forget(now.wallMs);
+      const oldestMs = now.wallMs - this.limits.deadLetterRetentionMs;
       for (
-        let letter = user.deadLetters.oldest;
-        letter !== undefined && letter.id.ms < oldestMs;
-        letter = user.deadLetters.oldest
+        let deadLetter = user.deadLetters.oldest;
+        deadLetter !== undefined && deadLetter.id.ms < oldestMs;
+        deadLetter = user.deadLetters.oldest
       ) {
-        this.changes.removeDeadLetter(user, letter);
+        recorder.apply(user, "deadLetterRemoved", { id: deadLetter.id });
       }
-      this.#forgetRuns(user, nowMs - this.limits.runRetentionMs);
-      for (const key of user.flowKeys.values()) if (key.isForgettable(now)) this.changes.removeFlowKey(user, key);
-      this.changes.commit();
+      this.#forgetRuns(user, now.wallMs - this.limits.runRetentionMs);
+      for (const keyed of user.flowKeys.values()) {
+        if (keyed.isForgettable(now)) recorder.apply(user, "flowKeyRemoved", { key: keyed.key });
+      }
+      recorder.commit();
     }
   }
 
-  /** Runs that go on are not looked at, however many there are. */
+  /** Runs that have not ended are not looked at, however many there are. */
   #forgetRuns(user: User, endedBeforeMs: number): void {
-    for (const run of user.endedRuns) {
-      if (run.endedAtMs >= endedBeforeMs) return;
-      if (run.messages.size === 0 && run.letterId === undefined) this.changes.forgetRun(run);
+    for (const { id: runId, endedAtMs, messages, letterId } of user.endedRuns) {
+      if (endedAtMs >= endedBeforeMs) return;
+      if (messages.size === 0 && letterId === undefined) this.recorder.apply(user, "runForgotten", { runId });
     }
   }
 }

@@ -31,7 +31,7 @@ export function notFound(text: string): MessagingFailure {
 }
 
 /** What is to be sent again cannot be: part of it is damaged on the disk. */
-export function damagedLetter(id: string): MessagingFailure {
+export function damagedDeadLetter(id: string): MessagingFailure {
   return badRequest(
     `Invalid value for dlqId: what the dead letter ${id} would send is damaged on the disk of the server: delete it, and publish it again`,
   );

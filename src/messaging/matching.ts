@@ -1,12 +1,12 @@
 /** Which messages and dead letters a filter means. */
 
-import type { AttributeName, Filter } from "./door.ts";
+import type { AttributeName, Filter } from "./api.ts";
 import type { EnvelopeFields } from "./options/envelope.ts";
 import { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";
 import type { Message } from "./state/message.ts";
 import { messageId } from "./state/message-id.ts";
+import type { Run } from "./state/run.ts";
 import type { User } from "./state/user.ts";
-import type { Run } from "./workflow/run.ts";
 
 type Values = (fields: EnvelopeFields) => readonly (string | undefined)[];
 
@@ -45,30 +45,30 @@ export function messageMatcher(filter: Filter): (message: Message) => boolean {
 }
 
 /** True for a dead letter that the filter means. Its failure is what `fromMs` and `toMs` speak of. */
-export function letterMatcher(filter: Filter, user: User): (letter: DeadLetter) => boolean {
+export function deadLetterMatcher(filter: Filter, user: User): (deadLetter: DeadLetter) => boolean {
   const byRun = runMatcher(filter, user);
   const byFields = fieldsMatcher(filter);
   const ids = filter.ids === undefined ? undefined : new Set(filter.ids);
   const statuses = filter.statuses === undefined ? undefined : new Set(filter.statuses);
-  return (letter) =>
-    (ids === undefined || ids.has(deadLetterIdText(letter.id))) &&
-    isWithin(filter, letter.id.ms) &&
-    (statuses === undefined || statuses.has(letter.response.status)) &&
-    byRun(letter) &&
-    byFields(letter.envelope.fields, letter);
+  return (deadLetter) =>
+    (ids === undefined || ids.has(deadLetterIdText(deadLetter.id))) &&
+    isWithin(filter, deadLetter.id.ms) &&
+    (statuses === undefined || statuses.has(deadLetter.response.status)) &&
+    byRun(deadLetter) &&
+    byFields(deadLetter.envelope.fields, deadLetter);
 }
 
-/** The run whose failure left a dead letter. */
-export function runOfLetter(user: User, { envelope }: DeadLetter): Run | undefined {
+/** The run whose failure left a dead deadLetter. */
+export function runOfDeadLetter(user: User, { envelope }: DeadLetter): Run | undefined {
   const { workflow } = envelope.fields;
   return workflow === undefined ? undefined : user.runs.get(workflow.runId);
 }
 
-function runMatcher({ runs }: Filter, user: User): (letter: DeadLetter) => boolean {
+function runMatcher({ runs }: Filter, user: User): (deadLetter: DeadLetter) => boolean {
   if (runs === undefined) return () => true;
   const { ids, urls, createdAtMs, failureFunctionStates } = runs;
-  return (letter) => {
-    const run = runOfLetter(user, letter);
+  return (deadLetter) => {
+    const run = runOfDeadLetter(user, deadLetter);
     return (
       run !== undefined &&
       (ids?.includes(run.id) ?? true) &&

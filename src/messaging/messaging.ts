@@ -1,13 +1,12 @@
-/** Messaging: all users of a server, behind one journal. The door of the area. */
+/** Messaging: all users of a server, with one journal. */
 
-import { newSigningKeys } from "./delivery/signing-keys.ts";
-import type { SigningKeys, UserDoor } from "./door.ts";
+import type { LogReader, MessagingApi } from "./api.ts";
+import { newSigningKeys } from "./delivery/signature.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
-import type { LogReader } from "./log-reader.ts";
-import { dumpRealm } from "./records/dump.ts";
-import { type Place, replayFrame } from "./records/replay.ts";
-import type { User } from "./state/user.ts";
-import { EngineUserDoor } from "./user-door.ts";
+import { type JournalLocation, replayFrame } from "./records/replay.ts";
+import { snapshotFrames } from "./records/snapshot.ts";
+import type { SigningKeys, User } from "./state/user.ts";
+import { UserMessaging } from "./user-messaging.ts";
 
 export interface MessagingOptions extends EngineOptions {
   readonly logReader: LogReader;
@@ -16,69 +15,64 @@ export interface MessagingOptions extends EngineOptions {
 export class Messaging {
   readonly engine: Engine;
   readonly #options: MessagingOptions;
-  readonly #doors = new WeakMap<User, UserDoor>();
+  readonly #apis = new WeakMap<User, MessagingApi>();
 
   constructor(options: MessagingOptions) {
     this.#options = options;
     this.engine = new Engine(options);
   }
 
-  /** The door of a user, undefined if there is none of this name. */
-  user(name: string): UserDoor | undefined {
-    const user = this.engine.realm.findUser(name);
+  /** Messaging of a user; undefined if no user has this name. */
+  user(name: string): MessagingApi | undefined {
+    const user = this.engine.state.findUser(name);
     if (user === undefined) return undefined;
-    let door = this.#doors.get(user);
-    if (door === undefined) {
-      door = new EngineUserDoor(this.engine, user, this.#options.logReader);
-      this.#doors.set(user, door);
+    let api = this.#apis.get(user);
+    if (api === undefined) {
+      api = new UserMessaging(this.engine, user, this.#options.logReader);
+      this.#apis.set(user, api);
     }
-    return door;
+    return api;
   }
 
   get userNames(): readonly string[] {
-    return [...this.engine.realm.users].map(({ name }) => name);
+    return [...this.engine.state.users].map(({ name }) => name);
   }
 
   /**
-   * Makes sure that there is a user of this name. `given` are its signing keys as the operator knows them: they replace
+   * Makes sure that a user of this name exists. `given` are its signing keys as the operator knows them: they replace
    * its own if they are others than were given before, so that a restart takes no rotation back. Absent: it keeps or gets
    * its own.
    */
   async createUser(name: string, given?: SigningKeys): Promise<void> {
-    const { changes, realm } = this.engine;
-    const known = realm.findUser(name);
-    if (known === undefined) changes.createUser(name, given ?? newSigningKeys());
-    else if (given !== undefined && !areSame(given, known.givenKeys)) changes.putSigningKeys(known, given, given);
-    await this.engine.finish();
+    const known = this.engine.state.findUser(name);
+    if (known === undefined) await this.engine.createUser(name, given ?? newSigningKeys());
+    else if (given !== undefined && !areSame(given, known.givenKeys)) await this.engine.giveSigningKeys(known, given);
+    else await this.engine.whenSafe();
   }
 
   /** Removes a user and everything it has. Calls under way end without a record. */
   async dropUser(name: string): Promise<void> {
-    const user = this.engine.realm.findUser(name);
+    const user = this.engine.state.findUser(name);
     if (user === undefined) return;
-    this.engine.dropUser(user);
+    const dropped = this.engine.dropUser(user);
     this.#options.outbound.dropUser(name);
-    await this.engine.finish();
+    await dropped;
   }
 
   /** Empties every user; their signing keys are those that were given again. */
   async reset(): Promise<void> {
-    for (const user of [...this.engine.realm.users]) {
-      const { name, givenKeys } = user;
-      this.engine.dropUser(user);
-      this.engine.changes.commit();
-      this.engine.changes.createUser(name, givenKeys);
-      this.engine.changes.commit();
-    }
-    await this.engine.finish();
+    const users = [...this.engine.state.users];
+    await Promise.all(
+      users.flatMap((user) => [this.engine.dropUser(user), this.engine.createUser(user.name, user.givenKeys)]),
+    );
   }
 
-  replay(frame: Buffer, place: Place | undefined): void {
-    replayFrame(this.engine.realm, frame, place);
+  replay(frame: Buffer, location: JournalLocation | undefined): void {
+    replayFrame(this.engine.state, frame, location);
   }
 
   dump(): Generator<Uint8Array> {
-    return dumpRealm(this.engine.realm);
+    return snapshotFrames(this.engine.state);
   }
 }
 

@@ -22,31 +22,31 @@ async function busyHarness(callMs: number): Promise<{ harness: MessagingHarness;
 
 test("nobody waits while messages wait for less than 50 ms", async () => {
   const { harness } = await busyHarness(20);
-  assert.equal(harness.messaging.engine.brake.pull(), undefined);
+  assert.equal(harness.messaging.engine.backpressure.wait(), undefined);
 });
 
 test("behind a quick destination a publisher waits for the next call that ends", async () => {
   const { harness, open } = await busyHarness(20);
   await harness.advance(60);
-  const { brake } = harness.messaging.engine;
-  const waiting = brake.pull();
+  const { backpressure } = harness.messaging.engine;
+  const waiting = backpressure.wait();
   assert.ok(waiting !== undefined);
-  assert.equal(brake.waitingCount, 1);
+  assert.equal(backpressure.waitingCount, 1);
 
   open[1]?.answer(answered(200));
   await harness.settle();
 
   await waiting;
-  assert.equal(brake.waitingCount, 0);
+  assert.equal(backpressure.waitingCount, 0);
 });
 
 test("nobody waits for longer than 250 ms", async () => {
   const { harness } = await busyHarness(20);
   await harness.advance(60);
-  const waiting = harness.messaging.engine.brake.pull();
+  const waiting = harness.messaging.engine.backpressure.wait();
   await harness.advance(250);
   await waiting;
-  assert.equal(harness.messaging.engine.brake.waitingCount, 0);
+  assert.equal(harness.messaging.engine.backpressure.waitingCount, 0);
 });
 
 test("a slow destination and what waits for a rate slow nobody down", async () => {
@@ -55,5 +55,5 @@ test("a slow destination and what waits for a rate slow nobody down", async () =
   await harness.publish("https://b.test/", { flowControl });
   await harness.publish("https://b.test/", { flowControl });
   await harness.advance(60);
-  assert.equal(harness.messaging.engine.brake.pull(), undefined);
+  assert.equal(harness.messaging.engine.backpressure.wait(), undefined);
 });

@@ -19,7 +19,7 @@ const WAIT_MS_MAX = 250;
 /** The lag is worked out so often at most. */
 const LOOK_EVERY_MS = 5;
 
-export class Brake {
+export class PublishBackpressure {
   readonly #scheduler: Scheduler;
   readonly #clock: Clock;
   #waiting: (() => void)[] = [];
@@ -38,7 +38,7 @@ export class Brake {
   }
 
   /** Undefined: accept at once. Otherwise when the promise resolves. */
-  pull(): Promise<void> | undefined {
+  wait(): Promise<void> | undefined {
     const realMs = this.#clock.monotonicMs();
     if (realMs - this.#lookedAtMs >= LOOK_EVERY_MS) {
       this.#lookedAtMs = realMs;

@@ -8,28 +8,18 @@ import { createHash } from "node:crypto";
 import type { Random } from "../kernel/random.ts";
 import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
-import type { EnvelopeFields, WorkflowFields } from "./options/envelope.ts";
+import { type EnvelopeFields, envelopeFields } from "./options/envelope.ts";
 import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
-import type { Changes } from "./records/changes.ts";
 import type { Accepted } from "./state/deduplication.ts";
-import { drawNonce } from "./state/drawn-ids.ts";
-import type { Message, MessageFacts } from "./state/message.ts";
+import { newFacts } from "./state/drawn-ids.ts";
+import type { MessageFacts } from "./state/message.ts";
 import { messageId } from "./state/message-id.ts";
-import type { Realm } from "./state/messaging-state.ts";
-import type { Endpoint, UrlGroup } from "./state/url-group.ts";
+import type { MessagingState } from "./state/messaging-state.ts";
+import { newQueue } from "./state/queue.ts";
+import { type Endpoint, findGroup, isUrl, type UrlGroup } from "./state/url-group.ts";
 import type { User } from "./state/user.ts";
+import type { UnitOfWork } from "./unit-of-work.ts";
 import { carryOutRun, planRunMessage, RunCounts, type RunDraft } from "./workflow/starting.ts";
-
-/** Where a message comes from, beside its publisher's options. */
-export interface Origin {
-  readonly topicName?: string | undefined;
-  readonly endpointName?: string | undefined;
-  readonly scheduleId?: string | undefined;
-  readonly callerIp?: string | undefined;
-  readonly callbackOf?: string | undefined;
-  readonly holdsQueue?: string | undefined;
-  readonly workflow?: WorkflowFields | undefined;
-}
 
 interface Draft {
   readonly fields: EnvelopeFields;
@@ -49,6 +39,8 @@ interface PlannedRequest {
 
 export interface PublishPlan {
   readonly requests: readonly PlannedRequest[];
+  /** Messages that are accepted. */
+  readonly newCount: number;
   /** Messages that are the same as one before. */
   readonly duplicateCount: number;
   /** Queues that come into being. */
@@ -56,7 +48,7 @@ export interface PublishPlan {
 }
 
 export interface PublishContext {
-  readonly realm: Realm;
+  readonly state: MessagingState;
   readonly limits: MessagingLimits;
   readonly user: User;
   readonly nowMs: number;
@@ -105,7 +97,7 @@ export function planPublish(
   if (limits.messagesPerDayMax > 0 && dayCountOf(context) + count > limits.messagesPerDayMax) {
     throw new DailyLimitExceeded(limits.messagesPerDayMax, (Math.floor(context.nowMs / DAY_MS) + 1) * DAY_MS);
   }
-  return { requests: planned, duplicateCount, newQueues: [...newQueues] };
+  return { requests: planned, newCount: count, duplicateCount, newQueues: [...newQueues] };
 }
 
 /** Whether anything of it is accepted: a duplicate creates nothing. */
@@ -113,106 +105,48 @@ function isAnyNew({ drafts, run }: PlannedRequest): boolean {
   return run === undefined ? drafts.some(({ original }) => original === undefined) : run.kind !== "duplicate";
 }
 
-/** Does what was planned. `created` is told each new message. */
-export function carryOut(
-  changes: Changes,
-  { realm, user, nowMs, random }: PublishContext,
-  plan: PublishPlan,
-  created: (message: Message) => void,
+/** Publishes all of these requests or none. Throws a `MessagingFailure` before anything has changed. */
+export function publish(
+  unit: UnitOfWork,
+  user: User,
+  { requests, scheduleId }: { readonly requests: readonly PublishRequest[]; readonly scheduleId?: string },
 ): PublishOutcome[] {
-  for (const name of plan.newQueues) changes.putQueue(user, newQueue(name, nowMs));
+  const { state, limits, random, counts } = unit;
+  const context = { state, limits, user, nowMs: unit.now.wallMs, random };
+  const plan = planPublish(context, requests, scheduleId);
+  const outcomes = carryOut(unit, context, plan);
+  counts.accepted += plan.newCount;
+  counts.deduplicated += plan.duplicateCount;
+  return outcomes;
+}
+
+/** Does what was planned. */
+function carryOut(unit: UnitOfWork, context: PublishContext, plan: PublishPlan): PublishOutcome[] {
+  const { user, nowMs } = context;
+  for (const name of plan.newQueues) unit.apply(user, "queuePut", { record: newQueue(name, nowMs) });
   const factsOf = new Map<Draft, MessageFacts>();
-  const publish = (draft: Draft): Published => {
+  const publishDraft = (draft: Draft): Published => {
     const { fields, bytes, notBeforeMs, deduplicationKey, original } = draft;
     if (original !== undefined) {
       const first = "fields" in original ? factsOf.get(original) : original;
       const id = first === undefined ? "" : messageId(first.sequence, first.nonce);
       return { messageId: id, url: fields.url, isDeduplicated: true };
     }
-    const facts = newFacts({ realm, random }, { nowMs, notBeforeMs, slotOwner: 0 });
+    const facts = newFacts(context, { nowMs, notBeforeMs, slotOwner: 0 });
     if (deduplicationKey !== "") factsOf.set(draft, facts);
-    const message = changes.accept(user, facts, {
-      fields,
-      bytes,
-      deduplicationKey,
-      isNeededSoon: notBeforeMs <= nowMs + SOON_MS,
-    });
-    created(message);
+    const isNeededSoon = notBeforeMs <= nowMs + SOON_MS;
+    const message = unit.accept(user, facts, { fields, bytes, deduplicationKey, isNeededSoon });
     return { messageId: message.id, url: fields.url, isDeduplicated: false };
   };
   return plan.requests.map(({ isGroup, drafts, run }) => {
     if (run !== undefined) {
-      const facts = (): MessageFacts =>
-        newFacts({ realm, random }, { nowMs, notBeforeMs: run.notBeforeMs, slotOwner: 0 });
       const isNeededSoon = run.notBeforeMs <= nowMs + SOON_MS;
-      return {
-        kind: "url",
-        published: carryOutRun(changes, { user, draft: run, facts }, { isNeededSoon, created }),
-      };
+      return { kind: "url", published: carryOutRun(unit, user, { draft: run, nowMs, isNeededSoon }) };
     }
     const [first] = drafts;
-    if (!isGroup && first !== undefined) return { kind: "url", published: publish(first) };
-    return { kind: "group", published: drafts.map(publish) };
+    if (!isGroup && first !== undefined) return { kind: "url", published: publishDraft(first) };
+    return { kind: "group", published: drafts.map(publishDraft) };
   });
-}
-
-/** The facts of the next message. */
-export function newFacts(
-  { realm, random }: { readonly realm: Realm; readonly random: Random },
-  { nowMs, notBeforeMs, slotOwner }: { nowMs: number; notBeforeMs: number; slotOwner: number },
-): MessageFacts {
-  const nonce = drawNonce(random);
-  return { sequence: realm.sequenceMax + 1, nonce, createdAtMs: nowMs, notBeforeMs, slotOwner };
-}
-
-export function newQueue(
-  name: string,
-  nowMs: number,
-): {
-  name: string;
-  parallelism: number;
-  isPaused: boolean;
-  createdAtMs: number;
-  updatedAtMs: number;
-} {
-  return { name, parallelism: 1, isPaused: false, createdAtMs: nowMs, updatedAtMs: nowMs };
-}
-
-/** The envelope of a message to `url` with these options. */
-export function envelopeFields(
-  url: string,
-  options: PublishOptions,
-  origin: Origin,
-  headers = options.headers,
-): EnvelopeFields {
-  return {
-    url,
-    method: options.method,
-    headers,
-    retriesMax: options.retriesMax,
-    retryDelay: options.retryDelay,
-    timeoutMs: options.timeoutMs,
-    isForMoment: options.notBeforeMs === undefined ? undefined : true,
-    callback: options.callback,
-    failureCallback: options.failureCallback,
-    topicName: origin.topicName,
-    endpointName: origin.endpointName,
-    scheduleId: origin.scheduleId,
-    queueName: options.queueName,
-    callerIp: origin.callerIp,
-    labels: options.labels,
-    flowControl: options.flowControl,
-    redact: options.redact,
-    callbackOf: origin.callbackOf,
-    holdsQueue: origin.holdsQueue,
-    hops: options.hops,
-    trace: options.trace,
-    workflow: origin.workflow,
-  };
-}
-
-export function isUrl(destination: string): boolean {
-  return destination.startsWith("http://") || destination.startsWith("https://");
 }
 
 function planRequest(
@@ -228,14 +162,9 @@ function planRequest(
   const { workflow } = options;
   if (workflow !== undefined) {
     if (!isUrl(destination)) throw badRequest(`Invalid destination: a workflow has a URL, and ${destination} is none`);
-    const makeFields = envelopeFields;
-    return {
-      isGroup: false,
-      drafts: [],
-      run: planRunMessage(context, request, { counts: runs, makeFields, workflow }),
-    };
+    return { isGroup: false, drafts: [], run: planRunMessage(context, request, { counts: runs, workflow }) };
   }
-  const group = isUrl(destination) ? undefined : findGroup(user, destination);
+  const group = isUrl(destination) ? undefined : findGroup(user.groups, destination);
   const headers = group?.headers === undefined ? options.headers : withDefaults(options.headers, group);
   const endpoints: readonly Endpoint[] = group?.endpoints ?? [{ url: destination }];
   const notBeforeMs = options.notBeforeMs ?? nowMs + (options.delayMs ?? 0);
@@ -252,15 +181,6 @@ function planRequest(
     return draft;
   });
   return { isGroup: group !== undefined, drafts };
-}
-
-/** Throws a `MessagingFailure` if the user has no group of this name. */
-export function findGroup(user: User, name: string): UrlGroup {
-  const group = user.groups.get(name);
-  if (group === undefined) {
-    throw badRequest(`Invalid destination: there is no URL group ${name}, and a URL starts with http:// or https://`);
-  }
-  return group;
 }
 
 /** Headers of the group for those that the publisher did not forward. */

@@ -343,7 +343,8 @@ test("W.logs.runs: pages go on where they ended, though runs come and go, and re
   assert.deepEqual([first.runs.length, first.cursor], [2, `${START_MS + 3_000}-wfr_left`]);
   assert.deepEqual(asked, ["wfr_again", "wfr_left"]);
   await begin(to, "wfr_new");
-  to.harness.messaging.engine.changes.forgetRun(to.harness.user.workflows.find("wfr_left") as never);
+  const { recorder, state } = to.harness.messaging.engine;
+  recorder.append(state.userOf(1), "runForgotten", { runId: "wfr_left" });
   const second = await listed(to, `count=2&cursor=${first.cursor}`);
   assert.deepEqual(
     second.runs.map(({ workflowRunId }) => workflowRunId),

@@ -11,7 +11,7 @@ import type { HttpReply, HttpRequest, RequestHead } from "../../src/edge/handler
 import { MessagingArea, type MessagingAreaOptions } from "../../src/edge/messaging/area.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { Turns } from "../../src/kernel/turns.ts";
-import type { UserDoor } from "../../src/messaging/door.ts";
+import type { MessagingApi } from "../../src/messaging/api.ts";
 import { defaultLimits } from "../../src/messaging/limits.ts";
 
 export const EDGE_TOKEN = "messaging-token";
@@ -47,7 +47,7 @@ export interface MessagingEdge {
 
 /** `answers` holds what the door has; asking it for anything else is a mistake of the test. */
 export function messagingEdge(
-  answers: Partial<UserDoor> = {},
+  answers: Partial<MessagingApi> = {},
   options: Partial<MessagingAreaOptions> = {},
 ): MessagingEdge {
   const calls: unknown[][] = [];
@@ -110,7 +110,7 @@ function bytesOf(body: unknown): Buffer {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-function recordingDoor(answers: Partial<UserDoor>, calls: unknown[][]): UserDoor {
+function recordingDoor(answers: Partial<MessagingApi>, calls: unknown[][]): MessagingApi {
   const noRuns = { find: () => undefined };
   const recorded: Record<string, unknown> = { name: "main", whenSafe: () => undefined, workflows: noRuns };
   for (const [name, answer] of Object.entries(answers)) {
@@ -123,5 +123,5 @@ function recordingDoor(answers: Partial<UserDoor>, calls: unknown[][]): UserDoor
       };
     }
   }
-  return recorded as unknown as UserDoor;
+  return recorded as unknown as MessagingApi;
 }

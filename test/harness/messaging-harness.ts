@@ -7,10 +7,9 @@ import type { Journal } from "../../src/kernel/journal.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import type { MemoryGuard } from "../../src/kernel/memory-guard.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
+import type { LogReader, MessagingApi } from "../../src/messaging/api.ts";
 import type { DeliveryRequest, DeliveryResult, Outbound } from "../../src/messaging/delivery/delivery.ts";
-import type { UserDoor } from "../../src/messaging/door.ts";
 import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.ts";
-import type { LogReader } from "../../src/messaging/log-reader.ts";
 import { Messaging } from "../../src/messaging/messaging.ts";
 import type { PublishOptions, PublishRequest } from "../../src/messaging/options/publish-request.ts";
 
@@ -105,7 +104,7 @@ export class MessagingHarness {
   logReader: LogReader = { list: async () => ({ entries: [], cursor: undefined }) };
   messaging: Messaging;
   /** From the next start on: calls nobody. */
-  isStill = false;
+  deliveriesDisabled = false;
   /** From the next start on: who may take memory. */
   guard: MemoryGuard | undefined;
   readonly #limits: MessagingLimits;
@@ -123,7 +122,7 @@ export class MessagingHarness {
     return harness;
   }
 
-  get user(): UserDoor {
+  get user(): MessagingApi {
     const user = this.messaging.user(USER);
     if (user === undefined) throw new Error("There is no user");
     return user;
@@ -182,7 +181,7 @@ export class MessagingHarness {
       settings: { spelling: "both", region: "US-EAST-1" },
       log,
       heartbeatMs: 60_000,
-      isStill: this.isStill,
+      deliveriesDisabled: this.deliveriesDisabled,
       guard: this.guard,
       logReader: { list: (...asked) => this.logReader.list(...asked) },
     });

@@ -14,7 +14,7 @@ import { bytesFromText } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { JsonTooLong, jsonText } from "../../kernel/json/text.ts";
 import type { Turns } from "../../kernel/turns.ts";
-import type { UserDoor } from "../../messaging/door.ts";
+import type { MessagingApi } from "../../messaging/api.ts";
 import { DailyLimitExceeded, MessagingFailure } from "../../messaging/failure.ts";
 import type { MessagingLimits } from "../../messaging/limits.ts";
 import type { Grant, TokenTable } from "../auth.ts";
@@ -41,7 +41,7 @@ export const BATCH_BYTES_MAX = 64 * 1024 * 1024;
 const FIELDS_BYTES_MAX = 1024 * 1024;
 
 export interface MessagingAreaOptions {
-  readonly messaging: { user(name: string): UserDoor | undefined };
+  readonly messaging: { user(name: string): MessagingApi | undefined };
   readonly tokens: TokenTable;
   /** Absent: requests per second are not limited. */
   readonly limiter?: RateLimiter;
@@ -189,7 +189,7 @@ export class MessagingArea implements Area {
   }
 
   /** The door of whose run the path names. */
-  #openDoor({ names }: FoundRoute): UserDoor {
+  #openDoor({ names }: FoundRoute): MessagingApi {
     const { messaging, usersNamed } = this.#options;
     const [name = "", runId = ""] = names;
     for (const user of usersNamed?.(name) ?? [name]) {
@@ -258,7 +258,7 @@ export class MessagingArea implements Area {
 }
 
 /** An answer leaves when all that it may have seen is on the disk: a crash must not take back what somebody was told. */
-function whenTold(reply: HttpReply, door: UserDoor, request: HttpRequest): HttpReply | Promise<HttpReply> {
+function whenTold(reply: HttpReply, door: MessagingApi, request: HttpRequest): HttpReply | Promise<HttpReply> {
   const safe = door.whenSafe();
   if (safe === undefined) return reply;
   request.holdReply?.(reply.body.length);

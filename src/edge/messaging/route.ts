@@ -5,7 +5,7 @@
  * everything behind belongs to the route as it was written. A template with
  * more fixed segments is listed before one that would take its requests.
  */
-import type { UserDoor } from "../../messaging/door.ts";
+import type { MessagingApi } from "../../messaging/api.ts";
 import type { MessagingLimits } from "../../messaging/limits.ts";
 import { isIdentifier } from "../../messaging/options/identifiers.ts";
 import { messagingMethodNotAllowed, noSuchMessagingPath, pathNameMissing } from "../errors.ts";
@@ -17,7 +17,7 @@ import type { MessagingHead } from "./head.ts";
 export interface MessagingCall {
   readonly request: HttpRequest;
   readonly head: MessagingHead;
-  readonly door: UserDoor;
+  readonly door: MessagingApi;
   readonly limits: MessagingLimits;
   readonly nowMs: number;
   /** Whether the token reads alone. */

@@ -3,8 +3,8 @@
  * found something wrong with it, or it is missing.
  */
 import { nextTurn } from "../../kernel/turn.ts";
-import type { Engine } from "../engine.ts";
 import { deadLetterIdText } from "../state/dead-letters.ts";
+import type { MessagingState } from "../state/messaging-state.ts";
 import { type Body, loadUndamaged } from "./body.ts";
 
 export interface DamagedBody {
@@ -21,13 +21,13 @@ const LOOK_COUNT = 20_000;
  * whose they are. Rejects with the system's error.
  */
 export async function findDamagedBodies(
-  engine: Engine,
+  state: MessagingState,
   segments: ReadonlySet<number>,
 ): Promise<readonly DamagedBody[]> {
-  const { bodies } = engine.realm;
+  const { bodies } = state;
   const damaged: DamagedBody[] = [];
   let looked = 0;
-  for (const { user, body, owner } of ownedBodies(engine)) {
+  for (const { user, body, owner } of ownedBodies(state)) {
     looked += 1;
     if (looked % LOOK_COUNT === 0) await nextTurn();
     if (!body.isWanted || body.length === 0 || !segments.has(body.segment)) continue;
@@ -43,11 +43,11 @@ interface OwnedBody {
   readonly owner: () => string;
 }
 
-function* ownedBodies({ realm }: Engine): Generator<OwnedBody> {
-  for (const message of realm.messages) {
+function* ownedBodies(state: MessagingState): Generator<OwnedBody> {
+  for (const message of state.messages) {
     yield { user: message.user.name, body: message.body, owner: () => `message ${message.id}` };
   }
-  for (const { name: user, deadLetters, runs } of [...realm.users]) {
+  for (const { name: user, deadLetters, runs } of [...state.users]) {
     for (const letter of [...deadLetters.values()]) {
       const id = (): string => deadLetterIdText(letter.id);
       yield { user, body: letter.body, owner: () => `dead letter ${id()}` };

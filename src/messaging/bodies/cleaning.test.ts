@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
 import { defaultLimits } from "../limits.ts";
 import { replayFrame } from "../records/replay.ts";
-import { Realm } from "../state/messaging-state.ts";
+import { MessagingState } from "../state/messaging-state.ts";
 import { moveBodies } from "./cleaning.ts";
 
 test("the body of a message that fails while it is read is not recorded as a message's", async () => {
   const harness = await MessagingHarness.start();
   harness.destination = () => answered(500);
-  const { bodies } = harness.messaging.engine.realm;
+  const { bodies } = harness.messaging.engine.state;
   const reads: (() => void)[] = [];
   bodies.open({ read: () => new Promise((resolve) => reads.push(() => resolve(Buffer.from("hello")))) });
   // Not due soon, so its bytes leave memory when they are written.
@@ -29,7 +29,7 @@ test("the body of a message that fails while it is read is not recorded as a mes
   reads[2]?.();
   await moving;
 
-  const realm = new Realm(defaultLimits);
-  for (const frame of harness.journal.frames) replayFrame(realm, frame, { segment: 1, offset: 0 });
-  assert.equal(realm.findUser("main")?.deadLetters.size, 1);
+  const state = new MessagingState(defaultLimits);
+  for (const frame of harness.journal.frames) replayFrame(state, frame, { segment: 1, offset: 0 });
+  assert.equal(state.findUser("main")?.deadLetters.size, 1);
 });

@@ -24,7 +24,7 @@ test("long bodies are sent as far as there is room for them, one user's in half 
   assert.equal(harness.messaging.engine.counts.cancelled, 1);
   for (const call of harness.calls) call.answer(answered(200));
   await harness.settle();
-  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+  assert.equal(harness.messaging.engine.state.messages.size, 0);
 });
 
 test("large answers are recorded one after the other, each when the one before is on the disk", async () => {
@@ -44,5 +44,5 @@ test("large answers are recorded one after the other, each when the one before i
   await harness.settle();
   await harness.settle();
   assert.equal(harness.calls.filter(({ url }) => url.endsWith("/callback")).length, 2);
-  assert.equal(harness.messaging.engine.realm.messages.size, 0);
+  assert.equal(harness.messaging.engine.state.messages.size, 0);
 });

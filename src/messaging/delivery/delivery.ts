@@ -6,7 +6,7 @@
 import { TRACE_PARENT, TRACE_STATE, type TraceContext, traceHeaders } from "../../kernel/trace-context.ts";
 import type { Envelope } from "../options/envelope.ts";
 import type { Message } from "../state/message.ts";
-import type { Run } from "../workflow/run.ts";
+import type { Run } from "../state/run.ts";
 import { signDelivery } from "./signature.ts";
 
 /** In which spelling our headers are sent: with both prefixes, or one. */

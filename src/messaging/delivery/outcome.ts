@@ -1,8 +1,10 @@
 /** What follows from the end of an attempt (C.outcome). */
 
+import { Body } from "../bodies/body.ts";
 import { defaultDelayMs, parseRetryDelay } from "../options/retry-delay.ts";
-import type { ResponseFacts } from "../state/dead-letters.ts";
+import type { DeadLetter, ResponseFacts } from "../state/dead-letters.ts";
 import type { Message } from "../state/message.ts";
+import type { UnitOfWork } from "../unit-of-work.ts";
 import { cutHeaders } from "./cut-answer.ts";
 import type { DeliveryResult } from "./delivery.ts";
 import { requestedDelayMs } from "./retry-after.ts";
@@ -46,6 +48,53 @@ export function responseOf(result: DeliveryResult): { readonly response: Respons
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** An attempt that has ended, as it is recorded. */
+export interface EndedAttempt {
+  readonly result: DeliveryResult;
+  readonly response: ResponseFacts;
+  readonly bytes: Buffer;
+  readonly nowMs: number;
+}
+
+/** Records a delivery, or that there will be another attempt. A failure is counted only: the caller records it. */
+export function recordOutcome(unit: UnitOfWork, message: Message, attempt: EndedAttempt): Outcome["kind"] {
+  const { result, response, bytes, nowMs } = attempt;
+  const { counts } = unit;
+  const outcome = outcomeOf(message, result, nowMs);
+  switch (outcome.kind) {
+    case "delivered":
+      unit.deliver(message, nowMs, response.status);
+      counts.delivered += 1;
+      break;
+    case "retry": {
+      const { user, sequence } = message;
+      const dueMs = nowMs + outcome.delayMs;
+      unit.apply(user, "retryPlanned", { sequence, atMs: nowMs, dueMs, response, responseBytes: bytes });
+      counts.retried += 1;
+      break;
+    }
+    case "failed":
+      counts.failed += 1;
+      break;
+    default: {
+      const never: never = outcome;
+      throw never;
+    }
+  }
+  return outcome.kind;
+}
+
+/** Records that a message becomes a dead letter. */
+export function buryMessage(
+  unit: UnitOfWork,
+  { user, sequence }: Message,
+  { response, bytes, nowMs }: Omit<EndedAttempt, "result">,
+): DeadLetter {
+  const id = user.deadLetters.nextId(nowMs);
+  const responseBody = Body.of(bytes, false);
+  return unit.apply(user, "failed", { sequence, atMs: nowMs, id, response, responseBody });
+}
 
 /** The first value of a header by its lower-case name. */
 export function headerOf(headers: readonly string[], name: string): string | undefined {

@@ -14,12 +14,15 @@
  */
 import type { Log } from "../../kernel/log.ts";
 import { parseCron } from "../cron/cron.ts";
-import type { Engine } from "../engine.ts";
 import { MessagingFailure } from "../failure.ts";
+import { publish } from "../publish.ts";
+import type { Recorder } from "../records/recorder.ts";
 import { DueHeap } from "../state/due-heap.ts";
 import { parseMessageId } from "../state/message-id.ts";
+import type { MessagingState } from "../state/messaging-state.ts";
 import type { Schedule, ScheduleRecord } from "../state/schedule.ts";
 import type { User } from "../state/user.ts";
+import type { UnitOfWork } from "../unit-of-work.ts";
 
 /** Of the messages of a firing, so many are remembered as its outcome. */
 const LAST_MESSAGES_MAX = 100;
@@ -27,19 +30,25 @@ const LAST_MESSAGES_MAX = 100;
 /** No schedule has moments closer to each other: what is due so soon is not looked at again. */
 const PERIOD_MS_MIN = 60_000;
 
+export interface ScheduleTimerOptions {
+  readonly state: MessagingState;
+  readonly recorder: Recorder;
+  /** Makes a decision (`Engine.perform`). */
+  readonly perform: (work: (unit: UnitOfWork) => void) => void;
+  /** Throws a `MessagingFailure` if nothing new may be accepted from this user. */
+  readonly assertMayGrow: (user: User) => void;
+  /** Nothing fires. */
+  readonly deliveriesDisabled: boolean;
+  readonly log: Log;
+}
+
 export class ScheduleTimer {
-  readonly #engine: Engine;
+  readonly #options: ScheduleTimerOptions;
   /** Next moments by number. */
   readonly #due = new DueHeap();
 
-  readonly #isStill: boolean;
-  readonly #log: Log;
-
-  /** `isStill`: nothing fires. */
-  constructor(engine: Engine, { isStill, log }: { isStill: boolean; log: Log }) {
-    this.#engine = engine;
-    this.#isStill = isStill;
-    this.#log = log;
+  constructor(options: ScheduleTimerOptions) {
+    this.#options = options;
   }
 
   get nextDueMs(): number | undefined {
@@ -48,36 +57,38 @@ export class ScheduleTimer {
 
   /** After a recovery. */
   resume(nowMs: number): void {
-    for (const { schedule } of this.#engine.realm.schedulesByNumber.values()) this.watch(schedule);
+    for (const { schedule } of this.#options.state.schedulesByNumber.values()) this.watch(schedule);
     this.correct(nowMs);
     this.tick(nowMs);
   }
 
   /** The clock may have been wrong before this moment: keeps (4). */
   correct(nowMs: number): void {
-    if (this.#isStill) return;
-    for (const { user, schedule } of this.#engine.realm.schedulesByNumber.values()) {
+    if (this.#options.deliveriesDisabled) return;
+    for (const { user, schedule } of this.#options.state.schedulesByNumber.values()) {
       const { id, nextFireMs: storedMs } = schedule.record;
       const nextFireMs = soonerMomentMs(schedule.record, nowMs);
       if (nextFireMs === undefined) continue;
-      this.#log.warn("a schedule would have stood still: the clock was ahead when its next moment was worked out", {
-        ...{ user: user.name, schedule: id, next: new Date(nextFireMs).toISOString() },
-        ...(storedMs > 0 && { stored: new Date(storedMs).toISOString() }),
-      });
-      this.#engine.changes.changeSchedule(user, id, { nextFireMs });
-      this.#engine.changes.commit();
+      this.#options.log.warn(
+        "a schedule would have stood still: the clock was ahead when its next moment was worked out",
+        {
+          ...{ user: user.name, schedule: id, next: new Date(nextFireMs).toISOString() },
+          ...(storedMs > 0 && { stored: new Date(storedMs).toISOString() }),
+        },
+      );
+      this.#options.recorder.append(user, "scheduleChanged", { id, change: { nextFireMs } });
       this.watch(schedule);
     }
   }
 
   /** A schedule has a new next moment. */
   watch({ record, number }: Schedule): void {
-    if (record.nextFireMs > 0 && !this.#isStill) this.#due.push(record.nextFireMs, number);
+    if (record.nextFireMs > 0 && !this.#options.deliveriesDisabled) this.#due.push(record.nextFireMs, number);
   }
 
   tick(nowMs: number): void {
     for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
-      const known = this.#engine.realm.schedulesByNumber.get(this.#due.pop());
+      const known = this.#options.state.schedulesByNumber.get(this.#due.pop());
       // It was removed, or has another next moment since.
       if (known === undefined || known.schedule.record.nextFireMs !== dueMs) continue;
       this.#fire(known.user, known.schedule, nowMs);
@@ -85,36 +96,20 @@ export class ScheduleTimer {
   }
 
   #fire(user: User, schedule: Schedule, nowMs: number): void {
-    const { changes } = this.#engine;
-    const { record, body } = schedule;
-    const { id, destination, options, callerIp, isPaused } = record;
-    const nextFireMs = parseCron(record.cron).nextAfterMs(nowMs) ?? 0; // keeps (1)
-    // keeps (2)
-    if (isPaused) changes.changeSchedule(user, id, { nextFireMs });
-    else {
-      const fired = { lastFireMs: record.nextFireMs, nextFireMs };
-      changes.changeSchedule(user, id, {
-        ...fired,
-        ...this.#publish(user, { id, destination, options, callerIp, body }),
-      });
-    }
-    this.#engine.commitFresh();
+    const { id, cron, nextFireMs: lastFireMs, isPaused } = schedule.record;
+    const nextFireMs = parseCron(cron).nextAfterMs(nowMs) ?? 0; // keeps (1)
+    this.#options.perform((unit) => {
+      const change = isPaused ? { nextFireMs } : { lastFireMs, nextFireMs, ...this.#publish(unit, user, schedule) }; // keeps (2)
+      unit.apply(user, "scheduleChanged", { id, change });
+    });
     this.watch(schedule);
   }
 
-  #publish(
-    user: User,
-    {
-      id,
-      destination,
-      options,
-      callerIp,
-      body,
-    }: Pick<ScheduleRecord, "id" | "destination" | "options" | "callerIp"> & { body: Buffer },
-  ): Partial<ScheduleRecord> {
+  #publish(unit: UnitOfWork, user: User, { record, body }: Schedule): Partial<ScheduleRecord> {
+    const { id: scheduleId, destination, options, callerIp } = record;
     try {
-      this.#engine.assertMayGrow(user);
-      const [outcome] = this.#engine.publishNow(user, [{ destination, options, callerIp, body }], id);
+      this.#options.assertMayGrow(user);
+      const [outcome] = publish(unit, user, { requests: [{ destination, options, callerIp, body }], scheduleId });
       const all = outcome === undefined ? [] : outcome.kind === "url" ? [outcome.published] : outcome.published;
       const lastMessages = all.slice(0, LAST_MESSAGES_MAX).flatMap(({ messageId }) => parseMessageId(messageId) ?? []);
       return { lastMessages, error: "" };

@@ -1,5 +1,5 @@
 /**
- * When each message is called. Works on a `Realm`, is told the time, and keeps
+ * When each message is called. Works on a `MessagingState`, is told the time, and keeps
  * what follows from it: timers, lists of those who wait, slots. It is worked
  * out anew at each start (`resume`) and stands in no journal.
  *
@@ -20,21 +20,21 @@
  */
 import { assert } from "../../kernel/assert.ts";
 import type { MessagingLimits } from "../limits.ts";
-import type { Changes } from "../records/changes.ts";
+import type { Recorder } from "../records/recorder.ts";
 import { Destination } from "../state/destination.ts";
 import { DueHeap } from "../state/due-heap.ts";
 import type { FlowKey } from "../state/flow-key.ts";
 import type { Message } from "../state/message.ts";
 import type { MessageList, WaitReason } from "../state/message-list.ts";
-import type { Realm } from "../state/messaging-state.ts";
+import type { MessagingState } from "../state/messaging-state.ts";
 import { driftOf, type Moment } from "../state/moment.ts";
 import type { Queue } from "../state/queue.ts";
-import { state } from "../state/states.ts";
+import { messageState } from "../state/states.ts";
 import type { User } from "../state/user.ts";
 
 export interface SchedulerOptions {
-  readonly realm: Realm;
-  readonly changes: Changes;
+  readonly state: MessagingState;
+  readonly recorder: Recorder;
   readonly limits: MessagingLimits;
   /** False: no call may start now. */
   readonly mayStart: () => boolean;
@@ -53,8 +53,8 @@ export interface Arrival {
 }
 
 export class Scheduler {
-  readonly #realm: Realm;
-  readonly #changes: Changes;
+  readonly #state: MessagingState;
+  readonly #recorder: Recorder;
   readonly #limits: MessagingLimits;
   readonly #mayStart: () => boolean;
   readonly #start: (message: Message) => void;
@@ -70,9 +70,9 @@ export class Scheduler {
   /** Users with ready messages, in turn. */
   #turns: User[] = [];
 
-  constructor({ realm, changes, limits, mayStart, start }: SchedulerOptions) {
-    this.#realm = realm;
-    this.#changes = changes;
+  constructor({ state, recorder, limits, mayStart, start }: SchedulerOptions) {
+    this.#state = state;
+    this.#recorder = recorder;
     this.#limits = limits;
     this.#mayStart = mayStart;
     this.#start = start;
@@ -92,7 +92,7 @@ export class Scheduler {
   get waitingCounts(): ReadonlyMap<WaitReason, number> {
     const counts = new Map<WaitReason, number>();
     const add = ({ reason, size }: MessageList): void => void counts.set(reason, (counts.get(reason) ?? 0) + size);
-    for (const user of this.#realm.users) {
+    for (const user of this.#state.users) {
       add(user.ready);
       for (const { waiting } of user.destinations.values()) add(waiting);
       for (const { waiting } of user.flowKeys.values()) add(waiting);
@@ -123,7 +123,7 @@ export class Scheduler {
     let sinceMs = realMs;
     const { parallelism, userParallelism } = this.#limits;
     const isFull = this.#inFlight.size >= parallelism;
-    for (const user of this.#realm.users) {
+    for (const user of this.#state.users) {
       if (!isFull && user.inFlight.size < userParallelism) {
         sinceMs = Math.min(sinceMs, user.ready.first?.waitsSinceMs ?? realMs);
       }
@@ -141,18 +141,19 @@ export class Scheduler {
    */
   resume(now: Moment): number {
     // First, because their slots are free then.
-    for (const message of this.#realm.messages) {
+    for (const message of this.#state.messages) {
+      const { sequence } = message;
       // What was called for a run that has ended meanwhile is not called again.
-      if (message.run?.hasLeftBehind(message) === true && message.state !== state.cancelRequested) {
-        this.#changes.requestCancel(message, now.wallMs);
+      if (message.run?.hasLeftBehind(message) === true && message.state !== messageState.cancelRequested) {
+        this.#recorder.apply(message.user, "cancelRequested", { sequence, atMs: now.wallMs });
       }
-      if (message.state !== state.cancelRequested) continue;
-      this.#changes.cancel(message, now.wallMs);
-      this.#changes.commit();
+      if (message.state !== messageState.cancelRequested) continue;
+      this.#recorder.apply(message.user, "cancelled", { sequence, atMs: now.wallMs });
+      this.#recorder.commit();
     }
     let calledCount = 0;
-    for (const message of this.#realm.messages) {
-      if (message.state === state.active) {
+    for (const message of this.#state.messages) {
+      if (message.state === messageState.active) {
         message.reopen();
         calledCount += 1;
       }
@@ -166,7 +167,7 @@ export class Scheduler {
   arrived(arrivals: readonly Arrival[], now: Moment): void {
     for (const { message, driftMs } of arrivals) {
       // It has brought its values to the key, and those that wait go by them.
-      const key = this.#realm.flowKeyOf(message);
+      const key = this.#state.flowKeyOf(message);
       if (key !== undefined) this.wakeKey(key, now);
       if (isWaiting(message)) this.#arrive(message, now, driftMs);
     }
@@ -185,7 +186,7 @@ export class Scheduler {
       dueMs !== undefined && dueMs <= now.passedMs;
       dueMs = this.#windows.peekDueMs()
     ) {
-      const key = this.#realm.flowKeysByNumber.get(this.#windows.pop());
+      const key = this.#state.flowKeysByNumber.get(this.#windows.pop());
       if (key === undefined || key.timerMs !== dueMs) continue;
       key.timerMs = undefined;
       this.wakeKey(key, now);
@@ -197,7 +198,7 @@ export class Scheduler {
 
   #takeDue(heap: DueHeap, untilMs: number, now: Moment): void {
     for (let dueMs = heap.peekDueMs(); dueMs !== undefined && dueMs <= untilMs; dueMs = heap.peekDueMs()) {
-      const message = this.#realm.messages.get(heap.pop());
+      const message = this.#state.messages.get(heap.pop());
       if (message === undefined || !message.isTimed) continue;
       message.isTimed = false;
       this.#comeDue(message, now);
@@ -205,8 +206,7 @@ export class Scheduler {
   }
 
   /**
-   * The call of a message has ended, after `tookMs` of real time: its slots are free, but for the queue's. The caller calls
-   * `dispatch` afterwards.
+   * The call of a message has ended, after `tookMs` of real time: its slots are free, but for the queue's.
    */
   release(message: Message, now: Moment, tookMs: number): void {
     const { sequence, user, envelope } = message;
@@ -220,12 +220,12 @@ export class Scheduler {
       this.#wakeDestination(destination, now);
       if (destination.isIdle) user.destinations.delete(envelope.origin);
     }
-    const key = this.#realm.flowKeyOf(message);
+    const key = this.#state.flowKeyOf(message);
     key?.inFlight.delete(sequence);
     if (key !== undefined) this.wakeKey(key, now);
   }
 
-  /** A message that was not called is gone: out of whatever it waited in. `dispatch` has to follow. */
+  /** A message that was not called is gone: out of whatever it waited in. */
   leave(message: Message, now: Moment): void {
     const { user, list, envelope } = message;
     if (message.isTimed) this.#untime(message);
@@ -233,7 +233,7 @@ export class Scheduler {
     const destination = user.destinations.get(envelope.origin);
     if (list === user.ready) {
       // It may have been woken, and nobody else was: keeps (2).
-      const key = this.#realm.flowKeyOf(message);
+      const key = this.#state.flowKeyOf(message);
       if (key !== undefined) this.wakeKey(key, now);
       if (destination !== undefined) this.#wakeDestination(destination, now);
     }
@@ -246,14 +246,14 @@ export class Scheduler {
     this.#untimedCount += 1;
     if (this.#untimedCount < UNTIMED_COUNT_MIN || this.#untimedCount < this.timedCount / 2) return;
     for (const heap of [this.#due, this.#dueByWall]) {
-      heap.retain((sequence) => this.#realm.messages.get(sequence)?.isTimed === true);
+      heap.retain((sequence) => this.#state.messages.get(sequence)?.isTimed === true);
     }
     this.#untimedCount = 0;
   }
 
   /** Nothing of a user waits or is called any more. */
   dropUser(user: User): void {
-    for (const message of this.#realm.messages) {
+    for (const message of this.#state.messages) {
       if (message.user !== user) continue;
       message.list?.remove(message);
       if (message.isTimed) this.#untime(message);
@@ -264,7 +264,7 @@ export class Scheduler {
     user.isInTurn = false;
   }
 
-  /** Something about a queue has changed: a free slot, a resume, more parallelism. `dispatch` has to follow. */
+  /** Something about a queue has changed: a free slot, a resume, more parallelism. */
   advance(queue: Queue, now: Moment): void {
     if (!queue.record.isPaused) {
       for (let message = queue.held.shift(); message !== undefined; message = queue.held.shift())
@@ -298,14 +298,14 @@ export class Scheduler {
     return queue.callable((sequence) => this.#inFlight.has(sequence));
   }
 
-  /** The messages of a queue that was deleted and were not cancelled with it. The caller calls `dispatch` afterwards. */
+  /** The messages of a queue that was deleted and were not cancelled with it. */
   leaveQueue({ waiting, held, excess }: Queue, now: Moment): void {
     for (const list of [held, excess, waiting]) {
       for (let message = list.shift(); message !== undefined; message = list.shift()) this.#ready(message, now);
     }
   }
 
-  /** Something about a key has changed: a call that ended, a new window, a resume, other values. `dispatch` has to follow. */
+  /** Something about a key has changed: a call that ended, a new window, a resume, other values. */
   wakeKey(key: FlowKey, now: Moment): void {
     const { waiting } = key;
     if (waiting.size === 0) return;
@@ -328,7 +328,7 @@ export class Scheduler {
   }
 
   #comeDue(message: Message, now: Moment): void {
-    const queue = this.#realm.queueOf(message);
+    const queue = this.#state.queueOf(message);
     if (queue === undefined || queue.hasSlot(message.sequence)) {
       this.#ready(message, now);
       return;
@@ -365,7 +365,7 @@ export class Scheduler {
 
   #admit(message: Message, now: Moment): void {
     const { user, envelope, sequence } = message;
-    const key = this.#realm.flowKeyOf(message);
+    const key = this.#state.flowKeyOf(message);
     let destination = user.destinations.get(envelope.origin);
     if (destination === undefined) {
       destination = new Destination(envelope.origin);
@@ -376,7 +376,7 @@ export class Scheduler {
       if (key !== undefined) this.wakeKey(key, now); // keeps (2)
       return;
     }
-    const queue = this.#realm.queueOf(message);
+    const queue = this.#state.queueOf(message);
     const list = queue === undefined ? undefined : this.#listFor(message, queue);
     if (list !== undefined || key?.hasRoom(now.passedMs) === false) {
       if (list !== undefined) list.push(message, now.realMs);
@@ -389,8 +389,7 @@ export class Scheduler {
       if (destination.isIdle) user.destinations.delete(envelope.origin);
       return;
     }
-    this.#changes.startAttempt(message, now);
-    this.#changes.commit();
+    this.#recorder.append(user, "attemptStarted", { sequence, atMs: now.wallMs, passedMs: now.passedMs });
     this.#inFlight.add(sequence);
     user.inFlight.add(sequence);
     destination.inFlight.add(sequence);
@@ -430,7 +429,7 @@ export class Scheduler {
 
   /** For tests: what must hold between any two events. */
   assertConsistent(): void {
-    for (const user of this.#realm.users) {
+    for (const user of this.#state.users) {
       for (const sequence of user.inFlight) assert(this.#inFlight.has(sequence), "a call of a user is a call");
       for (const { inFlight } of user.destinations.values()) {
         assert(inFlight.size <= this.#limits.originParallelism, "a destination has its cap");
@@ -445,7 +444,7 @@ export class Scheduler {
 
 /** Accepted or to be retried, and not cancelled meanwhile. */
 function isWaiting(message: Message): boolean {
-  return message.state === state.created || message.state === state.retry;
+  return message.state === messageState.created || message.state === messageState.retry;
 }
 
 /** How many calls of a key may start now. */

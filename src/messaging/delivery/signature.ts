@@ -13,6 +13,8 @@
  * (2) Nothing here is ever logged or compared.
  */
 import { hash } from "node:crypto";
+import { secretText } from "../../kernel/random.ts";
+import type { SigningKeys } from "../state/user.ts";
 
 export interface Delivery {
   /** `sig_…`; its UTF-8 bytes are the secret. */
@@ -98,4 +100,15 @@ function deriveSecret(key: string): Secret {
     outer[at] = byte ^ 0x5c;
   }
   return { inner, outer };
+}
+
+/** A key is `sig_` and so many letters and digits: about 166 bits. */
+const KEY_LENGTH = 28;
+
+export function newSigningKey(): string {
+  return `sig_${secretText(KEY_LENGTH)}`;
+}
+
+export function newSigningKeys(): SigningKeys {
+  return { current: newSigningKey(), next: newSigningKey() };
 }

@@ -15,7 +15,6 @@
 import { canonicalName } from "../../kernel/header-name.ts";
 import { TRACE_PARENT, TRACE_STATE, type TraceContext } from "../../kernel/trace-context.ts";
 import { badRequest } from "../failure.ts";
-import { isWorkflowHeader, readWorkflowOptions } from "../workflow/workflow-options.ts";
 import type { CallbackPlan, FlowControl } from "./envelope.ts";
 import { checkHeaderName, checkHeaderValue, isForwarded } from "./forwarded-headers.ts";
 import {
@@ -31,6 +30,7 @@ import {
 } from "./header-rows.ts";
 import type { PublishOptions } from "./publish-request.ts";
 import { InvalidRetryDelay, parseRetryDelay } from "./retry-delay.ts";
+import { isWorkflowHeader, readWorkflowOptions } from "./workflow-options.ts";
 
 /** What came with a message. */
 export interface GivenHeaders {

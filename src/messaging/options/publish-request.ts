@@ -1,7 +1,7 @@
 /** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
 import type { TraceContext } from "../../kernel/trace-context.ts";
-import type { WorkflowOptions } from "../workflow/workflow-options.ts";
 import type { CallbackPlan, FlowControl, Redaction } from "./envelope.ts";
+import type { WorkflowOptions } from "./workflow-options.ts";
 
 /** Everything that headers (or query parameters, or the fields of a batch element) say about one message. */
 export interface PublishOptions {

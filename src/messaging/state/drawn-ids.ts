@@ -1,6 +1,8 @@
-/** Ids that are drawn, not counted: of schedules that were given none, and of the tokens that deliveries are signed with. */
+/** Numbers that are drawn, not counted: nonces of messages, and ids of schedules, runs and the tokens of signatures. */
 import type { Random } from "../../kernel/random.ts";
+import type { MessageFacts } from "./message.ts";
 import { type IdPrefix, idText } from "./message-id.ts";
+import type { MessagingState } from "./messaging-state.ts";
 
 /** A number that nobody can guess: 0 to 2^53 - 1. */
 export function drawNonce(random: Random): number {
@@ -9,4 +11,13 @@ export function drawNonce(random: Random): number {
 
 export function drawId(prefix: IdPrefix, random: Random): string {
   return idText(prefix, { sequence: drawNonce(random), nonce: drawNonce(random) });
+}
+
+/** The facts of the next message. */
+export function newFacts(
+  { state, random }: { readonly state: MessagingState; readonly random: Random },
+  { nowMs, notBeforeMs, slotOwner }: { nowMs: number; notBeforeMs: number; slotOwner: number },
+): MessageFacts {
+  const nonce = drawNonce(random);
+  return { sequence: state.sequenceMax + 1, nonce, createdAtMs: nowMs, notBeforeMs, slotOwner };
 }

@@ -5,7 +5,7 @@ import { answered, MessagingHarness, request, USER } from "../../../test/harness
 import { MemoryGuard } from "../../kernel/memory-guard.ts";
 
 function bytesOf(harness: MessagingHarness): number {
-  return harness.messaging.engine.realm.findUser(USER)?.memory.bytes ?? assert.fail("there is no user");
+  return harness.messaging.engine.state.findUser(USER)?.memory.bytes ?? assert.fail("there is no user");
 }
 
 const HOUR_MS = 3_600_000;
@@ -54,12 +54,12 @@ test("schedules, queues, URL groups and flow keys count until they are removed",
 
 test("A-16: the user that has most may publish no more when memory is nearly used up; others may, and all may delete", async () => {
   const harness = await MessagingHarness.start();
-  const { realm } = harness.messaging.engine;
+  const { state } = harness.messaging.engine;
   await harness.messaging.createUser("other");
   for (let i = 0; i < 10; i += 1) await harness.publish("https://a.test/", { delayMs: HOUR_MS }, `${i}`);
-  assert.ok(realm.messages.size === 10);
+  assert.ok(state.messages.size === 10);
   const readBytes = (): number => {
-    const { users } = harness.messaging.engine.realm;
+    const { users } = harness.messaging.engine.state;
     return [...users].reduce((sum, { memory }) => sum + memory.bytes, 0);
   };
   harness.guard = new MemoryGuard({ bytesMax: bytesOf(harness) / 0.72, readBytes });

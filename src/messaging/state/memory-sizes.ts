@@ -5,19 +5,13 @@
  * it goes, so it depends on nothing that changes in between.
  */
 
-import type { RunRecord } from "../workflow/run.ts";
-import type { WaiterRecord } from "../workflow/waiter.ts";
-import type { DeadLetter } from "./dead-letters.ts";
-import type { UrlGroup } from "./url-group.ts";
-
 /** With its body's object and its places in tables and lists. */
 export const MESSAGE_BYTES = 400;
 export const ENTRY_BYTES = 300;
 export const QUEUE_BYTES = 1_000;
 export const FLOW_KEY_BYTES = 600;
-const ENVELOPE_BYTES = 600;
 const DEDUPLICATION_BYTES = 160;
-const LETTER_BYTES = 600;
+const DEAD_LETTER_BYTES = 600;
 const RUN_BYTES = 1_500;
 const WAITER_BYTES = 800;
 const SCHEDULE_BYTES = 2_000;
@@ -25,24 +19,43 @@ const GROUP_BYTES = 400;
 const ENDPOINT_BYTES = 200;
 const SAVED_EVENT_BYTES = 300;
 
-/** Its text, and the fields that were read from it. */
-export function envelopeBytes(text: string): number {
-  return ENVELOPE_BYTES + 3 * text.length;
+interface Response {
+  readonly headers: readonly string[];
+  readonly error: string;
+}
+
+interface RunParts {
+  readonly url: string;
+  readonly config: { readonly headers: readonly string[] };
+  readonly invoker?: { readonly headers: readonly string[] } | undefined;
+}
+
+interface WaiterParts {
+  readonly eventId: string;
+  readonly headers: readonly string[];
+  readonly timeoutHeaders: readonly string[];
+  readonly timeoutBody?: string | undefined;
+  readonly step: object;
+}
+
+interface GroupParts {
+  readonly endpoints: readonly { readonly url: string }[];
+  readonly headers?: readonly unknown[];
 }
 
 export function deduplicationBytes(key: string): number {
   return DEDUPLICATION_BYTES + key.length;
 }
 
-export function letterBytes({ response }: Pick<DeadLetter, "response">): number {
-  return LETTER_BYTES + lengthOf(response.headers) + response.error.length;
+export function deadLetterBytes({ response }: { readonly response: Response }): number {
+  return DEAD_LETTER_BYTES + lengthOf(response.headers) + response.error.length;
 }
 
-export function runBytes({ url, config, invoker }: RunRecord): number {
+export function runBytes({ url, config, invoker }: RunParts): number {
   return RUN_BYTES + url.length + lengthOf(config.headers) + lengthOf(invoker?.headers ?? []);
 }
 
-export function waiterBytes({ eventId, headers, timeoutHeaders, timeoutBody = "", step }: WaiterRecord): number {
+export function waiterBytes({ eventId, headers, timeoutHeaders, timeoutBody = "", step }: WaiterParts): number {
   const stepBytes = JSON.stringify(step).length;
   return WAITER_BYTES + eventId.length + lengthOf(headers) + lengthOf(timeoutHeaders) + timeoutBody.length + stepBytes;
 }
@@ -52,7 +65,7 @@ export function scheduleBytes(body: Buffer): number {
   return SCHEDULE_BYTES + body.length;
 }
 
-export function groupBytes({ endpoints, headers = [] }: UrlGroup): number {
+export function groupBytes({ endpoints, headers = [] }: GroupParts): number {
   const urlBytes = endpoints.reduce((sum, { url }) => sum + ENDPOINT_BYTES + url.length, 0);
   return GROUP_BYTES + urlBytes + JSON.stringify(headers).length;
 }

@@ -8,10 +8,10 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Body } from "../bodies/body.ts";
 import type { Envelope } from "../options/envelope.ts";
-import type { Run } from "../workflow/run.ts";
 import { messageId } from "./message-id.ts";
 import type { MessageList } from "./message-list.ts";
-import { checkMove, type State, state } from "./states.ts";
+import type { Run } from "./run.ts";
+import { checkMove, type MessageState, messageState } from "./states.ts";
 import type { User } from "./user.ts";
 
 export interface MessageFacts {
@@ -39,7 +39,7 @@ export class Message {
   /** The workflow run that it belongs to. */
   run: Run | undefined = undefined;
 
-  state: State = state.created;
+  state: MessageState = messageState.created;
   /** Attempts that have ended. */
   retried = 0;
   /** When it is to be retried; undefined: it has not failed, and is due when it may be delivered. */
@@ -98,14 +98,14 @@ export class Message {
   }
 
   /** Throws for a move that does not exist. */
-  moveTo(next: State): void {
+  moveTo(next: MessageState): void {
     checkMove(this.state, next);
     this.state = next;
   }
 
   /** The process that called it is gone, and nobody knows the outcome: it waits again, with the attempt not counted. */
   reopen(): void {
-    assert(this.state === state.active, "only a message that was called is opened again");
-    this.state = this.retried === 0 ? state.created : state.retry;
+    assert(this.state === messageState.active, "only a message that was called is opened again");
+    this.state = this.retried === 0 ? messageState.created : messageState.retry;
   }
 }

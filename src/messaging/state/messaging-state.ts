@@ -9,26 +9,15 @@
 import { assert } from "../../kernel/assert.ts";
 import { MemoryAccount, type MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Bodies, type Body } from "../bodies/body.ts";
-import type { SigningKeys } from "../door.ts";
 import type { MessagingLimits } from "../limits.ts";
 import { type Envelope, Envelopes } from "../options/envelope.ts";
-import {
-  type FailureFunction,
-  Run,
-  type RunConfig,
-  type RunFacts,
-  type RunRecord,
-  type RunState,
-  runState,
-} from "../workflow/run.ts";
-import type { Waiter, WaiterRecord } from "../workflow/waiter.ts";
 import type { DeadLetter, DeadLetterId, ResponseFacts } from "./dead-letters.ts";
 import { deadLetterIdText } from "./dead-letters.ts";
 import { FlowKey, type FlowKeyRecord } from "./flow-key.ts";
 import {
+  deadLetterBytes,
   FLOW_KEY_BYTES,
   groupBytes,
-  letterBytes,
   MESSAGE_BYTES,
   QUEUE_BYTES,
   savedEventBytes,
@@ -37,12 +26,22 @@ import {
 } from "./memory-sizes.ts";
 import { Message, type MessageFacts } from "./message.ts";
 import { MessageTable } from "./message-table.ts";
-import type { Moment } from "./moment.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
+import {
+  type Entry,
+  type FailureFunction,
+  Run,
+  type RunConfig,
+  type RunFacts,
+  type RunRecord,
+  type RunState,
+  runState,
+} from "./run.ts";
 import { Schedule, type ScheduleRecord } from "./schedule.ts";
-import { state } from "./states.ts";
+import { messageState } from "./states.ts";
 import type { UrlGroup } from "./url-group.ts";
-import { User } from "./user.ts";
+import { type SigningKeys, User } from "./user.ts";
+import type { Waiter, WaiterRecord } from "./waiter.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -51,7 +50,7 @@ export const queueTurn = { none: 0, slot: 1, noQueue: 2 } as const;
 
 export type QueueTurn = (typeof queueTurn)[keyof typeof queueTurn];
 
-export class Realm {
+export class MessagingState {
   readonly envelopes = new Envelopes();
   readonly bodies = new Bodies();
   readonly messages = new MessageTable();
@@ -163,31 +162,32 @@ export class Realm {
     user: User,
     envelope: Envelope,
     body: Body,
-    facts: MessageFacts & Pick<Message, "state" | "retried" | "dueMs"> & { readonly turn: QueueTurn },
+    stored: Pick<Message, "state" | "retried" | "dueMs"> & { readonly facts: MessageFacts; readonly turn: QueueTurn },
   ): void {
-    if (facts.turn === queueTurn.noQueue) user.unqueued.add(facts.sequence);
+    const { facts, turn } = stored;
+    if (turn === queueTurn.noQueue) user.unqueued.add(facts.sequence);
     // An entry has the body already.
     const entry = this.#runOf(user, envelope)?.entryOf(facts.sequence);
     const message = this.#add(user, envelope, entry?.body ?? body, facts);
-    message.state = facts.state;
-    message.retried = facts.retried;
-    message.dueMs = facts.dueMs;
-    if (facts.turn === queueTurn.slot) this.queueOf(message)?.takeSlot(message.sequence);
+    message.state = stored.state;
+    message.retried = stored.retried;
+    message.dueMs = stored.dueMs;
+    if (turn === queueTurn.slot) this.queueOf(message)?.takeSlot(message.sequence);
   }
 
-  startAttempt(message: Message, { wallMs, passedMs }: Omit<Moment, "realMs">): void {
-    message.moveTo(state.active);
+  startAttempt(message: Message, { atMs, passedMs }: { readonly atMs: number; readonly passedMs: number }): void {
+    message.moveTo(messageState.active);
     const key = this.flowKeyOf(message);
     if (key !== undefined) {
       key.count(Math.floor(passedMs));
-      key.lastUsedMs = wallMs;
+      key.lastUsedMs = atMs;
     }
     const queue = this.queueOf(message);
     if (queue !== undefined && !queue.hasSlot(message.sequence)) queue.takeSlot(message.sequence);
   }
 
   deliver(message: Message): void {
-    message.moveTo(state.delivered);
+    message.moveTo(messageState.delivered);
     this.#noteOutcome(message, "SUCCESS");
     const entry = message.run?.entryOf(message.sequence);
     if (entry !== undefined) entry.isDelivered = true;
@@ -195,15 +195,15 @@ export class Realm {
   }
 
   retry(message: Message, dueMs: number): void {
-    message.moveTo(state.error);
-    message.moveTo(state.retry);
+    message.moveTo(messageState.error);
+    message.moveTo(messageState.retry);
     message.retried += 1;
     message.dueMs = dueMs;
   }
 
   fail(message: Message, id: DeadLetterId, response: ResponseFacts, responseBody: Body): DeadLetter {
-    message.moveTo(state.error);
-    message.moveTo(state.failed);
+    message.moveTo(messageState.error);
+    message.moveTo(messageState.failed);
     this.#noteOutcome(message, "FAIL");
     const { envelope, body, sequence, nonce, createdAtMs, notBeforeMs } = message;
     const retried = message.retried + 1;
@@ -211,7 +211,7 @@ export class Realm {
     const letter: DeadLetter = { id, envelope, body, ...facts, response, responseBody };
     // The letter takes over the body and one use of the envelope.
     envelope.useCount += 1;
-    message.user.memory.add(letterBytes(letter));
+    message.user.memory.add(deadLetterBytes(letter));
     this.bodies.setAside(body);
     message.user.deadLetters.add(letter);
     if (message.run !== undefined) message.run.letterId = deadLetterIdText(id);
@@ -221,11 +221,11 @@ export class Realm {
   }
 
   requestCancel(message: Message): void {
-    message.moveTo(state.cancelRequested);
+    message.moveTo(messageState.cancelRequested);
   }
 
   cancel(message: Message): void {
-    message.moveTo(state.cancelled);
+    message.moveTo(messageState.cancelled);
     this.#noteOutcome(message, "FAIL");
     this.#remove(message);
   }
@@ -234,7 +234,7 @@ export class Realm {
     const letter = user.deadLetters.get(id);
     assert(letter !== undefined, `dead letter ${id} exists when it is removed`);
     user.deadLetters.delete(id);
-    user.memory.add(-letterBytes(letter));
+    user.memory.add(-deadLetterBytes(letter));
     this.#releaseLetter(letter);
     const run = this.#runOf(user, letter.envelope);
     if (run?.letterId !== id) return;
@@ -244,15 +244,15 @@ export class Realm {
 
   restoreDeadLetter(user: User, letter: DeadLetter): void {
     this.envelopes.charge(letter.envelope, user.memory);
-    user.memory.add(letterBytes(letter));
+    user.memory.add(deadLetterBytes(letter));
     const entry = this.#runOf(user, letter.envelope)?.entryOf(letter.sequence);
     user.deadLetters.add(entry === undefined ? letter : { ...letter, body: entry.body });
   }
 
   /** A message that ends without a dead letter. */
   failInRun(message: Message): void {
-    message.moveTo(state.error);
-    message.moveTo(state.failed);
+    message.moveTo(messageState.error);
+    message.moveTo(messageState.failed);
     const entry = message.run?.entryOf(message.sequence);
     if (entry !== undefined) entry.isDelivered = true;
     this.#remove(message);
@@ -337,6 +337,12 @@ export class Realm {
     assert(run !== undefined, "an entry is copied into a run");
     this.envelopes.charge(envelope, user.memory);
     run.addEntry(envelope, body, { ...facts, isDelivered: true });
+  }
+
+  /** An entry of a snapshot. `envelope` is counted as used already. */
+  restoreEntry(run: Run, envelope: Envelope, body: Body, facts: MessageFacts & Pick<Entry, "isDelivered">): void {
+    this.envelopes.charge(envelope, run.user.memory);
+    run.addEntry(envelope, body, facts);
   }
 
   get waiterNumberMax(): number {
@@ -605,9 +611,4 @@ export class Realm {
 /** True for a message that is also an entry of its run. */
 function isEntry({ fields: { workflow } }: Envelope): boolean {
   return workflow !== undefined && workflow.callType !== "failureCall" && workflow.isBodyOwn !== true;
-}
-
-/** The id of a dead letter as its text: what it is known by. */
-export function letterKey({ id }: DeadLetter): string {
-  return deadLetterIdText(id);
 }

@@ -25,6 +25,11 @@ export interface QueueRecord {
   readonly updatedAtMs: number;
 }
 
+/** A queue that was only named: one message at a time. */
+export function newQueue(name: string, nowMs: number): QueueRecord {
+  return { name, parallelism: 1, isPaused: false, createdAtMs: nowMs, updatedAtMs: nowMs };
+}
+
 export class Queue {
   record: QueueRecord;
   /** Its turn has not come. */

@@ -12,7 +12,7 @@
 import { assert } from "../../kernel/assert.ts";
 
 /** The numbers stand in journals and histories: they never change. */
-export const state = {
+export const messageState = {
   created: 0,
   active: 1,
   retry: 2,
@@ -23,36 +23,40 @@ export const state = {
   cancelled: 7,
 } as const;
 
-export type State = (typeof state)[keyof typeof state];
+export type MessageState = (typeof messageState)[keyof typeof messageState];
 
 interface StateRow {
-  readonly state: State;
+  readonly state: MessageState;
   /** In the spelling of C.states. */
   readonly name: string;
-  readonly next: readonly State[];
+  readonly next: readonly MessageState[];
 }
 
 export const stateRows: readonly StateRow[] = [
-  { state: state.created, name: "CREATED", next: [state.active, state.cancelRequested] },
-  { state: state.active, name: "ACTIVE", next: [state.delivered, state.error, state.cancelRequested] },
-  { state: state.retry, name: "RETRY", next: [state.active, state.cancelRequested] },
-  { state: state.error, name: "ERROR", next: [state.retry, state.failed] },
-  { state: state.delivered, name: "DELIVERED", next: [] },
-  { state: state.failed, name: "FAILED", next: [] },
-  { state: state.cancelRequested, name: "CANCEL_REQUESTED", next: [state.cancelled] },
-  { state: state.cancelled, name: "CANCELLED", next: [] },
+  { state: messageState.created, name: "CREATED", next: [messageState.active, messageState.cancelRequested] },
+  {
+    state: messageState.active,
+    name: "ACTIVE",
+    next: [messageState.delivered, messageState.error, messageState.cancelRequested],
+  },
+  { state: messageState.retry, name: "RETRY", next: [messageState.active, messageState.cancelRequested] },
+  { state: messageState.error, name: "ERROR", next: [messageState.retry, messageState.failed] },
+  { state: messageState.delivered, name: "DELIVERED", next: [] },
+  { state: messageState.failed, name: "FAILED", next: [] },
+  { state: messageState.cancelRequested, name: "CANCEL_REQUESTED", next: [messageState.cancelled] },
+  { state: messageState.cancelled, name: "CANCELLED", next: [] },
 ];
 
 /** What the filter value IN_PROGRESS stands for. */
-export const statesInProgress: readonly State[] = [state.active, state.retry, state.error];
+export const statesInProgress: readonly MessageState[] = [messageState.active, messageState.retry, messageState.error];
 
-const nextOf = stateRows.map(({ next }) => new Set<State>(next));
+const nextOf = stateRows.map(({ next }) => new Set<MessageState>(next));
 
 /** Throws for a move that is not in the table. */
-export function checkMove(from: State, to: State): void {
-  assert(nextOf[from]?.has(to) === true, `a message moves from ${nameOf(from)} to ${nameOf(to)}`);
+export function checkMove(from: MessageState, to: MessageState): void {
+  assert(nextOf[from]?.has(to) === true, `a message moves from ${messageStateName(from)} to ${messageStateName(to)}`);
 }
 
-export function nameOf(value: State): string {
+export function messageStateName(value: MessageState): string {
   return stateRows[value]?.name ?? "";
 }

@@ -1,17 +1,22 @@
 /** A user of messaging: a world of its own. Nothing of one user is ever seen by another. */
 import { MemoryAccount } from "../../kernel/memory-guard.ts";
-import type { SigningKeys } from "../door.ts";
-import type { Run } from "../workflow/run.ts";
-import { RunOrder } from "../workflow/run-order.ts";
-import type { Waiter } from "../workflow/waiter.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Deduplication } from "./deduplication.ts";
 import type { Destination } from "./destination.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { MessageList } from "./message-list.ts";
 import type { Queue } from "./queue.ts";
+import type { Run } from "./run.ts";
+import { RunOrder } from "./run-order.ts";
 import type { Schedule } from "./schedule.ts";
 import type { UrlGroup } from "./url-group.ts";
+import type { Waiter } from "./waiter.ts";
+
+/** Deliveries are signed with the current one; receivers accept both. */
+export interface SigningKeys {
+  readonly current: string;
+  readonly next: string;
+}
 
 export class User {
   readonly name: string;
@@ -27,7 +32,7 @@ export class User {
   readonly flowKeys = new Map<string, FlowKey>();
   /** Workflow runs, ended ones too until they are forgotten. */
   readonly runs = new Map<string, Run>();
-  readonly runOrder = new RunOrder();
+  readonly runOrder = new RunOrder<Run>();
   /** Those of them that have ended, in the order of their end: the first are forgotten first. */
   readonly endedRuns = new Set<Run>();
   /** Runs that wait, by the event, in the order in which they began to. */

@@ -7,7 +7,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { Arrival } from "../delivery/scheduler.ts";
 import type { Message } from "../state/message.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "../state/run.ts";
 import { plannedStep, readStep } from "./step-text.ts";
 
 export const HOLD_MS = 250;

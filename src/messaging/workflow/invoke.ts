@@ -3,8 +3,8 @@ import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";
 import { badRequest } from "../failure.ts";
 import { isForwarded } from "../options/forwarded-headers.ts";
-import type { Invoker } from "./run.ts";
-import { checkRunId } from "./workflow-options.ts";
+import { checkRunId } from "../options/workflow-options.ts";
+import type { Invoker } from "../state/run.ts";
 
 /** Throws a `MessagingFailure` that names the field. */
 export function readInvoke(bytes: Buffer): { readonly invoker: Invoker; readonly body: Buffer } {

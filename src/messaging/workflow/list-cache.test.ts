@@ -8,32 +8,32 @@ import { Body } from "../bodies/body.ts";
 import type { CallBody } from "../delivery/delivery.ts";
 import { defaultLimits } from "../limits.ts";
 import { messageId } from "../state/message-id.ts";
-import { Realm } from "../state/messaging-state.ts";
+import { MessagingState } from "../state/messaging-state.ts";
+import type { Run } from "../state/run.ts";
 import type { User } from "../state/user.ts";
 import { ListCache } from "./list-cache.ts";
-import type { Run } from "./run.ts";
 
 const KEYS = { current: "sig_1", next: "sig_2" };
 
-function realmWithUser(): { realm: Realm; user: User } {
-  const realm = new Realm(defaultLimits);
-  return { realm, user: realm.createUser(1, "main", KEYS) };
+function realmWithUser(): { state: MessagingState; user: User } {
+  const state = new MessagingState(defaultLimits);
+  return { state, user: state.createUser(1, "main", KEYS) };
 }
 
-function runOf(realm: Realm, user: User, id: string): Run {
+function runOf(state: MessagingState, user: User, id: string): Run {
   const record = { id, url: "https://app.test/", createdAtMs: 1, callerIp: "", config: { headers: [] }, depth: 0 };
-  return realm.createRun(user, record);
+  return state.createRun(user, record);
 }
 
 let sequence = 0;
 
-function put(realm: Realm, run: Run, bytes: Buffer): Body {
+function put(state: MessagingState, run: Run, bytes: Buffer): Body {
   sequence += 1;
   const body = Body.of(bytes, true);
   const workflow = { runId: run.id, callType: "step" } as const;
   const fields = { url: run.record.url, method: "POST", headers: [], retriesMax: 3, workflow };
   const facts = { sequence, nonce: sequence * 7, createdAtMs: 1, notBeforeMs: 1, slotOwner: 0 };
-  realm.copyEntry(run.user, realm.envelopes.share(fields), body, facts);
+  state.copyEntry(run.user, state.envelopes.share(fields), body, facts);
   return body;
 }
 
@@ -57,16 +57,16 @@ function now(list: CallBody | Promise<CallBody>): CallBody {
 }
 
 test("each list is what its entries say, with its own digest, and stays so while the run goes on", () => {
-  const { realm, user } = realmWithUser();
-  const run = runOf(realm, user, "wfr_1");
-  const lists = new ListCache(realm.bodies);
+  const { state, user } = realmWithUser();
+  const run = runOf(state, user, "wfr_1");
+  const lists = new ListCache(state.bodies);
   const random = seededRandom(7);
   const lengths = [0, 3, 700, 1, 30_000, 5, 80_000, 2, 47_000, 47_000, 1, 200_000, 12];
   const bodies = lengths.map((length) => Buffer.from(Array.from({ length }, () => random.below(256))));
   const given: { list: CallBody; text: string }[] = [];
 
   for (const [index, bytes] of bodies.entries()) {
-    put(realm, run, bytes);
+    put(state, run, bytes);
     // Every third is not delivered at once, as one with a delay.
     if (index % 3 === 1) continue;
     given.push({ list: now(lists.listUpTo(run, index)), text: plainList(run, bodies, index) });
@@ -83,20 +83,20 @@ test("each list is what its entries say, with its own digest, and stays so while
 });
 
 test("what the run began with comes out of its list as it went in", () => {
-  const { realm, user } = realmWithUser();
-  const run = runOf(realm, user, "wfr_1");
+  const { state, user } = realmWithUser();
+  const run = runOf(state, user, "wfr_1");
   const payload = Buffer.from([0, 255, 10, 34, 92, 93, 44]);
-  put(realm, run, payload);
-  put(realm, run, Buffer.alloc(100_000, "x"));
-  assert.deepEqual(now(new ListCache(realm.bodies).listUpTo(run, 1)).initial, payload);
+  put(state, run, payload);
+  put(state, run, Buffer.alloc(100_000, "x"));
+  assert.deepEqual(now(new ListCache(state.bodies).listUpTo(run, 1)).initial, payload);
 });
 
 test("beyond its bytes the run that was called for longest ago loses its text, and gets the same list again", () => {
-  const { realm, user } = realmWithUser();
-  const lists = new ListCache(realm.bodies, 8_192);
-  const runs = ["wfr_1", "wfr_2", "wfr_3", "wfr_4", "wfr_5"].map((id) => runOf(realm, user, id));
+  const { state, user } = realmWithUser();
+  const lists = new ListCache(state.bodies, 8_192);
+  const runs = ["wfr_1", "wfr_2", "wfr_3", "wfr_4", "wfr_5"].map((id) => runOf(state, user, id));
   const bodies = runs.map((_, index) => Buffer.alloc(300, String(index)));
-  for (const [index, run] of runs.entries()) put(realm, run, bodies[index] ?? Buffer.alloc(0));
+  for (const [index, run] of runs.entries()) put(state, run, bodies[index] ?? Buffer.alloc(0));
   const [first, second, third, fourth, fifth] = runs as [Run, Run, Run, Run, Run];
   for (const run of [first, second, third, fourth]) lists.listUpTo(run, 0);
   assert.equal(lists.count, 4);
@@ -105,41 +105,41 @@ test("beyond its bytes the run that was called for longest ago loses its text, a
   lists.listUpTo(fifth, 0);
 
   assert.ok(lists.bytes <= 8_192);
-  assert.equal(second.text, undefined);
-  assert.notEqual(first.text, undefined);
+  assert.equal(second.stepsPayload, undefined);
+  assert.notEqual(first.stepsPayload, undefined);
   const again = now(lists.listUpTo(second, 0));
   assert.equal(bytesOf(again).toString(), plainList(second, [bodies[1] ?? Buffer.alloc(0)], 0));
   assert.ok(lists.bytes <= 8_192);
 });
 
 test("a list of more than a quarter of the room is sent and not kept, and takes no other's place", () => {
-  const { realm, user } = realmWithUser();
-  const lists = new ListCache(realm.bodies, 16_384);
-  const [small, large] = [runOf(realm, user, "wfr_1"), runOf(realm, user, "wfr_2")];
-  put(realm, small, Buffer.from("small"));
+  const { state, user } = realmWithUser();
+  const lists = new ListCache(state.bodies, 16_384);
+  const [small, large] = [runOf(state, user, "wfr_1"), runOf(state, user, "wfr_2")];
+  put(state, small, Buffer.from("small"));
   const body = Buffer.alloc(10_000, "x");
-  put(realm, large, body);
+  put(state, large, body);
   lists.listUpTo(small, 0);
 
   const list = now(lists.listUpTo(large, 0));
 
   assert.equal(bytesOf(list).toString(), plainList(large, [body], 0));
-  assert.equal(large.text, undefined);
+  assert.equal(large.stepsPayload, undefined);
   assert.equal(lists.count, 1);
-  assert.notEqual(small.text, undefined);
+  assert.notEqual(small.stepsPayload, undefined);
 });
 
 test("another start of a run has a list of its own, and takes nothing from a call under way", () => {
-  const { realm, user } = realmWithUser();
-  const lists = new ListCache(realm.bodies);
-  const run = runOf(realm, user, "wfr_1");
-  put(realm, run, Buffer.from("first start"));
+  const { state, user } = realmWithUser();
+  const lists = new ListCache(state.bodies);
+  const run = runOf(state, user, "wfr_1");
+  put(state, run, Buffer.from("first start"));
   const before = now(lists.listUpTo(run, 0));
   const text = plainList(run, [Buffer.from("first start")], 0);
 
-  realm.restartRun(run, { headers: [] });
+  state.restartRun(run, { headers: [] });
   assert.deepEqual([lists.count, lists.bytes], [0, 0]);
-  put(realm, run, Buffer.from("second start"));
+  put(state, run, Buffer.from("second start"));
   const after = now(lists.listUpTo(run, 0));
 
   assert.equal(bytesOf(before).toString(), text);
@@ -153,13 +153,13 @@ class SlowDisk {
   #waiting: (() => void)[] = [];
 
   /** The body leaves memory; its number is its offset. */
-  take(realm: Realm, body: Body, bytes: Buffer): void {
+  take(state: MessagingState, body: Body, bytes: Buffer): void {
     const offset = this.#bytes.size + 1;
     this.#bytes.set(offset, bytes);
-    realm.bodies.note(body, 0);
-    realm.bodies.appended(offset, offset);
-    realm.bodies.written({ start: offset - 1, end: offset, segment: 1, offset: 0 });
-    realm.bodies.setAside(body);
+    state.bodies.note(body, 0);
+    state.bodies.appended(offset, offset);
+    state.bodies.written({ start: offset - 1, end: offset, segment: 1, offset: 0 });
+    state.bodies.setAside(body);
     assert.equal(body.bytes, undefined);
     assert.equal(body.checksum, crc32(bytes));
   }
@@ -176,18 +176,18 @@ class SlowDisk {
 }
 
 function onDisk(texts: readonly string[]) {
-  const { realm, user } = realmWithUser();
+  const { state, user } = realmWithUser();
   const disk = new SlowDisk();
-  realm.bodies.open(disk);
-  const run = runOf(realm, user, "wfr_1");
+  state.bodies.open(disk);
+  const run = runOf(state, user, "wfr_1");
   const bodies = texts.map((text) => Buffer.from(text));
-  for (const bytes of bodies) disk.take(realm, put(realm, run, bytes), bytes);
-  return { realm, disk, run, bodies };
+  for (const bytes of bodies) disk.take(state, put(state, run, bytes), bytes);
+  return { state, disk, run, bodies };
 }
 
 test("bodies that lie on the disk are read once, and not again while the text is kept", async () => {
-  const { realm, disk, run, bodies } = onDisk(["begin", "one", "two"]);
-  const lists = new ListCache(realm.bodies);
+  const { state, disk, run, bodies } = onDisk(["begin", "one", "two"]);
+  const lists = new ListCache(state.bodies);
 
   const second = lists.listUpTo(run, 1);
   disk.answer();
@@ -201,8 +201,8 @@ test("bodies that lie on the disk are read once, and not again while the text is
 });
 
 test("two calls that read at the same time put no entry into the list twice", async () => {
-  const { realm, disk, run, bodies } = onDisk(["begin", "one", "two"]);
-  const lists = new ListCache(realm.bodies);
+  const { state, disk, run, bodies } = onDisk(["begin", "one", "two"]);
+  const lists = new ListCache(state.bodies);
   const early = lists.listUpTo(run, 1);
   const late = lists.listUpTo(run, 2);
   disk.answer();
@@ -211,12 +211,12 @@ test("two calls that read at the same time put no entry into the list twice", as
 });
 
 test("a run that ends while its bodies are read leaves no text behind, and the call has its list", async () => {
-  const { realm, disk, run, bodies } = onDisk(["begin", "one"]);
-  const lists = new ListCache(realm.bodies);
+  const { state, disk, run, bodies } = onDisk(["begin", "one"]);
+  const lists = new ListCache(state.bodies);
   const text = plainList(run, bodies, 1);
   const list = lists.listUpTo(run, 1);
-  realm.endRun(run, { state: 3, atMs: 2, result: undefined });
+  state.endRun(run, { state: 3, atMs: 2, result: undefined });
   disk.answer();
   assert.equal(bytesOf(await list).toString(), text);
-  assert.deepEqual([lists.count, lists.bytes, run.text], [0, 0, undefined]);
+  assert.deepEqual([lists.count, lists.bytes, run.stepsPayload], [0, 0, undefined]);
 });

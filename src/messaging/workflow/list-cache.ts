@@ -11,8 +11,8 @@
  */
 import type { Bodies } from "../bodies/body.ts";
 import type { CallBody } from "../delivery/delivery.ts";
+import type { Entry, Run } from "../state/run.ts";
 import { ListText } from "./list-text.ts";
-import type { Entry, Run } from "./run.ts";
 
 const BYTES_MAX = 64 * 1024 * 1024;
 const SHARE_MAX = 1 / 4;
@@ -21,7 +21,7 @@ export class ListCache {
   readonly #bodies: Bodies;
   readonly #bytesMax: number;
   /** Called for longest ago first. */
-  readonly #texts = new Set<ListText>();
+  readonly #texts = new Map<Run, ListText>();
   #bytes = 0;
 
   constructor(bodies: Bodies, bytesMax: number = BYTES_MAX) {
@@ -48,26 +48,26 @@ export class ListCache {
     return this.#extend(text, loaded, { from, index });
   }
 
-  /** Of the texts kept it is now the one that goes last. */
+  /** The text of a run, which goes last from now on. */
   #textOf(run: Run): ListText {
-    const known = run.text;
+    const known = this.#texts.get(run);
     if (known !== undefined) {
-      this.#texts.delete(known);
-      this.#texts.add(known);
+      this.#texts.delete(run);
+      this.#texts.set(run, known);
       return known;
     }
     const text = new ListText(run, (gone) => this.#remove(gone));
-    run.text = text;
-    this.#texts.add(text);
+    run.stepsPayload = text;
+    this.#texts.set(run, text);
     this.#bytes += text.bytes;
     return text;
   }
 
-  /** `bodies` are of the entries behind the first `from`; others may have put some of them into the text meanwhile. */
+  /** `bodies` are of the entries after the first `from`; others may have put some of them into the text meanwhile. */
   #extend(text: ListText, bodies: readonly Buffer[], { from, index }: { from: number; index: number }): CallBody {
     const before = text.bytes;
     while (text.count <= index) text.add(bodies[text.count - from] as Buffer);
-    if (this.#texts.has(text)) {
+    if (this.#has(text)) {
       this.#bytes += text.bytes - before;
       this.#evict(text);
     }
@@ -77,16 +77,22 @@ export class ListCache {
   /** keeps (1) */
   #evict(latest: ListText): void {
     if (latest.bytes > this.#bytesMax * SHARE_MAX) this.#remove(latest);
-    for (const text of this.#texts) {
+    for (const text of this.#texts.values()) {
       if (this.#bytes <= this.#bytesMax) return;
       this.#remove(text);
     }
   }
 
   #remove(text: ListText): void {
-    if (!this.#texts.delete(text)) return;
+    if (!this.#has(text)) return;
+    this.#texts.delete(text.run);
     this.#bytes -= text.bytes;
-    if (text.run.text === text) text.run.text = undefined;
+    text.run.stepsPayload = undefined;
+  }
+
+  /** False for a text whose place another one has taken, or nothing. */
+  #has(text: ListText): boolean {
+    return this.#texts.get(text.run) === text;
   }
 }
 

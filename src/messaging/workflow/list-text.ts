@@ -15,7 +15,7 @@
 import { createHash } from "node:crypto";
 import { assert } from "../../kernel/assert.ts";
 import { messageId } from "../state/message-id.ts";
-import type { Entry, Run } from "./run.ts";
+import type { Entry, Run } from "../state/run.ts";
 
 /** What a delivery carries: pieces that together are the list up to its entry. */
 export interface List {

@@ -14,8 +14,8 @@ import { notFound } from "../failure.ts";
 import { joinedRedaction, redactedText } from "../options/redaction.ts";
 import type { Message } from "../state/message.ts";
 import { messageId } from "../state/message-id.ts";
+import type { Entry, Run } from "../state/run.ts";
 import type { ListCache } from "./list-cache.ts";
-import type { Entry, Run } from "./run.ts";
 
 interface Stores {
   readonly bodies: Bodies;

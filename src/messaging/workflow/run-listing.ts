@@ -4,16 +4,10 @@
  * its moments is not touched, and nothing is copied.
  */
 import { badRequest } from "../failure.ts";
+import type { Run } from "../state/run.ts";
+import { isBefore, type RunPlace } from "../state/run-order.ts";
 import type { User } from "../state/user.ts";
-import type { Run } from "./run.ts";
-import { isBefore, type RunPlace } from "./run-order.ts";
-import type { RunsFilter } from "./workflow-door.ts";
-
-export interface RunPage {
-  readonly runs: readonly Run[];
-  /** Where the next page begins; undefined: there is none. */
-  readonly cursor: string | undefined;
-}
+import type { RunPage, RunsFilter } from "./workflow-api.ts";
 
 /** A page that has looked at so many runs ends, with a cursor: some milliseconds. */
 const LOOKS_MAX = 50_000;

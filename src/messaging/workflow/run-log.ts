@@ -6,13 +6,13 @@
  *     parallel     what was planned at once, with results as they come
  *     next         a delivery that nothing has followed yet
  */
-import type { LogEntry, LoggedMessage } from "../door.ts";
+import type { LogEntry, LoggedMessage } from "../api.ts";
 import type { EnvelopeFields, WaitFields } from "../options/envelope.ts";
 import { headerBytes, headerLists } from "../options/header-lists.ts";
 import { joinedRedaction, redactedHeaders, redactedText } from "../options/redaction.ts";
-import { type State, state } from "../state/states.ts";
+import { type Run, runState } from "../state/run.ts";
+import { type MessageState, messageState } from "../state/states.ts";
 import { isObject } from "./invoke.ts";
-import { type Run, runState } from "./run.ts";
 import { plannedStep, readStep, type StepFields } from "./step-text.ts";
 
 export interface StepGroup {
@@ -36,7 +36,7 @@ interface RunStep {
   readonly createdAtMs: number;
   readonly notBeforeMs: number;
   readonly errors: StepError[];
-  state: State;
+  state: MessageState;
   nextDeliveryMs: number | undefined;
   /** What its body says, if it is a plan or a result. */
   readonly step: StepFields | undefined;
@@ -66,7 +66,7 @@ export function runLogOf(run: Run, entries: readonly LogEntry[], { nowMs, phrase
   const messages = messagesOf(entries, phraseOf);
   const last = messages.findLastIndex(({ fields }) => fields.workflow?.isInit === true);
   const listed = messages.slice(Math.max(last, 0)).filter(isListed);
-  const failed = messages.find((message) => message.state === state.failed && isOfEndpoint(message));
+  const failed = messages.find((message) => message.state === messageState.failed && isOfEndpoint(message));
   const told = messages.filter(({ fields }) => fields.workflow?.callType === "failureCall");
   return {
     groups: new Grouping(run, listed, { nowMs, invoked }).groups(),
@@ -89,7 +89,7 @@ function messagesOf(entries: readonly LogEntry[], phraseOf: (status: number) => 
     }
     known.state = entryState;
     known.nextDeliveryMs = nextDeliveryMs;
-    if (entryState === state.error && response !== undefined) {
+    if (entryState === messageState.error && response !== undefined) {
       const { status, headers, error, body } = response;
       const text = error !== "" ? error : `${status} ${phraseOf(status)}`.trim();
       const shown = body.toString("utf8");
@@ -182,8 +182,10 @@ class Grouping {
     if (this.#results.has(id)) return;
     this.#results.add(id);
     const isSleeping =
-      message.state === state.created && message.notBeforeMs > this.#nowMs && message.notBeforeMs > message.createdAtMs;
-    const isDropped = message.state === state.cancelled && message.notBeforeMs > this.#run.endedAtMs;
+      message.state === messageState.created &&
+      message.notBeforeMs > this.#nowMs &&
+      message.notBeforeMs > message.createdAtMs;
+    const isDropped = message.state === messageState.cancelled && message.notBeforeMs > this.#run.endedAtMs;
     const place = this.#placeOf.get(id);
     const shown = {
       ...this.#fieldsOf(message, step),
@@ -280,16 +282,19 @@ class Grouping {
     for (const message of this.#messages) {
       if (!isOfEndpoint(message) || (message.step !== undefined && plannedStep(message.step) !== undefined)) continue;
       const isTroubled =
-        message.state === state.retry || message.state === state.failed || message.state === state.error;
+        message.state === messageState.retry ||
+        message.state === messageState.failed ||
+        message.state === messageState.error;
       const isUnderWay =
         message === last &&
         this.#run.isStarted &&
-        (message.state === state.active || (message.state === state.created && message.notBeforeMs <= this.#nowMs));
+        (message.state === messageState.active ||
+          (message.state === messageState.created && message.notBeforeMs <= this.#nowMs));
       if (!isTroubled && !isUnderWay) continue;
       steps.push({
         messageId: message.id,
         ...stepNameOf(message),
-        state: message.state === state.failed ? "STEP_FAILED" : isTroubled ? "STEP_RETRY" : "STEP_PROGRESS",
+        state: message.state === messageState.failed ? "STEP_FAILED" : isTroubled ? "STEP_RETRY" : "STEP_PROGRESS",
         retries: message.fields.retriesMax,
         ...errorsOf(message),
         ...retryDelayOf(message),
@@ -301,13 +306,13 @@ class Grouping {
 
   #planState(message: RunStep): string {
     switch (message.state) {
-      case state.failed:
+      case messageState.failed:
         return "STEP_FAILED";
-      case state.retry:
-      case state.error:
+      case messageState.retry:
+      case messageState.error:
         return "STEP_RETRY";
-      case state.cancelled:
-      case state.cancelRequested:
+      case messageState.cancelled:
+      case messageState.cancelRequested:
         return "STEP_CANCELED";
       default:
         return this.#pendingState();

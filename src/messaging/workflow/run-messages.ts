@@ -6,14 +6,19 @@
 import { type AttemptReport, reportOf } from "../delivery/callbacks.ts";
 import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "../delivery/cut-answer.ts";
 import type { MessagingLimits } from "../limits.ts";
-import type { CallbackPlan, EnvelopeFields, Redaction, WorkflowFields } from "../options/envelope.ts";
+import {
+  type CallbackPlan,
+  type EnvelopeFields,
+  envelopeFields,
+  type Redaction,
+  type WorkflowFields,
+} from "../options/envelope.ts";
 import { acceptedOptions, callbackOptions, RETRIES_DEFAULT } from "../options/headers.ts";
 import { joinedRedaction } from "../options/redaction.ts";
-import { envelopeFields } from "../publish.ts";
 import type { DeadLetter } from "../state/dead-letters.ts";
 import { deadLetterIdText } from "../state/dead-letters.ts";
+import type { Run } from "../state/run.ts";
 import { partHeaders } from "./invoke.ts";
-import type { Run } from "./run.ts";
 import { configured, featureFields, hasHeader, traceOf, withoutHeader, withoutSdkVersion } from "./trigger-config.ts";
 
 export interface RunMessage {

@@ -7,14 +7,14 @@
 import type { Random } from "../../kernel/random.ts";
 import { badRequest, quotaExceeded } from "../failure.ts";
 import type { MessagingLimits } from "../limits.ts";
-import type { EnvelopeFields, WorkflowFields } from "../options/envelope.ts";
-import type { Published, PublishOptions, PublishRequest } from "../options/publish-request.ts";
-import type { Changes } from "../records/changes.ts";
-import { drawId } from "../state/drawn-ids.ts";
-import type { Message, MessageFacts } from "../state/message.ts";
+import { type EnvelopeFields, envelopeFields, type WorkflowFields } from "../options/envelope.ts";
+import type { Published, PublishRequest } from "../options/publish-request.ts";
+import type { WorkflowOptions } from "../options/workflow-options.ts";
+import { drawId, newFacts } from "../state/drawn-ids.ts";
+import type { Invoker, Run, RunConfig, RunRecord } from "../state/run.ts";
 import type { User } from "../state/user.ts";
+import type { UnitOfWork } from "../unit-of-work.ts";
 import { readInvoke } from "./invoke.ts";
-import type { Invoker, Run, RunConfig, RunRecord } from "./run.ts";
 import {
   asksForTwoStarts,
   configOf,
@@ -24,7 +24,6 @@ import {
   replacedConfig,
   traceOf,
 } from "./trigger-config.ts";
-import type { WorkflowOptions } from "./workflow-options.ts";
 
 /** A message of a run, ready to be accepted. */
 export interface RunDraft {
@@ -65,21 +64,14 @@ interface PlanContext {
   readonly random: Random;
 }
 
-/** Makes the envelope of a message: `envelopeFields` of publish.ts. */
-export type MakeFields = (
-  url: string,
-  options: PublishOptions,
-  origin: { readonly callerIp: string; readonly workflow: WorkflowFields },
-) => EnvelopeFields;
-
 /** Throws a `MessagingFailure`, which names the run that cannot go on. */
 export function planRunMessage(
   context: PlanContext,
   request: PublishRequest,
-  { counts, makeFields, workflow }: { counts: RunCounts; makeFields: MakeFields; workflow: WorkflowOptions },
+  { counts, workflow }: { counts: RunCounts; workflow: WorkflowOptions },
 ): RunDraft {
   const runId = workflow.runId ?? drawId("wfr_", context.random);
-  const given = { ...request, runId, workflow, makeFields };
+  const given = { ...request, runId, workflow };
   if (workflow.isInit) return planStart(context, given, counts);
   const run = startedRun(context.user, runId);
   counts.add(run, request.body.length, context.limits);
@@ -89,7 +81,6 @@ export function planRunMessage(
 interface Given extends PublishRequest {
   readonly runId: string;
   readonly workflow: WorkflowOptions;
-  readonly makeFields: MakeFields;
 }
 
 /** The run of this id. Throws if it is not there, or has ended. */
@@ -101,7 +92,7 @@ export function startedRun(user: User, id: string): Run {
 }
 
 function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDraft {
-  const { runId, workflow, options, callerIp, destination, makeFields } = given;
+  const { runId, workflow, options, callerIp, destination } = given;
   const known = context.user.runs.get(runId);
   const isAgain = known?.isStarted === true && known.record.isStartedTwice === true && workflow.isRepublished;
   if (counts.started.has(runId) || (known !== undefined && !isAgain)) {
@@ -124,7 +115,7 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
     ...(workflow.isPlainTrigger === true ? { isPlainTrigger: true } : {}),
   };
   const own = configured({ ...options, headers: config.headers }, config);
-  const fields = makeFields(destination, own, {
+  const fields = envelopeFields(destination, own, {
     callerIp,
     workflow: {
       runId,
@@ -161,14 +152,14 @@ function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): n
 }
 
 function planAppend(context: PlanContext, given: Given, run: Run): RunDraft {
-  const { workflow, options, callerIp, destination, makeFields } = given;
+  const { workflow, options, callerIp, destination } = given;
   const part: WorkflowFields = { runId: run.id, callType: workflow.callType, ...featureFields(workflow) };
   const { config } = run.record;
   const isToThirdParty = workflow.callType === "toCallback";
   const own = isToThirdParty
     ? { ...options, ...traceOf(options, config), ...hiddenIn(options, config) }
     : configured(options, config);
-  const fields = makeFields(destination, own, { callerIp, workflow: part });
+  const fields = envelopeFields(destination, own, { callerIp, workflow: part });
   return { ...draftOf(context, given), kind: "append", fields, record: undefined };
 }
 
@@ -180,22 +171,22 @@ function draftOf(
   return { runId, url: destination, bytes: body, notBeforeMs };
 }
 
-/** Does what was planned, in the frame that is being made. */
+/** Does what was planned. */
 export function carryOutRun(
-  changes: Changes,
-  { user, draft, facts }: { user: User; draft: RunDraft; facts: () => MessageFacts },
-  { isNeededSoon, created }: { isNeededSoon: boolean; created: (message: Message) => void },
+  unit: UnitOfWork,
+  user: User,
+  { draft, nowMs, isNeededSoon }: { readonly draft: RunDraft; readonly nowMs: number; readonly isNeededSoon: boolean },
 ): Published {
-  const { kind, runId, url, fields, bytes, record } = draft;
-  if (kind === "start" && record !== undefined) changes.createRun(user, record);
+  const { kind, runId, url, fields, bytes, notBeforeMs, record } = draft;
+  if (kind === "start" && record !== undefined) unit.createRun(user, record);
   const run = user.runs.get(runId);
   const view = run && { id: run.id, createdAtMs: run.record.createdAtMs };
   if (run === undefined || view === undefined || fields === undefined) {
     const first = run?.firstMessageId ?? "";
     return { messageId: first, url, isDeduplicated: true, ...(view && { run: view }) };
   }
-  if (kind === "restart" && record !== undefined) changes.restartRun(run, record.config);
-  const message = changes.accept(user, facts(), { fields, bytes, isNeededSoon, deduplicationKey: "" });
-  created(message);
+  if (kind === "restart" && record !== undefined) unit.apply(user, "runRestarted", { runId, config: record.config });
+  const facts = newFacts(unit, { nowMs, notBeforeMs, slotOwner: 0 });
+  const message = unit.accept(user, facts, { fields, bytes, isNeededSoon, deduplicationKey: "" });
   return { messageId: message.id, url, isDeduplicated: false, run: view };
 }

@@ -5,7 +5,7 @@
 import type { WorkflowFields } from "../options/envelope.ts";
 import type { PublishOptions } from "../options/publish-request.ts";
 import { joinedRedaction } from "../options/redaction.ts";
-import type { RunConfig } from "./run.ts";
+import type { RunConfig } from "../state/run.ts";
 
 const UNKNOWN_SDK = "upstash-workflow-unknown-sdk";
 const SDK_VERSION = "upstash-workflow-sdk-version";

@@ -6,8 +6,8 @@ import { badRequest } from "../failure.ts";
 import type { Redaction } from "../options/envelope.ts";
 import { acceptedOptions } from "../options/headers.ts";
 import { joinedRedaction } from "../options/redaction.ts";
+import type { Waiter, WaiterRecord } from "../state/waiter.ts";
 import { headersOf, isObject, partHeaders } from "./invoke.ts";
-import type { Waiter, WaiterRecord } from "./waiter.ts";
 
 const EVENT_ID_BYTES_MAX = 512;
 const TIMEOUT_DEFAULT = "7d";

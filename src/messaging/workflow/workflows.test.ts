@@ -6,11 +6,11 @@ import { answered, MessagingHarness } from "../../../test/harness/messaging-harn
 import { moveBodies } from "../bodies/cleaning.ts";
 import { defaultLimits, type MessagingLimits } from "../limits.ts";
 import { readPublishOptions } from "../options/headers.ts";
-import { dumpRealm } from "../records/dump.ts";
 import { replayFrame } from "../records/replay.ts";
-import { Realm } from "../state/messaging-state.ts";
+import { snapshotFrames } from "../records/snapshot.ts";
+import { MessagingState } from "../state/messaging-state.ts";
+import { runState } from "../state/run.ts";
 import { HOLD_MS } from "./holding.ts";
-import { runState } from "./run.ts";
 
 const url = "https://app.test/";
 const SDK = ["upstash-workflow-sdk-version", "1"];
@@ -106,8 +106,8 @@ test("a delivery under way when its run ended is not made again after a restart"
   await harness.advance(60_000);
 
   assert.equal(harness.calls.length, length);
-  assert.equal(harness.messaging.engine.realm.messages.size, 0);
-  assert.equal(harness.messaging.engine.realm.envelopes.size, 0);
+  assert.equal(harness.messaging.engine.state.messages.size, 0);
+  assert.equal(harness.messaging.engine.state.envelopes.size, 0);
 });
 
 test("W.prefix: a delivery that is repeated after a restart carries the same bytes, whatever came behind it", async () => {
@@ -340,7 +340,7 @@ test("C3.refused: events that are kept for a run are bounded", async () => {
 
 test("bodies of entries and results are moved out of old segments, and found where they are", async () => {
   const harness = await started();
-  const { bodies } = harness.messaging.engine.realm;
+  const { bodies } = harness.messaging.engine.state;
   bodies.open({ read: () => Promise.reject(new Error("bodies of this test are in memory")) });
   await publish(harness, "workflow-runid=wfr_1", '{"stepId":1}');
   await harness.settle();
@@ -351,11 +351,11 @@ test("bodies of entries and results are moved out of old segments, and found whe
 
   await moveBodies(harness.messaging.engine, [{ number: 1, bytes: 10_000 }]);
 
-  const realm = new Realm(defaultLimits);
+  const state = new MessagingState(defaultLimits);
   for (const [index, frame] of harness.journal.frames.entries()) {
-    replayFrame(realm, frame, { segment: index + 1, offset: 0 });
+    replayFrame(state, frame, { segment: index + 1, offset: 0 });
   }
-  const run = realm.findUser("main")?.runs.get("wfr_1");
+  const run = state.findUser("main")?.runs.get("wfr_1");
   const moved = run?.entries.map(({ body }) => body.segment) ?? [];
   const last = harness.journal.frames.length;
   assert.ok(moved.every((segment) => segment <= last));
@@ -364,14 +364,14 @@ test("bodies of entries and results are moved out of old segments, and found whe
     [5, 12],
   );
   assert.deepEqual(
-    [...realm.bodies.liveBytes.values()].reduce((sum, bytes) => sum + bytes, 0),
+    [...state.bodies.liveBytes.values()].reduce((sum, bytes) => sum + bytes, 0),
     5 + 12 + 6,
   );
 });
 
 test("a long answer to the call that tells of a failure lies in the journal, moves on, and goes when it is told again", async () => {
   const harness = await MessagingHarness.start();
-  const { bodies } = harness.messaging.engine.realm;
+  const { bodies } = harness.messaging.engine.state;
   const { frames } = harness.journal;
   // Each frame is a segment of its own.
   bodies.open({
@@ -402,9 +402,9 @@ test("a long answer to the call that tells of a failure lies in the journal, mov
 
   assert.equal(failureAnswer.segment > count, true);
   assert.equal((await harness.user.loadBody(failureAnswer))?.toString(), long);
-  const realm = new Realm(defaultLimits);
-  for (const [index, frame] of frames.entries()) replayFrame(realm, frame, { segment: index + 1, offset: 0 });
-  assert.equal(realm.findUser("main")?.runs.get("wfr_1")?.failureAnswer?.segment, failureAnswer.segment);
+  const state = new MessagingState(defaultLimits);
+  for (const [index, frame] of frames.entries()) replayFrame(state, frame, { segment: index + 1, offset: 0 });
+  assert.equal(state.findUser("main")?.runs.get("wfr_1")?.failureAnswer?.segment, failureAnswer.segment);
 
   await harness.user.workflows.repeatFailureCall(run?.letterId ?? "");
   assert.equal(run?.failureAnswer, undefined);
@@ -419,7 +419,7 @@ test("runs are forgotten in the order of their end, also those that a snapshot h
   await harness.advance(90_000);
   await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
 
-  harness.journal.replace(Array.from(dumpRealm(harness.messaging.engine.realm), (frame) => Buffer.from(frame)));
+  harness.journal.replace(Array.from(snapshotFrames(harness.messaging.engine.state), (frame) => Buffer.from(frame)));
   harness.restart();
   await harness.advance(100_000);
 
@@ -440,9 +440,9 @@ test("W.retention: an ended run is forgotten in time, a failed one not before it
 
   await harness.advance(600_000);
   assert.equal(harness.user.workflows.find("wfr_2"), undefined);
-  assert.equal(harness.messaging.engine.realm.envelopes.size, 0);
+  assert.equal(harness.messaging.engine.state.envelopes.size, 0);
   assert.equal(
-    harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 9 }).letters.length,
+    harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 9 }).deadLetters.length,
     0,
   );
 });
@@ -464,7 +464,9 @@ test("the steps of a run outlive the queue in which they wait: a deleted queue h
     await harness.settle();
     if (how === "replayed") harness.restart();
     if (how === "from a snapshot") {
-      harness.journal.replace(Array.from(dumpRealm(harness.messaging.engine.realm), (frame) => Buffer.from(frame)));
+      harness.journal.replace(
+        Array.from(snapshotFrames(harness.messaging.engine.state), (frame) => Buffer.from(frame)),
+      );
       harness.restart();
     }
     await harness.advance(3_600_000);

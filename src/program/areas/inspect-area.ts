@@ -5,7 +5,7 @@
  */
 import { defaultLimits } from "../../messaging/limits.ts";
 import { replayFrame } from "../../messaging/records/replay.ts";
-import { Realm } from "../../messaging/state/messaging-state.ts";
+import { MessagingState } from "../../messaging/state/messaging-state.ts";
 import type { OnBytes } from "../../persistence/byte-progress.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
@@ -20,10 +20,10 @@ export function inspectKeptArea(directory: string, area: string, onBytes: OnByte
 /** An engine for the frames of this area, if it reads parts of segments by their place. */
 export function inspectedEngineOf(area: string): InspectedEngine | undefined {
   if (area !== "messaging") return undefined;
-  const realm = new Realm(defaultLimits);
+  const state = new MessagingState(defaultLimits);
   return {
-    replay: (frame, place) => replayFrame(realm, frame, place),
-    neededSegments: () => realm.bodies.liveBytes.keys(),
+    replay: (frame, place) => replayFrame(state, frame, place),
+    neededSegments: () => state.bodies.liveBytes.keys(),
   };
 }
 

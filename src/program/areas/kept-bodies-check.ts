@@ -43,7 +43,7 @@ export class KeptBodiesCheck {
   /** At the start: what is missing or cut is told. Rejects with the system's error. */
   async checkEnds(): Promise<void> {
     const present = new Set(this.#kept.segments.map(({ number }) => number));
-    for (const [segment, bytes] of this.#engine.realm.bodies.liveBytes) {
+    for (const [segment, bytes] of this.#engine.state.bodies.liveBytes) {
       if (!present.has(segment)) this.#note(segment, { bytes, fault: "the journal file is missing" });
     }
     for (const { number, bytes } of this.#needed()) {
@@ -73,7 +73,7 @@ export class KeptBodiesCheck {
       if (fault !== undefined) this.#note(number, { bytes, fault: fault.message });
     }
     if (this.#bad.size === 0 || this.#isStopped) return;
-    const damaged = await findDamagedBodies(this.#engine, this.#bad);
+    const damaged = await findDamagedBodies(this.#engine.state, this.#bad);
     for (const { user, owner } of damaged.slice(0, NAMED_COUNT)) {
       this.#log.error("a body is damaged on the disk", { user, owner });
     }
@@ -90,7 +90,7 @@ export class KeptBodiesCheck {
 
   /** Covered segments that bodies lie in. */
   #needed(): readonly { readonly number: number; readonly bytes: number }[] {
-    const { liveBytes } = this.#engine.realm.bodies;
+    const { liveBytes } = this.#engine.state.bodies;
     return this.#kept.segments.filter(({ number, isCovered }) => isCovered && liveBytes.has(number));
   }
 

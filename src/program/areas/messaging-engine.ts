@@ -79,7 +79,7 @@ export class MessagingEngine implements AreaEngine {
         context.tracer === undefined ? this.#outbound : new TracedOutbound(this.#outbound, context.tracer),
       ),
       settings: { spelling: wishes.headerNames, region: wishes.region },
-      isStill: wishes.isStill,
+      deliveriesDisabled: wishes.isStill,
       log,
       guard: context.guard,
       logReader: messageLog(
@@ -96,11 +96,11 @@ export class MessagingEngine implements AreaEngine {
       clock,
       turns,
       destinations: (url) => this.#outbound.refusalOf(url),
-      acceptBrake: () => this.#messaging.engine.brake.pull(),
+      acceptBrake: () => this.#messaging.engine.backpressure.wait(),
       usersNamed: (id) => [...this.#userIds].filter(([, ids]) => ids.has(id)).map(([name]) => name),
     });
     measureMessaging(metrics, this.#messaging.engine);
-    measureTenants(metrics, () => this.#messaging.engine.realm.users);
+    measureTenants(metrics, () => this.#messaging.engine.state.users);
   }
 
   async open(): Promise<void> {
@@ -183,7 +183,7 @@ export class MessagingEngine implements AreaEngine {
   }
 
   async #recover(directory: string): Promise<void> {
-    const { bodies } = this.#messaging.engine.realm;
+    const { bodies } = this.#messaging.engine.state;
     const kept = await recoverArea(this.#context, {
       directory,
       journal: this.#journal,

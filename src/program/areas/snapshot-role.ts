@@ -9,9 +9,9 @@ import { systemClock } from "../../kernel/clock.ts";
 import { NullJournal, NullJournal as NullVectorJournal } from "../../kernel/journal.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import { defaultLimits } from "../../messaging/limits.ts";
-import { dumpRealm } from "../../messaging/records/dump.ts";
 import { replayFrame } from "../../messaging/records/replay.ts";
-import { Realm } from "../../messaging/state/messaging-state.ts";
+import { snapshotFrames } from "../../messaging/records/snapshot.ts";
+import { MessagingState } from "../../messaging/state/messaging-state.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../persistence/snapshot.ts";
@@ -21,8 +21,8 @@ import { VectorEngine } from "../../vector/vector-engine.ts";
 
 /** The state of messaging, without anything that acts on it. */
 function messagingEngine(): SnapshotEngine {
-  const realm = new Realm(defaultLimits);
-  return { replay: (frame, place) => replayFrame(realm, frame, place), dump: () => dumpRealm(realm) };
+  const state = new MessagingState(defaultLimits);
+  return { replay: (frame, place) => replayFrame(state, frame, place), dump: () => snapshotFrames(state) };
 }
 
 /** An engine without a past for each kind of area that has snapshots. It is asked for its state and serves nobody. */

@@ -1,7 +1,6 @@
 /** The log of messages as messaging asks for it, answered by the history. */
-import type { Filter, LogPage, Page } from "../../messaging/door.ts";
+import type { Filter, LogPage, LogReader, Page } from "../../messaging/api.ts";
 import { badRequest } from "../../messaging/failure.ts";
-import type { LogReader } from "../../messaging/log-reader.ts";
 import { logEntry } from "../../messaging/records/history-events.ts";
 import type { User } from "../../messaging/state/user.ts";
 import { type HistoryPage, type HistoryQuery, MalformedCursor } from "../../persistence/history/query.ts";

@@ -1,7 +1,7 @@
 /** The figures of messaging, as Prometheus families. */
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { Engine } from "../../messaging/engine.ts";
-import { runState } from "../../messaging/workflow/run.ts";
+import { runState } from "../../messaging/state/run.ts";
 
 const runOutcomes = [
   ["success", runState.success],
@@ -10,7 +10,7 @@ const runOutcomes = [
 ] as const;
 
 export function measureMessaging(metrics: Metrics, engine: Engine): void {
-  const { counts, changes, realm, scheduler, brake } = engine;
+  const { counts, runTotals, state, scheduler, backpressure } = engine;
   const total = (name: string, help: string, read: () => number): void => {
     metrics.reading(`larder_messaging_${name}_total`, help, read, "counter");
   };
@@ -25,18 +25,18 @@ export function measureMessaging(metrics: Metrics, engine: Engine): void {
   total("retried", "Attempts that failed and are made again", () => counts.retried);
   total("failed", "Messages that became dead letters", () => counts.failed);
   total("cancelled", "Messages cancelled", () => counts.cancelled);
-  now("unfinished_messages", "Messages that are neither delivered nor failed nor cancelled", () => realm.messages.size);
+  now("unfinished_messages", "Messages that are neither delivered nor failed nor cancelled", () => state.messages.size);
   now("timed_messages", "Messages that wait for their time", () => scheduler.timedCount);
   now("calls", "Calls of destinations under way", () => scheduler.inFlightCount);
   now("dead_letters", "Dead letters", () => {
     let count = 0;
-    for (const user of realm.users) count += user.deadLetters.size;
+    for (const user of state.users) count += user.deadLetters.size;
     return count;
   });
   now(
     "damaged_bodies",
     "Bodies of messages, dead letters and runs that are damaged on the disk, as far as it is known",
-    () => realm.bodies.damagedCount,
+    () => state.bodies.damagedCount,
   );
   metrics.readings(
     {
@@ -47,7 +47,7 @@ export function measureMessaging(metrics: Metrics, engine: Engine): void {
     },
     () => [...scheduler.waitingCounts].map(([reason, count]) => ({ labelValues: [reason], values: [count] })),
   );
-  total("workflow_runs_started", "Workflow runs started", () => changes.runTotals.started);
+  total("workflow_runs_started", "Workflow runs started", () => runTotals.started);
   metrics.readings(
     {
       name: "larder_messaging_workflow_runs_ended_total",
@@ -55,18 +55,18 @@ export function measureMessaging(metrics: Metrics, engine: Engine): void {
       kind: "counter",
       labelNames: ["outcome"],
     },
-    () => runOutcomes.map(([outcome, state]) => ({ labelValues: [outcome], values: [changes.runTotals.ended[state]] })),
+    () => runOutcomes.map(([outcome, state]) => ({ labelValues: [outcome], values: [runTotals.ended[state]] })),
   );
   total("workflow_steps_delivered", "Deliveries that endpoints of workflow runs took", () => {
-    return changes.runTotals.deliveredSteps;
+    return runTotals.deliveredSteps;
   });
   now("workflow_runs", "Workflow runs that go on", () => {
     let count = 0;
-    for (const user of realm.users) count += user.runs.size - user.endedRuns.size;
+    for (const user of state.users) count += user.runs.size - user.endedRuns.size;
     return count;
   });
-  now("workflow_waits", "Waits of workflow runs for an event", () => realm.waitersByNumber.size);
-  now("waiting_publishers", "Publishers that wait because calling lags behind", () => brake.waitingCount);
-  now("body_bytes", "Memory of bodies", () => realm.bodies.memoryBytes);
+  now("workflow_waits", "Waits of workflow runs for an event", () => state.waitersByNumber.size);
+  now("waiting_publishers", "Publishers that wait because calling lags behind", () => backpressure.waitingCount);
+  now("body_bytes", "Memory of bodies", () => state.bodies.memoryBytes);
   now("lag_seconds", "How long the oldest message that could be called has waited", () => engine.lagMs() / 1_000);
 }

@@ -9,8 +9,8 @@
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import type { FlowKey } from "../../../src/messaging/state/flow-key.ts";
-import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
-import { state } from "../../../src/messaging/state/states.ts";
+import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
+import { messageState } from "../../../src/messaging/state/states.ts";
 import type { User } from "../../../src/messaging/state/user.ts";
 import type { Entry, Ledger, Tracked } from "./ledger.ts";
 import type { Swarm } from "./swarm.ts";
@@ -73,9 +73,9 @@ export class Admission {
   }
 
   /** keeps (1) */
-  recovered(position: number, realm: Realm): void {
+  recovered(position: number, state: MessagingState): void {
     this.#keys.clear();
-    for (const user of realm.users) {
+    for (const user of state.users) {
       for (const key of user.flowKeys.values()) this.#keys.set(`${user.number}/${key.key}`, key);
     }
     for (const [name, events] of this.#windows) {
@@ -85,11 +85,15 @@ export class Admission {
     this.#forgotten.clear();
   }
 
-  started(message: Tracked, { position }: Entry, { realm, clock }: { realm: Realm; clock: VirtualClock }): void {
+  started(
+    message: Tracked,
+    { position }: Entry,
+    { state, clock }: { state: MessagingState; clock: VirtualClock },
+  ): void {
     const { sequence, fields, user: number } = message;
     const { inFlight } = this.#ledger;
     const { limits } = this.#swarm;
-    const user = realm.userOf(number);
+    const user = state.userOf(number);
     const nowMs = clock.nowMs();
     const text = `Message ${sequence}`;
     const earlyMs = this.#earlyMs(message, clock);
@@ -110,7 +114,7 @@ export class Admission {
     const { driftMs, life, state: last } = message.entries.findLast(setsTime) as Entry;
     const dueMs = dueMsOf(message);
     // What was due once stays due when the clock is set back.
-    const isForMoment = message.fields.isForMoment === true && last === state.created;
+    const isForMoment = message.fields.isForMoment === true && last === messageState.created;
     if (isForMoment) return dueMs - Math.max(clock.nowMs(), this.#ledger.wallMaxMs);
     // Spans go by the time that has passed, and each life measures again what is left of them.
     const { life: current, startDriftMs } = this.#ledger;
@@ -219,16 +223,16 @@ function nearbyCalls(events: readonly WindowEvent[], { atMs, periodMs, rate }: W
 
 /** When the next attempt is due. */
 export function dueMsOf({ entries, notBeforeMs }: Tracked): number {
-  return entries.findLast((entry) => entry.state === state.retry)?.nextMs ?? notBeforeMs;
+  return entries.findLast((entry) => entry.state === messageState.retry)?.nextMs ?? notBeforeMs;
 }
 
 /** It says when the message is called. */
 function setsTime(entry: Entry): boolean {
-  return entry.state === state.created || entry.state === state.retry;
+  return entry.state === messageState.created || entry.state === messageState.retry;
 }
 
 function wasStarted({ entries }: Tracked): boolean {
-  return entries.some((entry) => entry.state === state.active);
+  return entries.some((entry) => entry.state === messageState.active);
 }
 
 function wasDelayed({ notBeforeMs, createdAtMs }: Tracked): boolean {

@@ -1,6 +1,6 @@
 /** What must follow from an answer, in the simulation's own words (C.outcome). */
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
-import { state } from "../../../src/messaging/state/states.ts";
+import { messageState } from "../../../src/messaging/state/states.ts";
 import type { Tracked } from "./ledger.ts";
 
 export type Expected =
@@ -28,7 +28,7 @@ export function expectedOutcome(message: Tracked, result: DeliveryResult): Expec
   const headers = result.kind === "answer" ? result.headers : [];
   const status = result.kind === "answer" ? result.status : 0;
   if (status >= 200 && status < 300) return { kind: "delivered" };
-  const failures = message.entries.filter((entry) => entry.state === state.error).length;
+  const failures = message.entries.filter((entry) => entry.state === messageState.error).length;
   const isUseless = status === 489 && headers.includes("Upstash-NonRetryable-Error");
   if (isUseless || failures > retriesMax) return { kind: "failed" };
   const retried = failures - 1;

@@ -1,5 +1,5 @@
 /** When schedules fired: once for each moment, and once for all that were missed. */
-import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
+import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
 import type { Tracked } from "./ledger.ts";
 import { check } from "./violation.ts";
 
@@ -27,9 +27,9 @@ export class Firings {
   }
 
   /** A frame has a message that names a schedule. */
-  seen(realm: Realm, { user, fields, sequence, createdAtMs: atMs, position }: Tracked): void {
+  seen(state: MessagingState, { user, fields, sequence, createdAtMs: atMs, position }: Tracked): void {
     const id = fields.scheduleId ?? "";
-    const record = realm.userOf(user).schedules.get(id)?.record;
+    const record = state.userOf(user).schedules.get(id)?.record;
     // A dead letter that is retried names its schedule too.
     if (record?.lastMessages.some((fired) => fired.sequence === sequence) !== true) return;
     const { lastFireMs: momentMs, isPaused } = record;

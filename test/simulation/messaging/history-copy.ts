@@ -4,7 +4,7 @@
  * has. In the end each state that a message came to is in it, once.
  */
 import { historyEventsOf } from "../../../src/messaging/records/history-events.ts";
-import { nameOf } from "../../../src/messaging/state/states.ts";
+import { messageStateName } from "../../../src/messaging/state/states.ts";
 import type { Ledger } from "./ledger.ts";
 import { check } from "./violation.ts";
 
@@ -18,13 +18,13 @@ export class HistoryCopy {
       const { messages, entries } = historyEventsOf(frames[this.position] as Buffer);
       for (const { message } of messages) this.#statesBySequence.set(message, []);
       for (const { message, state: to, timeMs } of entries)
-        this.#statesBySequence.get(message)?.push(`${nameOf(to)} ${timeMs}`);
+        this.#statesBySequence.get(message)?.push(`${messageStateName(to)} ${timeMs}`);
     }
   }
 
   checkComplete(ledger: Ledger): void {
     for (const [sequence, { entries }] of ledger.messages) {
-      const expected = entries.map(({ state: to, atMs }) => `${nameOf(to)} ${atMs}`).join(", ");
+      const expected = entries.map(({ state: to, atMs }) => `${messageStateName(to)} ${atMs}`).join(", ");
       const found = this.#statesBySequence.get(sequence)?.join(", ");
       check(found === expected, () => `The history has ${found} of message ${sequence}, not ${expected}`);
     }

@@ -9,13 +9,13 @@
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
 import type { EnvelopeFields } from "../../../src/messaging/options/envelope.ts";
 import { historyEventsOf, loggedMessage } from "../../../src/messaging/records/history-events.ts";
-import { nameOf, type State, state } from "../../../src/messaging/state/states.ts";
+import { type MessageState, messageState, messageStateName } from "../../../src/messaging/state/states.ts";
 import type { Call } from "./destinations.ts";
 import { expectedOutcome } from "./expected-outcome.ts";
 import { check } from "./violation.ts";
 
 export interface Entry {
-  readonly state: State;
+  readonly state: MessageState;
   readonly atMs: number;
   readonly position: number;
   /** RETRY: when the next attempt is due. */
@@ -64,15 +64,22 @@ export interface LedgerCounts {
 }
 
 /** The moves of C.states, and what a crash adds: a call that was under way is made again, or cancelled. */
-const legal: ReadonlyMap<State | undefined, readonly State[]> = new Map<State | undefined, readonly State[]>([
-  [undefined, [state.created]],
-  [state.created, [state.active, state.cancelRequested]],
-  [state.active, [state.delivered, state.error, state.cancelRequested]],
-  [state.error, [state.retry, state.failed]],
-  [state.retry, [state.active, state.cancelRequested]],
-  [state.cancelRequested, [state.cancelled]],
+const legal: ReadonlyMap<MessageState | undefined, readonly MessageState[]> = new Map<
+  MessageState | undefined,
+  readonly MessageState[]
+>([
+  [undefined, [messageState.created]],
+  [messageState.created, [messageState.active, messageState.cancelRequested]],
+  [messageState.active, [messageState.delivered, messageState.error, messageState.cancelRequested]],
+  [messageState.error, [messageState.retry, messageState.failed]],
+  [messageState.retry, [messageState.active, messageState.cancelRequested]],
+  [messageState.cancelRequested, [messageState.cancelled]],
 ]);
-const finished: ReadonlySet<State> = new Set([state.delivered, state.failed, state.cancelled]);
+const finished: ReadonlySet<MessageState> = new Set([
+  messageState.delivered,
+  messageState.failed,
+  messageState.cancelled,
+]);
 
 export class Ledger {
   readonly messages = new Map<number, Tracked>();
@@ -147,7 +154,7 @@ export class Ledger {
       this.counts.accepted += 1;
     }
     for (const { message, timeMs, state: to, detail } of entries) {
-      const nextMs = to === state.retry ? Number(Buffer.from(detail ?? []).toString("latin1")) : 0;
+      const nextMs = to === messageState.retry ? Number(Buffer.from(detail ?? []).toString("latin1")) : 0;
       this.#enter(this.#get(message), {
         state: to,
         atMs: timeMs,
@@ -264,38 +271,40 @@ export class Ledger {
   }
 
   history(message: Tracked): string {
-    return message.entries.map((entry) => `${nameOf(entry.state)}@${entry.position}`).join(" ");
+    return message.entries.map((entry) => `${messageStateName(entry.state)}@${entry.position}`).join(" ");
   }
 
   // The rules.
 
   #enter(message: Tracked, entry: Entry): void {
     const last = message.entries.at(-1);
-    const isRepeated = entry.state === state.active && last?.state === state.active && last.life < this.life;
+    const isRepeated =
+      entry.state === messageState.active && last?.state === messageState.active && last.life < this.life;
     const isLegal = legal.get(last?.state)?.includes(entry.state) === true || isRepeated;
-    const text = (): string => `Message ${message.sequence}: ${this.history(message)}, then ${nameOf(entry.state)}`;
+    const text = (): string =>
+      `Message ${message.sequence}: ${this.history(message)}, then ${messageStateName(entry.state)}`;
     check(isLegal, text);
     const isUnderWay = this.inFlight.has(message.sequence);
     message.entries.push(entry);
     switch (entry.state) {
-      case state.active:
+      case messageState.active:
         this.onStart(message, entry);
         message.isCalled = false;
         this.inFlight.set(message.sequence, message);
         return;
-      case state.delivered:
-      case state.error:
+      case messageState.delivered:
+      case messageState.error:
         this.#checkOutcome(message, entry, text);
         return;
-      case state.retry:
+      case messageState.retry:
         this.#checkRetry(message, entry, text);
         return;
-      case state.failed:
+      case messageState.failed:
         check(expectedOutcome(message, this.#resultFor(message)).kind === "failed", text);
         this.#end(message);
         this.counts.failed += 1;
         return;
-      case state.cancelled:
+      case messageState.cancelled:
         // A call under way goes on, and the message is cancelled when it ends.
         check(!isUnderWay || this.#answer?.message === message, () => `${text()} while it is being called`);
         this.#end(message);
@@ -308,7 +317,7 @@ export class Ledger {
     const result = this.#resultFor(message);
     check(message.isCalled, () => `${text()} without a call`);
     const isDelivered = expectedOutcome(message, result).kind === "delivered";
-    check(isDelivered === (to === state.delivered), text);
+    check(isDelivered === (to === messageState.delivered), text);
     if (!isDelivered) return;
     this.#end(message);
     this.counts.delivered += 1;
@@ -345,9 +354,9 @@ export class Ledger {
     const due: string[] = [];
     for (const { message, state: to } of entries) {
       const { id, fields } = this.#get(message);
-      const isEnd = to === state.delivered || to === state.retry || to === state.failed;
+      const isEnd = to === messageState.delivered || to === messageState.retry || to === messageState.failed;
       if (isEnd && fields.callback !== undefined) due.push(id);
-      if (to === state.failed && fields.failureCallback !== undefined) due.push(id);
+      if (to === messageState.failed && fields.failureCallback !== undefined) due.push(id);
     }
     const told: string[] = [];
     for (const { message } of messages) {
@@ -386,5 +395,5 @@ export class Ledger {
 }
 
 export function errorCount(message: Tracked): number {
-  return message.entries.filter((entry) => entry.state === state.error).length;
+  return message.entries.filter((entry) => entry.state === messageState.error).length;
 }

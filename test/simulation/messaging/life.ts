@@ -21,8 +21,8 @@ import type { Duplicates } from "./duplicates.ts";
 import type { Firings } from "./firings.ts";
 import type { HistoryCopy } from "./history-copy.ts";
 import type { Ledger } from "./ledger.ts";
-import { checkBodies, checkRealm, checkSlots } from "./realm-rules.ts";
-import { realmLines } from "./realm-text.ts";
+import { checkBodies, checkSlots, checkState } from "./state-rules.ts";
+import { stateLines } from "./state-text.ts";
 import type { Swarm } from "./swarm.ts";
 import { check, Violation } from "./violation.ts";
 import { type JournalBug, WatchedJournal } from "./watched-journal.ts";
@@ -92,10 +92,10 @@ export class Life {
     });
     this.messaging = this.#make(this.#journal, seed + 2);
     ledger.onStart = (message, entry) => {
-      admission.started(message, entry, { realm: this.messaging.engine.realm, clock });
+      admission.started(message, entry, { state: this.messaging.engine.state, clock });
     };
     ledger.onAccepted = (message) => {
-      if (message.fields.scheduleId !== undefined) world.firings.seen(this.messaging.engine.realm, message);
+      if (message.fields.scheduleId !== undefined) world.firings.seen(this.messaging.engine.state, message);
     };
     ledger.driftMs = () => clock.monotonicMs() - clock.nowMs();
     ledger.startDriftMs = ledger.driftMs();
@@ -134,7 +134,7 @@ export class Life {
   async open(isCrash: boolean): Promise<void> {
     const { swarm, ledger, admission, history, bug } = this.world;
     const { messaging } = this;
-    const { bodies } = messaging.engine.realm;
+    const { bodies } = messaging.engine.state;
     openArea({
       ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
       ...{ clock: this.clock, random: this.#random, segmentBytesMax: swarm.segmentBytesMax },
@@ -152,13 +152,13 @@ export class Life {
     await this.until("the recovery", () => this.#area !== undefined);
     const { position } = this.area.recovered;
     ledger.recovered(position, isCrash);
-    admission.recovered(position, messaging.engine.realm);
+    admission.recovered(position, messaging.engine.state);
     this.world.duplicates.recovered(position);
     this.world.firings.recovered(position);
     history.position = bug.historyPosition?.(history.position, position) ?? history.position;
     check(history.position <= position, () => `The history is at ${history.position}, and ${position} is recovered`);
     this.#compareWithReplay();
-    checkRealm(messaging.engine.realm, ledger);
+    checkState(messaging.engine.state, ledger);
     bodies.open(bug.source?.(this.area) ?? this.area);
     await this.checkBodies();
     this.#journal.open(this.area.journal);
@@ -175,8 +175,8 @@ export class Life {
     const plain = this.#make(new NullJournal(), 0);
     for (const frame of ledger.frames) plain.replay(frame, { segment: 1, offset: 0 });
     const { deduplicationWindowMs } = swarm.limits;
-    const expected = realmLines(plain.engine.realm, deduplicationWindowMs);
-    const found = realmLines(this.messaging.engine.realm, deduplicationWindowMs);
+    const expected = stateLines(plain.engine.state, deduplicationWindowMs);
+    const found = stateLines(this.messaging.engine.state, deduplicationWindowMs);
     for (let line = 0; line < Math.max(expected.length, found.length); line += 1) {
       const text = (): string => `Recovered is\n${found[line]}\nwhere the frames make\n${expected[line]}`;
       check(expected[line] === found[line], text);
@@ -184,7 +184,7 @@ export class Life {
   }
 
   async checkBodies(): Promise<void> {
-    await this.drive(checkBodies(this.messaging.engine.realm, this.world.ledger));
+    await this.drive(checkBodies(this.messaging.engine.state, this.world.ledger));
   }
 
   #make(journal: WatchedJournal | NullJournal, seed: number): Messaging {
@@ -204,7 +204,7 @@ export class Life {
     return {
       ...silentLog,
       warn: (_text, { user, schedule } = {}) => {
-        const number = this.messaging.engine.realm.findUser(String(user))?.number;
+        const number = this.messaging.engine.state.findUser(String(user))?.number;
         if (number !== undefined && schedule !== undefined) firings.put(number, String(schedule));
       },
     };

@@ -41,7 +41,7 @@ export const plantedBugs: readonly PlantedBug[] = [
 ];
 
 function forgetDuplicates({ engine }: Messaging): void {
-  for (const { deduplication } of engine.realm.users) deduplication.forget(Number.MAX_SAFE_INTEGER);
+  for (const { deduplication } of engine.state.users) deduplication.forget(Number.MAX_SAFE_INTEGER);
 }
 
 /** As a counter would that goes down for one call too many. */
@@ -50,7 +50,7 @@ function releaseTwice({ engine }: Messaging): void {
   const release = scheduler.release.bind(scheduler);
   scheduler.release = (message, nowMs, times) => {
     release(message, nowMs, times);
-    const key = engine.realm.flowKeyOf(message);
+    const key = engine.state.flowKeyOf(message);
     for (const sequence of key?.inFlight ?? []) {
       key?.inFlight.delete(sequence);
       return;
@@ -62,32 +62,31 @@ function releaseNever({ engine }: Messaging): void {
   const { scheduler } = engine;
   const release = scheduler.release.bind(scheduler);
   scheduler.release = (message, nowMs, times) => {
-    const key = engine.realm.flowKeyOf(message);
+    const key = engine.state.flowKeyOf(message);
     release(message, nowMs, times);
     if (message.retried > 0) key?.inFlight.add(message.sequence);
   };
 }
 
 function leaveQueueForRetry({ engine }: Messaging): void {
-  const { realm } = engine;
-  const retry = realm.retry.bind(realm);
-  realm.retry = (message, dueMs) => {
+  const { state } = engine;
+  const retry = state.retry.bind(state);
+  state.retry = (message, dueMs) => {
     retry(message, dueMs);
-    realm.queueOf(message)?.releaseSlot(message.sequence, message.sequence);
+    state.queueOf(message)?.releaseSlot(message.sequence, message.sequence);
   };
 }
 
-/** Works the next moments out anew, as the clock now says. */
+/** Works the next moments out again, as the clock now says. */
 function followClockBack({ engine }: Messaging): void {
-  const { schedules, realm, changes } = engine;
+  const { schedules, state, recorder } = engine;
   const tick = schedules.tick.bind(schedules);
   let lastMs = 0;
   schedules.tick = (nowMs) => {
     if (nowMs < lastMs) {
-      for (const { user, schedule } of realm.schedulesByNumber.values()) {
+      for (const { user, schedule } of state.schedulesByNumber.values()) {
         const nextFireMs = parseCron(schedule.record.cron).nextAfterMs(nowMs) ?? 0;
-        changes.changeSchedule(user, schedule.record.id, { nextFireMs });
-        changes.commit();
+        recorder.append(user, "scheduleChanged", { id: schedule.record.id, change: { nextFireMs } });
         schedules.watch(schedule);
       }
     }
@@ -101,13 +100,13 @@ function stayInList({ engine }: Messaging): void {
 }
 
 function resetWindows({ engine }: Messaging): void {
-  for (const key of engine.realm.flowKeysByNumber.values()) key.resetRate();
+  for (const key of engine.state.flowKeysByNumber.values()) key.resetRate();
 }
 
 function buryDelivered({ engine }: Messaging): void {
-  const { realm } = engine;
-  const deliver = realm.deliver.bind(realm);
-  realm.deliver = (message) => {
+  const { state } = engine;
+  const deliver = state.deliver.bind(state);
+  state.deliver = (message) => {
     const { user, envelope, body, sequence, nonce, createdAtMs, notBeforeMs, retried } = message;
     if (retried > 0) {
       const id = user.deadLetters.nextId(createdAtMs);
@@ -132,9 +131,9 @@ function passTimeByWall({ engine }: Messaging): void {
 }
 
 function forgetWindows({ engine }: Messaging): void {
-  const { realm } = engine;
-  const flowKey = realm.flowKey.bind(realm);
-  realm.flowKey = (user, name) => {
+  const { state } = engine;
+  const flowKey = state.flowKey.bind(state);
+  state.flowKey = (user, name) => {
     const key = flowKey(user, name);
     key.nextWindowMs = () => undefined;
     return key;
@@ -142,7 +141,7 @@ function forgetWindows({ engine }: Messaging): void {
 }
 
 function retryEarly({ engine }: Messaging): void {
-  const { realm } = engine;
-  const retry = realm.retry.bind(realm);
-  realm.retry = (message, dueMs) => retry(message, Math.max(0, dueMs - 1));
+  const { state } = engine;
+  const retry = state.retry.bind(state);
+  state.retry = (message, dueMs) => retry(message, Math.max(0, dueMs - 1));
 }

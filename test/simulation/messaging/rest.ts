@@ -5,7 +5,7 @@
  */
 import type { Message } from "../../../src/messaging/state/message.ts";
 import type { Life } from "./life.ts";
-import { checkRealm } from "./realm-rules.ts";
+import { checkState } from "./state-rules.ts";
 import { check } from "./violation.ts";
 
 const HOUR_MS = 3_600_000;
@@ -16,18 +16,18 @@ const ROUND_COUNT_MAX = 5_000;
 
 export async function comeToRest(life: Life): Promise<void> {
   const { disk, destinations, messaging, world } = life;
-  const { realm } = messaging.engine;
+  const { state } = messaging.engine;
   disk.freeBytes = Number.POSITIVE_INFINITY;
   destinations.isKind = true;
   // A refusal ends a second after there is space again.
   await life.until("the end of the refusal", () => life.refusal === undefined && life.isSynced);
   checkSchedules(life);
-  for (const { name } of realm.users) {
+  for (const { name } of state.users) {
     const door = messaging.user(name);
     for (const { id } of door?.schedules ?? []) await life.drive(door?.deleteSchedule(id) ?? Promise.resolve());
   }
   await untilAllWait(life, (message) => isHeldUp(life, message));
-  for (const { name } of realm.users) {
+  for (const { name } of state.users) {
     const door = messaging.user(name);
     for (const queue of door?.queues ?? []) {
       await life.drive(door?.putQueue(queue.name, { isPaused: false }) ?? Promise.resolve());
@@ -35,7 +35,7 @@ export async function comeToRest(life: Life): Promise<void> {
     for (const { key } of door?.flowKeys() ?? []) await life.drive(door?.pauseFlowKey(key, false) ?? Promise.resolve());
   }
   await untilAllWait(life, () => false);
-  checkRealm(realm, world.ledger);
+  checkState(state, world.ledger);
   await life.checkBodies();
   world.history.follow(world.ledger.frames, life.area.journal.synced);
   world.history.checkComplete(world.ledger);
@@ -43,10 +43,10 @@ export async function comeToRest(life: Life): Promise<void> {
 
 /** Whatever was missed is made up for by the next beat. */
 function checkSchedules(life: Life): void {
-  const { realm } = life.messaging.engine;
+  const { state } = life.messaging.engine;
   life.pass(life.world.swarm.heartbeatMs + 1);
   const nowMs = life.clock.nowMs();
-  for (const { schedule } of realm.schedulesByNumber.values()) {
+  for (const { schedule } of state.schedulesByNumber.values()) {
     const { id, nextFireMs } = schedule.record;
     check(
       nextFireMs === 0 || nextFireMs > nowMs,
@@ -56,7 +56,7 @@ function checkSchedules(life: Life): void {
 }
 
 async function untilAllWait(life: Life, mayWait: (message: Message) => boolean): Promise<void> {
-  const waiting = (): Message[] => [...life.messaging.engine.realm.messages].filter((message) => !mayWait(message));
+  const waiting = (): Message[] => [...life.messaging.engine.state.messages].filter((message) => !mayWait(message));
   const { scheduler } = life.messaging.engine;
   for (let round = 0; round < ROUND_COUNT_MAX; round += 1) {
     await life.drain();
@@ -87,14 +87,14 @@ async function untilAllWait(life: Life, mayWait: (message: Message) => boolean):
 
 /** Paused, not due yet, or in a queue behind one that is. */
 function isHeldUp(life: Life, message: Message): boolean {
-  const { realm } = life.messaging.engine;
+  const { state } = life.messaging.engine;
   const isStuck = (other: Message): boolean =>
-    other.isTimed || realm.queueOf(other)?.record.isPaused === true || realm.flowKeyOf(other)?.isPaused === true;
+    other.isTimed || state.queueOf(other)?.record.isPaused === true || state.flowKeyOf(other)?.isPaused === true;
   if (isStuck(message)) return true;
-  const queue = realm.queueOf(message);
+  const queue = state.queueOf(message);
   if (queue === undefined) return false;
-  return [...realm.messages].some((other) => {
-    const isOfQueue = realm.queueOf(other) === queue || realm.heldQueueOf(other) === queue;
+  return [...state.messages].some((other) => {
+    const isOfQueue = state.queueOf(other) === queue || state.heldQueueOf(other) === queue;
     return isOfQueue && isStuck(other);
   });
 }

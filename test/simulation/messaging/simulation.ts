@@ -4,7 +4,7 @@
  *     life -> crash or stop -> life on what it left -> … -> nothing goes wrong any more -> all is done
  *
  * What must hold is in ledger.ts (messages, calls, answers), admission.ts (caps,
- * queues, rates), realm-rules.ts (the engine's own books), duplicates.ts,
+ * queues, rates), state-rules.ts (the engine's own books), duplicates.ts,
  * firings.ts and history-copy.ts.
  */
 import { systemClock } from "../../../src/kernel/clock.ts";

@@ -1,9 +1,9 @@
 /** What users and operators do to one life, and what they are told: one action at a time, drawn at random. */
 import type { Random } from "../../../src/kernel/random.ts";
-import type { Filter, UserDoor } from "../../../src/messaging/door.ts";
+import type { Filter, MessagingApi } from "../../../src/messaging/api.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
 import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
-import { state } from "../../../src/messaging/state/states.ts";
+import { messageState } from "../../../src/messaging/state/states.ts";
 import type { User } from "../../../src/messaging/state/user.ts";
 import type { Tracked } from "./ledger.ts";
 import type { Life } from "./life.ts";
@@ -15,7 +15,7 @@ interface Action {
   /** Absent: always done. */
   readonly feature?: Feature;
   readonly weight: number;
-  readonly run: (workload: Workload, door: UserDoor, user: User) => void;
+  readonly run: (workload: Workload, door: MessagingApi, user: User) => void;
 }
 
 const CRONS = ["* * * * *", "*/5 * * * *", "@hourly", "CRON_TZ=Europe/Berlin 30 2 * * *", "@every 90s"] as const;
@@ -55,7 +55,7 @@ export class Workload {
     const { features, userNames } = this.#life.world.swarm;
     const name = oneOf(this.#random, userNames);
     const door = this.#life.messaging.user(name);
-    const user = this.#life.messaging.engine.realm.findUser(name);
+    const user = this.#life.messaging.engine.state.findUser(name);
     if (door === undefined || user === undefined) {
       this.ask(() => this.#life.messaging.createUser(name));
       return;
@@ -92,7 +92,7 @@ export class Workload {
     );
   }
 
-  publish(door: UserDoor, user: User, countMax: number): void {
+  publish(door: MessagingApi, user: User, countMax: number): void {
     const { world, clock, nextPosition: position, refusal } = this.#life;
     const { ledger, duplicates, swarm } = world;
     const groups = door.groups.map(({ name }) => name);
@@ -131,7 +131,7 @@ export class Workload {
     );
   }
 
-  changeGroup(door: UserDoor): void {
+  changeGroup(door: MessagingApi): void {
     const name = oneOf(this.#random, groupNames);
     const endpoint = { url: this.#requests.url(), ...(this.#random.below(2) === 0 && { name: "named" }) };
     if (this.#random.below(4) > 0) this.ask(() => door.addEndpoints(name, [endpoint]));
@@ -139,7 +139,7 @@ export class Workload {
     else this.ask(() => door.setGroupHeaders(name, [["X-Group", ["1", "2"]]]));
   }
 
-  changeSchedule(door: UserDoor, user: User): void {
+  changeSchedule(door: MessagingApi, user: User): void {
     const id = oneOf(this.#random, ["early", "late"]);
     const chance = this.#random.below(8);
     if (chance === 0) this.ask(() => door.deleteSchedule(id));
@@ -155,19 +155,19 @@ export class Workload {
     }
   }
 
-  widen(door: UserDoor, user: User): void {
+  widen(door: MessagingApi, user: User): void {
     const parallelism = 1 + this.#random.below(4);
     // Before it happens, because messages may start within the call.
     this.#life.world.admission.widened(user.number, "wide", parallelism);
     this.ask(() => door.putQueue("wide", { parallelism }));
   }
 
-  pauseQueue(door: UserDoor): void {
+  pauseQueue(door: MessagingApi): void {
     const isPaused = this.#random.below(2) === 0;
     this.ask(() => door.putQueue(oneOf(this.#random, queueNames), { isPaused }));
   }
 
-  deleteQueue(door: UserDoor, user: User): void {
+  deleteQueue(door: MessagingApi, user: User): void {
     const name = oneOf(this.#random, queueNames);
     const { refusal, world } = this.#life;
     this.ask(() => door.deleteQueue(name));
@@ -179,12 +179,12 @@ export class Workload {
     }
   }
 
-  pauseKey(door: UserDoor): void {
+  pauseKey(door: MessagingApi): void {
     const isPaused = this.#random.below(2) === 0;
     this.ask(() => door.pauseFlowKey(oneOf(this.#random, keyNames), isPaused));
   }
 
-  pinKey(door: UserDoor, user: User): void {
+  pinKey(door: MessagingApi, user: User): void {
     const key = oneOf(this.#random, keyNames);
     const random = this.#random;
     if (random.below(3) === 0) {
@@ -197,7 +197,7 @@ export class Workload {
     this.ask(() => door.pinFlowKey(key, pin));
   }
 
-  resetKey(door: UserDoor, user: User): void {
+  resetKey(door: MessagingApi, user: User): void {
     const key = oneOf(this.#random, keyNames);
     const isWhole = this.#random.below(2) === 0;
     if (user.flowKeys.has(key)) this.#noteReset(user, key, isWhole);
@@ -210,7 +210,7 @@ export class Workload {
     if (refusal === undefined) world.admission.reset(user.number, key, { position, isWhole });
   }
 
-  cancel(door: UserDoor, user: User): void {
+  cancel(door: MessagingApi, user: User): void {
     const { ledger } = this.#life.world;
     const ofUser = [...ledger.messages.values()].filter((message) => message.user === user.number);
     if (ofUser.length === 0) return;
@@ -225,7 +225,7 @@ export class Workload {
     );
   }
 
-  cancelMany(door: UserDoor, user: User): void {
+  cancelMany(door: MessagingApi, user: User): void {
     const { ledger } = this.#life.world;
     const attributes = this.#random.below(3) === 0 ? NOTHING.attributes : this.#drawFilter().attributes;
     const countMax = this.#random.below(3) === 0 ? 2 : undefined;
@@ -247,7 +247,7 @@ export class Workload {
       : { attributes: new Map([["queueName", [oneOf(random, queueNames)]]]) };
   }
 
-  retryLetters(door: UserDoor, user: User): void {
+  retryLetters(door: MessagingApi, user: User): void {
     const filter = this.#drawLetters(user);
     if (filter === undefined) return;
     const { ledger } = this.#life.world;
@@ -260,7 +260,7 @@ export class Workload {
     );
   }
 
-  deleteLetters(door: UserDoor, user: User): void {
+  deleteLetters(door: MessagingApi, user: User): void {
     const filter = this.#drawLetters(user);
     if (filter !== undefined) this.ask(() => door.deleteDeadLetters(filter, {}));
   }
@@ -287,5 +287,5 @@ export class Workload {
 
 function isToBeCancelled({ entries }: Tracked): boolean {
   const last = entries.at(-1)?.state;
-  return last === state.created || last === state.active || last === state.retry;
+  return last === messageState.created || last === messageState.active || last === messageState.retry;
 }

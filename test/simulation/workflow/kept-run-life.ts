@@ -12,9 +12,9 @@ import { type Journal, NullJournal } from "../../../src/kernel/journal.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
+import type { MessagingApi } from "../../../src/messaging/api.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import type { DeliveryRequest } from "../../../src/messaging/delivery/delivery.ts";
-import type { UserDoor } from "../../../src/messaging/door.ts";
 import { defaultLimits } from "../../../src/messaging/limits.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
 import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
@@ -71,7 +71,7 @@ export class KeptRunLife {
 
   /** Recovers, and compares everything that was found with what must be there. */
   async open(): Promise<void> {
-    const { bodies } = this.messaging.engine.realm;
+    const { bodies } = this.messaging.engine.state;
     openArea({
       ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
       ...{ clock: this.clock, random: this.#random, segmentBytesMax: SEGMENT_BYTES_MAX },
@@ -103,12 +103,12 @@ export class KeptRunLife {
   /** Everything that was acknowledged is there, in its order, and each body is what it must be. */
   async checkRuns(): Promise<void> {
     await this.#until("what is under way", () => this.#busy.size === 0);
-    const { realm } = this.messaging.engine;
+    const { state } = this.messaging.engine;
     for (const run of this.#door.workflows.list({}, { count: 10_000 }).runs) {
       if (!run.isStarted) {
         check(run.result === undefined || run.state === 1, () => `${run.id} has a result and the state ${run.state}`);
         if (run.result !== undefined) {
-          const result = await this.#drive(Promise.resolve(realm.bodies.load(run.result)));
+          const result = await this.#drive(Promise.resolve(state.bodies.load(run.result)));
           check(result.equals(Buffer.from(resultText(run.id, 0))), () => `the result of ${run.id} is another`);
         }
         continue;
@@ -131,8 +131,8 @@ export class KeptRunLife {
     return this.#area;
   }
 
-  get #door(): UserDoor {
-    return this.messaging.user(USER) as UserDoor;
+  get #door(): MessagingApi {
+    return this.messaging.user(USER) as MessagingApi;
   }
 
   #make(journal: Journal, seed: number): Messaging {

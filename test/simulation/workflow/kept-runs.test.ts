@@ -6,7 +6,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry } from "../../../src/messaging/workflow/run.ts";
+import { systemRandom } from "../../../src/kernel/random.ts";
+import type { Entry } from "../../../src/messaging/state/run.ts";
 import { type Allowance, allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import type { KeptRunsBug } from "./kept-run-life.ts";
@@ -39,7 +40,7 @@ const bugs: Readonly<Record<string, KeptRunsBug>> = {
   "entries are acknowledged and delivered before they are on the disk": { isHasty: true },
   "a recovery has entries in another order": {
     beforeStart({ engine }) {
-      for (const user of engine.realm.users) for (const run of user.runs.values()) (run.entries as Entry[]).reverse();
+      for (const user of engine.state.users) for (const run of user.runs.values()) (run.entries as Entry[]).reverse();
     },
   },
 };

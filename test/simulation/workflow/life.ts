@@ -8,9 +8,9 @@ import { assert } from "../../../src/kernel/assert.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
 import type { Messaging } from "../../../src/messaging/messaging.ts";
-import { runState } from "../../../src/messaging/workflow/run.ts";
+import { runState } from "../../../src/messaging/state/run.ts";
 import { MessagingHarness } from "../../harness/messaging-harness.ts";
-import { realmLines } from "../messaging/realm-text.ts";
+import { stateLines } from "../messaging/state-text.ts";
 import { ModelApplication } from "./model-application.ts";
 import { drawPrograms, EVENTS } from "./programs.ts";
 
@@ -106,7 +106,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
 /** From the journal, or from a snapshot: both must be the state that there was. */
 function restart(harness: MessagingHarness, isFromSnapshot: boolean): void {
   const { engine } = harness.messaging;
-  const before = realmLines(engine.realm, 0);
+  const before = stateLines(engine.state, 0);
   if (isFromSnapshot) {
     const frames: Buffer[] = [];
     // A frame is valid until the next one is asked for.
@@ -115,7 +115,7 @@ function restart(harness: MessagingHarness, isFromSnapshot: boolean): void {
   }
   harness.stop();
   harness.replay();
-  const after = realmLines(harness.messaging.engine.realm, 0);
+  const after = stateLines(harness.messaging.engine.state, 0);
   const wrong = before.findIndex((line, index) => line !== after[index]);
   assert(wrong < 0 && before.length === after.length, `a restart keeps ${before[wrong]}, and not ${after[wrong]}`);
   harness.messaging.engine.start();
@@ -159,14 +159,17 @@ async function cancelOne(harness: MessagingHarness, { runs }: ModelApplication, 
 
 function summaryOf(harness: MessagingHarness, { runs }: ModelApplication, restarts: number): LifeSummary {
   const counts = { ended: 0, succeeded: 0, failed: 0, cancelled: 0 };
-  const { letters } = harness.user.deadLetters({ attributes: new Map() }, { order: "earliest first", count: 10_000 });
+  const { deadLetters } = harness.user.deadLetters(
+    { attributes: new Map() },
+    { order: "earliest first", count: 10_000 },
+  );
   for (const { id, failureCalls } of runs.values()) {
     const run = harness.user.workflows.find(id);
     // One that was invoked when its parent had ended was never started.
     if (run === undefined) continue;
     assert(run.state !== runState.started, `the run ${id} ends: ${JSON.stringify(run.facts)}`);
     counts.ended += 1;
-    const own = letters.filter(({ envelope }) => envelope.fields.workflow?.runId === id);
+    const own = deadLetters.filter(({ envelope }) => envelope.fields.workflow?.runId === id);
     const isFailed = run.state === runState.failed;
     assert(own.length === (isFailed ? 1 : 0), `the run ${id} has ${own.length} dead letters`);
     assert(isFailed ? failureCalls > 0 : failureCalls === 0, `the failure of ${id} was told ${failureCalls} times`);

@@ -14,7 +14,7 @@
  */
 import { assert } from "../../../src/kernel/assert.ts";
 import type { Random } from "../../../src/kernel/random.ts";
-import type { UserDoor } from "../../../src/messaging/door.ts";
+import type { MessagingApi } from "../../../src/messaging/api.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
 import { defaultLimits } from "../../../src/messaging/limits.ts";
 import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
@@ -55,7 +55,7 @@ export class ModelApplication {
   faultPercent = 0;
   readonly #random: Random;
   readonly #programs: readonly Program[];
-  readonly #door: () => UserDoor;
+  readonly #door: () => MessagingApi;
   readonly #nowMs: () => number;
   #childCount = 0;
   violation: Error | undefined;
@@ -63,7 +63,7 @@ export class ModelApplication {
   constructor(options: {
     readonly random: Random;
     readonly programs: readonly Program[];
-    readonly door: () => UserDoor;
+    readonly door: () => MessagingApi;
     readonly nowMs: () => number;
   }) {
     this.#random = options.random;

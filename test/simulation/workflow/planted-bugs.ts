@@ -1,6 +1,7 @@
 /** Bugs that workflows could have, each planted between the parts of an engine. The simulation must find every one. */
 import type { Messaging } from "../../../src/messaging/messaging.ts";
-import type { Run } from "../../../src/messaging/workflow/run.ts";
+import type { Recorder } from "../../../src/messaging/records/recorder.ts";
+import type { Run } from "../../../src/messaging/state/run.ts";
 import type { WorkflowBug } from "./life.ts";
 
 export interface PlantedBug {
@@ -18,7 +19,10 @@ export const plantedBugs: readonly PlantedBug[] = [
 ];
 
 function keepWaiters({ engine }: Messaging): void {
-  engine.changes.removeWaiter = () => {};
+  const { recorder } = engine;
+  const apply: Recorder["apply"] = recorder.apply.bind(recorder);
+  recorder.apply = (user, kind, fields) =>
+    kind === "waiterRemoved" ? (undefined as ReturnType<typeof apply<typeof kind>>) : apply(user, kind, fields);
 }
 
 function runAhead({ engine }: Messaging): void {
@@ -35,20 +39,20 @@ function runAhead({ engine }: Messaging): void {
 function handOutAll({ engine }: Messaging): void {
   const { lists } = engine.workflows;
   const listUpTo = lists.listUpTo.bind(lists);
-  lists.listUpTo = (run, index) => listUpTo(run, Math.max(index, (run.text?.count ?? 0) - 1));
+  lists.listUpTo = (run, index) => listUpTo(run, Math.max(index, (run.stepsPayload?.count ?? 0) - 1));
 }
 
 function loseConfig({ engine }: Messaging, restarts: number): void {
   if (restarts === 0) return;
-  for (const { runs } of engine.realm.users) {
+  for (const { runs } of engine.state.users) {
     for (const run of runs.values()) run.record = { ...run.record, config: { headers: [] } };
   }
 }
 
 function keepAppending({ engine }: Messaging): void {
-  const { realm } = engine;
-  const createRun = realm.createRun.bind(realm);
-  realm.createRun = (user, record) => {
+  const { state } = engine;
+  const createRun = state.createRun.bind(state);
+  state.createRun = (user, record) => {
     const run: Run = createRun(user, record);
     // Those that fail have a state of their own.
     Object.defineProperty(run, "isStarted", { get: () => run.state < 2 });
@@ -59,10 +63,10 @@ function keepAppending({ engine }: Messaging): void {
 function forgetInvoker({ engine }: Messaging): void {
   const { workflows } = engine;
   const cancel = workflows.cancel.bind(workflows);
-  workflows.cancel = (run) => {
+  workflows.cancel = (unit, run) => {
     const { record } = run;
     run.record = { ...record, invoker: undefined };
-    cancel(run);
+    cancel(unit, run);
     run.record = record;
   };
 }

@@ -8,7 +8,7 @@
  * (3) The bytes of an entry follow from its run and its step.
  */
 import type { Random } from "../../../src/kernel/random.ts";
-import type { Run } from "../../../src/messaging/workflow/run.ts";
+import type { Run } from "../../../src/messaging/state/run.ts";
 import { check } from "../messaging/violation.ts";
 
 interface Known {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AttributeName } from "../../../messaging/door.ts";
+import type { AttributeName } from "../../../messaging/api.ts";
 import { Parameters } from "../parameters.ts";
 import { type FilterTarget, filterRows, readBulkPage, readFilter, readPage } from "./messages.ts";
 

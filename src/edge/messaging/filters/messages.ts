@@ -9,9 +9,9 @@
  *     and every empty value: a filter that fell away would mean everything. A
  *     list passes them over.
  */
-import type { AttributeName, Filter, Page, RunFilter } from "../../../messaging/door.ts";
+import type { AttributeName, Filter, Page, RunFilter } from "../../../messaging/api.ts";
 import { badRequest } from "../../../messaging/failure.ts";
-import { type State, stateRows, statesInProgress } from "../../../messaging/state/states.ts";
+import { type MessageState, stateRows, statesInProgress } from "../../../messaging/state/states.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
 /** What a filter may be said with. */
@@ -36,7 +36,7 @@ interface FilterDraft {
   fromMs: number | undefined;
   toMs: number | undefined;
   statuses: number[] | undefined;
-  states: State[] | undefined;
+  states: MessageState[] | undefined;
   /** It asks for dead letters of workflow runs alone. */
   runs: RunFilter | undefined;
 }
@@ -249,7 +249,7 @@ function filterOf({ attributes, fromMs, toMs, statuses, states, runs }: FilterDr
 }
 
 /** Both spellings of CANCELLED (C6.events). */
-function parseState(text: string): readonly State[] {
+function parseState(text: string): readonly MessageState[] {
   const name = text.toUpperCase();
   if (name === "IN_PROGRESS") return statesInProgress;
   const row = stateRows.find((candidate) => candidate.name === (name === "CANCELED" ? "CANCELLED" : name));

@@ -5,11 +5,11 @@
  * The state of a step is worked out from the log of its run, which is only read
  * for runs that can have such a step.
  */
-import type { UserDoor } from "../../../messaging/door.ts";
+import type { MessagingApi } from "../../../messaging/api.ts";
 import { badRequest } from "../../../messaging/failure.ts";
-import { type Run, type RunState, runState, runStateNames } from "../../../messaging/workflow/run.ts";
+import { type Run, type RunState, runState, runStateNames } from "../../../messaging/state/run.ts";
 import type { RunLog } from "../../../messaging/workflow/run-log.ts";
-import type { RunsFilter } from "../../../messaging/workflow/workflow-door.ts";
+import type { RunsFilter } from "../../../messaging/workflow/workflow-api.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 import { parseRunState, readRunsFilter, spelled } from "./runs.ts";
 
@@ -52,7 +52,7 @@ const MESSAGES_MAX = 100;
 const ENTRIES_MAX = 1_000;
 
 /** Throws a `MessagingFailure`. Names that nobody knows are passed over, as in all lists. */
-export async function readRunLogFilter(door: UserDoor, parameters: Parameters): Promise<RunLogFilter> {
+export async function readRunLogFilter(door: MessagingApi, parameters: Parameters): Promise<RunLogFilter> {
   const others = runLogFilterRows.map(({ name }) => name);
   const { ids, ...rest } = readRunsFilter(parameters, { isChange: false, others });
   const named = valuesOf(parameters, "workflowRuns");
@@ -75,7 +75,7 @@ function valuesOf(parameters: Parameters, name: string): readonly string[] {
 }
 
 /** The id of a run that there is; none if it started at another moment. */
-function namedRun({ workflows }: UserDoor, text: string): readonly string[] {
+function namedRun({ workflows }: MessagingApi, text: string): readonly string[] {
   const at = text.lastIndexOf("@");
   const id = at < 0 ? text : text.slice(0, at);
   const createdAtMs = at < 0 ? undefined : parseWholeNumber("workflowRuns", text.slice(at + 1));
@@ -83,7 +83,7 @@ function namedRun({ workflows }: UserDoor, text: string): readonly string[] {
   return run !== undefined && (createdAtMs ?? run.record.createdAtMs) === run.record.createdAtMs ? [id] : [];
 }
 
-async function runsOfMessages(door: UserDoor, messages: readonly string[]): Promise<readonly string[]> {
+async function runsOfMessages(door: MessagingApi, messages: readonly string[]): Promise<readonly string[]> {
   if (messages.length > MESSAGES_MAX)
     throw badRequest(`Invalid value for messageId: there are more than ${MESSAGES_MAX}`);
   const filter = { attributes: new Map([["messageId", messages] as const]) };

@@ -1,7 +1,7 @@
 /** Filters of workflow runs (W.cancel-many, W.logs.filters), by the rules of messages.ts. */
 import { badRequest } from "../../../messaging/failure.ts";
-import { type RunState, runStateNames } from "../../../messaging/workflow/run.ts";
-import type { RunsFilter } from "../../../messaging/workflow/workflow-door.ts";
+import { type RunState, runStateNames } from "../../../messaging/state/run.ts";
+import type { RunsFilter } from "../../../messaging/workflow/workflow-api.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
 interface RunsDraft {

@@ -1,5 +1,5 @@
 /** The dead-letter queue (C8, C11, C.dlq). */
-import type { Filter } from "../../../messaging/door.ts";
+import type { Filter } from "../../../messaging/api.ts";
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { readOverrides } from "../../../messaging/options/headers.ts";
 import { type BulkPage, readBulkPage, readFilter, readPage } from "../filters/messages.ts";
@@ -77,8 +77,8 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
-  const { letters, cursor } = readLetters(door, filter, page);
-  const messages = await Promise.all(letters.map(async (letter) => trim(await deadLetterView(door, letter))));
+  const { deadLetters, cursor } = readLetters(door, filter, page);
+  const messages = await Promise.all(deadLetters.map(async (letter) => trim(await deadLetterView(door, letter))));
   return { status: 200, value: { cursor, messages } };
 }
 

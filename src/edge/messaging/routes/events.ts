@@ -1,16 +1,16 @@
 /** Events that runs wait for (C3, C9, W.wait, W.notify-all, W.hooks). */
 
 import { canonicalName } from "../../../kernel/header-name.ts";
-import type { UserDoor } from "../../../messaging/door.ts";
+import type { MessagingApi } from "../../../messaging/api.ts";
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import type { Redaction } from "../../../messaging/options/envelope.ts";
 import { headerLists, headerText } from "../../../messaging/options/header-lists.ts";
 import { joinedRedaction, redactedHeaders, redactedText } from "../../../messaging/options/redaction.ts";
-import type { Run } from "../../../messaging/workflow/run.ts";
-import type { Waiter } from "../../../messaging/workflow/waiter.ts";
+import { checkRunId } from "../../../messaging/options/workflow-options.ts";
+import type { Run } from "../../../messaging/state/run.ts";
+import type { Waiter } from "../../../messaging/state/waiter.ts";
 import { hiddenOfWait } from "../../../messaging/workflow/waits.ts";
-import { checkRunId } from "../../../messaging/workflow/workflow-options.ts";
-import type { Notified } from "../../../messaging/workflow/workflows.ts";
+import type { Notified } from "../../../messaging/workflow/workflow-api.ts";
 import { takingSteps } from "../append-refusal.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
 import { ok } from "../route.ts";
@@ -119,7 +119,7 @@ function notifiedView({ run, waiter, messageId }: Notified): object {
   };
 }
 
-function waitersView({ workflows }: UserDoor, eventId: string): readonly object[] {
+function waitersView({ workflows }: MessagingApi, eventId: string): readonly object[] {
   return workflows.waiters(eventId).map((waiter) => waiterView(waiter, workflows.find(waiter.runId)));
 }
 

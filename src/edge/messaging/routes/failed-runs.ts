@@ -1,10 +1,10 @@
 /** Failed workflow runs (C4, C5, W.dlq, W.resume, W.failure-callback). */
 
-import type { Filter } from "../../../messaging/door.ts";
+import type { Filter } from "../../../messaging/api.ts";
 import { badRequest, notFound } from "../../../messaging/failure.ts";
 import { readOverrides } from "../../../messaging/options/headers.ts";
 import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
-import type { StartedRun } from "../../../messaging/workflow/workflow-door.ts";
+import type { StartedRun } from "../../../messaging/workflow/workflow-api.ts";
 import { readBulkPage, readFilter, readPage } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
@@ -111,8 +111,8 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
-  const { letters, cursor } = readLetters(door, filter, page);
-  const messages = await Promise.all(letters.map(async (letter) => trim(await workflowLetterView(door, letter))));
+  const { deadLetters, cursor } = readLetters(door, filter, page);
+  const messages = await Promise.all(deadLetters.map(async (letter) => trim(await workflowLetterView(door, letter))));
   return { status: 200, value: { cursor: cursor ?? "", messages } };
 }
 
@@ -147,8 +147,8 @@ async function againMany(call: MessagingCall, how: "resume" | "restart"): Promis
   const found =
     filter.ids === undefined
       ? door.deadLetters(filter, { order: "earliest first", count, ...cursor })
-      : { letters: [...new Set(filter.ids)].map((id) => letterOf(door, id)), cursor: undefined };
-  const ids = found.letters.map(({ id }) => deadLetterIdText(id));
+      : { deadLetters: [...new Set(filter.ids)].map((id) => letterOf(door, id)), cursor: undefined };
+  const ids = found.deadLetters.map(({ id }) => deadLetterIdText(id));
   const workflowRuns = (await door.workflows.again(how, ids, overrides)).map(startedView);
   return { status: 200, value: { cursor: found.cursor, workflowRuns } };
 }

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
-import type { LogEntry, LoggedMessage } from "../../../messaging/door.ts";
+import type { LogEntry, LoggedMessage } from "../../../messaging/api.ts";
 import type { DeadLetter } from "../../../messaging/state/dead-letters.ts";
 import { messageId } from "../../../messaging/state/message-id.ts";
-import { state } from "../../../messaging/state/states.ts";
+import { messageState } from "../../../messaging/state/states.ts";
 
 const message: LoggedMessage = {
   id: "msg_1",
@@ -52,16 +52,16 @@ const common = {
 
 const response = { status: 500, headers: ["x-r", "1", "X-R", "2"], error: "", body: Buffer.from("no") };
 const entries: LogEntry[] = [
-  { message, timeMs: 5_000, state: state.cancelled },
-  { message, timeMs: 5_000, state: state.retry, nextDeliveryMs: 9_000 },
-  { message, timeMs: 5_000, state: state.error, response },
+  { message, timeMs: 5_000, state: messageState.cancelled },
+  { message, timeMs: 5_000, state: messageState.retry, nextDeliveryMs: 9_000 },
+  { message, timeMs: 5_000, state: messageState.error, response },
   {
     message,
     timeMs: 5_000,
-    state: state.error,
+    state: messageState.error,
     response: { status: 0, headers: [], error: "timed out", body: Buffer.alloc(0) },
   },
-  { message, timeMs: 5_000, state: state.failed, response },
+  { message, timeMs: 5_000, state: messageState.failed, response },
 ];
 
 test("C6.entry: log entries have what belongs to their state and nothing else", async () => {
@@ -113,7 +113,7 @@ test("C6: filters, order, count and cursor go to the door", async () => {
     ["logs", { attributes: new Map() }, { order: "latest first", count: 1_000 }],
     [
       "logs",
-      { attributes: new Map([["label", ["a", "b"]]]), fromMs: 1, toMs: 2, states: [state.error] },
+      { attributes: new Map([["label", ["a", "b"]]]), fromMs: 1, toMs: 2, states: [messageState.error] },
       { order: "earliest first", count: 5, cursor: "1725323658779" },
     ],
   ]);
@@ -122,7 +122,7 @@ test("C6: filters, order, count and cursor go to the door", async () => {
 test("C-21: a redacted body is not shown in logs, in base64 neither", async () => {
   const hidden = { ...message, envelope: { ...message.envelope, redact: { body: true } as const } };
   const edge = messagingEdge({
-    logs: async () => ({ entries: [{ message: hidden, timeMs: 1, state: state.created }], cursor: undefined }),
+    logs: async () => ({ entries: [{ message: hidden, timeMs: 1, state: messageState.created }], cursor: undefined }),
   });
   const [entry] = ((await edge.send("GET /v2/logs")).json as { logs: { body: string }[] }).logs;
   assert.equal(entry?.body, "REDACTED:239f59ed55e737c77147cf55ad0c1b030b6d7ee748a7426952f9b852d5a935e5");
@@ -130,7 +130,7 @@ test("C-21: a redacted body is not shown in logs, in base64 neither", async () =
 
 test("a page whose bodies are too large together is shorter", async () => {
   const large = { ...message, body: Buffer.alloc(15 * 1024 * 1024) };
-  const all = Array.from({ length: 5 }, () => ({ message: large, timeMs: 1, state: state.created }));
+  const all = Array.from({ length: 5 }, () => ({ message: large, timeMs: 1, state: messageState.created }));
   const edge = messagingEdge({
     logs: async (_filter, { count }) => ({
       entries: all.slice(0, count),
@@ -187,7 +187,7 @@ function loadBody(body: unknown): Buffer {
 
 test("C.dlq.get, C.dlq.record: dead letters are shown with the last answer", async () => {
   const edge = messagingEdge({
-    deadLetters: () => ({ letters: [letter], cursor: "1725323658779-3" }),
+    deadLetters: () => ({ deadLetters: [letter], cursor: "1725323658779-3" }),
     deadLetter: (id) => (id === "1725323658779-3" ? letter : undefined),
     loadBody,
   });
@@ -211,7 +211,7 @@ test("C.dlq.record: where no answer came, a dead letter says why in place of a b
 });
 
 test("dead letters are listed by filters, but not by host or path", async () => {
-  const edge = messagingEdge({ deadLetters: () => ({ letters: [], cursor: undefined }) });
+  const edge = messagingEdge({ deadLetters: () => ({ deadLetters: [], cursor: undefined }) });
   assert.deepEqual((await edge.send("GET /v2/dlq?count=1000&order=latestFirst&responseStatus=500&unknown=1")).json, {
     messages: [],
   });

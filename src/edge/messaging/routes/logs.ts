@@ -1,5 +1,5 @@
 /** Logs: every state of every message (C6). */
-import type { Filter, LogEntry, LogPage, Page, UserDoor } from "../../../messaging/door.ts";
+import type { Filter, LogEntry, LogPage, MessagingApi, Page } from "../../../messaging/api.ts";
 import { type PageBounds, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { Parameters } from "../parameters.ts";
@@ -53,7 +53,7 @@ async function list(
 }
 
 /** A page whose bodies are too large together is asked for again, shorter. */
-export async function readWithinBytes(door: UserDoor, filter: Filter, page: Page): Promise<LogPage> {
+export async function readWithinBytes(door: MessagingApi, filter: Filter, page: Page): Promise<LogPage> {
   const found = await door.logs(filter, page);
   const count = fittingCount(found.entries);
   return count === found.entries.length ? found : door.logs(filter, { ...page, count });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingEdge } from "../../../../test/harness/messaging-edge.ts";
-import type { FlowKeyView, LoggedMessage, ScheduleView } from "../../../messaging/door.ts";
+import type { FlowKeyView, LoggedMessage, ScheduleView } from "../../../messaging/api.ts";
 import type { Message } from "../../../messaging/state/message.ts";
 import type { UrlGroup } from "../../../messaging/state/url-group.ts";
 

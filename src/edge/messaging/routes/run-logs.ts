@@ -1,11 +1,11 @@
 /** Logs of workflow runs: grouped by run, or message by message (W.logs). */
 import { STATUS_CODES } from "node:http";
+import type { AttributeName, LogEntry, LoggedMessage, MessagingApi } from "../../../messaging/api.ts";
 import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import type { AttributeName, LogEntry, LoggedMessage, UserDoor } from "../../../messaging/door.ts";
 import { headerLists } from "../../../messaging/options/header-lists.ts";
 import { redactedText } from "../../../messaging/options/redaction.ts";
-import { type State, state } from "../../../messaging/state/states.ts";
-import { type Run, runStateNames } from "../../../messaging/workflow/run.ts";
+import { type Run, runStateNames } from "../../../messaging/state/run.ts";
+import { type MessageState, messageState } from "../../../messaging/state/states.ts";
 import { type RunLog, runLogOf } from "../../../messaging/workflow/run-log.ts";
 import { readCount, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
@@ -83,17 +83,18 @@ async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters):
 
 function bodyBytes(entries: readonly LogEntry[]): number {
   let bytes = 0;
-  for (const { message, state: entryState } of entries) if (entryState === state.created) bytes += message.body.length;
+  for (const { message, state: entryState } of entries)
+    if (entryState === messageState.created) bytes += message.body.length;
   return bytes;
 }
 
 /** What runs that this one invoked began with, by their ids: they are gone from memory when those have ended. */
-async function invokedBy(door: UserDoor, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
+async function invokedBy(door: MessagingApi, { children }: Run): Promise<ReadonlyMap<string, LoggedMessage>> {
   const invoked = new Map<string, LoggedMessage>();
   const runs = [...children];
   for (let from = 0; from < runs.length; from += MESSAGES_PER_QUERY) {
     const ids = runs.slice(from, from + MESSAGES_PER_QUERY).map(({ firstMessageId }) => firstMessageId);
-    for (const { message } of await entriesOf(door, [["messageId", ids]], [state.created])) {
+    for (const { message } of await entriesOf(door, [["messageId", ids]], [messageState.created])) {
       const runId = message.envelope.workflow?.runId;
       if (runId !== undefined) invoked.set(runId, message);
     }
@@ -102,9 +103,9 @@ async function invokedBy(door: UserDoor, { children }: Run): Promise<ReadonlyMap
 }
 
 async function entriesOf(
-  door: UserDoor,
+  door: MessagingApi,
   attributes: readonly (readonly [name: AttributeName, values: readonly string[]])[],
-  states?: readonly State[],
+  states?: readonly MessageState[],
 ): Promise<readonly LogEntry[]> {
   const filter = { attributes: new Map(attributes), ...(states === undefined ? {} : { states }) };
   const all: LogEntry[] = [];
@@ -193,7 +194,7 @@ async function listEvents({ door, query }: MessagingCall, parameters: Parameters
   return { status: 200, value: { cursor, events: entries.map((entry) => trim(eventView(door, entry), true)) } };
 }
 
-function eventView(door: UserDoor, entry: LogEntry): object {
+function eventView(door: MessagingApi, entry: LogEntry): object {
   const { workflow } = entry.message.envelope;
   const run = workflow === undefined ? undefined : door.workflows.find(workflow.runId);
   return {

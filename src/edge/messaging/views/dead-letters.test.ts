@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Page, UserDoor } from "../../../messaging/door.ts";
+import type { MessagingApi, Page } from "../../../messaging/api.ts";
 import type { DeadLetter } from "../../../messaging/state/dead-letters.ts";
 import { readLetters } from "./dead-letters.ts";
 
 const MB = 1024 * 1024;
 
 /** A door with letters of these sizes in MB: body and answer. */
-function doorOf(sizes: readonly (readonly [body: number, response: number])[]): UserDoor {
+function doorOf(sizes: readonly (readonly [body: number, response: number])[]): MessagingApi {
   const all = sizes.map(([body, response]) => ({
     body: { length: body * MB },
     responseBody: { length: response * MB },
   }));
   const deadLetters = (_filter: unknown, { count }: Page) => ({
-    letters: all.slice(0, count) as unknown as DeadLetter[],
+    deadLetters: all.slice(0, count) as unknown as DeadLetter[],
     cursor: count < all.length ? String(count) : undefined,
   });
-  return { deadLetters } as unknown as UserDoor;
+  return { deadLetters } as unknown as MessagingApi;
 }
 
 test("a page of dead letters ends where its bodies get too long together, and has one at least", () => {
@@ -49,6 +49,6 @@ test("a page of dead letters ends where its bodies get too long together, and ha
   ] as const) {
     const page = { order: "earliest first", count: 100 } as const;
     const found = readLetters(doorOf(sizes), { attributes: new Map() }, page);
-    assert.deepEqual([found.letters.length, found.cursor], [count, cursor]);
+    assert.deepEqual([found.deadLetters.length, found.cursor], [count, cursor]);
   }
 });

@@ -1,19 +1,19 @@
 /** Dead letters: the message as it was, and the last answer (C.dlq.record). */
 
+import type { Filter, MessagingApi, Page } from "../../../messaging/api.ts";
 import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import type { Filter, Page, UserDoor } from "../../../messaging/door.ts";
 import { headerLists } from "../../../messaging/options/header-lists.ts";
 import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
 import { messageId } from "../../../messaging/state/message-id.ts";
-import type { Run } from "../../../messaging/workflow/run.ts";
+import type { Run } from "../../../messaging/state/run.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { bodyView, messageView } from "./messages.ts";
 
 /** A page of dead letters whose bodies fit in one answer: one at least. */
-export function readLetters(door: UserDoor, filter: Filter, page: Page): ReturnType<UserDoor["deadLetters"]> {
+export function readLetters(door: MessagingApi, filter: Filter, page: Page): ReturnType<MessagingApi["deadLetters"]> {
   const found = door.deadLetters(filter, page);
-  const count = fittingCount(found.letters);
-  return count < found.letters.length ? door.deadLetters(filter, { ...page, count }) : found;
+  const count = fittingCount(found.deadLetters);
+  return count < found.deadLetters.length ? door.deadLetters(filter, { ...page, count }) : found;
 }
 
 function fittingCount(letters: readonly DeadLetter[]): number {
@@ -27,7 +27,7 @@ function fittingCount(letters: readonly DeadLetter[]): number {
   return count;
 }
 
-export async function deadLetterView(door: UserDoor, letter: DeadLetter): Promise<object> {
+export async function deadLetterView(door: MessagingApi, letter: DeadLetter): Promise<object> {
   const run = runOf(door, letter);
   const [body, responseBody, answer] = await Promise.all([
     door.loadBody(letter.body),
@@ -46,7 +46,7 @@ export async function deadLetterView(door: UserDoor, letter: DeadLetter): Promis
   };
 }
 
-function runOf(door: UserDoor, { envelope }: DeadLetter): Run | undefined {
+function runOf(door: MessagingApi, { envelope }: DeadLetter): Run | undefined {
   const { workflow } = envelope.fields;
   return workflow === undefined ? undefined : door.workflows.find(workflow.runId);
 }

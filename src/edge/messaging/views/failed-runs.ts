@@ -1,13 +1,13 @@
 /** A failed workflow message: exactly the fields of C5.record. */
 import { isUtf8 } from "node:buffer";
+import type { MessagingApi } from "../../../messaging/api.ts";
 import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import type { UserDoor } from "../../../messaging/door.ts";
 import { headerLists } from "../../../messaging/options/header-lists.ts";
 import { redactedText } from "../../../messaging/options/redaction.ts";
 import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
 import { headerView, labelsView } from "./messages.ts";
 
-export async function workflowLetterView(door: UserDoor, letter: DeadLetter): Promise<object> {
+export async function workflowLetterView(door: MessagingApi, letter: DeadLetter): Promise<object> {
   const [bytes, responseBytes] = await Promise.all([door.loadBody(letter.body), door.loadBody(letter.responseBody)]);
   const { envelope, response, createdAtMs } = letter;
   const { fields } = envelope;

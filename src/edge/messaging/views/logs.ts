@@ -2,11 +2,11 @@
  * Log entries (C6.entry). Two generations of clients read them: both names of what was
  * renamed are there, and CANCELLED is spelled as each list does.
  */
-import type { LogEntry } from "../../../messaging/door.ts";
+import type { LogEntry } from "../../../messaging/api.ts";
 import type { EnvelopeFields } from "../../../messaging/options/envelope.ts";
 import { headerLists } from "../../../messaging/options/header-lists.ts";
 import { redactedText } from "../../../messaging/options/redaction.ts";
-import { nameOf, state } from "../../../messaging/state/states.ts";
+import { messageState, messageStateName } from "../../../messaging/state/states.ts";
 import { callbackHeaderView, flowControlView, headerView, labelsView } from "./messages.ts";
 
 /** How the list that is asked for spells the state CANCELLED. */
@@ -20,7 +20,7 @@ export function logEntryView(
   return {
     time: timeMs,
     messageId: message.id,
-    state: entryState === state.cancelled ? cancelled : nameOf(entryState),
+    state: entryState === messageState.cancelled ? cancelled : messageStateName(entryState),
     header: headerView(fields),
     body: logBody(fields, message.body),
     nextDeliveryTime: nextDeliveryMs,
@@ -29,7 +29,7 @@ export function logEntryView(
     endpointName: fields.endpointName,
     scheduleId: fields.scheduleId,
     queueName: fields.queueName,
-    ...(entryState === state.error && response !== undefined ? responseView(response) : {}),
+    ...(entryState === messageState.error && response !== undefined ? responseView(response) : {}),
     timeout: fields.timeoutMs,
     method: fields.method,
     callback: fields.callback?.url,

@@ -6,11 +6,10 @@
  *     A clock that was set back puts runs among older ones.
  * (2) No block is empty, and none has more than BLOCK_RUNS_MAX runs.
  */
-import type { Run } from "./run.ts";
 
 const BLOCK_RUNS_MAX = 256;
 
-export class RunOrder {
+export class RunOrder<Run extends NumberedRun> {
   readonly #blocks: Run[][] = [];
   #numberMax = 0;
 
@@ -91,6 +90,11 @@ export interface RunPlace {
   readonly number: number;
 }
 
+/** A run, as far as its place among others goes. */
+interface NumberedRun extends RunPlace {
+  number: number;
+}
+
 const END: RunPlace = { record: { createdAtMs: Number.POSITIVE_INFINITY }, number: 0 };
 
 /** keeps (1) */
@@ -100,7 +104,7 @@ export function isBefore(one: RunPlace, other: RunPlace): boolean {
 }
 
 /** How many runs of a block are before this place. */
-function countBefore(block: readonly Run[], place: RunPlace): number {
+function countBefore(block: readonly RunPlace[], place: RunPlace): number {
   let low = 0;
   let high = block.length;
   while (low < high) {

@@ -1,14 +1,12 @@
 /**
  * What the routes of workflows may ask, one user at a time: the part of the
- * user's door (messaging/door.ts) that is about runs. What it says of safety and
+ * user's door (messaging/api.ts) that is about runs. What it says of safety and
  * refusals holds here too.
  */
 import type { PublishOptions } from "../options/publish-request.ts";
-import type { Run, RunState } from "./run.ts";
-import type { RunPage } from "./run-listing.ts";
-import type { Waiter } from "./waiter.ts";
+import type { Run, RunState } from "../state/run.ts";
+import type { Waiter } from "../state/waiter.ts";
 import type { WaitRequest } from "./waits.ts";
-import type { Notified } from "./workflows.ts";
 
 /** All fields together, one value of each. */
 export interface RunsFilter {
@@ -38,7 +36,21 @@ export interface StartedRun {
   readonly createdAtMs: number;
 }
 
-export interface WorkflowDoor {
+export interface RunPage {
+  readonly runs: readonly Run[];
+  /** Where the next page begins; undefined: there is none. */
+  readonly cursor: string | undefined;
+}
+
+/** A run that was notified of an event. */
+export interface Notified {
+  readonly run: Run;
+  /** Undefined: nobody waited, and it is saved. */
+  readonly waiter: Waiter | undefined;
+  readonly messageId: string | undefined;
+}
+
+export interface WorkflowApi {
   find(id: string): Run | undefined;
   /** All entries of a run that goes on; undefined for any other. With `isRedacted` hidden bodies are hidden. */
   entries(id: string, options: { readonly isRedacted: boolean }): Promise<readonly RunEntry[]> | undefined;

@@ -1,7 +1,7 @@
 /**
- * What the routes of area C may ask of messaging, one user at a time. Every
- * method that changes something resolves when the change is as safe as
- * messaging promises: on the disk. Refusals are thrown as `MessagingFailure`,
+ * What the routes of area C may ask of messaging, one user at a time. A method
+ * that changes something resolves when the change is on the disk, and so does
+ * one that finds nothing to change. Refusals are thrown as `MessagingFailure`,
  * before anything has changed.
  */
 import type { Body } from "./bodies/body.ts";
@@ -12,9 +12,10 @@ import type { FlowKeyRecord } from "./state/flow-key.ts";
 import type { Message } from "./state/message.ts";
 import type { QueueRecord } from "./state/queue.ts";
 import type { ScheduleRecord } from "./state/schedule.ts";
-import type { State } from "./state/states.ts";
+import type { MessageState } from "./state/states.ts";
 import type { Endpoint, UrlGroup } from "./state/url-group.ts";
-import type { WorkflowDoor } from "./workflow/workflow-door.ts";
+import type { SigningKeys, User } from "./state/user.ts";
+import type { WorkflowApi } from "./workflow/workflow-api.ts";
 
 /**
  * Which messages, dead letters or log entries are meant: all fields together (AND), one value of each (OR). Names of
@@ -29,7 +30,7 @@ export interface Filter {
   /** Dead letters: status of the last attempt. */
   readonly statuses?: readonly number[];
   /** Log entries. */
-  readonly states?: readonly State[];
+  readonly states?: readonly MessageState[];
   /** Dead letters: those of workflow runs only, and of these runs. */
   readonly runs?: RunFilter;
 }
@@ -94,7 +95,7 @@ export interface LoggedMessage {
 export interface LogEntry {
   readonly message: LoggedMessage;
   readonly timeMs: number;
-  readonly state: State;
+  readonly state: MessageState;
   /** RETRY: when the next attempt is due. */
   readonly nextDeliveryMs?: number;
   /** ERROR: what came back. */
@@ -111,12 +112,13 @@ export interface LogPage {
   readonly cursor: string | undefined;
 }
 
-export interface SigningKeys {
-  readonly current: string;
-  readonly next: string;
+/** What messaging needs of the history. Start-up gives it one. */
+export interface LogReader {
+  /** Entries that the filter means; what happened before the call is among them. Throws for a malformed cursor. */
+  list(user: User, filter: Filter, page: Page): Promise<LogPage>;
 }
 
-export interface UserDoor {
+export interface MessagingApi {
   readonly name: string;
 
   /** Undefined if everything that happened so far is on the disk, otherwise when it is: no reply may tell of it before. */
@@ -175,7 +177,7 @@ export interface UserDoor {
   deadLetters(
     filter: Filter,
     page: Page,
-  ): { readonly letters: readonly DeadLetter[]; readonly cursor: string | undefined };
+  ): { readonly deadLetters: readonly DeadLetter[]; readonly cursor: string | undefined };
   /** Deletes those that exist, oldest first, at most `countMax`. Returns their count, and a cursor if more match. */
   deleteDeadLetters(
     filter: Filter,
@@ -207,7 +209,7 @@ export interface UserDoor {
   resetFlowKey(key: string, isWhole: boolean): Promise<void>;
   readonly globalParallelism: { readonly max: number; readonly count: number };
 
-  readonly workflows: WorkflowDoor;
+  readonly workflows: WorkflowApi;
 
   readonly signingKeys: SigningKeys;
   /** Next becomes current, and a fresh one next. */

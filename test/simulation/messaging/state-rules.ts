@@ -3,8 +3,8 @@ import type { Body } from "../../../src/messaging/bodies/body.ts";
 import type { Engine } from "../../../src/messaging/engine.ts";
 import type { DeadLetter } from "../../../src/messaging/state/dead-letters.ts";
 import type { FlowKey } from "../../../src/messaging/state/flow-key.ts";
-import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
-import { nameOf, type State, state } from "../../../src/messaging/state/states.ts";
+import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
+import { type MessageState, messageState, messageStateName } from "../../../src/messaging/state/states.ts";
 import type { User } from "../../../src/messaging/state/user.ts";
 import type { Admission } from "./admission.ts";
 import type { Ledger, Tracked } from "./ledger.ts";
@@ -17,7 +17,7 @@ export function checkSlots(
   { ledger, admission, swarm }: { ledger: Ledger; admission: Admission; swarm: Swarm },
   isSynced: boolean,
 ): void {
-  const { realm, scheduler } = engine;
+  const { state, scheduler } = engine;
   scheduler.assertConsistent();
   const { inFlight } = ledger;
   check(scheduler.inFlightCount === inFlight.size, () => `${scheduler.inFlightCount} slots for ${inFlight.size} calls`);
@@ -29,7 +29,7 @@ export function checkSlots(
     check(lateByWallMs < 0, () => `Something was due at a moment ${lateByWallMs} ms ago`);
   }
   const hasSlots = scheduler.inFlightCount < engine.limits.parallelism && !swarm.features.has("full disk");
-  for (const user of realm.users) {
+  for (const user of state.users) {
     const isServed = user.ready.size === 0 || user.inFlight.size >= engine.limits.userParallelism || !hasSlots;
     check(isServed, () => `${user.ready.size} messages of ${user.name} are ready, and slots are free`);
     const ofUser = [...inFlight.values()].filter((message) => message.user === user.number);
@@ -44,7 +44,7 @@ export function checkSlots(
       );
       checkSet(slots, ofKey, () => `the key ${key}`);
     }
-    checkQueueSlots(user, realm, admission);
+    checkQueueSlots(user, state, admission);
     // What is not on the disk yet has brought its limits to its key, and wakes others when it is.
     if (isSynced) checkWaking(user, engine);
   }
@@ -52,11 +52,11 @@ export function checkSlots(
 
 /** Where there is room, and messages wait for it, one of them has been woken, or a timer will do it. */
 function checkWaking(user: User, engine: Engine): void {
-  const { realm, limits } = engine;
+  const { state, limits } = engine;
   const keys = new Set<FlowKey>();
   const origins = new Set<string>();
   for (let message = user.ready.first; message !== undefined; message = message.next) {
-    const key = realm.flowKeyOf(message);
+    const key = state.flowKeyOf(message);
     if (key !== undefined) keys.add(key);
     origins.add(message.envelope.origin);
   }
@@ -78,7 +78,7 @@ function checkSet(slots: ReadonlySet<number>, calls: readonly Tracked[], whose: 
   check(isEqual, () => `Slots of ${whose()}: ${[...slots]} for calls ${calls.map(({ sequence }) => sequence)}`);
 }
 
-function checkQueueSlots(user: User, realm: Realm, admission: Admission): void {
+function checkQueueSlots(user: User, state: MessagingState, admission: Admission): void {
   for (const queue of user.queues.values()) {
     const { name } = queue.record;
     const owners = queue.slotOwners;
@@ -86,7 +86,7 @@ function checkQueueSlots(user: User, realm: Realm, admission: Admission): void {
     const width = admission.widthOf(user.number, name);
     check(owners.length <= width, () => `The queue ${name} has slots of ${owners}, and ${width} are the most`);
     const keepers = new Set<number>();
-    for (const message of realm.messages) {
+    for (const message of state.messages) {
       if (message.user === user) keepers.add(message.slotOwner).add(message.sequence);
     }
     for (const owner of owners)
@@ -95,21 +95,24 @@ function checkQueueSlots(user: User, realm: Realm, admission: Admission): void {
 }
 
 /** The messages and dead letters that are there are those that should be. */
-export function checkRealm(realm: Realm, ledger: Ledger): void {
+export function checkState(state: MessagingState, ledger: Ledger): void {
   const { unfinished } = ledger;
-  check(realm.messages.size === unfinished.length, () => {
-    const missing = unfinished.filter(({ sequence }) => realm.messages.get(sequence) === undefined);
-    return `${realm.messages.size} messages wait, not ${unfinished.length}; missing ${missing.map((one) => one.sequence)}`;
+  check(state.messages.size === unfinished.length, () => {
+    const missing = unfinished.filter(({ sequence }) => state.messages.get(sequence) === undefined);
+    return `${state.messages.size} messages wait, not ${unfinished.length}; missing ${missing.map((one) => one.sequence)}`;
   });
   for (const message of unfinished) {
-    const found = realm.messages.get(message.sequence);
+    const found = state.messages.get(message.sequence);
     check(found !== undefined, () => `Message ${message.sequence} (${ledger.history(message)}) is lost`);
-    const last = message.entries.at(-1) as { state: State; life: number };
+    const last = message.entries.at(-1) as { state: MessageState; life: number };
     // A call of a life before has been opened again.
-    const isSame = found?.state === last.state || (last.state === state.active && last.life < ledger.life);
-    check(isSame, () => `Message ${message.sequence} is ${nameOf(found?.state ?? 0)}: ${ledger.history(message)}`);
+    const isSame = found?.state === last.state || (last.state === messageState.active && last.life < ledger.life);
+    check(
+      isSame,
+      () => `Message ${message.sequence} is ${messageStateName(found?.state ?? 0)}: ${ledger.history(message)}`,
+    );
   }
-  for (const user of realm.users) checkLetters(user, ledger);
+  for (const user of state.users) checkLetters(user, ledger);
 }
 
 /** A dead letter for each message that failed, until somebody takes it away, and for no other. */
@@ -117,20 +120,20 @@ export function checkLetters(user: User, ledger: Ledger): void {
   const letters = new Map<number, DeadLetter>();
   for (const letter of user.deadLetters.values()) {
     const last = ledger.messages.get(letter.sequence)?.entries.at(-1)?.state;
-    check(last === state.failed, () => `A dead letter of message ${letter.sequence}, which did not fail`);
+    check(last === messageState.failed, () => `A dead letter of message ${letter.sequence}, which did not fail`);
     check(!letters.has(letter.sequence), () => `Two dead letters of message ${letter.sequence}`);
     letters.set(letter.sequence, letter);
   }
   for (const message of ledger.messages.values()) {
-    if (message.user !== user.number || message.entries.at(-1)?.state !== state.failed) continue;
+    if (message.user !== user.number || message.entries.at(-1)?.state !== messageState.failed) continue;
     const isThere = letters.has(message.sequence) || ledger.isTaken(message);
     check(isThere, () => `Message ${message.sequence} failed, and there is no dead letter`);
   }
 }
 
 /** Everything that is kept can be read, and is what was published. */
-export async function checkBodies(realm: Realm, ledger: Ledger): Promise<void> {
-  const { bodies } = realm;
+export async function checkBodies(state: MessagingState, ledger: Ledger): Promise<void> {
+  const { bodies } = state;
   let memoryBytes = 0;
   const read = async (body: Body, expected: Buffer | undefined, whose: string): Promise<void> => {
     memoryBytes += body.bytes?.length ?? 0;
@@ -138,10 +141,10 @@ export async function checkBodies(realm: Realm, ledger: Ledger): Promise<void> {
     check(expected?.equals(bytes) !== false, () => `The body of ${whose} is not what was published`);
   };
   const reads: Promise<void>[] = [];
-  for (const { sequence, body } of realm.messages) {
+  for (const { sequence, body } of state.messages) {
     reads.push(read(body, ledger.messages.get(sequence)?.body, `message ${sequence}`));
   }
-  for (const user of realm.users) {
+  for (const user of state.users) {
     for (const { sequence, body, responseBody } of user.deadLetters.values()) {
       reads.push(read(body, ledger.messages.get(sequence)?.body, `dead letter ${sequence}`));
       reads.push(read(responseBody, undefined, `the response of dead letter ${sequence}`));

@@ -16,11 +16,10 @@
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { Body } from "../bodies/body.ts";
 import type { CallbackPlan, Envelope, FlowControl, Redaction } from "../options/envelope.ts";
-import { ENTRY_BYTES as ENTRY_MEMORY_BYTES, runBytes } from "../state/memory-sizes.ts";
-import type { Message, MessageFacts } from "../state/message.ts";
-import { messageId } from "../state/message-id.ts";
-import type { User } from "../state/user.ts";
-import type { ListText } from "./list-text.ts";
+import { ENTRY_BYTES as ENTRY_MEMORY_BYTES, runBytes } from "./memory-sizes.ts";
+import type { Message, MessageFacts } from "./message.ts";
+import { messageId } from "./message-id.ts";
+import type { User } from "./user.ts";
 import type { LeftWait, Waiter } from "./waiter.ts";
 
 /** The numbers stand in journals: they never change. */
@@ -115,6 +114,14 @@ export interface RunFacts {
   readonly leftWaits?: readonly LeftWait[] | undefined;
 }
 
+/** What was written of the entries of a run as its deliveries carry them. */
+export interface StepsPayload {
+  /** Entries that are in it. */
+  readonly count: number;
+  /** The entries go. Deliveries under way have their bytes. */
+  release(): void;
+}
+
 export class Run {
   readonly user: User;
   record: RunRecord;
@@ -141,8 +148,8 @@ export class Run {
   readonly messages = new Set<Message>();
   /** Deliveries to its endpoint under way. */
   readonly inFlight = new Set<number>();
-  /** Its list as far as it was written, as long as that is kept (list-cache.ts). */
-  text: ListText | undefined = undefined;
+  /** Its steps as deliveries carry them, as far as they were written and as long as that is stored (workflow/list-cache.ts). */
+  stepsPayload: StepsPayload | undefined = undefined;
   /** Runs that it invoked, ended ones too until they are forgotten. */
   readonly children = new Set<Run>();
   #entries: Entry[] = [];
@@ -205,7 +212,7 @@ export class Run {
 
   /** Takes all entries out. Whoever calls this frees their bodies and envelopes. */
   takeEntries(): readonly Entry[] {
-    this.text?.release();
+    this.stepsPayload?.release();
     const taken = this.#entries;
     this.#entries = [];
     this.#bySequence.clear();

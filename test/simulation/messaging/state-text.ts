@@ -4,17 +4,27 @@
  */
 import type { Body } from "../../../src/messaging/bodies/body.ts";
 import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
-import type { Realm } from "../../../src/messaging/state/messaging-state.ts";
+import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
 import type { User } from "../../../src/messaging/state/user.ts";
 
-export function realmLines(realm: Realm, windowMs: number): string[] {
-  const lines = [`numbers ${realm.userNumberMax} ${realm.sequenceMax}`];
-  for (const user of [...realm.users].sort((a, b) => a.number - b.number)) lines.push(...userLines(user, windowMs));
-  for (const message of realm.messages) {
-    const { sequence, nonce, user, state, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, envelope } = message;
-    const turn = realm.turnOf(message);
-    const held = realm.heldQueueOf(message)?.hasSlot(slotOwner) === true ? slotOwner : 0;
-    const facts = { nonce, user: user.number, state, retried, createdAtMs, notBeforeMs, dueMs, held, turn };
+export function stateLines(state: MessagingState, windowMs: number): string[] {
+  const lines = [`numbers ${state.userNumberMax} ${state.sequenceMax}`];
+  for (const user of [...state.users].sort((a, b) => a.number - b.number)) lines.push(...userLines(user, windowMs));
+  for (const message of state.messages) {
+    const { sequence, nonce, user, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, envelope } = message;
+    const turn = state.turnOf(message);
+    const held = state.heldQueueOf(message)?.hasSlot(slotOwner) === true ? slotOwner : 0;
+    const facts = {
+      nonce,
+      user: user.number,
+      state: message.state,
+      retried,
+      createdAtMs,
+      notBeforeMs,
+      dueMs,
+      held,
+      turn,
+    };
     // Nobody reads the body of a message any more whose run has ended.
     const body = message.run?.hasLeftBehind(message) === true ? "-" : bodyText(message.body);
     lines.push(`message ${sequence} ${JSON.stringify(facts)} ${body} ${envelope.text}`);

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom, systemRandom } from "../../kernel/random.ts";
-import { User } from "../state/user.ts";
 import { Run } from "./run.ts";
 import { RunOrder } from "./run-order.ts";
+import { User } from "./user.ts";
 
 const user = new User("main", 1, { keys: { current: "a", next: "b" }, windowMs: 1 });
 
@@ -13,7 +13,7 @@ function run(id: string, createdAtMs: number): Run {
 }
 
 test("runs of one moment stay in the order in which they came", () => {
-  const order = new RunOrder();
+  const order = new RunOrder<Run>();
   for (const id of ["a", "b", "c"]) order.add(run(id, 5));
   assert.deepEqual(
     [...order.earliestFirst()].map(({ id }) => id),
@@ -26,7 +26,7 @@ test("runs of one moment stay in the order in which they came", () => {
 });
 
 test("a start after the clock was set back stands among those of its time", () => {
-  const order = new RunOrder();
+  const order = new RunOrder<Run>();
   for (const [id, ms] of [
     ["a", 5],
     ["b", 9],
@@ -46,7 +46,7 @@ test("a start after the clock was set back stands among those of its time", () =
 test("random runs that come and go are in the order of a sorted list, from any place", () => {
   const seed = systemRandom.below(2 ** 31);
   const random = seededRandom(seed);
-  const order = new RunOrder();
+  const order = new RunOrder<Run>();
   let plain: Run[] = [];
   for (let step = 0; step < 3_000; step += 1) {
     if (random.below(4) > 0) {

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
 import { defaultLimits } from "../limits.ts";
-import { Realm } from "../state/messaging-state.ts";
+import { MessagingState } from "../state/messaging-state.ts";
 import { replayFrame } from "./replay.ts";
 
-function restored(harness: MessagingHarness): Realm {
-  const realm = new Realm(defaultLimits);
-  for (const frame of harness.messaging.dump()) replayFrame(realm, Buffer.from(frame), undefined);
-  return realm;
+function restored(harness: MessagingHarness): MessagingState {
+  const state = new MessagingState(defaultLimits);
+  for (const frame of harness.messaging.dump()) replayFrame(state, Buffer.from(frame), undefined);
+  return state;
 }
 
 test("a callback holds its queue over a snapshot, but not a new queue of the same name", async () => {

@@ -1,0 +1,114 @@
+/** The frames of a snapshot, which `replay.ts` reads. Of a body in the journal they say where it lies. */
+import { FrameWriter } from "../../kernel/frame.ts";
+import type { Message, MessageFacts } from "../state/message.ts";
+import type { MessagingState } from "../state/messaging-state.ts";
+import type { Run } from "../state/run.ts";
+import type { User } from "../state/user.ts";
+import { AREA } from "./area-records.ts";
+import { EMPTY_BODY, storedBody } from "./fields.ts";
+import { type AreaFields, type AreaKind, areaRecords, type UserChange, type UserKind, userRecords } from "./table.ts";
+
+/** Frames are ended at the first record after so many bytes. */
+const FRAME_BYTES = 256 * 1024;
+
+/** A frame is valid until the next one is asked for. */
+export function* snapshotFrames(state: MessagingState): Generator<Uint8Array> {
+  const frame = new FrameWriter();
+  for (const { number, name, givenKeys: keys } of state.users) {
+    writeAreaRecord(frame, "userCreated", { number, name, keys });
+  }
+  writeAreaRecord(frame, "numbersGiven", { userNumber: state.userNumberMax, sequence: state.sequenceMax });
+  yield frame.take();
+  for (const user of state.users) {
+    for (const change of changesOfUser(user)) {
+      writeUserRecord(frame, user.number, change);
+      if (frame.byteCount >= FRAME_BYTES) yield frame.take();
+    }
+    // Frames belong to one user.
+    if (!frame.isEmpty) yield frame.take();
+  }
+  let userNumber = AREA;
+  for (const message of state.messages) {
+    const { number } = message.user;
+    if (!frame.isEmpty && (number !== userNumber || frame.byteCount >= FRAME_BYTES)) yield frame.take();
+    userNumber = number;
+    writeUserRecord(frame, number, changeOfMessage(state, message));
+  }
+  if (!frame.isEmpty) yield frame.take();
+}
+
+function writeAreaRecord<Kind extends AreaKind>(frame: FrameWriter, kind: Kind, fields: AreaFields<Kind>): void {
+  const row = areaRecords[kind];
+  row.write(frame.record(AREA, row.code), fields);
+}
+
+function writeUserRecord<Kind extends UserKind>(
+  frame: FrameWriter,
+  userNumber: number,
+  { kind, fields }: UserChange<Kind>,
+): void {
+  const row = userRecords[kind];
+  row.write(frame.record(userNumber, row.code), fields);
+}
+
+/** Messages come later: they name queues and keys. */
+function* changesOfUser(user: User): Generator<UserChange> {
+  const { signingKeys: keys, givenKeys: given } = user;
+  yield { kind: "signingKeysPut", fields: { keys, given } };
+  for (const { record } of user.queues.values()) yield { kind: "queuePut", fields: { record } };
+  for (const group of user.groups.values()) yield { kind: "groupPut", fields: { group } };
+  for (const { record } of user.flowKeys.values()) yield { kind: "flowKeyPut", fields: { record } };
+  for (const { record, body } of user.schedules.values()) yield { kind: "schedulePut", fields: { record, body } };
+  for (const run of user.runs.values()) yield* changesOfRun(run);
+  for (const [key, { sequence, nonce, atMs }] of user.deduplication.entries()) {
+    yield { kind: "deduplicationStored", fields: { key, sequence, nonce, atMs } };
+  }
+  for (const deadLetter of user.deadLetters.values()) {
+    const { id, retried, envelope, response } = deadLetter;
+    // The body of a dead letter of a run is one of its entries.
+    const run = envelope.fields.workflow && user.runs.get(envelope.fields.workflow.runId);
+    const body = storedBody(run?.entryOf(deadLetter.sequence) === undefined ? deadLetter.body : EMPTY_BODY);
+    const responseBody = storedBody(deadLetter.responseBody);
+    const facts = factsOf(deadLetter, 0);
+    yield { kind: "deadLetterStored", fields: { id, facts, retried, envelope, body, response, responseBody } };
+  }
+  const { countedDay: day, dayCount } = user;
+  yield { kind: "countersStored", fields: { day, dayCount, lastId: user.deadLetters.lastId } };
+}
+
+function* changesOfRun(run: Run): Generator<UserChange> {
+  const { id: runId, record, facts, result, failureAnswer } = run;
+  yield { kind: "runStored", fields: { record, facts, result: result && storedBody(result) } };
+  if (failureAnswer !== undefined) {
+    yield { kind: "failureAnswerStored", fields: { runId, answer: storedBody(failureAnswer) } };
+  }
+  for (const entry of run.entries) {
+    const { isDelivered, envelope, body } = entry;
+    const fields = { runId, facts: factsOf(entry, 0), isDelivered, envelope, body: storedBody(body) };
+    yield { kind: "entryStored", fields };
+  }
+  for (const waiter of run.waiters) yield { kind: "waiterAdded", fields: { record: waiter } };
+}
+
+function changeOfMessage(state: MessagingState, message: Message): UserChange<"messageStored"> {
+  const { envelope, retried, dueMs } = message;
+  // A callback of a queue that was deleted holds up nothing, least of all a new queue of that name.
+  const isHolding = state.heldQueueOf(message)?.hasSlot(message.slotOwner) === true;
+  return {
+    kind: "messageStored",
+    fields: {
+      facts: factsOf(message, isHolding ? message.slotOwner : 0),
+      state: message.state,
+      retried,
+      dueMs,
+      turn: state.turnOf(message),
+      envelope,
+      body: storedBody(message.run?.entryOf(message.sequence) === undefined ? message.body : EMPTY_BODY),
+    },
+  };
+}
+
+function factsOf(facts: Omit<MessageFacts, "slotOwner">, slotOwner: number): MessageFacts {
+  const { sequence, nonce, createdAtMs, notBeforeMs } = facts;
+  return { sequence, nonce, createdAtMs, notBeforeMs, slotOwner };
+}
