@@ -6,8 +6,7 @@
 
 import { TravelClock } from "../kernel/clock.travel.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { BodySource } from "../messaging/bodies/body.ts";
-import type { Outbound } from "../messaging/delivery/delivery.ts";
+import type { BodySource, Outbound } from "../messaging/mod.ts";
 import type { FileJournal } from "../persistence/journal/journal.ts";
 
 export function awaitSyncs(clock: Clock, journal: FileJournal): void {

@@ -4,8 +4,9 @@
  * ever hear of the run again. So whatever is wrong with a step of a run that
  * goes on is 412, as its limits are: then the run fails, and its text says why.
  */
+
 import { parseJson } from "../../kernel/json/document.ts";
-import { MessagingFailure } from "../../messaging/failure.ts";
+import { MessagingFailure } from "../../messaging/mod.ts";
 import { RequestFailure } from "../errors.ts";
 import { unprefixedHeader } from "../names.ts";
 import type { MessagingCall, MessagingRoute } from "./route.ts";

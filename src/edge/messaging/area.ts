@@ -10,13 +10,12 @@
  * messaging makes the server call any address, so it does not belong in a page,
  * and no client of the interface runs in one (threats S-15).
  */
+
 import { bytesFromText } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { JsonTooLong, jsonText } from "../../kernel/json/text.ts";
 import type { Turns } from "../../kernel/turns.ts";
-import type { MessagingApi } from "../../messaging/api.ts";
-import { DailyLimitExceeded, MessagingFailure } from "../../messaging/failure.ts";
-import type { MessagingLimits } from "../../messaging/limits.ts";
+import { DailyLimitExceeded, type MessagingApi, MessagingFailure, type MessagingLimits } from "../../messaging/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import {
   burstExceeded,

@@ -3,10 +3,15 @@
  * What is said of a message in the headers of the request itself is the default
  * for each. One bad element refuses the whole batch.
  */
+
 import { readTraceContext, TRACE_PARENT, TRACE_STATE } from "../../kernel/trace-context.ts";
-import { badRequest, MessagingFailure } from "../../messaging/failure.ts";
-import { type GivenHeaders, readPublishOptions } from "../../messaging/options/headers.ts";
-import type { PublishRequest } from "../../messaging/options/publish-request.ts";
+import {
+  badRequest,
+  type GivenHeaders,
+  MessagingFailure,
+  type PublishRequest,
+  readPublishOptions,
+} from "../../messaging/mod.ts";
 import { bodyMalformed } from "../errors.ts";
 import { headerPrefixes, unprefixedHeader } from "../names.ts";
 import { callerIp } from "./caller-ip.ts";

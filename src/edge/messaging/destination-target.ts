@@ -9,10 +9,9 @@
  *     one that is signed. Only its scheme is put in lower case, and a slash
  *     that a proxy dropped from `https://` is put back.
  */
+
 import { textFromBytes } from "../../kernel/bytes.ts";
-import { badRequest } from "../../messaging/failure.ts";
-import { isKnownHeader } from "../../messaging/options/headers.ts";
-import { identifierRule, isIdentifier } from "../../messaging/options/identifiers.ts";
+import { badRequest, identifierRule, isIdentifier, isKnownHeader } from "../../messaging/mod.ts";
 import { percentDecode } from "../http/percent.ts";
 import { unprefixedParameter } from "../names.ts";
 

@@ -6,9 +6,9 @@
  * Of the two spellings of a header `Service-` wins, and a header wins over a
  * query parameter of the same name (C.options.query).
  */
+
 import { readTraceContext, TRACE_PARENT, TRACE_STATE, type TraceContext } from "../../kernel/trace-context.ts";
-import { headerText } from "../../messaging/options/header-lists.ts";
-import type { GivenHeaders } from "../../messaging/options/headers.ts";
+import { type GivenHeaders, headerText } from "../../messaging/mod.ts";
 import type { RequestHead } from "../handler.ts";
 import { headerPrefixes } from "../names.ts";
 

@@ -1,6 +1,6 @@
 /** Names and ids of the caller: schedules, queues, URL groups, flow-control keys (H.identifiers). */
-import { badRequest } from "../../messaging/failure.ts";
-import { identifierRule, isIdentifier } from "../../messaging/options/identifiers.ts";
+
+import { badRequest, identifierRule, isIdentifier } from "../../messaging/mod.ts";
 
 const SHOWN_LENGTH_MAX = 100;
 

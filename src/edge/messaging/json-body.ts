@@ -1,6 +1,7 @@
 /** JSON bodies of requests, read field by field. What is null counts as absent, because some clients send it so. */
+
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
-import { badRequest, type MessagingFailure } from "../../messaging/failure.ts";
+import { badRequest, type MessagingFailure } from "../../messaging/mod.ts";
 import { bodyMalformed, bodyTooLargeToParse } from "../errors.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;

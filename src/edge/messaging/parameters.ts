@@ -3,7 +3,7 @@
  * come in the query, or in a JSON body with the same names (C.filters,
  * C.filters.body). A name that comes several times is a list.
  */
-import { badRequest } from "../../messaging/failure.ts";
+import { badRequest } from "../../messaging/mod.ts";
 import { decodeText } from "./destination-target.ts";
 import { readJsonObject, wrongType } from "./json-body.ts";
 

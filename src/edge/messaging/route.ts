@@ -5,9 +5,7 @@
  * everything behind belongs to the route as it was written. A template with
  * more fixed segments is listed before one that would take its requests.
  */
-import type { MessagingApi } from "../../messaging/api.ts";
-import type { MessagingLimits } from "../../messaging/limits.ts";
-import { isIdentifier } from "../../messaging/options/identifiers.ts";
+import { isIdentifier, type MessagingApi, type MessagingLimits } from "../../messaging/mod.ts";
 import { messagingMethodNotAllowed, noSuchMessagingPath, pathNameMissing } from "../errors.ts";
 import type { HttpRequest } from "../handler.ts";
 import type { Route } from "../route.ts";

@@ -1,6 +1,7 @@
 /** Headers and query parameters of messaging, made from the tables that read them. */
+
 import { canonicalName } from "../../kernel/header-name.ts";
-import { headerFamilies, headerRows } from "../../messaging/options/header-rows.ts";
+import { headerFamilies, headerRows } from "../../messaging/mod.ts";
 import { type FilterTarget, filterRows } from "../messaging/filters/messages.ts";
 import { runsFilterRows } from "../messaging/filters/runs.ts";
 import { trimBodyRow } from "../messaging/views/trim-body.ts";

@@ -1,5 +1,5 @@
 /** The shapes that messaging answers with, by name (the tables of docs/interface/messaging.md). */
-import { runStateNames } from "../../messaging/state/run.ts";
+import { runStateNames } from "../../messaging/mod.ts";
 import {
   anyObject,
   count,

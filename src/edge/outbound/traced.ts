@@ -1,4 +1,5 @@
 /** Deliveries with a span for each attempt: what is sent is the trace of the span, in place of the one that was kept. */
+
 import {
   readTraceContext,
   TRACE_PARENT,
@@ -6,7 +7,7 @@ import {
   type TraceContext,
   traceHeaders,
 } from "../../kernel/trace-context.ts";
-import type { DeliveryDone, DeliveryRequest, Outbound } from "../../messaging/delivery/delivery.ts";
+import type { DeliveryDone, DeliveryRequest, Outbound } from "../../messaging/mod.ts";
 import type { Tracer } from "../tracing.ts";
 
 export class TracedOutbound implements Outbound {

@@ -5,13 +5,13 @@
  *
  *     opening --> serving --> draining --> closed
  */
+
 import type { TokenFor } from "../../edge/auth.ts";
 import type { DestinationProfile } from "../../edge/outbound/destination-policy.ts";
 import type { OutboundMap } from "../../edge/outbound/host-map.ts";
 import type { LogFormat, LogLevel } from "../../kernel/log.ts";
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
-import type { HeaderSpelling } from "../../messaging/delivery/delivery.ts";
-import type { MessagingLimits } from "../../messaging/limits.ts";
+import type { HeaderSpelling, MessagingLimits } from "../../messaging/mod.ts";
 import type { RecoveryStep } from "../../persistence/recovery.ts";
 import type { MemorySettings } from "../../store/memory/memory-settings.ts";
 import type { LuaLimits } from "../../store/scripting/lua/runtime.ts";

@@ -3,9 +3,7 @@
  * later is there: bodies of messages lie in journal files that no start reads,
  * and only the engine knows which of those are still needed.
  */
-import { defaultLimits } from "../../messaging/limits.ts";
-import { replayFrame } from "../../messaging/records/replay.ts";
-import { MessagingState } from "../../messaging/state/messaging-state.ts";
+import { defaultLimits, MessagingState, replayFrame } from "../../messaging/mod.ts";
 import type { OnBytes } from "../../persistence/byte-progress.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";

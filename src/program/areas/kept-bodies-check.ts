@@ -9,11 +9,10 @@
  * all others go on. Who looks after the server is told by the log and by the
  * metric `larder_messaging_damaged_bodies`.
  */
+
 import { systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
-import { BodyDamaged, type BodySource } from "../../messaging/bodies/body.ts";
-import { findDamagedBodies } from "../../messaging/bodies/body-check.ts";
-import type { Engine } from "../../messaging/engine.ts";
+import { BodyDamaged, type BodySource, type Engine, findDamagedBodies } from "../../messaging/mod.ts";
 import type { Area } from "../../persistence/area.ts";
 import { DamagedData } from "../../persistence/errors.ts";
 import { SegmentRemoved } from "../../persistence/journal/segment-reader.ts";

@@ -3,6 +3,7 @@
  * and the part of the data directory that it is recovered from and writes to.
  * The history has threads of its own and follows the journal.
  */
+
 import { lookup } from "node:dns/promises";
 import { TokenTable } from "../../edge/auth.ts";
 import { RateLimiter } from "../../edge/limits/rate-limit.ts";
@@ -14,8 +15,7 @@ import { TracedOutbound } from "../../edge/outbound/traced.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { faultFields } from "../../kernel/log.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
-import { moveBodies } from "../../messaging/bodies/cleaning.ts";
-import { Messaging } from "../../messaging/messaging.ts";
+import { Messaging, moveBodies } from "../../messaging/mod.ts";
 import type { Area as KeptArea } from "../../persistence/area.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { type HistoryDoor, type HistoryDoorOptions, openHistory } from "../history/history-door.ts";

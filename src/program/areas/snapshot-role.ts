@@ -4,14 +4,12 @@
  * a start would replay and writes what the engine then holds. Exit code 0: there
  * is a snapshot, or none was needed.
  */
+
 import { constants, setPriority } from "node:os";
 import { systemClock } from "../../kernel/clock.ts";
 import { NullJournal, NullJournal as NullVectorJournal } from "../../kernel/journal.ts";
 import { systemRandom } from "../../kernel/random.ts";
-import { defaultLimits } from "../../messaging/limits.ts";
-import { replayFrame } from "../../messaging/records/replay.ts";
-import { snapshotFrames } from "../../messaging/records/snapshot.ts";
-import { MessagingState } from "../../messaging/state/messaging-state.ts";
+import { defaultLimits, MessagingState, replayFrame, snapshotFrames } from "../../messaging/mod.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../persistence/snapshot.ts";

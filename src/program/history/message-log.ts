@@ -1,8 +1,13 @@
 /** The log of messages as messaging asks for it, answered by the history. */
-import type { Filter, LogPage, LogReader, Page } from "../../messaging/api.ts";
-import { badRequest } from "../../messaging/failure.ts";
-import { logEntry } from "../../messaging/records/history-events.ts";
-import type { User } from "../../messaging/state/user.ts";
+import {
+  badRequest,
+  type Filter,
+  type LogPage,
+  type LogReader,
+  logEntry,
+  type Page,
+  type User,
+} from "../../messaging/mod.ts";
 import { type HistoryPage, type HistoryQuery, MalformedCursor } from "../../persistence/history/query.ts";
 
 /** Answers when everything up to the position is in the history, or after 2 s with what is there. */

@@ -1,7 +1,7 @@
 /** The figures of messaging, as Prometheus families. */
+
 import type { Metrics } from "../../kernel/metrics.ts";
-import type { Engine } from "../../messaging/engine.ts";
-import { runState } from "../../messaging/state/run.ts";
+import { type Engine, runState } from "../../messaging/mod.ts";
 
 const runOutcomes = [
   ["success", runState.success],

@@ -1,7 +1,8 @@
 /** From settings and tenants to the plan of each area. */
+
 import { resolve } from "node:path";
 import type { LogFormat } from "../../kernel/log.ts";
-import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/limits.ts";
+import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
 import { defaultVectorLimits } from "../../vector/limits.ts";
 import type {

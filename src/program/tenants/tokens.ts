@@ -17,7 +17,7 @@
  */
 
 import { secretText } from "../../kernel/random.ts";
-import { newSigningKey } from "../../messaging/delivery/signature.ts";
+import { newSigningKey } from "../../messaging/settings.ts";
 import type { ListedTenant, ListedUser } from "../settings/config.ts";
 import { FieldReader } from "../settings/field-reader.ts";
 import {

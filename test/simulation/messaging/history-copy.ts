@@ -3,7 +3,7 @@
  * durable, in order, lags behind as it likes, and outlives crashes with what it
  * has. In the end each state that a message came to is in it, once.
  */
-import { historyEventsOf } from "../../../src/messaging/records/history-events.ts";
+import { historyEventsOf } from "../../../src/messaging/history.ts";
 import { messageStateName } from "../../../src/messaging/state/states.ts";
 import type { Ledger } from "./ledger.ts";
 import { check } from "./violation.ts";

@@ -9,9 +9,16 @@
  *     and every empty value: a filter that fell away would mean everything. A
  *     list passes them over.
  */
-import type { AttributeName, Filter, Page, RunFilter } from "../../../messaging/api.ts";
-import { badRequest } from "../../../messaging/failure.ts";
-import { type MessageState, stateRows, statesInProgress } from "../../../messaging/state/states.ts";
+import {
+  type AttributeName,
+  badRequest,
+  type Filter,
+  type MessageState,
+  type Page,
+  type RunFilter,
+  stateRows,
+  statesInProgress,
+} from "../../../messaging/mod.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
 /** What a filter may be said with. */

@@ -5,11 +5,16 @@
  * The state of a step is worked out from the log of its run, which is only read
  * for runs that can have such a step.
  */
-import type { MessagingApi } from "../../../messaging/api.ts";
-import { badRequest } from "../../../messaging/failure.ts";
-import { type Run, type RunState, runState, runStateNames } from "../../../messaging/state/run.ts";
-import type { RunLog } from "../../../messaging/workflow/run-log.ts";
-import type { RunsFilter } from "../../../messaging/workflow/workflow-api.ts";
+import {
+  badRequest,
+  type MessagingApi,
+  type Run,
+  type RunLog,
+  type RunState,
+  type RunsFilter,
+  runState,
+  runStateNames,
+} from "../../../messaging/mod.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 import { parseRunState, readRunsFilter, spelled } from "./runs.ts";
 

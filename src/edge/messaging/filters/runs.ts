@@ -1,7 +1,5 @@
 /** Filters of workflow runs (W.cancel-many, W.logs.filters), by the rules of messages.ts. */
-import { badRequest } from "../../../messaging/failure.ts";
-import { type RunState, runStateNames } from "../../../messaging/state/run.ts";
-import type { RunsFilter } from "../../../messaging/workflow/workflow-api.ts";
+import { badRequest, type RunState, type RunsFilter, runStateNames } from "../../../messaging/mod.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
 interface RunsDraft {

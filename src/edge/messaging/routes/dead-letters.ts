@@ -1,7 +1,5 @@
 /** The dead-letter queue (C8, C11, C.dlq). */
-import type { Filter } from "../../../messaging/api.ts";
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import { readOverrides } from "../../../messaging/options/headers.ts";
+import { badRequest, type Filter, notFound, readOverrides } from "../../../messaging/mod.ts";
 import { type BulkPage, readBulkPage, readFilter, readPage } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";

@@ -1,16 +1,22 @@
 /** Events that runs wait for (C3, C9, W.wait, W.notify-all, W.hooks). */
 
 import { canonicalName } from "../../../kernel/header-name.ts";
-import type { MessagingApi } from "../../../messaging/api.ts";
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import type { Redaction } from "../../../messaging/options/envelope.ts";
-import { headerLists, headerText } from "../../../messaging/options/header-lists.ts";
-import { joinedRedaction, redactedHeaders, redactedText } from "../../../messaging/options/redaction.ts";
-import { checkRunId } from "../../../messaging/options/workflow-options.ts";
-import type { Run } from "../../../messaging/state/run.ts";
-import type { Waiter } from "../../../messaging/state/waiter.ts";
-import { hiddenOfWait } from "../../../messaging/workflow/waits.ts";
-import type { Notified } from "../../../messaging/workflow/workflow-api.ts";
+import {
+  badRequest,
+  checkRunId,
+  headerLists,
+  headerText,
+  hiddenOfWait,
+  joinedRedaction,
+  type MessagingApi,
+  type Notified,
+  notFound,
+  type Redaction,
+  type Run,
+  redactedHeaders,
+  redactedText,
+  type Waiter,
+} from "../../../messaging/mod.ts";
 import { takingSteps } from "../append-refusal.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
 import { ok } from "../route.ts";

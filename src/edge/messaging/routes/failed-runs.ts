@@ -1,10 +1,14 @@
 /** Failed workflow runs (C4, C5, W.dlq, W.resume, W.failure-callback). */
 
-import type { Filter } from "../../../messaging/api.ts";
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import { readOverrides } from "../../../messaging/options/headers.ts";
-import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
-import type { StartedRun } from "../../../messaging/workflow/workflow-api.ts";
+import {
+  badRequest,
+  type DeadLetter,
+  deadLetterIdText,
+  type Filter,
+  notFound,
+  readOverrides,
+  type StartedRun,
+} from "../../../messaging/mod.ts";
 import { readBulkPage, readFilter, readPage } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";

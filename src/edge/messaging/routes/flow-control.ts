@@ -1,6 +1,5 @@
 /** Flow-control keys and parallelism (C7, C10, C12, C13, C17 to C19, C.keys). */
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import { InvalidFlowControl, parseCount, parsePeriodMs } from "../../../messaging/options/flow-control-value.ts";
+import { badRequest, InvalidFlowControl, notFound, parseCount, parsePeriodMs } from "../../../messaging/mod.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";

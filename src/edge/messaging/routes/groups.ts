@@ -1,9 +1,14 @@
 /** URL groups, which paths call topics (C2, C16, C.topics). */
 
 import { canonicalName } from "../../../kernel/header-name.ts";
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import { checkHeaderName, checkHeaderValue, isForwarded } from "../../../messaging/options/forwarded-headers.ts";
-import type { Endpoint } from "../../../messaging/state/url-group.ts";
+import {
+  badRequest,
+  checkHeaderName,
+  checkHeaderValue,
+  type Endpoint,
+  isForwarded,
+  notFound,
+} from "../../../messaging/mod.ts";
 import { checkDestination } from "../destination-target.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, isJsonObject, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";

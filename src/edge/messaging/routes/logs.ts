@@ -1,5 +1,5 @@
 /** Logs: every state of every message (C6). */
-import type { Filter, LogEntry, LogPage, MessagingApi, Page } from "../../../messaging/api.ts";
+import type { Filter, LogEntry, LogPage, MessagingApi, Page } from "../../../messaging/mod.ts";
 import { type PageBounds, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { Parameters } from "../parameters.ts";

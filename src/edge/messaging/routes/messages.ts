@@ -1,5 +1,5 @@
 /** Looking messages up and cancelling them (C.messages). */
-import { notFound } from "../../../messaging/failure.ts";
+import { notFound } from "../../../messaging/mod.ts";
 import { readCount, readFilter } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
 import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";

@@ -1,12 +1,12 @@
 /** Publishing: one message, one for a queue, or many at once (C15, C.enqueue, C.batch). */
-import { badRequest } from "../../../messaging/failure.ts";
-import { readPublishOptions } from "../../../messaging/options/headers.ts";
-import type {
-  Published,
-  PublishOptions,
-  PublishOutcome,
-  PublishRequest,
-} from "../../../messaging/options/publish-request.ts";
+import {
+  badRequest,
+  type Published,
+  type PublishOptions,
+  type PublishOutcome,
+  type PublishRequest,
+  readPublishOptions,
+} from "../../../messaging/mod.ts";
 import { takingSteps } from "../append-refusal.ts";
 import { readBatch } from "../batch-body.ts";
 import { callerIp } from "../caller-ip.ts";

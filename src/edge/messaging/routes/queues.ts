@@ -1,5 +1,5 @@
 /** Queues (C.queues). */
-import { badRequest, notFound } from "../../../messaging/failure.ts";
+import { badRequest, notFound } from "../../../messaging/mod.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";

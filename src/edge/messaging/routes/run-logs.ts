@@ -1,12 +1,21 @@
 /** Logs of workflow runs: grouped by run, or message by message (W.logs). */
+
 import { STATUS_CODES } from "node:http";
-import type { AttributeName, LogEntry, LoggedMessage, MessagingApi } from "../../../messaging/api.ts";
-import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import { headerLists } from "../../../messaging/options/header-lists.ts";
-import { redactedText } from "../../../messaging/options/redaction.ts";
-import { type Run, runStateNames } from "../../../messaging/state/run.ts";
-import { type MessageState, messageState } from "../../../messaging/state/states.ts";
-import { type RunLog, runLogOf } from "../../../messaging/workflow/run-log.ts";
+import {
+  type AttributeName,
+  BODY_DAMAGED,
+  headerLists,
+  type LogEntry,
+  type LoggedMessage,
+  type MessageState,
+  type MessagingApi,
+  messageState,
+  type Run,
+  type RunLog,
+  redactedText,
+  runLogOf,
+  runStateNames,
+} from "../../../messaging/mod.ts";
 import { readCount, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { readRunLogFilter } from "../filters/run-logs.ts";

@@ -1,8 +1,12 @@
 /** Workflow runs: start, entries, finish, cancel (W.trigger, W.batch-trigger, W.entries, C14, W.cancel-many). */
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import { readPublishOptions } from "../../../messaging/options/headers.ts";
-import type { PublishOutcome, PublishRequest } from "../../../messaging/options/publish-request.ts";
-import { plainTrigger } from "../../../messaging/workflow/plain-trigger.ts";
+import {
+  badRequest,
+  notFound,
+  type PublishOutcome,
+  type PublishRequest,
+  plainTrigger,
+  readPublishOptions,
+} from "../../../messaging/mod.ts";
 import { readBatch } from "../batch-body.ts";
 import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";

@@ -1,6 +1,5 @@
 /** Schedules (C1, C.schedules). */
-import { badRequest, notFound } from "../../../messaging/failure.ts";
-import { readScheduleOptions } from "../../../messaging/options/headers.ts";
+import { badRequest, notFound, readScheduleOptions } from "../../../messaging/mod.ts";
 import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";

@@ -1,11 +1,16 @@
 /** Dead letters: the message as it was, and the last answer (C.dlq.record). */
 
-import type { Filter, MessagingApi, Page } from "../../../messaging/api.ts";
-import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import { headerLists } from "../../../messaging/options/header-lists.ts";
-import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
-import { messageId } from "../../../messaging/state/message-id.ts";
-import type { Run } from "../../../messaging/state/run.ts";
+import {
+  BODY_DAMAGED,
+  type DeadLetter,
+  deadLetterIdText,
+  type Filter,
+  headerLists,
+  type MessagingApi,
+  messageId,
+  type Page,
+  type Run,
+} from "../../../messaging/mod.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { bodyView, messageView } from "./messages.ts";
 

@@ -1,10 +1,14 @@
 /** A failed workflow message: exactly the fields of C5.record. */
+
 import { isUtf8 } from "node:buffer";
-import type { MessagingApi } from "../../../messaging/api.ts";
-import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import { headerLists } from "../../../messaging/options/header-lists.ts";
-import { redactedText } from "../../../messaging/options/redaction.ts";
-import { type DeadLetter, deadLetterIdText } from "../../../messaging/state/dead-letters.ts";
+import {
+  BODY_DAMAGED,
+  type DeadLetter,
+  deadLetterIdText,
+  headerLists,
+  type MessagingApi,
+  redactedText,
+} from "../../../messaging/mod.ts";
 import { headerView, labelsView } from "./messages.ts";
 
 export async function workflowLetterView(door: MessagingApi, letter: DeadLetter): Promise<object> {

@@ -2,11 +2,14 @@
  * Log entries (C6.entry). Two generations of clients read them: both names of what was
  * renamed are there, and CANCELLED is spelled as each list does.
  */
-import type { LogEntry } from "../../../messaging/api.ts";
-import type { EnvelopeFields } from "../../../messaging/options/envelope.ts";
-import { headerLists } from "../../../messaging/options/header-lists.ts";
-import { redactedText } from "../../../messaging/options/redaction.ts";
-import { messageState, messageStateName } from "../../../messaging/state/states.ts";
+import {
+  type EnvelopeFields,
+  headerLists,
+  type LogEntry,
+  messageState,
+  messageStateName,
+  redactedText,
+} from "../../../messaging/mod.ts";
 import { callbackHeaderView, flowControlView, headerView, labelsView } from "./messages.ts";
 
 /** How the list that is asked for spells the state CANCELLED. */

@@ -1,6 +1,5 @@
 /** What is managed: schedules, queues, URL groups and flow-control keys as clients see them (C.schedules.record, C.queues.record, C.topics.get, C17). */
-import type { FlowKeyView, QueueView, ScheduleView } from "../../../messaging/api.ts";
-import type { UrlGroup } from "../../../messaging/state/url-group.ts";
+import type { FlowKeyView, QueueView, ScheduleView, UrlGroup } from "../../../messaging/mod.ts";
 import {
   callbackHeaderView,
   callbackSettingsView,

@@ -5,13 +5,20 @@
  *
  * A field without a value is absent.
  */
+
 import { isUtf8 } from "node:buffer";
-import { BODY_DAMAGED } from "../../../messaging/bodies/body.ts";
-import type { CallbackPlan, EnvelopeFields } from "../../../messaging/options/envelope.ts";
-import { type HeaderLists, headerLists } from "../../../messaging/options/header-lists.ts";
-import { callbackOptions, callbackSettings } from "../../../messaging/options/headers.ts";
-import { redactedHeaders, redactedText } from "../../../messaging/options/redaction.ts";
-import { PERIOD_MS_DEFAULT } from "../../../messaging/state/flow-key.ts";
+import {
+  BODY_DAMAGED,
+  type CallbackPlan,
+  callbackOptions,
+  callbackSettings,
+  type EnvelopeFields,
+  type HeaderLists,
+  headerLists,
+  PERIOD_MS_DEFAULT,
+  redactedHeaders,
+  redactedText,
+} from "../../../messaging/mod.ts";
 
 /** The headers of a message, or what is said of them in a listing. */
 export function headerView({ headers, redact }: Pick<EnvelopeFields, "headers" | "redact">): HeaderLists {

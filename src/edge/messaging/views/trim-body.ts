@@ -3,7 +3,7 @@
  * large ones is short. Texts are cut to so many characters, what is in base64 to
  * so many bytes. A hash that stands for a body stays whole.
  */
-import { badRequest } from "../../../messaging/failure.ts";
+import { badRequest } from "../../../messaging/mod.ts";
 import { type Parameters, parseWholeNumber } from "../parameters.ts";
 
 const TRIM_BODY = "trimBody";

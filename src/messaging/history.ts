@@ -2,17 +2,22 @@
  * What the log of messages is made of, taken from the frames of the journal.
  * The details are the fields of the records themselves, so nothing is encoded
  * twice.
+ *
+ * An entry beside mod.ts, because the history's thread loads it without the
+ * engine: it imports the records and little else.
  */
-import { textFromBytes } from "../../kernel/bytes.ts";
-import { FrameReader } from "../../kernel/frame.ts";
-import type { LogEntry, LoggedMessage } from "../api.ts";
-import type { EnvelopeFields } from "../options/envelope.ts";
-import { messageId } from "../state/message-id.ts";
-import { type MessageState, messageState } from "../state/states.ts";
-import { AREA } from "./area-records.ts";
-import { messageRecords } from "./message-records.ts";
-import { type EventList, type HistoryEvents, type MessageEvent, NO_EVENT, type StateEvent } from "./row.ts";
-import { type AreaKind, areaKindOf, areaRecords, type UserKind, userKindOf, userRecords } from "./table.ts";
+import { textFromBytes } from "../kernel/bytes.ts";
+import { FrameReader } from "../kernel/frame.ts";
+import type { LogEntry, LoggedMessage } from "./api.ts";
+import type { EnvelopeFields } from "./options/envelope.ts";
+import { AREA } from "./records/area-records.ts";
+import { messageRecords } from "./records/message-records.ts";
+import { type EventList, type HistoryEvents, type MessageEvent, NO_EVENT, type StateEvent } from "./records/row.ts";
+import { type AreaKind, areaKindOf, areaRecords, type UserKind, userKindOf, userRecords } from "./records/table.ts";
+import { messageId } from "./state/message-id.ts";
+import { type MessageState, messageState } from "./state/states.ts";
+
+export { messageState };
 
 /** Reads one frame of the journal. The frame is copied where it is kept. */
 export function historyEventsOf(frame: Buffer): HistoryEvents {

@@ -1,0 +1,64 @@
+/**
+ * The face of messaging: everything that other rooms may import, beside the two
+ * light entries `settings.ts` (limits and keys, without the engine) and
+ * `history.ts` (records to events, for the history's thread).
+ *
+ * `Messaging` is made once for an area; `Messaging.user` answers what the routes
+ * ask. The rest is the vocabulary of its interface: headers, filters, views.
+ */
+export type {
+  AttributeName,
+  Filter,
+  FlowKeyView,
+  LogEntry,
+  LoggedMessage,
+  LogPage,
+  LogReader,
+  MessagingApi,
+  Page,
+  QueueView,
+  RunFilter,
+  ScheduleView,
+} from "./api.ts";
+export { BODY_DAMAGED, BodyDamaged, type BodySource } from "./bodies/body.ts";
+export { findDamagedBodies } from "./bodies/body-check.ts";
+export { moveBodies } from "./bodies/cleaning.ts";
+export type { DeliveryDone, DeliveryRequest, HeaderSpelling, Outbound } from "./delivery/delivery.ts";
+export type { Engine } from "./engine.ts";
+export { badRequest, DailyLimitExceeded, MessagingFailure, notFound } from "./failure.ts";
+export { logEntry } from "./history.ts";
+export { defaultLimits, type MessagingLimits, RESPONSE_BYTES_MAX } from "./limits.ts";
+export { Messaging, type MessagingOptions } from "./messaging.ts";
+export type { CallbackPlan, EnvelopeFields, Redaction } from "./options/envelope.ts";
+export { InvalidFlowControl, parseCount, parsePeriodMs } from "./options/flow-control-value.ts";
+export { checkHeaderName, checkHeaderValue, isForwarded } from "./options/forwarded-headers.ts";
+export { type HeaderLists, headerLists, headerText } from "./options/header-lists.ts";
+export { headerFamilies, headerRows } from "./options/header-rows.ts";
+export {
+  callbackOptions,
+  callbackSettings,
+  type GivenHeaders,
+  isKnownHeader,
+  readOverrides,
+  readPublishOptions,
+  readScheduleOptions,
+} from "./options/headers.ts";
+export { identifierRule, isIdentifier } from "./options/identifiers.ts";
+export type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+export { joinedRedaction, redactedHeaders, redactedText } from "./options/redaction.ts";
+export { checkRunId } from "./options/workflow-options.ts";
+export { replayFrame } from "./records/replay.ts";
+export { snapshotFrames } from "./records/snapshot.ts";
+export { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";
+export { PERIOD_MS_DEFAULT } from "./state/flow-key.ts";
+export { messageId } from "./state/message-id.ts";
+export { MessagingState } from "./state/messaging-state.ts";
+export { type Run, type RunState, runState, runStateNames } from "./state/run.ts";
+export { type MessageState, messageState, messageStateName, stateRows, statesInProgress } from "./state/states.ts";
+export type { Endpoint, UrlGroup } from "./state/url-group.ts";
+export type { User } from "./state/user.ts";
+export type { Waiter } from "./state/waiter.ts";
+export { plainTrigger } from "./workflow/plain-trigger.ts";
+export { type RunLog, runLogOf } from "./workflow/run-log.ts";
+export { hiddenOfWait } from "./workflow/waits.ts";
+export type { Notified, RunsFilter, StartedRun } from "./workflow/workflow-api.ts";
