@@ -3,7 +3,7 @@ import { Body } from "../../src/messaging/bodies/body.ts";
 import { defaultLimits } from "../../src/messaging/limits.ts";
 import { MessagingState } from "../../src/messaging/state/messaging-state.ts";
 import type { Run } from "../../src/messaging/state/run.ts";
-import { ListCache } from "../../src/messaging/workflow/list-cache.ts";
+import { StepsPayloadCache } from "../../src/messaging/workflow/steps-payload.ts";
 import { median } from "../harness/statistics.ts";
 
 export interface ListResult {
@@ -32,14 +32,14 @@ export function measureList(entries: number): ListResult {
   };
   const run = state.createRun(user, record);
   for (let count = 0; count < entries; count += 1) addEntry(state, run);
-  const lists = new ListCache(state.bodies, TEXTS_BYTES_MAX);
+  const payloads = new StepsPayloadCache(state.bodies, TEXTS_BYTES_MAX);
   const anew = times(() => {
     run.stepsPayload?.release();
-    return () => lists.listUpTo(run, entries - 1);
+    return () => payloads.upTo(run, entries - 1);
   });
   const grown = times(() => {
     addEntry(state, run);
-    return () => lists.listUpTo(run, run.entries.length - 1);
+    return () => payloads.upTo(run, run.entries.length - 1);
   });
   return { entries, bytes: run.entries[entries - 1]?.listBytes ?? 0, grownUs: grown, anewUs: anew };
 }

@@ -15,10 +15,13 @@ export type {
   LogPage,
   LogReader,
   MessagingApi,
+  Notified,
   Page,
   QueueView,
   RunFilter,
+  RunsFilter,
   ScheduleView,
+  StartedRun,
 } from "./api.ts";
 export { BODY_DAMAGED, BodyDamaged, type BodySource } from "./bodies/body.ts";
 export { findDamagedBodies } from "./bodies/body-check.ts";
@@ -53,12 +56,11 @@ export { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";
 export { PERIOD_MS_DEFAULT } from "./state/flow-key.ts";
 export { messageId } from "./state/message-id.ts";
 export { MessagingState } from "./state/messaging-state.ts";
+export type { Waiter } from "./state/run.ts";
 export { type Run, type RunState, runState, runStateNames } from "./state/run.ts";
 export { type MessageState, messageState, messageStateName, stateRows, statesInProgress } from "./state/states.ts";
 export type { Endpoint, UrlGroup } from "./state/url-group.ts";
 export type { User } from "./state/user.ts";
-export type { Waiter } from "./state/waiter.ts";
-export { plainTrigger } from "./workflow/plain-trigger.ts";
 export { type RunLog, runLogOf } from "./workflow/run-log.ts";
+export { plainTrigger } from "./workflow/trigger-config.ts";
 export { hiddenOfWait } from "./workflow/waits.ts";
-export type { Notified, RunsFilter, StartedRun } from "./workflow/workflow-api.ts";

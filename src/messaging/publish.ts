@@ -8,8 +8,14 @@ import { createHash } from "node:crypto";
 import type { Random } from "../kernel/random.ts";
 import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
-import { type EnvelopeFields, envelopeFields } from "./options/envelope.ts";
-import type { Published, PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import type { EnvelopeFields } from "./options/envelope.ts";
+import {
+  envelopeFields,
+  type Published,
+  type PublishOptions,
+  type PublishOutcome,
+  type PublishRequest,
+} from "./options/publish-request.ts";
 import type { Accepted } from "./state/deduplication.ts";
 import { newFacts } from "./state/drawn-ids.ts";
 import type { MessageFacts } from "./state/message.ts";

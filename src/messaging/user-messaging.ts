@@ -10,6 +10,7 @@ import type {
   Page,
   QueueView,
   ScheduleView,
+  WorkflowApi,
 } from "./api.ts";
 import { type Body, loadUndamaged } from "./bodies/body.ts";
 import { type BulkPage, cancelMatching, deadLettersOf, deleteDeadLetters, retryDeadLetters } from "./bulk.ts";
@@ -23,16 +24,15 @@ import { drawId } from "./state/drawn-ids.ts";
 import { type FlowKey, PERIOD_MS_DEFAULT } from "./state/flow-key.ts";
 import type { Message } from "./state/message.ts";
 import { messageId, parseMessageId } from "./state/message-id.ts";
+import type { MessagingState } from "./state/messaging-state.ts";
 import { driftOf, type Moment } from "./state/moment.ts";
 import { newQueue, type Queue } from "./state/queue.ts";
 import type { Schedule } from "./state/schedule.ts";
 import { messageState } from "./state/states.ts";
 import { type Endpoint, findGroup, isUrl, type UrlGroup } from "./state/url-group.ts";
 import type { SigningKeys, User } from "./state/user.ts";
-import { waitsFor } from "./state/waits-for.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { UserWorkflows } from "./workflow/user-workflows.ts";
-import type { WorkflowApi } from "./workflow/workflow-api.ts";
 
 /** How long a finished message can still be looked up. */
 const FINISHED_MS = 60_000;
@@ -415,4 +415,31 @@ function viewOfKey(key: FlowKey, now: Moment): FlowKeyView {
     waitingCount: key.waiting.size,
     inFlightCount: key.inFlight.size,
   };
+}
+
+/** What an unfinished message waits for: a sentence without a full stop. */
+function waitsFor(state: MessagingState, message: Message, now: Moment): string {
+  const { list, envelope } = message;
+  const { queueName, flowControl } = envelope.fields;
+  if (message.state === messageState.cancelRequested) return "It is being called, and is cancelled when the call ends";
+  if (message.state === messageState.active) return "It is being called";
+  if (message.isTimed) {
+    const what = message.state === messageState.retry ? "its next attempt" : "its time";
+    return `It waits for ${what}, ${new Date(message.dueMs).toISOString()}`;
+  }
+  if (list === undefined) return "It waits to be on the disk";
+  const queue = state.queueOf(message);
+  if (queue !== undefined && (list === queue.waiting || list === queue.held || list === queue.excess)) {
+    if (queue.record.isPaused) return `It waits for the queue ${queueName} to be resumed`;
+    return `It waits for its turn in the queue ${queueName}`;
+  }
+  const key = state.flowKeyOf(message);
+  if (key !== undefined && list === key.waiting) {
+    if (key.isPaused) return `It waits for the flow-control key ${flowControl?.key} to be resumed`;
+    const roomMs = key.nextRoomMs(now.passedMs);
+    return roomMs === undefined
+      ? `It waits for the parallelism of the flow-control key ${flowControl?.key}`
+      : `It waits for the rate of the flow-control key ${flowControl?.key}, until ${new Date(roomMs - driftOf(now)).toISOString()}`;
+  }
+  return `It waits for ${list.reason}`;
 }

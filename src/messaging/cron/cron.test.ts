@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Cron, parseCron } from "./cron.ts";
-import { InvalidCron } from "./invalid-cron.ts";
+import { InvalidCron } from "./fields.ts";
 import { findZone } from "./zone.ts";
 
 /** The next moments after `after`, as `2026-01-05T09:00Z`. */

@@ -21,8 +21,7 @@
  */
 import { parseGoDurationMs } from "../../kernel/duration.ts";
 import { nextMatchMs } from "./calendar.ts";
-import { type CronFields, parseFields } from "./fields.ts";
-import { InvalidCron } from "./invalid-cron.ts";
+import { type CronFields, InvalidCron, parseFields } from "./fields.ts";
 import { findZone, utc, type Zone } from "./zone.ts";
 
 export interface Cron {

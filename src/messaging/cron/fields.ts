@@ -14,7 +14,11 @@
  * do not wrap around, names are three letters in either case. Stricter than there: an empty item of a list and `*-5` are
  * refused, since they can only be slips.
  */
-import { InvalidCron } from "./invalid-cron.ts";
+
+/** The message says what is wrong with the text and quotes the part. */
+export class InvalidCron extends Error {
+  override name = "InvalidCron";
+}
 
 /** Sets as bits. Days and months count from bit 0, which is the first of the month and January. */
 export interface CronFields {

@@ -11,7 +11,7 @@
  * (3) Two transitions that undo each other within four days would not be seen.
  *     The closest ones since 1970 are almost a week apart (Boa Vista, 2000).
  */
-import { InvalidCron } from "./invalid-cron.ts";
+import { InvalidCron } from "./fields.ts";
 
 /** A stretch of time during which a zone's clock runs evenly. */
 export interface ZoneSpan {

@@ -4,10 +4,10 @@
  * once, when it failed for good (C.callbacks).
  */
 
-import { type CallbackPlan, type EnvelopeFields, envelopeFields } from "../options/envelope.ts";
+import type { CallbackPlan, EnvelopeFields } from "../options/envelope.ts";
 import { headerLists } from "../options/header-lists.ts";
 import { callbackOptions } from "../options/headers.ts";
-import type { PublishOptions } from "../options/publish-request.ts";
+import { envelopeFields, type PublishOptions } from "../options/publish-request.ts";
 import { redactedHeaders, redactedText } from "../options/redaction.ts";
 import { type DeadLetter, deadLetterIdText, type ResponseFacts } from "../state/dead-letters.ts";
 import type { Message } from "../state/message.ts";

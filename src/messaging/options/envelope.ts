@@ -9,7 +9,6 @@
 
 import type { MemoryAccount } from "../../kernel/memory-guard.ts";
 import type { TraceContext } from "../../kernel/trace-context.ts";
-import type { PublishOptions } from "./publish-request.ts";
 import type { CallType } from "./workflow-options.ts";
 
 export interface FlowControl {
@@ -97,50 +96,6 @@ export interface EnvelopeFields {
   /** Of the request that published it. It differs from one request to the next, so that hardly a message shares it. */
   readonly trace?: TraceContext | undefined;
   readonly workflow?: WorkflowFields | undefined;
-}
-
-/** Where a message comes from, beside its publisher's options. */
-export interface Origin {
-  readonly topicName?: string | undefined;
-  readonly endpointName?: string | undefined;
-  readonly scheduleId?: string | undefined;
-  readonly callerIp?: string | undefined;
-  readonly callbackOf?: string | undefined;
-  readonly holdsQueue?: string | undefined;
-  readonly workflow?: WorkflowFields | undefined;
-}
-
-/** The envelope of a message to `url` with these options. */
-export function envelopeFields(
-  url: string,
-  options: PublishOptions,
-  origin: Origin,
-  headers = options.headers,
-): EnvelopeFields {
-  return {
-    url,
-    method: options.method,
-    headers,
-    retriesMax: options.retriesMax,
-    retryDelay: options.retryDelay,
-    timeoutMs: options.timeoutMs,
-    isForMoment: options.notBeforeMs === undefined ? undefined : true,
-    callback: options.callback,
-    failureCallback: options.failureCallback,
-    topicName: origin.topicName,
-    endpointName: origin.endpointName,
-    scheduleId: origin.scheduleId,
-    queueName: options.queueName,
-    callerIp: origin.callerIp,
-    labels: options.labels,
-    flowControl: options.flowControl,
-    redact: options.redact,
-    callbackOf: origin.callbackOf,
-    holdsQueue: origin.holdsQueue,
-    hops: options.hops,
-    trace: options.trace,
-    workflow: origin.workflow,
-  };
 }
 
 /** An envelope takes its text, and the fields that were read from it: an estimate. */

@@ -8,7 +8,7 @@
  */
 import { parseDecimal, parseDurationMs } from "../../kernel/duration.ts";
 import { parseCron } from "../cron/cron.ts";
-import { InvalidCron } from "../cron/invalid-cron.ts";
+import { InvalidCron } from "../cron/fields.ts";
 import { badRequest, type MessagingFailure, quotaExceeded } from "../failure.ts";
 import type { MessagingLimits } from "../limits.ts";
 import type { Redaction } from "./envelope.ts";

@@ -1,6 +1,6 @@
 /** What a publisher asks for, read and checked, but for what depends on the state: groups, queues, quotas, duplicates. */
 import type { TraceContext } from "../../kernel/trace-context.ts";
-import type { CallbackPlan, FlowControl, Redaction } from "./envelope.ts";
+import type { CallbackPlan, EnvelopeFields, FlowControl, Redaction, WorkflowFields } from "./envelope.ts";
 import type { WorkflowOptions } from "./workflow-options.ts";
 
 /** Everything that headers (or query parameters, or the fields of a batch element) say about one message. */
@@ -53,3 +53,47 @@ export interface Published {
 export type PublishOutcome =
   | { readonly kind: "url"; readonly published: Published }
   | { readonly kind: "group"; readonly published: readonly Published[] };
+
+/** Where a message comes from, beside its publisher's options. */
+export interface Origin {
+  readonly topicName?: string | undefined;
+  readonly endpointName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+  readonly callerIp?: string | undefined;
+  readonly callbackOf?: string | undefined;
+  readonly holdsQueue?: string | undefined;
+  readonly workflow?: WorkflowFields | undefined;
+}
+
+/** The envelope of a message to `url` with these options. */
+export function envelopeFields(
+  url: string,
+  options: PublishOptions,
+  origin: Origin,
+  headers = options.headers,
+): EnvelopeFields {
+  return {
+    url,
+    method: options.method,
+    headers,
+    retriesMax: options.retriesMax,
+    retryDelay: options.retryDelay,
+    timeoutMs: options.timeoutMs,
+    isForMoment: options.notBeforeMs === undefined ? undefined : true,
+    callback: options.callback,
+    failureCallback: options.failureCallback,
+    topicName: origin.topicName,
+    endpointName: origin.endpointName,
+    scheduleId: origin.scheduleId,
+    queueName: options.queueName,
+    callerIp: origin.callerIp,
+    labels: options.labels,
+    flowControl: options.flowControl,
+    redact: options.redact,
+    callbackOf: origin.callbackOf,
+    holdsQueue: origin.holdsQueue,
+    hops: options.hops,
+    trace: options.trace,
+    workflow: origin.workflow,
+  };
+}

@@ -3,10 +3,18 @@
  * acceptance of a message is also what puts an entry at the end.
  */
 import type { MessageFacts } from "../state/message.ts";
-import type { FailureFunction, Run, RunConfig, RunFacts, RunRecord, RunState } from "../state/run.ts";
+import type {
+  FailureFunction,
+  Run,
+  RunConfig,
+  RunFacts,
+  RunRecord,
+  RunState,
+  Waiter,
+  WaiterRecord,
+} from "../state/run.ts";
 import { messageState } from "../state/states.ts";
 import type { User } from "../state/user.ts";
-import type { Waiter, WaiterRecord } from "../state/waiter.ts";
 import {
   type BodyField,
   type EnvelopeField,

@@ -27,6 +27,7 @@ import {
 import { Message, type MessageFacts } from "./message.ts";
 import { MessageTable } from "./message-table.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
+import type { Waiter, WaiterRecord } from "./run.ts";
 import {
   type Entry,
   type FailureFunction,
@@ -41,7 +42,6 @@ import { Schedule, type ScheduleRecord } from "./schedule.ts";
 import { messageState } from "./states.ts";
 import type { UrlGroup } from "./url-group.ts";
 import { type SigningKeys, User } from "./user.ts";
-import type { Waiter, WaiterRecord } from "./waiter.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -20,7 +20,6 @@ import { ENTRY_BYTES as ENTRY_MEMORY_BYTES, runBytes } from "./memory-sizes.ts";
 import type { Message, MessageFacts } from "./message.ts";
 import { messageId } from "./message-id.ts";
 import type { User } from "./user.ts";
-import type { LeftWait, Waiter } from "./waiter.ts";
 
 /** The numbers stand in journals: they never change. */
 export const runState = { started: 0, success: 1, failed: 2, canceled: 3 } as const;
@@ -101,6 +100,34 @@ export interface FailureFunction {
   /** What it was answered, or why it was not. A long answer lies elsewhere (`Run.failureAnswer`). */
   readonly body?: string;
 }
+
+/** A wait of a run for an event (spec: workflow 4.7). In the journal as JSON. */
+export interface WaiterRecord {
+  /** Of this waiter among all of the server; it grows. */
+  readonly number: number;
+  readonly eventId: string;
+  readonly runId: string;
+  readonly createdAtMs: number;
+  /** When it has waited long enough. */
+  readonly deadlineMs: number;
+  /** How long that is, as given: `7d`. */
+  readonly timeout: string;
+  readonly url: string;
+  /** Of the message that tells what came of it: names in lower case without prefix, value, … */
+  readonly headers: readonly string[];
+  readonly timeoutUrl: string;
+  /** The same for the message that tells of a time-out; behind `header:` are others that it is sent with. */
+  readonly timeoutHeaders: readonly string[];
+  /** Sent to `timeoutUrl` in place of the entries. */
+  readonly timeoutBody?: string | undefined;
+  /** Fields of the step that the event is the result of. */
+  readonly step: Readonly<Record<string, unknown>>;
+}
+
+export type Waiter = WaiterRecord;
+
+/** A wait that its run did not see the end of: its log shows it. */
+export type LeftWait = Pick<WaiterRecord, "eventId" | "createdAtMs" | "deadlineMs" | "timeout" | "step">;
 
 /** What a snapshot holds of a run beside its record, its result and its entries. */
 export interface RunFacts {

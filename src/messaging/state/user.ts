@@ -6,11 +6,10 @@ import type { Destination } from "./destination.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { MessageList } from "./message-list.ts";
 import type { Queue } from "./queue.ts";
-import type { Run } from "./run.ts";
+import type { Run, Waiter } from "./run.ts";
 import { RunOrder } from "./run-order.ts";
 import type { Schedule } from "./schedule.ts";
 import type { UrlGroup } from "./url-group.ts";
-import type { Waiter } from "./waiter.ts";
 
 /** Deliveries are signed with the current one; receivers accept both. */
 export interface SigningKeys {

@@ -3,6 +3,8 @@
  * (W.resume). One frame: the new run, its entries and messages, and
  * the dead letter of the old one, which goes.
  */
+
+import type { StartedRun } from "../api.ts";
 import { type Bodies, loadUndamaged } from "../bodies/body.ts";
 import { badRequest, damagedDeadLetter, notFound } from "../failure.ts";
 import { runOfDeadLetter } from "../matching.ts";
@@ -18,7 +20,6 @@ import type { User } from "../state/user.ts";
 import type { UnitOfWork } from "../unit-of-work.ts";
 import { failureMessage } from "./run-messages.ts";
 import { plannedStep, readStep, type StepFields } from "./step-text.ts";
-import type { StartedRun } from "./workflow-api.ts";
 
 interface Failed {
   readonly deadLetter: DeadLetter;

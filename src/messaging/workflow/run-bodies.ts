@@ -15,16 +15,16 @@ import { joinedRedaction, redactedText } from "../options/redaction.ts";
 import type { Message } from "../state/message.ts";
 import { messageId } from "../state/message-id.ts";
 import type { Entry, Run } from "../state/run.ts";
-import type { ListCache } from "./list-cache.ts";
+import type { StepsPayloadCache } from "./steps-payload.ts";
 
 interface Stores {
   readonly bodies: Bodies;
-  readonly lists: ListCache;
+  readonly payloads: StepsPayloadCache;
 }
 
 /** The body of a delivery of this message. Rejects as `Bodies.load` does. */
 export function deliveryBody(
-  { bodies, lists }: Stores,
+  { bodies, payloads }: Stores,
   run: Run,
   { message, lazyFetchBytes }: { message: Message; lazyFetchBytes: number },
 ): CallBody | Promise<CallBody> {
@@ -32,7 +32,7 @@ export function deliveryBody(
   const entry = run.entryOf(message.sequence);
   if (entry === undefined) return withInitial(bodies, run, EMPTY_LIST);
   if (isLeftOut(message, entry, lazyFetchBytes)) return withInitial(bodies, run, NO_BYTES);
-  return lists.listUpTo(run, entry.index);
+  return payloads.upTo(run, entry.index);
 }
 
 /** How long that is, about. */

@@ -1,10 +1,10 @@
 /** Pages of runs: their order, their cursors, what a filter means. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { RunsFilter } from "../api.ts";
 import { Run, type RunRecord, runState } from "../state/run.ts";
 import { User } from "../state/user.ts";
 import { listRuns, startedRuns } from "./run-listing.ts";
-import type { RunsFilter } from "./workflow-api.ts";
 
 function userOf(records: readonly Partial<RunRecord>[]): User {
   const user = new User("main", 1, { keys: { current: "a", next: "b" }, windowMs: 1 });

@@ -3,11 +3,12 @@
  * order of their start, from where the page before ended: what lies outside of
  * its moments is not touched, and nothing is copied.
  */
+
+import type { RunPage, RunsFilter } from "../api.ts";
 import { badRequest } from "../failure.ts";
 import type { Run } from "../state/run.ts";
 import { isBefore, type RunPlace } from "../state/run-order.ts";
 import type { User } from "../state/user.ts";
-import type { RunPage, RunsFilter } from "./workflow-api.ts";
 
 /** A page that has looked at so many runs ends, with a cursor: some milliseconds. */
 const LOOKS_MAX = 50_000;

@@ -3,17 +3,13 @@
  * what came of a call, of a wait, of an invoked run, and the call that tells of
  * a failure (W.call, W.wait.result, W.invoke.result, W.failure).
  */
+
 import { type AttemptReport, reportOf } from "../delivery/callbacks.ts";
 import { cutHeaders, isCut, mendedError, twiceQuotedWithin } from "../delivery/cut-answer.ts";
 import type { MessagingLimits } from "../limits.ts";
-import {
-  type CallbackPlan,
-  type EnvelopeFields,
-  envelopeFields,
-  type Redaction,
-  type WorkflowFields,
-} from "../options/envelope.ts";
+import type { CallbackPlan, EnvelopeFields, Redaction, WorkflowFields } from "../options/envelope.ts";
 import { acceptedOptions, callbackOptions, RETRIES_DEFAULT } from "../options/headers.ts";
+import { envelopeFields } from "../options/publish-request.ts";
 import { joinedRedaction } from "../options/redaction.ts";
 import type { DeadLetter } from "../state/dead-letters.ts";
 import { deadLetterIdText } from "../state/dead-letters.ts";

@@ -7,8 +7,8 @@
 import type { Random } from "../../kernel/random.ts";
 import { badRequest, quotaExceeded } from "../failure.ts";
 import type { MessagingLimits } from "../limits.ts";
-import { type EnvelopeFields, envelopeFields, type WorkflowFields } from "../options/envelope.ts";
-import type { Published, PublishRequest } from "../options/publish-request.ts";
+import type { EnvelopeFields, WorkflowFields } from "../options/envelope.ts";
+import { envelopeFields, type Published, type PublishRequest } from "../options/publish-request.ts";
 import type { WorkflowOptions } from "../options/workflow-options.ts";
 import { drawId, newFacts } from "../state/drawn-ids.ts";
 import type { Invoker, Run, RunConfig, RunRecord } from "../state/run.ts";

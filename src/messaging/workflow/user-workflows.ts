@@ -1,17 +1,16 @@
 /** The workflow runs of one user: asks the engine, and waits for the disk where something changed. */
+
+import type { Notified, RunEntry, RunPage, RunsFilter, StartedRun, WaitRequest, WorkflowApi } from "../api.ts";
 import type { PublishOptions } from "../options/publish-request.ts";
 import type { MessagingState } from "../state/messaging-state.ts";
-import type { Run } from "../state/run.ts";
+import type { Run, Waiter } from "../state/run.ts";
 import type { User } from "../state/user.ts";
-import type { Waiter } from "../state/waiter.ts";
 import type { UnitOfWork } from "../unit-of-work.ts";
-import { notifyEach, notifyRun } from "./notifying.ts";
 import { cancelFailureCall, type Resuming, repeatFailureCall, runAgain } from "./resuming.ts";
 import { allEntries } from "./run-bodies.ts";
 import { listRuns, startedRuns } from "./run-listing.ts";
 import { startedRun } from "./starting.ts";
-import { checkEventId, type WaitRequest } from "./waits.ts";
-import type { Notified, RunEntry, RunPage, RunsFilter, StartedRun, WorkflowApi } from "./workflow-api.ts";
+import { checkEventId, notifyEach, notifyRun } from "./waits.ts";
 import { WAKES_MAX, type Workflows } from "./workflows.ts";
 
 /** Runs that are cancelled in one turn: each takes its waiting messages along, and others wait meanwhile. */

@@ -1,13 +1,25 @@
-/** What a run says when it waits for an event, and what it is told of it (W.wait). */
+/**
+ * Waits of runs for events, from the request to the end (spec: workflow 4.7).
+ *
+ * (1) Whoever removes a waiter puts the result at the end of the run, in one
+ *     frame: so exactly one of event and time-out wins.
+ */
 import { parseDurationMs } from "../../kernel/duration.ts";
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";
-import { badRequest } from "../failure.ts";
+import type { Notified, WaitRequest } from "../api.ts";
+import { badRequest, quotaExceeded } from "../failure.ts";
+import type { MessagingLimits } from "../limits.ts";
 import type { Redaction } from "../options/envelope.ts";
 import { acceptedOptions } from "../options/headers.ts";
 import { joinedRedaction } from "../options/redaction.ts";
-import type { Waiter, WaiterRecord } from "../state/waiter.ts";
+import { newFacts } from "../state/drawn-ids.ts";
+import type { Message } from "../state/message.ts";
+import type { Run, Waiter, WaiterRecord } from "../state/run.ts";
+import type { User } from "../state/user.ts";
+import type { UnitOfWork } from "../unit-of-work.ts";
 import { headersOf, isObject, partHeaders } from "./invoke.ts";
+import { resultMessage } from "./run-messages.ts";
 
 const EVENT_ID_BYTES_MAX = 512;
 const TIMEOUT_DEFAULT = "7d";
@@ -21,17 +33,6 @@ export function checkEventId(eventId: string): void {
   throw badRequest(
     `Invalid value for eventId: it must be 1 to ${EVENT_ID_BYTES_MAX} bytes, and hold more than blanks and no control characters`,
   );
-}
-
-export interface WaitRequest {
-  readonly eventId: string;
-  readonly runId: string;
-  /** Names in lower case without prefix, value, … */
-  readonly headers: readonly string[];
-  readonly contentType: string | undefined;
-  readonly body: Buffer;
-  /** Why a URL may not be called, or undefined. */
-  readonly refusalOf: (url: URL) => string | undefined;
 }
 
 /** What a wait asks for, but for its number and its deadline. Throws a `MessagingFailure` that names the field. */
@@ -111,4 +112,81 @@ function readObject(bytes: Buffer): Readonly<Record<string, unknown>> {
 
 function invalid(field: string, wanted: string): unknown {
   return badRequest(`Invalid value for ${field}: it must be ${wanted}`);
+}
+
+/** Notifies those of these waiters that still wait. */
+export function notifyEach(unit: UnitOfWork, waiters: readonly Waiter[], event: NewEvent): readonly Notified[] {
+  const { user, data } = event;
+  const nowMs = unit.now.wallMs;
+  const notified: Notified[] = [];
+  for (const waiter of waiters) {
+    if (user.waiters.get(waiter.eventId)?.has(waiter) !== true) continue;
+    const run = unit.state.runOf(user, waiter.runId);
+    notified.push({ run, waiter, messageId: wake(unit, run, { waiter, data, nowMs }).id });
+  }
+  return notified;
+}
+
+interface NewEvent {
+  readonly user: User;
+  readonly data: Buffer;
+}
+
+/** Notifies a run, now or when it waits for the event. */
+export function notifyRun(
+  unit: UnitOfWork,
+  run: Run,
+  { eventId, data }: { readonly eventId: string; readonly data: Buffer },
+): Notified {
+  const waiter = [...run.waiters].find((other) => other.eventId === eventId);
+  if (waiter !== undefined) {
+    return { run, waiter, messageId: wake(unit, run, { waiter, data, nowMs: unit.now.wallMs }).id };
+  }
+  checkRoom(run, data, unit.limits);
+  unit.apply(run.user, "eventSaved", { runId: run.id, eventId, data });
+  return { run, waiter: undefined, messageId: undefined };
+}
+
+/** Webhooks are open, so events that are saved for a run count like its entries. Throws a `MessagingFailure`. */
+function checkRoom(run: Run, data: Buffer, { stepsPerRunMax, runBytesMax }: MessagingLimits): void {
+  let count = 0;
+  let bytes = run.entryBytes + data.length;
+  for (const saved of run.savedEvents.values()) {
+    count += saved.length;
+    for (const { length } of saved) bytes += length;
+  }
+  if (count >= stepsPerRunMax || bytes > runBytesMax) {
+    throw quotaExceeded(`Maximum of events that are kept for the workflow run ${run.id} exceeded`);
+  }
+}
+
+interface WaitEnd {
+  readonly waiter: Waiter;
+  /** What the event brought; undefined: the run waited too long. */
+  readonly data: Buffer | undefined;
+  readonly nowMs: number;
+}
+
+/** Ends a wait that is recorded. keeps (1) */
+export function wake(unit: UnitOfWork, run: Run, end: WaitEnd): Message {
+  unit.apply(run.user, "waiterRemoved", { number: end.waiter.number });
+  return endWait(unit, run, end);
+}
+
+/** Puts the result of a wait at the end of its run. */
+export function endWait(unit: UnitOfWork, run: Run, { waiter, data, nowMs }: WaitEnd): Message {
+  const bytes = waitResult(waiter, data);
+  const { url, headers, timeoutUrl, timeoutHeaders, timeoutBody, timeout, deadlineMs } = waiter;
+  const { stepId } = waiter.step;
+  const part = { waited: { timeout, deadlineMs, ...(typeof stepId === "number" && { stepId }) } };
+  const redact = hiddenOfWait(waiter);
+  const { user } = run;
+  if (data !== undefined) return unit.send(user, resultMessage(run, { url, headers, bytes, part, redact }), { nowMs });
+  const late = resultMessage(run, { url: timeoutUrl, headers: timeoutHeaders, bytes, part, redact });
+  if (timeoutBody === undefined) return unit.send(user, late, { nowMs });
+  // The run has its entry, and its URL gets the body that was given for a time-out.
+  const facts = newFacts(unit, { nowMs, notBeforeMs: nowMs, slotOwner: 0 });
+  unit.copyEntry(user, facts, { ...late, isNeededSoon: true, deduplicationKey: "" });
+  const workflow = { runId: run.id, callType: "step", isBodyOwn: true } as const;
+  return unit.send(user, { fields: { ...late.fields, workflow }, bytes: Buffer.from(timeoutBody) }, { nowMs });
 }

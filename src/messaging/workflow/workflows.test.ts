@@ -149,16 +149,16 @@ test("the list of a second start holds nothing of the first one", async () => {
 
 test("a run that has ended keeps no text of its list, also one that failed", async () => {
   const harness = await started();
-  const { lists } = harness.messaging.engine.workflows;
-  assert.equal(lists.count, 1);
+  const { payloads } = harness.messaging.engine.workflows;
+  assert.equal(payloads.count, 1);
   await harness.user.workflows.finish("wfr_1", Buffer.from("done"));
-  assert.equal(lists.count, 0);
+  assert.equal(payloads.count, 0);
 
   harness.destination = () => answered(500);
   await publish(harness, "workflow-init=true; workflow-runid=wfr_2; retries=0", "bad");
   await harness.settle();
   assert.equal(harness.user.workflows.find("wfr_2")?.entries.length, 1);
-  assert.deepEqual([lists.count, lists.bytes], [0, 0]);
+  assert.deepEqual([payloads.count, payloads.bytes], [0, 0]);
 });
 
 test("an event that many wait for wakes them in several frames, but for one that ended meanwhile", async () => {

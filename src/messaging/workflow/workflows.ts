@@ -7,8 +7,10 @@
  * (2) The outcome of a delivery that was under way when its run ended means
  *     nothing: no retry, no dead letter, no entry.
  */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { jsonText } from "../../kernel/json/text.ts";
+import type { WaitRequest } from "../api.ts";
 import { Body } from "../bodies/body.ts";
 import type { AttemptReport } from "../delivery/callbacks.ts";
 import type { CallBody, DeliveryResult } from "../delivery/delivery.ts";
@@ -24,12 +26,11 @@ import { type FailureFunction, type Run, type RunState, runState } from "../stat
 import type { User } from "../state/user.ts";
 import type { UnitOfWork } from "../unit-of-work.ts";
 import { Holding } from "./holding.ts";
-import { ListCache } from "./list-cache.ts";
-import { endWait, wake } from "./notifying.ts";
 import { deliveryBody, deliveryBytes } from "./run-bodies.ts";
 import { callResult, failureMessage, resultMessage } from "./run-messages.ts";
 import { startedRun } from "./starting.ts";
-import { readWait, type WaitRequest } from "./waits.ts";
+import { StepsPayloadCache } from "./steps-payload.ts";
+import { endWait, readWait, wake } from "./waits.ts";
 
 /** What a call of a message of a run brought. */
 export interface RunOutcome {
@@ -68,13 +69,13 @@ export class Workflows {
   readonly #options: WorkflowsOptions;
   readonly #holding: Holding;
   /** Of all runs. */
-  readonly lists: ListCache;
+  readonly payloads: StepsPayloadCache;
   /** Deadlines of waiters by number, in passed time. */
   readonly #due = new DueHeap();
 
   constructor(options: WorkflowsOptions) {
     this.#options = options;
-    this.lists = new ListCache(options.state.bodies);
+    this.payloads = new StepsPayloadCache(options.state.bodies);
     this.#holding = new Holding(options.clock, options.arrive);
   }
 
@@ -101,7 +102,7 @@ export class Workflows {
 
   bodyOf(message: Message, run: Run): CallBody | Promise<CallBody> {
     const { state, limits } = this.#options;
-    const stores = { bodies: state.bodies, lists: this.lists };
+    const stores = { bodies: state.bodies, payloads: this.payloads };
     return deliveryBody(stores, run, { message, lazyFetchBytes: limits.lazyFetchBytes });
   }
 

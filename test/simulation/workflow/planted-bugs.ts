@@ -37,9 +37,9 @@ function runAhead({ engine }: Messaging): void {
 }
 
 function handOutAll({ engine }: Messaging): void {
-  const { lists } = engine.workflows;
-  const listUpTo = lists.listUpTo.bind(lists);
-  lists.listUpTo = (run, index) => listUpTo(run, Math.max(index, (run.stepsPayload?.count ?? 0) - 1));
+  const { payloads } = engine.workflows;
+  const upTo = payloads.upTo.bind(payloads);
+  payloads.upTo = (run, index) => upTo(run, Math.max(index, (run.stepsPayload?.count ?? 0) - 1));
 }
 
 function loseConfig({ engine }: Messaging, restarts: number): void {

@@ -11,7 +11,7 @@ import { messageId } from "../state/message-id.ts";
 import { MessagingState } from "../state/messaging-state.ts";
 import type { Run } from "../state/run.ts";
 import type { User } from "../state/user.ts";
-import { ListCache } from "./list-cache.ts";
+import { StepsPayloadCache } from "./steps-payload.ts";
 
 const KEYS = { current: "sig_1", next: "sig_2" };
 
@@ -59,7 +59,7 @@ function now(list: CallBody | Promise<CallBody>): CallBody {
 test("each list is what its entries say, with its own digest, and stays so while the run goes on", () => {
   const { state, user } = realmWithUser();
   const run = runOf(state, user, "wfr_1");
-  const lists = new ListCache(state.bodies);
+  const payloads = new StepsPayloadCache(state.bodies);
   const random = seededRandom(7);
   const lengths = [0, 3, 700, 1, 30_000, 5, 80_000, 2, 47_000, 47_000, 1, 200_000, 12];
   const bodies = lengths.map((length) => Buffer.from(Array.from({ length }, () => random.below(256))));
@@ -69,10 +69,10 @@ test("each list is what its entries say, with its own digest, and stays so while
     put(state, run, bytes);
     // Every third is not delivered at once, as one with a delay.
     if (index % 3 === 1) continue;
-    given.push({ list: now(lists.listUpTo(run, index)), text: plainList(run, bodies, index) });
+    given.push({ list: now(payloads.upTo(run, index)), text: plainList(run, bodies, index) });
   }
   for (const index of [1, 4, 10]) {
-    given.push({ list: now(lists.listUpTo(run, index)), text: plainList(run, bodies, index) });
+    given.push({ list: now(payloads.upTo(run, index)), text: plainList(run, bodies, index) });
   }
 
   for (const { list, text } of given) {
@@ -88,59 +88,59 @@ test("what the run began with comes out of its list as it went in", () => {
   const payload = Buffer.from([0, 255, 10, 34, 92, 93, 44]);
   put(state, run, payload);
   put(state, run, Buffer.alloc(100_000, "x"));
-  assert.deepEqual(now(new ListCache(state.bodies).listUpTo(run, 1)).initial, payload);
+  assert.deepEqual(now(new StepsPayloadCache(state.bodies).upTo(run, 1)).initial, payload);
 });
 
 test("beyond its bytes the run that was called for longest ago loses its text, and gets the same list again", () => {
   const { state, user } = realmWithUser();
-  const lists = new ListCache(state.bodies, 8_192);
+  const payloads = new StepsPayloadCache(state.bodies, 8_192);
   const runs = ["wfr_1", "wfr_2", "wfr_3", "wfr_4", "wfr_5"].map((id) => runOf(state, user, id));
   const bodies = runs.map((_, index) => Buffer.alloc(300, String(index)));
   for (const [index, run] of runs.entries()) put(state, run, bodies[index] ?? Buffer.alloc(0));
   const [first, second, third, fourth, fifth] = runs as [Run, Run, Run, Run, Run];
-  for (const run of [first, second, third, fourth]) lists.listUpTo(run, 0);
-  assert.equal(lists.count, 4);
+  for (const run of [first, second, third, fourth]) payloads.upTo(run, 0);
+  assert.equal(payloads.count, 4);
 
-  lists.listUpTo(first, 0);
-  lists.listUpTo(fifth, 0);
+  payloads.upTo(first, 0);
+  payloads.upTo(fifth, 0);
 
-  assert.ok(lists.bytes <= 8_192);
+  assert.ok(payloads.bytes <= 8_192);
   assert.equal(second.stepsPayload, undefined);
   assert.notEqual(first.stepsPayload, undefined);
-  const again = now(lists.listUpTo(second, 0));
+  const again = now(payloads.upTo(second, 0));
   assert.equal(bytesOf(again).toString(), plainList(second, [bodies[1] ?? Buffer.alloc(0)], 0));
-  assert.ok(lists.bytes <= 8_192);
+  assert.ok(payloads.bytes <= 8_192);
 });
 
 test("a list of more than a quarter of the room is sent and not kept, and takes no other's place", () => {
   const { state, user } = realmWithUser();
-  const lists = new ListCache(state.bodies, 16_384);
+  const payloads = new StepsPayloadCache(state.bodies, 16_384);
   const [small, large] = [runOf(state, user, "wfr_1"), runOf(state, user, "wfr_2")];
   put(state, small, Buffer.from("small"));
   const body = Buffer.alloc(10_000, "x");
   put(state, large, body);
-  lists.listUpTo(small, 0);
+  payloads.upTo(small, 0);
 
-  const list = now(lists.listUpTo(large, 0));
+  const list = now(payloads.upTo(large, 0));
 
   assert.equal(bytesOf(list).toString(), plainList(large, [body], 0));
   assert.equal(large.stepsPayload, undefined);
-  assert.equal(lists.count, 1);
+  assert.equal(payloads.count, 1);
   assert.notEqual(small.stepsPayload, undefined);
 });
 
 test("another start of a run has a list of its own, and takes nothing from a call under way", () => {
   const { state, user } = realmWithUser();
-  const lists = new ListCache(state.bodies);
+  const payloads = new StepsPayloadCache(state.bodies);
   const run = runOf(state, user, "wfr_1");
   put(state, run, Buffer.from("first start"));
-  const before = now(lists.listUpTo(run, 0));
+  const before = now(payloads.upTo(run, 0));
   const text = plainList(run, [Buffer.from("first start")], 0);
 
   state.restartRun(run, { headers: [] });
-  assert.deepEqual([lists.count, lists.bytes], [0, 0]);
+  assert.deepEqual([payloads.count, payloads.bytes], [0, 0]);
   put(state, run, Buffer.from("second start"));
-  const after = now(lists.listUpTo(run, 0));
+  const after = now(payloads.upTo(run, 0));
 
   assert.equal(bytesOf(before).toString(), text);
   assert.equal(bytesOf(after).toString(), plainList(run, [Buffer.from("second start")], 0));
@@ -187,24 +187,24 @@ function onDisk(texts: readonly string[]) {
 
 test("bodies that lie on the disk are read once, and not again while the text is kept", async () => {
   const { state, disk, run, bodies } = onDisk(["begin", "one", "two"]);
-  const lists = new ListCache(state.bodies);
+  const payloads = new StepsPayloadCache(state.bodies);
 
-  const second = lists.listUpTo(run, 1);
+  const second = payloads.upTo(run, 1);
   disk.answer();
   assert.equal(bytesOf(await second).toString(), plainList(run, bodies, 1));
-  const third = lists.listUpTo(run, 2);
+  const third = payloads.upTo(run, 2);
   disk.answer();
   assert.equal(bytesOf(await third).toString(), plainList(run, bodies, 2));
 
-  assert.equal(bytesOf(now(lists.listUpTo(run, 0))).toString(), plainList(run, bodies, 0));
+  assert.equal(bytesOf(now(payloads.upTo(run, 0))).toString(), plainList(run, bodies, 0));
   assert.deepEqual(disk.reads, [1, 2, 3]);
 });
 
 test("two calls that read at the same time put no entry into the list twice", async () => {
   const { state, disk, run, bodies } = onDisk(["begin", "one", "two"]);
-  const lists = new ListCache(state.bodies);
-  const early = lists.listUpTo(run, 1);
-  const late = lists.listUpTo(run, 2);
+  const payloads = new StepsPayloadCache(state.bodies);
+  const early = payloads.upTo(run, 1);
+  const late = payloads.upTo(run, 2);
   disk.answer();
   assert.equal(bytesOf(await late).toString(), plainList(run, bodies, 2));
   assert.equal(bytesOf(await early).toString(), plainList(run, bodies, 1));
@@ -212,11 +212,11 @@ test("two calls that read at the same time put no entry into the list twice", as
 
 test("a run that ends while its bodies are read leaves no text behind, and the call has its list", async () => {
   const { state, disk, run, bodies } = onDisk(["begin", "one"]);
-  const lists = new ListCache(state.bodies);
+  const payloads = new StepsPayloadCache(state.bodies);
   const text = plainList(run, bodies, 1);
-  const list = lists.listUpTo(run, 1);
+  const list = payloads.upTo(run, 1);
   state.endRun(run, { state: 3, atMs: 2, result: undefined });
   disk.answer();
   assert.equal(bytesOf(await list).toString(), text);
-  assert.deepEqual([lists.count, lists.bytes, run.stepsPayload], [0, 0, undefined]);
+  assert.deepEqual([payloads.count, payloads.bytes, run.stepsPayload], [0, 0, undefined]);
 });
