@@ -3,7 +3,8 @@
 import { storeHeaders } from "../../src/edge/openapi/store.ts";
 import { canonicalName } from "../../src/kernel/header-name.ts";
 import { headerFamilies, headerRows } from "../../src/messaging/mod.ts";
-import { code, header, type Page, row } from "./page.ts";
+import type { Parts } from "../marks.ts";
+import { code, header, row } from "./table.ts";
 
 export const headerParts: Parts = { tables: { messages: messageHeaderLines, store: storeHeaderLines } };
 

@@ -101,7 +101,7 @@ export interface FailureFunction {
   readonly body?: string;
 }
 
-/** A wait of a run for an event (spec: workflow 4.7). In the journal as JSON. */
+/** A wait of a run for an event (W.wait). In the journal as JSON. */
 export interface WaiterRecord {
   /** Of this waiter among all of the server; it grows. */
   readonly number: number;

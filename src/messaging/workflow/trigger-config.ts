@@ -141,7 +141,7 @@ const IS_FAILURE: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * A run that a plain request starts: the options with what a client for workflows would have said (spec: workflow 4.2).
+ * A run that a plain request starts: the options with what a client for workflows would have said (W.trigger.defaults).
  * `options` were read with `Workflow-Init: true`.
  */
 export function plainTrigger(options: PublishOptions, url: string): PublishOptions {

@@ -1,5 +1,5 @@
 /**
- * Waits of runs for events, from the request to the end (spec: workflow 4.7).
+ * Waits of runs for events, from the request to the end (W.wait).
  *
  * (1) Whoever removes a waiter puts the result at the end of the run, in one
  *     frame: so exactly one of event and time-out wins.

@@ -7,8 +7,8 @@
  * ledger with them. What was acknowledged or called must not be among them.
  */
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
-import type { EnvelopeFields } from "../../../src/messaging/options/envelope.ts";
 import { historyEventsOf, loggedMessage } from "../../../src/messaging/history.ts";
+import type { EnvelopeFields } from "../../../src/messaging/options/envelope.ts";
 import { type MessageState, messageState, messageStateName } from "../../../src/messaging/state/states.ts";
 import type { Call } from "./destinations.ts";
 import { expectedOutcome } from "./expected-outcome.ts";

@@ -6,7 +6,6 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemRandom } from "../../../src/kernel/random.ts";
 import type { Entry } from "../../../src/messaging/state/run.ts";
 import { type Allowance, allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
