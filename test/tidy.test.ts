@@ -223,6 +223,12 @@ test("ARCHITECTURE.md is short: a decision about one room belongs in the README 
   assert.ok(statSync("ARCHITECTURE.md").size <= ARCHITECTURE_BYTES_MAX);
 });
 
+test("every file and folder that ARCHITECTURE.md names exists", () => {
+  for (const [, path = ""] of readFileSync("ARCHITECTURE.md", "utf8").matchAll(/`([a-z-]+\/[\w./-]*)`/g)) {
+    assert.ok(existsSync(path) || existsSync(`src/${path}`), `ARCHITECTURE.md: there is no ${path}`);
+  }
+});
+
 test("every link in a page leads to a file, and to a heading where it names one", () => {
   const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/results.md"];
   for (const folder of ["docs", "examples", "src", "test"]) {
