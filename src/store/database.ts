@@ -39,9 +39,10 @@ import { Eviction } from "./memory/eviction.ts";
 import { sweepExpired } from "./memory/expiry-sweep.ts";
 import type { MemorySettings } from "./memory/memory-settings.ts";
 import { framesOfDatabase } from "./mutations/database-frames.ts";
+import { expiry } from "./mutations/expiry.ts";
 import { flushLibraries } from "./mutations/functions.ts";
 import { clearKeyspace, describeClear } from "./mutations/generic.ts";
-import { replayRecords } from "./mutations/table.ts";
+import { applyRecords } from "./mutations/table.ts";
 import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import { KeyObservers } from "./observe/key-observers.ts";
 import { eventTeller } from "./observe/keyspace-events.ts";
@@ -164,7 +165,7 @@ export class Database {
     const { clock, frame, hashSeed, random, startedAtMs } = context;
     const memory = context.memoryOf(name);
     this.memory = context.openAccount(name);
-    this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, memory });
+    this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, expiry, memory });
     this.#eviction = new Eviction({ keyspace: this.keyspace, clock: clock.real, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.#scriptCall = new Call({ keyspace: this.keyspace, database: this, random: context.random });
@@ -538,7 +539,7 @@ export class Database {
     for (const frame of frames) {
       const reader = new FrameReader(frame);
       assert(reader.number() === this.number, "the frames of a database name it");
-      replayRecords(this, reader);
+      applyRecords(this, reader);
     }
     this.setEventFlags(this.#eventFlags);
     this.keyspace.onChange = onChange;

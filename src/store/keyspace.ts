@@ -30,8 +30,6 @@ import {
 } from "./memory/key-usage.ts";
 import { MemoryMeter } from "./memory/memory-meter.ts";
 import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory/memory-settings.ts";
-import { expireKey } from "./mutations/generic.ts";
-import { expireFields } from "./mutations/hash.ts";
 import { events, type KeyspaceEvent } from "./observe/keyspace-events.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
@@ -41,6 +39,13 @@ import { SortedSetValue } from "./values/sorted-set.ts";
 import { StreamValue } from "./values/stream.ts";
 import { isString, type StringValue } from "./values/string.ts";
 import { type Value, valueBytesOf } from "./values/table.ts";
+
+/** Removes what is past its time: the part of `mutations/` that a look-up needs. Each of them records what it does. */
+export interface Expiry {
+  expireKey(keyspace: Keyspace, key: Bytes): void;
+  /** Removes the fields of a hash whose time is over, and the key with the last one. */
+  expireFields(keyspace: Keyspace, key: Bytes, hash: HashValue): void;
+}
 
 export class Keyspace {
   readonly entries: Dictionary<Value>;
@@ -54,6 +59,7 @@ export class Keyspace {
   readonly #number: number;
   readonly #frame: FrameWriter;
   readonly #random: Random;
+  readonly #expiry: Expiry;
   #memory: MemorySettings;
   /** True while stamps say how often keys are used; else they say when (`key-usage.ts`). */
   #countsUses: boolean;
@@ -94,11 +100,13 @@ export class Keyspace {
     startedAtMs: number;
     /** For the counters of use alone, which no state depends on but what is evicted. */
     random: Random;
+    expiry: Expiry;
     memory?: MemorySettings;
   }) {
     this.#number = options.number;
     this.#frame = options.frame;
     this.#random = options.random;
+    this.#expiry = options.expiry;
     this.#memory = options.memory ?? defaultMemorySettings;
     this.#countsUses = countsUses(this.#memory);
     this.hashSeed = options.hashSeed;
@@ -342,7 +350,7 @@ export class Keyspace {
       const atMs = this.expiries.get(key);
       // As Redis: a key lives through the millisecond it expires at.
       if (atMs !== undefined && atMs < this.nowMs) {
-        if (this.mayRemoveExpired) expireKey(this, key);
+        if (this.mayRemoveExpired) this.#expiry.expireKey(this, key);
         return -1;
       }
     }
@@ -356,7 +364,7 @@ export class Keyspace {
   /** Removes the fields of a hash whose time is over, where it may. False if none is left. */
   #outlivesDueFields(key: Bytes, hash: HashValue): boolean {
     if (!this.mayRemoveExpired) return hash.hasFieldNotDue(this.nowMs);
-    expireFields(this, key, hash);
+    this.#expiry.expireFields(this, key, hash);
     return hash.size > 0; // keeps (3): with its last field the key has gone
   }
 }

@@ -14,7 +14,7 @@ import { Database } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory/memory-settings.ts";
 import { framesOfDatabase } from "./mutations/database-frames.ts";
-import { replayRecords } from "./mutations/table.ts";
+import { applyRecords } from "./mutations/table.ts";
 import type { RedisCompat } from "./redis-compat.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
 
@@ -193,7 +193,7 @@ export class Store {
     if (number !== STORE_ITSELF) {
       const database = this.#byNumber.get(number);
       assert(database !== undefined, `database ${number} was created before its frames`);
-      replayRecords(database, reader);
+      applyRecords(database, reader);
       database.countMemory();
       return;
     }

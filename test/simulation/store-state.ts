@@ -5,8 +5,8 @@
  */
 import { FrameWriter } from "../../src/kernel/frame.ts";
 import { stateMutations } from "../../src/store/mutations/table.ts";
+import { describeValue } from "../../src/store/mutations/whole-value.ts";
 import type { Store } from "../../src/store/store.ts";
-import { typeOf } from "../../src/store/values/table.ts";
 
 /** One line for each record that would rebuild the store, in an order of their own. */
 export function stateOf(store: Store): string {
@@ -26,9 +26,7 @@ export function stateOf(store: Store): string {
     };
     for (const { describe } of stateMutations) describe?.(database, record);
     for (let slot = 0; slot < entries.size; slot += 1) {
-      const value = entries.valueAt(slot);
-      // The row of a value takes values of its own type.
-      typeOf(value).describe({ key: entries.keyAt(slot), value: value as never, record });
+      describeValue({ key: entries.keyAt(slot), value: entries.valueAt(slot), record });
     }
     if (!writer.isEmpty) line(writer.take());
     for (let slot = 0; slot < expiries.size; slot += 1) {

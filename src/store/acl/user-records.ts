@@ -1,5 +1,5 @@
 /** The records that keep the users of a database. No clear password and no token is in them. */
-import type { StateMutation } from "../mutations/table.ts";
+import type { StateMutation } from "../mutations/mutation.ts";
 import { DELETE_USER, SET_TOKEN_SECRET, SET_USER } from "./users.ts";
 
 export const userMutations: readonly StateMutation[] = [
@@ -7,7 +7,7 @@ export const userMutations: readonly StateMutation[] = [
     // name, count of rules, each rule, count of tokens, SHA-256 of each in hexadecimal digits
     code: SET_USER,
     name: "user",
-    replay: ({ users }, record) => {
+    apply: ({ users }, record) => {
       const name = record.bytes();
       const rules = Array.from({ length: record.number() }, () => record.bytes());
       const tokenHashes = Array.from({ length: record.number() }, () => record.bytes());
@@ -19,12 +19,12 @@ export const userMutations: readonly StateMutation[] = [
     // name
     code: DELETE_USER,
     name: "user-deleted",
-    replay: ({ users }, record) => users.replayDeletion(record.bytes()),
+    apply: ({ users }, record) => users.replayDeletion(record.bytes()),
   },
   {
     // 32 bytes from which the tokens of users are made
     code: SET_TOKEN_SECRET,
     name: "user-token-secret",
-    replay: ({ users }, record) => users.replaySecret(record.buffer()),
+    apply: ({ users }, record) => users.replaySecret(record.buffer()),
   },
 ];

@@ -1,9 +1,9 @@
 /** What is kept of a database as frames that rebuild it. */
 import type { FrameWriter } from "../../kernel/frame.ts";
-import { typeOf } from "../values/table.ts";
 import type { DatabaseState } from "./database-state.ts";
 import { describeExpiry } from "./generic.ts";
 import { stateMutations } from "./table.ts";
+import { describeValue } from "./whole-value.ts";
 
 /** Frames of a snapshot are ended at the first record boundary behind so many bytes. */
 const SNAPSHOT_FRAME_BYTES = 256 * 1024;
@@ -25,7 +25,7 @@ export function* framesOfDatabase(
   for (let slot = 0; slot < entries.size; slot += 1) {
     const key = entries.keyAt(slot);
     const value = entries.valueAt(slot);
-    typeOf(value).describe({ key, value: value as never, record });
+    describeValue({ key, value, record });
     const atMs = expiries.get(key);
     if (atMs !== undefined) describeExpiry(record, key, atMs);
     for (const done of full) yield done;

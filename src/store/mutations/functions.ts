@@ -13,7 +13,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { FunctionLibraries, FunctionLibrary, LibraryFunction } from "../scripting/function-libraries.ts";
 import { parseLibraryHeader, type ScriptFlag } from "../scripting/script-header.ts";
-import type { StateMutation } from "./table.ts";
+import type { StateMutation } from "./mutation.ts";
 
 const PUT_LIBRARY = 170;
 const DELETE_LIBRARY = 171;
@@ -58,7 +58,7 @@ export const functionMutations: readonly StateMutation[] = [
   {
     code: PUT_LIBRARY,
     name: "put-library",
-    replay: ({ scripts }, record) => scripts.libraries.put(readLibrary(record)),
+    apply: ({ scripts }, record) => scripts.libraries.put(readLibrary(record)),
     describe: ({ scripts }, record) => {
       for (const library of scripts.libraries.libraries) describeLibrary(record(PUT_LIBRARY), library);
     },
@@ -66,9 +66,9 @@ export const functionMutations: readonly StateMutation[] = [
   {
     code: DELETE_LIBRARY,
     name: "delete-library",
-    replay: ({ scripts }, record) => scripts.libraries.delete(record.bytes()),
+    apply: ({ scripts }, record) => scripts.libraries.delete(record.bytes()),
   },
-  { code: FLUSH_LIBRARIES, name: "flush-libraries", replay: ({ scripts }) => scripts.libraries.flush() },
+  { code: FLUSH_LIBRARIES, name: "flush-libraries", apply: ({ scripts }) => scripts.libraries.flush() },
 ];
 
 function describeLibrary(record: FrameWriter, { name, code, functions }: FunctionLibrary): void {

@@ -16,7 +16,7 @@ import { SortedSetValue } from "../values/sorted-set.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values/table.ts";
 import { typeOf } from "../values/table.ts";
-import type { Mutation } from "./table.ts";
+import type { Mutation } from "./mutation.ts";
 
 const REMOVE_KEY = 1;
 const EXPIRE_KEY = 2;
@@ -55,7 +55,7 @@ export function setExpiry(keyspace: Keyspace, key: Bytes, atMs: number): void {
   applyExpiry(keyspace, key, atMs);
 }
 
-/** Lets a key live for ever. */
+/** Lets a key live until it is removed. */
 export function clearExpiry(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(CLEAR_EXPIRY, key);
   keyspace.expiries.delete(key);
@@ -75,19 +75,6 @@ export function copyKey(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   applyCopy(keyspace, from, to);
 }
 
-/**
- * Puts a value that was made elsewhere at a key, in place of what it held, to live until `atMs` or for ever. Recorded as
- * what it is, in the records of a snapshot. It must not be empty, and belongs to the keyspace from now on.
- */
-export function putWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
-  keyspace.willChange(key);
-  if (keyspace.entries.has(key)) keyspace.record(REMOVE_KEY).bytes(key);
-  const record = (code: number): FrameWriter => keyspace.record(code);
-  typeOf(whole.value).describe({ key, value: whole.value, record });
-  if (whole.atMs !== undefined) describeExpiry(record, key, whole.atMs);
-  applyWhole(keyspace, key, whole);
-}
-
 export function clearKeyspace(keyspace: Keyspace): void {
   keyspace.willChange(undefined);
   keyspace.record(CLEAR_KEYSPACE);
@@ -95,31 +82,36 @@ export function clearKeyspace(keyspace: Keyspace): void {
 }
 
 export const genericMutations: readonly Mutation[] = [
-  { code: REMOVE_KEY, name: "remove-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
-  { code: EXPIRE_KEY, name: "expire-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
+  { code: REMOVE_KEY, name: "remove-key", apply: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
+  { code: EXPIRE_KEY, name: "expire-key", apply: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
   {
     code: SET_EXPIRY,
     name: "set-expiry",
-    replay: (keyspace, record) => applyExpiry(keyspace, record.bytes(), record.time()),
+    apply: (keyspace, record) => applyExpiry(keyspace, record.bytes(), record.time()),
   },
-  { code: CLEAR_EXPIRY, name: "clear-expiry", replay: (keyspace, record) => keyspace.expiries.delete(record.bytes()) },
+  { code: CLEAR_EXPIRY, name: "clear-expiry", apply: (keyspace, record) => keyspace.expiries.delete(record.bytes()) },
   {
     code: RENAME_KEY,
     name: "rename-key",
-    replay: (keyspace, record) => applyRename(keyspace, record.bytes(), record.bytes()),
+    apply: (keyspace, record) => applyRename(keyspace, record.bytes(), record.bytes()),
   },
   {
     code: COPY_KEY,
     name: "copy-key",
-    replay: (keyspace, record) => applyCopy(keyspace, record.bytes(), record.bytes()),
+    apply: (keyspace, record) => applyCopy(keyspace, record.bytes(), record.bytes()),
   },
-  { code: CLEAR_KEYSPACE, name: "clear-keyspace", replay: (keyspace) => applyClear(keyspace) },
-  { code: EVICT_KEY, name: "evict-key", replay: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
+  { code: CLEAR_KEYSPACE, name: "clear-keyspace", apply: (keyspace) => applyClear(keyspace) },
+  { code: EVICT_KEY, name: "evict-key", apply: (keyspace, record) => applyRemove(keyspace, record.bytes()) },
 ];
 
 /** The record that empties a keyspace. */
 export function describeClear(record: (code: number) => FrameWriter): void {
   record(CLEAR_KEYSPACE);
+}
+
+/** The record that removes a key. */
+export function describeRemoval(record: (code: number) => FrameWriter, key: Bytes): void {
+  record(REMOVE_KEY).bytes(key);
 }
 
 /** The record that gives a key its expiry, for a snapshot. */
@@ -191,7 +183,8 @@ function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   applyWhole(keyspace, to, { value: typeOf(value).copy(value), atMs: keyspace.expiries.get(from) });
 }
 
-function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
+/** Puts a whole value at a key together with its expiry, or none. */
+export function applyWhole(keyspace: Keyspace, key: Bytes, whole: { value: Value; atMs: number | undefined }): void {
   applyRemove(keyspace, key);
   applyPut(keyspace, key, whole.value);
   if (whole.atMs !== undefined) applyExpiry(keyspace, key, whole.atMs);

@@ -3,9 +3,8 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
-import type { Description } from "../values/table.ts";
 import { applyFieldExpiryKey, applyPut, applyRemove } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_FIELD = 40;
 const REPLACE_FIELD = 41;
@@ -67,34 +66,34 @@ export const hashMutations: readonly Mutation[] = [
   {
     code: PUT_FIELD,
     name: "put-field",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyPutField(keyspace, record.bytes(), { field: record.bytes(), value: record.bytes() }),
   },
   {
     code: REPLACE_FIELD,
     name: "replace-field",
-    replay: (keyspace, record) => hashAt(keyspace, record.bytes()).set(record.bytes(), record.bytes()),
+    apply: (keyspace, record) => hashAt(keyspace, record.bytes()).set(record.bytes(), record.bytes()),
   },
   {
     code: REMOVE_FIELD,
     name: "remove-field",
-    replay: (keyspace, record) => applyRemoveField(keyspace, record.bytes(), record.bytes()),
+    apply: (keyspace, record) => applyRemoveField(keyspace, record.bytes(), record.bytes()),
   },
   {
     code: EXPIRE_FIELD,
     name: "expire-field",
-    replay: (keyspace, record) => applyRemoveField(keyspace, record.bytes(), record.bytes()),
+    apply: (keyspace, record) => applyRemoveField(keyspace, record.bytes(), record.bytes()),
   },
   {
     code: SET_FIELD_EXPIRY,
     name: "set-field-expiry",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applySetFieldExpiry(keyspace, record.bytes(), { field: record.bytes(), atMs: record.time() }),
   },
   {
     code: CLEAR_FIELD_EXPIRY,
     name: "clear-field-expiry",
-    replay: (keyspace, record) => applyClearFieldExpiry(keyspace, record.bytes(), record.bytes()),
+    apply: (keyspace, record) => applyClearFieldExpiry(keyspace, record.bytes(), record.bytes()),
   },
 ];
 

@@ -6,7 +6,7 @@ import { HyperLogLog, type Raise } from "../structures/hyperloglog.ts";
 import { LargeString } from "../structures/large-string.ts";
 import { isString } from "../values/string.ts";
 import { applyPut } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Mutation } from "./mutation.ts";
 
 const RAISE_REGISTERS = 120;
 
@@ -24,7 +24,7 @@ export const hyperLogLogMutations: readonly Mutation[] = [
   {
     code: RAISE_REGISTERS,
     name: "raise-registers",
-    replay: (keyspace, record) => applyRaise(keyspace, record.bytes(), readRaises(record)),
+    apply: (keyspace, record) => applyRaise(keyspace, record.bytes(), readRaises(record)),
   },
 ];
 

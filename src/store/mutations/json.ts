@@ -13,9 +13,8 @@ import { JsonObject } from "../json/object.ts";
 import type { Location } from "../json/walk.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { emptied, JsonValue } from "../values/json.ts";
-import type { Description } from "../values/table.ts";
 import { applyPut } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_DOCUMENT = 160;
 const SET_NODE = 161;
@@ -100,44 +99,44 @@ export const jsonMutations: readonly Mutation[] = [
   {
     code: PUT_DOCUMENT,
     name: "put-document",
-    replay: (keyspace, record) => applyPut(keyspace, record.bytes(), new JsonValue(readNode(record))),
+    apply: (keyspace, record) => applyPut(keyspace, record.bytes(), new JsonValue(readNode(record))),
   },
   {
     code: SET_NODE,
     name: "set-node",
-    replay: (keyspace, record) => replayed(keyspace, record).set(readLocation(record), readNode(record)),
+    apply: (keyspace, record) => replayed(keyspace, record).set(readLocation(record), readNode(record)),
   },
   {
     code: INSERT_ELEMENTS,
     name: "insert-elements",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       replayed(keyspace, record).insert(readLocation(record), record.number(), readNodes(record)),
   },
   {
     code: REMOVE_ELEMENTS,
     name: "remove-elements",
-    replay: (keyspace, record) => replayed(keyspace, record).removeElements(readLocation(record), readIndexes(record)),
+    apply: (keyspace, record) => replayed(keyspace, record).removeElements(readLocation(record), readIndexes(record)),
   },
   {
     code: REMOVE_MEMBERS,
     name: "remove-members",
-    replay: (keyspace, record) => replayed(keyspace, record).removeMembers(readLocation(record), readNames(record)),
+    apply: (keyspace, record) => replayed(keyspace, record).removeMembers(readLocation(record), readNames(record)),
   },
   {
     code: TRIM_ELEMENTS,
     name: "trim-elements",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       replayed(keyspace, record).trim(readLocation(record), { from: record.number(), to: record.number() }),
   },
   {
     code: APPEND_TEXT,
     name: "append-text",
-    replay: (keyspace, record) => replayed(keyspace, record).appendText(readLocation(record), record.bytes()),
+    apply: (keyspace, record) => replayed(keyspace, record).appendText(readLocation(record), record.bytes()),
   },
   {
     code: MERGE_NODE,
     name: "merge-node",
-    replay: (keyspace, record) => replayed(keyspace, record).merge(readLocation(record), readNode(record)),
+    apply: (keyspace, record) => replayed(keyspace, record).merge(readLocation(record), readNode(record)),
   },
 ];
 

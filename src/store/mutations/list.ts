@@ -4,9 +4,8 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { ListValue } from "../values/list.ts";
-import type { Description } from "../values/table.ts";
 import { applyPut, applyRemove } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 
 const PUSH_ELEMENTS = 60;
 const POP_ELEMENTS = 61;
@@ -97,29 +96,29 @@ export const listMutations: readonly Mutation[] = [
   {
     code: PUSH_ELEMENTS,
     name: "push-elements",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyPush(keyspace, record.bytes(), { end: readEnd(record), elements: readElements(record) }),
   },
   {
     code: POP_ELEMENTS,
     name: "pop-elements",
-    replay: (keyspace, record) => applyPop(keyspace, record.bytes(), { end: readEnd(record), count: record.number() }),
+    apply: (keyspace, record) => applyPop(keyspace, record.bytes(), { end: readEnd(record), count: record.number() }),
   },
   {
     code: INSERT_ELEMENT,
     name: "insert-element",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyInsert(keyspace, record.bytes(), { index: record.number(), element: record.bytes() }),
   },
   {
     code: SET_ELEMENT,
     name: "set-element",
-    replay: (keyspace, record) => getList(keyspace, record.bytes()).set(record.number(), record.bytes()),
+    apply: (keyspace, record) => getList(keyspace, record.bytes()).set(record.number(), record.bytes()),
   },
   {
     code: REMOVE_ELEMENTS,
     name: "remove-elements",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyRemoveElements(keyspace, record.bytes(), {
         end: readEnd(record),
         countMax: record.number(),
@@ -129,12 +128,12 @@ export const listMutations: readonly Mutation[] = [
   {
     code: TRIM_LIST,
     name: "trim-list",
-    replay: (keyspace, record) => applyTrim(keyspace, record.bytes(), { from: record.number(), to: record.number() }),
+    apply: (keyspace, record) => applyTrim(keyspace, record.bytes(), { from: record.number(), to: record.number() }),
   },
   {
     code: MOVE_ELEMENT,
     name: "move-element",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyMove(keyspace, {
         from: record.bytes(),
         fromEnd: readEnd(record),
@@ -145,7 +144,7 @@ export const listMutations: readonly Mutation[] = [
   {
     code: PUT_LIST,
     name: "put-list",
-    replay: (keyspace, record) => applyPutList(keyspace, record.bytes(), readElements(record)),
+    apply: (keyspace, record) => applyPutList(keyspace, record.bytes(), readElements(record)),
   },
 ];
 

@@ -9,9 +9,8 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { SetValue } from "../values/set.ts";
-import type { Description } from "../values/table.ts";
 import { applyPut, applyRemove } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 
 const ADD_MEMBERS = 80;
 const REMOVE_MEMBERS = 81;
@@ -68,7 +67,7 @@ export const setMutations: readonly Mutation[] = [
   {
     code: ADD_MEMBERS,
     name: "add-members",
-    replay: (keyspace, record) => {
+    apply: (keyspace, record) => {
       const key = record.bytes();
       const set = findSet(keyspace, key) ?? makeSet(keyspace, key);
       eachMember(record, (member) => set.add(member));
@@ -77,7 +76,7 @@ export const setMutations: readonly Mutation[] = [
   {
     code: REMOVE_MEMBERS,
     name: "remove-members",
-    replay: (keyspace, record) => {
+    apply: (keyspace, record) => {
       const key = record.bytes();
       const set = findSet(keyspace, key);
       eachMember(record, (member) => set?.delete(member));
@@ -87,7 +86,7 @@ export const setMutations: readonly Mutation[] = [
   {
     code: PUT_SET,
     name: "put-set",
-    replay: (keyspace, record) => {
+    apply: (keyspace, record) => {
       const key = record.bytes();
       const set = new SetValue(keyspace.hashSeed);
       eachMember(record, (member) => set.add(member));

@@ -3,9 +3,8 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { type RankRange, SortedSetValue } from "../values/sorted-set.ts";
-import type { Description } from "../values/table.ts";
 import { applyPut, applyRemove } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_MEMBERS = 100;
 const REMOVE_MEMBERS = 101;
@@ -55,12 +54,12 @@ export const sortedSetMutations: readonly Mutation[] = [
   {
     code: PUT_MEMBERS,
     name: "put-members",
-    replay: (keyspace, record) => readPairs(record, sortedSetAt(keyspace, record.bytes())),
+    apply: (keyspace, record) => readPairs(record, sortedSetAt(keyspace, record.bytes())),
   },
   {
     code: REMOVE_MEMBERS,
     name: "remove-members",
-    replay: (keyspace, record) => {
+    apply: (keyspace, record) => {
       const key = record.bytes();
       const members = Array.from({ length: record.number() }, () => record.bytes());
       applyRemoveMembers(keyspace, key, members);
@@ -69,13 +68,13 @@ export const sortedSetMutations: readonly Mutation[] = [
   {
     code: REMOVE_RANKS,
     name: "remove-ranks",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyRemoveRanks(keyspace, record.bytes(), { from: record.number(), count: record.number() }),
   },
   {
     code: STORE_SORTED_SET,
     name: "store-sorted-set",
-    replay: (keyspace, record) => {
+    apply: (keyspace, record) => {
       const key = record.bytes();
       const sortedSet = new SortedSetValue(keyspace.hashSeed, { isLarge: record.number() === 1 });
       readPairs(record, sortedSet);
@@ -85,7 +84,7 @@ export const sortedSetMutations: readonly Mutation[] = [
   {
     code: OPEN_LARGE,
     name: "open-large-sorted-set",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyStore(keyspace, record.bytes(), new SortedSetValue(keyspace.hashSeed, { isLarge: true })),
   },
 ];

@@ -7,9 +7,8 @@ import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { ID_MAX, idAfter, readId, type StreamId, writeId } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 import type { Delivery, StreamGroup } from "../values/stream-group.ts";
-import type { Description } from "../values/table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 import { changingStream, describeEntries, streamAt } from "./stream.ts";
-import type { Mutation } from "./table.ts";
 
 const PUT_GROUP = 134;
 const REMOVE_GROUP = 135;
@@ -106,28 +105,28 @@ export const streamGroupMutations: readonly Mutation[] = [
   {
     code: PUT_GROUP,
     name: "put-group",
-    replay: (keyspace, record) => applyPutGroup(keyspace, readPlace(record), readGroup(record)),
+    apply: (keyspace, record) => applyPutGroup(keyspace, readPlace(record), readGroup(record)),
   },
   {
     code: REMOVE_GROUP,
     name: "remove-group",
-    replay: (keyspace, record) => applyRemoveGroup(keyspace, readPlace(record)),
+    apply: (keyspace, record) => applyRemoveGroup(keyspace, readPlace(record)),
   },
   {
     code: ADD_CONSUMER,
     name: "add-consumer",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyAddConsumer(keyspace, readPlace(record), { name: record.bytes(), seenMs: record.time() }),
   },
   {
     code: REMOVE_CONSUMER,
     name: "remove-consumer",
-    replay: (keyspace, record) => applyRemoveConsumer(keyspace, readPlace(record), record.bytes()),
+    apply: (keyspace, record) => applyRemoveConsumer(keyspace, readPlace(record), record.bytes()),
   },
   {
     code: DELIVER_ENTRIES,
     name: "deliver-entries",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyDeliver(keyspace, readPlace(record), {
         consumer: record.bytes(),
         count: record.number(),
@@ -138,12 +137,12 @@ export const streamGroupMutations: readonly Mutation[] = [
   {
     code: ASSIGN_ENTRIES,
     name: "assign-entries",
-    replay: (keyspace, record) => applyAssign(keyspace, readPlace(record), readAssignment(record)),
+    apply: (keyspace, record) => applyAssign(keyspace, readPlace(record), readAssignment(record)),
   },
   {
     code: ACKNOWLEDGE_ENTRIES,
     name: "acknowledge-entries",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyAcknowledge(
         keyspace,
         readPlace(record),
@@ -153,7 +152,7 @@ export const streamGroupMutations: readonly Mutation[] = [
   {
     code: NOTE_SEEN,
     name: "note-seen",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applySeen(keyspace, readPlace(record), { name: record.bytes(), seenMs: record.time() }),
   },
 ];

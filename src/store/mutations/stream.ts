@@ -7,7 +7,7 @@ import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { compareIds, ID_MAX, ID_MIN, readId, type StreamId, writeId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import { applyPut } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Mutation } from "./mutation.ts";
 
 const ADD_ENTRY = 130;
 const TRIM_ENTRIES = 131;
@@ -70,19 +70,19 @@ export const streamMutations: readonly Mutation[] = [
   {
     code: ADD_ENTRY,
     name: "add-entry",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyAdd(keyspace, record.bytes(), { id: readId(record), content: readContent(record) }),
   },
   {
     code: TRIM_ENTRIES,
     name: "trim-entries",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyTrim(keyspace, record.bytes(), { count: record.number(), removesReferences: record.number() === 1 }),
   },
   {
     code: REMOVE_ENTRIES,
     name: "remove-entries",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyRemoveEntries(keyspace, record.bytes(), {
         removesReferences: record.number() === 1,
         ids: Array.from({ length: record.number() }, () => readId(record)),
@@ -91,7 +91,7 @@ export const streamMutations: readonly Mutation[] = [
   {
     code: SET_STREAM_STATE,
     name: "set-stream-state",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applyState(keyspace, record.bytes(), {
         lastId: readId(record),
         addedCount: record.number(),

@@ -4,9 +4,8 @@ import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { LargeString } from "../structures/large-string.ts";
 import { bytesOf, isString, type StringValue, stringFrom, stringFromBuffer } from "../values/string.ts";
-import type { Description } from "../values/table.ts";
 import { applyExpiry, applyPut } from "./generic.ts";
-import type { Mutation } from "./table.ts";
+import type { Description, Mutation } from "./mutation.ts";
 
 const PUT_STRING = 20;
 const PUT_STRING_UNTIL = 21;
@@ -64,12 +63,12 @@ export const stringMutations: readonly Mutation[] = [
   {
     code: PUT_STRING,
     name: "put-string",
-    replay: (keyspace, record) => applyPutString(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
+    apply: (keyspace, record) => applyPutString(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
   },
   {
     code: PUT_STRING_UNTIL,
     name: "put-string-until",
-    replay: (keyspace, record) => {
+    apply: (keyspace, record) => {
       const key = record.bytes();
       const atMs = record.time();
       applyPutStringUntil(keyspace, key, { atMs, value: stringFromBuffer(record.buffer()) });
@@ -78,17 +77,17 @@ export const stringMutations: readonly Mutation[] = [
   {
     code: REPLACE_STRING,
     name: "replace-string",
-    replay: (keyspace, record) => applyPut(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
+    apply: (keyspace, record) => applyPut(keyspace, record.bytes(), stringFromBuffer(record.buffer())),
   },
   {
     code: APPEND_STRING,
     name: "append-string",
-    replay: (keyspace, record) => applyAppend(keyspace, record.bytes(), record.bytes()),
+    apply: (keyspace, record) => applyAppend(keyspace, record.bytes(), record.bytes()),
   },
   {
     code: SET_STRING_RANGE,
     name: "set-string-range",
-    replay: (keyspace, record) =>
+    apply: (keyspace, record) =>
       applySetRange(keyspace, record.bytes(), { offset: record.number(), bytes: record.bytes() }),
   },
 ];

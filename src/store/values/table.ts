@@ -1,16 +1,8 @@
 /**
- * The types a key can hold, one row each: what TYPE and OBJECT ENCODING say,
- * how a value is copied, and the records that rebuild it in a snapshot.
+ * The types a key can hold, one row each: what TYPE and OBJECT ENCODING say, and
+ * how a value is copied.
  */
-import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
-import type { FrameWriter } from "../../kernel/frame.ts";
-import { describeHash } from "../mutations/hash.ts";
-import { describeJson } from "../mutations/json.ts";
-import { describeList } from "../mutations/list.ts";
-import { describeSet } from "../mutations/set.ts";
-import { describeSortedSet } from "../mutations/sorted-set.ts";
-import { describeStream } from "../mutations/stream-group.ts";
-import { describeString } from "../mutations/string.ts";
+import { memoryBytesOf } from "../../kernel/bytes.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { HashValue } from "./hash.ts";
 import { JsonValue } from "./json.ts";
@@ -30,15 +22,6 @@ export interface ValueType<V extends Value = Value> {
   readonly encoding: (value: V) => string;
   /** A value that shares nothing changeable with the original. */
   readonly copy: (value: V) => V;
-  /** Writes the records that rebuild the value at `key`; `next` may be called between two of them to end a frame. */
-  readonly describe: (description: Description<V>) => void;
-}
-
-export interface Description<V> {
-  readonly key: Bytes;
-  readonly value: V;
-  /** Opens a record. A long value asks for a new one each time some KiB are written, so that frames stay small. */
-  readonly record: (code: number) => FrameWriter;
 }
 
 /** Redis' limit for a string kept inside its object header. */
@@ -53,7 +36,6 @@ const stringType: ValueType<StringValue> = {
     return value.length <= EMBEDDED_BYTES_MAX ? "embstr" : "raw";
   },
   copy: (value) => (typeof value === "string" ? value : value.copy()),
-  describe: describeString,
 };
 
 const hashType: ValueType<HashValue> = {
@@ -61,7 +43,6 @@ const hashType: ValueType<HashValue> = {
   holds: (value) => value instanceof HashValue,
   encoding: (value) => (value.isListpack ? "listpack" : "hashtable"),
   copy: (value) => value.copy(),
-  describe: describeHash,
 };
 
 const listType: ValueType<ListValue> = {
@@ -70,7 +51,6 @@ const listType: ValueType<ListValue> = {
   // Redis 7.0 keeps short lists so too.
   encoding: () => "quicklist",
   copy: (value) => value.copy(),
-  describe: describeList,
 };
 
 const setType: ValueType<SetValue> = {
@@ -78,7 +58,6 @@ const setType: ValueType<SetValue> = {
   holds: (value) => value instanceof SetValue,
   encoding: (value) => (value.isIntset ? "intset" : "hashtable"),
   copy: (value) => value.copy(),
-  describe: describeSet,
 };
 
 const sortedSetType: ValueType<SortedSetValue> = {
@@ -86,7 +65,6 @@ const sortedSetType: ValueType<SortedSetValue> = {
   holds: (value) => value instanceof SortedSetValue,
   encoding: (value) => (value.isListpack ? "listpack" : "skiplist"),
   copy: (value) => value.copy(),
-  describe: describeSortedSet,
 };
 
 const streamType: ValueType<StreamValue> = {
@@ -94,7 +72,6 @@ const streamType: ValueType<StreamValue> = {
   holds: (value) => value instanceof StreamValue,
   encoding: () => "stream",
   copy: (value) => value.copy(),
-  describe: describeStream,
 };
 
 const jsonType: ValueType<JsonValue> = {
@@ -103,7 +80,6 @@ const jsonType: ValueType<JsonValue> = {
   holds: (value) => value instanceof JsonValue,
   encoding: () => "raw",
   copy: (value) => value.copy(),
-  describe: describeJson,
 };
 
 export const valueTypes: readonly Pick<ValueType, "name">[] = [

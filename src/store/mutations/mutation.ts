@@ -1,0 +1,30 @@
+/** A kind of record, as a row of the table of records (`table.ts`): its code, its name, and how it is applied. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { FrameReader, FrameWriter } from "../../kernel/frame.ts";
+import type { Keyspace } from "../keyspace.ts";
+import type { DatabaseState } from "./database-state.ts";
+
+export interface Mutation {
+  /** 1 … 255, unique. */
+  readonly code: number;
+  readonly name: string;
+  /** Reads one record and applies it as it was applied when it was written. */
+  readonly apply: (keyspace: Keyspace, record: FrameReader) => unknown;
+}
+
+/** As a mutation, for the state of a database other than its keys: functions and users. */
+export interface StateMutation {
+  readonly code: number;
+  readonly name: string;
+  readonly apply: (state: DatabaseState, record: FrameReader) => unknown;
+  /** Writes the records of this kind that rebuild the state; absent: another kind does. They replace what is there. */
+  readonly describe?: (state: DatabaseState, record: (code: number) => FrameWriter) => void;
+}
+
+/** A value that is written as the records that rebuild it. */
+export interface Description<V> {
+  readonly key: Bytes;
+  readonly value: V;
+  /** Opens a record. A long value asks for a new one each time some KiB are written, so that frames stay small. */
+  readonly record: (code: number) => FrameWriter;
+}
