@@ -32,7 +32,7 @@ import { SyncTokens } from "../src/edge/store/sync-token.ts";
 import { textFromBytes } from "../src/kernel/bytes.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import type { Database, Reply } from "../src/store/mod.ts";
-import { ok } from "../src/store/reply.ts";
+import { ok } from "../src/store/reply/reply.ts";
 import { median } from "./harness/statistics.ts";
 
 interface Group {

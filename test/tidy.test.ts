@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { THREATS_PATH, threatsText } from "../tools/threats.ts";
 import { budgets, PROOF_MINUTES_MAX, proofCeilings, TEST_MS_MAX } from "./budget.ts";
+import { circlesOf } from "./harness/import-circles.ts";
 
 /** Room to rooms it may import. Start-up (`main.ts`, `program/`, files directly in `src/`) wires them all. */
 const mayImport: Record<string, readonly string[]> = {
@@ -77,6 +78,125 @@ test("a room imports only the rooms that ARCHITECTURE.md allows", () => {
         targetRoom === room || mayImport[room]?.includes(targetRoom),
         `${path}: ${room}/ may not import ${targetRoom}/`,
       );
+    }
+  }
+});
+
+/** The files of src/ that a file imports, types included. */
+function filesImportedBy({ path, text }: Source): readonly string[] {
+  const paths = importsOf(text).filter((target) => target.startsWith("."));
+  return paths.map((target) => join(dirname(path), target));
+}
+
+/** As many files may import each other in a circle inside one folder: they are read as one. */
+const CIRCLE_FILES_MAX = 10;
+
+/** Files in circles across folders, by the rooms that such a circle is in. These numbers only shrink. */
+const knownCircles: Readonly<Record<string, number>> = {
+  messaging: 44,
+  "program, transfer": 40,
+};
+
+test("imports run in no circle across folders, types included, and in no large one inside a folder", () => {
+  const graph = new Map(products.map((source) => [source.path, filesImportedBy(source)]));
+  const fileCounts = new Map<string, number>();
+  for (const circle of circlesOf(graph)) {
+    const folders = new Set(circle.map((path) => dirname(path)));
+    if (folders.size === 1 && circle.length <= CIRCLE_FILES_MAX) continue;
+    const rooms = [...new Set(circle.map((path) => path.split("/")[1] ?? ""))].sort().join(", ");
+    const fileCount = (fileCounts.get(rooms) ?? 0) + circle.length;
+    fileCounts.set(rooms, fileCount);
+    assert.ok(
+      fileCount <= (knownCircles[rooms] ?? 0),
+      `${rooms}: ${circle.length} files import each other in a circle: ${circle.join(", ")}; let one of them take a small ` +
+        "interface, or move the types that both need into a file of their own",
+    );
+  }
+});
+
+const FOLDER_ENTRIES_MAX = 20;
+
+/** Folders of equal rows: each file is a family of commands and what only they need. */
+const foldersOfRows: readonly string[] = ["src/store/commands"];
+
+/** Folders that are larger. These numbers only shrink. */
+const knownFolderSizes: Readonly<Record<string, number>> = {
+  "src/messaging/workflow": 21,
+};
+
+test("a folder has few enough entries to be read as a list", () => {
+  const folders = new Map<string, Set<string>>();
+  for (const { path } of products) {
+    // A file counts once with its virtual, generated and test siblings, and a sub-folder counts once.
+    for (let entry = path.replace(/(?:\.(?:virtual|travel|generated))?\.(?:ts|cjs)$/, ""); entry !== "src"; ) {
+      const folder = dirname(entry);
+      folders.set(folder, (folders.get(folder) ?? new Set()).add(entry));
+      entry = folder;
+    }
+  }
+  for (const [folder, { size }] of folders) {
+    if (foldersOfRows.includes(folder)) continue;
+    assert.ok(
+      size <= (knownFolderSizes[folder] ?? FOLDER_ENTRIES_MAX),
+      `${folder}: ${size} entries; give those that belong together a folder with a name that says what they share`,
+    );
+  }
+});
+
+const ENGINES = ["store", "messaging", "vector"];
+
+/** Imports past the face of an engine: which room of which engine. These numbers only shrink. */
+const knownImportsPastFaces: Readonly<Record<string, number>> = {
+  "edge imports messaging": 100,
+  "edge imports vector": 21,
+  "program imports messaging": 28,
+  "program imports vector": 26,
+};
+
+test("an engine is used through its mod.ts, or that of one of its folders", () => {
+  const counts = new Map<string, string[]>();
+  for (const source of products) {
+    for (const target of filesImportedBy(source)) {
+      const engine = target.split("/")[1] ?? "";
+      if (!ENGINES.includes(engine) || engine === source.room || basename(target) === "mod.ts") continue;
+      const way = `${source.room} imports ${engine}`;
+      counts.set(way, [...(counts.get(way) ?? []), `${source.path} imports ${target}`]);
+    }
+  }
+  for (const [way, imports] of counts) {
+    assert.ok(
+      imports.length <= (knownImportsPastFaces[way] ?? 0),
+      `${way}/ past its face ${imports.length} times; import its mod.ts, and export there what is needed:\n` +
+        imports.join("\n"),
+    );
+  }
+});
+
+/** As this rule found them. This list only shrinks. */
+const knownRepeatedNames: readonly string[] = ["src/edge/limits/listener-limits.ts"];
+
+test("a file of edge/ does not repeat the name of its folder", () => {
+  for (const { path } of sources) {
+    if (!path.startsWith("src/edge/") || knownRepeatedNames.includes(path)) continue;
+    const words = basename(path).replace(/\..*$/, "").split("-");
+    const folder = basename(dirname(path));
+    assert.ok(!words.includes(folder), `${path}: the folder says ${folder} already; leave it out`);
+  }
+});
+
+/** Names of several exported classes. This list only shrinks. */
+const knownClassNames: readonly string[] = ["Database", "Turns", "VectorEngine", "VectorIndex"];
+
+test("no two exported classes have one name", () => {
+  const pathByName = new Map<string, string>();
+  for (const { path, text } of products) {
+    for (const [, name = ""] of codeOf(text).matchAll(/^export (?:abstract )?class (\w+)/gm)) {
+      const other = pathByName.get(name);
+      assert.ok(
+        other === undefined || knownClassNames.includes(name),
+        `${path}: ${other} has a class ${name} too; name one of them by what is different about it`,
+      );
+      pathByName.set(name, path);
     }
   }
 });

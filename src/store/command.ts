@@ -7,73 +7,16 @@
 import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
-import type { AclCategory } from "./acl/categories.ts";
-import type { KeyUse, OperandCounts } from "./commands/command-keys.ts";
-import type { Database } from "./database.ts";
+import type { CommandFacts, Flag, KeyPositions, RowFacts } from "./command-facts.ts";
+import type { CommandHost } from "./command-host.ts";
+import type { RedisCompat } from "./commands/redis-compat.ts";
 import { notInteger, outOfRange } from "./errors.ts";
 import type { Keyspace } from "./keyspace.ts";
-import type { RedisCompat } from "./redis-compat.ts";
-import { later, type Reply } from "./reply.ts";
+import { later, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
 import type { Session } from "./session/session.ts";
+import type { Wait } from "./session/waiters.ts";
 import { parseInteger } from "./structures/numbers/number-text.ts";
-import type { Wait } from "./waiters.ts";
-
-/**
- * Flags as `COMMAND INFO` prints them, and below the line our own:
- *
- * - `powerful`: a read that a read-only token may not run (A.read-only-token)
- * - `public`: not flagged `readonly`, yet a read-only token may run it
- * - `tcp-only`: not available over HTTP
- * - `before-login`: answered over TCP to who has not logged in, as `no_auth` is
- * - `unqueued`: over TCP it runs at once between MULTI and EXEC too
- * - `while-listening`: may be said in RESP2 by who is subscribed to something
- * - `runs-queue`: what is queued decides whether it is a write
- * - `no-transaction`: over TCP it is refused there
- * - `may-replicate`: not flagged `write`, yet held up or refused where writes are, as in Redis
- * - `compat-only`: exists only where the store was started for the tests of Redis (redis-compat.ts)
- */
-export type Flag =
-  | "readonly"
-  | "write"
-  | "denyoom"
-  | "fast"
-  | "admin"
-  | "pubsub"
-  | "noscript"
-  | "loading"
-  | "stale"
-  | "no_auth"
-  | "skip_slowlog"
-  | "movablekeys"
-  | "no_mandatory_keys"
-  | "skip_monitor"
-  | "allow_busy"
-  | "blocking"
-  // ours
-  | "powerful"
-  | "public"
-  | "tcp-only"
-  | "may-replicate"
-  | "before-login"
-  | "unqueued"
-  | "no-transaction"
-  | "while-listening"
-  | "runs-queue"
-  | "compat-only";
-
-/** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
-export interface KeyPositions {
-  readonly first: number;
-  readonly last: number;
-  readonly step: number;
-  /** The word that says how many keys follow it: those come behind the others. */
-  readonly countAt?: number;
-  /** The word behind which the rest is keys, and as many ids: STREAMS of XREAD. Options before it may take words themselves. */
-  readonly behind?: { readonly word: string; readonly operandCounts: OperandCounts };
-  /** Places of keys that options name among these words, and that are written: STORE of SORT. */
-  readonly stored?: (words: readonly Bytes[]) => readonly number[];
-}
 
 export const noKeys: KeyPositions = { first: 0, last: 0, step: 0 };
 export const firstKey: KeyPositions = { first: 1, last: 1, step: 1 };
@@ -99,83 +42,22 @@ export const streamKeys: KeyPositions = {
 /** SINTERCARD: the first argument says how many keys follow. */
 export const countedKeys: KeyPositions = { first: 0, last: 0, step: 0, countAt: 1 };
 
-/** Where channels stand among the words of a command that sends to them or listens. */
-export interface ChannelPositions {
-  readonly first: number;
-  /** Negative: from the end. */
-  readonly last: number;
-  readonly arePatterns: boolean;
-}
-
-export interface Row {
-  /** Upper case. A subcommand has its own name only: `ENCODING`, not `OBJECT|ENCODING`. */
-  readonly name: string;
-  /** One line for the manual and `COMMAND DOCS`, without a full stop. */
-  readonly summary: string;
-  /** As Redis counts: words including the name (and subcommand); negative: at least so many. */
-  readonly arity: number;
-  readonly flags: readonly Flag[];
-  /** ACL categories in place of the one that the family implies; those that the flags imply come by themselves. */
-  readonly categories?: readonly AclCategory[];
-  readonly keys: KeyPositions;
-  /** How it uses its first key, and all others where that differs; absent: reads do read, and writes read and write. */
-  readonly keyUses?: readonly [KeyUse, KeyUse?];
-  /** Where the words decide: how it uses them with these. */
-  readonly keyUsesWith?: (words: readonly Bytes[]) => readonly KeyUse[];
-  /** The channels that it sends to, or begins to listen to. */
-  readonly channels?: ChannelPositions;
-  /** For a read that is `powerful` with some arguments only: true if these words make it so. */
-  readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
-  /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */
-  readonly tellsMisses?: boolean;
-  /** These words as MONITOR and SLOWLOG show them: without secrets. */
-  readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
-  /** Whether its words and its answer bound how long it takes; absent: it is what Redis calls fast. */
-  readonly isQuick?: boolean;
-  /** For a command that is quick: true if it may not be with these words. */
-  readonly isLongWith?: (words: readonly Bytes[]) => boolean;
+/** A command as it is written down. */
+export interface Row extends RowFacts {
   /**
-   * What is called in place of `run` within a session: for what changes the conversation. Replies may also be given to the
-   * session; then the last one is returned, or nothing.
+   * Called in place of `run` within a session, for commands that change the session. It may also give replies to the
+   * session; then it returns the last one, or undefined.
    */
-  readonly converse?: (session: Session, words: readonly Bytes[]) => Reply | undefined;
+  readonly runInSession?: (session: Session, words: readonly Bytes[]) => Reply | undefined;
   /** A container such as OBJECT: its `run` is called only where `arity` lets it stand alone, as COMMAND does. */
   readonly subcommands?: readonly Row[];
   run(call: Call): Reply;
 }
 
-/** A row as the engine uses it: what is asked on every call is worked out once. */
-export interface Command extends Row {
-  /** `object|encoding`, as Redis names it in errors, in lower case. */
-  readonly fullName: string;
-  readonly family: string;
-  /** Index into per-database counters. */
-  readonly number: number;
-  readonly isWrite: boolean;
-  /** False for what is still run when memory is short and nothing may be evicted. */
-  readonly mayGrow: boolean;
-  readonly isAvailableOverHttp: boolean;
+/** A row as the engine uses it. */
+export interface Command extends CommandFacts, Row {
   readonly tellsMisses: boolean;
-  readonly isCompatOnly: boolean;
-  readonly isForReadOnlyToken: boolean;
-  /** True for what somebody may say over TCP who has not logged in. */
-  readonly isForStrangers: boolean;
-  /** True for what is not queued between MULTI and EXEC. */
-  readonly isUnqueued: boolean;
-  readonly isForTransactions: boolean;
-  readonly isForListeners: boolean;
-  /** True for what a client in MONITOR may not run. */
-  readonly touchesKeys: boolean;
-  /** True for what CLIENT PAUSE WRITE holds up, and what a script may not call that may not write. */
-  readonly mayChange: boolean;
-  readonly runsQueue: boolean;
   readonly isQuick: boolean;
-  /** False for what only runs others. */
-  readonly isForSlowLog: boolean;
-  /** False for what administers, since its words may hold secrets, and for what shows itself. */
-  readonly isShownToMonitors: boolean;
-  /** May be called by a script. */
-  readonly isForScripts: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
 }
 
@@ -223,14 +105,15 @@ function register(familyName: string, row: Row, containerName: string): Command 
  */
 export class Call {
   readonly keyspace: Keyspace;
-  readonly database: Database;
+  /** The database, as far as commands may ask it for something. */
+  readonly database: CommandHost;
   readonly random: Random;
   /** The row that is running. */
   command!: Command;
   #words: readonly Bytes[] = [];
   #caller: Caller | undefined;
 
-  constructor(options: { keyspace: Keyspace; database: Database; random: Random }) {
+  constructor(options: { keyspace: Keyspace; database: CommandHost; random: Random }) {
     this.keyspace = options.keyspace;
     this.database = options.database;
     this.random = options.random;

@@ -5,9 +5,9 @@ import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../kernel/journal.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
-import { type Database, TransactionDiscarded } from "./database.ts";
-import { CommandError } from "./errors.ts";
-import { errorReply, pong, type Reply } from "./reply.ts";
+import type { Database } from "./database.ts";
+import { CommandError, TransactionDiscarded } from "./errors.ts";
+import { errorReply, pong, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
 import { Store } from "./store.ts";
 

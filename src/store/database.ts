@@ -12,14 +12,18 @@
  */
 import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
 import type { MemoryAccount } from "../kernel/memory-guard.ts";
-import { type Tenant, TURN_MS } from "../kernel/turns.ts";
+import type { Random } from "../kernel/random.ts";
+import { type Tenant, TURN_MS, type Turns } from "../kernel/turns.ts";
 import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
 import { Call, type Command } from "./command.ts";
-import { commands, findCommand } from "./commands/table.ts";
+import type { CommandFacts, CommandRequest } from "./command-facts.ts";
+import type { CommandsOfScript, ScriptRules, StoreFacts } from "./command-host.ts";
+import { commandOfNumber, commands, findCommand } from "./commands/table.ts";
 import {
   CommandError,
   databaseDropped,
@@ -30,6 +34,7 @@ import {
   noPermissionAnyMore,
   notAvailable,
   outOfMemory,
+  TransactionDiscarded,
   transactionScriptsTooLong,
   unknownSubcommand,
   wrongArity,
@@ -50,32 +55,18 @@ import { Monitors } from "./observe/monitor.ts";
 import { PubSub } from "./observe/pubsub.ts";
 import { Pushes, type Subscriber } from "./observe/pushes.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
-import { errorReply, later, type Reply } from "./reply.ts";
-import { BatchReplies } from "./reply-budget.ts";
-import { ScriptCommands, type ScriptRules } from "./scripting/script-commands.ts";
-import { Scripts } from "./scripting/scripts.ts";
+import { BatchReplies } from "./reply/budget.ts";
+import { errorReply, later, type Reply } from "./reply/reply.ts";
+import { ScriptCommands } from "./scripting/script-commands.ts";
+import { type Interpreter, Scripts } from "./scripting/scripts.ts";
 import type { Caller } from "./session/caller.ts";
 import { clientLine, requestLine } from "./session/client-line.ts";
+import type { SessionHost } from "./session/host.ts";
 import { Quota } from "./session/quota.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
-import { sizeRefusalOf } from "./session/transaction.ts";
-import type { StoreContext } from "./store.ts";
-import { Waiters } from "./waiters.ts";
-
-/** A command's name, then its arguments. */
-export type CommandRequest = readonly Bytes[];
-
-/** A transaction of which nothing was run; `error` is the first offending command's own. */
-export class TransactionDiscarded extends Error {
-  override name = "TransactionDiscarded";
-  readonly error: CommandError;
-
-  constructor(error: CommandError) {
-    super(error.text);
-    this.error = error;
-  }
-}
+import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
+import { Waiters } from "./session/waiters.ts";
 
 /** After so many commands, or so long (`TURN_MS`), a pipeline lets others in between. */
 const SLICE_COMMANDS_MAX = 1_000;
@@ -97,18 +88,29 @@ const SCRIPT_LIMITS_PER_TRANSACTION = 3;
 /** It waits before everything else of its tenant: it came before that. */
 const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
 
-/** A command that waits for EXEC. It was checked when it came. */
-export interface QueuedCommand {
-  readonly command: Command;
-  readonly words: CommandRequest;
-}
-
 /** Takes the reply of a command of a pipeline, and returns how many bytes it has printed of it. */
 export type ReplyPrinter = (reply: Reply) => number;
 
+/** What the databases of a store have in common. */
+export interface StoreContext extends StoreFacts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly turns: Turns;
+  readonly hashSeed: Uint8Array;
+  readonly dailyRequestsMax: number;
+  /** The account of a new database. */
+  readonly openAccount: (name: string) => MemoryAccount;
+  readonly interpreter: Interpreter;
+  readonly frame: FrameWriter;
+  /** A bug was met in the middle of a unit of work: if it had changed state, memory is ahead of the journal. */
+  reportBug(error: unknown): void;
+  /** Refuses to go on after such a bug. */
+  assertSound(): void;
+}
+
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
-export class Database {
+export class Database implements SessionHost {
   readonly name: string;
   readonly number: number;
   /** Of its frames, what the journal has not written yet. */
@@ -346,8 +348,10 @@ export class Database {
   }
 
   /** Runs a queued command, if the caller still may. */
-  #runQueued(caller: Caller, { command, words }: QueuedCommand): Reply {
+  #runQueued(caller: Caller, queued: QueuedCommand): Reply {
     const { user } = caller;
+    const { words } = queued;
+    const command = commandOfNumber(queued.command.number);
     const refusal = user.isUnrestricted ? undefined : user.refusalOf(command, words);
     if (refusal === undefined) return this.#run(caller, command, words);
     this.noteDenial(caller, refusal, { context: "multi", command });
@@ -403,12 +407,9 @@ export class Database {
     this.#commit();
   }
 
-  /**
-   * Runs a script on behalf of a caller, within the running unit of work: its commands see what was there before, and what
-   * they change is part of the same frame.
-   */
-  runScript(caller: Caller, rules: ScriptRules, script: (commands: ScriptCommands) => Reply): Reply {
+  runScript(rules: ScriptRules, script: (commands: CommandsOfScript) => Reply): Reply {
     const { keyspace } = this;
+    const { caller } = this.#call;
     if (this.#scriptMsLeft <= 0)
       throw transactionScriptsTooLong(SCRIPT_LIMITS_PER_TRANSACTION * this.context.interpreter.budgetMs);
     const commands = new ScriptCommands({
@@ -492,7 +493,7 @@ export class Database {
   noteDenial(
     caller: Caller,
     { denied }: CommandError,
-    { context, command }: { readonly context: AclContext; readonly command: Command | undefined },
+    { context, command }: { readonly context: AclContext; readonly command: CommandFacts | undefined },
   ): void {
     if (denied === undefined) return;
     const { user, session } = caller;
@@ -552,7 +553,7 @@ export class Database {
   }
 
   /** Counters of a command since the start; for INFO and the metrics. */
-  countsOf(command: Command): CommandCounts {
+  countsOf(command: CommandFacts): CommandCounts {
     let counts = this.#counts[command.number];
     if (counts === undefined) {
       counts = new CommandCounts();
@@ -699,23 +700,23 @@ export class Database {
   }
 
   /** Why this command may not start now although it is well formed. Makes room first, for every command, as Redis does. */
-  #refusalOf(command: Command): CommandError | undefined {
+  #refusalOf(command: CommandFacts): CommandError | undefined {
     if (!this.#eviction.makeRoom() && command.mayGrow) return outOfMemory;
     return this.#growthRefusalOf(command);
   }
 
   /** The same without making room. */
-  #growthRefusalOf(command: Command): CommandError | undefined {
+  #growthRefusalOf(command: CommandFacts): CommandError | undefined {
     return command.mayGrow && !this.memory.mayGrow ? memoryUsedUp : this.#diskRefusalOf(command);
   }
 
-  #diskRefusalOf(command: Command): CommandError | undefined {
+  #diskRefusalOf(command: CommandFacts): CommandError | undefined {
     const refusal = command.isWrite ? this.journalRefusal : undefined;
     return refusal === undefined ? undefined : diskRefusal(refusal);
   }
 
   #run(caller: Caller, command: Command, request: CommandRequest): Reply {
-    const { converse } = command;
+    const { runInSession } = command;
     const { session } = caller;
     if (session !== undefined && !session.isExecuting) session.lastCommand = command;
     if (!command.isQuick) this.turn.begin(command.number, command.fullName);
@@ -727,9 +728,9 @@ export class Database {
     let reply: Reply;
     try {
       const call = this.#call.prepare(caller, command, request);
-      if (converse === undefined || session === undefined) reply = command.run(call);
+      if (runInSession === undefined || session === undefined) reply = command.run(call);
       else {
-        const said = converse(session, request);
+        const said = runInSession(session, request);
         reply = said === undefined ? later : said;
       }
     } catch (error) {

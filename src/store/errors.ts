@@ -26,6 +26,17 @@ export class CommandError {
   }
 }
 
+/** A transaction of which nothing was run; `error` is the first offending command's own. */
+export class TransactionDiscarded extends Error {
+  override name = "TransactionDiscarded";
+  readonly error: CommandError;
+
+  constructor(error: CommandError) {
+    super(error.text);
+    this.error = error;
+  }
+}
+
 /** What is not let pass: a command, a key or channel of it, or somebody who says who they are. */
 export type DenialReason = "command" | "key" | "channel" | "auth";
 

@@ -21,7 +21,7 @@ import { joinLine, plainReply, testCaller } from "../../test/harness/store-harne
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Database } from "./database.ts";
-import type { Reply } from "./reply.ts";
+import type { Reply } from "./reply/reply.ts";
 import { Store } from "./store.ts";
 
 /** Chance that is the same whoever else draws from it. */

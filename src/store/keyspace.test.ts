@@ -12,7 +12,7 @@ import { nil, ok, type Row, type Session, startSession } from "../../test/harnes
 import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { FrameReader } from "../kernel/frame.ts";
 import { mutations } from "./mutations/table.ts";
-import { map, simple } from "./reply.ts";
+import { map, simple } from "./reply/reply.ts";
 import { HashValue } from "./values/hash.ts";
 
 const YEAR_MS = 31_536_000_000;

@@ -1,17 +1,26 @@
 /**
- * The door of the store. A door takes a whole request and returns its replies,
- * or one promise of them when they have to wait until what they saw is safe on
- * disk. Inside the engine nothing awaits.
+ * The face of the store. `Store` is made here, and everything else begins at
+ * one. Its functions take a whole request and return its replies, or one
+ * promise of them when they have to wait until what they saw is safe on disk.
+ * Inside the engine nothing awaits. Lua is compiled when a script first needs it.
+ *
+ * Three folders have faces of their own, since they are used without a store:
+ * `reply/`, `structures/rdb/` and `memory/`.
  */
 
 export type { Journal } from "../kernel/journal.ts";
 export { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 export type { User } from "./acl/user.ts";
-export type { CommandRequest } from "./database.ts";
-export { Database, TransactionDiscarded } from "./database.ts";
-export { CommandError } from "./errors.ts";
+export type { CommandFacts, CommandRequest } from "./command-facts.ts";
+export type { ProcessFigures } from "./command-host.ts";
+export { RedisCompat } from "./commands/redis-compat.ts";
+export { commands, findCommand } from "./commands/table.ts";
+export type { Database } from "./database.ts";
+export { CommandError, TransactionDiscarded } from "./errors.ts";
 export type { DropReason, Listener, Push, Subscriber } from "./observe/pushes.ts";
-export { RedisCompat } from "./redis-compat.ts";
-export type { Reply } from "./reply.ts";
+export type { Reply } from "./reply/reply.ts";
+export type { LuaLimits } from "./scripting/lua/runtime.ts";
 export type { Caller } from "./session/caller.ts";
-export { type ProcessFigures, Store, type StoreOptions } from "./store.ts";
+export type { LoggedIn, SessionLogin, SessionPeer } from "./session/peer.ts";
+export type { Session } from "./session/session.ts";
+export { Store, type StoreOptions } from "./store.ts";

@@ -6,20 +6,26 @@ import { assert } from "../kernel/assert.ts";
 import { bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { FrameReader, FrameWriter } from "../kernel/frame.ts";
-import type { Journal } from "../kernel/journal.ts";
+import { type Journal, NullJournal } from "../kernel/journal.ts";
 import { MemoryAccount, type MemoryGuard } from "../kernel/memory-guard.ts";
 import type { Random } from "../kernel/random.ts";
 import { TURN_MS, Turns } from "../kernel/turns.ts";
-import { Database } from "./database.ts";
+import type { CommandRequest } from "./command-facts.ts";
+import type { ProcessFigures } from "./command-host.ts";
+import { answerBeforeLogin } from "./commands/before-login.ts";
+import type { RedisCompat } from "./commands/redis-compat.ts";
+import { Database, type StoreContext } from "./database.ts";
 import { SWEEP_EVERY_MS } from "./memory/expiry-sweep.ts";
 import { defaultMemorySettings, type MemorySettings } from "./memory/memory-settings.ts";
 import { framesOfDatabase } from "./mutations/database-frames.ts";
 import { applyRecords } from "./mutations/table.ts";
-import type { RedisCompat } from "./redis-compat.ts";
+import type { Reply } from "./reply/reply.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
+import { Session, type SessionOptions } from "./session/session.ts";
 
 export interface StoreOptions {
-  readonly journal: Journal;
+  /** Absent: nothing is stored. */
+  readonly journal?: Journal;
   readonly clock: Clock;
   readonly random: Random;
   /** Those of the thread, which other engines share; absent: the store has the thread for itself. */
@@ -46,39 +52,6 @@ export interface StoreOptions {
   readonly readFigures?: () => ProcessFigures;
 }
 
-/** Figures that the store cannot know by itself. */
-export interface ProcessFigures {
-  /** Memory in use by the thread of the store: JavaScript heap and buffers. */
-  readonly usedBytes: number;
-  /** Memory of the whole process. */
-  readonly residentBytes: number;
-}
-
-/** What the databases of a store have in common. */
-export interface StoreContext {
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly turns: Turns;
-  readonly hashSeed: Uint8Array;
-  readonly dailyRequestsMax: number;
-  readonly pendingEntriesMax: number;
-  /** Where the database of a name begins. */
-  readonly memoryOf: (name: string) => MemorySettings;
-  /** The account of a new database. */
-  readonly openAccount: (name: string) => MemoryAccount;
-  readonly compat: RedisCompat | undefined;
-  readonly interpreter: Interpreter;
-  readonly version: string;
-  readonly readFigures: (() => ProcessFigures) | undefined;
-  readonly startedAtMs: number;
-  readonly frame: FrameWriter;
-  /** A bug was met in the middle of a unit of work: if it had changed state, memory is ahead of the journal. */
-  reportBug(error: unknown): void;
-  /** Refuses to go on after such a bug. */
-  assertSound(): void;
-}
-
 /** The database number under which the store records what happens to databases. */
 const STORE_ITSELF = 0;
 const CREATE_DATABASE = 1;
@@ -101,7 +74,7 @@ export class Store {
     const frame = new FrameWriter();
     let broken: unknown;
     this.#context = {
-      journal: options.journal,
+      journal: options.journal ?? new NullJournal(),
       clock: options.clock,
       random: options.random,
       turns: options.turns ?? new Turns({ clock: options.clock.real }),
@@ -147,10 +120,20 @@ export class Store {
     this.#drop(database.number);
   }
 
+  /** A session over TCP, before login. */
+  openSession(options: Omit<SessionOptions, "store">): Session {
+    return new Session({ ...options, store: this });
+  }
+
   /** The number of a new session: no other has it, and later ones have greater ones. */
   takeSessionId(): number {
     this.#sessionIdMax += 1;
     return this.#sessionIdMax;
+  }
+
+  /** The reply to a command over TCP before anybody has logged in. */
+  answerBeforeLogin(session: Session, words: CommandRequest): Reply {
+    return answerBeforeLogin(session, words);
   }
 
   /** Who has the thread next. */

@@ -9,10 +9,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { aclCategories } from "../../src/store/acl/categories.ts";
+import { aclCategories } from "../../src/store/command-facts.ts";
 import { findKeys } from "../../src/store/commands/command-keys.ts";
 import { commands, findCommand } from "../../src/store/commands/table.ts";
-import type { Reply } from "../../src/store/reply.ts";
+import type { Reply } from "../../src/store/reply/reply.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";

@@ -8,7 +8,7 @@
  */
 
 import { TIME_MS_MAX } from "../../src/kernel/frame.ts";
-import type { Reply } from "../../src/store/reply.ts";
+import type { Reply } from "../../src/store/reply/reply.ts";
 import { doubleOfRedis70 } from "../../src/store/structures/numbers/redis-double.ts";
 import type { Command } from "./programs.ts";
 import type { RawReply } from "./redis-process.ts";

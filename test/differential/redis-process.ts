@@ -4,7 +4,7 @@
  * connection, stopped by its own process handle.
  *
  * Bytes are latin1 strings on both ways, as inside the store. Replies mirror
- * `src/store/reply.ts`, so that a test may compare them with `deepEqual`.
+ * `src/store/reply/reply.ts`, so that a test may compare them with `deepEqual`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

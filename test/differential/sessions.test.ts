@@ -23,7 +23,7 @@ import { resp2Result, resp3Result } from "../../src/edge/resp/replies.ts";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLog } from "../../src/kernel/log.ts";
-import { RedisCompat } from "../../src/store/redis-compat.ts";
+import { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
 import { type Heard, type Speaker, startConversations } from "../harness/session-harness.ts";

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { awaitedGroupGone, awaitedStreamGone } from "../../src/store/errors.ts";
-import type { Reply } from "../../src/store/reply.ts";
+import type { Reply } from "../../src/store/reply/reply.ts";
 import { allowanceOf } from "../budget.ts";
 import { contentOf, RecordingJournal, replayed } from "../harness/recording-journal.ts";
 import { seedFrom } from "../harness/seed.ts";

@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { ok, type Reply } from "../../src/store/reply.ts";
+import { ok, type Reply } from "../../src/store/reply/reply.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
 import { error, startSession } from "../harness/store-harness.ts";

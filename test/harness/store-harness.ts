@@ -21,15 +21,15 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Journal, NullJournal } from "../../src/kernel/journal.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
+import type { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import type { Database } from "../../src/store/database.ts";
 import { CommandError } from "../../src/store/errors.ts";
-import type { RedisCompat } from "../../src/store/redis-compat.ts";
-import { errorReply, type Reply } from "../../src/store/reply.ts";
+import { errorReply, type Reply } from "../../src/store/reply/reply.ts";
 import type { Caller } from "../../src/store/session/caller.ts";
 import { Store } from "../../src/store/store.ts";
 import { luaOptions } from "./lua.ts";
 
-export { nil, nilArray, ok } from "../../src/store/reply.ts";
+export { nil, nilArray, ok } from "../../src/store/reply/reply.ts";
 
 /** The reply of a command that fails with this text. */
 export function error(text: string): Reply {

@@ -12,7 +12,7 @@ import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
 import type { Database } from "../../src/store/database.ts";
-import type { Reply } from "../../src/store/reply.ts";
+import type { Reply } from "../../src/store/reply/reply.ts";
 import type { Caller } from "../../src/store/session/caller.ts";
 import { plainReply, type Session, splitLine } from "./store-harness.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Bytes } from "../../src/kernel/bytes.ts";
 import type { Random } from "../../src/kernel/random.ts";
-import type { CommandRequest } from "../../src/store/database.ts";
+import type { CommandRequest } from "../../src/store/command-facts.ts";
 
 /** One request of a client, as the door of a database takes it. */
 export type WorkloadRequest =

@@ -1,6 +1,6 @@
 /** The store as the subject of crash tests. */
 import { defaultUser } from "../../src/store/acl/built-in-users.ts";
-import { TransactionDiscarded } from "../../src/store/database.ts";
+import { TransactionDiscarded } from "../../src/store/errors.ts";
 import type { Caller } from "../../src/store/session/caller.ts";
 import { Store } from "../../src/store/store.ts";
 import { luaOptions } from "../harness/lua.ts";

@@ -3,7 +3,7 @@
  * entry for each row of `storeRoutes`, by its template. A test holds that none
  * is missing.
  */
-import { commands, findCommand } from "../../store/commands/table.ts";
+import { commands, findCommand } from "../../store/mod.ts";
 import { storeRoutes } from "../store/routes.ts";
 import {
   type Answer,

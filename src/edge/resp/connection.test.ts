@@ -8,7 +8,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog } from "../../kernel/log.ts";
 import { Turns } from "../../kernel/turns.ts";
-import { simple } from "../../store/reply.ts";
+import { simple } from "../../store/reply/reply.ts";
 import { ByteBudget, type Owner } from "../limits/byte-budget.ts";
 import {
   type ConnectionLimits,

@@ -11,8 +11,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { Store } from "../../store/mod.ts";
-import { Session } from "../../store/session/session.ts";
+import type { Session, Store } from "../../store/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import type { CertificatePair } from "../http/listener.ts";
 import type { ByteBudget } from "../limits/byte-budget.ts";
@@ -200,7 +199,7 @@ export class RespListener {
   /** keeps (3) */
   #converse(peer: RespConnection, login: RespLogin): Session | undefined {
     const { store, storeClock: clock, isServing } = this.#options;
-    return isServing() ? new Session({ peer, login, store, clock }) : undefined;
+    return isServing() ? store.openSession({ peer, login, clock }) : undefined;
   }
 
   #turnAway(socket: Socket): void {

@@ -11,11 +11,16 @@
  * What the time of an answer tells of tokens and passwords is what TokenTable and
  * Users promise: nothing. Every way through asks one of them, whatever was given.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
-import { textFromBytes } from "../../kernel/bytes.ts";
-import { type Database, defaultUser, readOnlyUser, type Store } from "../../store/mod.ts";
-import type { LoggedIn, SessionLogin } from "../../store/session/peer.ts";
-import type { Session } from "../../store/session/session.ts";
+import { type Bytes, textFromBytes } from "../../kernel/bytes.ts";
+import {
+  type Database,
+  defaultUser,
+  type LoggedIn,
+  readOnlyUser,
+  type Session,
+  type SessionLogin,
+  type Store,
+} from "../../store/mod.ts";
 import type { DefaultAccess, Grant, TokenTable } from "../auth.ts";
 
 export interface LoginOptions {

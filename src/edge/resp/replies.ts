@@ -6,9 +6,8 @@
  * The result is a string of bytes, as everywhere in the edge.
  */
 import { type Bytes, onOneLine, withoutLastBreaks } from "../../kernel/bytes.ts";
-import { replyTooLarge } from "../../store/errors.ts";
 import type { CommandError, Reply } from "../../store/mod.ts";
-import { formatDouble } from "../../store/structures/numbers/number-text.ts";
+import { formatDouble, replyTooLarge } from "../../store/reply/mod.ts";
 import { itemsOf, itemsOfResp3, type Place } from "../store/reply-items.ts";
 import { textBytes } from "../store/reply-json.ts";
 

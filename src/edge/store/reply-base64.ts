@@ -9,8 +9,8 @@
  * (2) The text of `error` is never encoded.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { replyTooLarge } from "../../store/errors.ts";
 import type { Reply } from "../../store/mod.ts";
+import { replyTooLarge } from "../../store/reply/mod.ts";
 import { isExact, jsonError, jsonScalar, printJson, textOf } from "./reply-json.ts";
 
 const OK_RESULT = '{"result":"OK"}';

@@ -16,7 +16,7 @@ import {
   set,
   simple,
   verbatim,
-} from "../../store/reply.ts";
+} from "../../store/reply/reply.ts";
 import { resp2Result, resp3Result } from "../resp/replies.ts";
 import { base64Result } from "./reply-base64.ts";
 import { jsonResult, utf8Of } from "./reply-json.ts";

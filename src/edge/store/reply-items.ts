@@ -4,7 +4,7 @@
  * their own, so a reply that is nested deeply cannot overflow ours.
  */
 import type { Reply } from "../../store/mod.ts";
-import { pairsOf } from "../../store/reply.ts";
+import { pairsOf } from "../../store/reply/mod.ts";
 
 /** The elements of an aggregate, maps flattened; undefined for a scalar. */
 export function itemsOf(reply: Reply): readonly Reply[] | undefined {

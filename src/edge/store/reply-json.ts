@@ -21,9 +21,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bytesFromText } from "../../kernel/bytes.ts";
-import { replyTooLarge } from "../../store/errors.ts";
 import type { Reply } from "../../store/mod.ts";
-import { formatDouble } from "../../store/structures/numbers/number-text.ts";
+import { formatDouble, replyTooLarge } from "../../store/reply/mod.ts";
 import { itemsOf, type Place } from "./reply-items.ts";
 
 const OK_RESULT = '{"result":"OK"}';

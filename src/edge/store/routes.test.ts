@@ -5,7 +5,7 @@ import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { Turns } from "../../kernel/turns.ts";
 import { CommandError } from "../../store/errors.ts";
 import { type Caller, type CommandRequest, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
-import { errorReply, ok } from "../../store/reply.ts";
+import { errorReply, ok } from "../../store/reply/reply.ts";
 import { TokenTable } from "../auth.ts";
 import type { HttpReply, HttpRequest, HttpStream } from "../handler.ts";
 import { RateLimiter } from "../limits/rate-limit.ts";

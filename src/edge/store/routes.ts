@@ -10,7 +10,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { CommandError, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
-import { errorReply, findError } from "../../store/reply.ts";
+import { errorReply, findError } from "../../store/reply/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import {
   emptyCommand,

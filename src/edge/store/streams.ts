@@ -4,8 +4,8 @@
  * nothing here, and of the query only the token counts.
  */
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
-import { wrongArity } from "../../store/errors.ts";
 import { type Caller, CommandError, type Database, type Push, type Subscriber } from "../../store/mod.ts";
+import { wrongArity } from "../../store/reply/mod.ts";
 import { RequestFailure, streamMethodRefused, streamNotAccepted, tooManyChannels } from "../errors.ts";
 import type { HttpRequest } from "../handler.ts";
 import { MONITOR_BEGINS, pushEvent, subscribedEvent } from "../http/event-lines.ts";

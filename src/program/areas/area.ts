@@ -13,8 +13,8 @@ import type { LogFormat, LogLevel } from "../../kernel/log.ts";
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
 import type { HeaderSpelling, MessagingLimits } from "../../messaging/mod.ts";
 import type { RecoveryStep } from "../../persistence/recovery.ts";
-import type { MemorySettings } from "../../store/memory/memory-settings.ts";
-import type { LuaLimits } from "../../store/scripting/lua/runtime.ts";
+import type { MemorySettings } from "../../store/memory/mod.ts";
+import type { LuaLimits } from "../../store/mod.ts";
 import type { VectorLimits } from "../../vector/limits.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 
@@ -130,7 +130,7 @@ export interface AreaLimits {
   readonly streamsPerTokenMax: number;
   readonly cors: boolean;
   readonly queryToken: boolean;
-  /** Whether the store has what the tests of Redis need (`store/redis-compat.ts`). */
+  /** Whether the store has what the tests of Redis need (`store/commands/redis-compat.ts`). */
   readonly redisCompat: boolean;
   readonly scripts: Pick<LuaLimits, "budgetMs" | "stateBytesMax" | "instanceBytesMax">;
 }

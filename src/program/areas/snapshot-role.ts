@@ -7,7 +7,7 @@
 
 import { constants, setPriority } from "node:os";
 import { systemClock } from "../../kernel/clock.ts";
-import { NullJournal, NullJournal as NullVectorJournal } from "../../kernel/journal.ts";
+import { NullJournal } from "../../kernel/journal.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import { defaultLimits, MessagingState, replayFrame, snapshotFrames } from "../../messaging/mod.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
@@ -28,14 +28,13 @@ const engines: Readonly<Record<string, () => SnapshotEngine>> = {
   messaging: messagingEngine,
   store: () =>
     new Store({
-      journal: new NullJournal(),
       clock: systemClock,
       random: systemRandom,
       hashSeed: new Uint8Array(8),
     }),
   vector: () =>
     new VectorEngine({
-      journal: new NullVectorJournal(),
+      journal: new NullJournal(),
       clock: systemClock,
       random: systemRandom,
       limits: defaultVectorLimits,

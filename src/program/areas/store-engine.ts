@@ -11,7 +11,6 @@ import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import { pauseThread } from "../../kernel/pause.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import type { Area as KeptArea } from "../../persistence/area.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
@@ -62,7 +61,7 @@ export class StoreEngine implements AreaEngine {
       guard: context.guard,
       memory: limits.memory,
       memoryOf: (name) => limits.memoryByDatabase.get(name),
-      ...(limits.redisCompat && { compat: new RedisCompat(pauseThread) }),
+      ...(limits.redisCompat && { compat: new RedisCompat() }),
       lua: { code: readLuaCode(), limits: limits.scripts },
       version,
       readFigures: readProcessFigures,

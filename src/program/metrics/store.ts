@@ -3,9 +3,7 @@ import { type EventStreams, endReasons } from "../../edge/http/event-streams.ts"
 import { cutReasons } from "../../edge/resp/connection.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
 import type { Metrics, SeriesSnapshot } from "../../kernel/metrics.ts";
-import type { Command } from "../../store/command.ts";
-import { commands } from "../../store/commands/table.ts";
-import type { Store } from "../../store/mod.ts";
+import { type CommandFacts, commands, type Store } from "../../store/mod.ts";
 
 const outcomes = ["ok", "failed", "rejected"] as const;
 
@@ -98,11 +96,11 @@ export function measureResp(metrics: Metrics, listener: RespListener): void {
   );
 }
 
-function allCommands(): readonly Command[] {
+function allCommands(): readonly CommandFacts[] {
   return commands.flatMap((command) => [command, ...(command.subcommandByName?.values() ?? [])]);
 }
 
-function commandSeries(store: Store, command: Command): readonly SeriesSnapshot[] {
+function commandSeries(store: Store, command: CommandFacts): readonly SeriesSnapshot[] {
   const sums = { ok: 0, failed: 0, rejected: 0 };
   for (const database of store.databases) {
     const { calls, failed, rejected } = database.countsOf(command);

@@ -7,7 +7,7 @@
  * never stand in an error.
  */
 
-import { evictionPolicies, type MemorySettings } from "../../store/memory/memory-settings.ts";
+import { evictionPolicies, type MemorySettings } from "../../store/memory/mod.ts";
 import { DIMENSION_MAX } from "../../vector/index/definition.ts";
 import { type Models, type ProviderSurroundings, readModels } from "./embedding-settings.ts";
 import { ENTRIES_MAX, FieldReader, type Fields, isPlainObject } from "./field-reader.ts";

@@ -7,10 +7,9 @@
  * machine; it may also be given as a file whose path stands in the variable
  * with `_FILE` behind its name.
  */
-
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
-import { evictionPolicies } from "../../store/memory/memory-settings.ts";
+import { evictionPolicies } from "../../store/memory/mod.ts";
 import { DIMENSION_MAX } from "../../vector/index/definition.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import { memorySettingRows } from "./memory-settings.ts";

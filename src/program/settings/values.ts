@@ -9,7 +9,7 @@ import { parseTrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import { parseAllowedDestinations } from "../../edge/outbound/destination-policy.ts";
 import { type OutboundMap, parseOutboundMap as parseMap } from "../../edge/outbound/host-map.ts";
 import { isHostName } from "../../edge/outbound/host-table.ts";
-import { parseMemorySize } from "../../store/memory/memory-settings.ts";
+import { parseMemorySize } from "../../store/memory/mod.ts";
 
 export class BadValue extends Error {
   override name = "BadValue";

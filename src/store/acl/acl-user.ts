@@ -1,6 +1,6 @@
 /** A user of a database, made by ACL SETUSER. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import { type CommandError, noPermission, noPermissionFor } from "../errors.ts";
 import type { User } from "./user.ts";
 import type { UserRights } from "./user-rights.ts";
@@ -32,7 +32,7 @@ export class AclUser implements User {
     return this.#rights.isUnrestricted && !this.#isDeleted;
   }
 
-  refusalOf(command: Command, words: readonly Bytes[]): CommandError | undefined {
+  refusalOf(command: CommandFacts, words: readonly Bytes[]): CommandError | undefined {
     // Whoever still holds a user that is gone may do nothing.
     if (this.#isDeleted) return noPermission(command.fullName);
     const denial = this.#rights.denialOf(command, words);
@@ -41,7 +41,7 @@ export class AclUser implements User {
     return noPermissionFor(denial.reason, words[denial.at] ?? "");
   }
 
-  mayReadAllKeys(command: Command, words: readonly Bytes[]): boolean {
+  mayReadAllKeys(command: CommandFacts, words: readonly Bytes[]): boolean {
     return !this.#isDeleted && this.#rights.mayReadAllKeys(command, words);
   }
 

@@ -2,36 +2,7 @@
  * The ACL categories of a command, derived as Redis derives them: one from the
  * family (or what the row says in its place), the rest from the flags.
  */
-import type { Command, Flag } from "../command.ts";
-
-/** In the order in which Redis lists them. */
-export const aclCategories = [
-  "keyspace",
-  "read",
-  "write",
-  "set",
-  "sortedset",
-  "list",
-  "hash",
-  "string",
-  "bitmap",
-  "hyperloglog",
-  "geo",
-  "stream",
-  "pubsub",
-  "admin",
-  "fast",
-  "slow",
-  "blocking",
-  "dangerous",
-  "connection",
-  "transaction",
-  "scripting",
-  // Ours.
-  "json",
-] as const;
-
-export type AclCategory = (typeof aclCategories)[number];
+import { type AclCategory, aclCategories, type CommandFacts, type Flag } from "../command-facts.ts";
 
 /** Families that have no category of the same name. */
 const categoryOfFamily: ReadonlyMap<string, AclCategory | undefined> = new Map([
@@ -50,7 +21,7 @@ const categoriesOfFlag: ReadonlyMap<Flag, readonly AclCategory[]> = new Map([
 ] as const);
 
 /** The categories of a command, without `@`, in the order of `aclCategories`. */
-export function categoriesOf(command: Command): readonly AclCategory[] {
+export function categoriesOf(command: CommandFacts): readonly AclCategory[] {
   const found = new Set<string>(command.categories ?? [familyCategory(command.family)]);
   for (const flag of command.flags) for (const category of categoriesOfFlag.get(flag) ?? []) found.add(category);
   // What a script reads, nobody knows: as in Redis, EVAL_RO does not come with all that reads.

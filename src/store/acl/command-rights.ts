@@ -15,7 +15,7 @@
  * Redis has it since 7.2. What may be run is the same in both.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { RuleFault } from "./rule-fault.ts";
 
@@ -56,7 +56,7 @@ export class CommandRights {
   }
 
   /** Whether a command may be run with these words, its name first. */
-  allows(command: Command, words: readonly Bytes[]): boolean {
+  allows(command: CommandFacts, words: readonly Bytes[]): boolean {
     const { number } = command;
     if (this.#isEverything || this.#has(number) || command.flags.includes("no_auth")) return true;
     const first = words[1];
@@ -107,7 +107,7 @@ export class CommandRights {
   }
 
   /** keeps (1) */
-  #set(command: Command, isAllowed: boolean): void {
+  #set(command: CommandFacts, isAllowed: boolean): void {
     this.#setBit(command.number, isAllowed);
     for (const subcommand of command.subcommandByName?.values() ?? []) this.#setBit(subcommand.number, isAllowed);
     if (!isAllowed) this.#isEverything = false;

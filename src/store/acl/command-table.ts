@@ -3,16 +3,16 @@
  * category. Made once for each table of commands.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
-import { type AclCategory, aclCategories, categoriesOf } from "./categories.ts";
+import { type AclCategory, aclCategories, type CommandFacts } from "../command-facts.ts";
+import { categoriesOf } from "./categories.ts";
 
 export class CommandTable {
   /** One more than the highest number of a command. */
   readonly size: number;
-  readonly #byName = new Map<Bytes, Command>();
-  readonly #byCategory = new Map<string, Command[]>();
+  readonly #byName = new Map<Bytes, CommandFacts>();
+  readonly #byCategory = new Map<string, CommandFacts[]>();
 
-  constructor(commands: readonly Command[]) {
+  constructor(commands: readonly CommandFacts[]) {
     for (const category of aclCategories) this.#byCategory.set(category, []);
     let numberMax = -1;
     for (const command of withSubcommands(commands)) {
@@ -24,12 +24,12 @@ export class CommandTable {
   }
 
   /** The command of this full name, which is in lower case, or undefined. */
-  find(fullName: Bytes): Command | undefined {
+  find(fullName: Bytes): CommandFacts | undefined {
     return this.#byName.get(fullName);
   }
 
   /** The commands and subcommands of a category, which is in lower case; undefined when there is no such category. */
-  ofCategory(category: Bytes): readonly Command[] | undefined {
+  ofCategory(category: Bytes): readonly CommandFacts[] | undefined {
     return this.#byCategory.get(category);
   }
 
@@ -38,10 +38,10 @@ export class CommandTable {
   }
 }
 
-const tables = new WeakMap<readonly Command[], CommandTable>();
+const tables = new WeakMap<readonly CommandFacts[], CommandTable>();
 
 /** The table of these commands, the same for all databases that have them. */
-export function commandTableOf(commands: readonly Command[]): CommandTable {
+export function commandTableOf(commands: readonly CommandFacts[]): CommandTable {
   let table = tables.get(commands);
   if (table === undefined) {
     table = new CommandTable(commands);
@@ -50,7 +50,7 @@ export function commandTableOf(commands: readonly Command[]): CommandTable {
   return table;
 }
 
-function* withSubcommands(commands: Iterable<Command>): Generator<Command> {
+function* withSubcommands(commands: Iterable<CommandFacts>): Generator<CommandFacts> {
   for (const command of commands) {
     yield command;
     if (command.subcommandByName !== undefined) yield* command.subcommandByName.values();

@@ -9,8 +9,8 @@
  *     channel   PUBLISH and SUBSCRIBE: a pattern that matches. PSUBSCRIBE: the pattern itself, letter by letter
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
-import { findKeys, hasKeys, type KeyUse } from "../commands/command-keys.ts";
+import type { CommandFacts, KeyUse } from "../command-facts.ts";
+import { findKeys, hasKeys } from "../commands/command-keys.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { CommandRights } from "./command-rights.ts";
 import type { CommandTable } from "./command-table.ts";
@@ -95,7 +95,7 @@ export class Selector {
   }
 
   /** What stands against running a command with these words, as many as its arity asks for, or undefined. */
-  denialOf(command: Command, words: readonly Bytes[]): Denial | undefined {
+  denialOf(command: CommandFacts, words: readonly Bytes[]): Denial | undefined {
     if (!this.commands.allows(command, words)) return commandDenied;
     if (!this.#hasAllKeys && hasKeys(command))
       for (const { key, use, at } of findKeys(command, words).keys)

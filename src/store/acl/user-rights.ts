@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import type { CommandTable } from "./command-table.ts";
 import type { RuleFault } from "./rule-fault.ts";
 import { type Denial, type RuleForm, Selector } from "./selector.ts";
@@ -120,7 +120,7 @@ export class UserRights {
   }
 
   /** What stands against running a command with these words, as Redis picks it of what its selectors say, or undefined. */
-  denialOf(command: Command, words: readonly Bytes[]): Denial | undefined {
+  denialOf(command: CommandFacts, words: readonly Bytes[]): Denial | undefined {
     let found: Denial | undefined;
     for (const selector of this.#selectors) {
       const denial = selector.denialOf(command, words);
@@ -131,7 +131,7 @@ export class UserRights {
   }
 
   /** Whether these words may be run by a selector that may read every key: for keys that no word names. */
-  mayReadAllKeys(command: Command, words: readonly Bytes[]): boolean {
+  mayReadAllKeys(command: CommandFacts, words: readonly Bytes[]): boolean {
     return this.#selectors.some(
       (selector) => selector.mayReadAllKeys && selector.denialOf(command, words) === undefined,
     );

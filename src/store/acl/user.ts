@@ -3,7 +3,7 @@
  * arity was right, and before anything has happened.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import type { CommandError } from "../errors.ts";
 
 export interface User {
@@ -15,7 +15,7 @@ export interface User {
   /** True where a read may keep what it has worked out, such as the estimate of PFCOUNT. */
   readonly mayKeepFigures: boolean;
   /** Why it may not run a command with these words (name first), or undefined. */
-  refusalOf(command: Command, words: readonly Bytes[]): CommandError | undefined;
+  refusalOf(command: CommandFacts, words: readonly Bytes[]): CommandError | undefined;
   /** Whether a command with these words may read keys that no word names, as BY and GET of SORT do. */
-  mayReadAllKeys(command: Command, words: readonly Bytes[]): boolean;
+  mayReadAllKeys(command: CommandFacts, words: readonly Bytes[]): boolean;
 }

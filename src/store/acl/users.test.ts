@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
 import { stateOf } from "../../../test/simulation/store-state.ts";
+import { RedisCompat } from "../commands/redis-compat.ts";
 import type { Database } from "../database.ts";
-import { RedisCompat } from "../redis-compat.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 import type { Store } from "../store.ts";
 import { defaultUser } from "./built-in-users.ts";
 

@@ -14,7 +14,7 @@ import { assert } from "../../kernel/assert.ts";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import { secretBytes } from "../../kernel/random.ts";
-import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import {
   builtInUserFixed,
   ruleRefused,
@@ -62,7 +62,7 @@ export class Users {
   /** Those that the running unit of work has changed. */
   readonly #changed = new Set<Bytes>();
 
-  constructor(options: { databaseNumber: number; frame: FrameWriter; commands: readonly Command[] }) {
+  constructor(options: { databaseNumber: number; frame: FrameWriter; commands: readonly CommandFacts[] }) {
     this.#databaseNumber = options.databaseNumber;
     this.#frame = options.frame;
     this.table = commandTableOf(options.commands);

@@ -13,7 +13,7 @@ import {
   startSession,
 } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
-import { map, type Reply, set, simple } from "../reply.ts";
+import { map, type Reply, set, simple } from "../reply/reply.ts";
 
 const HASH_OF_P = "148de9c5a7a44d19e56cd9ae1a554bf67847afb0c58f6e12fa29ac7ddfca9940";
 

@@ -26,8 +26,8 @@ import {
   wrongPasswordOf,
 } from "../errors.ts";
 import { REDACTED } from "../observe/redaction.ts";
-import { bulk, double, map, nil, ok, type Reply, set } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { bulk, double, map, nil, ok, type Reply, set } from "../reply/reply.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [

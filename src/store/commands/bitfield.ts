@@ -7,16 +7,17 @@
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
+import type { KeyUse, OperandCounts } from "../command-facts.ts";
 import { bitfieldOnlyGets, bitfieldOverflowInvalid, bitfieldTypeInvalid, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { setStringRange } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { nil, type Reply } from "../reply.ts";
+import { nil, type Reply } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { byteAt, isString, type StringValue } from "../values/string.ts";
 import { readBitOffset } from "./bit-offset.ts";
 import { type FieldType, isNarrow, readNarrow, sumNarrow, writtenNarrow } from "./bitfield-narrow.ts";
-import { type KeyUse, type OperandCounts, read, readAndUpdated } from "./command-keys.ts";
+import { read, readAndUpdated } from "./command-keys.ts";
 
 type Overflow = "WRAP" | "SAT" | "FAIL";
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");

@@ -3,11 +3,12 @@
  * bit of byte 0, and behind the end every bit is 0. Writing a bit there makes
  * the string longer. BITFIELD is in `bitfield.ts`, BITOP in `bitop.ts`.
  */
-import { type Call, family, firstKey, type KeyPositions } from "../command.ts";
+import { type Call, family, firstKey } from "../command.ts";
+import type { KeyPositions } from "../command-facts.ts";
 import { bitNotBit, bitToFindNotBit, syntaxError } from "../errors.ts";
 import { setStringRange } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { one, type Reply, zero } from "../reply.ts";
+import { one, type Reply, zero } from "../reply/reply.ts";
 import { countBits, findBit } from "../structures/bits.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { byteAt, type StringValue, viewOf } from "../values/string.ts";

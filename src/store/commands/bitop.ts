@@ -10,7 +10,7 @@ import { bitopNeedsOneKey, bitopNeedsTwoKeys, syntaxError } from "../errors.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { putContent } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { type Reply, zero } from "../reply.ts";
+import { type Reply, zero } from "../reply/reply.ts";
 import { and, andNot, type Combine, invert, or, xor } from "../structures/bits.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { type StringValue, viewOf } from "../values/string.ts";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { heard, settled, startConversations } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
-import { map, push, set, simple, verbatim } from "../reply.ts";
+import { map, push, set, simple, verbatim } from "../reply/reply.ts";
 
 const syntaxError = error("ERR syntax error");
 

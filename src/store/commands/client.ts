@@ -4,7 +4,6 @@
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { noKeys, type Row } from "../command.ts";
-import type { Database } from "../database.ts";
 import {
   cachingWithoutTracking,
   clientIdInvalid,
@@ -24,8 +23,9 @@ import {
   unblocked,
   unblockReasonUnknown,
 } from "../errors.ts";
-import { bulk, emptyArray, errorReply, map, nilArray, ok, type Reply, set, verbatim } from "../reply.ts";
+import { bulk, emptyArray, errorReply, map, nilArray, ok, type Reply, set, verbatim } from "../reply/reply.ts";
 import { clientLine } from "../session/client-line.ts";
+import type { SessionHost } from "../session/host.ts";
 import type { Session } from "../session/session.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { helpRow } from "./help.ts";
@@ -95,7 +95,7 @@ export const clientRow: Row = {
       name: "CACHING",
       summary: "Refused: nobody's keys are tracked",
       arity: 3,
-      converse: () => {
+      runInSession: () => {
         throw cachingWithoutTracking;
       },
     },
@@ -104,26 +104,26 @@ export const clientRow: Row = {
       name: "GETNAME",
       summary: "The name of this connection",
       arity: 2,
-      converse: ({ name }) => bulk(name === "" ? undefined : name),
+      runInSession: ({ name }) => bulk(name === "" ? undefined : name),
     },
-    { ...own, name: "GETREDIR", summary: "To whom invalidations go: to nobody", arity: 2, converse: () => -1 },
+    { ...own, name: "GETREDIR", summary: "To whom invalidations go: to nobody", arity: 2, runInSession: () => -1 },
     helpRow(helpLines, { ...own, flags: ["loading", "stale", "public", "tcp-only"] }),
-    { ...own, name: "ID", summary: "The number of this connection", arity: 2, converse: ({ id }) => id },
+    { ...own, name: "ID", summary: "The number of this connection", arity: 2, runInSession: ({ id }) => id },
     {
       ...own,
       name: "INFO",
       summary: "Facts of this connection",
       arity: 2,
-      converse: (session) => verbatim(linesOf([session], session.database)),
+      runInSession: (session) => verbatim(linesOf([session], session.database)),
     },
-    { ...others, name: "KILL", summary: "Closes connections", arity: -3, converse: kill },
-    { ...others, name: "LIST", summary: "Facts of the connections to this database", arity: -2, converse: list },
+    { ...others, name: "KILL", summary: "Closes connections", arity: -3, runInSession: kill },
+    { ...others, name: "LIST", summary: "Facts of the connections to this database", arity: -2, runInSession: list },
     {
       ...others,
       name: "NO-EVICT",
       summary: "Changes nothing: no connection is closed for its memory",
       arity: 3,
-      converse: (session, words) => {
+      runInSession: (session, words) => {
         session.isExemptFromEviction = readSwitch(words);
         return ok;
       },
@@ -133,27 +133,27 @@ export const clientRow: Row = {
       name: "NO-TOUCH",
       summary: "Whether what this connection does with keys is no use of them",
       arity: 3,
-      converse: (session, words) => {
+      runInSession: (session, words) => {
         session.setLeavesKeysUntouched(readSwitch(words));
         return ok;
       },
     },
-    { ...others, name: "PAUSE", summary: "Holds up the commands that come over TCP", arity: -3, converse: pause },
+    { ...others, name: "PAUSE", summary: "Holds up the commands that come over TCP", arity: -3, runInSession: pause },
     {
       ...own,
       name: "REPLY",
       summary: "Whether there are replies",
       arity: 3,
       flags: [...own.flags, "no-transaction"],
-      converse: reply,
+      runInSession: reply,
     },
-    { ...own, name: "SETINFO", summary: "Says which library is speaking", arity: 4, converse: setInfo },
+    { ...own, name: "SETINFO", summary: "Says which library is speaking", arity: 4, runInSession: setInfo },
     {
       ...own,
       name: "SETNAME",
       summary: "Names this connection",
       arity: 3,
-      converse: (session, words) => {
+      runInSession: (session, words) => {
         const name = words[2] as Bytes;
         checkClientName(name);
         session.name = name;
@@ -165,7 +165,7 @@ export const clientRow: Row = {
       name: "TRACKING",
       summary: "ON is refused: nobody's keys are tracked",
       arity: -3,
-      converse: (_session, words) => {
+      runInSession: (_session, words) => {
         if (readSwitch(words)) throw trackingNotThere;
         return ok;
       },
@@ -175,20 +175,20 @@ export const clientRow: Row = {
       name: "TRACKINGINFO",
       summary: "That nobody's keys are tracked",
       arity: 2,
-      converse: () =>
+      runInSession: () =>
         map([
           ["flags", set(["off"])],
           ["redirect", -1],
           ["prefixes", emptyArray],
         ]),
     },
-    { ...others, name: "UNBLOCK", summary: "Ends the waiting of a connection", arity: -3, converse: unblock },
+    { ...others, name: "UNBLOCK", summary: "Ends the waiting of a connection", arity: -3, runInSession: unblock },
     {
       ...others,
       name: "UNPAUSE",
       summary: "Ends the pause",
       arity: 2,
-      converse: ({ database }) => {
+      runInSession: ({ database }) => {
         database.sessions.unpause();
         return ok;
       },
@@ -204,7 +204,7 @@ export function checkClientName(name: Bytes): void {
 
 const PRINTED = /^[!-~]*$/;
 
-function linesOf(sessions: Iterable<Session>, database: Database): Bytes {
+function linesOf(sessions: Iterable<Session>, database: SessionHost): Bytes {
   return Array.from(sessions, (session) => `${clientLine(session, database.keyspace.nowMs)}\n`).join("");
 }
 
@@ -277,9 +277,9 @@ function kill(session: Session, words: readonly Bytes[]): Reply {
   return killAll(session, { conditions, skipsMe });
 }
 
-const killConditions: ReadonlyMap<string, (value: Bytes, database: Database) => Condition> = new Map<
+const killConditions: ReadonlyMap<string, (value: Bytes, database: SessionHost) => Condition> = new Map<
   string,
-  (value: Bytes, database: Database) => Condition
+  (value: Bytes, database: SessionHost) => Condition
 >([
   [
     "ID",

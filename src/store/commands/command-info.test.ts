@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
-import { map, type Reply, set, simple } from "../reply.ts";
+import { map, type Reply, set, simple } from "../reply/reply.ts";
 
 function arity(name: string): Reply {
   return error(`ERR wrong number of arguments for '${name}' command`);

@@ -1,7 +1,8 @@
 /** COMMAND: the table of commands, told by itself. Everything here is read from the rows. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { type AclCategory, categoriesOf } from "../acl/categories.ts";
-import { type Call, type Command, type Flag, noKeys, type Row } from "../command.ts";
+import { categoriesOf } from "../acl/categories.ts";
+import { type Call, noKeys, type Row } from "../command.ts";
+import type { AclCategory, CommandFacts, Flag, KeyUse } from "../command-facts.ts";
 import {
   commandWithoutKeys,
   commandWithWrongArity,
@@ -9,9 +10,9 @@ import {
   noSuchCommand,
   syntaxError,
 } from "../errors.ts";
-import { map, nil, type Reply, set, simple } from "../reply.ts";
+import { map, nil, type Reply, set, simple } from "../reply/reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
-import { type FoundKey, findKeys, hasKeys, type KeyUse, keyUsesOf } from "./command-keys.ts";
+import { type FoundKey, findKeys, hasKeys, keyUsesOf } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [
@@ -123,7 +124,7 @@ const noTips = set([]);
 const noSubcommands = set([]);
 
 /** Name, arity, flags, first key, last key, step, ACL categories, tips, key positions, subcommands. */
-function factsOf(command: Command): Reply {
+function factsOf(command: CommandFacts): Reply {
   const { first, last, step } = command.keys;
   return [
     command.fullName,
@@ -144,12 +145,12 @@ function factsOf(command: Command): Reply {
 const KEYS_AND_IDS = 3;
 
 /** `variable_flags`: some words make it less. */
-function flagsOf(command: Command, { flags }: KeyUse): readonly string[] {
+function flagsOf(command: CommandFacts, { flags }: KeyUse): readonly string[] {
   return command.keyUsesWith === undefined ? flags : [...flags, "variable_flags"];
 }
 
 /** Where the keys are, in the form that Redis 7 has for it. */
-function keySpecificationsOf(command: Command): readonly Reply[] {
+function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
   const { first, last, step, countAt, behind } = command.keys;
   const uses = keyUsesOf(command);
   const firstUse = uses[0] as KeyUse;
@@ -234,7 +235,7 @@ function docs({ database, argCount, argsFrom }: Call): Reply {
   return docsOf(wanted);
 }
 
-function docsOf(commands: Iterable<Command>): Reply {
+function docsOf(commands: Iterable<CommandFacts>): Reply {
   const pairs: [Reply, Reply][] = [];
   for (const { fullName, summary, family, subcommandByName } of commands) {
     const facts: [Reply, Reply][] = [
@@ -264,7 +265,7 @@ function keysOf({ database, argsFrom }: Call): readonly FoundKey[] {
 }
 
 function list({ database, word, arg, argCount }: Call): Reply {
-  let isWanted: (command: Command) => boolean = () => true;
+  let isWanted: (command: CommandFacts) => boolean = () => true;
   if (argCount === 5 && word(2) === "FILTERBY") {
     const operand = arg(4);
     const filter = filters.get(word(3));
@@ -281,7 +282,7 @@ function list({ database, word, arg, argCount }: Call): Reply {
   return names;
 }
 
-type Filter = (command: Command, operand: Bytes) => boolean;
+type Filter = (command: CommandFacts, operand: Bytes) => boolean;
 
 const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   // There are no modules, so none has a command.

@@ -7,16 +7,7 @@
  * `command-keys.test.ts` watches the keyspace while commands run.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
-import type { Command, Row } from "../command.ts";
-
-/** How a command uses a key, in Redis' words, and what that takes. */
-export interface KeyUse {
-  /** `RO`, `RW`, `OW` (overwritten) or `RM`, then what of the value: `access`, `insert`, `update`, `delete`. */
-  readonly flags: readonly string[];
-  /** What the value holds gets out, so it takes the right to read. That it exists, its type and its size may be seen without. */
-  readonly isRead: boolean;
-  readonly isWritten: boolean;
-}
+import type { CommandFacts, KeyUse, OperandCounts, RowFacts } from "../command-facts.ts";
 
 function use(...flags: readonly string[]): KeyUse {
   return {
@@ -49,7 +40,7 @@ const READ: readonly KeyUse[] = [read];
 const READ_AND_UPDATED: readonly KeyUse[] = [readAndUpdated];
 
 /** How a row uses its first key, and all others if that differs. */
-export function keyUsesOf({ keyUses, flags }: Row): readonly KeyUse[] {
+export function keyUsesOf({ keyUses, flags }: RowFacts): readonly KeyUse[] {
   if (keyUses !== undefined) return keyUses.filter((one) => one !== undefined);
   // What a script does with its keys cannot be known, so it is the worst.
   return flags.includes("readonly") ? READ : READ_AND_UPDATED;
@@ -68,12 +59,12 @@ export interface FoundKeys {
   readonly isMalformed: boolean;
 }
 
-export function hasKeys({ keys }: Row): boolean {
+export function hasKeys({ keys }: RowFacts): boolean {
   return keys.first !== 0 || keys.countAt !== undefined || keys.behind !== undefined;
 }
 
 /** The words are as many as the arity asks for. */
-export function findKeys(command: Command, words: readonly Bytes[]): FoundKeys {
+export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundKeys {
   const { keys } = command;
   const uses = command.keyUsesWith?.(words) ?? keyUsesOf(command);
   const found: FoundKey[] = [];
@@ -103,9 +94,6 @@ export function findKeys(command: Command, words: readonly Bytes[]): FoundKeys {
   for (const at of keys.stored?.(words) ?? []) find(at);
   return { keys: found, isMalformed };
 }
-
-/** Options that take words behind them, in upper case, and how many. */
-export type OperandCounts = ReadonlyMap<string, number>;
 
 /** Where an option stands as an option, and not as what another one takes. */
 export function placesOf(

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
-import { RedisCompat } from "../redis-compat.ts";
-import { type Reply, simple } from "../reply.ts";
+import { type Reply, simple } from "../reply/reply.ts";
+import { RedisCompat } from "./redis-compat.ts";
 
 function pairs(...list: readonly (readonly [string, string])[]): Reply {
   return { kind: "map", pairs: list };

@@ -9,7 +9,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
-import type { Database } from "../database.ts";
+import type { CommandHost } from "../command-host.ts";
 import { noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
 import {
   evictionPolicies,
@@ -20,7 +20,7 @@ import {
 import { printEventFlags, readEventFlags } from "../observe/keyspace-events.ts";
 import { REDACTED } from "../observe/redaction.ts";
 import type { SlowSettings } from "../observe/slow-runs.ts";
-import { map, nil, ok, type Reply } from "../reply.ts";
+import { map, nil, ok, type Reply } from "../reply/reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { SPARSE_BYTES_MAX } from "../structures/hyperloglog.ts";
 import { BLOCK_ELEMENTS_MAX } from "../structures/list-block.ts";
@@ -36,9 +36,9 @@ interface Parameter {
   readonly name: string;
   /** What Redis called it before 7.0; answers to both. */
   readonly oldName?: string;
-  readonly read: (database: Database) => string;
+  readonly read: (database: CommandHost) => string;
   /** What a text makes of the settings, or the reason for which it is refused. Absent: a fact. */
-  readonly change?: (text: Bytes, database: Database) => Partial<Settings> | string;
+  readonly change?: (text: Bytes, database: CommandHost) => Partial<Settings> | string;
 }
 
 /** What can be set. */

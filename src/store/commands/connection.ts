@@ -2,9 +2,9 @@
  * The connection family. Over HTTP there is no connection, and PING and ECHO
  * alone make sense; the rest is the conversation of a session.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
-import { upperCase } from "../../kernel/bytes.ts";
+import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { family, noKeys, type Row } from "../command.ts";
+import { REDIS_VERSION } from "../command-facts.ts";
 import {
   databaseOutOfRange,
   helloNeedsLogin,
@@ -18,8 +18,7 @@ import {
   wrongPassword,
 } from "../errors.ts";
 import { REDACTED } from "../observe/redaction.ts";
-import { REDIS_VERSION } from "../redis-version.ts";
-import { bulk, emptyArray, map, ok, pong, type Reply, simple } from "../reply.ts";
+import { bulk, emptyArray, map, ok, pong, type Reply, simple } from "../reply/reply.ts";
 import type { Session } from "../session/session.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { checkClientName, clientRow } from "./client.ts";
@@ -38,7 +37,7 @@ export const connectionCommands = family("connection", [
     flags: [...greeting.flags, "no-transaction"],
     shownWords: (words) => words.map((word, index) => (index === 0 ? word : REDACTED)),
     run: () => ok,
-    converse: auth,
+    runInSession: auth,
   },
   clientRow,
   {
@@ -57,7 +56,7 @@ export const connectionCommands = family("connection", [
     flags: [...greeting.flags, "no-transaction"],
     shownWords: (words) => words.map((word, index) => (isSecretOfHello(words, index) ? REDACTED : word)),
     run: () => ok,
-    converse: hello,
+    runInSession: hello,
   },
   {
     name: "PING",
@@ -66,7 +65,7 @@ export const connectionCommands = family("connection", [
     flags: ["fast", "public", "before-login", "while-listening"],
     keys: noKeys,
     run: ({ arg, argCount }) => pingReply(argCount === 1 ? undefined : arg(1), argCount),
-    converse: (session, words) => {
+    runInSession: (session, words) => {
       const reply = pingReply(words[1], words.length);
       const isApart = session.respVersion === 2 && session.listening.count > 0;
       return isApart ? ["pong", words[1] ?? ""] : reply;
@@ -79,7 +78,7 @@ export const connectionCommands = family("connection", [
     arity: -1,
     flags: [...greeting.flags, "unqueued", "while-listening"],
     run: () => ok,
-    converse: (session) => {
+    runInSession: (session) => {
       session.end();
       return ok;
     },
@@ -91,7 +90,7 @@ export const connectionCommands = family("connection", [
     arity: 1,
     flags: [...greeting.flags, "unqueued", "while-listening"],
     run: () => ok,
-    converse: (session) => {
+    runInSession: (session) => {
       session.reset();
       return simple("RESET");
     },

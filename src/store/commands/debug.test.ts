@@ -7,8 +7,8 @@ import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
 import { error, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser, readOnlyUser } from "../acl/built-in-users.ts";
-import { RedisCompat } from "../redis-compat.ts";
-import { type Reply, simple } from "../reply.ts";
+import { type Reply, simple } from "../reply/reply.ts";
+import { RedisCompat } from "./redis-compat.ts";
 
 function startCompatSession(): Session {
   const clock = new VirtualClock();

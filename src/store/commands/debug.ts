@@ -19,14 +19,14 @@ import {
 } from "../errors.ts";
 import { parseMemorySize } from "../memory/memory-settings.ts";
 import { putString } from "../mutations/string.ts";
-import type { RedisCompat } from "../redis-compat.ts";
-import { nil, ok, type Reply, simple } from "../reply.ts";
+import { nil, ok, type Reply, simple } from "../reply/reply.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { writePayload } from "../structures/rdb/payload.ts";
 import { dumpedOf } from "../values/dumped-values.ts";
 import { digestOfKeys, digestOfValue } from "../values/state-digest.ts";
 import { typeOf } from "../values/table.ts";
 import { helpRow } from "./help.ts";
+import type { RedisCompat } from "./redis-compat.ts";
 
 /** Below the time after which a silent thread makes the server not ready. */
 const PAUSE_SECONDS_MAX = 3;

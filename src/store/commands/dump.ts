@@ -6,7 +6,7 @@ import { busyKey, frequencyOutOfRange, negativeIdleTime, negativeTimeToLive, syn
 import { removeKey } from "../mutations/generic.ts";
 import { putWhole } from "../mutations/whole-value.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { nil, ok, type Reply } from "../reply.ts";
+import { nil, ok, type Reply } from "../reply/reply.ts";
 import { readPayload, writePayload } from "../structures/rdb/payload.ts";
 import { dumpedOf, valueFrom } from "../values/dumped-values.ts";
 import { overwritten } from "./command-keys.ts";

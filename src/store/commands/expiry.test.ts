@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 
 const NOW_SECONDS = 2_000_000_000;
 const NOW_MS = NOW_SECONDS * 1_000;

@@ -9,7 +9,7 @@ import { type Call, firstKey, type Row } from "../command.ts";
 import { gtAndLt, invalidExpire, nxAndOthers, unsupportedOption } from "../errors.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { integer, one, type Reply, zero } from "../reply.ts";
+import { integer, one, type Reply, zero } from "../reply/reply.ts";
 import { INTEGER_MAX, INTEGER_MIN } from "../structures/numbers/number-text.ts";
 import { updated } from "./command-keys.ts";
 import {

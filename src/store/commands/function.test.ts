@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 
 const COUNTER = `#!lua name=counter
 redis.register_function('up', function(keys, args) return redis.call('INCRBY', keys[1], args[1]) end)

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
-import { map, type Reply, simple } from "../reply.ts";
+import { map, type Reply, simple } from "../reply/reply.ts";
 
 const notInteger = error("ERR value is not an integer or out of range");
 const syntax = error("ERR syntax error");

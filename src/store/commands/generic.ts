@@ -16,8 +16,8 @@ import {
 } from "../errors.ts";
 import { copyKey, removeKey, renameKey } from "../mutations/generic.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { bulk, integer, nil, ok, one, type Reply, simple, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { bulk, integer, nil, ok, one, type Reply, simple, zero } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { typeOf } from "../values/table.ts";
 import { created, looked, overwritten, read, removed, taken } from "./command-keys.ts";

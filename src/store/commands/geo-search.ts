@@ -5,6 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, firstKey, firstTwoKeys, type Row } from "../command.ts";
+import type { OperandCounts } from "../command-facts.ts";
 import {
   anyNeedsCount,
   type CommandError,
@@ -21,12 +22,12 @@ import {
 import { removeKey } from "../mutations/generic.ts";
 import { storeSortedSet } from "../mutations/sorted-set.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
-import { emptyArray, type Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { emptyArray, type Reply } from "../reply/reply.ts";
 import { distanceWithin, type Place, placeOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
 import { INTEGER_MIN, parseFloat64 } from "../structures/numbers/number-text.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
-import { type OperandCounts, overwritten, placesOf, read } from "./command-keys.ts";
+import { overwritten, placesOf, read } from "./command-keys.ts";
 import { distanceText, placeReply, readPlace, readUnit } from "./geo-words.ts";
 
 /** What an element of a reply takes beside its member at most, in bytes. */

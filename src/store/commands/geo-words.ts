@@ -2,7 +2,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { invalidPlace, notFloat, unknownUnit } from "../errors.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 import { LATITUDE_MAX, LONGITUDE_MAX, type Place } from "../structures/geohash.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
 

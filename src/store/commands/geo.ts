@@ -6,7 +6,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
 import { syntaxError } from "../errors.ts";
-import { nil, nilArray, type Reply } from "../reply.ts";
+import { nil, nilArray, type Reply } from "../reply/reply.ts";
 import { distanceBetween, placeOfScore, scoreOfPlace, standardGeohash } from "../structures/geohash.ts";
 import { updated } from "./command-keys.ts";
 import { geoSearchRows } from "./geo-search.ts";

@@ -5,7 +5,7 @@
 import { test } from "node:test";
 import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
-import { map, type Reply } from "../reply.ts";
+import { map, type Reply } from "../reply/reply.ts";
 
 const NOW_SECONDS = 2_000_000_000;
 const NOW_MS = NOW_SECONDS * 1_000;

@@ -24,7 +24,7 @@ import {
 } from "../errors.ts";
 import { clearFieldExpiry, putField, removeField, replaceField, setFieldExpiry } from "../mutations/hash.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
-import { bulk, one, type Reply, zero } from "../reply.ts";
+import { bulk, one, type Reply, zero } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { taken, updated } from "./command-keys.ts";
 import {

@@ -22,8 +22,8 @@ import {
 } from "../errors.ts";
 import { putField, removeField, replaceField } from "../mutations/hash.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { bulk, emptyArray, flatPairs, integer, map, nil, ok, one, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { bulk, emptyArray, flatPairs, integer, map, nil, ok, one, type Reply, zero } from "../reply/reply.ts";
 import { addIntegers } from "../structures/numbers/integer-sum.ts";
 import { addLongDoubles, formatLongDouble, isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
 import { INTEGER_MAX, parseInteger } from "../structures/numbers/number-text.ts";

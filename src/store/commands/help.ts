@@ -1,6 +1,6 @@
 /** HELP, which every container of subcommands has. */
 import { noKeys, type Row } from "../command.ts";
-import { simple } from "../reply.ts";
+import { simple } from "../reply/reply.ts";
 
 /** A subcommand that answers these lines, and those about itself. */
 export function helpRow(lines: readonly string[], facts: Partial<Row> = {}): Row {

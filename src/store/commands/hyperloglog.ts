@@ -7,7 +7,7 @@ import { allKeys, type Call, family, firstKey } from "../command.ts";
 import { raiseRegisters } from "../mutations/hyperloglog.ts";
 import { replaceString, setStringRange } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { integer, ok, one, type Reply, zero } from "../reply.ts";
+import { integer, ok, one, type Reply, zero } from "../reply/reply.ts";
 import {
   CARDINALITY_AT,
   cardinalityBytes,

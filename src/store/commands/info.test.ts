@@ -8,7 +8,7 @@ import { type Session, startSession } from "../../../test/harness/store-harness.
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 import { Store } from "../store.ts";
 
 const ALL = [

@@ -2,10 +2,10 @@
  * INFO: what a database can tell of itself, in the format of Redis. A line
  * stands here only if it is true; what nobody measures is left out.
  */
-import { type Call, type Command, noKeys, type Row } from "../command.ts";
-import type { Database } from "../database.ts";
-import { REDIS_VERSION } from "../redis-version.ts";
-import { type Reply, verbatim } from "../reply.ts";
+import { type Call, noKeys, type Row } from "../command.ts";
+import { type CommandFacts, REDIS_VERSION } from "../command-facts.ts";
+import type { CommandHost } from "../command-host.ts";
+import { type Reply, verbatim } from "../reply/reply.ts";
 
 export const infoRow: Row = {
   name: "INFO",
@@ -19,7 +19,7 @@ export const infoRow: Row = {
 
 interface Section {
   readonly name: string;
-  readonly lines: (database: Database) => readonly string[];
+  readonly lines: (database: CommandHost) => readonly string[];
 }
 
 const sections: readonly Section[] = [
@@ -52,7 +52,7 @@ function info({ database, word, argCount }: Call): Reply {
   return verbatim(blocks.join("\r\n"));
 }
 
-function serverLines({ context, keyspace }: Database): readonly string[] {
+function serverLines({ context, keyspace }: CommandHost): readonly string[] {
   const { nowMs } = keyspace;
   const upSeconds = Math.max(0, Math.floor((nowMs - context.startedAtMs) / 1_000));
   return [
@@ -68,11 +68,11 @@ function serverLines({ context, keyspace }: Database): readonly string[] {
 }
 
 /** Of those that speak over TCP with this database: over HTTP nobody is connected to one. */
-function clientLines({ sessions, waiters }: Database): readonly string[] {
+function clientLines({ sessions, waiters }: CommandHost): readonly string[] {
   return [`connected_clients:${sessions.count}`, `blocked_clients:${waiters.count}`, "tracking_clients:0"];
 }
 
-function memoryLines({ context, keyspace }: Database): readonly string[] {
+function memoryLines({ context, keyspace }: CommandHost): readonly string[] {
   const figures = context.readFigures?.();
   const { usedBytes, tableBytes, meter, memory } = keyspace;
   return [
@@ -99,7 +99,7 @@ function memoryLines({ context, keyspace }: Database): readonly string[] {
   ];
 }
 
-function persistenceLines({ context }: Database): readonly string[] {
+function persistenceLines({ context }: CommandHost): readonly string[] {
   const { journal } = context;
   return [
     "loading:0",
@@ -110,7 +110,7 @@ function persistenceLines({ context }: Database): readonly string[] {
   ];
 }
 
-function statsLines(database: Database): readonly string[] {
+function statsLines(database: CommandHost): readonly string[] {
   const { keyspace } = database;
   let callCount = 0;
   for (const command of withSubcommands(database.commands)) callCount += database.countsOf(command).calls;
@@ -128,7 +128,7 @@ function statsLines(database: Database): readonly string[] {
 }
 
 /** Times are estimated from the runs that were timed (`command-counts.ts`). */
-function commandLines(database: Database): readonly string[] {
+function commandLines(database: CommandHost): readonly string[] {
   const lines: string[] = [];
   for (const command of withSubcommands(database.commands)) {
     const { calls, failed, rejected, usPerCall } = database.countsOf(command);
@@ -139,14 +139,14 @@ function commandLines(database: Database): readonly string[] {
   return lines;
 }
 
-function errorLines({ errorCounts }: Database): readonly string[] {
+function errorLines({ errorCounts }: CommandHost): readonly string[] {
   return [...errorCounts.byName].map(([name, count]) => `errorstat_${name}:count=${count}`);
 }
 
 /** The shares of runs whose time is told, in percent; also what CONFIG GET tells. */
 export const LATENCY_PERCENTILES: readonly number[] = [50, 99, 99.9];
 
-function latencyLines(database: Database): readonly string[] {
+function latencyLines(database: CommandHost): readonly string[] {
   const lines: string[] = [];
   for (const command of withSubcommands(database.commands)) {
     const counts = database.countsOf(command);
@@ -160,14 +160,14 @@ function latencyLines(database: Database): readonly string[] {
   return lines;
 }
 
-function keyspaceLines({ keyspace }: Database): readonly string[] {
+function keyspaceLines({ keyspace }: CommandHost): readonly string[] {
   const { entries, expiries, fieldExpiryKeys } = keyspace;
   if (entries.size === 0) return [];
   // avg_ttl is an estimate in Redis, and 0 where it has none.
   return [`db0:keys=${entries.size},expires=${expiries.size},avg_ttl=0,subexpiry=${fieldExpiryKeys.size}`];
 }
 
-function* withSubcommands(commands: readonly Command[]): Generator<Command> {
+function* withSubcommands(commands: readonly CommandFacts[]): Generator<CommandFacts> {
   for (const command of commands) {
     yield command;
     if (command.subcommandByName !== undefined) yield* command.subcommandByName.values();

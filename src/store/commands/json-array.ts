@@ -9,8 +9,8 @@ import { StepBudget } from "../json/step-budget.ts";
 import { depthOf, matchesOf } from "../json/walk.ts";
 import { insertElements, removeElements, trimElements } from "../mutations/json.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
-import { nil, type Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { nil, type Reply } from "../reply/reply.ts";
 import {
   answerEach,
   changeEach,

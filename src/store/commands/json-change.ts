@@ -20,8 +20,8 @@ import { depthOf, locationOf, type Match } from "../json/walk.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { appendText, removeElements, removeMembers, setNode } from "../mutations/json.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
-import { nil, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { nil, type Reply, zero } from "../reply/reply.ts";
 import { emptied } from "../values/json.ts";
 import {
   answerEach,

@@ -9,8 +9,8 @@ import { parsePath } from "../json/path-parser.ts";
 import { compactLayout, JsonPrinter, type Layout } from "../json/print.ts";
 import { StepBudget } from "../json/step-budget.ts";
 import { type Match, matchesOf } from "../json/walk.ts";
-import { double, integer, nil, type Reply, simple } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { double, integer, nil, type Reply, simple } from "../reply/reply.ts";
 import { JsonValue } from "../values/json.ts";
 import { answerEach, findDocument, lastPathAt, matchesIn } from "./json-target.ts";
 

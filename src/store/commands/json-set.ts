@@ -25,7 +25,7 @@ import { StepBudget } from "../json/step-budget.ts";
 import { type Location, locationOf, type Match, matchesOf } from "../json/walk.ts";
 import { mergeNode, putDocument, setNode } from "../mutations/json.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { nil, ok, type Reply } from "../reply.ts";
+import { nil, ok, type Reply } from "../reply/reply.ts";
 import { JsonValue } from "../values/json.ts";
 import { checkCopies, checkDepth, checkPlaces, findDocument } from "./json-target.ts";
 

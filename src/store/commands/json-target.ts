@@ -24,8 +24,8 @@ import { StepBudget } from "../json/step-budget.ts";
 import { locationOf, type Match, matchesOf } from "../json/walk.ts";
 import type { Spot } from "../mutations/json.ts";
 import type { KeyspaceEvent } from "../observe/keyspace-events.ts";
-import type { Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import type { Reply } from "../reply/reply.ts";
 import { JsonValue } from "../values/json.ts";
 
 /** What one command may put into documents beside the value that it was given: a path may lead to many places. */

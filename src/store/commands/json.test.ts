@@ -11,7 +11,7 @@ import {
   startSession,
   testCaller,
 } from "../../../test/harness/store-harness.ts";
-import { double, simple } from "../reply.ts";
+import { double, simple } from "../reply/reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");

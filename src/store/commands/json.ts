@@ -6,11 +6,12 @@
  * Changing a document leaves the expiry of its key alone, also JSON.SET of the
  * whole. Lengths of strings are in bytes of UTF-8.
  */
-import { type Call, family, firstKey, type KeyPositions, noKeys, secondKey } from "../command.ts";
+import { type Call, family, firstKey, noKeys, secondKey } from "../command.ts";
+import type { KeyPositions } from "../command-facts.ts";
 import { pathMissing } from "../errors.ts";
 import { nodeBytesOf } from "../json/node.ts";
 import { StepBudget } from "../json/step-budget.ts";
-import { emptyArray, nil, type Reply, zero } from "../reply.ts";
+import { emptyArray, nil, type Reply, zero } from "../reply/reply.ts";
 import { overwritten, reduced, taken, updated } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 import { arrappend, arrindex, arrinsert, arrlen, arrpop, arrtrim } from "./json-array.ts";

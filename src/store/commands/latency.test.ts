@@ -2,8 +2,8 @@
 import { test } from "node:test";
 import { error, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
-import { RedisCompat } from "../redis-compat.ts";
-import { map, verbatim } from "../reply.ts";
+import { map, verbatim } from "../reply/reply.ts";
+import { RedisCompat } from "./redis-compat.ts";
 
 /** Commands over TCP; time passes where the command says so. */
 function startSlow() {

@@ -4,11 +4,12 @@
  * in words of our own.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { type Call, type Command, noKeys, type Row } from "../command.ts";
-import type { Database } from "../database.ts";
+import { type Call, noKeys, type Row } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
+import type { CommandHost } from "../command-host.ts";
 import { noLatencySamples } from "../errors.ts";
 import type { LatencyEvent } from "../observe/latency-events.ts";
-import { emptyArray, map, nil, type Reply, verbatim } from "../reply.ts";
+import { emptyArray, map, nil, type Reply, verbatim } from "../reply/reply.ts";
 import { helpRow } from "./help.ts";
 
 const helpLines: readonly string[] = [
@@ -133,7 +134,7 @@ function histogram({ database, argCount, argsFrom }: Call): Reply {
   return map(pairs);
 }
 
-function spreadOf(database: Database, command: Command): Reply | undefined {
+function spreadOf(database: CommandHost, command: CommandFacts): Reply | undefined {
   const { callCount, within } = database.countsOf(command).spread();
   if (callCount === 0) return undefined;
   return map([

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
 import { connect, transact } from "../../../test/harness/waiting-callers.ts";
-import { later, type Reply } from "../reply.ts";
+import { later, type Reply } from "../reply/reply.ts";
 
 const NOT_FLOAT = error("ERR timeout is not a float or out of range");
 const NEGATIVE = error("ERR timeout is negative");

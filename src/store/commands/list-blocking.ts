@@ -7,7 +7,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstTwoKeys } from "../command.ts";
 import type { Keyspace } from "../keyspace.ts";
 import type { End } from "../mutations/list.ts";
-import { nil, nilArray, type Reply } from "../reply.ts";
+import { nil, nilArray, type Reply } from "../reply/reply.ts";
 import { ListValue } from "../values/list.ts";
 import { inserted, taken } from "./command-keys.ts";
 import { type Ends, moveOne, popOne, popSome, readEnd, readSomeAtEnd } from "./list.ts";

@@ -30,8 +30,8 @@ import {
   trimList,
 } from "../mutations/list.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { bulk, emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { bulk, emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply/reply.ts";
 import { INTEGER_MIN, parseInteger } from "../structures/numbers/number-text.ts";
 import type { ListValue } from "../values/list.ts";
 import { inserted, looked, reduced, taken, updated } from "./command-keys.ts";

@@ -1,9 +1,9 @@
 /** LOLWUT: a maze of slashes, as the computers of 1982 drew it in one line of BASIC, and the version. */
 import { type Bytes, bytesFromText } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
+import { REDIS_VERSION } from "../command-facts.ts";
 import { notInteger } from "../errors.ts";
-import { REDIS_VERSION } from "../redis-version.ts";
-import { type Reply, verbatim } from "../reply.ts";
+import { type Reply, verbatim } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 
 const COLUMNS = 40;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
-import { double, map, verbatim } from "../reply.ts";
+import { double, map, verbatim } from "../reply/reply.ts";
 
 test("MEMORY USAGE answers bytes, nil for no key, and takes SAMPLES", () => {
   startSession().expect([

@@ -5,8 +5,7 @@
  */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { syntaxError } from "../errors.ts";
-import { double, integer, map, nil, ok, type Reply, verbatim } from "../reply.ts";
-import { memoryBytesOf } from "../session/client-line.ts";
+import { double, integer, map, nil, ok, type Reply, verbatim } from "../reply/reply.ts";
 import { looked } from "./command-keys.ts";
 import { helpRow } from "./help.ts";
 
@@ -69,14 +68,12 @@ function stats({ database }: Call): Reply {
   const { keyspace, sessions, scripts, context } = database;
   const { usedBytes, tableBytes, meter, entries, expiries } = keyspace;
   const figures = context.readFigures?.();
-  let clientBytes = 0;
-  for (const session of sessions.all()) clientBytes += memoryBytesOf(session);
   const scriptBytes = scripts.cache.bytes;
   return map([
     ["total.allocated", usedBytes],
     ["replication.backlog", 0],
     ["clients.slaves", 0],
-    ["clients.normal", clientBytes],
+    ["clients.normal", sessions.memoryBytes],
     ["cluster.links", 0],
     ["lua.caches", scriptBytes],
     [

@@ -1,7 +1,7 @@
 /** MONITOR over TCP. Over HTTP it is an event stream. */
 import { noKeys, type Row } from "../command.ts";
 import { monitorInTransaction } from "../errors.ts";
-import { ok } from "../reply.ts";
+import { ok } from "../reply/reply.ts";
 
 export const monitorRow: Row = {
   name: "MONITOR",
@@ -11,7 +11,7 @@ export const monitorRow: Row = {
   categories: [],
   keys: noKeys,
   run: () => ok,
-  converse: (session) => {
+  runInSession: (session) => {
     if (session.isExecuting) throw monitorInTransaction;
     // As Redis, which answers only once.
     if (session.listening.isMonitor) return undefined;

@@ -1,7 +1,7 @@
 /** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { frequencyNotKept, idleTimeNotKept } from "../errors.ts";
-import { integer, nil, one, type Reply } from "../reply.ts";
+import { integer, nil, one, type Reply } from "../reply/reply.ts";
 import { typeOf, type Value } from "../values/table.ts";
 import { looked } from "./command-keys.ts";
 import { helpRow } from "./help.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { heard, startConversations } from "../../../test/harness/session-harness.ts";
 import { error, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
-import { push, type Reply, simple } from "../reply.ts";
+import { push, type Reply, simple } from "../reply/reply.ts";
 
 test("PUBSUB tells channels, their subscribers, and patterns", () => {
   const session = startSession();

@@ -5,8 +5,8 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, noKeys, type Row } from "../command.ts";
 import { malformedSubcommand } from "../errors.ts";
-import { emptyArray, nil, type Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { emptyArray, nil, type Reply } from "../reply/reply.ts";
 import type { Turn } from "../session/listening.ts";
 import type { Session } from "../session/session.ts";
 import { matchesGlob } from "../structures/glob.ts";
@@ -109,14 +109,14 @@ export const pubsubCommands = family("pubsub", [
     summary: "Listens to the channels that match patterns",
     arity: -2,
     channels: { first: 1, last: -1, arePatterns: true },
-    converse: (session, words) => subscribe(session, words, { name: "psubscribe", isPattern: true }),
+    runInSession: (session, words) => subscribe(session, words, { name: "psubscribe", isPattern: true }),
   },
   {
     ...listenerFacts,
     name: "PUNSUBSCRIBE",
     summary: "Listens to patterns no more, or to none",
     arity: -1,
-    converse: (session, words) => unsubscribe(session, words, { name: "punsubscribe", isPattern: true }),
+    runInSession: (session, words) => unsubscribe(session, words, { name: "punsubscribe", isPattern: true }),
   },
   {
     ...listenerFacts,
@@ -124,14 +124,14 @@ export const pubsubCommands = family("pubsub", [
     summary: "Listens to channels",
     arity: -2,
     channels: { first: 1, last: -1, arePatterns: false },
-    converse: (session, words) => subscribe(session, words, { name: "subscribe", isPattern: false }),
+    runInSession: (session, words) => subscribe(session, words, { name: "subscribe", isPattern: false }),
   },
   {
     ...listenerFacts,
     name: "UNSUBSCRIBE",
     summary: "Listens to channels no more, or to none",
     arity: -1,
-    converse: (session, words) => unsubscribe(session, words, { name: "unsubscribe", isPattern: false }),
+    runInSession: (session, words) => unsubscribe(session, words, { name: "unsubscribe", isPattern: false }),
   },
 ]);
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
 import { globWork } from "../structures/glob.ts";
 
 const syntax = error("ERR syntax error");

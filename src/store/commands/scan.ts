@@ -9,8 +9,8 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
 import { invalidCursor, syntaxError } from "../errors.ts";
-import type { Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import type { Reply } from "../reply/reply.ts";
 import { matchesGlob } from "../structures/glob.ts";
 import { typeOf } from "../values/table.ts";
 

@@ -1,9 +1,10 @@
 /** What EVAL and FCALL have in common: their words, and what the flags of a script allow. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Call, Flag, KeyPositions } from "../command.ts";
+import type { Call } from "../command.ts";
+import type { Flag, KeyPositions } from "../command-facts.ts";
+import type { CommandsOfScript } from "../command-host.ts";
 import { type CommandError, diskRefusal, keyCountTooLarge, memoryUsedUp, outOfMemory } from "../errors.ts";
-import { findError, type Reply } from "../reply.ts";
-import type { ScriptCommands } from "../scripting/script-commands.ts";
+import { findError, type Reply } from "../reply/reply.ts";
 import { keyCountNegative } from "../scripting/script-errors.ts";
 import type { ScriptFlag } from "../scripting/script-header.ts";
 
@@ -48,7 +49,7 @@ export interface FlaggedScript {
  * Runs a script by its flags. Throws CommandError for what they do not allow now, and for an error of the script that none of
  * its commands has answered, so that each error is counted once.
  */
-export function runScript(call: Call, script: FlaggedScript, run: (commands: ScriptCommands) => Reply): Reply {
+export function runScript(call: Call, script: FlaggedScript, run: (commands: CommandsOfScript) => Reply): Reply {
   const { database, caller } = call;
   const { flags, keys } = script;
   const isReadOnly = script.isReadOnly || flags?.includes("no-writes") === true;
@@ -62,7 +63,7 @@ export function runScript(call: Call, script: FlaggedScript, run: (commands: Scr
   if (database.monitors.isWatched)
     database.monitors.tell({ words: call.argsFrom(0), address: caller.address, nowMs: call.nowMs });
   const lockedKeys = flags?.includes("allow-key-locking") === true ? new Set(keys) : undefined;
-  return database.runScript(caller, { isReadOnly, allowsGrowth, lockedKeys }, (commands) => {
+  return database.runScript({ isReadOnly, allowsGrowth, lockedKeys }, (commands) => {
     const reply = run(commands);
     const error = findError(reply);
     if (error !== undefined && !commands.isOfCommand(error)) throw error;

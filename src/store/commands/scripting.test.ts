@@ -5,7 +5,7 @@ import { error, nil, ok, type Session, startSession, testCaller } from "../../..
 import type { Bytes } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
-import { findError, type Reply } from "../reply.ts";
+import { findError, type Reply } from "../reply/reply.ts";
 
 /** The error of a script, with the place that stands behind each. */
 function scriptError(script: Bytes, text: string, line = 1): Reply {

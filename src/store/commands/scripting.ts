@@ -1,7 +1,7 @@
 /** EVAL and its like, SCRIPT, and the rows of functions, which have a file of their own. */
 import { type Call, family, noKeys, type Row } from "../command.ts";
 import { notInteger } from "../errors.ts";
-import { ok, type Reply } from "../reply.ts";
+import { ok, type Reply } from "../reply/reply.ts";
 import { DIGEST_LENGTH } from "../scripting/script-cache.ts";
 import {
   noScript,

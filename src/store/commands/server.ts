@@ -2,7 +2,7 @@
 import { type Call, family, noKeys } from "../command.ts";
 import { syntaxError } from "../errors.ts";
 import { clearKeyspace } from "../mutations/generic.ts";
-import { ok, type Reply } from "../reply.ts";
+import { ok, type Reply } from "../reply/reply.ts";
 import { aclRow } from "./acl.ts";
 import { commandRow } from "./command-info.ts";
 import { configRow } from "./config.ts";

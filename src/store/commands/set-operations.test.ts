@@ -6,7 +6,7 @@ import { contentOf, RecordingJournal, replayed } from "../../../test/harness/rec
 import { error, type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
-import { type Reply, set } from "../reply.ts";
+import { type Reply, set } from "../reply/reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const syntax = error("ERR syntax error");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, nil, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
-import { type Reply, set } from "../reply.ts";
+import { type Reply, set } from "../reply/reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");

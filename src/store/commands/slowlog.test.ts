@@ -5,8 +5,8 @@ import { startConversations } from "../../../test/harness/session-harness.ts";
 import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
-import { RedisCompat } from "../redis-compat.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
+import { RedisCompat } from "./redis-compat.ts";
 
 const START_MS = 1_700_000_000_000;
 

@@ -1,7 +1,7 @@
 /** SLOWLOG: which commands of this database took long lately. What is slow is set by CONFIG SET. */
 import { type Call, noKeys, type Row } from "../command.ts";
 import { slowLogCountInvalid, subcommandSyntax } from "../errors.ts";
-import { nil, ok, type Reply } from "../reply.ts";
+import { nil, ok, type Reply } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { helpRow } from "./help.ts";
 

@@ -8,13 +8,14 @@
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 import { type Call, firstKey, type Row } from "../command.ts";
+import type { OperandCounts } from "../command-facts.ts";
 import { notSortable, sortOptionDenied, syntaxError, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { putList } from "../mutations/list.ts";
 import { events } from "../observe/keyspace-events.ts";
-import type { Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import type { Reply } from "../reply/reply.ts";
 import { firstPlaces } from "../structures/first-places.ts";
 import { LARGE_BYTES_MIN } from "../structures/large-string.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
@@ -23,7 +24,7 @@ import { ListValue } from "../values/list.ts";
 import { SetValue } from "../values/set.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { bytesOf, isString, type StringValue } from "../values/string.ts";
-import { type OperandCounts, overwritten, placesOf, read } from "./command-keys.ts";
+import { overwritten, placesOf, read } from "./command-keys.ts";
 
 export const sortRows: readonly Row[] = [
   {

@@ -6,12 +6,13 @@
  * the smallest first, except by a difference.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Call, KeyPositions, Row } from "../command.ts";
+import type { Call, Row } from "../command.ts";
+import type { KeyPositions } from "../command-facts.ts";
 import { CommandError, limitNegative, noInputKeys, syntaxError, weightNotFloat, wrongType } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
-import { double, flatPairs, type Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { double, flatPairs, type Reply } from "../reply/reply.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { SetValue } from "../values/set.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";

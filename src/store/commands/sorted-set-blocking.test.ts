@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
 import { connect, transact } from "../../../test/harness/waiting-callers.ts";
-import { double, later, type Reply } from "../reply.ts";
+import { double, later, type Reply } from "../reply/reply.ts";
 
 const SYNTAX = error("ERR syntax error");
 

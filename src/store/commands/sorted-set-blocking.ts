@@ -6,7 +6,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family } from "../command.ts";
 import type { Scored } from "../mutations/sorted-set.ts";
-import { nilArray, type Reply } from "../reply.ts";
+import { nilArray, type Reply } from "../reply/reply.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { taken } from "./command-keys.ts";
 import { type End, flatReply, nestedReply, type PairsAtEnd, popPairs, readPairsAtEnd } from "./sorted-set.ts";

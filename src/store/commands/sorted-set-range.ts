@@ -13,8 +13,8 @@ import { lexWithScores, limitNeedsRange, notFloatRange, notLexRange, syntaxError
 import { removeKey } from "../mutations/generic.ts";
 import { removeRanks, storeSortedSet } from "../mutations/sorted-set.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
-import { double, emptyArray, flatPairs, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { double, emptyArray, flatPairs, type Reply, zero } from "../reply/reply.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
 import { COMPACT_COUNT_MAX, type RankRange, SortedSetValue } from "../values/sorted-set.ts";
 import { overwritten, read, reduced } from "./command-keys.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, nilArray, ok, type Session, startSession } from "../../../test/harness/store-harness.ts";
-import { double, type Reply } from "../reply.ts";
+import { double, type Reply } from "../reply/reply.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const notInteger = error("ERR value is not an integer or out of range");

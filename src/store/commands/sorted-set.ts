@@ -25,8 +25,8 @@ import {
 import type { Keyspace } from "../keyspace.ts";
 import { putMembers, removeMembers, removeRanks, type Scored } from "../mutations/sorted-set.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { bulk, double, emptyArray, flatPairs, nil, nilArray, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { bulk, double, emptyArray, flatPairs, nil, nilArray, type Reply, zero } from "../reply/reply.ts";
 import { formatDouble, INTEGER_MAX, parseFloat64 } from "../structures/numbers/number-text.ts";
 import { samplePlaces } from "../structures/sample.ts";
 import type { SortedSetValue } from "../values/sorted-set.ts";

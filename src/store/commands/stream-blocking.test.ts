@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nilArray, startSession } from "../../../test/harness/store-harness.ts";
 import { connect, transact } from "../../../test/harness/waiting-callers.ts";
-import { later, pairs, type Reply } from "../reply.ts";
+import { later, pairs, type Reply } from "../reply/reply.ts";
 
 function found(key: string, ...ids: readonly string[]): Reply {
   return pairs([[key, ids.map((id) => [id, ["n", id]])]]);

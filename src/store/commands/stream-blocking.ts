@@ -12,7 +12,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { awaitedGroupGone, awaitedStreamGone, notAvailable } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { emptyArray, nilArray, pairs, type Reply } from "../reply.ts";
+import { emptyArray, nilArray, pairs, type Reply } from "../reply/reply.ts";
 import { compareIds } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";
 import { noteConsumer, type ReadRequest, readRequest, serveRead } from "./stream-read.ts";

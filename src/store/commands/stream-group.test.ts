@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
-import { map, pairs, type Reply } from "../reply.ts";
+import { map, pairs, type Reply } from "../reply/reply.ts";
 
 const NO_KEY = error(
   "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically.",

@@ -29,8 +29,8 @@ import {
   removeGroup,
 } from "../mutations/stream-group.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { emptyArray, nil, nilArray, ok, one, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { emptyArray, nil, nilArray, ok, one, type Reply, zero } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, parseExactId, type StreamId } from "../structures/stream-id.ts";

@@ -1,8 +1,8 @@
 /** XINFO: what is known of a stream, its groups and their consumers. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
 import { noSuchGroup, noSuchKey, subcommandSyntax } from "../errors.ts";
-import { map, nil, type Reply } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { map, nil, type Reply } from "../reply/reply.ts";
 import { formatId, ID_MAX, ID_MIN } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";
 import type { Pending, StreamGroup } from "../values/stream-group.ts";

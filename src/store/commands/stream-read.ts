@@ -24,8 +24,8 @@ import {
 import type { Keyspace } from "../keyspace.ts";
 import { addConsumer, assignEntries, deliverEntries, type GroupPlace, noteSeen } from "../mutations/stream-group.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { nilArray, pairs, type Reply } from "../reply.ts";
-import { REPLY_BYTES_MAX, ReplyBudget } from "../reply-budget.ts";
+import { REPLY_BYTES_MAX, ReplyBudget } from "../reply/budget.ts";
+import { nilArray, pairs, type Reply } from "../reply/reply.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 import { compareIds, formatId, ID_MAX, ID_MIN, idAfter, parseExactId, type StreamId } from "../structures/stream-id.ts";
 import { StreamValue } from "../values/stream.ts";

@@ -1,7 +1,7 @@
 /** How entries of streams are answered. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Reply } from "../reply.ts";
-import type { ReplyBudget } from "../reply-budget.ts";
+import type { ReplyBudget } from "../reply/budget.ts";
+import type { Reply } from "../reply/reply.ts";
 import type { StreamEntry } from "../structures/stream-chunk.ts";
 import { formatId, type StreamId } from "../structures/stream-id.ts";
 import type { StreamValue } from "../values/stream.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
 import { error, nil, nilArray, ok, type Row, startSession } from "../../../test/harness/store-harness.ts";
-import { map, pairs } from "../reply.ts";
+import { map, pairs } from "../reply/reply.ts";
 
 const WRONG_TYPE = error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const NOT_INTEGER = error("ERR value is not an integer or out of range");

@@ -20,8 +20,8 @@ import {
 } from "../errors.ts";
 import { addEntry, removeEntries, setStreamState } from "../mutations/stream.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply.ts";
-import { ReplyBudget } from "../reply-budget.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply/reply.ts";
 import {
   compareIds,
   formatId,

@@ -10,7 +10,7 @@ import type { Call } from "../command.ts";
 import { conditionNeedsString, digestLength, unknownCondition, wrongArity } from "../errors.ts";
 import { removeKey } from "../mutations/generic.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { nil, one, type Reply, zero } from "../reply.ts";
+import { nil, one, type Reply, zero } from "../reply/reply.ts";
 import { xxh3Hex } from "../structures/hashing/xxh3.ts";
 import { bytesOf, isString, type StringValue } from "../values/string.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Call } from "../command.ts";
 import { lcsLengthAndIndexes, lcsNotString, lcsTooLong, syntaxError } from "../errors.ts";
-import { integer, map, type Reply } from "../reply.ts";
+import { integer, map, type Reply } from "../reply/reply.ts";
 import { commonSubsequence, isLcsAllowed, lcsLength, type MatchRange } from "../structures/lcs.ts";
 import { bytesOf, isString } from "../values/string.ts";
 

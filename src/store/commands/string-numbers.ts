@@ -9,7 +9,7 @@ import type { Call } from "../command.ts";
 import { decrementOverflow, notFinite, notFloat, notInteger, overflow } from "../errors.ts";
 import { replaceString } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { integer, type Reply } from "../reply.ts";
+import { integer, type Reply } from "../reply/reply.ts";
 import { addIntegers } from "../structures/numbers/integer-sum.ts";
 import {
   addLongDoubles,

@@ -8,14 +8,15 @@
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
+import type { KeyUse } from "../command-facts.ts";
 import { syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { clearExpiry, removeKey, setExpiry } from "../mutations/generic.ts";
 import { putString, putStringUntil, replaceString } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
-import { nil, ok, one, type Reply, zero } from "../reply.ts";
+import { nil, ok, one, type Reply, zero } from "../reply/reply.ts";
 import { bulkOf, type StringValue, stringFrom } from "../values/string.ts";
-import { type KeyUse, overwritten, readAndUpdated } from "./command-keys.ts";
+import { overwritten, readAndUpdated } from "./command-keys.ts";
 import { millisecondsFromNow, readExpireTime, secondsFromNow, type TimeForm, timeForms } from "./expire-time.ts";
 import { type Condition, conditionWords, isMet } from "./string-condition.ts";
 

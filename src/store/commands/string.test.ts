@@ -5,7 +5,7 @@ import { mock, test } from "node:test";
 import { error, nil, ok, startSession } from "../../../test/harness/store-harness.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
-import { map } from "../reply.ts";
+import { map } from "../reply/reply.ts";
 import { LargeString } from "../structures/large-string.ts";
 
 const wrongType = error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -78,6 +78,17 @@ function findSpelled(name: Bytes, start: number): Command | undefined {
   return undefined;
 }
 
+const byNumber: Command[] = [];
+for (const command of commands) {
+  byNumber[command.number] = command;
+  for (const subcommand of command.subcommandByName?.values() ?? []) byNumber[subcommand.number] = subcommand;
+}
+
+/** The command or subcommand of a number, which must exist. */
+export function commandOfNumber(number: number): Command {
+  return byNumber[number] as Command;
+}
+
 /** Where the search for a name begins, the same for all ways to spell it. */
 function placeOf(name: Bytes): number {
   let hash = name.length;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
 import { settled, startConversations } from "../../../test/harness/session-harness.ts";
 import { error, nil, nilArray, ok } from "../../../test/harness/store-harness.ts";
-import { simple } from "../reply.ts";
+import { simple } from "../reply/reply.ts";
 
 const queued = simple("QUEUED");
 const execRefused = "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";

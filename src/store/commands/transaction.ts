@@ -9,7 +9,7 @@ import {
   transactionAborted,
   watchInMulti,
 } from "../errors.ts";
-import { nilArray, ok, type Reply } from "../reply.ts";
+import { nilArray, ok, type Reply } from "../reply/reply.ts";
 import type { Session } from "../session/session.ts";
 import { looked } from "./command-keys.ts";
 
@@ -26,7 +26,7 @@ export const transactionCommands = family("transaction", [
     summary: "Forgets the commands that are queued, and the watched keys",
     arity: 1,
     flags: [...facts.flags, "unqueued"],
-    converse: ({ transaction }) => {
+    runInSession: ({ transaction }) => {
       if (!transaction.isOpen) throw discardWithoutMulti;
       transaction.end();
       return ok;
@@ -38,7 +38,7 @@ export const transactionCommands = family("transaction", [
     summary: "Runs the commands that are queued as one, unless a watched key has changed",
     arity: 1,
     flags: ["noscript", "loading", "stale", "skip_slowlog", "public", "tcp-only", "unqueued", "runs-queue"],
-    converse: exec,
+    runInSession: exec,
   },
   {
     ...facts,
@@ -46,7 +46,7 @@ export const transactionCommands = family("transaction", [
     summary: "Lets the commands that follow be queued",
     arity: 1,
     flags: [...facts.flags, "unqueued"],
-    converse: (session) => {
+    runInSession: (session) => {
       const { transaction } = session;
       if (transaction.isOpen) throw multiNested;
       transaction.isOpen = true;
@@ -59,7 +59,7 @@ export const transactionCommands = family("transaction", [
     name: "UNWATCH",
     summary: "Watches no key any more",
     arity: 1,
-    converse: ({ transaction }) => {
+    runInSession: ({ transaction }) => {
       transaction.unwatch();
       return ok;
     },
@@ -72,7 +72,7 @@ export const transactionCommands = family("transaction", [
     keys: allKeys,
     keyUses: [looked],
     flags: [...facts.flags, "unqueued"],
-    converse: ({ transaction, database }, words: readonly Bytes[]) => {
+    runInSession: ({ transaction, database }, words: readonly Bytes[]) => {
       if (transaction.isOpen) throw watchInMulti;
       transaction.watch(database, words.slice(1));
       return ok;

@@ -1,6 +1,6 @@
 /** What the commands that wait have in common: how long, and for which keys. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { KeyPositions } from "../command.ts";
+import type { KeyPositions } from "../command-facts.ts";
 import { timeoutNegative, timeoutNotFloat } from "../errors.ts";
 import { isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { replyTooLarge } from "../errors.ts";
-import { REPLY_BYTES_MAX } from "../reply-budget.ts";
+import { REPLY_BYTES_MAX } from "../reply/budget.ts";
 import type { JsonNode } from "./node.ts";
 import { isNumber, textOfNumber } from "./number.ts";
 import type { JsonObject } from "./object.ts";

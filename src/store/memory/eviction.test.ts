@@ -10,7 +10,7 @@ import { error, nil, ok, type Session, startSession, testCaller } from "../../..
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
-import { TransactionDiscarded } from "../database.ts";
+import { TransactionDiscarded } from "../errors.ts";
 import { Store } from "../store.ts";
 import { type EvictionPolicyName, evictionPolicies } from "./memory-settings.ts";
 

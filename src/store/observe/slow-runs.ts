@@ -14,9 +14,8 @@
  * (3) Where runs below `EXACT_BELOW_US` are asked for, every run is timed.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
-import type { Reply } from "../reply.ts";
-import type { Caller } from "../session/caller.ts";
+import type { CommandFacts } from "../command-facts.ts";
+import type { Reply } from "../reply/reply.ts";
 import { LatencyEvents } from "./latency-events.ts";
 import { SlowLog } from "./slow-log.ts";
 
@@ -39,6 +38,13 @@ const QUICK_COUNT_MAX = 16;
 
 /** As Redis prints who calls a command from a script. */
 const SCRIPT_ADDRESS = "?:0";
+
+/** What the log says of the caller that ran a command. */
+export interface Runner {
+  readonly address: string;
+  readonly isScript?: boolean;
+  readonly session?: { readonly name: Bytes } | undefined;
+}
 
 export class SlowRuns {
   readonly log = new SlowLog();
@@ -76,13 +82,13 @@ export class SlowRuns {
   }
 
   /** Whether the clock is to be looked at behind a run that was not timed. Slices of pipelines end by these looks too. */
-  mustLook(command: Command, words: readonly Bytes[], reply: Reply): boolean {
+  mustLook(command: CommandFacts, words: readonly Bytes[], reply: Reply): boolean {
     if (!command.isQuick || words.length > QUICK_COUNT_MAX || itemCountOf(reply) > QUICK_COUNT_MAX) return true;
     return command.isLongWith?.(words) === true;
   }
 
   /** A run that took at least as long as `thresholdMs`. */
-  note(command: Command, run: { caller: Caller; words: readonly Bytes[]; atMs: number; tookMs: number }): void {
+  note(command: CommandFacts, run: { caller: Runner; words: readonly Bytes[]; atMs: number; tookMs: number }): void {
     if (!command.isForSlowLog) return;
     const { slowerThanUs, slowLogCountMax, latencyThresholdMs } = this.#settings;
     const { caller, atMs, tookMs } = run;

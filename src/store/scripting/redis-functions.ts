@@ -4,7 +4,8 @@
  */
 import { type Bytes, withoutLastBreaks } from "../../kernel/bytes.ts";
 import { sha1 } from "../../kernel/sha1.ts";
-import { findError, type Reply } from "../reply.ts";
+import { REDIS_VERSION } from "../command-facts.ts";
+import { findError, type Reply } from "../reply/reply.ts";
 import type { LuaLibrary } from "./lua/globals.ts";
 import type { LuaHost } from "./lua/host.ts";
 import { type HostFunction, type LuaPointer, LuaType } from "./lua/instance.ts";
@@ -35,7 +36,6 @@ export class HostFailure extends Error {
   override name = "HostFailure";
 }
 
-export const REDIS_VERSION = "7.0.15";
 const REDIS_VERSION_NUMBER = 0x07_00_0f;
 const ALL_COPIES = 3;
 const WORDS_MAX = 1_048_576;

@@ -10,12 +10,12 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
+import type { CommandRegister, CommandsOfScript, ScriptRules, ScriptRunner } from "../command-host.ts";
 import { findKeys } from "../commands/command-keys.ts";
-import type { Database } from "../database.ts";
 import { type CommandError, diskRefusal, memoryUsedUp, outOfMemory } from "../errors.ts";
-import { errorReply, findError, type Reply } from "../reply.ts";
+import { errorReply, findError, type Reply } from "../reply/reply.ts";
 import type { Caller } from "../session/caller.ts";
-import type { ScriptHost } from "./redis-functions.ts";
 import {
   commandNotForScripts,
   commandUnknown,
@@ -25,18 +25,22 @@ import {
   writeInReadOnlyScript,
 } from "./script-errors.ts";
 
-/** What the commands of one run may do. */
-export interface ScriptRules {
-  /** Nothing may be written, nor told to others. */
-  readonly isReadOnly: boolean;
-  /** Commands that take memory may run although there is none to spare. */
-  readonly allowsGrowth: boolean;
-  /** `allow-key-locking`: no command may name any other key. */
-  readonly lockedKeys: ReadonlySet<Bytes> | undefined;
+/** The database, as far as the commands of a script need it. */
+export interface ScriptDatabase extends CommandRegister, ScriptRunner {
+  readonly context: { readonly frame: FrameWriter };
+  findCommand(name: Bytes): Command | undefined;
+  /** Commands and subcommands of names that do not exist, since the start. */
+  unknownCount: number;
+  countMemory(): void;
+  noteDenial(
+    caller: Caller,
+    denial: CommandError,
+    place: { readonly context: "lua"; readonly command: CommandFacts },
+  ): void;
 }
 
-export class ScriptCommands implements ScriptHost {
-  readonly #database: Database;
+export class ScriptCommands implements CommandsOfScript {
+  readonly #database: ScriptDatabase;
   /** Who runs the script, and who its commands are told to come from. */
   readonly #asker: Caller;
   readonly #caller: Caller;
@@ -48,7 +52,7 @@ export class ScriptCommands implements ScriptHost {
   #lastError: Bytes | undefined;
 
   constructor(options: {
-    database: Database;
+    database: ScriptDatabase;
     caller: Caller;
     rules: ScriptRules;
     /** Runs a command that was found to be allowed. */

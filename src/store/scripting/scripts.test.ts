@@ -11,7 +11,7 @@ import { seededRandom } from "../../kernel/random.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
 import type { User } from "../acl/user.ts";
 import type { Database } from "../database.ts";
-import { findError, type Reply } from "../reply.ts";
+import { findError, type Reply } from "../reply/reply.ts";
 import type { Caller } from "../session/caller.ts";
 import { Store } from "../store.ts";
 import type { LuaLimits } from "./lua/runtime.ts";

@@ -1,7 +1,7 @@
 /** Who asks the store for something: with whose rights, and over what. */
 import type { User } from "../acl/user.ts";
-import type { Reply } from "../reply.ts";
 import type { Session } from "./session.ts";
+import type { ReplyTaker } from "./waiters.ts";
 
 export interface Caller {
   readonly user: User;
@@ -14,12 +14,4 @@ export interface Caller {
   readonly waiting?: ReplyTaker | undefined;
   /** The conversation that it has over one connection, which some commands change. */
   readonly session?: Session | undefined;
-}
-
-export interface ReplyTaker {
-  /**
-   * The reply of the command that had to wait, within the unit of work that made it: it may leave when the journal is
-   * safe up to the end of that unit. Must not call the engine.
-   */
-  take(reply: Reply): void;
 }

@@ -1,6 +1,6 @@
 /** A caller as CLIENT LIST, CLIENT INFO and ACL LOG print it. */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { Command } from "../command.ts";
+import type { CommandFacts } from "../command-facts.ts";
 import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
 
@@ -69,7 +69,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
 }
 
 /** The same of who asks over HTTP, whose conversation is one request: what it could not be is not there. */
-export function requestLine({ address, user }: Caller, command: Command | undefined): Bytes {
+export function requestLine({ address, user }: Caller, command: CommandFacts | undefined): Bytes {
   return lineOf([
     ["id", 0],
     ["addr", address],

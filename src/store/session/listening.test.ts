@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startConversations } from "../../../test/harness/session-harness.ts";
 import { subscriptionsTooMany } from "../errors.ts";
-import { push } from "../reply.ts";
+import { push } from "../reply/reply.ts";
 import { Listening } from "./listening.ts";
 
 const channels = { name: "subscribe", isPattern: false };

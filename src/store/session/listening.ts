@@ -8,7 +8,7 @@ import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { subscriptionsTooMany } from "../errors.ts";
 import type { DropReason, Listener, Push, Subscriber } from "../observe/pushes.ts";
-import { push, type Reply } from "../reply.ts";
+import { push, type Reply } from "../reply/reply.ts";
 import type { Session } from "./session.ts";
 
 /** Channels and patterns of one session. */

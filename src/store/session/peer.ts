@@ -4,9 +4,9 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { User } from "../acl/user.ts";
-import type { Database } from "../database.ts";
 import type { Push } from "../observe/pushes.ts";
-import type { Reply } from "../reply.ts";
+import type { Reply } from "../reply/reply.ts";
+import type { SessionHost } from "./host.ts";
 import type { Session } from "./session.ts";
 
 export interface SessionPeer {
@@ -41,6 +41,6 @@ export interface SessionLogin {
 }
 
 export interface LoggedIn {
-  readonly database: Database;
+  readonly database: SessionHost;
   readonly user: User;
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { heard, startConversations } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
-import { map, pong, simple } from "../reply.ts";
+import { map, pong, simple } from "../reply/reply.ts";
 
 const noAuthentication = error("NOAUTH Authentication required.");
 const wrongPassword = error("WRONGPASS invalid username-password pair or user is disabled.");

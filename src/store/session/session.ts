@@ -17,29 +17,20 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import type { User } from "../acl/user.ts";
-import type { Command } from "../command.ts";
-import { findCommand } from "../commands/table.ts";
-import type { Database } from "../database.ts";
-import {
-  CommandError,
-  monitorTouchesKeys,
-  noAuthentication,
-  notInTransaction,
-  notWhileListening,
-  refusalOfExec,
-  wrongArity,
-} from "../errors.ts";
-import { errorReply, later, type Reply, simple } from "../reply.ts";
-import type { Store } from "../store.ts";
-import type { Caller, ReplyTaker } from "./caller.ts";
+import type { CommandFacts } from "../command-facts.ts";
+import { CommandError, monitorTouchesKeys, notInTransaction, notWhileListening, refusalOfExec } from "../errors.ts";
+import { errorReply, later, type Reply, simple } from "../reply/reply.ts";
+import type { Caller } from "./caller.ts";
+import type { SessionHost, SessionStore } from "./host.ts";
 import { Listening } from "./listening.ts";
 import type { LoggedIn, SessionLogin, SessionPeer } from "./peer.ts";
 import { Transaction } from "./transaction.ts";
+import type { ReplyTaker } from "./waiters.ts";
 
 export interface SessionOptions {
   readonly peer: SessionPeer;
   readonly login: SessionLogin;
-  readonly store: Store;
+  readonly store: SessionStore;
   readonly clock: Clock;
 }
 
@@ -53,6 +44,7 @@ export class Session implements Caller, ReplyTaker {
   readonly id: number;
   readonly peer: SessionPeer;
   readonly login: SessionLogin;
+  readonly #store: SessionStore;
   readonly startedAtMs: number;
   readonly transaction = new Transaction();
   readonly listening: Listening;
@@ -61,7 +53,7 @@ export class Session implements Caller, ReplyTaker {
   libraryName: Bytes = "";
   libraryVersion: Bytes = "";
   /** What it ran last, EXEC and not what was queued. */
-  lastCommand: Command | undefined;
+  lastCommand: CommandFacts | undefined;
   /** CLIENT NO-EVICT; changes nothing, since nobody is dropped for memory. */
   isExemptFromEviction = false;
 
@@ -82,6 +74,7 @@ export class Session implements Caller, ReplyTaker {
     this.id = store.takeSessionId();
     this.peer = peer;
     this.login = login;
+    this.#store = store;
 
     this.startedAtMs = clock.nowMs();
     this.#lastUsedMs = this.startedAtMs;
@@ -139,7 +132,7 @@ export class Session implements Caller, ReplyTaker {
   }
 
   /** Whose memory it uses: the database, once somebody has logged in. */
-  get tenant(): Database | undefined {
+  get tenant(): SessionHost | undefined {
     return this.#loggedIn?.database;
   }
 
@@ -177,7 +170,7 @@ export class Session implements Caller, ReplyTaker {
     return this.#entered.user;
   }
 
-  get database(): Database {
+  get database(): SessionHost {
     return this.#entered.database;
   }
 
@@ -351,7 +344,7 @@ export class Session implements Caller, ReplyTaker {
     assert(!this.#isWaiting, "a session that waits is given no command"); // keeps (1)
     if (this.#replyMode === "skip next") this.#replyMode = "skip this";
     const database = this.#loggedIn?.database;
-    if (database === undefined) this.#answer(this.#answerStranger(words));
+    if (database === undefined) this.#answer(this.#store.answerBeforeLogin(this, words));
     else if (this.#mustPause(database, words)) {
       this.#postponed = words;
       this.#isWaiting = true;
@@ -378,23 +371,7 @@ export class Session implements Caller, ReplyTaker {
     this.peer.close("when written");
   }
 
-  /** Before login. Which commands there are is not told. */
-  #answerStranger(words: readonly Bytes[]): Reply {
-    const command = findCommand(words[0] ?? "");
-    const { converse } = command ?? {};
-    if (command === undefined || !command.isForStrangers || converse === undefined) return errorReply(noAuthentication);
-    const { arity } = command;
-    if (arity >= 0 ? words.length !== arity : words.length < -arity) return errorReply(wrongArity(command.fullName));
-    try {
-      const said = converse(this, words);
-      return said === undefined ? later : said;
-    } catch (error) {
-      if (error instanceof CommandError) return errorReply(error);
-      throw error;
-    }
-  }
-
-  #answerInMode(database: Database, words: Bytes[]): Reply {
+  #answerInMode(database: SessionHost, words: Bytes[]): Reply {
     const command = database.findCommand(words[0] ?? "");
     const isQueued = this.transaction.isOpen && command?.isUnqueued !== true;
     if (!isQueued && (command === undefined || this.#listeningRefusalOf(command) === undefined))
@@ -411,7 +388,7 @@ export class Session implements Caller, ReplyTaker {
     return errorReply(refusal);
   }
 
-  #queue(command: Command, words: Bytes[]): Reply {
+  #queue(command: CommandFacts, words: Bytes[]): Reply {
     try {
       this.transaction.queue({ command, words });
       return queuedReply;
@@ -421,19 +398,19 @@ export class Session implements Caller, ReplyTaker {
     }
   }
 
-  #queueRefusalOf(command: Command): CommandError | undefined {
+  #queueRefusalOf(command: CommandFacts): CommandError | undefined {
     return this.transaction.isOpen && !command.isForTransactions ? notInTransaction : undefined;
   }
 
   /** What the session listens to may leave little that it may say. */
-  #listeningRefusalOf(command: Command): CommandError | undefined {
+  #listeningRefusalOf(command: CommandFacts): CommandError | undefined {
     const { listening } = this;
     if (listening.isMonitor && command.touchesKeys) return monitorTouchesKeys;
     if (listening.count === 0 || this.#respVersion === 3 || command.isForListeners) return undefined;
     return notWhileListening(command.fullName);
   }
 
-  #mustPause(database: Database, words: readonly Bytes[]): boolean {
+  #mustPause(database: SessionHost, words: readonly Bytes[]): boolean {
     const kind = database.sessions.pauseKind;
     if (kind === undefined || kind === "all") return kind === "all";
     const command = database.findCommand(words[0] ?? "");

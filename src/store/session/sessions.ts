@@ -4,6 +4,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { memoryBytesOf } from "./client-line.ts";
 import type { Session } from "./session.ts";
 
 /** What waits while it lasts: every command, or those that may change something. */
@@ -21,6 +22,13 @@ export class Sessions {
 
   get count(): number {
     return this.#byId.size;
+  }
+
+  /** What all of them take: requests and replies under way, and queued commands. */
+  get memoryBytes(): number {
+    let bytes = 0;
+    for (const session of this.#byId.values()) bytes += memoryBytesOf(session);
+    return bytes;
   }
 
   /** In the order in which they logged in. */

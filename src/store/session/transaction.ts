@@ -9,9 +9,10 @@
  * (3) The queue and the set of watched keys are bounded.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import type { CommandRequest, Database, QueuedCommand } from "../database.ts";
+import type { CommandFacts, CommandRequest } from "../command-facts.ts";
 import { type CommandError, transactionTooLarge, transactionTooLong, watchesTooMany } from "../errors.ts";
 import type { KeyObserver } from "../observe/key-observers.ts";
+import type { SessionHost } from "./host.ts";
 
 /** What the commands of a transaction may take, in bytes, and how many they may be: it is one unit of work. */
 const QUEUE_BYTES_MAX = 256 * 1024 * 1024;
@@ -49,6 +50,15 @@ export function sizeRefusalOf(requests: readonly CommandRequest[]): CommandError
   return bytes > QUEUE_BYTES_MAX ? transactionTooLarge : undefined;
 }
 
+/** A command that waits for EXEC. It was checked when it came. */
+export interface QueuedCommand {
+  readonly command: CommandFacts;
+  readonly words: CommandRequest;
+}
+
+/** What a transaction asks of the database whose keys it watches. */
+export type WatchedDatabase = Pick<SessionHost, "keyspace" | "observers">;
+
 export class Transaction implements KeyObserver {
   /** True between MULTI and its end. */
   isOpen = false;
@@ -59,7 +69,7 @@ export class Transaction implements KeyObserver {
   readonly #limits: TransactionLimits;
   #queued: QueuedCommand[] = [];
   #queuedBytes = 0;
-  #database: Database | undefined;
+  #database: WatchedDatabase | undefined;
   /** Watched keys, with whether they existed then. */
   readonly #watched = new Map<Bytes, boolean>();
 
@@ -100,7 +110,7 @@ export class Transaction implements KeyObserver {
   }
 
   /** Within a unit of work. @throws {CommandError} when so many keys cannot be watched. */
-  watch(database: Database, keys: readonly Bytes[]): void {
+  watch(database: WatchedDatabase, keys: readonly Bytes[]): void {
     // It answers nothing anyway.
     if (this.hasChanged) return;
     this.#database = database;

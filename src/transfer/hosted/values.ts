@@ -9,10 +9,18 @@
  *     dump they are moments, exact to the time that the answer took.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { parseFloat64 } from "../../store/structures/numbers/number-text.ts";
-import { type Dumped, writePayload } from "../../store/structures/rdb/payload.ts";
-import type { DumpedConsumer, DumpedEntry, DumpedGroup } from "../../store/structures/rdb/stream-payload.ts";
-import { compareIds, ID_MIN, parseId, type StreamId } from "../../store/structures/stream-id.ts";
+import {
+  compareIds,
+  type Dumped,
+  type DumpedConsumer,
+  type DumpedEntry,
+  type DumpedGroup,
+  ID_MIN,
+  parseFloat64,
+  parseId,
+  type StreamId,
+  writePayload,
+} from "../../store/structures/rdb/mod.ts";
 import { ReplyError, type RespReply } from "../redis/replies.ts";
 import type { SourceValue } from "../store/source.ts";
 

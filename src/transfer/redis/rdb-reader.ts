@@ -16,11 +16,14 @@
  *     the file where what is wrong begins.
  */
 import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
-import { CommandError } from "../../store/mod.ts";
-import { CRC64_BYTES, Crc64 } from "../../store/structures/rdb/crc64.ts";
-import { closePayload } from "../../store/structures/rdb/payload-footer.ts";
-import { PayloadReader } from "../../store/structures/rdb/payload-reader.ts";
-import { PayloadWriter } from "../../store/structures/rdb/payload-writer.ts";
+import {
+  CommandError,
+  CRC64_BYTES,
+  Crc64,
+  closePayload,
+  PayloadReader,
+  PayloadWriter,
+} from "../../store/structures/rdb/mod.ts";
 import {
   isValueType,
   MoreNeeded,

@@ -4,9 +4,7 @@
  * CHUNK_BYTES only.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { CRC64_BYTES, Crc64 } from "../../store/structures/rdb/crc64.ts";
-import { openPayload } from "../../store/structures/rdb/payload-footer.ts";
-import { PayloadWriter } from "../../store/structures/rdb/payload-writer.ts";
+import { CRC64_BYTES, Crc64, openPayload, PayloadWriter } from "../../store/structures/rdb/mod.ts";
 
 export interface RdbFacts {
   /** The version of Redis whose file it looks like, such as `7.0.15`. */

@@ -5,8 +5,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { CommandError } from "../../store/mod.ts";
-import { readLibraries } from "../../store/structures/rdb/function-payload.ts";
+import { CommandError, readLibraries } from "../../store/structures/rdb/mod.ts";
 import { documentTypes } from "../hosted/values.ts";
 import {
   BATCH_BYTES,

@@ -5,8 +5,7 @@
  *     zipmap   | count u8 | length, name, length, unused u8, value, unused bytes | … | ff |
  *     length   | u8 below 254 |  or  | fe | u32, lowest byte first |
  */
-import { badDataFormat } from "../../store/errors.ts";
-import type { PayloadWriter } from "../../store/structures/rdb/payload-writer.ts";
+import { badDataFormat, type PayloadWriter } from "../../store/structures/rdb/mod.ts";
 
 export const ZIPMAP = 9;
 const HASH = 4;

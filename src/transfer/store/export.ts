@@ -16,7 +16,7 @@ import type { CommandCall } from "../../program/cli/commands.ts";
 import { assertOutputFile } from "../../program/cli/output-file.ts";
 import { type Progress, progressOf } from "../../program/cli/progress.ts";
 import { codeOf, StartRefusal } from "../../program/refusal.ts";
-import { REDIS_VERSION } from "../../store/redis-version.ts";
+import { REDIS_VERSION } from "../../store/structures/rdb/mod.ts";
 import { documentsPath, printDocument } from "../documents-file.ts";
 import { RdbWriter } from "../redis/rdb-writer.ts";
 import { ReplyError, type RespReply } from "../redis/replies.ts";

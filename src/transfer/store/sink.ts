@@ -13,8 +13,7 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { StartRefusal } from "../../program/refusal.ts";
-import { CommandError } from "../../store/mod.ts";
-import { writeLibraries } from "../../store/structures/rdb/function-payload.ts";
+import { CommandError, writeLibraries } from "../../store/structures/rdb/mod.ts";
 import { printedBytes, ReplyError, type RespReply } from "../redis/replies.ts";
 import type { StoreCalls } from "./calls.ts";
 import type { SourceEntry } from "./source.ts";

@@ -5,9 +5,13 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
-import { type Dumped, type DumpedHash, readPayload } from "../../store/structures/rdb/payload.ts";
-import type { DumpedStream } from "../../store/structures/rdb/stream-payload.ts";
-import { formatId } from "../../store/structures/stream-id.ts";
+import {
+  type Dumped,
+  type DumpedHash,
+  type DumpedStream,
+  formatId,
+  readPayload,
+} from "../../store/structures/rdb/mod.ts";
 
 /** Fields that have expired at `nowMs` count as absent. Throws a `CommandError` for what is no dump. */
 export function haveSameContent(first: Buffer, second: Buffer, nowMs: number): boolean {

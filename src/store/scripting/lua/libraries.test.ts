@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../kernel/random.ts";
-import { findError, type Reply } from "../../reply.ts";
+import { findError, type Reply } from "../../reply/reply.ts";
 import { compileLua } from "./instance.ts";
 import { formatSignificant } from "./number-text.ts";
 import { LuaRuntime } from "./runtime.ts";

@@ -17,8 +17,8 @@
  */
 import { type Bytes, onOneLine, withoutLastBreaks } from "../../../kernel/bytes.ts";
 import { CommandError } from "../../errors.ts";
-import { errorReply, pairsOf, type Reply } from "../../reply.ts";
-import { ReplyBudget } from "../../reply-budget.ts";
+import { ReplyBudget } from "../../reply/budget.ts";
+import { errorReply, pairsOf, type Reply } from "../../reply/reply.ts";
 import { formatDouble } from "../../structures/numbers/number-text.ts";
 import type { LuaHost } from "./host.ts";
 import { type LuaInstance, type LuaPointer, LuaType } from "./instance.ts";

@@ -6,7 +6,7 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../kernel/random.ts";
 import { CommandError } from "../../errors.ts";
-import { errorReply, ok, type Reply } from "../../reply.ts";
+import { errorReply, ok, type Reply } from "../../reply/reply.ts";
 import { FunctionLibraries } from "../function-libraries.ts";
 import type { ScriptHost } from "../redis-functions.ts";
 import { compileLua } from "./instance.ts";

@@ -16,7 +16,7 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Random } from "../../../kernel/random.ts";
 import { CommandError } from "../../errors.ts";
-import { errorReply, type Reply } from "../../reply.ts";
+import { errorReply, type Reply } from "../../reply/reply.ts";
 import {
   FUNCTIONS_PER_LIBRARY_MAX,
   type Registration,

@@ -1,11 +1,11 @@
 /** Who waits for keys: in what order they are served, within which unit of work, and how waiting ends. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contentOf, RecordingJournal, replayed } from "../../test/harness/recording-journal.ts";
-import { error, nilArray, startSession } from "../../test/harness/store-harness.ts";
-import { connect, transact } from "../../test/harness/waiting-callers.ts";
-import { RedisCompat } from "./redis-compat.ts";
-import { later, pairs } from "./reply.ts";
+import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
+import { error, nilArray, startSession } from "../../../test/harness/store-harness.ts";
+import { connect, transact } from "../../../test/harness/waiting-callers.ts";
+import { RedisCompat } from "../commands/redis-compat.ts";
+import { later, pairs } from "../reply/reply.ts";
 
 test("Those who wait for a key are served in the order in which they came", () => {
   const session = startSession();

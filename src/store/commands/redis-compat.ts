@@ -11,12 +11,20 @@ export class RedisCompat {
   readonly parameters = new Map<string, string>();
   readonly #pause: (ms: number) => void;
 
-  /** `pause` stops the thread of the store, and so everybody, for some time. */
-  constructor(pause: (ms: number) => void) {
+  /** `pause` stops the thread of the store, and so everybody, for some time; tests give another one. */
+  constructor(pause = pauseThread) {
     this.#pause = pause;
   }
 
   pause(ms: number): void {
     this.#pause(ms);
   }
+}
+
+/**
+ * Stops this thread for some milliseconds, and everything that it would do. Nothing that serves may call it: it is there for
+ * DEBUG SLEEP, by which tests of Redis see what happens while a server does not answer.
+ */
+export function pauseThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

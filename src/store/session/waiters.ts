@@ -14,13 +14,21 @@
  *     somebody waits.
  * (5) A caller waits for one thing at a time.
  */
-import { assert } from "../kernel/assert.ts";
-import type { Bytes } from "../kernel/bytes.ts";
-import type { Clock } from "../kernel/clock.ts";
-import { CommandError } from "./errors.ts";
-import type { Keyspace } from "./keyspace.ts";
-import { errorReply, type Reply } from "./reply.ts";
-import type { ReplyTaker } from "./session/caller.ts";
+import { assert } from "../../kernel/assert.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { CommandError } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { errorReply, type Reply } from "../reply/reply.ts";
+
+/** The caller that waits, or one that could. */
+export interface ReplyTaker {
+  /**
+   * The reply of the command that had to wait, within the unit of work that made it: it may leave when the journal is
+   * safe up to the end of that unit. Must not call the engine.
+   */
+  take(reply: Reply): void;
+}
 
 /** What somebody waits for. */
 export interface Wait {

@@ -3,7 +3,7 @@
  * make the server hold a reply without bounds. A command whose reply is not
  * bounded by its own arguments counts what it puts in, while it builds it.
  */
-import { replyTooLarge } from "./errors.ts";
+import { replyTooLarge } from "../errors.ts";
 import { errorReply, type Reply } from "./reply.ts";
 
 /** Bytes of all strings of one reply, and what each of them costs beside its bytes. */

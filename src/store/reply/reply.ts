@@ -14,8 +14,8 @@
  *
  * and the rest are small frozen objects with a `kind`.
  */
-import type { Bytes } from "../kernel/bytes.ts";
-import type { CommandError } from "./errors.ts";
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { CommandError } from "../errors.ts";
 
 export type Reply = Bytes | Buffer | number | bigint | null | readonly Reply[] | Special;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { replyTooLarge } from "./errors.ts";
-import { ReplyBudget } from "./reply-budget.ts";
+import { replyTooLarge } from "../errors.ts";
+import { ReplyBudget } from "./budget.ts";
 
 test("A-15: a budget takes elements until their bytes, and 16 for each of them, are used up", () => {
   const budget = new ReplyBudget(100);

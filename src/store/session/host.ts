@@ -1,0 +1,45 @@
+/** What a session asks of the database that it is logged in to, beyond what its commands do. `database.ts` implements it. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Tenant } from "../../kernel/turns.ts";
+import type { CommandFacts, CommandRequest } from "../command-facts.ts";
+import type { CommandHost } from "../command-host.ts";
+import type { CommandError } from "../errors.ts";
+import type { KeyObservers } from "../observe/key-observers.ts";
+import type { Subscriber } from "../observe/pushes.ts";
+import type { Reply } from "../reply/reply.ts";
+import type { Caller } from "./caller.ts";
+import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import type { QueuedCommand } from "./transaction.ts";
+
+export interface SessionHost extends CommandHost {
+  readonly sessions: Sessions;
+  readonly observers: KeyObservers;
+  /** When the database may have the thread. */
+  readonly turn: Tenant;
+  /** Bytes of frames that the journal has not written yet. */
+  journalBytes: number;
+  /** When the last unit of work began, and when the clock was last looked at. */
+  readonly beganAtMs: number;
+  readonly lookedAtMs: number;
+  /** Runs one command. The reply may leave when the journal is safe up to its present end. */
+  execute(caller: Caller, request: CommandRequest): Reply;
+  /** Whether a request has to wait for its turn because its command is expected to take long. */
+  mustWait(request: CommandRequest): boolean;
+  /** Runs a task that executes a request: now, if the database may have the thread, or when its turn comes. */
+  inItsTurn(request: CommandRequest, task: () => void): void;
+  /** The command that a session may queue for a transaction, or why it may not. */
+  admit(caller: Caller, request: CommandRequest): CommandFacts | CommandError;
+  /** Why none of these commands may run now, as part of the running unit of work, which is that of EXEC. */
+  refusalOfQueued(queued: readonly QueuedCommand[]): CommandError | undefined;
+  /** Runs queued commands as part of the running unit of work, which is that of EXEC. */
+  runAllQueued(caller: Caller, queued: readonly QueuedCommand[]): readonly Reply[];
+  /** Takes a subscriber off everything that it listens to. */
+  closeSubscriber(subscriber: Subscriber): void;
+}
+
+/** What a session asks of the store before it is logged in to a database. */
+export interface SessionStore {
+  takeSessionId(): number;
+  answerBeforeLogin(session: Session, words: readonly Bytes[]): Reply;
+}

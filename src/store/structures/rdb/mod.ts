@@ -1,0 +1,15 @@
+/**
+ * The face of Redis' RDB format and of the values in it, for import and export,
+ * which run without a store.
+ */
+export { REDIS_VERSION } from "../../command-facts.ts";
+export { badDataFormat, CommandError } from "../../errors.ts";
+export { parseFloat64 } from "../numbers/number-text.ts";
+export { compareIds, formatId, ID_MIN, parseId, type StreamId } from "../stream-id.ts";
+export { CRC64_BYTES, Crc64 } from "./crc64.ts";
+export { readLibraries, writeLibraries } from "./function-payload.ts";
+export { type Dumped, type DumpedHash, readPayload, writePayload } from "./payload.ts";
+export { closePayload, openPayload } from "./payload-footer.ts";
+export { PayloadReader } from "./payload-reader.ts";
+export { PayloadWriter } from "./payload-writer.ts";
+export type { DumpedConsumer, DumpedEntry, DumpedGroup, DumpedStream } from "./stream-payload.ts";
