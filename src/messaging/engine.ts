@@ -26,13 +26,13 @@ import {
   type Outbound,
 } from "./delivery/delivery.ts";
 import { buryMessage, recordOutcome, responseOf } from "./delivery/outcome.ts";
+import { PublishBackpressure } from "./delivery/publish-backpressure.ts";
 import { ScheduleTimer } from "./delivery/schedule-timer.ts";
 import { type Arrival, Scheduler } from "./delivery/scheduler.ts";
 import { MessagingFailure } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { PublishOutcome, PublishRequest } from "./options/publish-request.ts";
 import { publish } from "./publish.ts";
-import { PublishBackpressure } from "./publish-backpressure.ts";
 import { Recorder } from "./records/recorder.ts";
 import { drawId } from "./state/drawn-ids.ts";
 import type { Message } from "./state/message.ts";

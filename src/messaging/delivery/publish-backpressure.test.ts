@@ -1,7 +1,7 @@
 /** When publishers wait for deliveries (publish-backpressure.ts). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, type Call, MessagingHarness } from "../../test/harness/messaging-harness.ts";
+import { answered, type Call, MessagingHarness } from "../../../test/harness/messaging-harness.ts";
 
 /** One destination slot; calls are answered when the test says so. */
 async function busyHarness(callMs: number): Promise<{ harness: MessagingHarness; open: Call[] }> {

@@ -11,8 +11,8 @@
  * While it lags, each call that ends lets one publisher through, so as much is
  * accepted as is delivered; and nobody waits longer than WAIT_MS_MAX.
  */
-import type { Clock } from "../kernel/clock.ts";
-import type { Scheduler } from "./delivery/scheduler.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Scheduler } from "./scheduler.ts";
 
 const LAG_MS_MAX = 50;
 const WAIT_MS_MAX = 250;
