@@ -22,10 +22,29 @@ export interface Owner {
 export const NOBODY: Owner = { name: "" };
 
 const RESERVE_SHARE = 1 / 8;
+/** So many accounts are listed before those without bytes are taken off the list. */
+const LISTED_COUNT_MIN = 64;
+
+/** What one owner holds. An owner has the same account as long as the owner exists. */
+class Account {
+  readonly owner: Owner;
+  bytes = 0;
+  isListed = false;
+
+  constructor(owner: Owner) {
+    this.owner = owner;
+  }
+}
 
 export class ByteBudget {
   readonly #max: number;
-  readonly #byOwner = new Map<Owner, number>();
+  readonly #nobody = new Account(NOBODY);
+  readonly #accounts = new WeakMap<Owner, Account>();
+  /** The account that was used last: light traffic finds its account without a look-up. */
+  #last = this.#nobody;
+  /** All accounts with bytes, and some that had bytes. A request costs no change of this set. */
+  readonly #listed = new Set<Account>();
+  #listedCountMax = LISTED_COUNT_MIN;
   readonly #waiting = new Map<Owner, Set<() => void>>();
   #used = 0;
 
@@ -39,7 +58,8 @@ export class ByteBudget {
 
   /** Those that hold something, with their bytes. */
   get owners(): ReadonlyMap<Owner, number> {
-    return this.#byOwner;
+    this.#unlistEmpty();
+    return new Map([...this.#listed].map(({ owner, bytes }) => [owner, bytes]));
   }
 
   /** True when little enough is held that nobody is refused anything small. */
@@ -50,13 +70,13 @@ export class ByteBudget {
   /** Whether an owner may begin something whose size is not known yet. Who holds nothing always may. */
   hasRoom(owner: Owner): boolean {
     if (this.isQuiet) return true;
-    const held = this.#byOwner.get(owner);
-    return held === undefined || held <= this.#max - this.#used;
+    const { bytes } = this.#accountOf(owner);
+    return bytes === 0 || bytes <= this.#max - this.#used;
   }
 
   /** False when there is no room; then nothing was taken. `requestBytes`: of the request, when the bytes are its reply. */
   take(bytes: number, owner: Owner = NOBODY, requestBytes = 0): boolean {
-    const held = (this.#byOwner.get(owner) ?? 0) - requestBytes;
+    const held = this.#accountOf(owner).bytes - requestBytes;
     const left = this.#max - this.#used - bytes;
     const leftMin = held === 0 ? this.#max * RESERVE_SHARE : held + bytes;
     if (left < leftMin) return false; // keeps (1) and (2)
@@ -67,16 +87,16 @@ export class ByteBudget {
   /** Counts what is there already. keeps (3) */
   add(bytes: number, owner: Owner = NOBODY): void {
     if (bytes === 0) return;
+    const account = this.#accountOf(owner);
     this.#used += bytes;
-    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + bytes);
+    account.bytes += bytes;
+    if (!account.isListed) this.#list(account);
   }
 
   release(bytes: number, owner: Owner = NOBODY): void {
     if (bytes === 0) return;
     this.#used -= bytes;
-    const held = (this.#byOwner.get(owner) ?? 0) - bytes;
-    if (held > 0) this.#byOwner.set(owner, held);
-    else this.#byOwner.delete(owner);
+    this.#accountOf(owner).bytes -= bytes;
     if (this.#waiting.size > 0) this.#wake();
   }
 
@@ -95,6 +115,35 @@ export class ByteBudget {
       waiting.delete(callback);
       if (waiting.size === 0 && this.#waiting.get(owner) === waiting) this.#waiting.delete(owner);
     };
+  }
+
+  #accountOf(owner: Owner): Account {
+    if (owner === NOBODY) return this.#nobody;
+    if (owner === this.#last.owner) return this.#last;
+    let account = this.#accounts.get(owner);
+    if (account === undefined) {
+      account = new Account(owner);
+      this.#accounts.set(owner, account);
+    }
+    this.#last = account;
+    return account;
+  }
+
+  #list(account: Account): void {
+    if (this.#listed.size >= this.#listedCountMax) {
+      this.#unlistEmpty();
+      this.#listedCountMax = Math.max(LISTED_COUNT_MIN, 2 * this.#listed.size);
+    }
+    account.isListed = true;
+    this.#listed.add(account);
+  }
+
+  #unlistEmpty(): void {
+    for (const account of this.#listed) {
+      if (account.bytes > 0) continue;
+      account.isListed = false;
+      this.#listed.delete(account);
+    }
   }
 
   #wake(): void {
