@@ -29,6 +29,9 @@ export class ProgressWriter implements TurnObserver {
   readonly #cells: Int32Array;
   readonly #places: Uint8Array;
   readonly #placeOf = new Map<string, number>([["", 0]]);
+  /** The tenant whose unit began last, and its place: mostly it has the next unit too. */
+  #tenant: Tenant | undefined;
+  #tenantPlace = 0;
 
   constructor(memory: SharedArrayBuffer) {
     this.#cells = new Int32Array(memory, 0, CELL_COUNT);
@@ -38,8 +41,12 @@ export class ProgressWriter implements TurnObserver {
   unit(tenant: Tenant | undefined): void {
     const cells = this.#cells;
     cells[COUNT] = (cells[COUNT] as number) + 1;
-    cells[TENANT] = tenant === undefined ? 0 : this.#place(tenant.name);
     cells[COMMAND] = 0;
+    if (tenant !== undefined && tenant !== this.#tenant) {
+      this.#tenant = tenant;
+      this.#tenantPlace = this.#place(tenant.name);
+    }
+    cells[TENANT] = tenant === undefined ? 0 : this.#tenantPlace;
   }
 
   command(name: string): void {
