@@ -71,6 +71,9 @@ export class LuaHost {
   #startMs = 0;
   /** Read at the first look: most scripts are over before. */
   #cpuStartMs: number | undefined;
+  /** What the thread had computed when that was last read for a start, and when: small scripts share a reading. */
+  #cpuReadMs = 0;
+  #cpuReadAtMs = Number.NEGATIVE_INFINITY;
   /** Before this moment of the clock there is nothing to be seen. keeps (3) */
   #nextLookMs = Number.POSITIVE_INFINITY;
   #workLeft = WORK_PER_LOOK;
@@ -111,7 +114,7 @@ export class LuaHost {
   /** What the run has taken so far. */
   spent(): TimeSpent {
     const wallMs = this.#clock.monotonicMs() - this.#startMs;
-    const cpuMs = this.#cpuStartMs === undefined ? 0 : this.#clock.threadCpuMs() - this.#cpuStartMs;
+    const cpuMs = this.#cpuStartMs === undefined ? 0 : Math.max(0, this.#clock.threadCpuMs() - this.#cpuStartMs);
     return { cpuMs: this.#limitMs - this.#budgetMs + cpuMs, wallMs };
   }
 
@@ -184,8 +187,13 @@ export class LuaHost {
     this.#nextLookMs = nowMs + Math.min(Math.max(leftMs, CPU_STEP_MS), wallLeftMs);
   }
 
+  /** The thread has computed no longer since it was read than has passed, so a run begins to count less than a step late. */
   #measure(nowMs: number): void {
-    this.#cpuStartMs = this.#clock.threadCpuMs();
+    if (nowMs - this.#cpuReadAtMs >= CPU_STEP_MS) {
+      this.#cpuReadMs = this.#clock.threadCpuMs();
+      this.#cpuReadAtMs = nowMs;
+    }
+    this.#cpuStartMs = this.#cpuReadMs + nowMs - this.#cpuReadAtMs;
     this.#nextLookMs = nowMs + this.#budgetMs;
   }
 }
