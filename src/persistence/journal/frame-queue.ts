@@ -28,9 +28,11 @@ export interface Batch {
   /** Of the segment that it goes to. */
   readonly salt: number;
   waiters: PromiseWithResolvers<void> | undefined;
-  /** Whose frames lie in it, one run behind the other, and how many bytes each run has. */
+  /** Whose frames lie in it, one run behind the other, and where each run begins. */
   readonly owners: FrameOwner[];
-  readonly ownerBytes: number[];
+  readonly ownerStarts: number[];
+  /** Of the last run. */
+  lastOwner: FrameOwner | undefined;
 }
 
 /** Here one segment ends. */
@@ -107,7 +109,9 @@ export class FrameQueue {
     this.#end += 1;
     batch.end = this.#end;
     this.#bytes += end - start;
-    countOwner(batch, owner, end - start);
+    // keeps (3)
+    owner.journalBytes += end - start;
+    if (owner !== batch.lastOwner) beginRun(batch, owner, start);
     if (end > BATCH_BYTES_MAX) this.seal();
     return this.#end;
   }
@@ -191,27 +195,23 @@ export class FrameQueue {
     const buffer = this.#spare ?? Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
     this.#spare = undefined;
     const { end } = this;
-    const counts = { owners: [], ownerBytes: [] };
-    return { kind: "batch", buffer, bytes: MARK_BYTES, start: end, end, salt, waiters: undefined, ...counts };
+    const runs = { owners: [], ownerStarts: [], lastOwner: undefined };
+    return { kind: "batch", buffer, bytes: MARK_BYTES, start: end, end, salt, waiters: undefined, ...runs };
   }
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** keeps (3) */
-function countOwner({ owners, ownerBytes }: Batch, owner: FrameOwner, bytes: number): void {
-  owner.journalBytes += bytes;
-  const last = owners.length - 1;
-  if (last >= 0 && owners[last] === owner) (ownerBytes[last] as number) += bytes;
-  else {
-    owners.push(owner);
-    ownerBytes.push(bytes);
-  }
+function beginRun(batch: Batch, owner: FrameOwner, start: number): void {
+  batch.lastOwner = owner;
+  batch.owners.push(owner);
+  batch.ownerStarts.push(start);
 }
 
 /** keeps (3) */
-function releaseOwners({ owners, ownerBytes }: Batch): void {
-  for (let i = 0; i < owners.length; i += 1) (owners[i] as FrameOwner).journalBytes -= ownerBytes[i] as number;
+function releaseOwners({ owners, ownerStarts, bytes }: Batch): void {
+  for (let i = 0; i < owners.length; i += 1)
+    (owners[i] as FrameOwner).journalBytes -= (ownerStarts[i + 1] ?? bytes) - (ownerStarts[i] as number);
   owners.length = 0;
 }
 

@@ -94,13 +94,16 @@ export class Dictionary<V> {
   readonly #stride: number;
   readonly #hasValues: boolean;
   readonly #sharesKeys: boolean;
-  readonly #valueBytes: number;
+  /** What an entry takes beside its key, as long as there is no index. */
+  readonly #plainEntryBytes: number;
   #size = 0;
   #keyBytes = 0;
   #chunks: Chunk<V>[];
   /** Segments of buckets, empty while there is no index. */
   #heads: Int32Array[] = [];
   #bucketCount = 0;
+  /** What an entry takes beside its key now. Kept, because each write asks for the memory in use. */
+  #entryBytes = 0;
   /** The smallest 2^n - 1 that is at least bucketCount - 1. */
   #mask = 0;
 
@@ -113,7 +116,8 @@ export class Dictionary<V> {
     this.#stride = options?.stamps === true ? 3 : 2;
     this.#hasValues = options?.values !== false;
     this.#sharesKeys = options?.sharesKeys === true;
-    this.#valueBytes = options?.largeNumbers === true ? LARGE_NUMBER_BYTES : 0;
+    this.#plainEntryBytes = (this.#hasValues ? 16 : 8) + (options?.largeNumbers === true ? LARGE_NUMBER_BYTES : 0);
+    this.#entryBytes = this.#plainEntryBytes;
     this.#chunks = [{ keys: [], values: [], links: NO_LINKS }];
     if (this.#stride === 3) this.#buildIndex();
   }
@@ -137,10 +141,6 @@ export class Dictionary<V> {
   /** What one entry takes of that, without its bucket where it has one of its own. */
   entryBytesOf(key: Bytes): number {
     return this.#entryBytes + (this.#bucketCount === 0 ? 0 : 4) + (this.#sharesKeys ? 0 : memoryBytesOf(key));
-  }
-
-  get #entryBytes(): number {
-    return (this.#hasValues ? 16 : 8) + this.#valueBytes + (this.#bucketCount === 0 ? 0 : 4 * this.#stride);
   }
 
   /** What the strings of the keys take, whichever table counts them. */
@@ -548,6 +548,7 @@ export class Dictionary<V> {
   /** Hashes what is there (a few entries at most) into a first index. */
   #buildIndex(): void {
     this.#bucketCount = INDEX_COUNT_MIN * 2;
+    this.#entryBytes = this.#plainEntryBytes + 4 * this.#stride;
     this.#mask = INDEX_COUNT_MIN * 2 - 1;
     this.#heads = [new Int32Array(INDEX_COUNT_MIN * 2)];
     const chunk = this.#chunks[0] as Chunk<V>;
@@ -557,6 +558,7 @@ export class Dictionary<V> {
 
   #dropIndex(): void {
     this.#bucketCount = 0;
+    this.#entryBytes = this.#plainEntryBytes;
     this.#mask = 0;
     this.#heads = [];
     (this.#chunks[0] as Chunk<V>).links = NO_LINKS;
