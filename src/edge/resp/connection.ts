@@ -328,7 +328,7 @@ export class RespConnection implements SessionPeer {
       }
       if (session === undefined) queue.addReply(LOADING);
       else {
-        if (session.turn?.hasHeavy === true && session.mustWait(words)) {
+        if (session.mustWait(words)) {
           this.#next = words;
           this.#yield(count === 0 ? HEAVY_AND_FIRST : HEAVY);
           return;

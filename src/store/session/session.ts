@@ -105,7 +105,7 @@ export class Session implements Caller, ReplyTaker {
   /** Whether a command has to wait because it is expected to take long: with `isHeavy`, for its turn. */
   mustWait(words: readonly Bytes[]): boolean {
     const database = this.#loggedIn?.database;
-    if (database === undefined) return false;
+    if (database === undefined || !database.turn.hasHeavy) return false;
     const isQueued = this.transaction.isOpen && database.findCommand(words[0] ?? "")?.isUnqueued !== true;
     return !isQueued && database.mustWait(words);
   }
