@@ -139,7 +139,7 @@ export class Tenant {
 
   /** True while a unit of some kind is expected to be heavy. */
   get hasHeavy(): boolean {
-    return this.heavyMs !== undefined || this.#turns.heavyKinds.size > 0;
+    return this.heavyMs !== undefined || this.#turns.hasHeavyKinds;
   }
 
   /** Whether a unit of this kind is expected to be heavy: by what it was, and the first one by what it was for others. */
@@ -206,6 +206,8 @@ export class Turns {
   readonly #tenants = new Map<string, Tenant>();
   /** Kinds of which somebody's unit was heavy lately, with the moment when that is forgotten. */
   readonly heavyKinds = new Map<UnitKind, number>();
+  /** Whether that holds any: each command asks. */
+  hasHeavyKinds = false;
   /** Tenants that go first: (3). */
   readonly #front: Tenant[] = [];
   /** The others with something waiting; the one at the cursor is served. */
@@ -320,7 +322,10 @@ export class Turns {
       return;
     }
     tenant.heavyCount += 1;
-    if (kind !== NO_KIND) this.heavyKinds.set(kind, nowMs + HEAVY_KIND_MS);
+    if (kind !== NO_KIND) {
+      this.heavyKinds.set(kind, nowMs + HEAVY_KIND_MS);
+      this.hasHeavyKinds = true;
+    }
     this.#heavyMs = ms;
     this.#pauseEndMs = Math.min(Math.max(this.#pauseEndMs, nowMs) + LIGHT_SHARE * ms, nowMs + PAUSE_MS_MAX);
   }
@@ -397,6 +402,7 @@ export class Turns {
     if (this.#running !== undefined || this.#front.length + this.#ring.length + this.#parked.length === 0) return;
     const nowMs = this.#clock.monotonicMs();
     for (const [kind, endMs] of this.heavyKinds) if (nowMs >= endMs) this.heavyKinds.delete(kind);
+    this.hasHeavyKinds = this.heavyKinds.size > 0;
     for (const tenant of [...this.#parked]) {
       if (!this.#mayBeHeavy(tenant, nowMs)) continue;
       this.#displace(tenant);

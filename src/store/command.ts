@@ -63,6 +63,11 @@ export interface Command extends CommandFacts, Row {
 
 let commandCount = 0;
 
+/** How many commands and subcommands there are; their numbers are below. */
+export function countCommands(): number {
+  return commandCount;
+}
+
 /** Makes the rows of one family of the command reference into commands. */
 export function family(name: string, rows: readonly Row[]): readonly Command[] {
   return rows.map((row) => register(name, row, ""));

@@ -20,7 +20,7 @@ import { type Tenant, TURN_MS, type Turns } from "../kernel/turns.ts";
 import type { AclContext } from "./acl/acl-log.ts";
 import { isBuiltIn } from "./acl/built-in-users.ts";
 import { Users } from "./acl/users.ts";
-import { Call, type Command } from "./command.ts";
+import { Call, type Command, countCommands } from "./command.ts";
 import type { CommandFacts, CommandRequest } from "./command-facts.ts";
 import type { CommandsOfScript, ScriptRules, StoreFacts } from "./command-host.ts";
 import { commandOfNumber, commands, findCommand } from "./commands/table.ts";
@@ -149,7 +149,8 @@ export class Database implements SessionHost {
   readonly #scriptCall: Call;
   readonly #quota: Quota;
   readonly #eviction: Eviction;
-  readonly #counts: CommandCounts[] = [];
+  /** By number of the command. Full length from the start: V8 would make a hash table of an array with large gaps. */
+  readonly #counts: (CommandCounts | undefined)[] = new Array(countCommands()).fill(undefined);
   /** When the clock was last looked at, or about then: what runs now began no earlier. */
   #lookedAtMs = 0;
   /** What is left for scripts of the running transaction. */
@@ -564,7 +565,7 @@ export class Database implements SessionHost {
 
   /** Lets all counters start anew. */
   resetCounts(): void {
-    this.#counts.length = 0;
+    this.#counts.fill(undefined);
     this.unknownCount = 0;
     this.errorCounts.reset();
     this.keyspace.resetCounts();
