@@ -1,14 +1,23 @@
 /**
- * The three sizes of the test run.
+ * The three sizes of the test run, in seconds on two quiet cores.
  *
- *     ok      format, lint, types, house rules, unit and conformance tests   (at most 2 minutes on two cores)
- *     test    ok, and the whole server: sdk, differential, simulation        (at most 5 minutes)
+ *     ok      format, lint, types, house rules, unit and conformance tests   (at most 60)
+ *     test    ok, and the whole server: sdk, differential, simulation        (at most 180)
  *     proof   the random suites with the counts that were agreed             (at most 50 minutes)
  *
- * Run: node tools/run-tests.ts <size>
+ * Run: node tools/run-tests.ts <size> [room]
+ *
+ * With a room the run has the house rules and the tests of that room only
+ * (`tests/rooms.ts`). Test files share processes (`tests/processes.ts`); the
+ * run fails when a test fails, when a process crashes, and when a file of a
+ * shard does not come to its end.
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { fileTimes, proofTime } from "./tests/file-times.ts";
+import { processesOf } from "./tests/processes.ts";
+import { rooms } from "./tests/rooms.ts";
+import { runTests } from "./tests/run.ts";
 
 interface Step {
   readonly name: string;
@@ -20,9 +29,10 @@ const statics: readonly Step[] = [
   { name: "types", command: ["tsc", "-p", "."] },
 ];
 
+const HOUSE = ["test/*.test.ts"];
 const UNIT = [
+  ...HOUSE,
   "src/**/*.test.ts",
-  "test/*.test.ts",
   "test/harness/*.test.ts",
   "test/long/*.test.ts",
   "test/conformance/**/*.test.ts",
@@ -37,44 +47,48 @@ const sizes: Record<string, { steps: readonly Step[]; tests: readonly string[]; 
   proof: { steps: [], tests: RANDOM, testMsMax: 1_800_000 },
 };
 
-/** Each test file is a process of its own, and most of its start is the reading of the same sources. */
+/** Test processes at a time. */
+const CONCURRENCY = 2;
+
+/** Much of what a test process does at its start is to read the same sources as the others. */
 const COMPILE_CACHE = fileURLToPath(new URL("../node_modules/.cache/tests", import.meta.url));
 
-const FILE_TIMES = fileURLToPath(new URL("./file-times.ts", import.meta.url));
-
-const size = process.argv[2] ?? "";
+const [size = "", room] = process.argv.slice(2);
 const plan = Object.hasOwn(sizes, size) ? sizes[size] : undefined;
-if (plan === undefined) {
-  console.error(`Unknown size: ${size}. Sizes: ${Object.keys(sizes).join(", ")}`);
+if (plan === undefined) refuse(`Unknown size: ${size}. Sizes: ${Object.keys(sizes).join(", ")}`);
+const roomTests = room !== undefined && Object.hasOwn(rooms, room) ? rooms[room] : undefined;
+if (room !== undefined && roomTests === undefined)
+  refuse(`Unknown room: ${room}. Rooms: ${Object.keys(rooms).join(", ")}`);
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+process.env["LARDER_TEST_SIZE"] = size;
+process.env["NODE_COMPILE_CACHE"] = COMPILE_CACHE;
+
+const startMs = performance.now();
+const steps = await Promise.all(plan.steps.map(runStep));
+if (steps.includes(false)) process.exit(1);
+const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
+const result = await runTests(processesOf(tests), { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
+const ms = performance.now() - startMs;
+process.stdout.write(fileTimes(result.fileMs));
+if (size === "proof") process.stdout.write(proofTime(ms));
+if (!result.isPassed) console.error("tests failed");
+console.log(`${size}: ${(ms / 1_000).toFixed(1)} s`);
+process.exit(result.isPassed ? 0 : 1);
+
+function refuse(text: string): never {
+  console.error(text);
   process.exit(2);
 }
 
-const startMs = performance.now();
-const outcomes = await Promise.all(plan.steps.map((step) => run(step.name, step.command)));
-if (outcomes.some((code) => code !== 0)) process.exit(1);
-const code = await run("tests", [
-  "node",
-  "--test",
-  "--test-concurrency=2",
-  `--test-timeout=${plan.testMsMax}`,
-  "--test-reporter=spec",
-  "--test-reporter-destination=stdout",
-  `--test-reporter=${FILE_TIMES}`,
-  "--test-reporter-destination=stdout",
-  ...plan.tests,
-]);
-console.log(`${size}: ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
-process.exit(code);
-
-function run(name: string, command: readonly string[]): Promise<number> {
+function runStep({ name, command }: Step): Promise<boolean> {
   const [program = "", ...rest] = command;
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, LARDER_TEST_SIZE: size, NODE_COMPILE_CACHE: COMPILE_CACHE };
-    const child = spawn(program, rest, { stdio: "inherit", env });
+    const child = spawn(program, rest, { stdio: "inherit" });
     child.on("error", reject);
-    child.on("close", (exitCode) => {
-      if (exitCode !== 0) console.error(`${name} failed`);
-      resolve(exitCode ?? 1);
+    child.on("close", (code) => {
+      if (code !== 0) console.error(`${name} failed`);
+      resolve(code === 0);
     });
   });
 }

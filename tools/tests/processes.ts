@@ -1,0 +1,87 @@
+/**
+ * Which test files share a process, and in which order the processes start.
+ *
+ * (1) Every file runs exactly once, in its own process or in a shard.
+ * (2) The processes that may take long start first. The shards start last:
+ *     they are short, so that no processor is idle at the end.
+ */
+import { globSync } from "node:fs";
+import { matchesGlob } from "node:path";
+
+/** Test files of shared folders that need their own process, with the reason. */
+export const ownProcess: Readonly<Record<string, string>> = {};
+
+interface Group {
+  readonly name: string;
+  /** A glob. The first group with a glob that matches a file has the file. */
+  readonly files: string;
+  /** How many files share a process, and so roughly how long it takes. */
+  readonly filesMax: number;
+}
+
+/** In the order in which their processes start. */
+const groups: readonly Group[] = [
+  // Random suites and kills take the time of their budget, and much memory.
+  { name: "simulation", files: "test/simulation/**", filesMax: 1 },
+  // Tests of the whole program start programs, and look at what they leave.
+  { name: "program", files: "test/program/**", filesMax: 1 },
+  { name: "differential", files: "test/differential/**", filesMax: 1 },
+  { name: "fuzz", files: "test/fuzz/**", filesMax: 1 },
+  { name: "sdk", files: "test/sdk/**", filesMax: 12 },
+  { name: "conformance", files: "test/conformance/**", filesMax: 12 },
+  { name: "house", files: "test/**", filesMax: 12 },
+  { name: "start-up", files: "src/{program/**,*}", filesMax: 30 },
+  { name: "vector", files: "src/vector/**", filesMax: 30 },
+  { name: "store", files: "src/store/**", filesMax: 30 },
+  { name: "edge", files: "src/edge/**", filesMax: 35 },
+  { name: "persistence", files: "src/persistence/**", filesMax: 35 },
+  { name: "messaging", files: "src/messaging/**", filesMax: 35 },
+  { name: "kernel", files: "src/kernel/**", filesMax: 35 },
+];
+
+/** One process of a run. */
+export interface TestProcess {
+  /** `store-2`, or the path of its only file. */
+  readonly name: string;
+  /** From the root of the repository. More than one: a shard. */
+  readonly files: readonly string[];
+}
+
+/** The processes for the test files that one of `patterns` matches, in the order of their start. */
+export function processesOf(patterns: readonly string[]): TestProcess[] {
+  const files = [...new Set(globSync([...patterns]))].sort();
+  const ofGroup = Map.groupBy(files, groupOf);
+  const alone: TestProcess[] = [];
+  const shards: TestProcess[] = [];
+  // Keeps (2).
+  for (const group of groups) {
+    const [own = [], shared = []] = split(ofGroup.get(group) ?? [], (file) => hasOwnProcess(file, group));
+    alone.push(...own.map((file) => ({ name: file, files: [file] })));
+    shards.push(...shardsOf(group, shared));
+  }
+  return [...alone, ...shards];
+}
+
+function groupOf(file: string): Group {
+  const group = groups.find((candidate) => matchesGlob(file, candidate.files));
+  if (group === undefined) throw new Error(`${file} is in none of the groups of tools/tests/processes.ts`);
+  return group;
+}
+
+function hasOwnProcess(file: string, group: Group): boolean {
+  return group.filesMax === 1 || Object.hasOwn(ownProcess, file);
+}
+
+function split(files: readonly string[], isFirst: (file: string) => boolean): [string[], string[]] {
+  return [files.filter(isFirst), files.filter((file) => !isFirst(file))];
+}
+
+/** Neighbours share a process, because they import the same sources. The shards of a group are of one size. */
+function shardsOf(group: Group, files: readonly string[]): TestProcess[] {
+  const count = Math.ceil(files.length / group.filesMax);
+  const size = Math.ceil(files.length / count);
+  return Array.from({ length: count }, (_, index) => ({
+    name: `${group.name}-${index + 1}`,
+    files: files.slice(index * size, (index + 1) * size),
+  }));
+}

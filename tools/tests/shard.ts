@@ -1,0 +1,68 @@
+/**
+ * Several test files in one process, one after the other: starting a process
+ * and reading the sources takes longer than most unit tests.
+ *
+ * Each file is a suite with the path as its name, so that its hooks are for
+ * its own tests only, and a file that cannot be read is a failed suite. After
+ * each file a test compares the process with its state before the file: an
+ * open socket, timer or worker, a listener, a variable or a working directory
+ * could change the files after it. A file that needs its own process is in the
+ * table of `processes.ts`.
+ */
+import assert from "node:assert/strict";
+import { performance } from "node:perf_hooks";
+import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+
+/** How long a socket may take to close after the last test of a file. */
+const CLOSING_MS_MAX = 5_000;
+const CLOSING_STEP_MS = 2;
+
+/** Runs the test files at `paths`, from the root of the repository. A file that fails does not stop the next one. */
+export async function runShard(paths: readonly string[]): Promise<void> {
+  // The first test of a process adds the listeners of node:test.
+  await test("a process for several files starts", () => {});
+  for (const path of paths) {
+    const before = stateOfProcess();
+    await describe(path, async () => {
+      await import(pathToFileURL(path).href);
+    });
+    await test(`${path} leaves the process as it found it`, async () => {
+      await quiet(before);
+      assert.deepEqual(differences(before, stateOfProcess()), []);
+    });
+  }
+}
+
+/** A value by the name of a fact: `["listeners of SIGTERM", 1]`, `["open TCPSocketWrap", 2]`. */
+type ProcessState = ReadonlyMap<string, unknown>;
+
+function stateOfProcess(): ProcessState {
+  const state = new Map<string, unknown>([["working directory", process.cwd()]]);
+  // What keeps the event loop running.
+  for (const kind of process.getActiveResourcesInfo()) {
+    const name = `open ${kind}`;
+    state.set(name, Number(state.get(name) ?? 0) + 1);
+  }
+  for (const [name, value] of Object.entries(process.env)) state.set(`environment variable ${name}`, value);
+  for (const name of process.eventNames()) state.set(`listeners of ${String(name)}`, process.listenerCount(name));
+  for (const name of Object.getOwnPropertyNames(globalThis)) state.set(`global ${name}`, true);
+  return state;
+}
+
+/** Names of the facts that changed, without their values: a variable may be a secret. */
+function differences(before: ProcessState, after: ProcessState): string[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
+}
+
+/** Waits until nothing is open that was not open before, at most `CLOSING_MS_MAX`. */
+async function quiet(before: ProcessState): Promise<void> {
+  const deadlineMs = performance.now() + CLOSING_MS_MAX;
+  while (performance.now() < deadlineMs) {
+    const isOpen = differences(before, stateOfProcess()).some((name) => name.startsWith("open "));
+    if (!isOpen) return;
+    await setTimeout(CLOSING_STEP_MS);
+  }
+}
