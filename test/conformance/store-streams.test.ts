@@ -271,6 +271,7 @@ test("A-17: a subscriber that does not read is cut off when too much waits for i
     await good.next();
   }
   assert.equal(receivers, 1);
+  reader.leave();
   good.leave();
   await untilListeners(server, "c", 0);
 });
@@ -287,6 +288,7 @@ test("A-17: a subscriber may lag a little, but not for long", async () => {
   await untilListeners(server, "c", 1);
   server.clock.advance(6_000);
   await untilListeners(server, "c", 0);
+  reader.leave();
 });
 
 // A.limits.streams
