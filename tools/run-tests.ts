@@ -70,7 +70,7 @@ if (steps.includes(false)) process.exit(1);
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
 const result = await runTests(processesOf(tests), { concurrency: CONCURRENCY, testMsMax: plan.testMsMax });
 const ms = performance.now() - startMs;
-process.stdout.write(fileTimes(result.fileMs));
+process.stdout.write(fileTimes(result));
 if (size === "proof") process.stdout.write(proofTime(ms));
 if (!result.isPassed) console.error("tests failed");
 console.log(`${size}: ${(ms / 1_000).toFixed(1)} s`);

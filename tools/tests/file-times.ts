@@ -4,13 +4,20 @@
  * sees what is left (`test/budget.ts`).
  */
 import { PROOF_MINUTES_MAX, proofCeilings } from "../../test/budget.ts";
+import type { RunResult } from "./run.ts";
 
 const SHOWN_MAX = 25;
 
-/** The slowest of `files` (milliseconds by path), as lines. */
-export function fileTimes(files: ReadonlyMap<string, number>): string {
-  const slowest = [...files].sort(([, a], [, b]) => b - a).slice(0, SHOWN_MAX);
-  return `seconds by file:\n${slowest.map(([path, ms]) => `  ${(ms / 1_000).toFixed(1).padStart(7)}  ${path}\n`).join("")}`;
+/** The slowest of `fileMs` and all of `shardMs`, as lines. */
+export function fileTimes({ fileMs, shardMs }: Pick<RunResult, "fileMs" | "shardMs">): string {
+  const lines = ["seconds by file:", ...slowest(fileMs).slice(0, SHOWN_MAX)];
+  if (shardMs.size > 0) lines.push("seconds by process of several files:", ...slowest(shardMs));
+  return `${lines.join("\n")}\n`;
+}
+
+function slowest(times: ReadonlyMap<string, number>): string[] {
+  const sorted = [...times].sort(([, a], [, b]) => b - a);
+  return sorted.map(([name, ms]) => `  ${(ms / 1_000).toFixed(1).padStart(7)}  ${name}`);
 }
 
 /** What a proof of `ms` used of its ceiling, as a line. */

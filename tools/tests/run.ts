@@ -4,13 +4,14 @@
  * did not come to its end fails it.
  */
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import type { TestProcess } from "./processes.ts";
 
+const SUFFIX = ".mjs";
 const SHARD = new URL("./shard.ts", import.meta.url).href;
 
 export interface RunOptions {
@@ -24,6 +25,8 @@ export interface RunResult {
   readonly isPassed: boolean;
   /** Milliseconds by test file. */
   readonly fileMs: ReadonlyMap<string, number>;
+  /** Milliseconds by the name of a shard. */
+  readonly shardMs: ReadonlyMap<string, number>;
 }
 
 /** Runs `processes` in their order. Their files are read from the working directory, the root of the repository. */
@@ -37,6 +40,7 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
   const report = new spec();
   report.pipe(process.stdout);
   const fileMs = new Map<string, number>();
+  const shardMs = new Map<string, number>();
   let isPassed = true;
   for await (const event of events) {
     if (!report.write(event)) await once(report, "drain");
@@ -45,25 +49,36 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
     // A suite of a shard is a file.
     if ((type === "test:pass" || type === "test:fail") && data.nesting === 0 && data.details.type === "suite")
       fileMs.set(data.name, data.details.duration_ms);
-    if (type === "test:summary" && data.file !== undefined)
-      fileMs.set(relative(process.cwd(), data.file), data.duration_ms);
+    if (type !== "test:summary" || data.file === undefined) continue;
+    if (dirname(data.file) === folder) shardMs.set(basename(data.file, SUFFIX), data.duration_ms);
+    else fileMs.set(relative(process.cwd(), data.file), data.duration_ms);
   }
   report.end();
   await once(report, "end");
-  const missing = processes.flatMap((one) => one.files).filter((file) => !fileMs.has(file));
-  // After a crash the first of them is the file that ran.
-  if (missing.length > 0) console.error(`files that did not come to their end:\n  ${missing.join("\n  ")}`);
-  return { isPassed: isPassed && missing.length === 0, fileMs };
+  const missing = processes.filter((one) => one.files.some((file) => !fileMs.has(file)));
+  for (const one of missing) console.error(describeMissing(one, fileMs, folder));
+  return { isPassed: isPassed && missing.length === 0, fileMs, shardMs };
 }
 
 /** The path of the module that a process runs: its file, or one that names the files of the shard. */
 function entryOf({ name, files }: TestProcess, folder: string): string {
   const [file] = files;
   if (files.length === 1 && file !== undefined) return file;
-  const entry = join(folder, `${name}.mjs`);
-  writeFileSync(
-    entry,
-    `import { runShard } from ${JSON.stringify(SHARD)};\nawait runShard(${JSON.stringify(files)});\n`,
-  );
+  const entry = join(folder, `${name}${SUFFIX}`);
+  const words = [files, runningPath(name, folder)].map((value) => JSON.stringify(value));
+  writeFileSync(entry, `import { runShard } from ${JSON.stringify(SHARD)};\nawait runShard(${words.join(", ")});\n`);
   return entry;
+}
+
+/** Where a shard writes the file that it runs. */
+function runningPath(name: string, folder: string): string {
+  return join(folder, `${name}.running`);
+}
+
+/** Names the file that ended the process. Files before it may be without a result: their last output is lost. */
+function describeMissing({ name, files }: TestProcess, fileMs: ReadonlyMap<string, number>, folder: string): string {
+  const path = runningPath(name, folder);
+  const running = existsSync(path) ? readFileSync(path, "utf8") : name;
+  const missing = files.filter((file) => !fileMs.has(file));
+  return `the process of ${name} ended while it ran ${running}; no result of:\n  ${missing.join("\n  ")}`;
 }

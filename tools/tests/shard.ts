@@ -10,6 +10,7 @@
  * table of `processes.ts`.
  */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -19,11 +20,15 @@ import { pathToFileURL } from "node:url";
 const CLOSING_MS_MAX = 5_000;
 const CLOSING_STEP_MS = 2;
 
-/** Runs the test files at `paths`, from the root of the repository. A file that fails does not stop the next one. */
-export async function runShard(paths: readonly string[]): Promise<void> {
+/**
+ * Runs the test files at `paths`, from the root of the repository. A file that fails does not stop the next one.
+ * The file at `runningPath` has the path of the file that runs: when the process crashes, its last events are lost.
+ */
+export async function runShard(paths: readonly string[], runningPath: string): Promise<void> {
   // The first test of a process adds the listeners of node:test.
   await test("a process for several files starts", () => {});
   for (const path of paths) {
+    writeFileSync(runningPath, path);
     const before = stateOfProcess();
     await describe(path, async () => {
       await import(pathToFileURL(path).href);
@@ -38,7 +43,8 @@ export async function runShard(paths: readonly string[]): Promise<void> {
 /** A value by the name of a fact: `["listeners of SIGTERM", 1]`, `["open TCPSocketWrap", 2]`. */
 type ProcessState = ReadonlyMap<string, unknown>;
 
-function stateOfProcess(): ProcessState {
+/** The state of this process as far as one test file can change it for another. */
+export function stateOfProcess(): ProcessState {
   const state = new Map<string, unknown>([["working directory", process.cwd()]]);
   // What keeps the event loop running.
   for (const kind of process.getActiveResourcesInfo()) {
@@ -52,13 +58,13 @@ function stateOfProcess(): ProcessState {
 }
 
 /** Names of the facts that changed, without their values: a variable may be a secret. */
-function differences(before: ProcessState, after: ProcessState): string[] {
+export function differences(before: ProcessState, after: ProcessState): string[] {
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
 }
 
 /** Waits until nothing is open that was not open before, at most `CLOSING_MS_MAX`. */
-async function quiet(before: ProcessState): Promise<void> {
+export async function quiet(before: ProcessState): Promise<void> {
   const deadlineMs = performance.now() + CLOSING_MS_MAX;
   while (performance.now() < deadlineMs) {
     const isOpen = differences(before, stateOfProcess()).some((name) => name.startsWith("open "));

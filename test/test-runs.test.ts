@@ -1,0 +1,106 @@
+/** `tools/run-tests.ts`: which files run, and what fails a run. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ownProcess, processesOf } from "../tools/tests/processes.ts";
+import { rooms } from "../tools/tests/rooms.ts";
+import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
+
+const ALL = "{src,test}/**/*.test.ts";
+const RUN = new URL("../tools/tests/run.ts", import.meta.url).href;
+
+test("every test file runs exactly once", () => {
+  const files = processesOf([ALL, "src/**/*.test.ts"]).flatMap((one) => one.files);
+  assert.deepEqual(files.sort(), globSync(ALL).sort());
+});
+
+test("each file that needs its own process exists and has it", () => {
+  const alone = new Set(processesOf([ALL]).flatMap(({ files }) => (files.length === 1 ? files : [])));
+  for (const file of Object.keys(ownProcess)) assert.ok(existsSync(file) && alone.has(file), file);
+});
+
+test("every room has tests, and each of its patterns matches a file", () => {
+  const folders = readdirSync("src", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  assert.deepEqual(Object.keys(rooms).sort(), folders.map(({ name }) => name).sort());
+  for (const pattern of Object.values(rooms).flat()) assert.ok(globSync(pattern).length > 0, pattern);
+});
+
+const fixtures = {
+  "counted.mjs": "export const counted = { times: 0 };",
+  "hooks.mjs": `import { counted } from "./counted.mjs"; import { beforeEach, test } from "node:test";
+    beforeEach(() => { counted.times += 1; }); test("has a hook", () => {});`,
+  "passes.mjs": `import { counted } from "./counted.mjs"; import { test } from "node:test"; import assert from "node:assert";
+    test("hooks of other files do not run", () => assert.equal(counted.times, 1));`,
+  "fails.mjs": `import { test } from "node:test"; test("fails", () => { throw new Error("wrong value"); });`,
+  "unreadable.mjs": `throw new Error("cannot be read");`,
+  "leaves.mjs": `import { test } from "node:test"; test("sets", () => { process.env.LARDER_LEFT = "1"; });`,
+  "crashes.mjs": `import { test } from "node:test"; test("crashes", () => process.kill(process.pid, "SIGKILL"));`,
+  "ends.mjs": `import { test } from "node:test"; test("ends the process", () => process.exit(0));`,
+};
+
+type Fixture = keyof typeof fixtures;
+
+/** Runs fixtures in one process; what the run printed, and its exit code. */
+function runShardOf(...files: readonly Fixture[]): { readonly text: string; readonly status: number | null } {
+  const folder = mkdtempSync(join(tmpdir(), "larder-test-runs-"));
+  try {
+    for (const [name, text] of Object.entries(fixtures)) writeFileSync(join(folder, name), text);
+    const program = `import { runTests } from ${JSON.stringify(RUN)};
+      const processes = [{ name: "shard", files: ${JSON.stringify(files)} }];
+      const { isPassed } = await runTests(processes, { concurrency: 1, testMsMax: 60_000 });
+      process.exit(isPassed ? 0 : 1);`;
+    writeFileSync(join(folder, "run.mjs"), program);
+    // A test process must not start another run, unless it does not know that it is one.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const { stdout, stderr, status } = spawnSync(process.execPath, ["run.mjs"], { cwd: folder, env, encoding: "utf8" });
+    return { text: stdout + stderr, status };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("files that share a process have their own hooks, and the run passes", () => {
+  const { text, status } = runShardOf("hooks.mjs", "passes.mjs");
+  assert.equal(status, 0, text);
+  assert.match(text, /✔ has a hook.*✔ hooks\.mjs.*✔ hooks of other files do not run.*✔ passes\.mjs/s);
+});
+
+test("a failed test, a file that cannot be read and a changed process fail the run by name, and the others run", () => {
+  const { text, status } = runShardOf("fails.mjs", "unreadable.mjs", "leaves.mjs", "hooks.mjs");
+  assert.equal(status, 1);
+  assert.match(text, /test at fails\.mjs:1:35\n✖ fails .*Error: wrong value/s);
+  assert.match(text, /✖ unreadable\.mjs .*Error: cannot be read/s);
+  assert.match(text, /✖ leaves\.mjs leaves the process as it found it .*'environment variable LARDER_LEFT'/s);
+  assert.match(text, /✔ hooks\.mjs leaves the process as it found it/s);
+  assert.doesNotMatch(text, /no result of/);
+});
+
+for (const [what, file] of [
+  ["a crash", "crashes.mjs"],
+  ["an end of the process", "ends.mjs"],
+] as const) {
+  test(`${what} fails the run, which names the file`, () => {
+    const { text, status } = runShardOf("hooks.mjs", file, "passes.mjs");
+    assert.equal(status, 1);
+    assert.ok(text.includes(`the process of shard ended while it ran ${file}; no result of:\n`), text);
+    assert.ok(text.includes(`\n  ${file}\n  passes.mjs\n`), text);
+  });
+}
+
+test("an open server and a listener of the process are differences until they are gone", async () => {
+  const before = stateOfProcess();
+  const listen = (): void => {};
+  process.on("rejectionHandled", listen);
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  assert.deepEqual(differences(before, stateOfProcess()), ["listeners of rejectionHandled", "open TCPServerWrap"]);
+  process.off("rejectionHandled", listen);
+  server.close();
+  await quiet(before);
+  assert.deepEqual(differences(before, stateOfProcess()), []);
+});
