@@ -121,7 +121,7 @@ export interface LogReader {
 export interface MessagingApi {
   readonly name: string;
 
-  /** Undefined if everything that happened so far is on the disk, otherwise when it is: no reply may tell of it before. */
+  /** Undefined if everything that happened so far is on the disk, otherwise when it is: no reply may show it before. */
   whenSafe(): Promise<void> | undefined;
 
   publish(requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]>;
@@ -134,7 +134,7 @@ export interface MessagingApi {
   findFinished(id: string): Promise<LoggedMessage | undefined>;
   /** Undefined where the bytes are damaged on the disk. */
   loadBody(body: Body): Buffer | undefined | Promise<Buffer | undefined>;
-  /** False if there is no unfinished message of this id. Rejects for one of a run that goes on. */
+  /** False if there is no unfinished message of this id. Rejects for one of a run that has not ended. */
   cancel(id: string): Promise<boolean>;
   /** Oldest first, at most `countMax`; all if it is absent. Returns how many. */
   cancelMatching(filter: Filter, countMax?: number): Promise<number>;
@@ -145,7 +145,7 @@ export interface MessagingApi {
   queue(name: string): QueueView | undefined;
   /** Creates or changes; an absent field keeps its value (new: 1, false). */
   putQueue(name: string, change: { readonly parallelism?: number; readonly isPaused?: boolean }): Promise<void>;
-  /** Its messages are cancelled. Nothing happens if there is none. */
+  /** Its messages are cancelled. Nothing happens if it does not exist. */
   deleteQueue(name: string): Promise<void>;
 
   readonly schedules: readonly ScheduleView[];
@@ -159,7 +159,7 @@ export interface MessagingApi {
     readonly body: Buffer;
     readonly callerIp: string;
   }): Promise<string>;
-  /** False: there is none. */
+  /** False: it does not exist. */
   deleteSchedule(id: string): Promise<boolean>;
   pauseSchedule(id: string, isPaused: boolean): Promise<boolean>;
 
@@ -253,7 +253,7 @@ export interface StartedRun {
 
 export interface RunPage {
   readonly runs: readonly Run[];
-  /** Where the next page begins; undefined: there is none. */
+  /** Where the next page begins; undefined: it is the last one. */
   readonly cursor: string | undefined;
 }
 
@@ -278,7 +278,7 @@ export interface WaitRequest {
 
 export interface WorkflowApi {
   find(id: string): Run | undefined;
-  /** All entries of a run that goes on; undefined for any other. With `isRedacted` hidden bodies are hidden. */
+  /** All entries of a run that has not ended; undefined for any other. With `isRedacted` hidden bodies are hidden. */
   entries(id: string, options: { readonly isRedacted: boolean }): Promise<readonly RunEntry[]> | undefined;
   /** The function of a run has returned. Nothing happens if the run is gone. */
   finish(id: string, result: Buffer): Promise<void>;
@@ -288,7 +288,7 @@ export interface WorkflowApi {
   cancelMatching(filter: RunsFilter, countMax: number): Promise<number>;
 
   wait(request: WaitRequest): Promise<void>;
-  /** Tells all that wait for it now, many of them in several frames. */
+  /** Notifies all that wait for it now, many of them in several frames. */
   notifyAll(eventId: string, data: Buffer): Promise<readonly Notified[]>;
   /** Throws "bad request" for a run that does not exist or has ended. */
   notifyRun(runId: string, eventId: string, data: Buffer): Promise<Notified>;
@@ -300,10 +300,10 @@ export interface WorkflowApi {
   /** Starts failed runs again where they failed, or from the start; their dead letters go. Throws "not found" for absent ids. */
   again(
     how: "resume" | "restart",
-    letterIds: readonly string[],
+    deadLetterIds: readonly string[],
     overrides: Partial<PublishOptions>,
   ): Promise<readonly StartedRun[]>;
-  /** Calls once more who is told of a failure. Throws unless that call has failed. */
-  repeatFailureCall(letterId: string): Promise<StartedRun>;
-  cancelFailureCall(letterId: string): Promise<void>;
+  /** Repeats the call that reports a failure. Throws unless that call has failed. */
+  repeatFailureCall(deadLetterId: string): Promise<StartedRun>;
+  cancelFailureCall(deadLetterId: string): Promise<void>;
 }

@@ -390,18 +390,18 @@ export class Engine {
     const facts = { settings, nowMs, tokenId: drawId("jwt_", this.random), timeoutMs };
     outbound.send(deliveryRequest(message, body, facts), (result) => {
       const ended = { body, result, startMs };
-      const kept =
+      const recorded =
         result.kind === "answer" && result.body.length > LARGE_ANSWER_BYTES
           ? this.#endLarge(message, ended)
           : this.#ended(message, ended);
-      if (roomBytes > 0) this.#leaveWhen(kept, message.user, roomBytes);
-      return kept;
+      if (roomBytes > 0) this.#leaveWhen(recorded, message.user, roomBytes);
+      return recorded;
     });
   }
 
-  /** What was sent is kept as long as what came back. */
-  #leaveWhen(kept: Promise<void> | void, user: User, roomBytes: number): void {
-    if (kept instanceof Promise) void kept.then(() => this.#largeCalls.leave(user, roomBytes));
+  /** What was sent stays in memory as long as its answer. */
+  #leaveWhen(recorded: Promise<void> | void, user: User, roomBytes: number): void {
+    if (recorded instanceof Promise) void recorded.then(() => this.#largeCalls.leave(user, roomBytes));
     else this.#largeCalls.leave(user, roomBytes);
   }
 
@@ -554,9 +554,9 @@ export class Engine {
 
   /** Runs that have not ended are not looked at, however many there are. */
   #forgetRuns(user: User, endedBeforeMs: number): void {
-    for (const { id: runId, endedAtMs, messages, letterId } of user.endedRuns) {
+    for (const { id: runId, endedAtMs, messages, deadLetterId } of user.endedRuns) {
       if (endedAtMs >= endedBeforeMs) return;
-      if (messages.size === 0 && letterId === undefined) this.recorder.apply(user, "runForgotten", { runId });
+      if (messages.size === 0 && deadLetterId === undefined) this.recorder.apply(user, "runForgotten", { runId });
     }
   }
 }

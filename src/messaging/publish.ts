@@ -62,7 +62,7 @@ export interface PublishContext {
 }
 
 const DAY_MS = 86_400_000;
-/** What is due within so long is better kept in memory. */
+/** The body of a message that is due within so long stays in memory. */
 const SOON_MS = 10_000;
 /** Longer ids are known by their hash, so that a stranger's ids do not fill our memory. */
 const KEY_LENGTH_MAX = 64;

@@ -48,10 +48,10 @@ function* ownedBodies(state: MessagingState): Generator<OwnedBody> {
     yield { user: message.user.name, body: message.body, owner: () => `message ${message.id}` };
   }
   for (const { name: user, deadLetters, runs } of [...state.users]) {
-    for (const letter of [...deadLetters.values()]) {
-      const id = (): string => deadLetterIdText(letter.id);
-      yield { user, body: letter.body, owner: () => `dead letter ${id()}` };
-      yield { user, body: letter.responseBody, owner: () => `response of the dead letter ${id()}` };
+    for (const deadLetter of [...deadLetters.values()]) {
+      const id = (): string => deadLetterIdText(deadLetter.id);
+      yield { user, body: deadLetter.body, owner: () => `dead letter ${id()}` };
+      yield { user, body: deadLetter.responseBody, owner: () => `response of the dead letter ${id()}` };
     }
     for (const run of runs.values()) {
       for (const { body } of run.entries) yield { user, body, owner: () => `run ${run.id}` };

@@ -60,7 +60,7 @@ export class Body {
 export interface WrittenBatch {
   /** Position in front of its first frame. */
   readonly start: number;
-  /** Position behind its last frame. */
+  /** Position after its last frame. */
   readonly end: number;
   readonly segment: number;
   /** Of the batch in the segment's file. */
@@ -127,7 +127,7 @@ export class Bodies {
     return this.#damaged.has(body);
   }
 
-  /** A body was put into the frame that is being made, `offset` bytes behind its start. */
+  /** A body was put into the frame that is being made, `offset` bytes after its start. */
   note(body: Body, offset: number, account?: MemoryAccount): void {
     // One that is moved has a place, and was counted when it was new.
     if (body.bytes !== undefined && body.segment === 0) this.keep(body, account);
@@ -141,7 +141,7 @@ export class Bodies {
     account?.add(body.length);
   }
 
-  /** The frame was appended: it ends at `position`, and its payload lies `offset` bytes behind the start of its batch. */
+  /** The frame was appended: it ends at `position`, and its payload lies `offset` bytes after the start of its batch. */
   appended(position: number, offset: number): void {
     if (this.#noted.length === 0) return;
     if (this.#source !== undefined) {

@@ -14,7 +14,7 @@ import { type Bodies, type Body, loadUndamaged } from "./body.ts";
 
 /** A segment with a larger share of live bodies is left alone. */
 const LIVE_SHARE_MAX = 0.5;
-/** Others get a turn behind so many bytes. */
+/** Others get a turn after so many bytes. */
 const PAUSE_BYTES = 1024 * 1024;
 /** Messages or runs that are looked at between two turns of the event loop. */
 const LOOK_COUNT = 20_000;

@@ -51,7 +51,7 @@ const DAY_MS = 86_400_000;
 const PROBE_MS = 4 * DAY_MS;
 /** What is searched for transitions at a time: whole probes, about 130 looks and 0.3 ms. */
 const PAGE_MS = 128 * PROBE_MS;
-/** Pages kept for each zone. More come from clocks that travel far; then the zone starts anew. */
+/** Pages kept for each zone. More come from clocks that travel far; then the zone starts again. */
 const PAGES_MAX = 64;
 /** Longer than any name in the tz database. */
 const NAME_LENGTH_MAX = 64;

@@ -1,5 +1,5 @@
 /**
- * Callbacks: messages of their own that tell what came of another one. The
+ * Callbacks: messages of their own that report the outcome of another one. The
  * callback of a plain message is sent after every attempt, its failure callback
  * once, when it failed for good (C.callbacks).
  */
@@ -12,7 +12,7 @@ import { redactedHeaders, redactedText } from "../options/redaction.ts";
 import { type DeadLetter, deadLetterIdText, type ResponseFacts } from "../state/dead-letters.ts";
 import type { Message } from "../state/message.ts";
 
-/** What a callback tells. */
+/** What a callback reports. */
 export interface AttemptReport {
   readonly message: Pick<Message, "id" | "envelope" | "notBeforeMs" | "createdAtMs">;
   readonly bytes: Buffer;
@@ -30,7 +30,7 @@ export interface Callback {
   readonly bytes: Buffer;
 }
 
-/** The message that tells of an attempt as the plan wants it. */
+/** The message that reports an attempt as the plan says. */
 export function callbackOf(plan: CallbackPlan, report: AttemptReport, holdsQueue: string | undefined): Callback {
   const { message } = report;
   const { retriesMax, retryDelay, callerIp, hops, trace, redact } = message.envelope.fields;

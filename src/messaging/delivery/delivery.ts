@@ -64,7 +64,7 @@ export type DeliveryResult =
       readonly isFinal?: true;
     };
 
-/** Is told what came of a call. A promise says until when the body of the answer is kept in memory. */
+/** Gets the result of a call. A promise says until when the body of the answer stays in memory. */
 export type DeliveryDone = (result: DeliveryResult) => Promise<void> | void;
 
 /** Makes the calls. `done` is called once for each, never before `send` has returned. */
@@ -151,7 +151,7 @@ export function deliveryRequest(message: Message, body: CallBody, facts: Deliver
   return { ...call, messageId, retried, trace };
 }
 
-/** Whether the publisher forwards a trace by name: then what was kept of the request's is not sent. */
+/** Whether the publisher forwards a trace by name: then the trace of the request is not sent. */
 function namesTrace(forwarded: readonly string[]): boolean {
   for (let i = 0; i < forwarded.length; i += 2) {
     const name = (forwarded[i] as string).toLowerCase();
@@ -195,16 +195,16 @@ function forwardedHeaders(envelope: Envelope): readonly string[] {
   const known = forwarded.get(envelope);
   if (known !== undefined) return known;
   const { headers } = envelope.fields;
-  const kept: string[] = [];
+  const sent: string[] = [];
   let hasUserAgent = false;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     const lower = name.toLowerCase();
     if (!ownNames.has(lower) && !(isToEndpoint(envelope) && runNames.has(lower)))
-      kept.push(name, headers[i + 1] as string);
+      sent.push(name, headers[i + 1] as string);
     hasUserAgent ||= lower === "user-agent";
   }
-  if (!hasUserAgent) kept.push("User-Agent", USER_AGENT);
-  forwarded.set(envelope, kept);
-  return kept;
+  if (!hasUserAgent) sent.push("User-Agent", USER_AGENT);
+  forwarded.set(envelope, sent);
+  return sent;
 }

@@ -1,17 +1,20 @@
 /**
- * When each message is called. Works on a `MessagingState`, is told the time, and keeps
- * what follows from it: timers, lists of those who wait, slots. It is worked
- * out anew at each start (`resume`) and stands in no journal.
+ * When each message is called. Works on a `MessagingState` and gets the time as
+ * an argument. Its timers, lists of waiting messages and slots are worked out
+ * again at each start (`resume`), and are in no journal.
+ *
+ * What makes room calls `dispatch` when it is done: `Engine` does so for every
+ * unit of work and every call that ends, and nothing else reaches the scheduler.
  *
  *     accepted -> on disk -> due -> its queue's turn -> ready -> admitted -> called
  *
  * Admission is asked in order: calls of all, of the user, of the destination,
  * of the queue (pause), of the flow-control key. A refused message waits in the
- * list of what refused it, and goes on when that has room again.
+ * list of what refused it, and continues when that has room again.
  *
  * (1) Slots are sets of sequence numbers: giving one back twice gives back
  *     nothing.
- * (2) What has room while messages wait in its list is a message lost for ever,
+ * (2) What has room while messages wait in its list is a message lost permanently,
  *     so each event that makes room wakes as many as fit, and a woken message
  *     that comes to wait elsewhere wakes the next one in its place.
  * (3) Ready messages wait in one list per user, and users are served in turn.
@@ -45,7 +48,7 @@ export interface SchedulerOptions {
 /** Fewer entries of due times that mean nothing are left where they are. */
 const UNTIMED_COUNT_MIN = 1_024;
 
-/** A message that may go on. */
+/** A message that may be called. */
 export interface Arrival {
   readonly message: Message;
   /** `driftOf` the moment of its acceptance. */
@@ -179,7 +182,7 @@ export class Scheduler {
     this.#arrive(message, now);
   }
 
-  /** Lets go on what is due. */
+  /** Calls what is due. */
   tick(now: Moment): void {
     for (
       let dueMs = this.#windows.peekDueMs();
@@ -436,7 +439,7 @@ export class Scheduler {
       }
       for (const queue of user.queues.values()) {
         const isStuck = queue.hasFreeSlot && queue.waiting.size > 0;
-        assert(!isStuck, "a queue with a free slot lets its messages go on");
+        assert(!isStuck, "a queue with a free slot lets its messages continue");
       }
     }
   }

@@ -40,7 +40,7 @@ const TOKEN_BYTES = 2_048;
 
 const HEADER = `${Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url")}.`;
 
-/** A key, ready for HMAC. Both buffers start with the key's block and have room for what is hashed behind it. */
+/** A key, ready for HMAC. Both buffers start with the key's block and have room for what is hashed after it. */
 interface Secret {
   inner: Buffer;
   readonly outer: Buffer;

@@ -50,9 +50,9 @@ export interface WorkflowFields {
   readonly isDetected?: true;
   /** Body and headers are another URL's than the endpoint's: what was given for a time-out. */
   readonly isBodyOwn?: true;
-  /** The run whose end this message tells. */
+  /** The run whose end this message reports. */
   readonly tellsOf?: string;
-  /** The wait whose end this message tells. */
+  /** The wait whose end this message reports. */
   readonly waited?: WaitFields;
 }
 
@@ -87,7 +87,7 @@ export interface EnvelopeFields {
   readonly labels?: readonly string[] | undefined;
   readonly flowControl?: FlowControl | undefined;
   readonly redact?: Redaction | undefined;
-  /** The message whose outcome this one tells: it is a callback, and has none of its own but a nested failure callback. */
+  /** The message whose outcome this one reports: it is a callback, and has none of its own but a nested failure callback. */
   readonly callbackOf?: string | undefined;
   /** The queue whose next message starts only when this callback is done. */
   readonly holdsQueue?: string | undefined;

@@ -46,10 +46,10 @@ export function parseRedactFields(text: string): Redaction {
  * What is hidden when a message that hides something is published again with other settings: those may hide more, but
  * never show what its publisher wanted hidden.
  */
-export function joinedRedaction(kept: Redaction | undefined, added: Redaction | undefined): Redaction | undefined {
-  if (kept === undefined || added === undefined) return kept ?? added;
-  const body = kept.body ?? added.body;
-  const lists = [kept.headers ?? [], added.headers ?? []];
+export function joinedRedaction(first: Redaction | undefined, added: Redaction | undefined): Redaction | undefined {
+  if (first === undefined || added === undefined) return first ?? added;
+  const body = first.body ?? added.body;
+  const lists = [first.headers ?? [], added.headers ?? []];
   const names = new Set(lists.flatMap((names) => (names === true ? [] : names)));
   return {
     ...(body && { body }),

@@ -62,9 +62,9 @@ export class DeadLetters {
     return nowMs > ms ? { ms: nowMs, number: 0 } : { ms, number: number + 1 };
   }
 
-  add(letter: DeadLetter): void {
-    this.#byId.set(deadLetterIdText(letter.id), letter);
-    this.#last = letter.id;
+  add(deadLetter: DeadLetter): void {
+    this.#byId.set(deadLetterIdText(deadLetter.id), deadLetter);
+    this.#last = deadLetter.id;
   }
 
   get(id: string): DeadLetter | undefined {
@@ -76,7 +76,7 @@ export class DeadLetters {
   }
 
   get oldest(): DeadLetter | undefined {
-    for (const letter of this.#byId.values()) return letter;
+    for (const deadLetter of this.#byId.values()) return deadLetter;
     return undefined;
   }
 

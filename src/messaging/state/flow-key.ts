@@ -7,7 +7,7 @@
  * (2) The count of a window comes from the records of attempts that started,
  *     so a restart does not open a new window.
  * (3) Windows go by passed time (moment.ts), and their records by the wall clock.
- *     If that was set back behind the start of a window while the program was
+ *     If that was set back before the start of a window while the program was
  *     down, the window begins again at the start of the program with its count:
  *     no call more, and no wait beyond one period.
  */

@@ -1,5 +1,5 @@
 /**
- * Messages in the order in which they are to go on: doubly linked through the
+ * Messages in the order in which they continue: doubly linked through the
  * messages themselves, so that one may leave from the middle (a cancel) at once.
  * A message is in one list at most.
  */

@@ -4,7 +4,7 @@
  * and when the journal is replayed, reads no clock, and decides nothing.
  *
  * Where messages wait (timers, slots, lists) is not in here: `scheduler.ts`
- * works that out, anew after each start.
+ * works that out again after each start.
  */
 import { assert } from "../../kernel/assert.ts";
 import { MemoryAccount, type MemoryGuard } from "../../kernel/memory-guard.ts";
@@ -126,7 +126,7 @@ export class MessagingState {
 
   dropUser(user: User): void {
     for (const message of this.messages) if (message.user === user) this.#remove(message);
-    for (const letter of user.deadLetters.values()) this.#releaseLetter(letter);
+    for (const deadLetter of user.deadLetters.values()) this.#releaseDeadLetter(deadLetter);
     for (const key of user.flowKeys.values()) this.flowKeysByNumber.delete(key.number);
     for (const schedule of user.schedules.values()) this.schedulesByNumber.delete(schedule.number);
     for (const run of user.runs.values()) this.#dropRun(run);
@@ -208,16 +208,16 @@ export class MessagingState {
     const { envelope, body, sequence, nonce, createdAtMs, notBeforeMs } = message;
     const retried = message.retried + 1;
     const facts = { sequence, nonce, createdAtMs, notBeforeMs, retried };
-    const letter: DeadLetter = { id, envelope, body, ...facts, response, responseBody };
-    // The letter takes over the body and one use of the envelope.
+    const deadLetter: DeadLetter = { id, envelope, body, ...facts, response, responseBody };
+    // The dead letter takes over the body and one use of the envelope.
     envelope.useCount += 1;
-    message.user.memory.add(deadLetterBytes(letter));
+    message.user.memory.add(deadLetterBytes(deadLetter));
     this.bodies.setAside(body);
-    message.user.deadLetters.add(letter);
-    if (message.run !== undefined) message.run.letterId = deadLetterIdText(id);
+    message.user.deadLetters.add(deadLetter);
+    if (message.run !== undefined) message.run.deadLetterId = deadLetterIdText(id);
     this.#detach(message);
     this.envelopes.release(envelope);
-    return letter;
+    return deadLetter;
   }
 
   requestCancel(message: Message): void {
@@ -231,22 +231,22 @@ export class MessagingState {
   }
 
   removeDeadLetter(user: User, id: string): void {
-    const letter = user.deadLetters.get(id);
-    assert(letter !== undefined, `dead letter ${id} exists when it is removed`);
+    const deadLetter = user.deadLetters.get(id);
+    assert(deadLetter !== undefined, `dead letter ${id} exists when it is removed`);
     user.deadLetters.delete(id);
-    user.memory.add(-deadLetterBytes(letter));
-    this.#releaseLetter(letter);
-    const run = this.#runOf(user, letter.envelope);
-    if (run?.letterId !== id) return;
-    run.letterId = undefined;
+    user.memory.add(-deadLetterBytes(deadLetter));
+    this.#releaseDeadLetter(deadLetter);
+    const run = this.#runOf(user, deadLetter.envelope);
+    if (run?.deadLetterId !== id) return;
+    run.deadLetterId = undefined;
     this.#dropEntries(run);
   }
 
-  restoreDeadLetter(user: User, letter: DeadLetter): void {
-    this.envelopes.charge(letter.envelope, user.memory);
-    user.memory.add(deadLetterBytes(letter));
-    const entry = this.#runOf(user, letter.envelope)?.entryOf(letter.sequence);
-    user.deadLetters.add(entry === undefined ? letter : { ...letter, body: entry.body });
+  restoreDeadLetter(user: User, deadLetter: DeadLetter): void {
+    this.envelopes.charge(deadLetter.envelope, user.memory);
+    user.memory.add(deadLetterBytes(deadLetter));
+    const entry = this.#runOf(user, deadLetter.envelope)?.entryOf(deadLetter.sequence);
+    user.deadLetters.add(entry === undefined ? deadLetter : { ...deadLetter, body: entry.body });
   }
 
   /** A message that ends without a dead letter. */
@@ -472,13 +472,13 @@ export class MessagingState {
     return queue;
   }
 
-  /** What is left of its messages goes on without a queue. */
+  /** Its remaining messages continue without a queue. */
   removeQueue(user: User, name: string): void {
     for (const { sequence } of user.queues.get(name)?.members ?? []) user.unqueued.add(sequence);
     if (user.queues.delete(name)) user.memory.add(-QUEUE_BYTES);
   }
 
-  /** The key of this name, created if there is none. */
+  /** The key of this name, created if it does not exist. */
   flowKey(user: User, name: string): FlowKey {
     let key = user.flowKeys.get(name);
     if (key === undefined) {
@@ -600,8 +600,8 @@ export class MessagingState {
     if (key !== undefined) key.messageCount -= 1;
   }
 
-  /** The body of a letter of a run is an entry of it, which goes with the letter. */
-  #releaseLetter({ envelope, body, responseBody }: DeadLetter): void {
+  /** The body of a dead letter of a run is an entry of it, which goes with the dead letter. */
+  #releaseDeadLetter({ envelope, body, responseBody }: DeadLetter): void {
     this.envelopes.release(envelope);
     this.bodies.free(body);
     this.bodies.free(responseBody);

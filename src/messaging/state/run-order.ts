@@ -45,7 +45,7 @@ export class RunOrder<Run extends NumberedRun> {
     }
   }
 
-  /** Latest first, behind this place. Runs that come or go meanwhile may be missed. */
+  /** Latest first, after this place. Runs that come or go meanwhile may be missed. */
   *latestFirst(before: RunPlace = END): Generator<Run> {
     let index = this.#blockOf(before);
     let offset = countBefore(this.#blocks[index] ?? [], before);
@@ -72,7 +72,7 @@ export class RunOrder<Run extends NumberedRun> {
 
   #addToFull(at: number, block: Run[], run: Run): void {
     const index = countBefore(block, run);
-    // Behind all of them a new block begins, so that blocks fill up where runs come in order.
+    // After all of them a new block begins, so that blocks fill up where runs come in order.
     if (index === block.length) {
       this.#blocks.splice(at + 1, 0, [run]);
       return;

@@ -48,7 +48,7 @@ export interface Invoker {
   readonly runId: string;
   readonly url: string;
   readonly createdAtMs: number;
-  /** Of the message that tells its end: names in lower case without prefix, value, … */
+  /** Of the message that reports its end: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
   /** Fields of the step that the end is the result of. */
   readonly step: Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ const ENTRY_BYTES = 80;
 
 export type FailureFunctionState = "CALLBACK_INPROGRESS" | "CALLBACK_SUCCESS" | "CALLBACK_FAIL" | "CALLBACK_CANCELED";
 
-/** The call that tells of a failed run. In the journal as JSON. */
+/** The call that reports a failed run. In the journal as JSON. */
 export interface FailureFunction {
   readonly state: FailureFunctionState;
   readonly messageId: string;
@@ -113,10 +113,10 @@ export interface WaiterRecord {
   /** How long that is, as given: `7d`. */
   readonly timeout: string;
   readonly url: string;
-  /** Of the message that tells what came of it: names in lower case without prefix, value, … */
+  /** Of the message that reports its outcome: names in lower case without prefix, value, … */
   readonly headers: readonly string[];
   readonly timeoutUrl: string;
-  /** The same for the message that tells of a time-out; behind `header:` are others that it is sent with. */
+  /** The same for the message that reports a time-out; after `header:` are others that it is sent with. */
   readonly timeoutHeaders: readonly string[];
   /** Sent to `timeoutUrl` in place of the entries. */
   readonly timeoutBody?: string | undefined;
@@ -134,6 +134,7 @@ export interface RunFacts {
   readonly state: RunState;
   readonly endedAtMs: number;
   readonly firstMessageId: string;
+  /** Of the dead letter; the name is that in snapshots. */
   readonly letterId?: string | undefined;
   readonly failureFunction?: FailureFunction | undefined;
   readonly savedEvents: readonly (readonly [eventId: string, data: readonly string[]])[];
@@ -155,7 +156,7 @@ export class Run {
   /** Among the runs of its user, in the order in which they came. */
   number = 0;
   state: RunState = runState.started;
-  /** 0: it goes on. */
+  /** 0: it has not ended. */
   endedAtMs = 0;
   /** What its function returned. */
   result: Body | undefined = undefined;
@@ -163,9 +164,9 @@ export class Run {
   firstMessageId = "";
   entryBytes = 0;
   /** Of the failed message. */
-  letterId: string | undefined = undefined;
+  deadLetterId: string | undefined = undefined;
   failureFunction: FailureFunction | undefined = undefined;
-  /** What the call that told of the failure was answered, if that is long. */
+  /** The answer to the call that reported the failure, if that is long. */
   failureAnswer: Body | undefined = undefined;
   readonly savedEvents = new Map<string, Buffer[]>();
   readonly waiters = new Set<Waiter>();
@@ -251,7 +252,7 @@ export class Run {
 
   /**
    * True for a message whose outcome means nothing to the run any more: the run has ended, or another start took the
-   * place of this one. The call that tells of a failure is not one of these.
+   * place of this one. The call that reports a failure is not one of these.
    */
   hasLeftBehind({ sequence, envelope }: Message): boolean {
     const { workflow } = envelope.fields;
@@ -261,7 +262,7 @@ export class Run {
   }
 
   get facts(): RunFacts {
-    const { state, endedAtMs, firstMessageId, letterId, failureFunction } = this;
+    const { state, endedAtMs, firstMessageId, deadLetterId: letterId, failureFunction } = this;
     const savedEvents = [...this.savedEvents].map(
       ([eventId, data]) => [eventId, data.map((bytes) => bytes.toString("base64"))] as const,
     );
@@ -273,7 +274,7 @@ export class Run {
     this.state = facts.state;
     this.endedAtMs = facts.endedAtMs;
     this.firstMessageId = facts.firstMessageId;
-    this.letterId = facts.letterId;
+    this.deadLetterId = facts.letterId;
     this.failureFunction = facts.failureFunction;
     this.leftWaits = facts.leftWaits ?? [];
     for (const [eventId, data] of facts.savedEvents) {

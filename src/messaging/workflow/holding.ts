@@ -1,6 +1,6 @@
 /**
  * A result is held back while another delivery of its run is under way, or the
- * last one of the run whose end it tells (W.hold-back):
+ * last one of the run whose end it reports (W.hold-back):
  * an endpoint publishes the next result before it has answered, and a quick
  * server would overtake it. Never for longer than HOLD_MS, and never stored.
  */
@@ -24,7 +24,7 @@ export class Holding {
   /** What waits for the deliveries of a run, in the order in which it came. */
   readonly #byRun = new Map<Run, Set<Held>>();
 
-  /** `release` is given what may go on. The clock is the real one, as calls are real. */
+  /** `release` is given what may be called. The clock is the real one, as calls are real. */
   constructor(clock: Clock, release: (messages: readonly Message[]) => void) {
     this.#clock = clock;
     this.#release = release;

@@ -1,5 +1,5 @@
 /**
- * Failed runs that go on: as a new run with the same entries, or from the start
+ * Failed runs that continue: as a new run with the same entries, or from the start
  * (W.resume). One frame: the new run, its entries and messages, and
  * the dead letter of the old one, which goes.
  */

@@ -78,7 +78,7 @@ export async function allEntries(
   });
 }
 
-/** The call that tells of a failure carries what the run began with. */
+/** The call that reports a failure carries what the run began with. */
 function withInitial(bodies: Bodies, { entries }: Run, own: Buffer | Promise<Buffer>): CallBody | Promise<CallBody> {
   const [first] = entries;
   const initial = first === undefined ? NO_BYTES : bodies.load(first.body);

@@ -13,7 +13,7 @@ import type { User } from "../state/user.ts";
 /** A page that has looked at so many runs ends, with a cursor: some milliseconds. */
 const LOOKS_MAX = 50_000;
 
-/** Latest first. Throws "bad request" for a cursor that is none. */
+/** Latest first. Throws "bad request" for an invalid cursor. */
 export function listRuns(
   user: User,
   filter: RunsFilter,
@@ -24,7 +24,7 @@ export function listRuns(
   let looks = 0;
   let last: Run | undefined;
   for (const run of latestFirst(user, filter, cursor)) {
-    // One more than the page holds tells whether another page follows.
+    // One more than the page holds shows whether another page follows.
     if (looks === LOOKS_MAX) return { runs, cursor: last && cursorOf(last) };
     looks += 1;
     const isMeant = matches(run);
@@ -35,7 +35,7 @@ export function listRuns(
   return { runs, cursor: undefined };
 }
 
-/** Those that go on, earliest first, at most `countMax`. */
+/** Those that have not ended, earliest first, at most `countMax`. */
 export function startedRuns(user: User, filter: RunsFilter, countMax: number): readonly Run[] {
   const matches = runsMatcher(filter);
   const found: Run[] = [];

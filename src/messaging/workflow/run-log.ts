@@ -28,7 +28,7 @@ interface StepError {
   readonly time: number;
 }
 
-/** A message of the run as its log tells it. */
+/** A message of the run as its log shows it. */
 interface RunStep {
   readonly id: string;
   readonly fields: EnvelopeFields;
@@ -46,7 +46,7 @@ export interface RunLog {
   readonly groups: readonly StepGroup[];
   /** The last answer that made the run fail. */
   readonly failure: StepError | undefined;
-  /** Of the call that told of the failure. */
+  /** Of the call that reported the failure. */
   readonly failureErrors: readonly StepError[];
   /** When that is made next; undefined: it is not waited for. */
   readonly failureDueMs: number | undefined;
@@ -67,12 +67,12 @@ export function runLogOf(run: Run, entries: readonly LogEntry[], { nowMs, phrase
   const last = messages.findLastIndex(({ fields }) => fields.workflow?.isInit === true);
   const listed = messages.slice(Math.max(last, 0)).filter(isListed);
   const failed = messages.find((message) => message.state === messageState.failed && isOfEndpoint(message));
-  const told = messages.filter(({ fields }) => fields.workflow?.callType === "failureCall");
+  const failureCalls = messages.filter(({ fields }) => fields.workflow?.callType === "failureCall");
   return {
     groups: new Grouping(run, listed, { nowMs, invoked }).groups(),
     failure: failed?.errors.at(-1),
-    failureErrors: told.flatMap(({ errors }) => errors),
-    failureDueMs: told.at(-1)?.nextDeliveryMs,
+    failureErrors: failureCalls.flatMap(({ errors }) => errors),
+    failureDueMs: failureCalls.at(-1)?.nextDeliveryMs,
   };
 }
 
@@ -103,7 +103,7 @@ function isListed({ fields: { workflow } }: RunStep): boolean {
   return workflow?.callType !== "failureCall" && workflow?.isBodyOwn !== true;
 }
 
-/** Its outcome decides whether the run goes on. */
+/** Its outcome decides whether the run continues. */
 function isOfEndpoint({ fields: { workflow } }: RunStep): boolean {
   return workflow?.callType === "step" || workflow?.callType === "fromCallback";
 }
@@ -369,9 +369,9 @@ class Grouping {
 
   /** What came of a call is a message with a body, hidden like others. */
   #answerOf(answer: RunStep): object {
-    const told = readStep(answer.body);
-    if (told === undefined) return {};
-    const { status, body, header } = told;
+    const result = readStep(answer.body);
+    if (result === undefined) return {};
+    const { status, body, header } = result;
     const redact = answer.fields.redact ?? this.#run.record.config.redact ?? {};
     return {
       callResponseStatus: status,

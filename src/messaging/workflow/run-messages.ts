@@ -1,6 +1,6 @@
 /**
  * Messages that the server itself puts at the end of a run or sends for it:
- * what came of a call, of a wait, of an invoked run, and the call that tells of
+ * what came of a call, of a wait, of an invoked run, and the call that reports
  * a failure (W.call, W.wait.result, W.invoke.result, W.failure).
  */
 
@@ -36,7 +36,7 @@ export function resultMessage(
     readonly headers: readonly string[];
     readonly bytes: Buffer;
     readonly part?: Partial<WorkflowFields>;
-    /** What is hidden besides. */
+    /** What is hidden too. */
     readonly redact?: Redaction | undefined;
   },
 ): RunMessage {
@@ -55,7 +55,7 @@ export function resultMessage(
 const RESULT_FIELDS_BYTES = 1_024;
 
 /**
- * What came of a call of a third party: only its end is told. Nobody asks how long an answer may be, so the start is told of
+ * The result of a call of a third party: only its end is reported. Nobody asks how long an answer may be, so the start is sent of
  * one that would take its run beyond the bytes that it may have, and of one that its client could not publish: clients send
  * the answer back as the result of the step, a JSON text within a JSON text, and that is a message as any other.
  */
@@ -81,33 +81,33 @@ export function callResult(
   const isSuccess = report.response.status >= 200 && report.response.status < 300;
   // A client takes an attempt that is not the last one for one that is followed by others.
   const retried = isSuccess ? report.retried : retriesMax;
-  const tell = (told: AttemptReport): Buffer => Buffer.from(JSON.stringify({ ...reportOf(told), retried }));
-  if (report.response.status === 0) return { fields, bytes: tell(report) };
+  const bytesOf = (shown: AttemptReport): Buffer => Buffer.from(JSON.stringify({ ...reportOf(shown), retried }));
+  if (report.response.status === 0) return { fields, bytes: bytesOf(report) };
   const quotedHeaders = Buffer.byteLength(JSON.stringify(JSON.stringify([report.response.headers, headers])));
   const room = limits.bodyBytesMax - RESULT_FIELDS_BYTES - 2 * quotedHeaders;
-  const told = cutTo(report, twiceQuotedWithin(report.responseBytes, room));
-  const bytes = tell(told);
+  const cut = cutTo(report, twiceQuotedWithin(report.responseBytes, room));
+  const bytes = bytesOf(cut);
   const excessBytes = bytes.length - Math.max(0, limits.runBytesMax - run.entryBytes);
   if (excessBytes <= 0) return { fields, bytes };
   // In base64 three bytes are four.
-  return { fields, bytes: tell(cutTo(told, told.responseBytes.length - Math.ceil((excessBytes * 3) / 4))) };
+  return { fields, bytes: bytesOf(cutTo(cut, cut.responseBytes.length - Math.ceil((excessBytes * 3) / 4))) };
 }
 
 /** The report with the first `keptBytes` of the answer. */
 function cutTo(report: AttemptReport, keptBytes: number): AttemptReport {
   const { response, responseBytes } = report;
   if (keptBytes >= responseBytes.length) return report;
-  const kept = responseBytes.subarray(0, Math.max(0, keptBytes));
+  const start = responseBytes.subarray(0, Math.max(0, keptBytes));
   return {
     ...report,
-    response: { ...response, headers: cutHeaders(response.headers, kept.length) },
-    responseBytes: kept,
+    response: { ...response, headers: cutHeaders(response.headers, start.length) },
+    responseBytes: start,
   };
 }
 
-/** The call that tells of a run's failure; undefined if nobody is to be told. */
-export function failureMessage(run: Run, letter: DeadLetter, report: AttemptReport): RunMessage | undefined {
-  const { fields: failed } = letter.envelope;
+/** The call that reports the failure of a run; undefined if it has no failure callback. */
+export function failureMessage(run: Run, deadLetter: DeadLetter, report: AttemptReport): RunMessage | undefined {
+  const { fields: failed } = deadLetter.envelope;
   const plan = failed.failureCallback;
   if (plan === undefined) return undefined;
   const { config, createdAtMs } = run.record;
@@ -131,14 +131,14 @@ export function failureMessage(run: Run, letter: DeadLetter, report: AttemptRepo
       workflow: { runId: run.id, callType: "failureCall" },
     },
   );
-  const told = {
-    ...reportOf({ ...report, responseBytes: errorBytes(report), deadLetter: letter }, { isRedacted: false }),
-    dlqId: deadLetterIdText(letter.id),
+  const notice = {
+    ...reportOf({ ...report, responseBytes: errorBytes(report), deadLetter: deadLetter }, { isRedacted: false }),
+    dlqId: deadLetterIdText(deadLetter.id),
     workflowRunId: run.id,
     workflowCreatedAt: createdAtMs,
-    failedAt: letter.id.ms,
+    failedAt: deadLetter.id.ms,
   };
-  return { fields, bytes: Buffer.from(JSON.stringify(told)) };
+  return { fields, bytes: Buffer.from(JSON.stringify(notice)) };
 }
 
 /** What its endpoint answered, so that a client can read it as an error. */

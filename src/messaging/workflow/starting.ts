@@ -64,7 +64,7 @@ interface PlanContext {
   readonly random: Random;
 }
 
-/** Throws a `MessagingFailure`, which names the run that cannot go on. */
+/** Throws a `MessagingFailure`, which names the run that cannot continue. */
 export function planRunMessage(
   context: PlanContext,
   request: PublishRequest,
@@ -143,7 +143,7 @@ function depthOf({ user, limits }: PlanContext, invoker: Invoker | undefined): n
   if (invoker === undefined) return 0;
   const depth = startedRun(user, invoker.runId).record.depth + 1;
   if (depth > limits.invokeDepthMax) {
-    // Not a bad request: clients take that for the end of the run that invokes, and would leave it as it is for ever.
+    // Not a bad request: clients take that for the end of the run that invokes, and would leave it as it is permanently.
     throw quotaExceeded(
       `The workflow run ${invoker.runId} was invoked through ${depth - 1} others: the most is ${limits.invokeDepthMax}`,
     );

@@ -10,7 +10,7 @@ import type { RunConfig } from "../state/run.ts";
 const UNKNOWN_SDK = "upstash-workflow-unknown-sdk";
 const SDK_VERSION = "upstash-workflow-sdk-version";
 
-/** What a first message says for those behind it. */
+/** What a first message says for those after it. */
 export function configOf(options: PublishOptions): RunConfig {
   const { workflow, retriesMax, retryDelay, flowControl, failureCallback, labels, redact, trace } = options;
   const plan = failureCallback && {
@@ -104,12 +104,12 @@ export function withHeaders(headers: readonly string[], defaults: readonly strin
 }
 
 export function withoutHeader(headers: readonly string[], lowerName: string): readonly string[] {
-  const kept: string[] = [];
+  const others: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (name.toLowerCase() !== lowerName) kept.push(name, headers[i + 1] as string);
+    if (name.toLowerCase() !== lowerName) others.push(name, headers[i + 1] as string);
   }
-  return kept.length === headers.length ? headers : kept;
+  return others.length === headers.length ? headers : others;
 }
 
 export function hasHeader(headers: readonly string[], lowerName: string): boolean {

@@ -406,7 +406,7 @@ test("a long answer to the call that tells of a failure lies in the journal, mov
   for (const [index, frame] of frames.entries()) replayFrame(state, frame, { segment: index + 1, offset: 0 });
   assert.equal(state.findUser("main")?.runs.get("wfr_1")?.failureAnswer?.segment, failureAnswer.segment);
 
-  await harness.user.workflows.repeatFailureCall(run?.letterId ?? "");
+  await harness.user.workflows.repeatFailureCall(run?.deadLetterId ?? "");
   assert.equal(run?.failureAnswer, undefined);
   assert.equal(failureAnswer.isWanted, false);
 });

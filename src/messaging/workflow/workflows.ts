@@ -2,7 +2,7 @@
  * Workflow runs as they happen: the outcomes of their deliveries, their end, and
  * their waits for events. Each decision is one frame, like all of messaging.
  *
- * (1) What ends a run also takes its waiting messages and tells the run that
+ * (1) What ends a run also takes its waiting messages and notifies the run that
  *     invoked it, in the same frame.
  * (2) The outcome of a delivery that was under way when its run ended means
  *     nothing: no retry, no dead letter, no entry.
@@ -45,7 +45,7 @@ type RunReport = AttemptReport & { readonly message: Message };
 
 /** Waits that end in one turn: each takes about 25 us, and others wait meanwhile. */
 export const WAKES_MAX = 500;
-/** Longer ones are kept in the journal: ended runs are remembered for weeks. */
+/** Longer ones stay in the journal: ended runs are remembered for weeks. */
 const SHORT_ANSWER_BYTES = 4 * 1024;
 /** So many deadlines may be of waiters that are gone, however few there are. */
 const DEAD_DEADLINES_MAX = 1_024;

@@ -159,13 +159,13 @@ function runView(
           },
         }),
     ...failureView(run, log, answer),
-    ...(run.letterId === undefined ? {} : { dlqId: run.letterId }),
+    ...(run.deadLetterId === undefined ? {} : { dlqId: run.deadLetterId }),
     steps: log.groups,
   };
 }
 
 function failureView(
-  { failureFunction, letterId }: Run,
+  { failureFunction, deadLetterId }: Run,
   { failure, failureErrors, failureDueMs }: RunLog,
   answer: Buffer | undefined,
 ): object {
@@ -179,7 +179,7 @@ function failureView(
       failHeaders: failure?.headers,
       failStatus: failure?.status,
       failResponse: failure?.body,
-      dlqId: letterId,
+      dlqId: deadLetterId,
       errors: failureErrors.length === 0 ? undefined : failureErrors,
       responseBody: answer?.toString("utf8") ?? body,
       responseHeaders: headers && headerLists(headers),
