@@ -112,7 +112,7 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
     }
   } catch (fault) {
     progress.end();
-    if (!(fault instanceof StartRefusal) || sumOf(sink.counts) === 0) throw fault;
+    if (!(fault instanceof StartRefusal) || (sumOf(sink.counts) === 0 && !sink.hasWritten)) throw fault;
     const hint = "The keys that were stored stay; the same command with --resume goes on";
     throw new StartRefusal(`${fault.message}\n${hint}`, fault.exitCode, { cause: fault });
   }

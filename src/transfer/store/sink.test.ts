@@ -106,6 +106,13 @@ test("what would fail for every key ends the import", async () => {
   }
 });
 
+test("a key that was written before another one ended the import is known", async () => {
+  const { sink } = sinkOn((name, key) => (name === "RESTORE" && key === "b" ? new ReplyError("OOM") : undefined));
+  assert.equal(sink.hasWritten, false);
+  await assert.rejects(sink.store([entry("a"), entry("b")]), new StartRefusal("http://store: OOM"));
+  assert.equal(sink.hasWritten, true);
+});
+
 test("requests are as large as the server takes, and a key that does not fit into one is refused", async () => {
   const long = dump({ kind: "string", bytes: "x".repeat(5_000) });
   const made = sinkOn((name, key) => (name === "DUMP" && key !== "s" ? long.latin1Slice() : undefined));

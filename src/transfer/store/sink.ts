@@ -45,8 +45,15 @@ export class StoreSink {
   readonly #options: StoreSinkOptions;
   readonly #counts = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
 
+  #hasWritten = false;
+
   constructor(options: StoreSinkOptions) {
     this.#options = options;
+  }
+
+  /** True once a key was written, in a request that failed for other keys too. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
   }
 
   /** How many entries came to what. */
@@ -167,8 +174,10 @@ export class StoreSink {
 
   /** What a reply to RESTORE or JSON.SET says of an entry. */
   #note<Entry extends DumpEntry | DocumentEntry>(written: Written<Entry>[], entry: Entry, reply: RespReply): void {
-    if (!(reply instanceof ReplyError)) written.push({ entry, isNew: true });
-    else if (reply.text.startsWith(EXISTS)) written.push({ entry, isNew: false });
+    if (!(reply instanceof ReplyError)) {
+      this.#hasWritten = true;
+      written.push({ entry, isNew: true });
+    } else if (reply.text.startsWith(EXISTS)) written.push({ entry, isNew: false });
     else if (VALUE_ERROR.test(reply.text)) this.#trouble("refused", entry.key, reply.text);
     else throw new StartRefusal(`${this.#options.calls.base}: ${reply.text}`); // keeps (3)
   }
