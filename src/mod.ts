@@ -19,7 +19,8 @@ import { type EnvironmentBlock, environmentOf } from "./program/cli/env-block.ts
 import { readVersion } from "./program/facts.ts";
 import { StartRefusal } from "./program/refusal.ts";
 import { Server } from "./program/server.ts";
-import { type RunSettings, readSettings } from "./program/settings/read-settings.ts";
+import { readSettings } from "./program/settings/read-settings.ts";
+import type { RunSettings } from "./program/settings/run-settings.ts";
 import { formatFor, stderrLog } from "./program/stderr.ts";
 
 /**

@@ -12,7 +12,7 @@ import { faultFields, type Log } from "../kernel/log.ts";
 import { type Addresses, printBlock } from "./cli/env-block.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
-import type { RunSettings } from "./settings/read-settings.ts";
+import type { RunSettings } from "./settings/run-settings.ts";
 import { formatFor, stderrLog, stderrTerminal } from "./stderr.ts";
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;

@@ -55,7 +55,7 @@ import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts"
 import { openTracer } from "./open-telemetry.ts";
 import { StartRefusal } from "./refusal.ts";
 import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./settings/plan.ts";
-import type { RunSettings } from "./settings/read-settings.ts";
+import type { RunSettings } from "./settings/run-settings.ts";
 import { TenantAdministration } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants, type Tenants } from "./tenants/tokens.ts";

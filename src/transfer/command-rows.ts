@@ -1,5 +1,5 @@
 /** The commands that move indexes and what messaging is set up with, as rows of the program's table. */
-import type { CommandOption, CommandRow } from "../program/cli/commands.ts";
+import type { CommandOption, CommandRow } from "../program/cli/command-row.ts";
 import { SOURCE_TOKEN } from "./source-address.ts";
 import { storeTransferRows } from "./store/rows.ts";
 

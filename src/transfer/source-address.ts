@@ -1,5 +1,5 @@
 /** The address of another service and its token, as the commands that import are given them. */
-import type { CommandCall } from "../program/cli/commands.ts";
+import type { CommandCall } from "../program/cli/command-row.ts";
 import { StartRefusal } from "../program/refusal.ts";
 
 export interface SourceAddress {

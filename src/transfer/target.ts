@@ -18,7 +18,7 @@ import { usedDirectory } from "../program/cli/running-server.ts";
 import { parseTokensFile, readAddresses } from "../program/directory/data-directory.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { Server } from "../program/server.ts";
-import type { RunSettings } from "../program/settings/read-settings.ts";
+import type { RunSettings } from "../program/settings/run-settings.ts";
 import type { SettingName } from "../program/settings/settings.ts";
 import { formatFor, stderrLog } from "../program/stderr.ts";
 import { TOKENS_FILE } from "../program/tenants/kept-tokens.ts";

@@ -1,5 +1,6 @@
 /** What the program can be told to do, from its rows. */
-import { commandForm, commandRows } from "../../src/program/cli/commands.ts";
+import { commandForm } from "../../src/program/cli/command-row.ts";
+import { commandRows } from "../../src/program/cli/commands.ts";
 import { optionForm } from "../../src/program/cli/help.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";

@@ -1,6 +1,6 @@
 /** The settings, from their rows. */
 import { defaultMeaning, settingGroups } from "../../src/program/cli/help.ts";
-import type { Setting } from "../../src/program/settings/settings.ts";
+import type { Setting } from "../../src/program/settings/setting.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";
 

@@ -15,7 +15,7 @@
  */
 import { totalmem } from "node:os";
 import { IN_FLIGHT_BYTES_MAX } from "../../edge/http/listener.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
 import { type AreaName, areaNames } from "./area.ts";
 

@@ -27,7 +27,7 @@ import { KEPT_AREAS, openDataDirectory } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { formatFor, stderrLog } from "../stderr.ts";
 import { noteFromCommandLine } from "../tenants/audit-log.ts";
 import { isGraphFile } from "../workers/graph-files.ts";

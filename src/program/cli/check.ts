@@ -15,7 +15,7 @@ import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.t
 import { readCertificate } from "../listeners/certificate.ts";
 import { directoryRefusal, StartRefusal } from "../refusal.ts";
 import { respPlan, tlsPlan } from "../settings/plan.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { type KeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
 import { resolveTenants } from "../tenants/tokens.ts";
 import { tellBytes } from "./progress.ts";

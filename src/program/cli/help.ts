@@ -1,7 +1,9 @@
 /** `larder --help`, made from the settings table. */
 
-import { type Group, type Setting, settingList } from "../settings/settings.ts";
-import { type CommandOption, type CommandRow, commandForm, commandRows } from "./commands.ts";
+import type { Group, Setting } from "../settings/setting.ts";
+import { settingList } from "../settings/settings.ts";
+import { type CommandOption, type CommandRow, commandForm } from "./command-row.ts";
+import { commandRows } from "./commands.ts";
 
 /** How each command is called, and what it does. */
 export const USAGE: readonly (readonly [form: string, meaning: string])[] = [

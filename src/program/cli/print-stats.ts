@@ -3,7 +3,7 @@ import { askForStats } from "../../edge/admin/client.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { isServerStats, printStats, type ServerStats } from "../metrics/stats.ts";
 import { StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { askServer, usedDirectory } from "./running-server.ts";
 
 /** Between the two looks that rates are taken from. */

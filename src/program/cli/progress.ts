@@ -8,7 +8,7 @@
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { OnBytes } from "../../persistence/byte-progress.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { formatFor, stderrLog, stderrTerminal } from "../stderr.ts";
 import { rewrite, type Terminal, WIPE } from "./terminal-line.ts";
 

@@ -15,7 +15,7 @@ import { KEPT_AREAS, RESTORING_PREFIX } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { makeDirectory } from "../directory/make-directory.ts";
 import { directoryRefusal, StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { noteFromCommandLine } from "../tenants/audit-log.ts";
 import { describeArea } from "./check.ts";
 import { tellBytes } from "./progress.ts";

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
 import { isUsedDirectory, parseTokensFile, readAdminAddress } from "../directory/data-directory.ts";
 import { StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { TOKENS_FILE } from "../tenants/kept-tokens.ts";
 
 const UNAUTHORIZED_STATUS = 401;

@@ -12,7 +12,7 @@ import { RequestFailure } from "../../edge/errors.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import { openDataDirectory } from "../directory/data-directory.ts";
 import { StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { TenantAdministration } from "../tenants/administration.ts";
 import { noteFromCommandLine } from "../tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants } from "../tenants/tokens.ts";

@@ -23,7 +23,7 @@ import { damageOf, inspectedEngineOf, inspectKeptArea } from "../areas/inspect-a
 import { KEPT_AREAS, parseTokensFile } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { TOKENS_FILE } from "../tenants/kept-tokens.ts";
 import { describeArea } from "./check.ts";
 import { tellBytes } from "./progress.ts";

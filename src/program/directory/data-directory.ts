@@ -12,7 +12,7 @@ import { noSpaceText } from "../../persistence/disk/disk.ts";
 import type { AreaName } from "../areas/area.ts";
 import type { Addresses } from "../cli/env-block.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import {
   DamagedTokens,
   type KeptTokens,

@@ -1,5 +1,5 @@
 /** The settings of encrypted ports, one row each; they are part of the table in settings.ts. */
-import type { Setting } from "./settings.ts";
+import type { Setting } from "./setting.ts";
 import { parsePath } from "./values.ts";
 
 /** Of the HTTP ports. */

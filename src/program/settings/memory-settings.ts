@@ -1,5 +1,5 @@
 /** The rows of settings that divide the memory between the areas (area-memory.ts). */
-import type { Setting } from "./settings.ts";
+import type { Setting } from "./setting.ts";
 import { orAuto, parseSize } from "./values.ts";
 
 const MB = 2 ** 20;

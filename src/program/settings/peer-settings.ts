@@ -1,5 +1,5 @@
 /** The settings of those who connect, one row each; they are part of the table in settings.ts. */
-import type { Setting } from "./settings.ts";
+import type { Setting } from "./setting.ts";
 import { orOff, parseCount, parseProxies, parseSize } from "./values.ts";
 
 const MB = 2 ** 20;

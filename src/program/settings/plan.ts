@@ -16,9 +16,10 @@ import type {
   VectorPlan,
 } from "../areas/area.ts";
 import { areaTenantOf } from "../tenants/administration.ts";
-import { type IndexTenant, isLoopback, type Tenant, type Tenants, type UserTenant } from "../tenants/tokens.ts";
-import type { RunSettings } from "./read-settings.ts";
+import type { IndexTenant, Tenant, Tenants, UserTenant } from "../tenants/tokens.ts";
+import type { RunSettings } from "./run-settings.ts";
 import type { SettingName } from "./settings.ts";
+import { isLoopback } from "./values.ts";
 
 export interface PlanOptions {
   readonly run: RunSettings;

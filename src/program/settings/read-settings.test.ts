@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RunSettings, readSettings, type SettingsReading } from "./read-settings.ts";
+import { readSettings, type SettingsReading } from "./read-settings.ts";
+import type { RunSettings } from "./run-settings.ts";
 import { settingList } from "./settings.ts";
 
 interface Given {

@@ -6,12 +6,14 @@
  * that nobody has to start three times to find three mistakes.
  */
 
-import { type CommandRow, commandForm, commandRows } from "../cli/commands.ts";
-import { isLoopback } from "../tenants/tokens.ts";
+import { type CommandRow, commandForm } from "../cli/command-row.ts";
+import { commandRows } from "../cli/commands.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration } from "./config.ts";
 import type { ProviderSurroundings } from "./embedding-settings.ts";
-import { type Command, type Setting, type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
-import { BadValue } from "./values.ts";
+import type { Origin, RunSettings, Source } from "./run-settings.ts";
+import type { Command, Setting } from "./setting.ts";
+import { type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
+import { BadValue, isLoopback } from "./values.ts";
 
 export interface SettingsInput {
   /** The arguments behind the program's name. */
@@ -21,21 +23,6 @@ export interface SettingsInput {
   readonly readFile: (path: string) => string;
   /** Whether a package can be imported that larder only has when somebody installs it; left out: what is so. */
   readonly hasPackage?: (name: string) => boolean;
-}
-
-export type Source = "flag" | "environment" | "file" | "default";
-
-export interface Origin {
-  readonly source: Source;
-  /** What to change: `--host`, `LARDER_HOST`, `host in larder.json`; for a default the flag or the variable. */
-  readonly place: string;
-}
-
-export interface RunSettings {
-  readonly command: Command;
-  readonly settings: Settings;
-  readonly origins: Readonly<Record<SettingName, Origin>>;
-  readonly configuration: Configuration;
 }
 
 export type SettingsReading =

@@ -1,5 +1,5 @@
 /** Settings of workflow runs: rows of the table in settings.ts. */
-import type { Setting } from "./settings.ts";
+import type { Setting } from "./setting.ts";
 import { parseCount, parseSize } from "./values.ts";
 
 const KB = 2 ** 10;

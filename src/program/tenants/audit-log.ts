@@ -13,7 +13,7 @@ import { closeSync, constants, fdatasyncSync, openSync, writeSync } from "node:f
 import { join, resolve } from "node:path";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
-import type { RunSettings } from "../settings/read-settings.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { formatFor, stderrLog } from "../stderr.ts";
 
 export const AUDIT_FILE = "audit.log";

@@ -27,8 +27,9 @@ import {
   type IndexRules,
   readIndexPlan,
 } from "../settings/index-settings.ts";
-import type { Origin, RunSettings } from "../settings/read-settings.ts";
+import type { Origin, RunSettings } from "../settings/run-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
+import { isLoopback } from "../settings/values.ts";
 import type { KeptTenant, KeptTokens, KeptUser } from "./kept-tokens.ts";
 
 export interface Secret {
@@ -427,9 +428,4 @@ function variableOf(setting: SecretName): string {
 
 function describe(setting: SecretName): string {
   return setting.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-/** True for addresses that only this machine can reach. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
-import type { CommandCall } from "../../program/cli/commands.ts";
+import type { CommandCall } from "../../program/cli/command-row.ts";
 import { assertOutputFile } from "../../program/cli/output-file.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { AreaClient } from "../area-client.ts";

@@ -12,7 +12,7 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import type { CommandCall } from "../../program/cli/commands.ts";
+import type { CommandCall } from "../../program/cli/command-row.ts";
 import { assertOutputFile } from "../../program/cli/output-file.ts";
 import { type Progress, progressOf } from "../../program/cli/progress.ts";
 import { codeOf, StartRefusal } from "../../program/refusal.ts";

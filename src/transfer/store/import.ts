@@ -9,7 +9,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import type { CommandCall } from "../../program/cli/commands.ts";
+import type { CommandCall } from "../../program/cli/command-row.ts";
 import { progressOf } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { TOKENS_FILE } from "../../program/tenants/kept-tokens.ts";

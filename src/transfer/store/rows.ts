@@ -1,5 +1,5 @@
 /** The commands that move a store, as rows of the program's table. */
-import type { CommandOption, CommandRow } from "../../program/cli/commands.ts";
+import type { CommandOption, CommandRow } from "../../program/cli/command-row.ts";
 import { SOURCE_TOKEN } from "../source-address.ts";
 
 const database: CommandOption = {

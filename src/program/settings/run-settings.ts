@@ -1,0 +1,19 @@
+/** What a command runs with: the value of every setting, where each came from, and the configuration file. */
+import type { Configuration } from "./config.ts";
+import type { Command } from "./setting.ts";
+import type { SettingName, Settings } from "./settings.ts";
+
+export type Source = "flag" | "environment" | "file" | "default";
+
+export interface Origin {
+  readonly source: Source;
+  /** What to change: `--host`, `LARDER_HOST`, `host in larder.json`; for a default the flag or the variable. */
+  readonly place: string;
+}
+
+export interface RunSettings {
+  readonly command: Command;
+  readonly settings: Settings;
+  readonly origins: Readonly<Record<SettingName, Origin>>;
+  readonly configuration: Configuration;
+}
