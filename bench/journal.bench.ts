@@ -30,7 +30,7 @@ import { crc32 as zlibCrc32 } from "node:zlib";
 import { systemClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
 import { systemRandom } from "../src/kernel/random.ts";
-import { type Area, openArea } from "../src/persistence/area.ts";
+import { type AreaStorage, openAreaStorage } from "../src/persistence/area-storage.ts";
 import { fileDisk } from "../src/persistence/disk/file-disk.ts";
 import { crc32 } from "../src/persistence/journal/checksum.ts";
 import type { SyncedPlace } from "../src/persistence/journal/file-format.ts";
@@ -60,8 +60,8 @@ function fresh(): string {
   return path;
 }
 
-function openIn(path: string, mode: FsyncMode, apply: (frame: Buffer) => void = () => {}): Promise<Area> {
-  return openArea({
+function openIn(path: string, mode: FsyncMode, apply: (frame: Buffer) => void = () => {}): Promise<AreaStorage> {
+  return openAreaStorage({
     disk: fileDisk,
     directory: path,
     area: "bench",

@@ -80,7 +80,7 @@ export interface StreamSink {
 export type Handler = (request: HttpRequest) => HttpReply | HttpStream | Promise<HttpReply | HttpStream>;
 
 /** Everything that a listener asks of what it serves. */
-export interface Area {
+export interface HttpService {
   readonly handle: Handler;
   /** The most bytes that the body of a request to this target may have. */
   bodyBytesMax(target: string): number;

@@ -30,7 +30,7 @@ import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
 import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import {
-  type AreaDoor,
+  type AreaApi,
   type AreaName,
   areaNames,
   CRASH_CLOSE_MS,
@@ -70,7 +70,7 @@ export interface ServerOptions {
   /** Where is told how far a long start is; absent: in the log. */
   readonly terminal?: Terminal | undefined;
   /** Messaging calls nobody and no schedule fires: a server for one command. */
-  readonly isStill?: boolean;
+  readonly deliveriesDisabled?: boolean;
   /** The server has closed what it could and is of no use any more (1). */
   readonly onCrash: () => void;
 }
@@ -185,7 +185,7 @@ export class Server implements SlotEvents {
   }
 
   /** Before it serves, an area replays its past, and nothing may come in between. */
-  #servingDoor(name: AreaName): AreaDoor {
+  #servingDoor(name: AreaName): AreaApi {
     const slot = this.#slots.find((each) => each.name === name);
     if (slot?.door === undefined || slot.status !== "serving") throw areaNotServing(name);
     return slot.door;
@@ -256,7 +256,7 @@ export class Server implements SlotEvents {
         this.#options.log.warn("the file of tokens was missing: new tokens were made", { path });
       }
     }
-    const doorOf = (area: AreaName): Pick<AreaDoor, "setTokens" | "dropTenant" | "tenantNames"> => ({
+    const doorOf = (area: AreaName): Pick<AreaApi, "setTokens" | "dropTenant" | "tenantNames"> => ({
       setTokens: (tenant) => this.#servingDoor(area).setTokens(tenant),
       dropTenant: (name) => this.#servingDoor(area).dropTenant(name),
       tenantNames: () => this.#servingDoor(area).tenantNames(),
@@ -317,8 +317,8 @@ export class Server implements SlotEvents {
     await Promise.all(
       this.#slots.map(async (slot) => {
         const { bytesMax: memoryBytesMax, heapBytesMax } = this.#division.areas[slot.name];
-        const isStill = this.#options.isStill === true;
-        const plan = planArea(slot.name, { run, tenants, logFormat, version, isStill, memoryBytesMax });
+        const deliveriesDisabled = this.#options.deliveriesDisabled === true;
+        const plan = planArea(slot.name, { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax });
         if (thread !== undefined) await slot.makeHere(plan, thread);
         else slot.makeInWorker(plan, { heapBytesMax, clock: systemClock });
       }),

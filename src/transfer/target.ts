@@ -105,7 +105,7 @@ function serverFor({ run, version }: TargetOptions): Server {
     log,
     logFormat,
     clock: systemClock,
-    isStill: true,
+    deliveriesDisabled: true,
     onCrash: () => process.exit(1),
   });
 }

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { adminArea, adminRoutes } from "../../src/edge/admin/routes.ts";
 import { TokenTable } from "../../src/edge/auth.ts";
-import type { Area, HttpReply } from "../../src/edge/handler.ts";
+import type { HttpReply, HttpService } from "../../src/edge/handler.ts";
 import { messagingRoutes } from "../../src/edge/messaging/routes/table.ts";
 import { storeRoutes } from "../../src/edge/store/routes.ts";
 import { vectorRoutes } from "../../src/edge/vector/routes.ts";
@@ -48,7 +48,7 @@ function deepestParsed(context: TestContext): () => number {
 }
 
 /** Sends every body to every line; the lines that say that a body is too deep. */
-async function refusing(area: Area, lines: readonly string[], token: string): Promise<readonly string[]> {
+async function refusing(area: HttpService, lines: readonly string[], token: string): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const line of lines)
     for (const body of bodies)

@@ -3,7 +3,7 @@ import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import { type Area, type AreaOptions, openArea } from "../../src/persistence/area.ts";
+import { type AreaStorage, type AreaStorageOptions, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import { type AreaRead, readArea } from "../../src/persistence/recovery.ts";
 import { SimulatedDisk } from "../simulation/simulated-disk.ts";
 
@@ -19,7 +19,7 @@ export async function emptyDisk(seed = 1): Promise<SimulatedDisk> {
 }
 
 export interface OpenedArea {
-  readonly area: Area;
+  readonly area: AreaStorage;
   readonly clock: VirtualClock;
   /** What recovery applied. */
   readonly frames: readonly string[];
@@ -28,11 +28,11 @@ export interface OpenedArea {
 }
 
 /** Opens the area; there is no reserve unless the options ask for one. */
-export async function openOn(disk: SimulatedDisk, options: Partial<AreaOptions> = {}): Promise<OpenedArea> {
+export async function openOn(disk: SimulatedDisk, options: Partial<AreaStorageOptions> = {}): Promise<OpenedArea> {
   const clock = new VirtualClock();
   const frames: string[] = [];
   const fatal: unknown[] = [];
-  const area = await openArea({
+  const area = await openAreaStorage({
     disk,
     directory: DIRECTORY,
     area: AREA,

@@ -10,7 +10,7 @@
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { type TokenFor, TokenTable } from "../../src/edge/auth.ts";
-import type { Area, Observation } from "../../src/edge/handler.ts";
+import type { HttpService, Observation } from "../../src/edge/handler.ts";
 import type { StreamLimits } from "../../src/edge/http/event-streams.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
@@ -43,7 +43,7 @@ export interface ServerOptions {
   readonly streams?: Partial<StreamLimits>;
   readonly limits?: Partial<ListenerLimits>;
   /** Put in the place of the store, or around it. */
-  readonly area?: (store: Area) => Area;
+  readonly area?: (store: HttpService) => HttpService;
 }
 
 export interface SendOptions {

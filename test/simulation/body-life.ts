@@ -11,7 +11,7 @@ import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import { type Area, AreaClosing, openArea } from "../../src/persistence/area.ts";
+import { AreaClosing, type AreaStorage, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import { codeOf } from "../../src/persistence/disk/disk.ts";
 import type { SyncedPlace } from "../../src/persistence/journal/file-format.ts";
 import { FrameFollower } from "../../src/persistence/journal/frame-follower.ts";
@@ -82,7 +82,7 @@ export class BodyLife {
   /** The history has everything before this segment. */
   #historySegment = 0;
   #backups: readonly BodyBackup[];
-  #area: Area | undefined;
+  #area: AreaStorage | undefined;
   #follower: FrameFollower | undefined;
   /** What is under way of each kind: one at a time. */
   readonly #busy = new Set<string>();
@@ -125,7 +125,7 @@ export class BodyLife {
       onFatal: this.#violate,
     };
     const engine = this.#engine;
-    openArea({
+    openAreaStorage({
       ...options,
       apply: (frame, place) => engine.replay(frame, place),
       onBatchWritten: (batch) => {
@@ -159,7 +159,7 @@ export class BodyLife {
     return this.#historyPosition;
   }
 
-  get #open(): Area {
+  get #open(): AreaStorage {
     if (this.#area === undefined) throw new Error("The area is open");
     return this.#area;
   }

@@ -14,7 +14,7 @@
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import { AreaClosing } from "../../src/persistence/area.ts";
+import { AreaClosing } from "../../src/persistence/area-storage.ts";
 import { codeOf } from "../../src/persistence/disk/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";

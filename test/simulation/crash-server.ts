@@ -5,7 +5,7 @@
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import type { Random } from "../../src/kernel/random.ts";
-import { type Area, openArea } from "../../src/persistence/area.ts";
+import { type AreaStorage, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import type { Disk } from "../../src/persistence/disk/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../src/persistence/snapshot.ts";
@@ -30,7 +30,7 @@ export interface ServerOptions<Engine extends SnapshotEngine> {
 }
 
 export interface Server<Engine> {
-  readonly area: Area;
+  readonly area: AreaStorage;
   readonly engine: Engine;
   /** As the engine sees it. */
   readonly journal: DeferredJournal;
@@ -44,7 +44,7 @@ export async function startServer<Engine extends SnapshotEngine>(
   const journal = new DeferredJournal();
   const engine = subject.open({ journal, clock, random });
   const replay = harness.replay;
-  const area = await openArea({
+  const area = await openAreaStorage({
     ...options,
     disk: harness.disk?.(options.disk) ?? options.disk,
     directory: options.directory ?? DIRECTORY,

@@ -9,7 +9,7 @@
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { Journal } from "../../src/kernel/journal.ts";
 import type { Random } from "../../src/kernel/random.ts";
-import type { Area } from "../../src/persistence/area.ts";
+import type { AreaStorage } from "../../src/persistence/area-storage.ts";
 import type { Disk } from "../../src/persistence/disk/disk.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 import type { DeferredJournal } from "./crash-journal.ts";
@@ -66,7 +66,7 @@ export interface Harness<Engine> {
   /** The disk as the server or its snapshot sees it. */
   readonly disk?: (disk: Disk) => Disk;
   /** The journal as the engine sees it. */
-  readonly journal?: (journal: Area["journal"]) => Journal;
+  readonly journal?: (journal: AreaStorage["journal"]) => Journal;
   /** How a recovering server applies a frame. */
   readonly replay?: (engine: Engine, frame: Buffer) => void;
   /** What the process of a snapshot writes. */

@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import { AreaClosing } from "../../src/persistence/area.ts";
+import { AreaClosing } from "../../src/persistence/area-storage.ts";
 import { codeOf } from "../../src/persistence/disk/disk.ts";
 import type { FsyncMode } from "../../src/persistence/journal/journal.ts";
 import { SyncFailure } from "../../src/persistence/journal/segment-writer.ts";

@@ -11,7 +11,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
-import { type Area, openArea } from "../../src/persistence/area.ts";
+import { type AreaStorage, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import { FrameFollower } from "../../src/persistence/journal/frame-follower.ts";
 import type { Allowance } from "../budget.ts";
 import { BodyEngine, bodiesBehind } from "./body-engine.ts";
@@ -116,7 +116,7 @@ async function checkArea(crash: Expected, directory: string, summary: BodySummar
   const { disk, frames, promised, historyPosition } = crash;
   const engine = new BodyEngine();
   let historySegment = 0;
-  const area = await openArea({
+  const area = await openAreaStorage({
     ...{ disk, directory, area: AREA, mode: "always", log: silentLog, reserveBytes: 0 },
     clock: new VirtualClock(),
     random: seededRandom(1),
@@ -142,7 +142,7 @@ async function checkArea(crash: Expected, directory: string, summary: BodySummar
   summary.reads += expected.size * 2;
 }
 
-async function readAll(area: Area, engine: BodyEngine, expected: ReadonlyMap<string, Buffer>): Promise<void> {
+async function readAll(area: AreaStorage, engine: BodyEngine, expected: ReadonlyMap<string, Buffer>): Promise<void> {
   if (engine.bodies.size !== expected.size) {
     throw new BodyViolation(`${engine.bodies.size} bodies live, not ${expected.size}`);
   }
@@ -155,7 +155,7 @@ async function readAll(area: Area, engine: BodyEngine, expected: ReadonlyMap<str
 }
 
 async function followRest(
-  area: Area,
+  area: AreaStorage,
   rest: {
     readonly disk: SimulatedDisk;
     readonly directory: string;

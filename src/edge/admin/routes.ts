@@ -20,7 +20,7 @@ import {
   RequestFailure,
   unauthorized,
 } from "../errors.ts";
-import type { Area, HttpReply, HttpRequest } from "../handler.ts";
+import type { HttpReply, HttpRequest, HttpService } from "../handler.ts";
 import { failureReply } from "../respond.ts";
 
 export interface Readiness {
@@ -241,7 +241,7 @@ function tenantRoutes(kind: TenantKind): readonly AdminRoute[] {
 }
 
 /** The admin port as an area of its own. `tokens` holds the admin token. */
-export function adminArea(administration: Administration, tokens: TokenTable): Area {
+export function adminArea(administration: Administration, tokens: TokenTable): HttpService {
   return {
     bodyBytesMax: () => ADMIN_BODY_BYTES_MAX,
     async handle(request) {

@@ -10,7 +10,7 @@ import { createLog } from "../../kernel/log.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import { pauseThread } from "../../store/commands/redis-compat.ts";
 import { unauthorized } from "../errors.ts";
-import type { Area, Handler, HttpReply, Observation, StreamSink } from "../handler.ts";
+import type { Handler, HttpReply, HttpService, Observation, StreamSink } from "../handler.ts";
 import { ByteBudget } from "../limits/byte-budget.ts";
 import type { ListenerLimits } from "../limits/listener-limits.ts";
 import { failureReply } from "../respond.ts";
@@ -30,7 +30,7 @@ interface Bench {
 }
 
 interface Options {
-  area?: Partial<Area>;
+  area?: Partial<HttpService>;
   limits?: Partial<ListenerLimits>;
   budgetBytes?: number;
   tracer?: Tracer;

@@ -46,7 +46,7 @@ import {
   requestTooLarge,
   tunnelRefused,
 } from "../errors.ts";
-import type { Area, Handler, HttpReply, HttpRequest, HttpStream, Observe } from "../handler.ts";
+import type { Handler, HttpReply, HttpRequest, HttpService, HttpStream, Observe } from "../handler.ts";
 import type { ByteBudget, Owner } from "../limits/byte-budget.ts";
 import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
 import { HeldBytes } from "../limits/held-bytes.ts";
@@ -75,7 +75,7 @@ export interface CertificatePair {
 }
 
 export interface ListenerOptions {
-  readonly area: Area;
+  readonly area: HttpService;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestFailure } from "../errors.ts";
-import type { Area, HttpReply, HttpRequest } from "../handler.ts";
+import type { HttpReply, HttpRequest, HttpService } from "../handler.ts";
 import { areaByPrefix } from "./prefix.ts";
 
 function request(target: string): HttpRequest {
@@ -17,7 +17,7 @@ function request(target: string): HttpRequest {
   };
 }
 
-const echo: Area = {
+const echo: HttpService = {
   handle: ({ target, body, id, remotePort }) => ({
     status: 200,
     headers: [],
@@ -26,7 +26,7 @@ const echo: Area = {
   bodyBytesMax: (target) => target.length,
   refusal: ({ text }, target) => ({ status: 500, headers: [], body: `${text} ${target}` }),
 };
-const other: Area = { handle: () => ({ status: 200, headers: [], body: "other" }), bodyBytesMax: () => 7 };
+const other: HttpService = { handle: () => ({ status: 200, headers: [], body: "other" }), bodyBytesMax: () => 7 };
 const area = areaByPrefix({ "/store": echo, "/vector": other });
 
 function answer(target: string): HttpReply {

@@ -5,15 +5,15 @@
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { Tenant } from "../../kernel/turns.ts";
 import { noSuchArea, type RequestFailure } from "../errors.ts";
-import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
 import type { Owner } from "../limits/byte-budget.ts";
 import { failureReply } from "../respond.ts";
 
 /** Areas by prefix; a prefix begins with a slash and has no other. */
-export function areaByPrefix(areas: Readonly<Record<string, Area>>): Area {
+export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): HttpService {
   const byPrefix = new Map(Object.entries(areas));
   const unknown: HttpReply = { ...failureReply(noSuchArea([...byPrefix.keys()])), route: "unknown area" };
-  const find = (target: string): { area: Area; rest: string } | undefined => {
+  const find = (target: string): { area: HttpService; rest: string } | undefined => {
     const prefix = /^\/[^/?]*/.exec(target)?.[0] ?? "";
     const area = byPrefix.get(prefix);
     if (area === undefined) return undefined;

@@ -25,7 +25,7 @@ import {
   readOnlyTokenRefused,
   tooLongAsJson,
 } from "../errors.ts";
-import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import type { RateLimiter } from "../limits/rate-limit.ts";
 import { refusalReply } from "../respond.ts";
@@ -79,7 +79,7 @@ const REFUSED = "C refused";
 
 const routes = new MessagingRoutes(messagingRoutes);
 
-export class MessagingArea implements Area {
+export class MessagingArea implements HttpService {
   readonly #options: MessagingAreaOptions;
 
   constructor(options: MessagingAreaOptions) {

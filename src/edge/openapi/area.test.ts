@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { edgeRequest } from "../../../test/harness/messaging-edge.ts";
-import type { Area, HttpReply } from "../handler.ts";
+import type { HttpReply, HttpService } from "../handler.ts";
 import { withOpenApi } from "./area.ts";
 
-function areaWithDocument(cors = true): { area: Area; printed: () => number } {
+function areaWithDocument(cors = true): { area: HttpService; printed: () => number } {
   let printCount = 0;
-  const behind: Area = {
+  const behind: HttpService = {
     handle: ({ method, target }) => ({ status: 418, headers: [], body: `${method} ${target}` }),
     bodyBytesMax: () => 10,
     refuseEarly: () => ({ status: 401, headers: [], body: "" }),
@@ -22,7 +22,7 @@ function areaWithDocument(cors = true): { area: Area; printed: () => number } {
   return { area, printed: () => printCount };
 }
 
-const ask = async (area: Area, line: string, headers: readonly string[] = []): Promise<HttpReply> =>
+const ask = async (area: HttpService, line: string, headers: readonly string[] = []): Promise<HttpReply> =>
   (await area.handle(edgeRequest(line, { token: null, headers }))) as HttpReply;
 
 test("the document needs no token and is printed once, when it is asked for", async () => {

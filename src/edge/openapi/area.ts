@@ -10,7 +10,7 @@
  * request costs one comparison more.
  */
 
-import type { Area, HttpReply, RequestHead } from "../handler.ts";
+import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
 import { corsHeaders } from "../http/cors.ts";
 
 export const OPENAPI_PATH = "/openapi.json";
@@ -25,7 +25,7 @@ export interface OpenApiOptions {
 }
 
 /** The area, with its document. */
-export function withOpenApi(area: Area, { print, cors, headers = [] }: OpenApiOptions): Area {
+export function withOpenApi(area: HttpService, { print, cors, headers = [] }: OpenApiOptions): HttpService {
   let printed: Promise<string> | undefined;
   const document = async (head: RequestHead): Promise<HttpReply> => {
     printed ??= print();

@@ -24,7 +24,7 @@ import {
   unauthorized,
   wordOfWrongType,
 } from "../errors.ts";
-import type { Area, Handler, HttpReply, HttpRequest, HttpStream, RequestHead } from "../handler.ts";
+import type { Handler, HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../handler.ts";
 import { corsHeaders, isPreflight, preflightReply } from "../http/cors.ts";
 import { EventStreams, type StreamLimits } from "../http/event-streams.ts";
 import { lateTurn } from "../limits/in-turn.ts";
@@ -122,7 +122,7 @@ const streamHeaders: readonly string[] = [
   "no",
 ];
 
-export class StoreArea implements Area {
+export class StoreArea implements HttpService {
   readonly streams: EventStreams;
   readonly #options: StoreAreaOptions;
 

@@ -22,7 +22,7 @@ import {
   vectorMethodNotAllowed,
   vectorUnauthorized,
 } from "../errors.ts";
-import type { Area, HttpReply, HttpRequest, RequestHead } from "../handler.ts";
+import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
 import { corsHeaders, isPreflight, preflightReply } from "../http/cors.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import type { RateLimiter } from "../limits/rate-limit.ts";
@@ -71,7 +71,7 @@ const isCommand = (segment: string): boolean => routeByCommand.has(segment);
 const headers = new HeaderSet(["authorization", "origin"]);
 const NO_HEADERS: readonly string[] = [];
 
-export class VectorArea implements Area {
+export class VectorArea implements HttpService {
   readonly #options: VectorAreaOptions;
 
   constructor(options: VectorAreaOptions) {

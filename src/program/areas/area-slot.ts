@@ -9,7 +9,7 @@ import { codeOf } from "../refusal.ts";
 import type { AreaWorkerStart } from "../workers/area-worker.ts";
 import { Heartbeat } from "../workers/heartbeat.ts";
 import { newProgressMemory, ProgressReader } from "../workers/thread-progress.ts";
-import type { AreaDoor, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
+import type { AreaApi, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
 import type { AreaThread } from "./area-thread.ts";
 import type { ListeningArea } from "./listening-area.ts";
 import { RemoteArea } from "./remote-area.ts";
@@ -25,7 +25,7 @@ export interface SlotEvents {
 
 export class AreaSlot implements AreaEvents {
   readonly name: AreaName;
-  door: AreaDoor | undefined;
+  door: AreaApi | undefined;
   /** Set for an area in this thread. */
   local: ListeningArea | undefined;
   #state: AreaState = "opening";

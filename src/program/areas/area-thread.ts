@@ -18,7 +18,7 @@ import { openTracer } from "../open-telemetry.ts";
 import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
 import { underWayBytesMax } from "./area-memory.ts";
-import { type AreaEngine, ListeningArea } from "./listening-area.ts";
+import { type AreaService, ListeningArea } from "./listening-area.ts";
 
 export interface ThreadOptions {
   readonly log: Log;
@@ -35,7 +35,7 @@ export interface ThreadOptions {
 }
 
 /** What the engine of an area is given. */
-export interface EngineContext {
+export interface ServiceContext {
   readonly plan: AreaPlan;
   readonly clock: Clock;
   readonly log: Log;
@@ -50,10 +50,10 @@ export interface EngineContext {
   readonly tracer: Tracer | undefined;
 }
 
-const engineLoaders: Readonly<Record<AreaName, (context: EngineContext) => Promise<AreaEngine>>> = {
-  store: async (context) => new (await import("./store-engine.ts")).StoreEngine(context),
-  messaging: async (context) => new (await import("./messaging-engine.ts")).MessagingEngine(context),
-  vector: async (context) => new (await import("./vector-engine.ts")).VectorEngine(context),
+const engineLoaders: Readonly<Record<AreaName, (context: ServiceContext) => Promise<AreaService>>> = {
+  store: async (context) => new (await import("./store-service.ts")).StoreService(context),
+  messaging: async (context) => new (await import("./messaging-service.ts")).MessagingService(context),
+  vector: async (context) => new (await import("./vector-service.ts")).VectorService(context),
 };
 
 export class AreaThread {

@@ -66,7 +66,7 @@ export interface MessagingPlan {
   readonly headerNames: HeaderSpelling;
   readonly region: string;
   /** Nothing is called and no schedule fires. */
-  readonly isStill: boolean;
+  readonly deliveriesDisabled: boolean;
 }
 
 /** What only the vector area goes by. */
@@ -163,7 +163,7 @@ export interface OpenPorts {
 }
 
 /** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
-export interface AreaDoor {
+export interface AreaApi {
   /** Binds the ports, where it answers 503 for now, and returns the real ones. Rejects with a `StartRefusal`. */
   bind(): Promise<OpenPorts>;
   /** Recovers what is kept, then serves. Rejects with a `StartRefusal` for what the operator has to put right. */

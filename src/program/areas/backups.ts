@@ -7,7 +7,7 @@ import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { KEPT_AREAS } from "../directory/data-directory.ts";
 import { type KeptTokens, printKeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
-import type { AreaDoor, AreaName } from "./area.ts";
+import type { AreaApi, AreaName } from "./area.ts";
 import { makeStage, removeOldStages, removeStage } from "./backup-stage.ts";
 
 /** So long whoever asked has to begin with what was made for it. */
@@ -16,12 +16,12 @@ const TOKENS_MODE = 0o600;
 
 export class Backups {
   readonly #dataDirectory: string;
-  readonly #doorOf: (area: AreaName) => Pick<AreaDoor, "backUp">;
+  readonly #doorOf: (area: AreaName) => Pick<AreaApi, "backUp">;
   /** When each stage of this process was made. */
   readonly #madeAtMs = new Map<string, number>();
 
   /** `dataDirectory` is absolute. `doorOf` throws while an area does not serve. */
-  constructor(dataDirectory: string, doorOf: (area: AreaName) => Pick<AreaDoor, "backUp">) {
+  constructor(dataDirectory: string, doorOf: (area: AreaName) => Pick<AreaApi, "backUp">) {
     this.#dataDirectory = dataDirectory;
     this.#doorOf = doorOf;
   }

@@ -13,7 +13,7 @@
 import { systemClock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import { BodyDamaged, type BodySource, type Engine, findDamagedBodies } from "../../messaging/mod.ts";
-import type { Area } from "../../persistence/area.ts";
+import type { AreaStorage } from "../../persistence/area-storage.ts";
 import { DamagedData } from "../../persistence/errors.ts";
 import { SegmentRemoved } from "../../persistence/journal/segment-reader.ts";
 import { codeOf } from "../refusal.ts";
@@ -25,7 +25,7 @@ const NAMED_COUNT = 100;
 
 export class KeptBodiesCheck {
   readonly #engine: Engine;
-  readonly #kept: Area;
+  readonly #kept: AreaStorage;
   readonly #log: Log;
   /** Segments with something wrong, or missing. */
   readonly #bad = new Set<number>();
@@ -33,7 +33,7 @@ export class KeptBodiesCheck {
   #endPause: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
-  constructor({ engine, kept, log }: { engine: Engine; kept: Area; log: Log }) {
+  constructor({ engine, kept, log }: { engine: Engine; kept: AreaStorage; log: Log }) {
     this.#engine = engine;
     this.#kept = kept;
     this.#log = log;
@@ -107,7 +107,7 @@ export class KeptBodiesCheck {
 }
 
 /** Bodies of an area, with its faults in the words of messaging. */
-export function bodySource(kept: Pick<Area, "read">): BodySource {
+export function bodySource(kept: Pick<AreaStorage, "read">): BodySource {
   return {
     async read(segment, offset, length) {
       try {

@@ -10,17 +10,17 @@
  * and not after a minute of replay.
  */
 import { areaNotServing, type RequestFailure } from "../../edge/errors.ts";
-import type { Area as EdgeArea, HttpReply } from "../../edge/handler.ts";
+import type { HttpReply, HttpService } from "../../edge/handler.ts";
 import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
 import { type ListenerSurroundings, openListener } from "../listeners/listener.ts";
-import type { AreaDoor, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
+import type { AreaApi, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
 
 /** What is behind the port of an area. */
-export interface AreaEngine {
-  readonly edge: EdgeArea;
+export interface AreaService {
+  readonly edge: HttpService;
   /** Listens where it listens besides: binds there, says that it is opening, and returns the real port. */
   openOwnPort?(surroundings: ListenerSurroundings): Promise<number | undefined>;
   closeOwnPort?(graceMs: number): Promise<void>;
@@ -39,26 +39,26 @@ export interface AreaEngine {
 
 export interface ListeningAreaOptions {
   readonly plan: AreaPlan;
-  readonly engine: AreaEngine;
+  readonly engine: AreaService;
   readonly events: AreaEvents;
   readonly metrics: Metrics;
   readonly surroundings: ListenerSurroundings;
 }
 
-export class ListeningArea implements AreaDoor {
+export class ListeningArea implements AreaApi {
   readonly #options: ListeningAreaOptions;
   #listener: Listener | undefined;
-  #current: EdgeArea;
+  #current: HttpService;
   #isClosing = false;
 
   /** What answers now; for an area that main mounts below a prefix. */
-  readonly edge: EdgeArea;
+  readonly edge: HttpService;
 
   constructor(options: ListeningAreaOptions) {
     const { area, limits, version } = options.plan;
     this.#options = options;
     this.#current = startingArea(area, limits.requestBytesMax, options.engine.edge);
-    const current: EdgeArea = {
+    const current: HttpService = {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
       refuseEarly: (head) => this.#current.refuseEarly?.(head),
@@ -143,7 +143,7 @@ export class ListeningArea implements AreaDoor {
 }
 
 /** 503 until the engine serves, in the shape of the area's other failures. */
-export function startingArea(area: string, requestBytesMax: number, edge: Pick<EdgeArea, "refusal">): EdgeArea {
+export function startingArea(area: string, requestBytesMax: number, edge: Pick<HttpService, "refusal">): HttpService {
   const worded = (failure: RequestFailure, target: string): HttpReply =>
     edge.refusal?.(failure, target) ?? failureReply(failure);
   const refusal = { ...worded(areaNotServing(area), ""), route: "starting" };

@@ -3,11 +3,11 @@ import { assert } from "../../kernel/assert.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import { systemRandom } from "../../kernel/random.ts";
-import type { Area, AreaOptions } from "../../persistence/area.ts";
+import type { AreaStorage, AreaStorageOptions } from "../../persistence/area-storage.ts";
 import { awaitSyncs } from "../journey.ts";
 import { directoryRefusal } from "../refusal.ts";
 import { printSize } from "../settings/values.ts";
-import type { EngineContext } from "./area-thread.ts";
+import type { ServiceContext } from "./area-thread.ts";
 import type { DeferredJournal } from "./deferred-journal.ts";
 
 /** How often is looked whether the disk has become full or has space again. */
@@ -16,18 +16,18 @@ const TROUBLE_CHECK_MS = 1_000;
 /** Progress of a replay is told at most this often. */
 const PROGRESS_MS = 250;
 
-export type EngineHooks = Pick<AreaOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedPlace">;
+export type EngineHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedPlace">;
 
 /**
  * Replays what is kept in `directory` into the engine, and opens `journal` behind it. Rejects with a `StartRefusal` for
  * what the operator has to put right.
  */
 export async function recoverArea(
-  { plan, clock, metrics, log, events, onFatal }: EngineContext,
+  { plan, clock, metrics, log, events, onFatal }: ServiceContext,
   { directory, journal, hooks }: { directory: string; journal: DeferredJournal; hooks: EngineHooks },
-): Promise<Area> {
+): Promise<AreaStorage> {
   // Loaded here, because an area that keeps nothing needs none of it.
-  const { openArea } = await import("../../persistence/area.ts");
+  const { openAreaStorage: openArea } = await import("../../persistence/area-storage.ts");
   const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
   const { measureJournal } = await import("../../persistence/journal/journal-metrics.ts");
   const { directoryBytes, readFreeBytes } = await import("../../persistence/disk/disk-usage.ts");
@@ -43,7 +43,7 @@ export async function recoverArea(
   const startMs = systemClock.monotonicMs();
   let toldMs = startMs;
   let frames = 0;
-  let kept: Area;
+  let kept: AreaStorage;
   try {
     kept = await openArea({
       disk: fileDisk,
@@ -92,13 +92,13 @@ export function measureDirectory(
 }
 
 /** What an area keeps, asked of an area that keeps something. */
-export function getKept(kept: Area | undefined): Area {
+export function getKept(kept: AreaStorage | undefined): AreaStorage {
   assert(kept !== undefined, "only an area with a directory is backed up");
   return kept;
 }
 
 /** Tells main when writes are refused and when they are accepted again. The returned function ends that. */
-export function watchTrouble({ events }: EngineContext, journal: DeferredJournal): () => void {
+export function watchTrouble({ events }: ServiceContext, journal: DeferredJournal): () => void {
   let trouble: string | undefined;
   let cancel = (): void => {};
   const look = (): void => {

@@ -5,12 +5,12 @@
  */
 import type { MessagePort, Worker } from "node:worker_threads";
 import { StartRefusal } from "../refusal.ts";
-import type { AreaDoor, AreaEvents, OpenPorts } from "./area.ts";
+import type { AreaApi, AreaEvents, OpenPorts } from "./area.ts";
 
 interface Question {
   readonly kind: "question";
   readonly id: number;
-  readonly method: keyof AreaDoor;
+  readonly method: keyof AreaApi;
   readonly argument: unknown;
 }
 
@@ -34,7 +34,7 @@ interface Beat {
 type FromThread = Answer | Told | Beat;
 
 /** Main's end: a door whose methods are questions to the thread. */
-export class RemoteArea implements AreaDoor {
+export class RemoteArea implements AreaApi {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (fault: Error) => void }>();
   #count = 0;
@@ -64,7 +64,7 @@ export class RemoteArea implements AreaDoor {
     return this.#ask("close", graceMs);
   }
 
-  figures(): ReturnType<AreaDoor["figures"]> {
+  figures(): ReturnType<AreaApi["figures"]> {
     return this.#ask("figures");
   }
 
@@ -76,7 +76,7 @@ export class RemoteArea implements AreaDoor {
     return this.#ask("tenantNames");
   }
 
-  setTokens(tenant: Parameters<AreaDoor["setTokens"]>[0]): Promise<void> {
+  setTokens(tenant: Parameters<AreaApi["setTokens"]>[0]): Promise<void> {
     return this.#ask("setTokens", tenant);
   }
 
@@ -96,7 +96,7 @@ export class RemoteArea implements AreaDoor {
     return this.#ask("finishSnapshot", isWritten);
   }
 
-  #ask<Value>(method: keyof AreaDoor, argument?: unknown): Promise<Value> {
+  #ask<Value>(method: keyof AreaApi, argument?: unknown): Promise<Value> {
     if (this.#hasEnded) return Promise.reject(threadEnded());
     this.#count += 1;
     const question: Question = { kind: "question", id: this.#count, method, argument };
@@ -138,7 +138,7 @@ export function eventsTo(port: MessagePort): AreaEvents {
 }
 
 /** The thread's end: answers main's questions from the area's door. */
-export function answerQuestions(port: MessagePort, door: AreaDoor): void {
+export function answerQuestions(port: MessagePort, door: AreaApi): void {
   port.on("message", (question: Question) => {
     const answer = (rest: Omit<Answer, "kind" | "id">): void => {
       port.postMessage({ kind: "answer", id: question.id, ...rest } satisfies Answer);

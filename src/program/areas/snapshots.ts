@@ -10,7 +10,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { AreaDoor, AreaName } from "./area.ts";
+import type { AreaApi, AreaName } from "./area.ts";
 
 /** The variable by which `bin/larder.cjs` ends a process with the one that started it. */
 const TIED = "NODE_LARDER_TIED";
@@ -22,7 +22,7 @@ const PROGRAM = fileURLToPath(new URL("../../../bin/larder.cjs", import.meta.url
 
 export interface SnapshotSubject {
   readonly area: AreaName;
-  readonly door: Pick<AreaDoor, "prepareSnapshot" | "finishSnapshot">;
+  readonly door: Pick<AreaApi, "prepareSnapshot" | "finishSnapshot">;
   /** The data directory, of which the area has its part. */
   readonly dataDirectory: string;
 }

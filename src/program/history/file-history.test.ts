@@ -7,7 +7,7 @@ import { frameOf, type TestFrame } from "../../../test/harness/history-events.ts
 import { systemClock } from "../../kernel/clock.ts";
 import { type Log, silentLog } from "../../kernel/log.ts";
 import { systemRandom } from "../../kernel/random.ts";
-import { type Area, openArea } from "../../persistence/area.ts";
+import { type AreaStorage, openAreaStorage } from "../../persistence/area-storage.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type HistoryQuery, MalformedCursor } from "../../persistence/history/query.ts";
 import { type HistoryDoor, openHistory } from "./history-door.ts";
@@ -18,7 +18,7 @@ const all: HistoryQuery = { user: 1, attributes: new Map(), order: "earliest fir
 
 interface Opened {
   readonly directory: string;
-  readonly area: Area;
+  readonly area: AreaStorage;
   history: HistoryDoor;
   readonly events: string[];
 }
@@ -32,7 +32,7 @@ function openIn(directory: string, events: string[]): Promise<HistoryDoor> {
 async function open(t: TestContext): Promise<Opened> {
   const directory = mkdtempSync(join(tmpdir(), "larder-history-"));
   const events: string[] = [];
-  const area = await openArea({
+  const area = await openAreaStorage({
     disk: fileDisk,
     directory,
     area: AREA,

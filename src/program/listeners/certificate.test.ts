@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { localCertificates } from "../../../test/harness/local-certificates.ts";
-import type { Area } from "../../edge/handler.ts";
+import type { HttpService } from "../../edge/handler.ts";
 import type { CertificatePair } from "../../edge/http/listener.ts";
 import { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -19,7 +19,7 @@ import { CERTIFICATE_LOOK_MS, readCertificate } from "./certificate.ts";
 import { measureListeners, openListener } from "./listener.ts";
 
 const [first, second] = localCertificates;
-const area: Area = {
+const area: HttpService = {
   bodyBytesMax: () => 100,
   handle: () => ({ status: 200, headers: [], body: "answer" }),
 };

@@ -1,6 +1,6 @@
 /** Opens a listener of the edge for this thread: its figures, its limits, and a sentence when the port cannot be had. */
 
-import type { Area, Observation } from "../../edge/handler.ts";
+import type { HttpService, Observation } from "../../edge/handler.ts";
 import { type CertificatePair, type Listener, listen } from "../../edge/http/listener.ts";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
 import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
@@ -37,7 +37,7 @@ export interface ListenerWishes {
 
 /** Rejects with a `StartRefusal` when the operator has to choose another port or address. */
 export async function openListener(
-  area: Area,
+  area: HttpService,
   { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerWishes,
   surroundings: ListenerSurroundings,
 ): Promise<Listener> {

@@ -27,7 +27,7 @@ export interface PlanOptions {
   readonly logFormat: LogFormat;
   readonly version: string;
   /** Messaging calls nobody, and no schedule fires. */
-  readonly isStill: boolean;
+  readonly deliveriesDisabled: boolean;
   /** Of the area. */
   readonly memoryBytesMax: number;
 }
@@ -47,7 +47,7 @@ const portSettings = {
 } as const satisfies Record<AreaName, SettingName>;
 
 export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
-  const { run, tenants, logFormat, version, isStill, memoryBytesMax } = options;
+  const { run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax } = options;
   const { settings } = run;
   return {
     area,
@@ -82,7 +82,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
         instanceBytesMax: settings.scriptMemoryBytesMax * SCRIPT_STATES,
       },
     },
-    messaging: messagingPlan(run, isStill),
+    messaging: messagingPlan(run, deliveriesDisabled),
     vector: vectorPlan(run),
     log: { level: settings.logLevel, format: logFormat },
     version,
@@ -94,7 +94,7 @@ export function peerLimits({ settings }: RunSettings): PeerLimits {
   return { trustedProxies, connectionsPerAddressMax, bodyBytesPerSecondMin };
 }
 
-function messagingPlan({ settings }: RunSettings, isStill: boolean): MessagingPlan {
+function messagingPlan({ settings }: RunSettings, deliveriesDisabled: boolean): MessagingPlan {
   return {
     destinations: settings.destinations,
     allowedDestinations: settings.allowedDestinations,
@@ -127,7 +127,7 @@ function messagingPlan({ settings }: RunSettings, isStill: boolean): MessagingPl
     logRetentionMs: settings.logRetentionMs,
     headerNames: settings.headerNames,
     region: settings.region,
-    isStill,
+    deliveriesDisabled,
   };
 }
 

@@ -25,7 +25,7 @@ import {
   tenantNotOurs,
   tooManyTenants,
 } from "../../edge/errors.ts";
-import type { AreaDoor, AreaTenant } from "../areas/area.ts";
+import type { AreaApi, AreaTenant } from "../areas/area.ts";
 import { TENANT_NAME, TENANT_NAME_RULE, TENANTS_MAX } from "../settings/config.ts";
 import { FieldReader } from "../settings/field-reader.ts";
 import {
@@ -38,7 +38,7 @@ import {
 import type { KeptIndex, KeptTenant, KeptTokens } from "./kept-tokens.ts";
 import { type IndexTenant, type Secret, secretsOfNew, type Tenant, type UserTenant } from "./tokens.ts";
 
-type TenantDoor = Pick<AreaDoor, "setTokens" | "dropTenant" | "tenantNames">;
+type TenantDoor = Pick<AreaApi, "setTokens" | "dropTenant" | "tenantNames">;
 
 export interface TenantAdministrationOptions {
   readonly tenants: Readonly<Record<TenantKind, readonly AnyTenant[]>>;

@@ -7,7 +7,7 @@ import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../kernel/clock.ts";
 import { faultFields } from "../../kernel/log.ts";
 import { Metrics } from "../../kernel/metrics.ts";
-import { type AreaDoor, type AreaPlan, CRASH_CLOSE_MS } from "../areas/area.ts";
+import { type AreaApi, type AreaPlan, CRASH_CLOSE_MS } from "../areas/area.ts";
 import { AreaThread } from "../areas/area-thread.ts";
 import { answerQuestions, beat, eventsTo } from "../areas/remote-area.ts";
 import { measureThread } from "../metrics/thread.ts";
@@ -24,7 +24,7 @@ export interface AreaWorkerStart {
 
 export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
-  let door: AreaDoor | undefined;
+  let door: AreaApi | undefined;
   let isCrashing = false;
   const crash = (fault: unknown): void => {
     log.error("the thread crashed", faultFields(fault));

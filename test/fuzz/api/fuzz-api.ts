@@ -10,7 +10,7 @@
  * Operations come in turns, so that each is asked in every round; ids lead from
  * answers to later requests.
  */
-import type { Area, HttpReply, HttpStream } from "../../../src/edge/handler.ts";
+import type { HttpReply, HttpService, HttpStream } from "../../../src/edge/handler.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import { edgeRequest } from "../../harness/messaging-edge.ts";
 import { type ReadDocument, type ReadOperation, readDocument } from "./document.ts";
@@ -46,7 +46,7 @@ export function emptyTally(): Tally {
 }
 
 /** Puts something between the fuzzer and an area: faults that it must find. */
-export type Bend = (area: Area) => Area;
+export type Bend = (area: HttpService) => HttpService;
 
 /** One round over all areas. Adds to the tally; ends early when `isOver` says so. */
 export async function runRound(
@@ -69,10 +69,10 @@ interface RoundFacts {
 
 class Round {
   readonly #subject: Subject;
-  readonly #area: Area;
+  readonly #area: HttpService;
   readonly #facts: RoundFacts;
 
-  constructor(subject: Subject, area: Area, facts: RoundFacts) {
+  constructor(subject: Subject, area: HttpService, facts: RoundFacts) {
     this.#subject = subject;
     this.#area = area;
     this.#facts = facts;

@@ -2,7 +2,7 @@
  * Faults that a server may have, put between the fuzzer and an area: each is
  * found by the oracle that it names.
  */
-import type { Area, HttpReply, HttpRequest } from "../../../src/edge/handler.ts";
+import type { HttpReply, HttpRequest, HttpService } from "../../../src/edge/handler.ts";
 import type { Bend } from "./fuzz-api.ts";
 import { READ_ONLY_TOKEN, TOKEN } from "./subjects.ts";
 
@@ -111,7 +111,7 @@ function changedErrors(text: string): Bend {
     );
 }
 
-function bentReplies(area: Area, change: (reply: HttpReply, request: HttpRequest) => HttpReply): Area {
+function bentReplies(area: HttpService, change: (reply: HttpReply, request: HttpRequest) => HttpReply): HttpService {
   return {
     ...area,
     async handle(request) {

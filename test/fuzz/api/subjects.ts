@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { TokenTable } from "../../../src/edge/auth.ts";
-import type { Area } from "../../../src/edge/handler.ts";
+import type { HttpService } from "../../../src/edge/handler.ts";
 import { MessagingArea } from "../../../src/edge/messaging/area.ts";
 import { withOpenApi } from "../../../src/edge/openapi/area.ts";
 import { areaDocument } from "../../../src/edge/openapi/area-documents.ts";
@@ -33,7 +33,7 @@ export const READ_ONLY_TOKEN = "canary-read-only-token";
 
 export interface Subject extends AsyncDisposable {
   readonly name: "store" | "vector" | "messaging";
-  readonly area: Area;
+  readonly area: HttpService;
   /** Of dense vectors. */
   readonly dimension: number;
   /** Texts that no answer may hold, but for those of some operations. */
@@ -72,7 +72,7 @@ function tokenTable(): TokenTable {
   return tokens;
 }
 
-function documented(area: Area, name: Subject["name"]): Area {
+function documented(area: HttpService, name: Subject["name"]): HttpService {
   return withOpenApi(area, { cors: true, print: async () => areaDocument(name, "0.0.0") });
 }
 

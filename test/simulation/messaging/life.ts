@@ -11,7 +11,7 @@ import { nextTurn } from "../../../src/kernel/turn.ts";
 import type { BodySource } from "../../../src/messaging/bodies/body.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
-import { type Area, openArea } from "../../../src/persistence/area.ts";
+import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
 import type { SimulatedDisk } from "../simulated-disk.ts";
@@ -67,7 +67,7 @@ export class Life {
   readonly #journal: WatchedJournal;
   /** What is under way of each kind: one at a time. */
   readonly #busy = new Set<string>();
-  #area: Area | undefined;
+  #area: AreaStorage | undefined;
   #isStarted = false;
   #isDead = false;
   #fault: unknown;
@@ -102,7 +102,7 @@ export class Life {
     bug.beforeRecovery?.(this.messaging);
   }
 
-  get area(): Area {
+  get area(): AreaStorage {
     if (this.#area === undefined) throw new Error("The area is open");
     return this.#area;
   }
@@ -135,7 +135,7 @@ export class Life {
     const { swarm, ledger, admission, history, bug } = this.world;
     const { messaging } = this;
     const { bodies } = messaging.engine.state;
-    openArea({
+    openAreaStorage({
       ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
       ...{ clock: this.clock, random: this.#random, segmentBytesMax: swarm.segmentBytesMax },
       apply: (frame, place) => messaging.replay(frame, place),

@@ -18,7 +18,7 @@ import type { DeliveryRequest } from "../../../src/messaging/delivery/delivery.t
 import { defaultLimits } from "../../../src/messaging/limits.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
 import { readPublishOptions } from "../../../src/messaging/options/headers.ts";
-import { type Area, openArea } from "../../../src/persistence/area.ts";
+import { type AreaStorage, openAreaStorage } from "../../../src/persistence/area-storage.ts";
 import { SegmentRemoved } from "../../../src/persistence/journal/segment-reader.ts";
 import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
 import { AREA, DIRECTORY } from "../messaging/life.ts";
@@ -52,7 +52,7 @@ export class KeptRunLife {
   readonly #random: Random;
   readonly #journal: WatchedJournal;
   readonly #busy = new Set<string>();
-  #area: Area | undefined;
+  #area: AreaStorage | undefined;
   #fault: unknown;
   #isDead = false;
 
@@ -72,7 +72,7 @@ export class KeptRunLife {
   /** Recovers, and compares everything that was found with what must be there. */
   async open(): Promise<void> {
     const { bodies } = this.messaging.engine.state;
-    openArea({
+    openAreaStorage({
       ...{ disk: this.disk, directory: DIRECTORY, area: AREA, mode: "always", reserveBytes: 0, log: silentLog },
       ...{ clock: this.clock, random: this.#random, segmentBytesMax: SEGMENT_BYTES_MAX },
       apply: (frame, place) => this.messaging.replay(frame, place),
@@ -126,7 +126,7 @@ export class KeptRunLife {
     this.messaging.engine.stop();
   }
 
-  get #open(): Area {
+  get #open(): AreaStorage {
     if (this.#area === undefined) throw new Error("The area is open");
     return this.#area;
   }

@@ -8,7 +8,7 @@ import { RateLimiter } from "../../edge/limits/rate-limit.ts";
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretBytes, secretText, systemRandom } from "../../kernel/random.ts";
-import type { Area as KeptArea } from "../../persistence/area.ts";
+import type { AreaStorage } from "../../persistence/area-storage.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { GraphCache } from "../../vector/graph/cache.ts";
 import type { IndexDefinition } from "../../vector/index/definition.ts";
@@ -21,10 +21,10 @@ import { defaultIndex } from "../settings/index-settings.ts";
 import { graphFiles, linkGraphFiles } from "../workers/graph-files.ts";
 import { GraphThreads } from "../workers/graph-threads.ts";
 import type { AreaTenant } from "./area.ts";
-import type { EngineContext } from "./area-thread.ts";
+import type { ServiceContext } from "./area-thread.ts";
 import { DeferredJournal } from "./deferred-journal.ts";
 import { reportGraphs } from "./graph-report.ts";
-import type { AreaEngine } from "./listening-area.ts";
+import type { AreaService } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 
 const TOKEN_KEY_BYTES = 32;
@@ -33,21 +33,21 @@ const HANDLE_LENGTH = 32;
 /** How often graphs that changed much are written. */
 const SAVE_EVERY_MS = 60_000;
 
-export class VectorEngine implements AreaEngine {
+export class VectorService implements AreaService {
   readonly edge: VectorArea;
-  readonly #context: EngineContext;
+  readonly #context: ServiceContext;
   readonly #journal = new DeferredJournal();
   readonly #engine: Engine;
   readonly #graphs: GraphThreads;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
   /** By index name. */
   readonly #embedders = new Map<string, IndexEmbedders>();
-  #kept: KeptArea | undefined;
+  #kept: AreaStorage | undefined;
   #cache: GraphCache | undefined;
   #stops: (() => void)[] = [];
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(context: EngineContext) {
+  constructor(context: ServiceContext) {
     const { plan, clock, log, metrics, turns } = context;
     const { vector, limits } = plan;
     const perSecond = limits.requestsPerSecondMax;

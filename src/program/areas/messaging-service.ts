@@ -16,7 +16,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { faultFields } from "../../kernel/log.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { Messaging, moveBodies } from "../../messaging/mod.ts";
-import type { Area as KeptArea } from "../../persistence/area.ts";
+import type { AreaStorage } from "../../persistence/area-storage.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { type HistoryDoor, type HistoryDoorOptions, openHistory } from "../history/history-door.ts";
 import { messageLog } from "../history/message-log.ts";
@@ -25,11 +25,11 @@ import { measureMessaging } from "../metrics/messaging.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { userIdOf } from "../tenants/tokens.ts";
 import type { AreaTenant } from "./area.ts";
-import type { EngineContext } from "./area-thread.ts";
+import type { ServiceContext } from "./area-thread.ts";
 import { DeferredJournal } from "./deferred-journal.ts";
 import { bodySource, KeptBodiesCheck } from "./kept-bodies-check.ts";
 import { KeptSegments } from "./kept-segments.ts";
-import type { AreaEngine } from "./listening-area.ts";
+import type { AreaService } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 
 const TOKEN_KEY_BYTES = 32;
@@ -37,9 +37,9 @@ const TOKEN_KEY_BYTES = 32;
 /** How often old segments are looked at. */
 const CLEAN_EVERY_MS = 10_000;
 
-export class MessagingEngine implements AreaEngine {
+export class MessagingService implements AreaService {
   readonly edge: MessagingArea;
-  readonly #context: EngineContext;
+  readonly #context: ServiceContext;
   readonly #journal = new DeferredJournal();
   readonly #messaging: Messaging;
   readonly #outbound: OutboundClient;
@@ -48,12 +48,12 @@ export class MessagingEngine implements AreaEngine {
   readonly #userIds = new Map<string, ReadonlySet<string>>();
   readonly #segments = new KeptSegments();
   #history: HistoryDoor | undefined;
-  #kept: KeptArea | undefined;
+  #kept: AreaStorage | undefined;
   #check: KeptBodiesCheck | undefined;
   #stops: (() => void)[] = [];
   #cleaning: Promise<void> = Promise.resolve();
 
-  constructor(context: EngineContext) {
+  constructor(context: ServiceContext) {
     const { plan, clock, log, metrics, turns } = context;
     const { messaging: wishes, limits } = plan;
     const perSecond = limits.requestsPerSecondMax;
@@ -79,7 +79,7 @@ export class MessagingEngine implements AreaEngine {
         context.tracer === undefined ? this.#outbound : new TracedOutbound(this.#outbound, context.tracer),
       ),
       settings: { spelling: wishes.headerNames, region: wishes.region },
-      deliveriesDisabled: wishes.isStill,
+      deliveriesDisabled: wishes.deliveriesDisabled,
       log,
       guard: context.guard,
       logReader: messageLog(

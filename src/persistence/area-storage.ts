@@ -24,7 +24,7 @@ import { SegmentReader } from "./journal/segment-reader.ts";
 import { SegmentWriter } from "./journal/segment-writer.ts";
 import { type AreaRead, type RecoveryStep, recover, type SegmentFound } from "./recovery.ts";
 
-export interface AreaOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
+export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
   /**
    * Applies one frame of the past, with its place, or undefined for a frame of the snapshot. Bytes and place are only
    * valid until it returns.
@@ -56,7 +56,7 @@ const SEGMENT_COUNT_MAX = 100;
  * Recovers an area and opens its journal. The directory must exist and be ours alone. Rejects with `DamagedData`,
  * `MissingData`, `NewerFormat`, `WrongFile`, or the system's error.
  */
-export async function openArea(options: AreaOptions): Promise<Area> {
+export async function openAreaStorage(options: AreaStorageOptions): Promise<AreaStorage> {
   const { disk, directory, area, log } = options;
   const read = await recover(options);
   if (read.tail !== undefined) {
@@ -67,14 +67,14 @@ export async function openArea(options: AreaOptions): Promise<Area> {
   const salt = options.random.below(2 ** 32);
   try {
     const segment = await openSegment(disk, { directory, area, read, salt });
-    return new Area(options, read, { segment, position: read.position });
+    return new AreaStorage(options, read, { segment, position: read.position });
   } catch (error) {
     const last = read.ended.at(-1);
     const endedFor = noSpaceText(error);
     if (last === undefined || endedFor === undefined) throw error;
     log.warn("writes are refused", { reason: endedFor });
     const segment = await openEnded(disk, { directory, area, last });
-    return new Area(options, read, { segment, position: read.position, endedFor });
+    return new AreaStorage(options, read, { segment, position: read.position, endedFor });
   }
 }
 
@@ -118,11 +118,11 @@ export interface AreaSegment {
   readonly isCovered: boolean;
 }
 
-export class Area {
+export class AreaStorage {
   readonly journal: FileJournal;
   /** What recovery found. */
   readonly recovered: AreaRead;
-  readonly #options: AreaOptions;
+  readonly #options: AreaStorageOptions;
   readonly #reserve: SpaceReserve;
   readonly #reader: SegmentReader;
   /** Closed segments that the snapshot does not cover. */
@@ -139,7 +139,7 @@ export class Area {
   /** Ends the wait of a removal for what may never be durable. */
   #stopWaiting: () => void = () => {};
 
-  constructor(options: AreaOptions, recovered: AreaRead, start: JournalStart) {
+  constructor(options: AreaStorageOptions, recovered: AreaRead, start: JournalStart) {
     this.#options = options;
     this.recovered = recovered;
     // One that the journal has still to leave counts as the one that it writes.

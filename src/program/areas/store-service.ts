@@ -12,7 +12,7 @@ import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
-import type { Area as KeptArea } from "../../persistence/area.ts";
+import type { AreaStorage } from "../../persistence/area-storage.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
 import type { ListenerSurroundings } from "../listeners/listener.ts";
@@ -20,9 +20,9 @@ import { readLuaCode } from "../lua-code.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import type { AreaTenant } from "./area.ts";
-import type { EngineContext } from "./area-thread.ts";
+import type { ServiceContext } from "./area-thread.ts";
 import { DeferredJournal } from "./deferred-journal.ts";
-import type { AreaEngine } from "./listening-area.ts";
+import type { AreaService } from "./listening-area.ts";
 import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
 
 /** Of this thread and of the process, for INFO. */
@@ -35,18 +35,18 @@ const HASH_SEED_BYTES = 8;
 const TOKEN_KEY_BYTES = 32;
 const BOOT_BYTES = 6;
 
-export class StoreEngine implements AreaEngine {
+export class StoreService implements AreaService {
   readonly edge: StoreArea;
-  readonly #context: EngineContext;
+  readonly #context: ServiceContext;
   readonly #journal = new DeferredJournal();
   readonly #store: Store;
   readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
-  #kept: KeptArea | undefined;
+  #kept: AreaStorage | undefined;
   #resp: RespListener | undefined;
   #isServing = false;
   #stops: (() => void)[] = [];
 
-  constructor(context: EngineContext) {
+  constructor(context: ServiceContext) {
     const { limits, version } = context.plan;
     const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
