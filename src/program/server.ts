@@ -31,6 +31,7 @@ import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.
 import { secretBytes } from "../kernel/random.ts";
 import {
   type AreaApi,
+  type AreaData,
   type AreaName,
   areaNames,
   CRASH_CLOSE_MS,
@@ -180,22 +181,22 @@ export class Server implements SlotEvents {
 
   /** Empties all areas. */
   async reset(): Promise<void> {
-    const doors = areaNames.map((name) => this.#servingDoor(name));
-    await Promise.all(doors.map((door) => door.reset()));
+    const areas = areaNames.map((name) => this.#serving(name));
+    await Promise.all(areas.map(({ data }) => data.reset()));
   }
 
   /** Before it serves, an area replays its past, and nothing may come in between. */
-  #servingDoor(name: AreaName): AreaApi {
+  #serving(name: AreaName): AreaApi {
     const slot = this.#slots.find((each) => each.name === name);
-    if (slot?.door === undefined || slot.status !== "serving") throw areaNotServing(name);
-    return slot.door;
+    if (slot?.api === undefined || slot.status !== "serving") throw areaNotServing(name);
+    return slot.api;
   }
 
   snapshotDue(area: AreaName): void {
     const { dataDirectory, snapshots } = this.#options.run.settings;
-    const door = this.#slots.find((slot) => slot.name === area)?.door;
-    if (!snapshots || dataDirectory === undefined || door === undefined) return;
-    this.#snapshots.request({ area, door, dataDirectory: resolve(dataDirectory) });
+    const api = this.#slots.find((slot) => slot.name === area)?.api;
+    if (!snapshots || dataDirectory === undefined || api === undefined) return;
+    this.#snapshots.request({ area, snapshots: api.snapshots, dataDirectory: resolve(dataDirectory) });
   }
 
   replayed(area: AreaName, progress: ReplayProgress | undefined): void {
@@ -256,16 +257,17 @@ export class Server implements SlotEvents {
         this.#options.log.warn("the file of tokens was missing: new tokens were made", { path });
       }
     }
-    const doorOf = (area: AreaName): Pick<AreaApi, "setTokens" | "dropTenant" | "tenantNames"> => ({
-      setTokens: (tenant) => this.#servingDoor(area).setTokens(tenant),
-      dropTenant: (name) => this.#servingDoor(area).dropTenant(name),
-      tenantNames: () => this.#servingDoor(area).tenantNames(),
+    // Asked for at each call: it may not serve.
+    const dataOf = (area: AreaName): Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames"> => ({
+      setTokens: (tenant) => this.#serving(area).data.setTokens(tenant),
+      dropTenant: (name) => this.#serving(area).data.dropTenant(name),
+      tenantNames: () => this.#serving(area).data.tenantNames(),
     });
     const administration = new TenantAdministration({
       tenants,
       kept,
       keep: (changed) => directory.keepTokens(changed),
-      doors: { databases: doorOf("store"), indexes: doorOf("vector"), users: doorOf("messaging") },
+      areas: { databases: dataOf("store"), indexes: dataOf("vector"), users: dataOf("messaging") },
       indexRules: indexRulesOf(this.#options.run),
     });
     return { directory, tenants, administration };
@@ -277,7 +279,7 @@ export class Server implements SlotEvents {
     tokens.add(tenants.adminToken.value, { tenant: "admin", access: "standard" });
     const { dataDirectory } = run.settings;
     const backups =
-      dataDirectory === undefined ? undefined : new Backups(resolve(dataDirectory), (area) => this.#servingDoor(area));
+      dataDirectory === undefined ? undefined : new Backups(resolve(dataDirectory), (area) => this.#serving(area).data);
     const administration: Administration = {
       readiness: () => this.#readiness(),
       version: { version, node: process.versions.node, formats: fileFormats },
@@ -325,11 +327,11 @@ export class Server implements SlotEvents {
     );
     const base = await this.#openOnePort();
     // A port that is taken is refused before any area has begun to recover.
-    const ports = await Promise.all(this.#slots.map((slot) => slot.door?.bind()));
+    const ports = await Promise.all(this.#slots.map((slot) => slot.api?.control.bind()));
     const replays = new ReplayReport({ clock: systemClock, log, terminal: this.#options.terminal });
     this.#replays = replays;
     // What was drawn is wiped before anybody prints something else.
-    await Promise.all(this.#slots.map((slot) => slot.door?.open())).finally(() => replays.end());
+    await Promise.all(this.#slots.map((slot) => slot.api?.control.open())).finally(() => replays.end());
     const portsOf = (name: AreaName): OpenPorts | undefined =>
       ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>
@@ -381,7 +383,7 @@ export class Server implements SlotEvents {
   async #openOnePort(): Promise<string | undefined> {
     const { run } = this.#options;
     if (run.settings.port === undefined) return undefined;
-    const areas = this.#slots.flatMap(({ name, local }) => (local === undefined ? [] : [[`/${name}`, local.edge]]));
+    const areas = this.#slots.flatMap(({ name, local }) => (local === undefined ? [] : [[`/${name}`, local.http]]));
     const plan = listenPlan(run, "port");
     const { log, version } = this.#options;
     const tracer = await openTracer({ version, log });
@@ -396,14 +398,14 @@ export class Server implements SlotEvents {
     { name, tracer, budget = this.#budget, isReserved = false }: ListenerParts,
   ): Promise<Listener> {
     const { log, run } = this.#options;
-    const wishes = {
+    const options = {
       listen: plan,
       headerBytesMax: run.settings.headerBytesMax,
       peers: peerLimits(run),
       name,
       isReserved,
     };
-    return openListener(area, wishes, {
+    return openListener(area, options, {
       clock: systemClock,
       log,
       budget,
@@ -443,7 +445,11 @@ export class Server implements SlotEvents {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return false;
     for (const area of areaNames) {
-      this.#snapshots.request({ area, door: this.#servingDoor(area), dataDirectory: resolve(dataDirectory) });
+      this.#snapshots.request({
+        area,
+        snapshots: this.#serving(area).snapshots,
+        dataDirectory: resolve(dataDirectory),
+      });
     }
     return true;
   }
@@ -526,10 +532,10 @@ async function unusableCertificates(run: RunSettings): Promise<readonly string[]
 }
 
 /** An area that does not answer has no figures, and does not keep those of the others back. */
-async function figuresOf({ name, door }: AreaSlot): Promise<LabelledSnapshot> {
+async function figuresOf({ name, api }: AreaSlot): Promise<LabelledSnapshot> {
   const late = Promise.withResolvers<readonly []>();
   const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));
-  const figures = (door?.figures() ?? Promise.resolve([])).catch(() => []);
+  const figures = (api?.control.figures() ?? Promise.resolve([])).catch(() => []);
   const families = await Promise.race([figures, late.promise]);
   cancel();
   return { labels: { area: name }, families };

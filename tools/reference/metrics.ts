@@ -4,7 +4,7 @@
  */
 import { type FamilyFacts, Metrics } from "../../src/kernel/metrics.ts";
 import { measureJournal } from "../../src/persistence/journal/journal-metrics.ts";
-import { measureDirectory } from "../../src/program/areas/recover-area.ts";
+import { measureDirectory } from "../../src/program/areas/area-persistence.ts";
 import { measureDescriptors } from "../../src/program/listeners/descriptors.ts";
 import { measureListeners } from "../../src/program/listeners/listener.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";

@@ -1,5 +1,5 @@
 /**
- * What main knows of one area: its door and how it is. The area may be in this
+ * What main knows of one area: what it may ask of it, and how it is. The area may be in this
  * thread or in one of its own.
  */
 import { Worker } from "node:worker_threads";
@@ -12,7 +12,7 @@ import { newProgressMemory, ProgressReader } from "../workers/thread-progress.ts
 import type { AreaApi, AreaEvents, AreaName, AreaPlan, AreaState, ReplayProgress } from "./area.ts";
 import type { AreaThread } from "./area-thread.ts";
 import type { ListeningArea } from "./listening-area.ts";
-import { RemoteArea } from "./remote-area.ts";
+import { remoteArea } from "./remote-area.ts";
 import { percentOf } from "./replay-report.ts";
 
 export interface SlotEvents {
@@ -25,7 +25,8 @@ export interface SlotEvents {
 
 export class AreaSlot implements AreaEvents {
   readonly name: AreaName;
-  door: AreaApi | undefined;
+  /** Undefined until the area is made. */
+  api: AreaApi | undefined;
   /** Set for an area in this thread. */
   local: ListeningArea | undefined;
   #state: AreaState = "opening";
@@ -45,7 +46,7 @@ export class AreaSlot implements AreaEvents {
   /** Puts the area into this thread. */
   async makeHere(plan: AreaPlan, thread: AreaThread): Promise<void> {
     this.local = await thread.make(plan, this);
-    this.door = this.local;
+    this.api = this.local;
   }
 
   /** Puts the area into a thread of its own. */
@@ -77,7 +78,7 @@ export class AreaSlot implements AreaEvents {
       },
     });
     this.#heartbeat = heartbeat;
-    this.door = new RemoteArea(worker, this, () => heartbeat.beat());
+    this.api = remoteArea(worker, this, () => heartbeat.beat());
     worker.on("error", (fault) => this.#crashed(describeCrash(fault, plan.area, heapMb)));
     worker.on("exit", (code) => this.#crashed(`its thread ended with code ${code}`));
   }
@@ -86,7 +87,7 @@ export class AreaSlot implements AreaEvents {
   async close(graceMs: number): Promise<void> {
     this.#isEnding = true;
     try {
-      await this.door?.close(graceMs);
+      await this.api?.control.close(graceMs);
     } finally {
       this.#heartbeat?.stop();
       await this.#worker?.terminate();

@@ -4,12 +4,14 @@
  * so that a thread loads only what it runs.
  */
 import { getHeapStatistics } from "node:v8";
+import { TokenTable } from "../../edge/auth.ts";
 import { ByteBudget } from "../../edge/limits/byte-budget.ts";
-import type { Tracer } from "../../edge/tracing.ts";
+import { RateLimiter } from "../../edge/limits/rate-limit.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { MemoryGuard } from "../../kernel/memory-guard.ts";
 import { Metrics } from "../../kernel/metrics.ts";
+import { secretBytes } from "../../kernel/random.ts";
 import { type TurnObserver, Turns } from "../../kernel/turns.ts";
 import { measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
@@ -18,7 +20,11 @@ import { openTracer } from "../open-telemetry.ts";
 import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
 import { underWayBytesMax } from "./area-memory.ts";
-import { type AreaService, ListeningArea } from "./listening-area.ts";
+import { AreaPersistence } from "./area-persistence.ts";
+import { ListeningArea } from "./listening-area.ts";
+import type { AreaService, ServiceContext } from "./service.ts";
+
+const TOKEN_KEY_BYTES = 32;
 
 export interface ThreadOptions {
   readonly log: Log;
@@ -30,27 +36,11 @@ export interface ThreadOptions {
   readonly memoryBytesMax: number;
   /** The largest request that the areas take. */
   readonly requestBytesMax: number;
-  /** Told that the thread makes progress. */
+  /** Notified that the thread makes progress. */
   readonly observer?: TurnObserver;
 }
 
-/** What the engine of an area is given. */
-export interface ServiceContext {
-  readonly plan: AreaPlan;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly events: AreaEvents;
-  /** Who has the thread next; all areas of the thread ask it. */
-  readonly turns: Turns;
-  readonly onFatal: (fault: unknown) => void;
-  /** Who may still take memory in this thread. */
-  readonly guard: MemoryGuard;
-  /** Absent: no spans are made. */
-  readonly tracer: Tracer | undefined;
-}
-
-const engineLoaders: Readonly<Record<AreaName, (context: ServiceContext) => Promise<AreaService>>> = {
+const serviceLoaders: Readonly<Record<AreaName, (context: ServiceContext) => Promise<AreaService>>> = {
   store: async (context) => new (await import("./store-service.ts")).StoreService(context),
   messaging: async (context) => new (await import("./messaging-service.ts")).MessagingService(context),
   vector: async (context) => new (await import("./vector-service.ts")).VectorService(context),
@@ -90,15 +80,20 @@ export class AreaThread {
     const tracer = await openTracer({ version: plan.version, log });
     const turns = this.#turns;
     measureTurns(metrics, turns, plan.area);
-    const shared = { events, turns, guard: this.#guard, onFatal, tracer };
-    const engine = await engineLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
+    const persistence = new AreaPersistence({ plan, clock, log, metrics, events, onFatal });
+    const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
+    const perSecond = plan.limits.requestsPerSecondMax;
+    const limiter = perSecond === undefined ? undefined : new RateLimiter(systemClock, { perSecond, burst: perSecond });
+    const shared = { turns, guard: this.#guard, onFatal, tracer, tokens, limiter, persistence };
+    const service = await serviceLoaders[plan.area]({ plan, clock, log, metrics, ...shared });
     measureMemory(metrics, { guard: this.#guard, budget: this.budget });
     return new ListeningArea({
       plan,
-      engine,
+      service,
+      persistence,
       events,
       metrics,
-      surroundings: { clock: systemClock, log, budget: this.budget, figures: measureListeners(metrics), tracer },
+      environment: { clock: systemClock, log, budget: this.budget, figures: measureListeners(metrics), tracer },
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
  * What the program and its areas say to each other. An area runs in the main
- * thread or in one of its own; both are behind the same door, so everything
+ * thread or in one of its own, and main asks both in the same way, so everything
  * here is plain data that can be posted between threads.
  *
  *     opening --> serving --> draining --> closed
@@ -145,7 +145,7 @@ export interface ReplayProgress {
   readonly totalBytes: number;
 }
 
-/** What an area tells without being asked. */
+/** What an area reports without being asked. */
 export interface AreaEvents {
   state(state: AreaState): void;
   /** How far the reading of what is kept is, while it opens; undefined: it is over. */
@@ -162,15 +162,19 @@ export interface OpenPorts {
   readonly respPort: number | undefined;
 }
 
-/** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
-export interface AreaApi {
+/** The life of an area. */
+export interface AreaControl {
   /** Binds the ports, where it answers 503 for now, and returns the real ones. Rejects with a `StartRefusal`. */
   bind(): Promise<OpenPorts>;
-  /** Recovers what is kept, then serves. Rejects with a `StartRefusal` for what the operator has to put right. */
+  /** Recovers what is stored, then serves. Rejects with a `StartRefusal` for what the operator has to put right. */
   open(): Promise<void>;
   /** Stops accepting, waits up to `graceMs` for what is being answered, writes and syncs the rest, and closes. */
   close(graceMs: number): Promise<void>;
   figures(): Promise<readonly FamilySnapshot[]>;
+}
+
+/** The data of an area that serves, and whose it is. */
+export interface AreaData {
   /** Empties the area (dev). Resolves when that is safe. */
   reset(): Promise<void>;
   /** Tenants that have data. */
@@ -184,6 +188,10 @@ export interface AreaApi {
    * Resolves with the position up to which it has everything.
    */
   backUp(target: string): Promise<number>;
+}
+
+/** The area's side of a snapshot that another process writes. */
+export interface AreaSnapshots {
   /** Closes the segment that is being written, so that a snapshot can be made of what is before it. */
   prepareSnapshot(): Promise<void>;
   /**
@@ -191,4 +199,11 @@ export interface AreaApi {
    * written meanwhile that the next one is due.
    */
   finishSnapshot(isWritten: boolean): Promise<boolean>;
+}
+
+/** What main may ask of an area. Every answer comes by promise, because the area may be in another thread. */
+export interface AreaApi {
+  readonly control: AreaControl;
+  readonly data: AreaData;
+  readonly snapshots: AreaSnapshots;
 }

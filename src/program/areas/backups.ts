@@ -7,7 +7,7 @@ import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { KEPT_AREAS } from "../directory/data-directory.ts";
 import { type KeptTokens, printKeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
-import type { AreaApi, AreaName } from "./area.ts";
+import type { AreaData, AreaName } from "./area.ts";
 import { makeStage, removeOldStages, removeStage } from "./backup-stage.ts";
 
 /** So long whoever asked has to begin with what was made for it. */
@@ -16,14 +16,14 @@ const TOKENS_MODE = 0o600;
 
 export class Backups {
   readonly #dataDirectory: string;
-  readonly #doorOf: (area: AreaName) => Pick<AreaApi, "backUp">;
+  readonly #dataOf: (area: AreaName) => Pick<AreaData, "backUp">;
   /** When each stage of this process was made. */
   readonly #madeAtMs = new Map<string, number>();
 
-  /** `dataDirectory` is absolute. `doorOf` throws while an area does not serve. */
-  constructor(dataDirectory: string, doorOf: (area: AreaName) => Pick<AreaApi, "backUp">) {
+  /** `dataDirectory` is absolute. `dataOf` throws while an area does not serve. */
+  constructor(dataDirectory: string, dataOf: (area: AreaName) => Pick<AreaData, "backUp">) {
     this.#dataDirectory = dataDirectory;
-    this.#doorOf = doorOf;
+    this.#dataOf = dataOf;
   }
 
   /**
@@ -32,21 +32,21 @@ export class Backups {
    */
   async make(kept: KeptTokens): Promise<BackupMade> {
     const dataDirectory = this.#dataDirectory;
-    const doors = KEPT_AREAS.map((name) => ({ name, door: this.#doorOf(name) }));
+    const areas = KEPT_AREAS.map((name) => ({ name, data: this.#dataOf(name) }));
     await removeOldStages(dataDirectory, (name) => this.#isYoung(name));
     const name = makeStage(dataDirectory, KEPT_AREAS);
     this.#madeAtMs.set(name, systemClock.monotonicMs());
     const directory = join(dataDirectory, name);
     try {
-      const areas = await Promise.all(
-        doors.map(async ({ name: area, door }) => ({ name: area, position: await door.backUp(join(directory, area)) })),
+      const backedUp = await Promise.all(
+        areas.map(async ({ name: area, data }) => ({ name: area, position: await data.backUp(join(directory, area)) })),
       );
       await writeFileDurably(join(directory, TOKENS_FILE), printKeptTokens(kept), { mode: TOKENS_MODE });
       await linkOrCopy(fileDisk, join(dataDirectory, "format"), join(directory, "format"));
       await fileDisk.syncDirectory(directory);
       await fileDisk.syncDirectory(dataDirectory);
       this.#madeAtMs.set(name, systemClock.monotonicMs());
-      return { directory: name, areas };
+      return { directory: name, areas: backedUp };
     } catch (fault) {
       removeStage(dataDirectory, name);
       throw fault;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestHead } from "../../edge/handler.ts";
 import { numberedRefusalReply } from "../../edge/respond.ts";
-import { startingArea } from "./listening-area.ts";
+import { startingService } from "./listening-area.ts";
 
 const head: RequestHead = {
   method: "POST",
@@ -15,8 +15,8 @@ const head: RequestHead = {
 };
 
 test("until an area serves it answers 503 in the shape of its other failures", () => {
-  const numbered = startingArea("vector", 10, { refusal: (failure) => numberedRefusalReply(failure) });
-  const plain = startingArea("messaging", 10, {});
+  const numbered = startingService("vector", 10, { refusal: (failure) => numberedRefusalReply(failure) });
+  const plain = startingService("messaging", 10, {});
 
   const answers = [numbered, plain].map((area) => area.refuseEarly?.(head));
 

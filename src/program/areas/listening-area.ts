@@ -1,8 +1,8 @@
 /**
- * An area with its port: the same life for every area, whatever is behind it.
+ * An area with its port: the same life for every area, whatever its service is.
  *
- *     opening    bound and answering 503, while the engine recovers
- *     serving    the engine answers
+ *     opening    bound and answering 503, while the service recovers
+ *     serving    the service answers
  *     draining   no new connection; what is being answered is finished
  *     closed     everything is on disk
  *
@@ -15,56 +15,46 @@ import type { Listener } from "../../edge/http/listener.ts";
 import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
-import { type ListenerSurroundings, openListener } from "../listeners/listener.ts";
-import type { AreaApi, AreaEvents, AreaPlan, AreaTenant, OpenPorts } from "./area.ts";
-
-/** What is behind the port of an area. */
-export interface AreaService {
-  readonly edge: HttpService;
-  /** Listens where it listens besides: binds there, says that it is opening, and returns the real port. */
-  openOwnPort?(surroundings: ListenerSurroundings): Promise<number | undefined>;
-  closeOwnPort?(graceMs: number): Promise<void>;
-  /** Recovers what is kept and starts what runs by itself. */
-  open(): Promise<void>;
-  /** Ends what it does by itself within `graceMs`, then writes and syncs the rest. No request comes any more. */
-  close(graceMs: number): Promise<void>;
-  reset(): Promise<void>;
-  tenantNames(): readonly string[];
-  setTokens(tenant: AreaTenant): Promise<void>;
-  dropTenant(name: string): Promise<void>;
-  backUp(target: string): Promise<number>;
-  prepareSnapshot(): Promise<void>;
-  finishSnapshot(isWritten: boolean): Promise<boolean>;
-}
+import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
+import type { AreaApi, AreaControl, AreaData, AreaEvents, AreaPlan, AreaSnapshots, OpenPorts } from "./area.ts";
+import type { AreaPersistence } from "./area-persistence.ts";
+import type { AreaService } from "./service.ts";
 
 export interface ListeningAreaOptions {
   readonly plan: AreaPlan;
-  readonly engine: AreaService;
+  readonly service: AreaService;
+  readonly persistence: AreaPersistence;
   readonly events: AreaEvents;
   readonly metrics: Metrics;
-  readonly surroundings: ListenerSurroundings;
+  readonly environment: ListenerEnvironment;
 }
 
-export class ListeningArea implements AreaApi {
+export class ListeningArea implements AreaApi, AreaControl {
   readonly #options: ListeningAreaOptions;
   #listener: Listener | undefined;
   #current: HttpService;
   #isClosing = false;
 
+  readonly control = this;
+  readonly data: AreaData;
+  readonly snapshots: AreaSnapshots;
+
   /** What answers now; for an area that main mounts below a prefix. */
-  readonly edge: HttpService;
+  readonly http: HttpService;
 
   constructor(options: ListeningAreaOptions) {
     const { area, limits, version } = options.plan;
     this.#options = options;
-    this.#current = startingArea(area, limits.requestBytesMax, options.engine.edge);
+    this.data = options.service;
+    this.snapshots = options.persistence;
+    this.#current = startingService(area, limits.requestBytesMax, options.service.http);
     const current: HttpService = {
       handle: (request) => this.#current.handle(request),
       bodyBytesMax: (target) => this.#current.bodyBytesMax(target),
       refuseEarly: (head) => this.#current.refuseEarly?.(head),
       refusal: (failure, target) => this.#current.refusal?.(failure, target) ?? failureReply(failure),
     };
-    this.edge = withOpenApi(current, {
+    this.http = withOpenApi(current, {
       cors: limits.cors,
       // Most servers are never asked, and start without its tables.
       async print() {
@@ -75,77 +65,54 @@ export class ListeningArea implements AreaApi {
   }
 
   async bind(): Promise<OpenPorts> {
-    const { plan, engine, events, surroundings } = this.#options;
+    const { plan, service, events, environment } = this.#options;
     events.state("opening");
     if (plan.listen !== undefined) {
-      const wishes = {
+      const options = {
         listen: plan.listen,
         headerBytesMax: plan.limits.headerBytesMax,
         peers: plan.limits.peers,
         name: plan.area,
       };
-      this.#listener = await openListener(this.edge, wishes, surroundings);
+      this.#listener = await openListener(this.http, options, environment);
     }
-    const respPort = await engine.openOwnPort?.(surroundings);
+    const respPort = await service.openOwnPort?.(environment);
     return { port: this.#listener?.port, respPort };
   }
 
   async open(): Promise<void> {
-    const { engine, events } = this.#options;
-    await engine.open();
+    const { service, persistence, events } = this.#options;
+    await service.open();
+    if (persistence.isSnapshotDue) events.snapshotDue();
     if (this.#isClosing) return;
-    this.#current = engine.edge;
+    this.#current = service.http;
     events.state("serving");
   }
 
   async close(graceMs: number): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    const { engine, events } = this.#options;
+    const { service, events, environment } = this.#options;
     events.state("draining");
-    await Promise.all([this.#listener?.close(graceMs), engine.closeOwnPort?.(graceMs)]);
-    await engine.close(graceMs);
-    await this.#options.surroundings.tracer?.flush();
+    await Promise.all([this.#listener?.close(graceMs), service.closeOwnPort?.(graceMs)]);
+    await service.close(graceMs);
+    await environment.tracer?.flush();
     events.state("closed");
   }
 
   async figures(): Promise<readonly FamilySnapshot[]> {
     return this.#options.metrics.snapshot();
   }
-
-  reset(): Promise<void> {
-    return this.#options.engine.reset();
-  }
-
-  async tenantNames(): Promise<readonly string[]> {
-    return this.#options.engine.tenantNames();
-  }
-
-  setTokens(tenant: AreaTenant): Promise<void> {
-    return this.#options.engine.setTokens(tenant);
-  }
-
-  dropTenant(name: string): Promise<void> {
-    return this.#options.engine.dropTenant(name);
-  }
-
-  backUp(target: string): Promise<number> {
-    return this.#options.engine.backUp(target);
-  }
-
-  prepareSnapshot(): Promise<void> {
-    return this.#options.engine.prepareSnapshot();
-  }
-
-  finishSnapshot(isWritten: boolean): Promise<boolean> {
-    return this.#options.engine.finishSnapshot(isWritten);
-  }
 }
 
-/** 503 until the engine serves, in the shape of the area's other failures. */
-export function startingArea(area: string, requestBytesMax: number, edge: Pick<HttpService, "refusal">): HttpService {
+/** 503 until the service answers, in the shape of the area's other failures. */
+export function startingService(
+  area: string,
+  requestBytesMax: number,
+  http: Pick<HttpService, "refusal">,
+): HttpService {
   const worded = (failure: RequestFailure, target: string): HttpReply =>
-    edge.refusal?.(failure, target) ?? failureReply(failure);
+    http.refusal?.(failure, target) ?? failureReply(failure);
   const refusal = { ...worded(areaNotServing(area), ""), route: "starting" };
   return {
     handle: () => refusal,

@@ -1,16 +1,27 @@
 /**
- * The two ends of an area that runs in a thread of its own. Main calls the
- * door's methods by name; the thread calls the events by name. A refusal keeps
+ * The two ends of an area that runs in a thread of its own. Main asks by the
+ * name of a method; the thread reports events by their names. A refusal keeps
  * being one across the threads, every other fault arrives as its text.
  */
-import type { MessagePort, Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import { StartRefusal } from "../refusal.ts";
-import type { AreaApi, AreaEvents, OpenPorts } from "./area.ts";
+import type { AreaApi, AreaEvents } from "./area.ts";
+
+type MethodsOf<Part extends keyof AreaApi> = Readonly<Record<keyof AreaApi[Part], true>>;
+
+/** Every question that main can ask, by the part of the area that answers it. The type holds the table complete. */
+const methods: { readonly [Part in keyof AreaApi]: MethodsOf<Part> } = {
+  control: { bind: true, open: true, close: true, figures: true },
+  data: { reset: true, tenantNames: true, setTokens: true, dropTenant: true, backUp: true },
+  snapshots: { prepareSnapshot: true, finishSnapshot: true },
+};
 
 interface Question {
   readonly kind: "question";
   readonly id: number;
-  readonly method: keyof AreaApi;
+  readonly part: keyof AreaApi;
+  /** One of the part's methods. */
+  readonly method: string;
   readonly argument: unknown;
 }
 
@@ -21,7 +32,7 @@ interface Answer {
   readonly failure?: { readonly isRefusal: boolean; readonly text: string };
 }
 
-interface Told {
+interface EventReport {
   readonly kind: "event";
   readonly event: keyof AreaEvents;
   readonly argument: unknown;
@@ -31,17 +42,40 @@ interface Beat {
   readonly kind: "beat";
 }
 
-type FromThread = Answer | Told | Beat;
+type FromThread = Answer | EventReport | Beat;
 
-/** Main's end: a door whose methods are questions to the thread. */
-export class RemoteArea implements AreaApi {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (fault: Error) => void }>();
+/** A worker, as far as its questions need it. */
+export interface AreaWorker {
+  on(event: "message", listener: (message: FromThread) => void): unknown;
+  on(event: "exit", listener: () => void): unknown;
+  postMessage(message: unknown): void;
+}
+
+/**
+ * Main's end: an area whose methods are questions to the thread. `onBeat` is called for every message, each a sign of
+ * life.
+ */
+export function remoteArea(worker: AreaWorker, events: AreaEvents, onBeat: () => void): AreaApi {
+  const questions = new Questions(worker, events, onBeat);
+  const part = <Part extends keyof AreaApi>(name: Part): AreaApi[Part] =>
+    Object.fromEntries(
+      Object.keys(methods[name]).map((method) => [
+        method,
+        (argument?: unknown) => questions.ask({ part: name, method, argument }),
+      ]),
+      // The table has each method of the part, and the thread answers with what that method returns.
+    ) as unknown as AreaApi[Part];
+  return { control: part("control"), data: part("data"), snapshots: part("snapshots") };
+}
+
+/** The questions that wait for their answers. */
+class Questions {
+  readonly #worker: AreaWorker;
+  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (fault: Error) => void }>();
   #count = 0;
   #hasEnded = false;
 
-  /** `onBeat` is called for every message, each a sign of life. */
-  constructor(worker: Worker, events: AreaEvents, onBeat: () => void) {
+  constructor(worker: AreaWorker, events: AreaEvents, onBeat: () => void) {
     this.#worker = worker;
     worker.on("message", (message: FromThread) => {
       onBeat();
@@ -52,54 +86,10 @@ export class RemoteArea implements AreaApi {
     worker.on("exit", () => this.#abandon());
   }
 
-  bind(): Promise<OpenPorts> {
-    return this.#ask("bind");
-  }
-
-  open(): Promise<void> {
-    return this.#ask("open");
-  }
-
-  close(graceMs: number): Promise<void> {
-    return this.#ask("close", graceMs);
-  }
-
-  figures(): ReturnType<AreaApi["figures"]> {
-    return this.#ask("figures");
-  }
-
-  reset(): Promise<void> {
-    return this.#ask("reset");
-  }
-
-  tenantNames(): Promise<readonly string[]> {
-    return this.#ask("tenantNames");
-  }
-
-  setTokens(tenant: Parameters<AreaApi["setTokens"]>[0]): Promise<void> {
-    return this.#ask("setTokens", tenant);
-  }
-
-  dropTenant(name: string): Promise<void> {
-    return this.#ask("dropTenant", name);
-  }
-
-  backUp(target: string): Promise<number> {
-    return this.#ask("backUp", target);
-  }
-
-  prepareSnapshot(): Promise<void> {
-    return this.#ask("prepareSnapshot");
-  }
-
-  finishSnapshot(isWritten: boolean): Promise<boolean> {
-    return this.#ask("finishSnapshot", isWritten);
-  }
-
-  #ask<Value>(method: keyof AreaApi, argument?: unknown): Promise<Value> {
+  ask(asked: Pick<Question, "part" | "method" | "argument">): Promise<unknown> {
     if (this.#hasEnded) return Promise.reject(threadEnded());
     this.#count += 1;
-    const question: Question = { kind: "question", id: this.#count, method, argument };
+    const question: Question = { kind: "question", id: this.#count, ...asked };
     return new Promise((resolve, reject) => {
       this.#waiting.set(question.id, { resolve, reject });
       this.#worker.postMessage(question);
@@ -109,7 +99,7 @@ export class RemoteArea implements AreaApi {
   #settle({ id, value, failure }: Answer): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (failure === undefined) waiting?.resolve(value as never);
+    if (failure === undefined) waiting?.resolve(value);
     else waiting?.reject(failure.isRefusal ? new StartRefusal(failure.text) : new Error(failure.text));
   }
 
@@ -124,27 +114,29 @@ function threadEnded(): Error {
   return new Error("The thread of the area has ended");
 }
 
-/** The thread's end: events that are told to main. */
+/** The thread's end: events that are reported to main. */
 export function eventsTo(port: MessagePort): AreaEvents {
-  const tell = (event: keyof AreaEvents, argument?: unknown): void => {
-    port.postMessage({ kind: "event", event, argument } satisfies Told);
+  const report = (event: keyof AreaEvents, argument?: unknown): void => {
+    port.postMessage({ kind: "event", event, argument } satisfies EventReport);
   };
   return {
-    state: (state) => tell("state", state),
-    replayed: (progress) => tell("replayed", progress),
-    trouble: (reason) => tell("trouble", reason),
-    snapshotDue: () => tell("snapshotDue"),
+    state: (state) => report("state", state),
+    replayed: (progress) => report("replayed", progress),
+    trouble: (reason) => report("trouble", reason),
+    snapshotDue: () => report("snapshotDue"),
   };
 }
 
-/** The thread's end: answers main's questions from the area's door. */
-export function answerQuestions(port: MessagePort, door: AreaApi): void {
-  port.on("message", (question: Question) => {
+/** The thread's end: answers main's questions. */
+export function answerQuestions(port: MessagePort, area: AreaApi): void {
+  port.on("message", ({ id, part, method, argument }: Question) => {
     const answer = (rest: Omit<Answer, "kind" | "id">): void => {
-      port.postMessage({ kind: "answer", id: question.id, ...rest } satisfies Answer);
+      port.postMessage({ kind: "answer", id, ...rest } satisfies Answer);
     };
-    const method = door[question.method] as (argument: unknown) => Promise<unknown>;
-    method.call(door, question.argument).then(
+    // Main asks for the methods of the table only.
+    const asked = area[part] as unknown as Readonly<Record<string, (argument: unknown) => Promise<unknown>>>;
+    const answered = asked[method]?.(argument) ?? Promise.reject(new Error(`An area has no ${part}.${method}`));
+    answered.then(
       (value) => answer({ value }),
       (fault: unknown) => {
         const text = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);

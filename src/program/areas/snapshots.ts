@@ -10,7 +10,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { AreaApi, AreaName } from "./area.ts";
+import type { AreaName, AreaSnapshots } from "./area.ts";
 
 /** The variable by which `bin/larder.cjs` ends a process with the one that started it. */
 const TIED = "NODE_LARDER_TIED";
@@ -22,7 +22,7 @@ const PROGRAM = fileURLToPath(new URL("../../../bin/larder.cjs", import.meta.url
 
 export interface SnapshotSubject {
   readonly area: AreaName;
-  readonly door: Pick<AreaApi, "prepareSnapshot" | "finishSnapshot">;
+  readonly snapshots: AreaSnapshots;
   /** The data directory, of which the area has its part. */
   readonly dataDirectory: string;
 }
@@ -75,16 +75,16 @@ export class Snapshots {
   }
 
   /** True if it was written and the next one is due already. */
-  async #runOnce({ area, door, dataDirectory }: SnapshotSubject): Promise<boolean> {
+  async #runOnce({ area, snapshots, dataDirectory }: SnapshotSubject): Promise<boolean> {
     const { clock } = this.#options;
     const log = this.#options.log.with({ area });
     const startMs = clock.monotonicMs();
     try {
-      await door.prepareSnapshot();
+      await snapshots.prepareSnapshot();
       log.info("snapshot started");
       const end = this.#isStopped ? "stopped" : await this.#spawn(dataDirectory, area);
       if (this.#isStopped) return false;
-      const isDueAgain = await door.finishSnapshot(end === "written");
+      const isDueAgain = await snapshots.finishSnapshot(end === "written");
       const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
       if (end === "written")
         log.info("snapshot written", { bytes: await snapshotBytesOf(dataDirectory, area), seconds });

@@ -1,29 +1,22 @@
 /**
- * The store behind its port: the engine, its tokens, and the part of the data
- * directory that it is recovered from and writes to. All in one thread.
+ * The service of the store: the engine, its HTTP routes and its RESP port. All
+ * in one thread.
  */
 import { getHeapStatistics } from "node:v8";
-import { TokenTable } from "../../edge/auth.ts";
 import { TrustedProxies } from "../../edge/http/trusted-proxies.ts";
-import { RateLimiter } from "../../edge/limits/rate-limit.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
-import { systemClock } from "../../kernel/clock.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
-import type { AreaStorage } from "../../persistence/area-storage.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
-import type { ListenerSurroundings } from "../listeners/listener.ts";
+import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { readLuaCode } from "../lua-code.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import type { AreaTenant } from "./area.ts";
-import type { ServiceContext } from "./area-thread.ts";
-import { DeferredJournal } from "./deferred-journal.ts";
-import type { AreaService } from "./listening-area.ts";
-import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
+import type { AreaService, ServiceContext } from "./service.ts";
 
 /** Of this thread and of the process, for INFO. */
 function readProcessFigures(): ProcessFigures {
@@ -32,26 +25,22 @@ function readProcessFigures(): ProcessFigures {
 }
 
 const HASH_SEED_BYTES = 8;
-const TOKEN_KEY_BYTES = 32;
 const BOOT_BYTES = 6;
 
 export class StoreService implements AreaService {
-  readonly edge: StoreArea;
+  readonly http: StoreArea;
   readonly #context: ServiceContext;
-  readonly #journal = new DeferredJournal();
   readonly #store: Store;
-  readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
-  #kept: AreaStorage | undefined;
   #resp: RespListener | undefined;
   #isServing = false;
   #stops: (() => void)[] = [];
 
   constructor(context: ServiceContext) {
+    const { tokens, limiter, persistence } = context;
     const { limits, version } = context.plan;
-    const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
     this.#store = new Store({
-      journal: this.#journal,
+      journal: persistence.journal,
       clock: context.clock,
       random: systemRandom,
       turns: context.turns,
@@ -66,11 +55,11 @@ export class StoreService implements AreaService {
       version,
       readFigures: readProcessFigures,
     });
-    this.edge = new StoreArea({
+    this.http = new StoreArea({
       store: this.#store,
-      tokens: this.#tokens,
+      tokens,
       syncTokens: new SyncTokens(secretBytes(BOOT_BYTES).toString("hex")),
-      ...(perSecond !== undefined && { limiter: new RateLimiter(systemClock, { perSecond, burst: perSecond }) }),
+      ...(limiter !== undefined && { limiter }),
       cors: limits.cors,
       queryToken: limits.queryToken,
       requestBytesMax: limits.requestBytesMax,
@@ -79,32 +68,27 @@ export class StoreService implements AreaService {
       streams: { streamsPerTokenMax: limits.streamsPerTokenMax },
     });
     measureStore(context.metrics, this.#store);
-    measureStreams(context.metrics, this.edge.streams);
+    measureStreams(context.metrics, this.http.streams);
     measureTenants(context.metrics, () => this.#store.databases);
   }
 
   async open(): Promise<void> {
-    const { plan, events } = this.#context;
-    if (plan.directory !== undefined) {
-      const hooks = { apply: (frame: Buffer): void => this.#store.replay(frame) };
-      this.#kept = await recoverArea(this.#context, { directory: plan.directory, journal: this.#journal, hooks });
-      this.#stops.push(watchTrouble(this.#context, this.#journal));
-    }
+    const { plan, persistence } = this.#context;
+    await persistence.recover({ apply: (frame) => this.#store.replay(frame) });
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());
     this.#isServing = true;
-    if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
   }
 
   /** The RESP port, if there is one. */
-  async openOwnPort({ clock, log, budget, figures }: ListenerSurroundings): Promise<number | undefined> {
+  async openOwnPort({ clock, log, budget, figures }: ListenerEnvironment): Promise<number | undefined> {
     const { plan, metrics } = this.#context;
     if (plan.resp === undefined) return undefined;
     const { listen, connectionsMax, tls } = plan.resp;
     const options = {
       store: this.#store,
-      tokens: this.#tokens,
+      tokens: this.#context.tokens,
       host: listen.host,
       port: listen.port,
       connectionsMax,
@@ -155,11 +139,7 @@ export class StoreService implements AreaService {
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
-    this.#journal.close();
-    const lostCount = await this.#kept?.close();
-    if (lostCount !== undefined && lostCount > 0) {
-      this.#context.log.error("writes that were not acknowledged are lost: no space is left", { frames: lostCount });
-    }
+    await this.#context.persistence.close();
   }
 
   async reset(): Promise<void> {
@@ -167,33 +147,24 @@ export class StoreService implements AreaService {
     await this.#store.whenSafe();
   }
 
-  tenantNames(): readonly string[] {
+  async tenantNames(): Promise<readonly string[]> {
     return this.#store.databaseNames;
   }
 
   async setTokens({ name, tokens }: AreaTenant): Promise<void> {
     const database = this.#store.database(name);
     await this.#store.whenSafe();
-    this.#tokens.replaceTenant(name, tokens);
-    followUsers(database, { tokens: this.#tokens, streams: this.edge.streams });
+    this.#context.tokens.replaceTenant(name, tokens);
+    followUsers(database, { tokens: this.#context.tokens, streams: this.http.streams });
   }
 
   async dropTenant(name: string): Promise<void> {
-    this.#tokens.removeTenant(name);
+    this.#context.tokens.removeTenant(name);
     this.#store.dropDatabase(name);
     await this.#store.whenSafe();
   }
 
   backUp(target: string): Promise<number> {
-    return getKept(this.#kept).backUp(target);
-  }
-
-  async prepareSnapshot(): Promise<void> {
-    await this.#kept?.closeSegment();
-  }
-
-  async finishSnapshot(isWritten: boolean): Promise<boolean> {
-    if (isWritten) await this.#kept?.adoptSnapshot();
-    return this.#kept?.isSnapshotDue() ?? false;
+    return this.#context.persistence.backUp(target);
   }
 }

@@ -1,14 +1,10 @@
 /**
- * The vector area behind its port: the engine, its tokens, the models of its
- * indexes, the thread that builds graphs, and the part of the data directory
- * that it is recovered from and writes to.
+ * The service of the vector area: the engine, the models of its indexes, the
+ * thread that builds graphs, and the files of graphs.
  */
-import { TokenTable } from "../../edge/auth.ts";
-import { RateLimiter } from "../../edge/limits/rate-limit.ts";
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import { secretBytes, secretText, systemRandom } from "../../kernel/random.ts";
-import type { AreaStorage } from "../../persistence/area-storage.ts";
+import { secretText, systemRandom } from "../../kernel/random.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { GraphCache } from "../../vector/graph/cache.ts";
 import type { IndexDefinition } from "../../vector/index/definition.ts";
@@ -21,40 +17,33 @@ import { defaultIndex } from "../settings/index-settings.ts";
 import { graphFiles, linkGraphFiles } from "../workers/graph-files.ts";
 import { GraphThreads } from "../workers/graph-threads.ts";
 import type { AreaTenant } from "./area.ts";
-import type { ServiceContext } from "./area-thread.ts";
-import { DeferredJournal } from "./deferred-journal.ts";
 import { reportGraphs } from "./graph-report.ts";
-import type { AreaService } from "./listening-area.ts";
-import { getKept, recoverArea, watchTrouble } from "./recover-area.ts";
+import { PeriodicTask } from "./periodic-task.ts";
+import type { AreaService, ServiceContext } from "./service.ts";
 
-const TOKEN_KEY_BYTES = 32;
 /** Nobody can guess the handle of somebody else's query. */
 const HANDLE_LENGTH = 32;
 /** How often graphs that changed much are written. */
-const SAVE_EVERY_MS = 60_000;
+const SAVE_PERIOD_MS = 60_000;
 
 export class VectorService implements AreaService {
-  readonly edge: VectorArea;
+  readonly http: VectorArea;
   readonly #context: ServiceContext;
-  readonly #journal = new DeferredJournal();
   readonly #engine: Engine;
   readonly #graphs: GraphThreads;
-  readonly #tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
   /** By index name. */
   readonly #embedders = new Map<string, IndexEmbedders>();
-  #kept: AreaStorage | undefined;
   #cache: GraphCache | undefined;
-  #stops: (() => void)[] = [];
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saving: PeriodicTask;
+  #stopReport: () => void = () => {};
 
   constructor(context: ServiceContext) {
-    const { plan, clock, log, metrics, turns } = context;
+    const { plan, clock, log, metrics, turns, tokens, limiter, persistence, onFatal } = context;
     const { vector, limits } = plan;
-    const perSecond = limits.requestsPerSecondMax;
     this.#context = context;
     this.#graphs = new GraphThreads({ log });
     this.#engine = new Engine({
-      journal: this.#journal,
+      journal: persistence.journal,
       clock,
       random: systemRandom,
       turns,
@@ -63,39 +52,41 @@ export class VectorService implements AreaService {
       newHandle: () => secretText(HANDLE_LENGTH),
       guard: context.guard,
     });
-    this.edge = new VectorArea({
+    this.http = new VectorArea({
       vector: this.#engine,
-      tokens: this.#tokens,
-      ...(perSecond !== undefined && { limiter: new RateLimiter(systemClock, { perSecond, burst: perSecond }) }),
+      tokens,
+      ...(limiter !== undefined && { limiter }),
       cors: limits.cors,
       limits: vector.limits,
       clock,
       turns,
+    });
+    this.#saving = new PeriodicTask({
+      clock: systemClock,
+      periodMs: SAVE_PERIOD_MS,
+      run: () => this.#save(),
+      onFault: onFatal,
     });
     measureVectors(metrics, this.#engine);
     measureTenants(metrics, () => [...this.#engine.indexes].map(({ state }) => state));
   }
 
   async open(): Promise<void> {
-    const { plan, events } = this.#context;
-    if (plan.directory !== undefined) await this.#recover(plan.directory);
+    const { plan, log, persistence } = this.#context;
+    await persistence.recover({ apply: (frame) => this.#engine.replay(frame) });
+    if (plan.directory !== undefined) this.#cache = new GraphCache(graphFiles(fileDisk, plan.directory), log);
     for (const tenant of plan.tenants) await this.setTokens(tenant);
     await this.#engine.start(this.#cache);
     const namespaces = this.#engine.namespaces.map(({ namespace }) => namespace);
-    this.#stops.push(reportGraphs(namespaces, { clock: systemClock, log: this.#context.log }));
-    if (this.#cache !== undefined) this.#saveLater();
-    if (this.#kept?.isSnapshotDue() === true) events.snapshotDue();
+    this.#stopReport = reportGraphs(namespaces, { clock: systemClock, log });
+    if (this.#cache !== undefined) this.#saving.start();
   }
 
   async close(): Promise<void> {
-    for (const stop of this.#stops) stop();
-    await this.#saving;
+    this.#stopReport();
+    await this.#saving.stop();
     await this.#cache?.save(this.#engine.namespaces, { all: true });
-    this.#journal.close();
-    const lostCount = await this.#kept?.close();
-    if (lostCount !== undefined && lostCount > 0) {
-      this.#context.log.error("writes that were not acknowledged are lost: no space is left", { frames: lostCount });
-    }
+    await this.#context.persistence.close();
     await Promise.all([...this.#embedders.values()].map((embedders) => embedders.close()));
     this.#engine.close();
     await this.#graphs.close();
@@ -106,7 +97,7 @@ export class VectorService implements AreaService {
     await this.#engine.whenSafe();
   }
 
-  tenantNames(): readonly string[] {
+  async tenantNames(): Promise<readonly string[]> {
     return this.#engine.indexNames;
   }
 
@@ -123,11 +114,11 @@ export class VectorService implements AreaService {
     this.#embedders.set(name, embedders);
     await before?.close();
     await this.#engine.whenSafe();
-    this.#tokens.replaceTenant(name, tokens);
+    this.#context.tokens.replaceTenant(name, tokens);
   }
 
   async dropTenant(name: string): Promise<void> {
-    this.#tokens.removeTenant(name);
+    this.#context.tokens.removeTenant(name);
     this.#engine.drop(name);
     await this.#embedders.get(name)?.close();
     this.#embedders.delete(name);
@@ -135,20 +126,11 @@ export class VectorService implements AreaService {
   }
 
   async backUp(target: string): Promise<number> {
-    const { plan } = this.#context;
-    const position = await getKept(this.#kept).backUp(target);
+    const { plan, persistence } = this.#context;
+    const position = await persistence.backUp(target);
     // Graphs are derived, but building a large one takes longer than anything else of a restore.
     if (plan.directory !== undefined) await linkGraphFiles(fileDisk, { from: plan.directory, to: target });
     return position;
-  }
-
-  async prepareSnapshot(): Promise<void> {
-    await this.#kept?.closeSegment();
-  }
-
-  async finishSnapshot(isWritten: boolean): Promise<boolean> {
-    if (isWritten) await this.#kept?.adoptSnapshot();
-    return this.#kept?.isSnapshotDue() ?? false;
   }
 
   /** Vectors of two models do not compare, and nothing but the operator's memory tells which record is of which. */
@@ -164,23 +146,9 @@ export class VectorService implements AreaService {
     });
   }
 
-  async #recover(directory: string): Promise<void> {
-    const hooks = { apply: (frame: Buffer): void => this.#engine.replay(frame) };
-    this.#kept = await recoverArea(this.#context, { directory, journal: this.#journal, hooks });
-    this.#stops.push(watchTrouble(this.#context, this.#journal));
-    this.#cache = new GraphCache(graphFiles(fileDisk, directory), this.#context.log);
-  }
-
-  #saveLater(): void {
-    const cancel = systemClock.after(SAVE_EVERY_MS, () => {
-      this.#stops = this.#stops.filter((stop) => stop !== cancel);
-      this.#saving = this.#save().then(() => this.#saveLater(), this.#context.onFatal);
-    });
-    this.#stops.push(cancel);
-  }
-
   async #save(): Promise<void> {
-    if (this.#journal.refusal === undefined) await this.#cache?.save(this.#engine.namespaces, { all: false });
+    if (this.#context.persistence.journal.refusal === undefined)
+      await this.#cache?.save(this.#engine.namespaces, { all: false });
   }
 }
 

@@ -51,7 +51,7 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
       tenants,
       kept: before,
       keep: (kept) => directory.keepTokens(kept),
-      doors: { databases: nobody, indexes: nobody, users: nobody },
+      areas: { databases: nobody, indexes: nobody, users: nobody },
       indexRules: indexRulesOf(run),
     });
     const tokens = await administration.resetPassword("databases", name);

@@ -14,7 +14,7 @@ import type { ListenPlan, PeerLimits } from "../areas/area.ts";
 import { listenRefusal } from "../refusal.ts";
 import { descriptorsForConnections } from "./descriptors.ts";
 
-export interface ListenerSurroundings {
+export interface ListenerEnvironment {
   readonly clock: Clock;
   readonly log: Log;
   /** Bodies of all listeners of this thread together. */
@@ -25,7 +25,7 @@ export interface ListenerSurroundings {
   readonly tracer?: Tracer | undefined;
 }
 
-export interface ListenerWishes {
+export interface ListenerOptions {
   readonly listen: ListenPlan;
   readonly headerBytesMax: number;
   readonly peers: PeerLimits;
@@ -38,10 +38,10 @@ export interface ListenerWishes {
 /** Rejects with a `StartRefusal` when the operator has to choose another port or address. */
 export async function openListener(
   area: HttpService,
-  { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerWishes,
-  surroundings: ListenerSurroundings,
+  { listen: plan, headerBytesMax, peers, name, isReserved = false }: ListenerOptions,
+  environment: ListenerEnvironment,
 ): Promise<Listener> {
-  const { figures } = surroundings;
+  const { figures } = environment;
   // Loaded only where it is used.
   const certificates = plan.tls === undefined ? undefined : await import("./certificate.ts");
   const pair = plan.tls && certificates?.readCertificate(plan.tls);
@@ -63,7 +63,7 @@ export async function openListener(
       observe: figures.observe,
       onConnectionRefused: figures.connectionRefused,
       tls: pair,
-      ...surroundings,
+      ...environment,
     });
   } catch (fault) {
     throw listenRefusal(fault, plan);
@@ -71,7 +71,7 @@ export async function openListener(
   if (plan.tls === undefined || certificates === undefined) return listener;
   const renew = (fresh: CertificatePair): void => listener.renewCertificate(fresh);
   const expiry = figures.certificateEnd(name);
-  const stop = certificates.followCertificate(plan.tls, { ...surroundings, expiry, renew });
+  const stop = certificates.followCertificate(plan.tls, { ...environment, expiry, renew });
   const close = listener.close.bind(listener);
   listener.close = (graceMs) => {
     stop();

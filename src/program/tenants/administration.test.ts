@@ -32,7 +32,7 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
   let isServing = true;
   const names = new Set(data);
   const plans: Setup["plans"] = new Map();
-  const door = {
+  const area = {
     setTokens: async ({ name, tokens, index }: AreaTenant) => {
       steps.push(`tokens ${name} ${tokens.map(({ access }) => access).join(" ")}`);
       if (index !== undefined) plans.set(name, index);
@@ -55,7 +55,7 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
       steps.push("keep");
       keptNow = changed;
     },
-    doors: { databases: door, indexes: door, users: door },
+    areas: { databases: area, indexes: area, users: area },
     indexRules: {
       models: new Map([["m", { provider: "hashing", dimension: 8 }]]),
       surroundings: undefined,

@@ -25,7 +25,7 @@ import {
   tenantNotOurs,
   tooManyTenants,
 } from "../../edge/errors.ts";
-import type { AreaApi, AreaTenant } from "../areas/area.ts";
+import type { AreaData, AreaTenant } from "../areas/area.ts";
 import { TENANT_NAME, TENANT_NAME_RULE, TENANTS_MAX } from "../settings/config.ts";
 import { FieldReader } from "../settings/field-reader.ts";
 import {
@@ -38,7 +38,7 @@ import {
 import type { KeptIndex, KeptTenant, KeptTokens } from "./kept-tokens.ts";
 import { type IndexTenant, type Secret, secretsOfNew, type Tenant, type UserTenant } from "./tokens.ts";
 
-type TenantDoor = Pick<AreaApi, "setTokens" | "dropTenant" | "tenantNames">;
+type AreaTenants = Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames">;
 
 export interface TenantAdministrationOptions {
   readonly tenants: Readonly<Record<TenantKind, readonly AnyTenant[]>>;
@@ -46,7 +46,7 @@ export interface TenantAdministrationOptions {
   /** Replaces tokens.json durably. */
   readonly keep: (kept: KeptTokens) => Promise<void>;
   /** The areas that the tenants are of. */
-  readonly doors: Readonly<Record<TenantKind, TenantDoor>>;
+  readonly areas: Readonly<Record<TenantKind, AreaTenants>>;
   /** What a new index may have. */
   readonly indexRules: IndexRules;
 }
@@ -92,7 +92,7 @@ export class TenantAdministration implements TenantCalls {
         source: sourceOf(tenant),
         ...("index" in tenant && describeIndex(tenant.index)),
       }));
-      const unlisted = (await this.#options.doors[kind].tenantNames()).filter((name) => !tenants.has(name));
+      const unlisted = (await this.#options.areas[kind].tenantNames()).filter((name) => !tenants.has(name));
       return [...listed, ...unlisted.map((name) => ({ name, source: "unlisted" }))];
     });
   }
@@ -104,7 +104,7 @@ export class TenantAdministration implements TenantCalls {
       const { tenant, kept } = this.#describers[kind]?.(description) ?? { tenant: {}, kept: {} };
       if (tenants.has(name)) throw tenantExists(nouns[kind], name);
       if (tenants.size >= TENANTS_MAX) throw tooManyTenants(kind, TENANTS_MAX);
-      if ((await this.#options.doors[kind].tenantNames()).includes(name)) throw tenantHasOldData(nouns[kind], name);
+      if ((await this.#options.areas[kind].tenantNames()).includes(name)) throw tenantHasOldData(nouns[kind], name);
       return this.#giveTokens(kind, { name, madeBy: "admin", ...kept }, { made: tenant });
     });
   }
@@ -116,7 +116,7 @@ export class TenantAdministration implements TenantCalls {
       const place = givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken);
       if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
       // An area that does not serve yet would say no below, when the old tokens are not in tokens.json any more.
-      await this.#options.doors[kind].tenantNames();
+      await this.#options.areas[kind].tenantNames();
       const entry = this.#kept[kind]?.find((each) => each.name === name);
       return this.#giveTokens(kind, { madeBy: "admin", ...entry, name }, { before: tenant });
     });
@@ -125,11 +125,11 @@ export class TenantAdministration implements TenantCalls {
   deleteTenant(kind: TenantKind, name: string): Promise<void> {
     return this.#inTurn(async () => {
       const tenant = this.#tenants[kind].get(name);
-      const hasData = (await this.#options.doors[kind].tenantNames()).includes(name);
+      const hasData = (await this.#options.areas[kind].tenantNames()).includes(name);
       if (tenant === undefined && !hasData) throw tenantMissing(nouns[kind], name);
       const place = tenant?.listedAt ?? (tenant && (givenAt(tenant.token) ?? givenAt(tenant.readOnlyToken)));
       if (place !== undefined) throw tenantNotOurs(nouns[kind], name, place); // keeps (3)
-      await this.#options.doors[kind].dropTenant(name); // keeps (2)
+      await this.#options.areas[kind].dropTenant(name); // keeps (2)
       this.#tenants[kind].delete(name);
       await this.#keep(
         kind,
@@ -169,7 +169,7 @@ export class TenantAdministration implements TenantCalls {
       readOnlyToken: { value: readOnlyToken, from: { kind: "kept" } },
       listedAt: before?.listedAt,
     };
-    await this.#options.doors[kind].setTokens(areaTenantOf(tenant));
+    await this.#options.areas[kind].setTokens(areaTenantOf(tenant));
     this.#tenants[kind].set(name, tenant);
     return { name, token, readOnlyToken };
   }

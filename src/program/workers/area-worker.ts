@@ -24,14 +24,14 @@ export interface AreaWorkerStart {
 
 export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
   const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
-  let door: AreaApi | undefined;
+  let area: AreaApi | undefined;
   let isCrashing = false;
   const crash = (fault: unknown): void => {
     log.error("the thread crashed", faultFields(fault));
     if (isCrashing) process.exit(1);
     isCrashing = true;
     systemClock.after(CRASH_CLOSE_MS, () => process.exit(1));
-    Promise.resolve(door?.close(0)).finally(() => process.exit(1));
+    Promise.resolve(area?.control.close(0)).finally(() => process.exit(1));
   };
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);
@@ -55,7 +55,6 @@ export async function runAreaWorker({ plan, progress }: AreaWorkerStart, port: M
     memoryBytesMax,
     requestBytesMax,
   });
-  const area = await thread.make(plan, eventsTo(port), metrics);
-  door = area;
+  area = await thread.make(plan, eventsTo(port), metrics);
   answerQuestions(port, area);
 }

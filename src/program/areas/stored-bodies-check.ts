@@ -23,9 +23,9 @@ const PAUSE_MS = 10;
 /** So many damaged bodies are named in the log, and the others counted. */
 const NAMED_COUNT = 100;
 
-export class KeptBodiesCheck {
+export class StoredBodiesCheck {
   readonly #engine: Engine;
-  readonly #kept: AreaStorage;
+  readonly #storage: AreaStorage;
   readonly #log: Log;
   /** Segments with something wrong, or missing. */
   readonly #bad = new Set<number>();
@@ -33,20 +33,20 @@ export class KeptBodiesCheck {
   #endPause: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
-  constructor({ engine, kept, log }: { engine: Engine; kept: AreaStorage; log: Log }) {
+  constructor({ engine, storage, log }: { engine: Engine; storage: AreaStorage; log: Log }) {
     this.#engine = engine;
-    this.#kept = kept;
+    this.#storage = storage;
     this.#log = log;
   }
 
   /** At the start: what is missing or cut is told. Rejects with the system's error. */
   async checkEnds(): Promise<void> {
-    const present = new Set(this.#kept.segments.map(({ number }) => number));
+    const present = new Set(this.#storage.segments.map(({ number }) => number));
     for (const [segment, bytes] of this.#engine.state.bodies.liveBytes) {
       if (!present.has(segment)) this.#note(segment, { bytes, fault: "the journal file is missing" });
     }
     for (const { number, bytes } of this.#needed()) {
-      const fault = await this.#kept.checkCovered(number, { depth: "ends" });
+      const fault = await this.#storage.checkCovered(number, { depth: "ends" });
       if (fault !== undefined) this.#note(number, { bytes, fault: fault.message });
     }
   }
@@ -68,7 +68,7 @@ export class KeptBodiesCheck {
     for (const { number, bytes } of this.#needed()) {
       if (this.#isStopped) return;
       if (this.#bad.has(number)) continue;
-      const fault = await this.#kept.checkCovered(number, { depth: "whole", onPart: () => this.#pause() });
+      const fault = await this.#storage.checkCovered(number, { depth: "whole", onPart: () => this.#pause() });
       if (fault !== undefined) this.#note(number, { bytes, fault: fault.message });
     }
     if (this.#bad.size === 0 || this.#isStopped) return;
@@ -90,7 +90,7 @@ export class KeptBodiesCheck {
   /** Covered segments that bodies lie in. */
   #needed(): readonly { readonly number: number; readonly bytes: number }[] {
     const { liveBytes } = this.#engine.state.bodies;
-    return this.#kept.segments.filter(({ number, isCovered }) => isCovered && liveBytes.has(number));
+    return this.#storage.segments.filter(({ number, isCovered }) => isCovered && liveBytes.has(number));
   }
 
   #pause(): Promise<void> | undefined {
@@ -107,11 +107,11 @@ export class KeptBodiesCheck {
 }
 
 /** Bodies of an area, with its faults in the words of messaging. */
-export function bodySource(kept: Pick<AreaStorage, "read">): BodySource {
+export function bodySource(storage: Pick<AreaStorage, "read">): BodySource {
   return {
     async read(segment, offset, length) {
       try {
-        return await kept.read(segment, offset, length);
+        return await storage.read(segment, offset, length);
       } catch (cause) {
         if (isDamage(cause)) throw new BodyDamaged(cause.message, { cause });
         throw cause;

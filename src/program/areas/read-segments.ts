@@ -1,12 +1,12 @@
-/** Which segments of a journal the history has read to their end, so that nothing but bodies keeps them. */
+/** Which segments of a journal the history has read to their end, so that only bodies still need them. */
 
 interface SyncedPlace {
   readonly segment: number;
   readonly position: number;
 }
 
-export class KeptSegments {
-  /** Behind the last frame that is known of each segment since the start. */
+export class ReadSegments {
+  /** The position after the last frame of each segment, for segments written since the start. */
   readonly #ends = new Map<number, number>();
   #recoveredPosition = 0;
 

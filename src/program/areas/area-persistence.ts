@@ -1,0 +1,181 @@
+/**
+ * What an area stores: the journal of its engine, and its part of the data
+ * directory, from the recovery at the start to the close. An area without a
+ * directory stores nothing, and its journal goes nowhere.
+ */
+import { assert } from "../../kernel/assert.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Metrics } from "../../kernel/metrics.ts";
+import { systemRandom } from "../../kernel/random.ts";
+import type { AreaStorage, AreaStorageOptions } from "../../persistence/area-storage.ts";
+import { awaitSyncs } from "../journey.ts";
+import { directoryRefusal } from "../refusal.ts";
+import { printSize } from "../settings/values.ts";
+import type { AreaEvents, AreaPlan, AreaSnapshots } from "./area.ts";
+import { DeferredJournal } from "./deferred-journal.ts";
+
+/** How often the disk is checked: whether it has become full or has space again. */
+const TROUBLE_CHECK_MS = 1_000;
+
+/** Progress of a replay is reported at most this often. */
+const PROGRESS_MS = 250;
+
+export interface PersistenceContext {
+  readonly plan: AreaPlan;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly events: AreaEvents;
+  readonly onFatal: (fault: unknown) => void;
+}
+
+export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedPlace">;
+
+export class AreaPersistence implements AreaSnapshots {
+  /** The engine's, from before the recovery on. */
+  readonly journal = new DeferredJournal();
+  readonly #context: PersistenceContext;
+  #storage: AreaStorage | undefined;
+  #stopWatching: () => void = () => {};
+
+  constructor(context: PersistenceContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Replays what is stored into the engine, and opens the journal. Resolves with undefined if the area has no directory.
+   * Rejects with a `StartRefusal` for what the operator has to put right.
+   */
+  async recover(hooks: StorageHooks): Promise<AreaStorage | undefined> {
+    const { directory } = this.#context.plan;
+    if (directory === undefined) return undefined;
+    this.#storage = await recover(this.#context, { directory, journal: this.journal, hooks });
+    this.#stopWatching = watchTrouble(this.#context.events, this.journal);
+    return this.#storage;
+  }
+
+  /** Undefined before the recovery, and of an area without a directory. */
+  get storage(): AreaStorage | undefined {
+    return this.#storage;
+  }
+
+  /** Whether enough was written that a snapshot is worth its while. */
+  get isSnapshotDue(): boolean {
+    return this.#storage?.isSnapshotDue() ?? false;
+  }
+
+  /** As `AreaStorage.backUp`. */
+  backUp(target: string, first?: () => Promise<void>): Promise<number> {
+    assert(this.#storage !== undefined, "only an area with a directory is backed up");
+    return this.#storage.backUp(target, first);
+  }
+
+  async prepareSnapshot(): Promise<void> {
+    await this.#storage?.closeSegment();
+  }
+
+  async finishSnapshot(isWritten: boolean): Promise<boolean> {
+    if (isWritten) await this.#storage?.adoptSnapshot();
+    return this.isSnapshotDue;
+  }
+
+  /** Writes and syncs the rest, and closes the journal. Nothing is appended any more. */
+  async close(): Promise<void> {
+    this.#stopWatching();
+    this.journal.close();
+    const lostCount = await this.#storage?.close();
+    if (lostCount !== undefined && lostCount > 0) {
+      this.#context.log.error("writes that were not acknowledged are lost: no space is left", { frames: lostCount });
+    }
+  }
+}
+
+/**
+ * Replays what `directory` holds into the engine, and opens `journal` where that ends. Rejects with a `StartRefusal` for
+ * what the operator has to put right.
+ */
+async function recover(
+  { plan, clock, metrics, log, events, onFatal }: PersistenceContext,
+  { directory, journal, hooks }: { directory: string; journal: DeferredJournal; hooks: StorageHooks },
+): Promise<AreaStorage> {
+  // Loaded here, because an area that stores nothing needs none of it.
+  const { openAreaStorage } = await import("../../persistence/area-storage.ts");
+  const { fileDisk } = await import("../../persistence/disk/file-disk.ts");
+  const { measureJournal } = await import("../../persistence/journal/journal-metrics.ts");
+  const { directoryBytes, readFreeBytes } = await import("../../persistence/disk/disk-usage.ts");
+  const { freeDiskBytesMin } = plan;
+  const space =
+    freeDiskBytesMin === undefined
+      ? undefined
+      : {
+          freeBytesMin: freeDiskBytesMin,
+          reason: `Less than ${printSize(freeDiskBytesMin)} of disk space is left`,
+          readFreeBytes: () => readFreeBytes(directory),
+        };
+  const startMs = systemClock.monotonicMs();
+  let reportedMs = startMs;
+  let frames = 0;
+  let storage: AreaStorage;
+  try {
+    storage = await openAreaStorage({
+      disk: fileDisk,
+      directory,
+      area: plan.area,
+      mode: plan.fsync,
+      // Disks live by the real clock, also where engines travel in time.
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      onFatal,
+      space,
+      ...hooks,
+      apply: (frame, place) => {
+        frames += 1;
+        hooks.apply(frame, place);
+      },
+      onProgress: (doneBytes, totalBytes, step) => {
+        const nowMs = systemClock.monotonicMs();
+        if (nowMs - reportedMs < PROGRESS_MS) return;
+        reportedMs = nowMs;
+        events.replayed({ step, doneBytes, totalBytes });
+      },
+      onSnapshotDue: () => events.snapshotDue(),
+    });
+  } catch (fault) {
+    throw directoryRefusal(fault, directory, "--data-dir");
+  }
+  events.replayed(undefined);
+  const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
+  journal.open(storage.journal);
+  awaitSyncs(clock, storage.journal);
+  measureJournal(metrics, storage.journal);
+  measureDirectory(metrics, { bytes: () => directoryBytes(directory), recoverySeconds: seconds });
+  log.info("recovered", { frames, position: storage.journal.end, seconds });
+  return storage;
+}
+
+/** Registers what is known of an area's part of the data directory besides its journal. */
+export function measureDirectory(
+  metrics: Metrics,
+  { bytes, recoverySeconds }: { readonly bytes: () => number; readonly recoverySeconds: number },
+): void {
+  metrics.reading("larder_directory_bytes", "Bytes of the files that the area keeps", bytes);
+  metrics.gauge("larder_replay_seconds", "How long the recovery at the start took").with().set(recoverySeconds);
+}
+
+/** Reports to main when writes are refused and when they are accepted again. The returned function ends that. */
+function watchTrouble(events: AreaEvents, journal: DeferredJournal): () => void {
+  let trouble: string | undefined;
+  let cancel = (): void => {};
+  const look = (): void => {
+    const { refusal } = journal;
+    if (refusal !== trouble) {
+      trouble = refusal;
+      events.trouble(refusal);
+    }
+    cancel = systemClock.after(TROUBLE_CHECK_MS, look);
+  };
+  look();
+  return () => cancel();
+}

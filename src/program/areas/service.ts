@@ -1,0 +1,47 @@
+/**
+ * The service of an area: its engine with everything that it needs in the
+ * program, without the port. What all three services are given stands here.
+ */
+import type { TokenTable } from "../../edge/auth.ts";
+import type { HttpService } from "../../edge/handler.ts";
+import type { RateLimiter } from "../../edge/limits/rate-limit.ts";
+import type { Tracer } from "../../edge/tracing.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { MemoryGuard } from "../../kernel/memory-guard.ts";
+import type { Metrics } from "../../kernel/metrics.ts";
+import type { Turns } from "../../kernel/turns.ts";
+import type { ListenerEnvironment } from "../listeners/listener.ts";
+import type { AreaData, AreaPlan } from "./area.ts";
+import type { AreaPersistence } from "./area-persistence.ts";
+
+export interface ServiceContext {
+  readonly plan: AreaPlan;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Who has the thread next; all areas of the thread ask it. */
+  readonly turns: Turns;
+  readonly onFatal: (fault: unknown) => void;
+  /** Who may still take memory in this thread. */
+  readonly guard: MemoryGuard;
+  /** Absent: no spans are made. */
+  readonly tracer: Tracer | undefined;
+  /** The tokens of the area's tenants; empty at first. */
+  readonly tokens: TokenTable;
+  /** Requests per second of each token; undefined: any number. */
+  readonly limiter: RateLimiter | undefined;
+  /** The journal of the engine, and the area's part of the data directory. */
+  readonly persistence: AreaPersistence;
+}
+
+export interface AreaService extends AreaData {
+  readonly http: HttpService;
+  /** Binds the port that it has beside the HTTP port, says there that it is opening, and returns the real port. */
+  openOwnPort?(environment: ListenerEnvironment): Promise<number | undefined>;
+  closeOwnPort?(graceMs: number): Promise<void>;
+  /** Recovers what is stored and starts what runs by itself. */
+  open(): Promise<void>;
+  /** Ends what it does by itself within `graceMs`, then writes and syncs the rest. No request comes any more. */
+  close(graceMs: number): Promise<void>;
+}
