@@ -17,12 +17,12 @@ import { measureListeners } from "../listeners/listener.ts";
 import { measureMemory } from "../metrics/tenants.ts";
 import { measureTurns } from "../metrics/turns.ts";
 import { openTracer } from "../open-telemetry.ts";
+import type { AreaService, ServiceContext } from "../services/service.ts";
 import { readThreadBytes, watchThreadMemory } from "../workers/thread-memory.ts";
 import type { AreaEvents, AreaName, AreaPlan } from "./area.ts";
 import { underWayBytesMax } from "./area-memory.ts";
 import { AreaPersistence } from "./area-persistence.ts";
 import { ListeningArea } from "./listening-area.ts";
-import type { AreaService, ServiceContext } from "./service.ts";
 
 const TOKEN_KEY_BYTES = 32;
 
@@ -41,9 +41,9 @@ export interface ThreadOptions {
 }
 
 const serviceLoaders: Readonly<Record<AreaName, (context: ServiceContext) => Promise<AreaService>>> = {
-  store: async (context) => new (await import("./store-service.ts")).StoreService(context),
-  messaging: async (context) => new (await import("./messaging-service.ts")).MessagingService(context),
-  vector: async (context) => new (await import("./vector-service.ts")).VectorService(context),
+  store: async (context) => new (await import("../services/store-service.ts")).StoreService(context),
+  messaging: async (context) => new (await import("../services/messaging-service.ts")).MessagingService(context),
+  vector: async (context) => new (await import("../services/vector-service.ts")).VectorService(context),
 };
 
 export class AreaThread {

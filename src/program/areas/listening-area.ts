@@ -16,9 +16,9 @@ import { withOpenApi } from "../../edge/openapi/area.ts";
 import { failureReply } from "../../edge/respond.ts";
 import type { FamilySnapshot, Metrics } from "../../kernel/metrics.ts";
 import { type ListenerEnvironment, openListener } from "../listeners/listener.ts";
+import type { AreaService } from "../services/service.ts";
 import type { AreaApi, AreaControl, AreaData, AreaEvents, AreaPlan, AreaSnapshots, OpenPorts } from "./area.ts";
 import type { AreaPersistence } from "./area-persistence.ts";
-import type { AreaService } from "./service.ts";
 
 export interface ListeningAreaOptions {
   readonly plan: AreaPlan;

@@ -11,9 +11,9 @@ import type { Log } from "../../kernel/log.ts";
 import type { MemoryGuard } from "../../kernel/memory-guard.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { Turns } from "../../kernel/turns.ts";
+import type { AreaData, AreaPlan } from "../areas/area.ts";
+import type { AreaPersistence } from "../areas/area-persistence.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
-import type { AreaData, AreaPlan } from "./area.ts";
-import type { AreaPersistence } from "./area-persistence.ts";
 
 export interface ServiceContext {
   readonly plan: AreaPlan;

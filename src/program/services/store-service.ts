@@ -10,12 +10,12 @@ import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { type ProcessFigures, RedisCompat, Store } from "../../store/mod.ts";
+import type { AreaTenant } from "../areas/area.ts";
 import { descriptorsForConnections } from "../listeners/descriptors.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { readLuaCode } from "../lua-code.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
-import type { AreaTenant } from "./area.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
 
 /** Of this thread and of the process, for INFO. */
