@@ -92,9 +92,7 @@ function filesImportedBy({ path, text }: Source): readonly string[] {
 const CIRCLE_FILES_MAX = 10;
 
 /** Files in circles across folders, by the rooms that such a circle is in. These numbers only shrink. */
-const knownCircles: Readonly<Record<string, number>> = {
-  "program, transfer": 40,
-};
+const knownCircles: Readonly<Record<string, number>> = {};
 
 test("imports run in no circle across folders, types included, and in no large one inside a folder", () => {
   const graph = new Map(products.map((source) => [source.path, filesImportedBy(source)]));
@@ -143,10 +141,7 @@ const ENGINES = ["store", "messaging", "vector"];
 const lightFaces: readonly string[] = ["src/messaging/settings.ts", "src/messaging/history.ts"];
 
 /** Imports past the face of an engine: which room of which engine. These numbers only shrink. */
-const knownImportsPastFaces: Readonly<Record<string, number>> = {
-  "edge imports vector": 21,
-  "program imports vector": 26,
-};
+const knownImportsPastFaces: Readonly<Record<string, number>> = {};
 
 test("an engine is used through its mod.ts, or that of one of its folders", () => {
   const counts = new Map<string, string[]>();
@@ -181,7 +176,7 @@ test("a file of edge/ does not repeat the name of its folder", () => {
 });
 
 /** Names of several exported classes. This list only shrinks. */
-const knownClassNames: readonly string[] = ["Database", "Turns", "VectorEngine", "VectorIndex"];
+const knownClassNames: readonly string[] = ["Database", "Turns"];
 
 test("no two exported classes have one name", () => {
   const pathByName = new Map<string, string>();

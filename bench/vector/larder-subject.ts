@@ -4,14 +4,14 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { NullJournal } from "../../src/kernel/journal.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
-import { GraphThreads } from "../../src/program/workers/graph-threads.ts";
-import type { VectorQuery } from "../../src/vector/door.ts";
+import { threadGraphBuilder } from "../../src/program/workers/graph-threads.ts";
+import type { VectorQuery } from "../../src/vector/api.ts";
 import type { GraphBuilder } from "../../src/vector/graph/graph.ts";
 import type { ScoredView } from "../../src/vector/index/record.ts";
+import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
 import type { VectorIndex } from "../../src/vector/index/vector-index.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
 import { TopHits } from "../../src/vector/search/top-hits.ts";
-import { VectorEngine } from "../../src/vector/vector-engine.ts";
 import type { Hits, OpenSet, OpenSubject, Search } from "./subject.ts";
 import { FILTERED_MODULI } from "./truth.ts";
 
@@ -32,7 +32,7 @@ export function openLarder(set: OpenSet): OpenSubject {
     clock: systemClock,
     sink: (line) => process.stderr.write(line),
   });
-  return new LarderSubject(set, new GraphThreads({ log }));
+  return new LarderSubject(set, threadGraphBuilder({ log }));
 }
 
 /** Without a graph: every search looks at all rows that pass. */

@@ -15,8 +15,8 @@ import { join } from "node:path";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
-import { GraphThreads } from "../../src/program/workers/graph-threads.ts";
-import type { VectorQuery } from "../../src/vector/door.ts";
+import { threadGraphBuilder } from "../../src/program/workers/graph-threads.ts";
+import type { VectorQuery } from "../../src/vector/api.ts";
 import type { SparseVector } from "../../src/vector/index/record.ts";
 import type { VectorIndex } from "../../src/vector/index/vector-index.ts";
 import { makeSet, readQueries, readRows } from "./data-set.ts";
@@ -70,7 +70,7 @@ const log = createLog({
   clock: systemClock,
   sink: (line) => process.stderr.write(line),
 });
-const graphs = new GraphThreads({ log });
+const graphs = threadGraphBuilder({ log });
 const engine = await openEngine(graphs);
 const sparse = define("sparse", "SPARSE");
 globalThis.gc?.();

@@ -6,9 +6,9 @@ import { NullJournal } from "../kernel/journal.ts";
 import { MemoryGuard } from "../kernel/memory-guard.ts";
 import { seededRandom } from "../kernel/random.ts";
 import type { IndexDefinition } from "./index/definition.ts";
+import { VectorEngine } from "./index/vector-engine.ts";
 import type { VectorIndex } from "./index/vector-index.ts";
 import { defaultVectorLimits } from "./limits.ts";
-import { VectorEngine } from "./vector-engine.ts";
 
 const definition: IndexDefinition = {
   type: "DENSE",

@@ -11,7 +11,7 @@ import type { HttpRequest } from "../../src/edge/handler.ts";
 import { VectorArea, type VectorAreaOptions } from "../../src/edge/vector/area.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { Turns } from "../../src/kernel/turns.ts";
-import type { IndexDoor } from "../../src/vector/door.ts";
+import type { IndexApi } from "../../src/vector/api.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
 import { type EdgeReply, type EdgeSend, edgeReply, edgeRequest } from "./messaging-edge.ts";
 
@@ -30,7 +30,7 @@ export interface VectorEdge {
 }
 
 /** `answers` holds what the index has; asking it for anything else is a mistake of the test. */
-export function vectorEdge(answers: Partial<IndexDoor> = {}, options: Partial<VectorAreaOptions> = {}): VectorEdge {
+export function vectorEdge(answers: Partial<IndexApi> = {}, options: Partial<VectorAreaOptions> = {}): VectorEdge {
   const calls: unknown[][] = [];
   const clock = new VirtualClock();
   const tokens = new TokenTable(Buffer.alloc(32, 3));
@@ -64,7 +64,7 @@ export function vectorRequest(line: string, sent: EdgeSend = {}): HttpRequest {
   return edgeRequest(line, { token: VECTOR_TOKEN, ...sent });
 }
 
-function recordingIndex(name: string, answers: Partial<IndexDoor>, calls: unknown[][]): IndexDoor {
+function recordingIndex(name: string, answers: Partial<IndexApi>, calls: unknown[][]): IndexApi {
   const recorded: Record<string, unknown> = { name, whenSafe: () => undefined };
   for (const [member, answer] of Object.entries(answers)) {
     if (typeof answer !== "function" || member === "whenSafe") recorded[member] = answer;
@@ -76,5 +76,5 @@ function recordingIndex(name: string, answers: Partial<IndexDoor>, calls: unknow
       };
     }
   }
-  return recorded as unknown as IndexDoor;
+  return recorded as unknown as IndexApi;
 }

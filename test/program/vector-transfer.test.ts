@@ -20,8 +20,8 @@ import { readSettings } from "../../src/program/settings/read-settings.ts";
 import { AreaClient } from "../../src/transfer/area-client.ts";
 import { exportVectors, type VectorExport } from "../../src/transfer/vector/export.ts";
 import { importVectors, type VectorImport } from "../../src/transfer/vector/import.ts";
+import { IndexClient } from "../../src/transfer/vector/index-client.ts";
 import { sourceFromFile, sourceFromIndex } from "../../src/transfer/vector/source.ts";
-import { VectorIndex } from "../../src/transfer/vector/vector-index.ts";
 
 const letters = { model: "LETTERS", provider: "hashing", dimension: 384 };
 const kinds = {
@@ -62,10 +62,10 @@ function client(token: string, base = larder.vector.url, clock: Clock = systemCl
   return made;
 }
 
-const indexAt = (base: string, token: string, clock?: Clock): VectorIndex =>
-  new VectorIndex(client(token, base, clock), { name: "the index" });
+const indexAt = (base: string, token: string, clock?: Clock): IndexClient =>
+  new IndexClient(client(token, base, clock), { name: "the index" });
 
-const ours = (name: Name): VectorIndex => indexAt(larder.vector.url, `token-of-${name}`);
+const ours = (name: Name): IndexClient => indexAt(larder.vector.url, `token-of-${name}`);
 
 const silent = (): Progress =>
   new Progress({ unit: "records", clock: systemClock, terminal: undefined, log: silentLog });

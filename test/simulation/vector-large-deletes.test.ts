@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
-import type { IndexDoor } from "../../src/vector/door.ts";
+import type { IndexApi } from "../../src/vector/api.ts";
 import { seedFrom } from "../harness/seed.ts";
 import type { Program } from "../vector/draw-programs.ts";
 import { Draw } from "../vector/draw-values.ts";
@@ -86,7 +86,7 @@ function program(runSeed: number): Program {
   return { seed: runSeed, indexes: [{ definition, dimension: 2, components: "halves" }], sums: "exact", commands: [] };
 }
 
-function put(index: IndexDoor, now: Numbers, records: readonly (readonly [id: string, number: number])[]): void {
+function put(index: IndexApi, now: Numbers, records: readonly (readonly [id: string, number: number])[]): void {
   index.upsert(
     "",
     records.map(([id, number]) => ({ id, vector: Float32Array.of(1, number), metadata: `{"n":${number}}` })),
@@ -96,7 +96,7 @@ function put(index: IndexDoor, now: Numbers, records: readonly (readonly [id: st
 
 /** Some records go, change or come. */
 function change(
-  index: IndexDoor,
+  index: IndexApi,
   { draw, now, touched }: { readonly draw: Draw; readonly now: Numbers; readonly touched: Set<string> },
 ): void {
   const known = [...now.keys()];

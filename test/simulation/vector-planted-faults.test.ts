@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { IndexDoor, RangePage } from "../../src/vector/door.ts";
+import type { IndexApi, RangePage } from "../../src/vector/api.ts";
 import type { NewRecord, RecordView, ScoredView } from "../../src/vector/index/record.ts";
 import { drawProgram } from "../vector/draw-programs.ts";
 import type { PlainIndex } from "../vector/plain-index.ts";
@@ -16,7 +16,7 @@ import type { OpenSubject } from "../vector/subject.ts";
 /** Programs within which a fault must be found; most take a few. */
 const PROGRAMS_MAX = 150;
 
-function methods(plant: (index: PlainIndex) => Partial<IndexDoor>): PlantedFault {
+function methods(plant: (index: PlainIndex) => Partial<IndexApi>): PlantedFault {
   return { methods: plant };
 }
 

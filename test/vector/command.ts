@@ -3,7 +3,7 @@
  * index alike; the others are about the engine's life: its journal, its
  * snapshots, its clock.
  */
-import type { DeleteSelection, Selection, TextQuery, VectorQuery } from "../../src/vector/door.ts";
+import type { DeleteSelection, Selection, TextQuery, VectorQuery } from "../../src/vector/api.ts";
 import type { Include, NewRecord, NewText, RecordChange } from "../../src/vector/index/record.ts";
 
 /** What is asked of one index. */

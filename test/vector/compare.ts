@@ -3,7 +3,7 @@
  * the two add in another order, as near as float32 allows.
  */
 import { createHash } from "node:crypto";
-import type { IndexDoor } from "../../src/vector/door.ts";
+import type { IndexApi } from "../../src/vector/api.ts";
 import { parseRangeCursor } from "../../src/vector/index/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../src/vector/index/record.ts";
 import { orderedJson } from "./plain-metadata.ts";
@@ -42,7 +42,7 @@ function showNumbers(numbers: Float32Array | Int32Array | readonly number[]): st
 }
 
 /** Everything that can be seen of an index but its size in bytes and what is pending: one line for each namespace and record. */
-export function stateOf(door: IndexDoor): readonly string[] {
+export function stateOf(door: IndexApi): readonly string[] {
   const { vectorCount, pendingVectorCount, definition, namespaces } = door.info();
   const counts = namespaces.map((one) => `${JSON.stringify(one.name)}: ${one.vectorCount + one.pendingVectorCount}`);
   const [first, ...names] = door.namespaceNames();
@@ -56,7 +56,7 @@ export function stateOf(door: IndexDoor): readonly string[] {
 
 const EVERYTHING = { metadata: true, vectors: true, data: true } as const;
 
-function contentOf(door: IndexDoor, namespace: string): readonly string[] {
+function contentOf(door: IndexApi, namespace: string): readonly string[] {
   const lines: string[] = [];
   let cursor = "0";
   while (cursor !== "") {

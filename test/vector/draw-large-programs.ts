@@ -4,7 +4,7 @@
  * filter with very many conditions. Records change between the steps.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
-import type { VectorQuery } from "../../src/vector/door.ts";
+import type { VectorQuery } from "../../src/vector/api.ts";
 import type { IndexDefinition } from "../../src/vector/index/definition.ts";
 import type { NewRecord } from "../../src/vector/index/record.ts";
 import type { Call, Command } from "./command.ts";

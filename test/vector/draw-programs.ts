@@ -4,7 +4,7 @@
  * steps come often, so that each of them goes far in its own direction.
  */
 import { seededRandom } from "../../src/kernel/random.ts";
-import type { DeleteSelection, QueryOptions, TextQuery, VectorQuery } from "../../src/vector/door.ts";
+import type { DeleteSelection, QueryOptions, TextQuery, VectorQuery } from "../../src/vector/api.ts";
 import { type IndexDefinition, type IndexType, indexTypes, similarities } from "../../src/vector/index/definition.ts";
 import type { NewRecord, RecordChange } from "../../src/vector/index/record.ts";
 import type { Call, CallKind, Command } from "./command.ts";

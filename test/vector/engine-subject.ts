@@ -2,11 +2,11 @@
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../src/kernel/random.ts";
-import type { IndexDoor } from "../../src/vector/door.ts";
+import type { IndexApi } from "../../src/vector/api.ts";
 import type { GraphBuilder, NamespaceGraph } from "../../src/vector/graph/graph.ts";
 import { InlineGraphBuilder } from "../../src/vector/graph/inline-graph-builder.ts";
+import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits } from "../../src/vector/limits.ts";
-import { VectorEngine } from "../../src/vector/vector-engine.ts";
 import type { Program } from "./draw-programs.ts";
 import { embeddersOf } from "./drawn-models.ts";
 import { FrameJournal } from "./frame-journal.ts";
@@ -30,7 +30,7 @@ export class EngineSubject implements Subject {
   #engine: VectorEngine;
   #handleCount = 0;
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
-  #doors: readonly IndexDoor[] = [];
+  #doors: readonly IndexApi[] = [];
   readonly #onGraphSearch: () => void;
 
   /** `onGraphSearch` is called whenever a graph is asked. */
@@ -41,7 +41,7 @@ export class EngineSubject implements Subject {
     this.#engine = this.#begin([]);
   }
 
-  get doors(): readonly IndexDoor[] {
+  get doors(): readonly IndexApi[] {
     return this.#doors;
   }
 

@@ -1,5 +1,5 @@
 /** A question that was put, and the moments of which one must be that of its answer. */
-import type { Eventually } from "../../src/vector/door.ts";
+import type { Eventually } from "../../src/vector/api.ts";
 import type { Call } from "./command.ts";
 import type { Judge } from "./judge.ts";
 import { type Answer, perform, spoil } from "./perform.ts";

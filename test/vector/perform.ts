@@ -1,5 +1,5 @@
 /** Puts a call to an index, whichever it is, and brings what it answers into a form that can be compared. */
-import type { Eventually, IndexDoor, RangePage } from "../../src/vector/door.ts";
+import type { Eventually, IndexApi, RangePage } from "../../src/vector/api.ts";
 import { VectorFailure } from "../../src/vector/failure.ts";
 import { parseRangeCursor } from "../../src/vector/index/range-cursor.ts";
 import type { RecordView, ScoredView } from "../../src/vector/index/record.ts";
@@ -17,7 +17,7 @@ export type Answer =
 const PAGES_MAX = 5_000;
 
 /** `uuidOf` finds the handle of a held query; it may never have been one. Whatever else is thrown is a fault of the index. */
-export function perform(door: IndexDoor, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
+export function perform(door: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
   try {
     const answer = ask(door, call, uuidOf);
     return answer instanceof Promise ? answer.catch(refusalOf) : answer;
@@ -32,7 +32,7 @@ function refusalOf(failure: unknown): Answer {
   throw failure;
 }
 
-function ask(door: IndexDoor, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
+function ask(door: IndexApi, call: Call, uuidOf: (held: number) => string): Eventually<Answer> {
   switch (call.kind) {
     case "upsert":
       return map(door.upsert(call.namespace, call.records), done);
@@ -95,7 +95,7 @@ function started({ uuid, scores }: { readonly uuid: string; readonly scores: rea
   return { kind: "scored", lists: [scores], uuid };
 }
 
-function walk(door: IndexDoor, { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>): string[] {
+function walk(door: IndexApi, { namespace, limit, prefix, include }: Extract<Call, { kind: "walk" }>): string[] {
   const lines: string[] = [];
   for (let cursor = "0", pages = 0; cursor !== "" && pages < PAGES_MAX; pages += 1) {
     const page: RangePage = door.range(namespace, { cursor: parseRangeCursor(cursor) ?? 0, limit, prefix, include });

@@ -2,7 +2,7 @@
  * Two ranked lists into one, in the most obvious way (B2.rrf, B2.dbsf). A list
  * is best first. What comes back is best first too; equal ones in insertion order.
  */
-import type { Fusion } from "../../src/vector/door.ts";
+import type { Fusion } from "../../src/vector/api.ts";
 
 const round = Math.fround;
 

@@ -10,7 +10,7 @@
 import type { Clock } from "../../src/kernel/clock.ts";
 import type {
   DeleteSelection,
-  IndexDoor,
+  IndexApi,
   IndexInfo,
   RangePage,
   RangeRequest,
@@ -18,7 +18,7 @@ import type {
   Selection,
   TextQuery,
   VectorQuery,
-} from "../../src/vector/door.ts";
+} from "../../src/vector/api.ts";
 import type { VectorFailureKind } from "../../src/vector/failure.ts";
 import { compileFilter } from "../../src/vector/filter/filter.ts";
 import type { IndexDefinition } from "../../src/vector/index/definition.ts";
@@ -103,7 +103,7 @@ const CANDIDATES_MIN = 100;
 const SQUARED_LENGTH_MAX = 1e38;
 const SECOND_MS = 1_000;
 
-export class PlainIndex implements IndexDoor {
+export class PlainIndex implements IndexApi {
   readonly name: string;
   readonly #options: PlainOptions;
   #dimension: number | undefined;

@@ -4,7 +4,7 @@
  * programs would find is known before they find nothing.
  */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
-import type { IndexDoor } from "../../src/vector/door.ts";
+import type { IndexApi } from "../../src/vector/api.ts";
 import type { Program } from "./draw-programs.ts";
 import { drawnModels } from "./drawn-models.ts";
 import { PlainIndex } from "./plain-index.ts";
@@ -13,7 +13,7 @@ import type { Subject } from "./subject.ts";
 
 export interface PlantedFault {
   /** Methods that do something else than those of the index. */
-  readonly methods?: (index: PlainIndex) => Partial<IndexDoor>;
+  readonly methods?: (index: PlainIndex) => Partial<IndexApi>;
   readonly sums?: Sums;
   /** Writes that a restart loses. */
   readonly lostWrites?: number;
@@ -26,7 +26,7 @@ const WRITES: ReadonlySet<string> = new Set([
 export class PlainSubject implements Subject {
   readonly #fault: PlantedFault;
   #indexes: readonly PlainIndex[];
-  #doors: readonly IndexDoor[] = [];
+  #doors: readonly IndexApi[] = [];
   /** The indexes behind each write: what a journal would rebuild. */
   #frames: (readonly PlainIndex[])[];
 
@@ -46,7 +46,7 @@ export class PlainSubject implements Subject {
     this.#begin(this.#copies());
   }
 
-  get doors(): readonly IndexDoor[] {
+  get doors(): readonly IndexApi[] {
     return this.#doors;
   }
 
@@ -87,9 +87,9 @@ export class PlainSubject implements Subject {
   }
 
   /** An index whose writes are kept as frames. */
-  #recorded(index: PlainIndex): IndexDoor {
-    const methods: Partial<IndexDoor> = this.#fault.methods?.(index) ?? {};
-    return new Proxy<IndexDoor>(index, {
+  #recorded(index: PlainIndex): IndexApi {
+    const methods: Partial<IndexApi> = this.#fault.methods?.(index) ?? {};
+    return new Proxy<IndexApi>(index, {
       get: (_, name): unknown => {
         const method: unknown = Reflect.get(methods, name) ?? Reflect.get(index, name, index);
         if (typeof method !== "function") return method;

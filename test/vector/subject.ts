@@ -1,11 +1,11 @@
 /** What random programs are run on: an engine with the indexes of a program, its journal, and its ends and new beginnings. */
 import type { VirtualClock } from "../../src/kernel/clock.virtual.ts";
-import type { IndexDoor } from "../../src/vector/door.ts";
+import type { IndexApi } from "../../src/vector/api.ts";
 import type { Program } from "./draw-programs.ts";
 
 export interface Subject {
   /** In the order of the program's indexes. A life that begins anew has new ones. */
-  readonly doors: readonly IndexDoor[];
+  readonly doors: readonly IndexApi[];
   /** Frames in the journal since the last snapshot. */
   readonly frameCount: number;
   /** Begins anew with what the journal says. */

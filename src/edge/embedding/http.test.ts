@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Clock } from "../../kernel/clock.ts";
-import type { VectorFailure } from "../../vector/failure.ts";
+import type { VectorFailure } from "../../vector/mod.ts";
 import { HttpEmbedder, type HttpProvider } from "./http.ts";
 
 const TIMEOUT_MS = 30_000;

@@ -15,8 +15,7 @@
 import { Agent, type Dispatcher, request } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
-import type { DenseEmbedder, TextRole } from "../../vector/embedding/embedder.ts";
-import { VectorFailure } from "../../vector/failure.ts";
+import { type DenseEmbedder, type TextRole, VectorFailure } from "../../vector/mod.ts";
 import type { Address } from "../outbound/resolver.ts";
 import { answerBytesMax, type ExpectedAnswer, parseAnswer, WrongAnswer } from "./answer.ts";
 import { Turns } from "./turns.ts";

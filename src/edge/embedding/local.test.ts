@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { VectorFailure } from "../../vector/failure.ts";
+import type { VectorFailure } from "../../vector/mod.ts";
 import { type FromModelThread, LocalEmbedder, type ModelThreadEvents, type ToModelThread } from "./local.ts";
 
 /** A thread that a test plays: `say` speaks for the newest one. */

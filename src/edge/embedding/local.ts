@@ -10,8 +10,7 @@
  * (3) A failure names the model. What the package said goes to the log, because
  *     it may name files of this machine.
  */
-import type { DenseEmbedder, TextRole } from "../../vector/embedding/embedder.ts";
-import { VectorFailure } from "../../vector/failure.ts";
+import { type DenseEmbedder, type TextRole, VectorFailure } from "../../vector/mod.ts";
 import type { LocalModelSettings } from "./local-model.ts";
 import { Turns } from "./turns.ts";
 

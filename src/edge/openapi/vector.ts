@@ -3,7 +3,7 @@
  * document: one entry for each row of `vectorRoutes`, by its command. A test
  * holds that none is missing.
  */
-import { METADATA_DEPTH_MAX, RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K } from "../../vector/limits.ts";
+import { METADATA_DEPTH_MAX, RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K } from "../../vector/mod.ts";
 import type { VectorRoute } from "../vector/route.ts";
 import { vectorRoutes } from "../vector/routes.ts";
 import {

@@ -10,8 +10,7 @@ import {
   vectorEdge,
   vectorRequest,
 } from "../../../test/harness/vector-edge.ts";
-import { VectorFailure, type VectorFailureKind } from "../../vector/failure.ts";
-import { defaultVectorLimits } from "../../vector/limits.ts";
+import { defaultVectorLimits, VectorFailure, type VectorFailureKind } from "../../vector/mod.ts";
 import { TokenTable } from "../auth.ts";
 import { RequestFailure } from "../errors.ts";
 import { RateLimiter } from "../limits/rate-limit.ts";

@@ -9,9 +9,7 @@
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Turns } from "../../kernel/turns.ts";
-import type { IndexDoor, VectorDoor } from "../../vector/door.ts";
-import { VectorFailure } from "../../vector/failure.ts";
-import type { VectorLimits } from "../../vector/limits.ts";
+import { type IndexApi, type VectorApi, VectorFailure, type VectorLimits } from "../../vector/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
 import {
   burstExceeded,
@@ -33,7 +31,7 @@ import { type VectorRoute, vectorRouteName } from "./route.ts";
 import { vectorRoutes } from "./routes.ts";
 
 export interface VectorAreaOptions {
-  readonly vector: VectorDoor;
+  readonly vector: VectorApi;
   readonly tokens: TokenTable;
   /** Absent: requests per second are not limited. */
   readonly limiter?: RateLimiter;
@@ -141,7 +139,7 @@ export class VectorArea implements HttpService {
   #run(
     request: HttpRequest,
     { route, namespace, query }: Admission,
-    { index, head, name }: { readonly index: IndexDoor; readonly head: VectorHead; readonly name: string },
+    { index, head, name }: { readonly index: IndexApi; readonly head: VectorHead; readonly name: string },
   ): HttpReply | Promise<HttpReply> {
     const answer = (printed: Buffer): HttpReply | Promise<HttpReply> =>
       whenTold(index, this.#reply(printed, head, name), request);
@@ -215,7 +213,7 @@ function readHead(rawHeaders: readonly string[]): VectorHead {
 }
 
 /** A reply leaves when all that it may have seen is as safe as the setting promises. */
-function whenTold(index: IndexDoor, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
+function whenTold(index: IndexApi, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
   const safe = index.whenSafe();
   if (safe === undefined) return reply;
   request.holdReply?.(reply.body.length);

@@ -6,8 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { parseSpelled } from "../../kernel/json/spelling.ts";
-import type { SparseVector } from "../../vector/index/record.ts";
-import { METADATA_DEPTH_MAX, type VectorLimits } from "../../vector/limits.ts";
+import { METADATA_DEPTH_MAX, type SparseVector, type VectorLimits } from "../../vector/mod.ts";
 import { type Found, type FoundObject, type FoundText, scanBody } from "./body-scanner.ts";
 import {
   bodyNotUtf8,

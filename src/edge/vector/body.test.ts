@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultVectorLimits, type VectorLimits } from "../../vector/limits.ts";
+import { defaultVectorLimits, type VectorLimits } from "../../vector/mod.ts";
 import { RequestFailure } from "../errors.ts";
 import {
   readDataQueries,

@@ -11,10 +11,23 @@
  *
  * Everything here throws a RequestFailure that names the field.
  */
-import type { DeleteSelection, RangeRequest, Selection, TextQuery, VectorQuery } from "../../vector/door.ts";
-import { parseRangeCursor, type RangeCursor } from "../../vector/index/range-cursor.ts";
-import type { Include, NewRecord, NewText, RecordChange } from "../../vector/index/record.ts";
-import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX, TOP_K, type VectorLimits } from "../../vector/limits.ts";
+import {
+  type DeleteSelection,
+  type Include,
+  type NewRecord,
+  type NewText,
+  parseRangeCursor,
+  type RangeCursor,
+  type RangeRequest,
+  RESUMABLE_IDLE_SECONDS,
+  RESUMABLE_IDLE_SECONDS_MAX,
+  type RecordChange,
+  type Selection,
+  type TextQuery,
+  TOP_K,
+  type VectorLimits,
+  type VectorQuery,
+} from "../../vector/mod.ts";
 import {
   type BodyObject,
   type BodyObjects,

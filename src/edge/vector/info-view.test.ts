@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { IndexDefinition } from "../../vector/index/definition.ts";
+import type { IndexDefinition } from "../../vector/mod.ts";
 import { infoView } from "./info-view.ts";
 
 const hybrid: IndexDefinition = {

@@ -1,7 +1,6 @@
 /** What an index tells of itself, as `/info` answers it (B3). */
 
-import type { Counts, IndexInfo } from "../../vector/door.ts";
-import { hasDense, hasSparse } from "../../vector/index/definition.ts";
+import { type Counts, hasDense, hasSparse, type IndexInfo } from "../../vector/mod.ts";
 
 /** Where a part is not there the value is empty, never absent, but for the two objects of the index's parts. */
 export function infoView({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import type { ScoredView } from "../../vector/index/record.ts";
+import type { ScoredView } from "../../vector/mod.ts";
 import { printRange, printRecord, printRecords, printResult, printResumable, printScores } from "./record-json.ts";
 
 const whole: ScoredView = {

@@ -5,8 +5,7 @@
  * float32, and the text of metadata is copied in as it is.
  */
 import { FLOAT32_TEXT_BYTES_MAX, float32Texts } from "../../kernel/float32/text.ts";
-import type { RangePage, ResumableStart } from "../../vector/door.ts";
-import type { RecordView, ScoredView } from "../../vector/index/record.ts";
+import type { RangePage, RecordView, ResumableStart, ScoredView } from "../../vector/mod.ts";
 import { JsonWriter } from "./json-writer.ts";
 
 /** One list for each query; a single one stands alone (B2.result). */

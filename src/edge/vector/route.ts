@@ -3,12 +3,11 @@
  * request and printed at once. Records may change after the call returned, so
  * nothing of an answer is looked at later than that.
  */
-import type { Eventually, IndexDoor } from "../../vector/door.ts";
-import type { VectorLimits } from "../../vector/limits.ts";
+import type { Eventually, IndexApi, VectorLimits } from "../../vector/mod.ts";
 import type { Route } from "../route.ts";
 
 export interface VectorCall {
-  readonly index: IndexDoor;
+  readonly index: IndexApi;
   /** Empty: the default namespace. */
   readonly namespace: string;
   /** As written, without the `?`. */

@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { vectorEdge } from "../../../test/harness/vector-edge.ts";
-import type { IndexDoor, IndexInfo } from "../../vector/door.ts";
-import type { ScoredView } from "../../vector/index/record.ts";
+import type { IndexApi, IndexInfo, ScoredView } from "../../vector/mod.ts";
 
 interface Row {
   readonly line: string;
   readonly body?: unknown;
-  readonly answers: Partial<IndexDoor>;
+  readonly answers: Partial<IndexApi>;
   readonly call: readonly unknown[];
   readonly text: string;
 }

@@ -2,7 +2,7 @@
  * All routes of area B, the vector index (docs/interface/vector.md).
  * The methods of a path are all the same: `area.ts` checks them.
  */
-import type { Eventually } from "../../vector/door.ts";
+import type { Eventually } from "../../vector/mod.ts";
 import { emptyQueryList, resetAllMalformed, resetOfAllAndOne } from "../errors.ts";
 import {
   type QueryBatch,

@@ -15,7 +15,7 @@ import type { HeaderSpelling, MessagingLimits } from "../../messaging/mod.ts";
 import type { RecoveryStep } from "../../persistence/recovery.ts";
 import type { MemorySettings } from "../../store/memory/mod.ts";
 import type { LuaLimits } from "../../store/mod.ts";
-import type { VectorLimits } from "../../vector/limits.ts";
+import type { VectorLimits } from "../../vector/mod.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;

@@ -14,8 +14,8 @@ import { areaDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../persistence/snapshot.ts";
 import { Store } from "../../store/mod.ts";
-import { defaultVectorLimits } from "../../vector/limits.ts";
-import { VectorEngine } from "../../vector/vector-engine.ts";
+import { VectorEngine } from "../../vector/index/mod.ts";
+import { defaultVectorLimits } from "../../vector/mod.ts";
 
 /** The state of messaging, without anything that acts on it. */
 function messagingEngine(): SnapshotEngine {

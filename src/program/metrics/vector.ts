@@ -1,6 +1,6 @@
 /** The figures of the vector area, as Prometheus families. */
 import type { Metrics } from "../../kernel/metrics.ts";
-import type { VectorEngine } from "../../vector/vector-engine.ts";
+import type { VectorEngine } from "../../vector/index/mod.ts";
 
 export function measureVectors(metrics: Metrics, engine: VectorEngine): void {
   const now = (name: string, help: string, read: () => number): void => {

@@ -6,9 +6,8 @@ import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { secretText, systemRandom } from "../../kernel/random.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
-import { GraphCache } from "../../vector/graph/cache.ts";
-import type { IndexDefinition } from "../../vector/index/definition.ts";
-import { DefinitionMismatch, VectorEngine as Engine } from "../../vector/vector-engine.ts";
+import { DefinitionMismatch, GraphCache, type ThreadGraphBuilder, VectorEngine } from "../../vector/index/mod.ts";
+import type { IndexDefinition } from "../../vector/mod.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import { type IndexEmbedders, openEmbedders } from "../embedders.ts";
 import { measureTenants } from "../metrics/tenants.ts";
@@ -16,7 +15,7 @@ import { measureVectors } from "../metrics/vector.ts";
 import { StartRefusal } from "../refusal.ts";
 import { defaultIndex } from "../settings/index-settings.ts";
 import { graphFiles, linkGraphFiles } from "../workers/graph-files.ts";
-import { GraphThreads } from "../workers/graph-threads.ts";
+import { threadGraphBuilder } from "../workers/graph-threads.ts";
 import { reportGraphs } from "./graph-report.ts";
 import { PeriodicTask } from "./periodic-task.ts";
 import type { AreaService, ServiceContext } from "./service.ts";
@@ -29,8 +28,8 @@ const SAVE_PERIOD_MS = 60_000;
 export class VectorService implements AreaService {
   readonly http: VectorArea;
   readonly #context: ServiceContext;
-  readonly #engine: Engine;
-  readonly #graphs: GraphThreads;
+  readonly #engine: VectorEngine;
+  readonly #graphs: ThreadGraphBuilder;
   /** By index name. */
   readonly #embedders = new Map<string, IndexEmbedders>();
   #cache: GraphCache | undefined;
@@ -41,8 +40,8 @@ export class VectorService implements AreaService {
     const { plan, clock, log, metrics, turns, tokens, limiter, persistence, onFatal } = context;
     const { vector, limits } = plan;
     this.#context = context;
-    this.#graphs = new GraphThreads({ log });
-    this.#engine = new Engine({
+    this.#graphs = threadGraphBuilder({ log });
+    this.#engine = new VectorEngine({
       journal: persistence.journal,
       clock,
       random: systemRandom,

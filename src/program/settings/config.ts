@@ -8,7 +8,7 @@
  */
 
 import { evictionPolicies, type MemorySettings } from "../../store/memory/mod.ts";
-import { DIMENSION_MAX } from "../../vector/index/definition.ts";
+import { DIMENSION_MAX } from "../../vector/mod.ts";
 import { type Models, type ProviderSurroundings, readModels } from "./embedding-settings.ts";
 import { ENTRIES_MAX, FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
 import { INDEX_KEYS, type IndexPlan, type IndexRules, readIndexPlan } from "./index-settings.ts";

@@ -10,8 +10,15 @@
  * (2) What `describeIndex` says is read back as the same index.
  */
 
-import { findSparseModel, sparseModels } from "../../vector/embedding/models.ts";
-import { hasDense, hasSparse, type IndexDefinition, indexTypes, similarities } from "../../vector/index/definition.ts";
+import {
+  findSparseModel,
+  hasDense,
+  hasSparse,
+  type IndexDefinition,
+  indexTypes,
+  similarities,
+  sparseModels,
+} from "../../vector/mod.ts";
 import { dimensionsOf, type EmbeddingPlan, type EmbeddingRules, readEmbedding } from "./embedding-settings.ts";
 import { at, type FieldReader, type Fields } from "./field-reader.ts";
 

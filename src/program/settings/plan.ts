@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { LogFormat } from "../../kernel/log.ts";
 import { defaultLimits, RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
 import { areaDirectory } from "../../persistence/data-directory.ts";
-import { defaultVectorLimits } from "../../vector/limits.ts";
+import { defaultVectorLimits } from "../../vector/mod.ts";
 import type {
   AreaName,
   AreaPlan,

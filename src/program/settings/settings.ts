@@ -10,7 +10,7 @@
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
 import { evictionPolicies } from "../../store/memory/mod.ts";
-import { DIMENSION_MAX } from "../../vector/index/definition.ts";
+import { DIMENSION_MAX } from "../../vector/mod.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import { memorySettingRows } from "./memory-settings.ts";
 import { peerSettingRows } from "./peer-settings.ts";

@@ -2,7 +2,7 @@
 import { linkOrCopy } from "../../persistence/backup.ts";
 import { codeOf, type Disk } from "../../persistence/disk/disk.ts";
 import { readFileIfThere, writeFileDurably } from "../../persistence/disk/durable-file.ts";
-import type { GraphFiles } from "../../vector/graph/cache.ts";
+import type { GraphFiles } from "../../vector/index/mod.ts";
 
 const FILE_NAME = /^graph-\d+-\d+$/;
 const FILE_MODE = 0o600;

@@ -4,7 +4,7 @@ import { clusteredRows, nearestRows } from "../../../test/harness/clustered-rows
 import type { Log, LogFields } from "../../kernel/log.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { nextTurn } from "../../kernel/turn.ts";
-import { GraphThreads } from "./graph-threads.ts";
+import { threadGraphBuilder } from "./graph-threads.ts";
 
 const DIMENSION = 24;
 const COUNT = 6_000;
@@ -24,7 +24,7 @@ function keptLog(): { log: Log; lines: string[] } {
 
 test("searches and removals while another thread builds see live records alone", async () => {
   const { log, lines } = keptLog();
-  const threads = new GraphThreads({ log });
+  const threads = threadGraphBuilder({ log });
   const graph = threads.open(options);
   const removed = new Set<number>();
   for (let record = 0; record < COUNT; record += 1) graph.insert(record, record);
@@ -62,7 +62,7 @@ test("searches and removals while another thread builds see live records alone",
 
 test("a graph that is loaded goes on being built by the thread", async () => {
   const { log } = keptLog();
-  const threads = new GraphThreads({ log });
+  const threads = threadGraphBuilder({ log });
   const first = threads.open(options);
   for (let record = 0; record < 1_000; record += 1) first.insert(record, record);
   await first.whenBuilt();
@@ -83,7 +83,7 @@ test("a thread that ends each time is given up: all stays pending, and the log s
   const { log, lines } = keptLog();
   const source = `import { parentPort } from "node:worker_threads"; parentPort.on("message", () => process.exit(3));`;
   const workerFile = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
-  const threads = new GraphThreads({ log, workerFile });
+  const threads = threadGraphBuilder({ log, workerFile });
   const graph = threads.open(options);
   for (let record = 0; record < 100; record += 1) graph.insert(record, record);
 

@@ -5,15 +5,8 @@
  */
 import { Worker } from "node:worker_threads";
 import { faultFields, type Log } from "../../kernel/log.ts";
-import type {
-  GraphBuilder,
-  GraphOptions,
-  LoadedGraph,
-  NamespaceGraph,
-  RecordVersion,
-} from "../../vector/graph/graph.ts";
-import { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../../vector/graph/graph-builder.ts";
-import type { FromGraphWorker } from "../../vector/graph/graph-worker.ts";
+import type { FromGraphWorker } from "../../vector/graph/mod.ts";
+import { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../../vector/index/mod.ts";
 
 /** Rows and graphs lie outside the heap of the thread, which holds hardly anything. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
@@ -23,48 +16,34 @@ const workerFile = new URL(
   import.meta.url,
 );
 
-export class GraphThreads implements GraphBuilder {
-  readonly #log: Log;
-  readonly #workerFile: URL;
-  readonly #builder = new ThreadGraphBuilder({ start: (events) => this.#start(events) });
+export interface GraphThreadOptions {
+  readonly log: Log;
+  /** Another one in tests. */
+  readonly workerFile?: URL;
+}
 
-  /** `workerFile` is another one in tests. */
-  constructor({ log, workerFile: file = workerFile }: { readonly log: Log; readonly workerFile?: URL }) {
-    this.#log = log;
-    this.#workerFile = file;
-  }
+export function threadGraphBuilder({ log, workerFile: file = workerFile }: GraphThreadOptions): ThreadGraphBuilder {
+  return new ThreadGraphBuilder({ start: (events) => startThread(file, { events, log }) });
+}
 
-  open(options: GraphOptions): NamespaceGraph {
-    return this.#builder.open(options);
-  }
-
-  load(options: GraphOptions, bytes: Uint8Array, records: Iterable<RecordVersion>): LoadedGraph {
-    return this.#builder.load(options, bytes, records);
-  }
-
-  close(): Promise<void> {
-    return this.#builder.close();
-  }
-
-  #start(events: GraphThreadEvents): GraphThread {
-    const worker = new Worker(this.#workerFile, { name: "graph builder", resourceLimits });
-    let isClosing = false;
-    // The thread sends nothing else.
-    worker.on("message", (message: FromGraphWorker) => {
-      if (!isClosing) events.heard(message);
-    });
-    worker.on("error", (fault) => this.#log.error("the thread that builds graphs crashed", faultFields(fault)));
-    worker.on("exit", (code) => {
-      if (isClosing) return;
-      this.#log.warn("the thread that builds graphs ended, and its graphs are built anew", { code });
-      events.ended();
-    });
-    return {
-      post: (message, transferred) => worker.postMessage(message, transferred),
-      close: async () => {
-        isClosing = true;
-        await worker.terminate();
-      },
-    };
-  }
+function startThread(file: URL, { events, log }: { events: GraphThreadEvents; log: Log }): GraphThread {
+  const worker = new Worker(file, { name: "graph builder", resourceLimits });
+  let isClosing = false;
+  // The thread sends nothing else.
+  worker.on("message", (message: FromGraphWorker) => {
+    if (!isClosing) events.heard(message);
+  });
+  worker.on("error", (fault) => log.error("the thread that builds graphs crashed", faultFields(fault)));
+  worker.on("exit", (code) => {
+    if (isClosing) return;
+    log.warn("the thread that builds graphs ended, and its graphs are built anew", { code });
+    events.ended();
+  });
+  return {
+    post: (message, transferred) => worker.postMessage(message, transferred),
+    close: async () => {
+      isClosing = true;
+      await worker.terminate();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** The thread that builds the graphs of the vector area. Started by `graph-threads.ts`. */
 import "../prototype.ts";
 import { parentPort } from "node:worker_threads";
-import { buffersOf, GraphWorker, type ToGraphWorker } from "../../vector/graph/graph-worker.ts";
+import { buffersOf, GraphWorker, type ToGraphWorker } from "../../vector/graph/mod.ts";
 
 const port = parentPort;
 if (port !== null) {

@@ -10,9 +10,9 @@ import { isAddress, readSourceAddress } from "../source-address.ts";
 import { openTarget, type Target } from "../target.ts";
 import { exportVectors } from "./export.ts";
 import { importVectors } from "./import.ts";
+import { IndexClient } from "./index-client.ts";
 import { reportLines, type TransferReport } from "./report.ts";
 import { sourceFromFile, sourceFromIndex, type VectorSource } from "./source.ts";
-import { VectorIndex } from "./vector-index.ts";
 
 /** In the data directory: how far interrupted imports are. */
 const STATE_DIRECTORY = "transfers";
@@ -67,19 +67,19 @@ async function openSource(call: CommandCall): Promise<{ source: VectorSource; cl
   const close = (): Promise<void> => client.close();
   try {
     const { base } = address;
-    return { source: await sourceFromIndex(new VectorIndex(client, { name: base }), base), close };
+    return { source: await sourceFromIndex(new IndexClient(client, { name: base }), base), close };
   } catch (fault) {
     await close();
     throw fault;
   }
 }
 
-function indexOf(target: Target, { options }: CommandCall): { index: VectorIndex; indexName: string } {
+function indexOf(target: Target, { options }: CommandCall): { index: IndexClient; indexName: string } {
   const given = options.get("index");
   const client = target.client("vector", given);
   const indexName = given ?? target.tenants.indexes[0]?.name ?? "";
   const { requestBytesMax } = target;
-  return { index: new VectorIndex(client, { name: `the index ${indexName}`, requestBytesMax }), indexName };
+  return { index: new IndexClient(client, { name: `the index ${indexName}`, requestBytesMax }), indexName };
 }
 
 /** With both, what was interrupted goes on, and what comes behind it is replaced. */

@@ -15,13 +15,13 @@ import type { Progress } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { NdjsonWriter } from "../ndjson-file.ts";
 import { endLine, endOfLine, headLine, namespaceLine, recordLine } from "./file.ts";
+import { FIRST_PAGE, type IndexClient } from "./index-client.ts";
 import { addTexts, readTally, type TransferReport } from "./report.ts";
 import { StateFile, type TransferState } from "./state.ts";
 import { isSameTally, Tally } from "./tally.ts";
-import { FIRST_PAGE, type VectorIndex } from "./vector-index.ts";
 
 export interface VectorExport {
-  readonly index: VectorIndex;
+  readonly index: IndexClient;
   readonly indexName: string;
   readonly path: string;
   /** Only this one. */

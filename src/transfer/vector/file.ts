@@ -12,8 +12,8 @@
  */
 import { StartRefusal } from "../../program/refusal.ts";
 import { readLastLine, readLines } from "../ndjson-file.ts";
+import type { IndexFacts } from "./index-client.ts";
 import type { TallyState } from "./tally.ts";
-import type { IndexFacts } from "./vector-index.ts";
 
 const FORMAT = 1;
 /** The last line has a few figures. */

@@ -15,15 +15,15 @@ import type { Clock } from "../../kernel/clock.ts";
 import { secretBytes } from "../../kernel/random.ts";
 import type { Progress } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
+import { type IndexClient, mismatchOf } from "./index-client.ts";
 import { addTexts, counted, readTally, type TransferReport } from "./report.ts";
 import type { Step, VectorSource } from "./source.ts";
 import { StateFile, type TransferState } from "./state.ts";
 import { isSameTally, Tally } from "./tally.ts";
-import { mismatchOf, type VectorIndex } from "./vector-index.ts";
 
 export interface VectorImport {
   readonly source: VectorSource;
-  readonly index: VectorIndex;
+  readonly index: IndexClient;
   readonly indexName: string;
   /** Where the state of interrupted imports is kept. */
   readonly stateDirectory: string;

@@ -2,8 +2,8 @@
 
 import type { Progress } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
+import { FIRST_PAGE, type IndexClient } from "./index-client.ts";
 import { parseRecord, Tally, type TallyState } from "./tally.ts";
-import { FIRST_PAGE, type VectorIndex } from "./vector-index.ts";
 
 export interface TransferReport {
   readonly total: Tally;
@@ -46,7 +46,7 @@ export function addTexts(tally: Tally, namespace: string, texts: readonly string
 }
 
 /** Reads a whole namespace for its sum. */
-export async function readTally(index: VectorIndex, namespace: string, progress: Progress): Promise<TallyState> {
+export async function readTally(index: IndexClient, namespace: string, progress: Progress): Promise<TallyState> {
   const tally = new Tally();
   let cursor: string | undefined = FIRST_PAGE;
   while (cursor !== undefined) {

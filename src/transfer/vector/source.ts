@@ -5,8 +5,8 @@
 import { StartRefusal } from "../../program/refusal.ts";
 import { readLines } from "../ndjson-file.ts";
 import { parseLine, readEnds } from "./file.ts";
+import { FIRST_PAGE, type IndexClient, type IndexFacts } from "./index-client.ts";
 import type { TallyState } from "./tally.ts";
-import { FIRST_PAGE, type IndexFacts, type VectorIndex } from "./vector-index.ts";
 
 export type Step =
   | { readonly kind: "begin"; readonly namespace: string }
@@ -38,7 +38,7 @@ export interface VectorSource {
 }
 
 /** `name`: the address. */
-export async function sourceFromIndex(index: VectorIndex, name: string): Promise<VectorSource> {
+export async function sourceFromIndex(index: IndexClient, name: string): Promise<VectorSource> {
   const { facts, counts } = await index.info();
   const names = await index.namespaces();
   return {

@@ -1,6 +1,6 @@
 /** The models of one index, and what they make of texts. */
 
-import type { QueryMode } from "../door.ts";
+import type { QueryMode } from "../api.ts";
 import { unprocessable, VectorFailure } from "../failure.ts";
 import { hasDense, hasSparse, type IndexDefinition } from "../index/definition.ts";
 import type { VectorPair } from "../index/vectors.ts";

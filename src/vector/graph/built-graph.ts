@@ -8,7 +8,7 @@
  * than the new one comes.
  */
 import { nextTurn } from "../../kernel/turn.ts";
-import type { BuildSite } from "./build-site.ts";
+import type { GraphBuildQueue } from "./build-queue.ts";
 import type { GraphHits, GraphOptions, GraphRequest, NamespaceGraph } from "./graph.ts";
 import { GraphFileWriter } from "./graph-file-writer.ts";
 import { GraphGeneration } from "./graph-generation.ts";
@@ -24,7 +24,7 @@ const LAG_MAX = 1_024;
 const SAVE_NODES = 2_048;
 
 export interface BuiltGraphParts {
-  readonly site: BuildSite;
+  readonly queue: GraphBuildQueue;
   readonly options: GraphOptions;
   readonly generation: GraphGeneration;
   /** By record. */
@@ -33,7 +33,7 @@ export interface BuiltGraphParts {
 }
 
 export class BuiltGraph implements NamespaceGraph {
-  readonly #site: BuildSite;
+  readonly #queue: GraphBuildQueue;
   readonly #options: GraphOptions;
   readonly #onClosed: (graph: BuiltGraph) => void;
   #current: GraphGeneration;
@@ -45,8 +45,8 @@ export class BuiltGraph implements NamespaceGraph {
   #canReplace = true;
   #isClosed = false;
 
-  constructor({ site, options, generation, versions, onClosed }: BuiltGraphParts) {
-    this.#site = site;
+  constructor({ queue, options, generation, versions, onClosed }: BuiltGraphParts) {
+    this.#queue = queue;
     this.#options = options;
     this.#onClosed = onClosed;
     this.#current = generation;
@@ -96,7 +96,7 @@ export class BuiltGraph implements NamespaceGraph {
   whenBuilt(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      this.#site.finish();
+      this.#queue.finish();
       this.#settle();
     });
   }
@@ -132,7 +132,7 @@ export class BuiltGraph implements NamespaceGraph {
   }
 
   #open(generation: GraphGeneration): void {
-    generation.open(this.#site, {
+    generation.open(this.#queue, {
       onChange: () => this.#settle(),
       onLost: () => this.#replaceLost(generation),
     });

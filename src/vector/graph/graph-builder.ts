@@ -6,12 +6,12 @@
  * are built anew by the next one while what they have is searched; after a few
  * ends nothing is built any more, and what is pending is found by scanning.
  */
-import type { BuildSeat, BuildSite, SiteEvents } from "./build-site.ts";
+import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
 import { buffersOf, type FromGraphWorker, type ToGraphWorker } from "./graph-worker.ts";
 import type { RowBatch } from "./graph-writer.ts";
-import { SiteGraphs } from "./site-graphs.ts";
+import { QueuedGraphs } from "./queued-graphs.ts";
 
 /** A running thread, as whoever starts it gives it. */
 export interface GraphThread {
@@ -34,20 +34,20 @@ const ENDS_MAX = 3;
 
 export class ThreadGraphBuilder implements GraphBuilder {
   readonly #start: ThreadGraphBuilderOptions["start"];
-  readonly #graphs: SiteGraphs;
+  readonly #graphs: QueuedGraphs;
   #thread: GraphThread | undefined;
   /** By graph number, who hears of it. */
-  readonly #seats = new Map<number, SiteEvents>();
-  #seatCount = 0;
+  readonly #graphsByNumber = new Map<number, BuildEvents>();
+  #graphCount = 0;
   #endCount = 0;
 
   constructor({ start }: ThreadGraphBuilderOptions) {
     this.#start = start;
-    const site: BuildSite = {
-      seat: (kernel, events) => this.#seat(kernel, events),
+    const queue: GraphBuildQueue = {
+      open: (kernel, events) => this.#openGraph(kernel, events),
       finish: () => {},
     };
-    this.#graphs = new SiteGraphs(site);
+    this.#graphs = new QueuedGraphs(queue);
   }
 
   open(options: GraphOptions): NamespaceGraph {
@@ -65,25 +65,25 @@ export class ThreadGraphBuilder implements GraphBuilder {
     await thread?.close();
   }
 
-  #seat(kernel: GraphKernel, events: SiteEvents): BuildSeat | undefined {
+  #openGraph(kernel: GraphKernel, events: BuildEvents): BuildHandle | undefined {
     if (this.#endCount === ENDS_MAX) return undefined;
     this.#thread ??= this.#startThread();
     const thread = this.#thread;
-    this.#seatCount += 1;
-    const graph = this.#seatCount;
-    this.#seats.set(graph, events);
+    this.#graphCount += 1;
+    const graph = this.#graphCount;
+    this.#graphsByNumber.set(graph, events);
     thread.post({ kind: "open", graph, memory: kernel.memory }, []);
     return {
       build: (batch: RowBatch) => thread.post({ kind: "build", graph, batch }, buffersOf(batch)),
       close: () => {
-        if (this.#seats.delete(graph)) thread.post({ kind: "close", graph }, []);
+        if (this.#graphsByNumber.delete(graph)) thread.post({ kind: "close", graph }, []);
       },
     };
   }
 
   #startThread(): GraphThread {
     return this.#start({
-      heard: ({ graph, batch }) => this.#seats.get(graph)?.built(batch),
+      heard: ({ graph, batch }) => this.#graphsByNumber.get(graph)?.built(batch),
       ended: () => this.#ended(),
     });
   }
@@ -91,9 +91,9 @@ export class ThreadGraphBuilder implements GraphBuilder {
   #ended(): void {
     this.#thread = undefined;
     this.#endCount += 1;
-    const lost = [...this.#seats.values()];
-    // Before anybody hears of it: whoever does takes a seat at the next thread.
-    this.#seats.clear();
+    const lost = [...this.#graphsByNumber.values()];
+    // Before anybody hears of it: their owners open them at the next thread.
+    this.#graphsByNumber.clear();
     for (const events of lost) events.lost();
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusteredRows } from "../../../test/harness/clustered-rows.ts";
 import { seededRandom } from "../../kernel/random.ts";
-import type { BuildSite, SiteEvents } from "./build-site.ts";
+import type { BuildEvents, GraphBuildQueue } from "./build-queue.ts";
 import { GraphGeneration } from "./graph-generation.ts";
 import { GROUND_LINKS, GraphKernel, LEVEL_MAX, UPPER_LINKS } from "./graph-kernel.ts";
 import { GraphWriter } from "./graph-writer.ts";
@@ -15,9 +15,9 @@ const rowOf = (record: number): Float32Array => all.subarray(record * DIMENSION,
 const options = { dimension: DIMENSION, similarity: "COSINE", read: rowOf } as const;
 
 /** Builds what it is given at the end of the turn. */
-function promptSite(): BuildSite {
+function promptSite(): GraphBuildQueue {
   return {
-    seat: (kernel: GraphKernel, events: SiteEvents) => {
+    open: (kernel: GraphKernel, events: BuildEvents) => {
       const writer = new GraphWriter(kernel, seededRandom(4));
       let isClosed = false;
       return {

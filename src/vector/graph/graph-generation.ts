@@ -9,7 +9,7 @@
  *     row that changes or goes on its way to becoming a node has another ticket
  *     or none when the batch comes back.
  */
-import type { BuildSeat, BuildSite } from "./build-site.ts";
+import type { BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphHits, GraphOptions, GraphRequest } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
 import { GraphSearcher } from "./graph-searcher.ts";
@@ -40,7 +40,7 @@ export class GraphGeneration {
   readonly kernel: GraphKernel | undefined;
   readonly #options: GraphOptions;
   readonly #searcher: GraphSearcher | undefined;
-  #seat: BuildSeat | undefined;
+  #handle: BuildHandle | undefined;
   readonly #queue = new RecordSet();
   /**
    * Records that were under way or in the graph before, and were written again. They wait for the others: one that is
@@ -78,7 +78,7 @@ export class GraphGeneration {
 
   /** What is pending stays pending: there is no memory or nobody who writes. */
   get isStuck(): boolean {
-    return this.#seat === undefined;
+    return this.#handle === undefined;
   }
 
   get byteCount(): number {
@@ -86,9 +86,9 @@ export class GraphGeneration {
   }
 
   /** `onChange` is called after batches have come back, `onLost` when nobody writes this graph any more. */
-  open(site: BuildSite, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
+  open(queue: GraphBuildQueue, { onChange, onLost }: { onChange(): void; onLost(): void }): void {
     if (this.kernel === undefined) return;
-    this.#seat = site.seat(this.kernel, {
+    this.#handle = queue.open(this.kernel, {
       built: (batch) => {
         this.#built(batch);
         this.#fill();
@@ -113,8 +113,8 @@ export class GraphGeneration {
   }
 
   close(): void {
-    this.#seat?.close();
-    this.#seat = undefined;
+    this.#handle?.close();
+    this.#handle = undefined;
   }
 
   isPending(record: number): boolean {
@@ -138,7 +138,7 @@ export class GraphGeneration {
     const isKnown = this.#sent.has(record) || (this.#nodes[record] ?? 0) !== 0;
     this.remove(record);
     (isKnown ? this.#rewritten : this.#queue).add(record);
-    if (this.#isFilling || this.#isPaused || this.#seat === undefined) return;
+    if (this.#isFilling || this.#isPaused || this.#handle === undefined) return;
     // At the end of the turn, so that the rows of a request travel together.
     this.#isFilling = true;
     queueMicrotask(() => this.#fill());
@@ -182,9 +182,9 @@ export class GraphGeneration {
   #fill(): void {
     this.#isFilling = false;
     if (this.#isPaused) return;
-    while (this.#seat !== undefined && this.#queuedCount > 0 && this.#batches.length < BATCHES_MAX) {
+    while (this.#handle !== undefined && this.#queuedCount > 0 && this.#batches.length < BATCHES_MAX) {
       this.#batches.push({ ticket: this.#nextTicket });
-      this.#seat.build(this.#takeBatch());
+      this.#handle.build(this.#takeBatch());
     }
   }
 
@@ -223,7 +223,7 @@ export class GraphGeneration {
 
   /** Whatever was under way is in the queue again. */
   #stop(): void {
-    this.#seat = undefined;
+    this.#handle = undefined;
     this.#batches.length = 0;
     for (const record of this.#sent.keys()) this.#queue.add(record);
     this.#sent.clear();

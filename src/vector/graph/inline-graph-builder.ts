@@ -3,21 +3,21 @@
  * which must find the same graph again.
  */
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import type { BuildSeat, BuildSite, SiteEvents } from "./build-site.ts";
+import type { BuildEvents, BuildHandle, GraphBuildQueue } from "./build-queue.ts";
 import type { GraphBuilder, GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import type { GraphKernel } from "./graph-kernel.ts";
 import { GraphWriter, type RowBatch } from "./graph-writer.ts";
-import { SiteGraphs } from "./site-graphs.ts";
+import { QueuedGraphs } from "./queued-graphs.ts";
 
-class InlineSeat implements BuildSeat {
+class InlineHandle implements BuildHandle {
   readonly #writer: GraphWriter;
-  readonly #events: SiteEvents;
-  readonly #onClosed: (seat: InlineSeat) => void;
+  readonly #events: BuildEvents;
+  readonly #onClosed: (handle: InlineHandle) => void;
   #batches: RowBatch[] = [];
   /** Rows of the first batch that are done. */
   #done = 0;
 
-  constructor(writer: GraphWriter, events: SiteEvents, onClosed: (seat: InlineSeat) => void) {
+  constructor(writer: GraphWriter, events: BuildEvents, onClosed: (handle: InlineHandle) => void) {
     this.#writer = writer;
     this.#events = events;
     this.#onClosed = onClosed;
@@ -52,18 +52,18 @@ class InlineSeat implements BuildSeat {
 
 export class InlineGraphBuilder implements GraphBuilder {
   readonly #random: Random;
-  readonly #seats = new Set<InlineSeat>();
-  readonly #graphs: SiteGraphs;
+  readonly #handles = new Set<InlineHandle>();
+  readonly #graphs: QueuedGraphs;
 
   constructor({ random = seededRandom(1) }: { readonly random?: Random } = {}) {
     this.#random = random;
-    const site: BuildSite = {
-      seat: (kernel, events) => this.#seat(kernel, events),
+    const queue: GraphBuildQueue = {
+      open: (kernel, events) => this.#openGraph(kernel, events),
       finish: () => {
         while (this.runOnce(Number.MAX_SAFE_INTEGER) > 0);
       },
     };
-    this.#graphs = new SiteGraphs(site);
+    this.#graphs = new QueuedGraphs(queue);
   }
 
   open(options: GraphOptions): NamespaceGraph {
@@ -79,8 +79,8 @@ export class InlineGraphBuilder implements GraphBuilder {
     let left = count;
     for (let isIdle = false; left > 0 && !isIdle; ) {
       isIdle = true;
-      for (const seat of [...this.#seats]) {
-        const done = seat.run(left);
+      for (const handle of [...this.#handles]) {
+        const done = handle.run(left);
         left -= done;
         if (done > 0) isIdle = false;
       }
@@ -93,10 +93,10 @@ export class InlineGraphBuilder implements GraphBuilder {
     return Promise.resolve();
   }
 
-  #seat(kernel: GraphKernel, events: SiteEvents): BuildSeat {
+  #openGraph(kernel: GraphKernel, events: BuildEvents): BuildHandle {
     const writer = new GraphWriter(kernel, this.#random);
-    const seat = new InlineSeat(writer, events, (closed) => this.#seats.delete(closed));
-    this.#seats.add(seat);
-    return seat;
+    const handle = new InlineHandle(writer, events, (closed) => this.#handles.delete(closed));
+    this.#handles.add(handle);
+    return handle;
   }
 }

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { seededRandom } from "../../kernel/random.ts";
-import type { VectorQuery } from "../door.ts";
+import type { VectorQuery } from "../api.ts";
 import type { VectorFailure } from "../failure.ts";
 import { defaultVectorLimits } from "../limits.ts";
-import { VectorEngine } from "../vector-engine.ts";
 import type { IndexDefinition } from "./definition.ts";
+import { VectorEngine } from "./vector-engine.ts";
 import type { VectorIndex } from "./vector-index.ts";
 
 const plain: IndexDefinition = {

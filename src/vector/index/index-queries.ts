@@ -6,7 +6,7 @@
  * so that each knows what the other has answered.
  */
 import type { Tenant } from "../../kernel/turns.ts";
-import type { Eventually, ResumableStart, TextQuery, VectorQuery } from "../door.ts";
+import type { Eventually, ResumableStart, TextQuery, VectorQuery } from "../api.ts";
 import { checkEmbeds, type Embedders, embedTexts } from "../embedding/embedders.ts";
 import type { Filter } from "../filter/filter.ts";
 import { readFilter } from "../filter/filter-text.ts";

@@ -11,7 +11,7 @@
  */
 
 import type { Tenant } from "../../kernel/turns.ts";
-import type { DeleteSelection, Eventually } from "../door.ts";
+import type { DeleteSelection, Eventually } from "../api.ts";
 import { canEmbed, checkEmbeds, type Embedders, embedTexts } from "../embedding/embedders.ts";
 import { notFound, unprocessable, VectorFailure } from "../failure.ts";
 import { readFilter } from "../filter/filter-text.ts";

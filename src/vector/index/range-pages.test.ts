@@ -8,10 +8,10 @@ import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { NullJournal } from "../../kernel/journal.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
-import type { IndexDoor } from "../door.ts";
+import type { IndexApi } from "../api.ts";
 import { defaultVectorLimits } from "../limits.ts";
-import { VectorEngine } from "../vector-engine.ts";
 import { parseRangeCursor } from "./range-cursor.ts";
+import { VectorEngine } from "./vector-engine.ts";
 
 const NOTHING = { metadata: false, vectors: false, data: false };
 const definition = {
@@ -36,13 +36,13 @@ function newEngine(past: Iterable<Uint8Array> = []): VectorEngine {
   return engine;
 }
 
-function indexOf(engine: VectorEngine): IndexDoor {
+function indexOf(engine: VectorEngine): IndexApi {
   const index = engine.index("docs");
   assert.ok(index !== undefined);
   return index;
 }
 
-function upsert(index: IndexDoor, ids: readonly string[], namespace = ""): void {
+function upsert(index: IndexApi, ids: readonly string[], namespace = ""): void {
   const sparseVector = { indices: Int32Array.of(1), values: Float32Array.of(1) };
   index.upsert(
     namespace,
@@ -56,7 +56,7 @@ interface Page {
 }
 
 function page(
-  index: IndexDoor,
+  index: IndexApi,
   cursor: string,
   options: { limit?: number; prefix?: string; namespace?: string } = {},
 ): Page {

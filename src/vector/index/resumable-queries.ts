@@ -8,7 +8,7 @@
  *     pushed out.
  */
 import type { Clock } from "../../kernel/clock.ts";
-import type { VectorQuery } from "../door.ts";
+import type { VectorQuery } from "../api.ts";
 import { notFound, VectorFailure } from "../failure.ts";
 import type { Filter } from "../filter/filter.ts";
 

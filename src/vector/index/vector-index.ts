@@ -1,5 +1,5 @@
 /**
- * One index behind its door: writes, queries, and the reads that search nothing
+ * One index: writes, queries, and the reads that search nothing
  * (docs/interface/vector.md).
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -8,7 +8,7 @@ import type { Tenant } from "../../kernel/turns.ts";
 import type {
   DeleteSelection,
   Eventually,
-  IndexDoor,
+  IndexApi,
   IndexInfo,
   RangePage,
   RangeRequest,
@@ -16,7 +16,7 @@ import type {
   Selection,
   TextQuery,
   VectorQuery,
-} from "../door.ts";
+} from "../api.ts";
 import type { Embedders } from "../embedding/embedders.ts";
 import { unprocessable } from "../failure.ts";
 import type { VectorLimits } from "../limits.ts";
@@ -46,7 +46,7 @@ export interface VectorIndexOptions {
   readonly newHandle: () => string;
 }
 
-export class VectorIndex implements IndexDoor {
+export class VectorIndex implements IndexApi {
   readonly #state: IndexState;
   readonly #journal: IndexJournal;
   readonly #random: Random;

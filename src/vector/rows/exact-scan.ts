@@ -27,11 +27,11 @@ const GATHER_FACTOR = 4;
  * The same for their codes, and what a code costs of a row that is scored with its neighbours, or alone.
  * bench/row-kernel.bench.ts
  */
-const SIFT_GATHER_FACTOR = 3;
-const SIFT_SHARE = 0.4;
-const GATHERED_SIFT_SHARE = 0.25;
+const PREFILTER_GATHER_FACTOR = 3;
+const PREFILTER_SHARE = 0.4;
+const GATHERED_PREFILTER_SHARE = 0.25;
 /** Codes of so many rows at a time at least: then what they are compared with has grown. */
-const SIFT_ROWS_MIN = 128;
+const PREFILTER_ROWS_MIN = 128;
 
 export interface ExactScanOptions {
   readonly query: Float32Array;
@@ -64,7 +64,7 @@ export class ExactScan {
   /** Rows that were looked at. */
   #seenCount = 0;
   /** Codes are asked when so many were: what is below the worst hit is few before. */
-  #siftFrom: number;
+  #prefilterFrom: number;
 
   constructor(store: RowStore, options: ExactScanOptions) {
     const { query, similarity, count, order, matches, excluded } = options;
@@ -76,9 +76,9 @@ export class ExactScan {
     this.#matches = matches;
     this.#excluded = excluded;
     this.#rowWork = store.rowBytes / Float32Array.BYTES_PER_ELEMENT + ROW_WORK;
-    const factor = store.codeBytes > 0 ? SIFT_GATHER_FACTOR : GATHER_FACTOR;
+    const factor = store.codeBytes > 0 ? PREFILTER_GATHER_FACTOR : GATHER_FACTOR;
     this.#gathers = matches !== undefined && (options.matchCount ?? countBits(matches)) * factor < store.capacity;
-    this.#siftFrom = 2 * count;
+    this.#prefilterFrom = 2 * count;
   }
 
   /**
@@ -106,27 +106,29 @@ export class ExactScan {
 
   /** Rows that are looked at together. */
   #batchRows(block: RowBlock): number {
-    return this.#sifts(block) ? Math.min(BATCH_ROWS, Math.max(SIFT_ROWS_MIN, this.#seenCount >>> 1)) : BATCH_ROWS;
+    return this.#prefilters(block)
+      ? Math.min(BATCH_ROWS, Math.max(PREFILTER_ROWS_MIN, this.#seenCount >>> 1))
+      : BATCH_ROWS;
   }
 
-  #sifts(block: RowBlock): boolean {
-    if (block.codes === undefined || this.#seenCount < this.#siftFrom || this.#codedQuery === null) return false;
+  #prefilters(block: RowBlock): boolean {
+    if (block.codes === undefined || this.#seenCount < this.#prefilterFrom || this.#codedQuery === null) return false;
     if (this.#hits.threshold === Number.NEGATIVE_INFINITY) return false;
     this.#codedQuery ??= codeQuery(this.#query) ?? null;
     return this.#codedQuery !== null;
   }
 
   /** Notes what codes left of so many rows, whose share of them would be worth it. */
-  #noteSift(count: number, left: number, worthShare: number): void {
+  #notePrefilter(count: number, left: number, worthShare: number): void {
     // The next try is as far away as the start.
-    if (left > count * worthShare) this.#siftFrom = 2 * this.#seenCount;
+    if (left > count * worthShare) this.#prefilterFrom = 2 * this.#seenCount;
   }
 
   /** Scores rows of a block from the next on; the work that it was. */
   #scan(block: RowBlock, rowsMax: number): number {
     const first = this.#next;
     const end = Math.min(block.end, first + rowsMax);
-    if (this.#sifts(block)) return this.#scanCodes(block, end);
+    if (this.#prefilters(block)) return this.#scanCodes(block, end);
     const { arena, start } = block;
     arena.load(this.#query);
     const found = arena.kernel.scan(
@@ -165,8 +167,8 @@ export class ExactScan {
     );
     this.#next = end;
     this.#seenCount += count;
-    this.#noteSift(count, left, (1 - SIFT_SHARE) / GATHER_FACTOR);
-    return count * this.#rowWork * SIFT_SHARE + this.#score(block, left);
+    this.#notePrefilter(count, left, (1 - PREFILTER_SHARE) / GATHER_FACTOR);
+    return count * this.#rowWork * PREFILTER_SHARE + this.#score(block, left);
   }
 
   /** Scores the matching rows of a block from the next on; the work that it was. */
@@ -175,14 +177,16 @@ export class ExactScan {
     const count = this.#listMatches(block, matches, rowsMax);
     const wordWork = ((this.#next - first) >>> 5) + 1;
     if (count === 0) return wordWork;
-    const siftWork = this.#sifts(block) ? count * this.#rowWork * GATHER_FACTOR * GATHERED_SIFT_SHARE : 0;
-    const left = siftWork > 0 ? this.#siftList(block, count) : count;
+    const prefilterWork = this.#prefilters(block)
+      ? count * this.#rowWork * GATHER_FACTOR * GATHERED_PREFILTER_SHARE
+      : 0;
+    const left = prefilterWork > 0 ? this.#prefilterList(block, count) : count;
     this.#seenCount += count;
-    return wordWork + siftWork + this.#score(block, left);
+    return wordWork + prefilterWork + this.#score(block, left);
   }
 
   /** Leaves in the list what codes leave: how many. */
-  #siftList({ arena, codes }: RowBlock, count: number): number {
+  #prefilterList({ arena, codes }: RowBlock, count: number): number {
     arena.loadCoded(this.#codedQuery as CodedQuery);
     const left = arena.kernel.sift(
       this.#similarity.code,
@@ -193,7 +197,7 @@ export class ExactScan {
       CODED_QUERY_ADDRESS,
       this.#hits.threshold,
     );
-    this.#noteSift(count, left, 1 - GATHERED_SIFT_SHARE);
+    this.#notePrefilter(count, left, 1 - GATHERED_PREFILTER_SHARE);
     return left;
   }
 

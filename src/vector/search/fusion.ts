@@ -5,7 +5,7 @@
  *
  * All arithmetic is float32, step by step: clients compare scores exactly.
  */
-import type { Fusion } from "../door.ts";
+import type { Fusion } from "../api.ts";
 import type { ScoredRecord } from "./scored.ts";
 
 interface FusionAlgorithm {

@@ -12,7 +12,7 @@
  *     out leave enough; if even that is too few, the search starts again.
  */
 
-import type { Fusion, Weighting } from "../door.ts";
+import type { Fusion, Weighting } from "../api.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { SparseVector } from "../index/record.ts";

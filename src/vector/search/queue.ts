@@ -12,7 +12,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { nextTurn } from "../../kernel/turn.ts";
 import type { Tenant } from "../../kernel/turns.ts";
-import type { Eventually } from "../door.ts";
+import type { Eventually } from "../api.ts";
 
 /** Work that is done in bounded steps. */
 export interface SearchJob {

@@ -1,5 +1,5 @@
 /** Candidates by a sparse vector: exact, over the inverted lists of the namespace. */
-import type { Weighting } from "../door.ts";
+import type { Weighting } from "../api.ts";
 import type { Namespace } from "../index/namespace.ts";
 import type { SparseVector } from "../index/record.ts";
 import { SparseScan } from "../sparse/sparse-scan.ts";

@@ -15,7 +15,7 @@
  *     record.
  */
 
-import type { Weighting } from "../door.ts";
+import type { Weighting } from "../api.ts";
 import type { SparseVector } from "../index/record.ts";
 import { countBits, hasBit } from "../search/bits.ts";
 import type { ScoredRecord } from "../search/scored.ts";

@@ -5,13 +5,13 @@ import assert from "node:assert/strict";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
-import { GraphCache, type GraphFiles } from "../../../src/vector/graph/cache.ts";
 import type { GraphBuilder } from "../../../src/vector/graph/graph.ts";
+import { GraphCache, type GraphFiles } from "../../../src/vector/graph/graph-cache.ts";
 import { InlineGraphBuilder } from "../../../src/vector/graph/inline-graph-builder.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import type { ScoredView } from "../../../src/vector/index/record.ts";
+import { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
-import { VectorEngine } from "../../../src/vector/vector-engine.ts";
 import { RecordingJournal } from "../../harness/recording-journal.ts";
 
 /**

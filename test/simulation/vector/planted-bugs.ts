@@ -7,7 +7,7 @@ import { FrameWriter } from "../../../src/kernel/frame.ts";
 import type { Journal } from "../../../src/kernel/journal.ts";
 import type { FileJournal } from "../../../src/persistence/journal/journal.ts";
 import { type Change, readChanges, writeChange } from "../../../src/vector/index/changes.ts";
-import type { VectorEngine } from "../../../src/vector/vector-engine.ts";
+import type { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
 import type { Harness } from "../crash-subject.ts";
 import { hastyJournal, passingJournal } from "../planted-bugs.ts";
 

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
-import type { IndexDoor } from "../../../src/vector/door.ts";
+import type { IndexApi } from "../../../src/vector/api.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import type { NewRecord } from "../../../src/vector/index/record.ts";
 import { isRefusal } from "../crash-check.ts";
@@ -40,7 +40,7 @@ function record(id: string, value: number): NewRecord {
   return { id, vector, sparseVector, metadata: `{"n":${value}}`, data: `text ${value}` };
 }
 
-type Write = (index: IndexDoor) => unknown;
+type Write = (index: IndexApi) => unknown;
 
 const beforeSnapshot: readonly Write[] = [
   (index) => index.upsert("", [record("a", 1), record("b", 2)]),
@@ -71,7 +71,7 @@ describe("a snapshot, a closed segment and an open one", () => {
     texts[journal.end] = model.text;
     const work = async (writes: readonly Write[]): Promise<void> => {
       for (const write of writes) {
-        write(engine.index(NAME) as IndexDoor);
+        write(engine.index(NAME) as IndexApi);
         ({ model } = model.after(NAME, write));
         texts[journal.end] = model.text;
         await engine.whenSafe();

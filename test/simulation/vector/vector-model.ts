@@ -4,7 +4,7 @@
  * is made when somebody compares it.
  */
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import type { IndexDoor } from "../../../src/vector/door.ts";
+import type { IndexApi } from "../../../src/vector/api.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
 import { stateOf } from "../../vector/compare.ts";
 import { PlainIndex } from "../../vector/plain-index.ts";
@@ -66,7 +66,7 @@ export class VectorModel {
 }
 
 /** Everything that can be seen of some indexes, one line for each part, equal exactly if they hold the same. */
-export function textOf(indexes: Iterable<IndexDoor>): string {
+export function textOf(indexes: Iterable<IndexApi>): string {
   const sorted = [...indexes].toSorted((one, other) => (one.name < other.name ? -1 : 1));
   return sorted
     .flatMap((index) => {

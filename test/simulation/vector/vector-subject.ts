@@ -4,8 +4,8 @@
  */
 import type { Random } from "../../../src/kernel/random.ts";
 import type { IndexDefinition } from "../../../src/vector/index/definition.ts";
+import { VectorEngine } from "../../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits } from "../../../src/vector/limits.ts";
-import { VectorEngine } from "../../../src/vector/vector-engine.ts";
 import type { Call } from "../../vector/command.ts";
 import { drawProgram } from "../../vector/draw-programs.ts";
 import { type Answer, perform } from "../../vector/perform.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { NullJournal } from "../kernel/journal.ts";
-import { seededRandom } from "../kernel/random.ts";
-import type { IndexDefinition } from "./index/definition.ts";
-import { defaultVectorLimits } from "./limits.ts";
+import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { NullJournal } from "../../kernel/journal.ts";
+import { seededRandom } from "../../kernel/random.ts";
+import { defaultVectorLimits } from "../limits.ts";
+import type { IndexDefinition } from "./definition.ts";
 import { DefinitionMismatch, VectorEngine } from "./vector-engine.ts";
 
 const embedders = { dense: undefined, sparse: undefined };

@@ -7,26 +7,26 @@
  * (3) Type, dimension and similarity of an index that holds something do not
  *     change: it is refused at the start, and the operator decides.
  */
-import { assert } from "../kernel/assert.ts";
-import type { Clock } from "../kernel/clock.ts";
-import { FrameWriter } from "../kernel/frame.ts";
-import type { Journal } from "../kernel/journal.ts";
-import type { MemoryGuard } from "../kernel/memory-guard.ts";
-import type { Random } from "../kernel/random.ts";
-import { Turns } from "../kernel/turns.ts";
-import type { VectorDoor } from "./door.ts";
-import type { Embedders } from "./embedding/embedders.ts";
-import type { GraphCache, PlacedNamespace } from "./graph/cache.ts";
-import type { GraphBuilder } from "./graph/graph.ts";
-import { type Change, readChanges, writeChange } from "./index/changes.ts";
-import type { IndexDefinition } from "./index/definition.ts";
-import { dumpIndexes } from "./index/dump.ts";
-import { IndexJournal } from "./index/index-journal.ts";
-import { IndexState } from "./index/index-state.ts";
-import { VectorIndex } from "./index/vector-index.ts";
-import type { VectorLimits } from "./limits.ts";
-import { RowMemory } from "./rows/row-memory.ts";
-import { SearchQueue } from "./search/queue.ts";
+import { assert } from "../../kernel/assert.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { FrameWriter } from "../../kernel/frame.ts";
+import type { Journal } from "../../kernel/journal.ts";
+import type { MemoryGuard } from "../../kernel/memory-guard.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Turns } from "../../kernel/turns.ts";
+import type { VectorApi } from "../api.ts";
+import type { Embedders } from "../embedding/embedders.ts";
+import type { GraphBuilder } from "../graph/graph.ts";
+import type { GraphCache, PlacedNamespace } from "../graph/graph-cache.ts";
+import type { VectorLimits } from "../limits.ts";
+import { RowMemory } from "../rows/row-memory.ts";
+import { SearchQueue } from "../search/queue.ts";
+import { type Change, readChanges, writeChange } from "./changes.ts";
+import type { IndexDefinition } from "./definition.ts";
+import { dumpIndexes } from "./dump.ts";
+import { IndexJournal } from "./index-journal.ts";
+import { IndexState } from "./index-state.ts";
+import { VectorIndex } from "./vector-index.ts";
 
 export interface VectorEngineOptions {
   readonly journal: Journal;
@@ -52,7 +52,7 @@ export class DefinitionMismatch extends Error {
 
 const NO_EMBEDDERS: Embedders = { dense: undefined, sparse: undefined };
 
-export class VectorEngine implements VectorDoor {
+export class VectorEngine implements VectorApi {
   readonly #options: VectorEngineOptions;
   readonly #journal: IndexJournal;
   readonly #areaWriter = new FrameWriter();

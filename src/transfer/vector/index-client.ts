@@ -51,7 +51,7 @@ export interface IndexOptions {
 
 export const FIRST_PAGE = "0";
 
-export class VectorIndex {
+export class IndexClient {
   readonly #client: AreaClient;
   readonly #name: string;
   readonly #requestBytesMax: number;

@@ -1,5 +1,5 @@
 /**
- * The door of the vector area: everything that may be asked of an index. A call
+ * The interface of an index: everything that may be asked of an index. A call
  * decides at once and refuses with a `VectorFailure`; only what embeds text or
  * searches long answers later. An answer may be sent once `whenSafe` says that
  * all it saw is as safe as the setting promises.
@@ -80,7 +80,7 @@ export interface ResumableStart {
   readonly scores: readonly ScoredView[];
 }
 
-export interface IndexDoor {
+export interface IndexApi {
   readonly name: string;
   readonly definition: IndexDefinition;
 
@@ -116,6 +116,6 @@ export interface IndexDoor {
 }
 
 /** All indexes of the area, by name. */
-export interface VectorDoor {
-  index(name: string): IndexDoor | undefined;
+export interface VectorApi {
+  index(name: string): IndexApi | undefined;
 }

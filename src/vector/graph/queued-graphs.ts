@@ -1,17 +1,17 @@
-/** The graphs of one site: opening, loading, closing. Both builders are this and a site. */
-import type { BuildSite } from "./build-site.ts";
+/** The graphs of one build queue: opening, loading, closing. Each builder is this and a queue. */
+import type { GraphBuildQueue } from "./build-queue.ts";
 import { BuiltGraph } from "./built-graph.ts";
 import type { GraphOptions, LoadedGraph, NamespaceGraph, RecordVersion } from "./graph.ts";
 import { GraphGeneration } from "./graph-generation.ts";
 import { GraphKernel } from "./graph-kernel.ts";
 import { loadGraph } from "./graph-loader.ts";
 
-export class SiteGraphs {
-  readonly #site: BuildSite;
+export class QueuedGraphs {
+  readonly #queue: GraphBuildQueue;
   readonly #graphs = new Set<BuiltGraph>();
 
-  constructor(site: BuildSite) {
-    this.#site = site;
+  constructor(queue: GraphBuildQueue) {
+    this.#queue = queue;
   }
 
   open(options: GraphOptions): NamespaceGraph {
@@ -36,7 +36,7 @@ export class SiteGraphs {
     const onClosed = (closed: BuiltGraph): void => {
       this.#graphs.delete(closed);
     };
-    const graph = new BuiltGraph({ site: this.#site, options, generation, versions, onClosed });
+    const graph = new BuiltGraph({ queue: this.#queue, options, generation, versions, onClosed });
     this.#graphs.add(graph);
     return graph;
   }

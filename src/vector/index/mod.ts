@@ -1,0 +1,4 @@
+/** The entry of the thread that has the indexes: the engine, with the kernels that it searches by. */
+export { type GraphThread, type GraphThreadEvents, ThreadGraphBuilder } from "../graph/graph-builder.ts";
+export { GraphCache, type GraphFiles } from "../graph/graph-cache.ts";
+export { DefinitionMismatch, VectorEngine } from "./vector-engine.ts";

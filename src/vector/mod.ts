@@ -1,0 +1,53 @@
+/**
+ * The face of the vector index: what other rooms may know of it without running
+ * it. Types, limits, failures, models; it loads no WebAssembly, so routes,
+ * settings and the documents of other areas can import it.
+ *
+ * Two entries beside it are for threads that run something: `index/mod.ts` for
+ * the one that has the indexes, `graph/mod.ts` for the one that builds graphs.
+ */
+export type {
+  Counts,
+  DeleteSelection,
+  Eventually,
+  IndexApi,
+  IndexInfo,
+  RangePage,
+  RangeRequest,
+  ResumableStart,
+  Selection,
+  TextQuery,
+  VectorApi,
+  VectorQuery,
+} from "./api.ts";
+export type { DenseEmbedder, TextRole } from "./embedding/embedder.ts";
+export type { Embedders } from "./embedding/embedders.ts";
+export { HashingEmbedder } from "./embedding/hashing-embedder.ts";
+export { findDenseModel, findSparseModel, sparseModels } from "./embedding/models.ts";
+export { VectorFailure, type VectorFailureKind } from "./failure.ts";
+export {
+  DIMENSION_MAX,
+  hasDense,
+  hasSparse,
+  type IndexDefinition,
+  indexTypes,
+  similarities,
+} from "./index/definition.ts";
+export { parseRangeCursor, type RangeCursor } from "./index/range-cursor.ts";
+export type {
+  Include,
+  NewRecord,
+  NewText,
+  RecordChange,
+  RecordView,
+  ScoredView,
+  SparseVector,
+} from "./index/record.ts";
+export {
+  defaultVectorLimits,
+  METADATA_DEPTH_MAX,
+  RESUMABLE_IDLE_SECONDS,
+  RESUMABLE_IDLE_SECONDS_MAX,
+  TOP_K,
+  type VectorLimits,
+} from "./limits.ts";
