@@ -92,7 +92,7 @@ export interface KeyUse {
   readonly isWritten: boolean;
 }
 
-/** Options that take words behind them, in upper case, and how many. */
+/** Options that take words after them, in upper case, and how many. */
 export type OperandCounts = ReadonlyMap<string, number>;
 
 /** Where the keys stand among the words of a command: Redis' first, last (negative: from the end), step. */
@@ -100,10 +100,10 @@ export interface KeyPositions {
   readonly first: number;
   readonly last: number;
   readonly step: number;
-  /** The word that says how many keys follow it: those come behind the others. */
+  /** The word that says how many keys follow it: those come after the others. */
   readonly countAt?: number;
-  /** The word behind which the rest is keys, and as many ids: STREAMS of XREAD. Options before it may take words themselves. */
-  readonly behind?: { readonly word: string; readonly operandCounts: OperandCounts };
+  /** The word after which the rest is keys, and as many ids: STREAMS of XREAD. Options before it may take words themselves. */
+  readonly after?: { readonly word: string; readonly operandCounts: OperandCounts };
   /** Places of keys that options name among these words, and that are written: STORE of SORT. */
   readonly stored?: (words: readonly Bytes[]) => readonly number[];
 }
@@ -137,7 +137,7 @@ export interface RowFacts {
   /** For a read that is `powerful` with some arguments only: true if these words make it so. */
   readonly isPowerfulWith?: (words: readonly Bytes[]) => boolean;
   /** For a command that writes: true if it looks keys up to read them too, so that their absence is an event. */
-  readonly tellsMisses?: boolean;
+  readonly notifiesMisses?: boolean;
   /** These words as MONITOR and SLOWLOG show them: without secrets. */
   readonly shownWords?: (words: readonly Bytes[]) => readonly Bytes[];
   /** Whether its words and its answer bound how long it takes; absent: it is what Redis calls fast. */
@@ -157,7 +157,7 @@ export interface CommandFacts extends RowFacts {
   /** False for what is still run when memory is short and nothing may be evicted. */
   readonly mayGrow: boolean;
   readonly isAvailableOverHttp: boolean;
-  readonly tellsMisses: boolean;
+  readonly notifiesMisses: boolean;
   readonly isCompatOnly: boolean;
   readonly isForReadOnlyToken: boolean;
   /** True for what somebody may say over TCP who has not logged in. */

@@ -88,7 +88,7 @@ export interface ScriptRunner {
 }
 
 /** Callers that are sent something without asking for it, or wait for it. */
-export interface Audience {
+export interface ClientHost {
   readonly pubsub: PubSub;
   readonly monitors: Monitors;
   readonly waiters: Waiters;
@@ -105,7 +105,7 @@ export interface SettingsHost {
   setEventFlags(flags: string): void;
 }
 
-export interface CommandHost extends CommandRegister, ScriptRunner, Audience, SettingsHost {
+export interface CommandHost extends CommandRegister, ScriptRunner, ClientHost, SettingsHost {
   readonly keyspace: Keyspace;
   readonly context: StoreFacts;
   readonly users: Users;

@@ -25,12 +25,12 @@ export const secondKey: KeyPositions = { first: 2, last: 2, step: 1 };
 export const allKeys: KeyPositions = { first: 1, last: -1, step: 1 };
 /** MSET: every other argument. */
 export const keyValuePairs: KeyPositions = { first: 1, last: -1, step: 2 };
-/** XREAD: keys stand behind STREAMS, and their ids behind them. */
+/** XREAD: keys come after STREAMS, and their ids after them. */
 export const streamKeys: KeyPositions = {
   first: 0,
   last: 0,
   step: 0,
-  behind: {
+  after: {
     word: "STREAMS",
     operandCounts: new Map([
       ["COUNT", 1],
@@ -56,7 +56,7 @@ export interface Row extends RowFacts {
 
 /** A row as the engine uses it. */
 export interface Command extends CommandFacts, Row {
-  readonly tellsMisses: boolean;
+  readonly notifiesMisses: boolean;
   readonly isQuick: boolean;
   readonly subcommandByName: ReadonlyMap<string, Command> | undefined;
 }
@@ -85,7 +85,7 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isWrite: has("write"),
     mayGrow: has("denyoom"),
     isAvailableOverHttp: !has("tcp-only"),
-    tellsMisses: row.tellsMisses ?? !has("write"),
+    notifiesMisses: row.notifiesMisses ?? !has("write"),
     isCompatOnly: has("compat-only"),
     isForReadOnlyToken: has("public") || (has("readonly") && !has("powerful")),
     isForStrangers: has("no_auth") || has("before-login"),
@@ -127,7 +127,7 @@ export class Call {
   prepare(caller: Caller, command: Command, words: readonly Bytes[]): this {
     this.#caller = caller;
     this.command = command;
-    this.keyspace.tellsMisses = command.tellsMisses;
+    this.keyspace.notifiesMisses = command.notifiesMisses;
     this.#words = words;
     return this;
   }

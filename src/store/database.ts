@@ -50,7 +50,7 @@ import { clearKeyspace, describeClear } from "./mutations/generic.ts";
 import { applyRecords } from "./mutations/table.ts";
 import { CommandCounts, ErrorCounts } from "./observe/command-counts.ts";
 import { KeyObservers } from "./observe/key-observers.ts";
-import { eventTeller } from "./observe/keyspace-events.ts";
+import { eventNotifier } from "./observe/keyspace-events.ts";
 import { Monitors } from "./observe/monitor.ts";
 import { PubSub } from "./observe/pubsub.ts";
 import { Pushes, type Subscriber } from "./observe/pushes.ts";
@@ -377,7 +377,7 @@ export class Database implements SessionHost {
 
   /** True while there is more to evict than a unit of work had time for. */
   get isEvicting(): boolean {
-    return this.#eviction.isBehind;
+    return this.#eviction.hasBacklog;
   }
 
   /** Puts other memory settings in force until the next start, and makes room for them, as part of the running unit. */
@@ -394,7 +394,7 @@ export class Database implements SessionHost {
 
   setEventFlags(flags: string): void {
     this.#eventFlags = flags;
-    this.keyspace.onEvent = eventTeller(flags, this.pubsub);
+    this.keyspace.onEvent = eventNotifier(flags, this.pubsub);
   }
 
   /** Removes all keys, and what is kept beside them, as a unit of its own. */
@@ -753,7 +753,7 @@ export class Database implements SessionHost {
     }
     this.turn.kind = command.number;
     if (this.monitors.isWatched && command.isShownToMonitors)
-      this.monitors.tell({
+      this.monitors.notify({
         words: command.shownWords?.(request) ?? request,
         address: caller.address,
         nowMs: this.keyspace.nowMs,

@@ -107,7 +107,7 @@ export const databaseOutOfRange = new CommandError("ERR DB index is out of range
 export const timeoutNotInteger = new CommandError("ERR timeout is not an integer or out of range");
 export const timeoutNotFloat = new CommandError("ERR timeout is not a float or out of range");
 export const timeoutNegative = new CommandError("ERR timeout is negative");
-export const frequencyNotKept = new CommandError(
+export const frequencyNotTracked = new CommandError(
   "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
 export const outOfMemory = new CommandError("OOM command not allowed when used memory > 'maxmemory'.");
@@ -115,7 +115,7 @@ export const outOfMemory = new CommandError("OOM command not allowed when used m
 export const memoryUsedUp = new CommandError(
   "OOM command not allowed when the memory of the store is nearly used up. Delete keys of this database, which has much of it, or raise --store-memory",
 );
-export const idleTimeNotKept = new CommandError(
+export const idleTimeNotTracked = new CommandError(
   "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
 );
 export const noLocalSync = new CommandError(
@@ -276,7 +276,7 @@ export const memberNotDecodable = new CommandError("ERR could not decode request
 export const geoCountNotPositive = new CommandError("ERR COUNT must be > 0");
 export const anyNeedsCount = new CommandError("ERR the ANY argument requires COUNT argument");
 
-export function invalidPlace(longitude: string, latitude: string): CommandError {
+export function invalidPosition(longitude: string, latitude: string): CommandError {
   return new CommandError(`ERR invalid longitude,latitude pair ${longitude},${latitude}`);
 }
 

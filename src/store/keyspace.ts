@@ -80,7 +80,7 @@ export class Keyspace {
   hitCount = 0;
   missCount = 0;
   /** Whether a key that is looked up in vain is an event: the row of the running command decides. */
-  tellsMisses = false;
+  notifiesMisses = false;
   /** True while the running command is no use of keys: CLIENT NO-TOUCH. */
   isLeftUntouched = false;
   /** Called before a key changes, while somebody observes one (key-observers.ts). Never while a journal is replayed. */
@@ -133,12 +133,12 @@ export class Keyspace {
   }
 
   /** Says what has happened to a key. */
-  tell(event: KeyspaceEvent, key: Bytes): void {
+  notify(event: KeyspaceEvent, key: Bytes): void {
     this.onEvent?.(event, key);
   }
 
   /** Says that something was taken from a key, and that the key went with it if it did. */
-  tellTaken(event: KeyspaceEvent, key: Bytes): void {
+  notifyTaken(event: KeyspaceEvent, key: Bytes): void {
     if (this.onEvent === undefined) return;
     this.onEvent(event, key);
     if (this.entries.find(key) < 0) this.onEvent(events.del, key);
@@ -193,7 +193,7 @@ export class Keyspace {
     const slot = this.#slotOf(key);
     if (slot < 0) {
       this.missCount += 1;
-      if (this.tellsMisses) this.onEvent?.(events.keymiss, key);
+      if (this.notifiesMisses) this.onEvent?.(events.keymiss, key);
       return undefined;
     }
     this.hitCount += 1;

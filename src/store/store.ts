@@ -221,8 +221,8 @@ export class Store {
         housekeeping.queue(() => sweepFrom(databases, index + 1));
         return;
       }
-      const isBehind = databases.some(({ isEvicting }) => isEvicting);
-      cancel = clock.housekeep(isBehind ? EVICT_EVERY_MS : SWEEP_EVERY_MS, sweep);
+      const hasBacklog = databases.some(({ isEvicting }) => isEvicting);
+      cancel = clock.housekeep(hasBacklog ? EVICT_EVERY_MS : SWEEP_EVERY_MS, sweep);
     };
     const sweep = (): void => sweepFrom(this.databases, 0);
     cancel = clock.housekeep(SWEEP_EVERY_MS, sweep);

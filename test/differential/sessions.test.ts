@@ -26,7 +26,7 @@ import { createLog } from "../../src/kernel/log.ts";
 import { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
-import { type Heard, type Speaker, startConversations } from "../harness/session-harness.ts";
+import { type Heard, type Speaker, startSessions } from "../harness/session-harness.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
 import { Draw } from "./draw.ts";
@@ -208,8 +208,8 @@ class Far {
 
 async function runProgram(ports: ReadonlyMap<string, number>, programSeed: number): Promise<number> {
   const draw = new Draw(programSeed);
-  const { connect: converse } = startConversations();
-  const speakers = Array.from({ length: CONNECTION_COUNT }, () => converse());
+  const { connect: openSession } = startSessions();
+  const speakers = Array.from({ length: CONNECTION_COUNT }, () => openSession());
   const fars = await Promise.all([...ports].map(([name, port]) => Far.open(name, port)));
   const said: string[] = [];
   try {

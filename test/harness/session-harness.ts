@@ -1,7 +1,7 @@
 /**
  * Sessions with peers that only listen, for tests of what is said over TCP:
  *
- *     const { connect } = startConversations();
+ *     const { connect } = startSessions();
  *     const one = connect();
  *     one.expect([
  *       ["MULTI", ok],
@@ -115,7 +115,7 @@ export class Speaker implements SessionPeer {
   }
 }
 
-export interface Conversations {
+export interface TestSessions {
   readonly clock: VirtualClock;
   readonly store: Store;
   /** Somebody who is logged in already, as the standard user of `main`, or as said. */
@@ -124,7 +124,7 @@ export interface Conversations {
   connectStranger(): Speaker;
 }
 
-export function startConversations(options?: { journal?: Journal; compat?: RedisCompat }): Conversations {
+export function startSessions(options?: { journal?: Journal; compat?: RedisCompat }): TestSessions {
   const clock = new VirtualClock();
   const store = new Store({
     journal: options?.journal ?? new NullJournal(),

@@ -6,7 +6,7 @@
  *     const one = connect(session);
  *     assert.equal(one.run("BLPOP list 0"), later);
  *     session.run("RPUSH list x");
- *     assert.deepEqual(one.told, [["list", "x"]]);
+ *     assert.deepEqual(one.received, [["list", "x"]]);
  */
 import assert from "node:assert/strict";
 import type { Bytes } from "../../src/kernel/bytes.ts";
@@ -20,17 +20,17 @@ export interface WaitingCaller extends Caller {
   /** Runs a line, or words as they are. `later` while it waits. */
   run(line: string | readonly Bytes[]): Reply;
   /** The replies to commands that had to wait. */
-  readonly told: Reply[];
+  readonly received: Reply[];
   readonly isWaiting: boolean;
 }
 
-/** One more connection; `heard` is told of each reply to a command that had to wait. */
+/** One more connection; `heard` is called with each reply to a command that had to wait. */
 export function connect(session: Pick<Session, "database">, heard: (reply: Reply) => void = () => {}): WaitingCaller {
   const { database } = session;
-  const told: Reply[] = [];
+  const received: Reply[] = [];
   const waiting = {
     take(reply: Reply): void {
-      told.push(plainReply(reply));
+      received.push(plainReply(reply));
       heard(plainReply(reply));
     },
   };
@@ -39,7 +39,7 @@ export function connect(session: Pick<Session, "database">, heard: (reply: Reply
     transport: "tcp",
     address: "127.0.0.1:1",
     waiting,
-    told,
+    received,
     get isWaiting() {
       return database.waiters.isWaiting(waiting);
     },

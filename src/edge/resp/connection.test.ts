@@ -12,15 +12,15 @@ import { simple } from "../../store/reply/reply.ts";
 import { ByteBudget, type Owner } from "../limits/byte-budget.ts";
 import {
   type ConnectionLimits,
-  type Conversation,
   type CutReason,
   defaultConnectionLimits,
   RespConnection,
+  type RespSession,
 } from "./connection.ts";
 import type { ReplyJournal } from "./reply-queue.ts";
 
 /** A session of the test: `WRITE` moves the journal, `WAIT` waits, `BIG n` answers n bytes, all else is echoed. */
-class TestSession implements Conversation {
+class TestSession implements RespSession {
   isWaiting = false;
   respVersion: 2 | 3 = 2;
   isAuthenticated = true;
@@ -130,7 +130,7 @@ async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 
     budget,
     limits: { ...defaultConnectionLimits, requestBytesMax: 10e6, replyBytesMax: 50e6, ...limits },
     strangers: new Turns({ clock }).tenant("store", "strangers"),
-    converse: () => session,
+    openSession: () => session,
     events: {
       received: () => {},
       sent: () => {},

@@ -35,7 +35,7 @@ import { type ReplyJournal, ReplyQueue } from "./reply-queue.ts";
 import { RequestParser } from "./request-parser.ts";
 
 /** What a connection needs of a session of the store. */
-export interface Conversation {
+export interface RespSession {
   execute(words: Bytes[]): void;
   /** Who pays for its commands; undefined for who has not logged in. */
   readonly turn: Tenant | undefined;
@@ -94,8 +94,8 @@ export interface ConnectionOptions {
   readonly budget: ByteBudget;
   /** Who pays as long as nobody has logged in. */
   readonly strangers: Tenant;
-  /** Begins the conversation; undefined while the store is still opening. Asked when the first request comes. */
-  readonly converse: (connection: RespConnection) => Conversation | undefined;
+  /** Opens the session; undefined while the store is still opening. Asked when the first request comes. */
+  readonly openSession: (connection: RespConnection) => RespSession | undefined;
   readonly events: ConnectionEvents;
 }
 
@@ -134,7 +134,7 @@ export class RespConnection implements SessionPeer {
   readonly #limits: ConnectionLimits;
   readonly #parser: RequestParser;
   readonly #queue: ReplyQueue;
-  #session: Conversation | undefined;
+  #session: RespSession | undefined;
   /** The next command, when it has to wait for its turn. */
   #next: Bytes[] | undefined;
   /** Read since the tenant last paid. */
@@ -298,7 +298,7 @@ export class RespConnection implements SessionPeer {
   }
 
   #run(): void {
-    this.#session ??= this.#options.converse(this);
+    this.#session ??= this.#options.openSession(this);
     this.#isRunning = true;
     try {
       this.#runCommands();

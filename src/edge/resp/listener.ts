@@ -181,7 +181,7 @@ export class RespListener {
       budget,
       strangers: store.turns.tenant("store", STRANGERS),
       limits: this.#limits,
-      converse: (peer) => this.#converse(peer, login),
+      openSession: (peer) => this.#openSession(peer, login),
       events: {
         received: (bytes) => {
           this.receivedBytes += bytes;
@@ -197,7 +197,7 @@ export class RespListener {
   }
 
   /** keeps (3) */
-  #converse(peer: RespConnection, login: RespLogin): Session | undefined {
+  #openSession(peer: RespConnection, login: RespLogin): Session | undefined {
     const { store, storeClock: clock, isServing } = this.#options;
     return isServing() ? store.openSession({ peer, login, clock }) : undefined;
   }

@@ -22,8 +22,8 @@ export interface KeyPattern {
   readonly mayWrite: boolean;
 }
 
-/** `told`: as ACL LIST has it, in the words of Redis. `kept`: exactly what it is. */
-export type RuleForm = "told" | "kept";
+/** `listed`: as ACL LIST has it, in the words of Redis. `stored`: exactly what it is. */
+export type RuleForm = "listed" | "stored";
 
 /** What a selector does not let pass. `at`: which word. */
 export interface Denial {
@@ -142,7 +142,7 @@ export class Selector {
   /** Applied in order to a selector without rights, these rules give this one. */
   describe(form: RuleForm): readonly Bytes[] {
     const keys =
-      form === "told" ? this.describeKeys() : this.#hasAllKeys ? "~*" : this.#keys.map(keptPattern).join(" ");
+      form === "listed" ? this.describeKeys() : this.#hasAllKeys ? "~*" : this.#keys.map(storedPattern).join(" ");
     const channels = this.describeChannels();
     return [
       ...(keys === "" ? [] : keys.split(" ")),
@@ -208,9 +208,9 @@ const wordRules: ReadonlyMap<Bytes, (selector: Selector) => void> = new Map([
 ]);
 
 /** `~*` is every key, while the pattern alone does not match the empty one. */
-function keptPattern(key: KeyPattern): Bytes {
-  const told = describePattern(key);
-  return told === "~*" ? "%RW~*" : told;
+function storedPattern(key: KeyPattern): Bytes {
+  const listed = describePattern(key);
+  return listed === "~*" ? "%RW~*" : listed;
 }
 
 function describePattern({ pattern, mayRead, mayWrite }: KeyPattern): Bytes {

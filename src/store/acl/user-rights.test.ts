@@ -55,7 +55,7 @@ test("the rules that are told lead to the rights that they are told of", () => {
       assert.deepEqual(rights.describe(), before, `seed ${seed}: a copy is a copy`);
       if (faults.every((fault) => fault === undefined)) rights = changed;
       const again = new UserRights(table);
-      for (const rule of rights.describe("kept"))
+      for (const rule of rights.describe("stored"))
         assert.equal(again.apply(rule, context), undefined, `seed ${seed}: ${rule} is a rule`);
       assert.deepEqual(decisionsOf(again), decisionsOf(rights), `seed ${seed}: ${rights.describe().join(" ")}`);
       assert.deepEqual(again.describe(), rights.describe(), `seed ${seed}`);

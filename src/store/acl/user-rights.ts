@@ -147,7 +147,7 @@ export class UserRights {
   }
 
   /** As ACL LIST tells it, without its name, or as it is kept. keeps (2) */
-  describe(form: RuleForm = "told"): readonly Bytes[] {
+  describe(form: RuleForm = "listed"): readonly Bytes[] {
     const [own, ...others] = this.#selectors;
     return [
       ...this.flags,

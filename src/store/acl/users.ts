@@ -257,7 +257,7 @@ function joinSelectors(words: readonly Bytes[]): readonly Bytes[] {
 }
 
 function writeUser(record: FrameWriter, name: Bytes, rights: UserRights): void {
-  const rules = rights.describe("kept");
+  const rules = rights.describe("stored");
   record.bytes(name).number(rules.length);
   for (const rule of rules) record.bytes(rule);
   const tokens = rights.passwords.filter(({ isToken }) => isToken);

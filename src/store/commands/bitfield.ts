@@ -38,7 +38,7 @@ export function bitfield(call: Call): Reply {
   // Refuses another type.
   const value = keyspace.readString(key);
   // As Redis: this command looks up to write, unless it only reads.
-  if (value === undefined && steps.every(({ kind }) => kind === "get")) keyspace.tell(events.keymiss, key);
+  if (value === undefined && steps.every(({ kind }) => kind === "get")) keyspace.notify(events.keymiss, key);
   // As Redis: the string reaches to the farthest bit that may be written, even where nothing is then written.
   let length = 0;
   for (const { kind, offset, type } of steps)
@@ -47,7 +47,7 @@ export function bitfield(call: Call): Reply {
   if (isGrown) setStringRange(keyspace, key, { offset: length - 1, bytes: "\x00" });
   const target: Target = { keyspace, key, isGrown, isChanged: false };
   const replies = steps.map((step) => runStep(target, step));
-  if (target.isChanged) keyspace.tell(events.setbit, key);
+  if (target.isChanged) keyspace.notify(events.setbit, key);
   return replies;
 }
 
@@ -197,7 +197,7 @@ function wrapped(value: bigint, { isSigned, bits }: FieldType): bigint {
 }
 
 /** The bits of all bytes that a field lies in, how many bits follow it there, and its first byte. */
-function surroundingsOf(value: StringValue | undefined, { bits }: FieldType, offset: number) {
+function bytesAround(value: StringValue | undefined, { bits }: FieldType, offset: number) {
   const firstByte = Math.floor(offset / 8);
   const lastByte = Math.floor((offset + bits - 1) / 8);
   let whole = 0n;
@@ -206,7 +206,7 @@ function surroundingsOf(value: StringValue | undefined, { bits }: FieldType, off
 }
 
 function readField(value: StringValue | undefined, type: FieldType, offset: number): bigint {
-  const { whole, shift } = surroundingsOf(value, type, offset);
+  const { whole, shift } = bytesAround(value, type, offset);
   return wrapped(whole >> shift, type);
 }
 
@@ -216,7 +216,7 @@ function writeField(
   change: { value: StringValue | undefined; type: FieldType; offset: number; field: bigint },
 ): void {
   const { value, type, offset, field } = change;
-  const { whole, firstByte, byteCount, shift } = surroundingsOf(value, type, offset);
+  const { whole, firstByte, byteCount, shift } = bytesAround(value, type, offset);
   const mask = ((1n << BigInt(type.bits)) - 1n) << shift;
   const written = (whole & ~mask) | ((field << shift) & mask);
   let bytes = "";

@@ -50,7 +50,7 @@ export const bitmapCommands = family("bitmap", [
     summary: "Stores what strings give when they are combined bit by bit, and answers its length",
     arity: -4,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: keysFromSecond,
     keyUses: [overwritten, read],
     run: bitop,
@@ -100,7 +100,7 @@ function setbit({ keyspace, arg }: Call): Reply {
     const mask = 0x80 >> (offset % 8);
     const byte = bit === 1 ? byteAt(old, index) | mask : byteAt(old, index) & ~mask;
     setStringRange(keyspace, key, { offset: index, bytes: String.fromCharCode(byte) });
-    keyspace.tell(events.setbit, key);
+    keyspace.notify(events.setbit, key);
   }
   return before === 1 ? one : zero;
 }

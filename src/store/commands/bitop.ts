@@ -110,14 +110,14 @@ export function bitop({ keyspace, arg, word, argCount }: Call): Reply {
   if (length === 0) {
     if (keyspace.has(target)) {
       removeKey(keyspace, target);
-      keyspace.tell(events.del, target);
+      keyspace.notify(events.del, target);
     }
     return zero;
   }
   const result = length <= SCRATCH_BYTES_MAX ? scratchOf(length) : Buffer.alloc(length);
   operation.run(result, sources);
   putContent(keyspace, target, result);
-  keyspace.tell(events.set, target);
+  keyspace.notify(events.set, target);
   return length;
 }
 

@@ -1,7 +1,7 @@
 /** CLIENT: what sessions say of themselves and do to others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, settled, startConversations } from "../../../test/harness/session-harness.ts";
+import { heard, settled, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { map, push, set, simple, verbatim } from "../reply/reply.ts";
@@ -9,7 +9,7 @@ import { map, push, set, simple, verbatim } from "../reply/reply.ts";
 const syntaxError = error("ERR syntax error");
 
 test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO tell of the session itself", () => {
-  const { clock, connect } = startConversations();
+  const { clock, connect } = startSessions();
   const one = connect();
   one.expect([
     ["CLIENT ID", 1],
@@ -52,7 +52,7 @@ test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO tell of the session itself",
 });
 
 test("CLIENT LIST has the sessions of its own database, or some of them", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   const one = connect();
   const two = connect({ user: readOnlyUser });
   const strange = connect({ database: store.database("other") });
@@ -84,7 +84,7 @@ test("CLIENT LIST has the sessions of its own database, or some of them", () => 
 });
 
 test("CLIENT KILL closes by address, number, user and type, and spares who asks unless told", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   one.expect([
     ["CLIENT KILL 1.1.1.1:1", error("ERR No such client")],
@@ -120,14 +120,14 @@ test("CLIENT KILL closes by address, number, user and type, and spares who asks 
 });
 
 test("CLIENT KILL of oneself by address answers and closes", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   one.expect([["CLIENT KILL 127.0.0.1:40001", ok], ["PING"]]);
   assert.equal(one.closed, "when written");
 });
 
 test("nobody's keys are tracked, and no connection is closed for its memory", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const tracking = map([
     ["flags", set(["off"])],
     ["redirect", -1],
@@ -155,7 +155,7 @@ test("nobody's keys are tracked, and no connection is closed for its memory", ()
 });
 
 test("CLIENT NO-TOUCH lets reads be no use of a key", () => {
-  const { clock, connect } = startConversations();
+  const { clock, connect } = startSessions();
   const one = connect();
   one.run("SET k v");
   clock.advance(20_000);
@@ -171,7 +171,7 @@ test("CLIENT NO-TOUCH lets reads be no use of a key", () => {
 });
 
 test("CLIENT PAUSE holds up everybody of the database until its end", async () => {
-  const { clock, store, connect } = startConversations();
+  const { clock, store, connect } = startSessions();
   const one = connect();
   const two = connect();
   const strange = connect({ database: store.database("other") });
@@ -197,7 +197,7 @@ test("CLIENT PAUSE holds up everybody of the database until its end", async () =
 });
 
 test("a pause goes on while nobody is there, and keeps no timer then", async () => {
-  const { clock, connect } = startConversations();
+  const { clock, connect } = startSessions();
   const one = connect();
   one.expect([["CLIENT PAUSE 1000", ok]]);
   one.session.close();
@@ -220,7 +220,7 @@ test("a pause goes on while nobody is there, and keeps no timer then", async () 
 });
 
 test("CLIENT PAUSE WRITE holds up what may write, and CLIENT UNPAUSE ends it", async () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   const two = connect();
   two.expect([
@@ -245,7 +245,7 @@ test("CLIENT PAUSE WRITE holds up what may write, and CLIENT UNPAUSE ends it", a
 });
 
 test("CLIENT UNBLOCK ends the waiting of a session, as a timeout or by an error", async () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   const two = connect();
   const wait = (): void => {
@@ -280,7 +280,7 @@ test("CLIENT UNBLOCK ends the waiting of a session, as a timeout or by an error"
 });
 
 test("in RESP2 who listens says little else, in RESP3 everything", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   const refused = error(
     "ERR Can't execute 'client|id': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",

@@ -141,7 +141,7 @@ function factsOf(command: CommandFacts): Reply {
   ];
 }
 
-/** The word in front of them, a key and an id: the shortest end of a command whose keys stand behind a word. */
+/** The word in front of them, a key and an id: the shortest end of a command whose keys come after a word. */
 const KEYS_AND_IDS = 3;
 
 /** `variable_flags`: some words make it less. */
@@ -151,7 +151,7 @@ function flagsOf(command: CommandFacts, { flags }: KeyUse): readonly string[] {
 
 /** Where the keys are, in the form that Redis 7 has for it. */
 function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
-  const { first, last, step, countAt, behind } = command.keys;
+  const { first, last, step, countAt, after } = command.keys;
   const uses = keyUsesOf(command);
   const firstUse = uses[0] as KeyUse;
   const otherUse = uses[1] ?? firstUse;
@@ -202,9 +202,9 @@ function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
   const isOneUse = firstUse === otherUse || first === last;
   if (first !== 0) range(first, firstUse, isOneUse ? last : first);
   if (first !== 0 && !isOneUse) range(first + step, otherUse, last);
-  if (behind !== undefined) {
+  if (after !== undefined) {
     found.push(
-      specification({ index: -command.arity - KEYS_AND_IDS, use: firstUse, word: behind.word }, "range", [
+      specification({ index: -command.arity - KEYS_AND_IDS, use: firstUse, word: after.word }, "range", [
         ["lastkey", -1],
         ["keystep", 1],
         // The keys are the first half of what is left.
@@ -248,7 +248,7 @@ function docsOf(commands: Iterable<CommandFacts>): Reply {
   return map(pairs);
 }
 
-/** The keys of the command whose words stand behind the subcommand. */
+/** The keys of the command whose words come after the subcommand. */
 function keysOf({ database, argsFrom }: Call): readonly FoundKey[] {
   const words = argsFrom(2);
   let command = database.findCommand(words[0] ?? "");

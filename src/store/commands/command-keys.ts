@@ -21,7 +21,7 @@ function use(...flags: readonly string[]): KeyUse {
 export const looked = use("RO");
 export const read = use("RO", "access");
 /** Read, and perhaps kept in another form. */
-export const readAndKept = use("RW", "access");
+export const readAndStored = use("RW", "access");
 export const inserted = use("RW", "insert");
 export const readAndInserted = use("RW", "access", "insert");
 export const updated = use("RW", "update");
@@ -60,7 +60,7 @@ export interface FoundKeys {
 }
 
 export function hasKeys({ keys }: RowFacts): boolean {
-  return keys.first !== 0 || keys.countAt !== undefined || keys.behind !== undefined;
+  return keys.first !== 0 || keys.countAt !== undefined || keys.after !== undefined;
 }
 
 /** The words are as many as the arity asks for. */
@@ -81,8 +81,8 @@ export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundK
       for (let i = 1; i <= count; i += 1) find(keys.countAt + i);
     else isMalformed = true;
   }
-  if (keys.behind !== undefined) {
-    const { word, operandCounts } = keys.behind;
+  if (keys.after !== undefined) {
+    const { word, operandCounts } = keys.after;
     // Where it stands as what an option takes alone, the command is refused; yet its keys are told, as Redis does.
     const place =
       placesOf(words, { word, operandCounts, from: 1 })[0] ?? words.findIndex((one) => upperCase(one) === word);

@@ -1,6 +1,6 @@
 /**
  * The connection family. Over HTTP there is no connection, and PING and ECHO
- * alone make sense; the rest is the conversation of a session.
+ * alone make sense; the rest is for sessions.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { family, noKeys, type Row } from "../command.ts";

@@ -50,12 +50,12 @@ function restore(call: Call): Reply {
     // Over before it begins: nothing is stored, but what was there is gone.
     if (keyspace.has(key)) {
       removeKey(keyspace, key);
-      keyspace.tell(events.del, key);
+      keyspace.notify(events.del, key);
     }
     return ok;
   }
   putWhole(keyspace, key, { value, atMs });
-  keyspace.tell(events.restore, key);
+  keyspace.notify(events.restore, key);
   if (idleSeconds !== undefined) keyspace.setIdleSeconds(key, idleSeconds);
   if (frequency !== undefined) keyspace.setFrequency(key, frequency);
   return ok;

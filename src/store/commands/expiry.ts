@@ -57,14 +57,14 @@ function expiring(name: string, summary: string, form: TimeForm): Row {
 }
 
 /** A row that tells the moment of a key, in its own words. */
-function telling(name: string, summary: string, tell: (atMs: number, nowMs: number) => number): Row {
+function telling(name: string, summary: string, report: (atMs: number, nowMs: number) => number): Row {
   return {
     name,
     summary,
     arity: 2,
     flags: ["readonly", "fast"],
     keys: firstKey,
-    run: (call) => expiryOf(call, (atMs) => tell(atMs, call.nowMs)),
+    run: (call) => expiryOf(call, (atMs) => report(atMs, call.nowMs)),
   };
 }
 
@@ -77,10 +77,10 @@ function expire(call: Call, form: TimeForm): Reply {
   if (!isWanted(keyspace.expiryOf(key), atMs)) return zero;
   if (atMs <= call.nowMs) {
     removeKey(keyspace, key);
-    keyspace.tell(events.del, key);
+    keyspace.notify(events.del, key);
   } else {
     setExpiry(keyspace, key, atMs);
-    keyspace.tell(events.expire, key);
+    keyspace.notify(events.expire, key);
   }
   return one;
 }
@@ -130,18 +130,18 @@ function persist({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   if (!keyspace.use(key) || keyspace.expiryOf(key) === undefined) return zero;
   clearExpiry(keyspace, key);
-  keyspace.tell(events.persist, key);
+  keyspace.notify(events.persist, key);
   return one;
 }
 
-function expiryOf({ keyspace, arg }: Call, tell: (atMs: number) => number): Reply {
+function expiryOf({ keyspace, arg }: Call, report: (atMs: number) => number): Reply {
   const key = arg(1);
   if (!keyspace.has(key)) {
-    keyspace.tell(events.keymiss, key);
+    keyspace.notify(events.keymiss, key);
     return KEY_MISSING;
   }
   const atMs = keyspace.expiryOf(key);
-  return atMs === undefined ? LIVES_FOR_EVER : integer(tell(atMs));
+  return atMs === undefined ? LIVES_FOR_EVER : integer(report(atMs));
 }
 
 /** To the nearest second, halves up, as Redis rounds a time to live. */

@@ -58,7 +58,7 @@ export const genericCommands = family("generic", [
       let count = 0;
       for (let i = 1; i < argCount; i += 1) {
         if (keyspace.has(arg(i))) count += 1;
-        else keyspace.tell(events.keymiss, arg(i));
+        else keyspace.notify(events.keymiss, arg(i));
       }
       return count;
     },
@@ -97,7 +97,7 @@ export const genericCommands = family("generic", [
       if (from === to) return ok;
       keyspace.expireReplaced(to);
       renameKey(keyspace, from, to);
-      tellRenamed(call, from, to);
+      notifyRenamed(call, from, to);
       return ok;
     },
   },
@@ -115,7 +115,7 @@ export const genericCommands = family("generic", [
       if (!keyspace.use(from)) throw noSuchKey;
       if (from === to || keyspace.use(to)) return zero;
       renameKey(keyspace, from, to);
-      tellRenamed(call, from, to);
+      notifyRenamed(call, from, to);
       return one;
     },
   },
@@ -144,7 +144,7 @@ export const genericCommands = family("generic", [
     keyUses: [looked],
     run: ({ keyspace, arg }) => {
       const value = keyspace.peek(arg(1));
-      if (value === undefined) keyspace.tell(events.keymiss, arg(1));
+      if (value === undefined) keyspace.notify(events.keymiss, arg(1));
       return simple(value === undefined ? "none" : typeOf(value).name);
     },
   },
@@ -201,18 +201,18 @@ function copy({ keyspace, arg, word, argCount, integer: integerAt }: Call): Repl
   // Redis calls a copy onto itself an error; the service answers that nothing was copied (A.particulars.copy).
   if (from === to) return zero;
   if (!keyspace.use(from)) {
-    keyspace.tell(events.keymiss, from);
+    keyspace.notify(events.keymiss, from);
     return zero;
   }
   if (keyspace.use(to) && !replaces) return zero;
   copyKey(keyspace, from, to);
-  keyspace.tell(events.copy_to, to);
+  keyspace.notify(events.copy_to, to);
   return one;
 }
 
-function tellRenamed({ keyspace }: Call, from: Bytes, to: Bytes): void {
-  keyspace.tell(events.rename_from, from);
-  keyspace.tell(events.rename_to, to);
+function notifyRenamed({ keyspace }: Call, from: Bytes, to: Bytes): void {
+  keyspace.notify(events.rename_from, from);
+  keyspace.notify(events.rename_to, to);
 }
 
 function remove({ keyspace, arg, argCount }: Call): Reply {
@@ -221,7 +221,7 @@ function remove({ keyspace, arg, argCount }: Call): Reply {
     const key = arg(i);
     if (!keyspace.has(key)) continue;
     removeKey(keyspace, key);
-    keyspace.tell(events.del, key);
+    keyspace.notify(events.del, key);
     count += 1;
   }
   return count;

@@ -1,5 +1,5 @@
 /**
- * Searches around a place: GEOSEARCH and the older GEORADIUS, which are one
+ * Searches around a position: GEOSEARCH and the older GEORADIUS, which are one
  * search with different words before it. A search looks at up to nine ranges of
  * scores, measures every member in them, and stops early only with ANY.
  */
@@ -24,11 +24,11 @@ import { storeSortedSet } from "../mutations/sorted-set.ts";
 import { events, type KeyspaceEvent } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { emptyArray, type Reply } from "../reply/reply.ts";
-import { distanceWithin, type Place, placeOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
+import { distanceWithin, type Position, positionOfScore, rangesAround, type Shape } from "../structures/geohash.ts";
 import { INTEGER_MIN, parseFloat64 } from "../structures/numbers/number-text.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { overwritten, placesOf, read } from "./command-keys.ts";
-import { distanceText, placeReply, readPlace, readUnit } from "./geo-words.ts";
+import { distanceText, positionReply, readPosition, readUnit } from "./geo-words.ts";
 
 /** What an element of a reply takes beside its member at most, in bytes. */
 const DETAIL_BYTES = 100;
@@ -40,7 +40,7 @@ type Outline =
 interface Found {
   readonly member: Bytes;
   readonly score: number;
-  readonly place: Place;
+  readonly position: Position;
   /** Metres. */
   readonly distance: number;
 }
@@ -51,7 +51,7 @@ interface Form {
   /** Where the options begin. */
   readonly optionsAt: number;
   /** Where the centre stands; undefined where FROMMEMBER or FROMLONLAT says it. */
-  readonly center?: "place" | "member";
+  readonly center?: "position" | "member";
   /** Whether STORE and STOREDIST are options with a key. */
   readonly mayStore?: boolean;
   /** The word that is the key to store at. */
@@ -61,13 +61,13 @@ interface Form {
 interface Search {
   readonly source: SortedSetValue | undefined;
   /** Undefined only without a source. */
-  center: Place | undefined;
+  center: Position | undefined;
   outline: Outline | undefined;
   /** Metres of the unit that was asked for. */
   unitMetres: number;
   withDistance: boolean;
   withHash: boolean;
-  withPlace: boolean;
+  withPosition: boolean;
   isAny: boolean;
   order: "none" | "nearest" | "farthest";
   /** 0: all. */
@@ -81,21 +81,21 @@ interface Search {
 export const geoSearchRows: readonly Row[] = [
   {
     name: "GEORADIUS",
-    summary: "Members within a distance of a place, answered or stored",
+    summary: "Members within a distance of a position, answered or stored",
     arity: -6,
     flags: ["write", "denyoom", "movablekeys"],
-    tellsMisses: true,
-    keys: { ...firstKey, stored: (words) => storedBehind(words, 6) },
+    notifiesMisses: true,
+    keys: { ...firstKey, stored: (words) => storedAfter(words, 6) },
     keyUses: [read, overwritten],
-    run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "place", mayStore: true }),
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "position", mayStore: true }),
   },
   {
     name: "GEORADIUSBYMEMBER",
     summary: "Members within a distance of a member, answered or stored",
     arity: -5,
     flags: ["write", "denyoom", "movablekeys"],
-    tellsMisses: true,
-    keys: { ...firstKey, stored: (words) => storedBehind(words, 5) },
+    notifiesMisses: true,
+    keys: { ...firstKey, stored: (words) => storedAfter(words, 5) },
     keyUses: [read, overwritten],
     run: (call) => search(call, { sourceAt: 1, optionsAt: 5, center: "member", mayStore: true }),
   },
@@ -109,11 +109,11 @@ export const geoSearchRows: readonly Row[] = [
   },
   {
     name: "GEORADIUS_RO",
-    summary: "Members within a distance of a place",
+    summary: "Members within a distance of a position",
     arity: -6,
     flags: ["readonly"],
     keys: firstKey,
-    run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "place" }),
+    run: (call) => search(call, { sourceAt: 1, optionsAt: 6, center: "position" }),
   },
   {
     name: "GEOSEARCH",
@@ -128,7 +128,7 @@ export const geoSearchRows: readonly Row[] = [
     summary: "Stores the members within a circle or a box",
     arity: -8,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: firstTwoKeys,
     keyUses: [overwritten, read],
     run: (call) => search(call, { sourceAt: 2, optionsAt: 3, storeAt: 1 }),
@@ -142,38 +142,38 @@ const operandCounts: OperandCounts = new Map([
 ]);
 
 /** Where the keys of STORE and STOREDIST stand: the first of each, which Redis tells, and the last of all, which is used. */
-function storedBehind(words: readonly Bytes[], optionsAt: number): readonly number[] {
+function storedAfter(words: readonly Bytes[], optionsAt: number): readonly number[] {
   const [stores, storesOfDistance] = ["STORE", "STOREDIST"].map((word) =>
     placesOf(words, { word, operandCounts, from: optionsAt })
       .map((at) => at + 1)
       .filter((at) => at < words.length),
   );
   const all = [...(stores ?? []), ...(storesOfDistance ?? [])];
-  const told = [stores?.[0], storesOfDistance?.[0], all.length === 0 ? undefined : Math.max(...all)];
-  return [...new Set(told)].filter((at) => at !== undefined);
+  const named = [stores?.[0], storesOfDistance?.[0], all.length === 0 ? undefined : Math.max(...all)];
+  return [...new Set(named)].filter((at) => at !== undefined);
 }
 
 function search(call: Call, form: Form): Reply {
-  const wish = readSearch(call, form);
-  const { source, center, outline, storeKey } = wish;
+  const search = readSearch(call, form);
+  const { source, center, outline, storeKey } = search;
   const found =
     source === undefined || center === undefined || outline === undefined
       ? []
-      : findWithin(source, { ...outline, center }, wish);
-  return storeKey === undefined ? answer(found, wish) : store(call, found, { ...wish, storeKey });
+      : findWithin(source, { ...outline, center }, search);
+  return storeKey === undefined ? answer(found, search) : store(call, found, { ...search, storeKey });
 }
 
 /** Reads the words of a search. Throws what Redis says, in its order. */
 function readSearch(call: Call, form: Form): Search {
   const { keyspace, arg, argCount } = call;
-  const wish: Search = {
+  const search: Search = {
     source: keyspace.readSortedSet(arg(form.sourceAt)),
     center: undefined,
     outline: undefined,
     unitMetres: 1,
     withDistance: false,
     withHash: false,
-    withPlace: false,
+    withPosition: false,
     isAny: false,
     order: "none",
     count: 0,
@@ -181,111 +181,111 @@ function readSearch(call: Call, form: Form): Search {
     storesDistance: false,
     storeEvent: form.storeAt === undefined ? events.georadiusstore : events.geosearchstore,
   };
-  if (form.center !== undefined && !(form.center === "member" && wish.source === undefined)) {
-    wish.center = form.center === "place" ? readPlace(call, 2) : placeOfMember(wish.source, arg(2));
-    readCircle(call, form.optionsAt - 2, wish);
+  if (form.center !== undefined && !(form.center === "member" && search.source === undefined)) {
+    search.center = form.center === "position" ? readPosition(call, 2) : positionOfMember(search.source, arg(2));
+    readCircle(call, form.optionsAt - 2, search);
   }
   const given = { center: "", outline: "" };
-  for (let at = form.optionsAt; at < argCount; ) at += readOption(call, at, { form, wish, given });
+  for (let at = form.optionsAt; at < argCount; ) at += readOption(call, at, { form, search, given });
 
-  if (wish.storeKey !== undefined && (wish.withDistance || wish.withHash || wish.withPlace))
+  if (search.storeKey !== undefined && (search.withDistance || search.withHash || search.withPosition))
     throw storeWithOptions(form.storeAt === undefined ? "STORE option in GEORADIUS" : "GEOSEARCHSTORE");
   if (form.center === undefined && given.center === "") throw oneCenter(arg(0));
   if (form.center === undefined && given.outline === "") throw oneShape(arg(0));
-  if (wish.isAny && wish.count === 0) throw anyNeedsCount;
-  return wish;
+  if (search.isAny && search.count === 0) throw anyNeedsCount;
+  return search;
 }
 
-/** Reads one option into `wish` and answers how many words it takes. */
+/** Reads one option into `search` and answers how many words it takes. */
 function readOption(
   call: Call,
   at: number,
-  context: { form: Form; wish: Search; given: { center: string; outline: string } },
+  context: { form: Form; search: Search; given: { center: string; outline: string } },
 ): number {
   const { arg, word, argCount } = call;
-  const { form, wish, given } = context;
+  const { form, search, given } = context;
   const option = word(at);
   const left = argCount - at - 1;
   const isSearch = form.center === undefined;
   switch (option) {
     case "WITHDIST":
-      wish.withDistance = true;
+      search.withDistance = true;
       return 1;
     case "WITHHASH":
-      wish.withHash = true;
+      search.withHash = true;
       return 1;
     case "WITHCOORD":
-      wish.withPlace = true;
+      search.withPosition = true;
       return 1;
     case "ANY":
-      wish.isAny = true;
+      search.isAny = true;
       return 1;
     case "ASC":
-      wish.order = "nearest";
+      search.order = "nearest";
       return 1;
     case "DESC":
-      wish.order = "farthest";
+      search.order = "farthest";
       return 1;
     case "COUNT":
       if (left < 1) throw syntaxError;
-      wish.count = call.count(at + 1);
-      if (wish.count <= 0) throw geoCountNotPositive;
+      search.count = call.count(at + 1);
+      if (search.count <= 0) throw geoCountNotPositive;
       return 2;
     case "STORE":
       if (form.mayStore !== true || left < 1) throw syntaxError;
-      wish.storeKey = arg(at + 1);
-      wish.storesDistance = false;
+      search.storeKey = arg(at + 1);
+      search.storesDistance = false;
       return 2;
     case "STOREDIST":
       if (form.storeAt === undefined && (form.mayStore !== true || left < 1)) throw syntaxError;
-      wish.storesDistance = true;
+      search.storesDistance = true;
       if (form.storeAt !== undefined) return 1;
-      wish.storeKey = arg(at + 1);
+      search.storeKey = arg(at + 1);
       return 2;
     case "FROMMEMBER":
       if (!isSearch || left < 1 || given.center === "FROMLONLAT") throw syntaxError;
       given.center = option;
-      if (wish.source !== undefined) wish.center = placeOfMember(wish.source, arg(at + 1));
+      if (search.source !== undefined) search.center = positionOfMember(search.source, arg(at + 1));
       return 2;
     case "FROMLONLAT":
       if (!isSearch || left < 2 || given.center === "FROMMEMBER") throw syntaxError;
       given.center = option;
-      wish.center = readPlace(call, at + 1);
+      search.center = readPosition(call, at + 1);
       return 3;
     case "BYRADIUS":
       if (!isSearch || left < 2 || given.outline === "BYBOX") throw syntaxError;
       given.outline = option;
-      readCircle(call, at + 1, wish);
+      readCircle(call, at + 1, search);
       return 3;
     case "BYBOX":
       if (!isSearch || left < 3 || given.outline === "BYRADIUS") throw syntaxError;
       given.outline = option;
-      readBox(call, at + 1, wish);
+      readBox(call, at + 1, search);
       return 4;
     default:
       throw syntaxError;
   }
 }
 
-function placeOfMember(source: SortedSetValue | undefined, member: Bytes): Place {
+function positionOfMember(source: SortedSetValue | undefined, member: Bytes): Position {
   const score = source?.get(member);
   if (score === undefined) throw memberNotDecodable;
-  return placeOfScore(score);
+  return positionOfScore(score);
 }
 
-function readCircle(call: Call, index: number, wish: Search): void {
+function readCircle(call: Call, index: number, search: Search): void {
   const radius = readLength(call, index, needNumeric("radius"));
   if (radius < 0) throw negativeRadius;
-  wish.unitMetres = readUnit(call, index + 1);
-  wish.outline = { kind: "circle", radius: radius * wish.unitMetres };
+  search.unitMetres = readUnit(call, index + 1);
+  search.outline = { kind: "circle", radius: radius * search.unitMetres };
 }
 
-function readBox(call: Call, index: number, wish: Search): void {
+function readBox(call: Call, index: number, search: Search): void {
   const width = readLength(call, index, needNumeric("width"));
   const height = readLength(call, index + 1, needNumeric("height"));
   if (width < 0 || height < 0) throw negativeSide;
-  wish.unitMetres = readUnit(call, index + 2);
-  wish.outline = { kind: "box", width: width * wish.unitMetres, height: height * wish.unitMetres };
+  search.unitMetres = readUnit(call, index + 2);
+  search.outline = { kind: "box", width: width * search.unitMetres, height: height * search.unitMetres };
 }
 
 function readLength({ arg }: Call, index: number, refusal: CommandError): number {
@@ -312,11 +312,11 @@ function findWithin(source: SortedSetValue, shape: Shape, { order, count, isAny,
     const total = source.countBelow(max, { orEqual: false }) - from;
     source.visit({ from, count: total }, (member, score) => {
       if (found.length >= mostAny) return;
-      const place = placeOfScore(score);
-      const distance = distanceWithin(shape, place);
+      const position = positionOfScore(score);
+      const distance = distanceWithin(shape, position);
       if (distance === undefined) return;
       budget?.take(member.length);
-      found.push({ member, score, place, distance });
+      found.push({ member, score, position, distance });
       // Sorting is stable: of those at one distance the first one found stays, as if all had been sorted at the end.
       if (compare !== undefined && found.length > mostKept) found.sort(compare).length = count;
     });
@@ -337,18 +337,18 @@ function byFarthest(one: Found, other: Found): number {
   return other.distance - one.distance;
 }
 
-function answer(found: readonly Found[], wish: Search): Reply {
+function answer(found: readonly Found[], search: Search): Reply {
   if (found.length === 0) return emptyArray;
-  const { withDistance, withHash, withPlace, unitMetres } = wish;
-  const isPlain = !withDistance && !withHash && !withPlace;
+  const { withDistance, withHash, withPosition, unitMetres } = search;
+  const isPlain = !withDistance && !withHash && !withPosition;
   const budget = new ReplyBudget();
-  return found.map(({ member, score, place, distance }) => {
+  return found.map(({ member, score, position, distance }) => {
     budget.take(member.length + (isPlain ? 0 : DETAIL_BYTES));
     if (isPlain) return member;
     const details: Reply[] = [member];
     if (withDistance) details.push(distanceText(distance / unitMetres));
     if (withHash) details.push(wholeScore(score));
-    if (withPlace) details.push(placeReply(place));
+    if (withPosition) details.push(positionReply(position));
     return details;
   });
 }
@@ -360,16 +360,16 @@ function wholeScore(score: number): number | bigint {
   return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : INTEGER_MIN;
 }
 
-function store({ keyspace }: Call, found: readonly Found[], wish: Search & { readonly storeKey: Bytes }): number {
-  const { storeKey, storesDistance, unitMetres } = wish;
+function store({ keyspace }: Call, found: readonly Found[], search: Search & { readonly storeKey: Bytes }): number {
+  const { storeKey, storesDistance, unitMetres } = search;
   const result = new SortedSetValue(keyspace.hashSeed, { isLarge: true });
   for (const { member, score, distance } of found) result.put(member, storesDistance ? distance / unitMetres : score);
   if (result.size > 0) {
     storeSortedSet(keyspace, storeKey, result.compacted());
-    keyspace.tell(wish.storeEvent, storeKey);
+    keyspace.notify(search.storeEvent, storeKey);
   } else if (keyspace.has(storeKey)) {
     removeKey(keyspace, storeKey);
-    keyspace.tell(events.del, storeKey);
+    keyspace.notify(events.del, storeKey);
   }
   return found.length;
 }

@@ -1,19 +1,19 @@
 /** Places, units and distances as geo commands read and print them. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
-import { invalidPlace, notFloat, unknownUnit } from "../errors.ts";
+import { invalidPosition, notFloat, unknownUnit } from "../errors.ts";
 import type { Reply } from "../reply/reply.ts";
-import { LATITUDE_MAX, LONGITUDE_MAX, type Place } from "../structures/geohash.ts";
+import { LATITUDE_MAX, LONGITUDE_MAX, type Position } from "../structures/geohash.ts";
 import { parseFloat64 } from "../structures/numbers/number-text.ts";
 
-/** The two words from `index` on as a place. */
-export function readPlace({ arg }: Call, index: number): Place {
+/** The two words from `index` on as a position. */
+export function readPosition({ arg }: Call, index: number): Position {
   const longitude = parseFloat64(arg(index));
   if (longitude === undefined) throw notFloat;
   const latitude = parseFloat64(arg(index + 1));
   if (latitude === undefined) throw notFloat;
   if (Math.abs(longitude) > LONGITUDE_MAX || Math.abs(latitude) > LATITUDE_MAX)
-    throw invalidPlace(fixedText(longitude), fixedText(latitude));
+    throw invalidPosition(fixedText(longitude), fixedText(latitude));
   return { longitude, latitude };
 }
 
@@ -37,7 +37,7 @@ export function distanceText(distance: number): Bytes {
   return distance.toFixed(4);
 }
 
-export function placeReply({ longitude, latitude }: Place): Reply {
+export function positionReply({ longitude, latitude }: Position): Reply {
   return [degreesReply(longitude), degreesReply(latitude)];
 }
 

@@ -22,7 +22,7 @@ function sessionWithSicily(): Session {
   return session;
 }
 
-test("GEOADD keeps places as exact scores of 52 bits", () => {
+test("GEOADD keeps positions as exact scores of 52 bits", () => {
   sessionWithSicily().expect([
     ["ZSCORE sicily Palermo", double(3479099956230698)],
     ["ZSCORE sicily Catania", double(3479447370796909)],
@@ -115,7 +115,7 @@ test("GEOSEARCH finds what is in a circle or a box, with details", () => {
   ]);
 });
 
-test("GEOSEARCHSTORE stores places, or distances", () => {
+test("GEOSEARCHSTORE stores positions, or distances", () => {
   sessionWithSicily().expect([
     ["GEOSEARCHSTORE s sicily FROMLONLAT 15 37 BYRADIUS 200 km", 2],
     ["ZRANGE s 0 -1 WITHSCORES", ["Palermo", double(3479099956230698), "Catania", double(3479447370796909)]],
@@ -166,7 +166,7 @@ test("COUNT answers the nearest or farthest ones however many are found, ties in
   const session = startSession();
   const east = (i: number): number => (i * 7_919) % 5_000;
   for (let i = 0; i < 5_000; i += 1) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `m${i}`);
-  // Twins of some, at the very same places.
+  // Twins of some, at the very same positions.
   for (let i = 0; i < 5_000; i += 100) session.call("GEOADD", "k", `${east(i) / 1_000}`, "0", `twin${i}`);
   const all = (order: string): unknown[] =>
     session.run(`GEOSEARCH k FROMLONLAT 2 0 BYRADIUS 1000 km ${order}`) as unknown[];

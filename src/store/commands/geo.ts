@@ -7,16 +7,16 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
 import { syntaxError } from "../errors.ts";
 import { nil, nilArray, type Reply } from "../reply/reply.ts";
-import { distanceBetween, placeOfScore, scoreOfPlace, standardGeohash } from "../structures/geohash.ts";
+import { distanceBetween, positionOfScore, scoreOfPosition, standardGeohash } from "../structures/geohash.ts";
 import { updated } from "./command-keys.ts";
 import { geoSearchRows } from "./geo-search.ts";
-import { distanceText, placeReply, readPlace, readUnit } from "./geo-words.ts";
+import { distanceText, positionReply, readPosition, readUnit } from "./geo-words.ts";
 import { addPairs, PLAIN_ADD } from "./sorted-set.ts";
 
 export const geoCommands = family("geo", [
   {
     name: "GEOADD",
-    summary: "Gives members their places and answers how many are new",
+    summary: "Gives members their positions and answers how many are new",
     arity: -5,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -38,10 +38,10 @@ export const geoCommands = family("geo", [
     flags: ["readonly"],
     keys: firstKey,
     run: ({ keyspace, arg, argsFrom }) => {
-      const places = keyspace.readSortedSet(arg(1));
+      const positions = keyspace.readSortedSet(arg(1));
       return argsFrom(2).map((member) => {
-        const score = places?.get(member);
-        return score === undefined ? nil : standardGeohash(placeOfScore(score));
+        const score = positions?.get(member);
+        return score === undefined ? nil : standardGeohash(positionOfScore(score));
       });
     },
   },
@@ -52,10 +52,10 @@ export const geoCommands = family("geo", [
     flags: ["readonly"],
     keys: firstKey,
     run: ({ keyspace, arg, argsFrom }) => {
-      const places = keyspace.readSortedSet(arg(1));
+      const positions = keyspace.readSortedSet(arg(1));
       return argsFrom(2).map((member) => {
-        const score = places?.get(member);
-        return score === undefined ? nilArray : placeReply(placeOfScore(score));
+        const score = positions?.get(member);
+        return score === undefined ? nilArray : positionReply(positionOfScore(score));
       });
     },
   },
@@ -77,7 +77,7 @@ function geoadd(call: Call): Reply {
   }
   if (at === argCount || (argCount - at) % 3 !== 0 || (onlyNew && onlyOld)) throw syntaxError;
   const pairs: { member: Bytes; score: number }[] = [];
-  for (; at < argCount; at += 3) pairs.push({ score: scoreOfPlace(readPlace(call, at)), member: arg(at + 2) });
+  for (; at < argCount; at += 3) pairs.push({ score: scoreOfPosition(readPosition(call, at)), member: arg(at + 2) });
   return addPairs(call, pairs, { ...PLAIN_ADD, onlyNew, onlyOld, countsChanged });
 }
 
@@ -85,9 +85,9 @@ function geodist(call: Call): Reply {
   const { keyspace, arg, argCount } = call;
   const metres = argCount === 5 ? readUnit(call, 4) : 1;
   if (argCount > 5) throw syntaxError;
-  const places = keyspace.readSortedSet(arg(1));
-  const from = places?.get(arg(2));
-  const to = places?.get(arg(3));
+  const positions = keyspace.readSortedSet(arg(1));
+  const from = positions?.get(arg(2));
+  const to = positions?.get(arg(3));
   if (from === undefined || to === undefined) return nil;
-  return distanceText(distanceBetween(placeOfScore(from), placeOfScore(to)) / metres);
+  return distanceText(distanceBetween(positionOfScore(from), positionOfScore(to)) / metres);
 }

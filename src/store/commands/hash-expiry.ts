@@ -105,14 +105,14 @@ function expiring(name: string, summary: string, form: TimeForm): Row {
 }
 
 /** A row that tells the moments of fields, in its own words. */
-function telling(name: string, summary: string, tell: (atMs: number, nowMs: number) => number): Row {
+function telling(name: string, summary: string, report: (atMs: number, nowMs: number) => number): Row {
   return {
     name,
     summary,
     arity: -5,
     flags: ["readonly", "fast"],
     keys: firstKey,
-    run: (call) => expiriesOf(call, (atMs) => tell(atMs, call.nowMs)),
+    run: (call) => expiriesOf(call, (atMs) => report(atMs, call.nowMs)),
   };
 }
 
@@ -136,8 +136,8 @@ function hexpire(call: Call, form: TimeForm): Reply {
     if (isWanted !== undefined && !isWanted(hash.expiryOf(field), atMs)) return CONDITION_FAILED;
     return expireField(call, key, { field, atMs }) ? REMOVED_AT_ONCE : DONE;
   });
-  if (codes.includes(DONE)) keyspace.tell(events.hexpire, key);
-  if (codes.includes(REMOVED_AT_ONCE)) keyspace.tellTaken(events.hdel, key);
+  if (codes.includes(DONE)) keyspace.notify(events.hexpire, key);
+  if (codes.includes(REMOVED_AT_ONCE)) keyspace.notifyTaken(events.hdel, key);
   return codes;
 }
 
@@ -152,17 +152,17 @@ function hpersist(call: Call): Reply {
     clearFieldExpiry(keyspace, key, field);
     return DONE;
   });
-  if (codes.includes(DONE)) keyspace.tell(events.hpersist, key);
+  if (codes.includes(DONE)) keyspace.notify(events.hpersist, key);
   return codes;
 }
 
-function expiriesOf(call: Call, tell: (atMs: number) => number): Reply {
+function expiriesOf(call: Call, report: (atMs: number) => number): Reply {
   const hash = call.keyspace.readHash(call.arg(1));
   const first = readFields(call, 2, fieldCountNotPositive);
   return codesOf(call, first, (field) => {
     if (hash?.has(field) !== true) return FIELD_MISSING;
     const atMs = hash.expiryOf(field);
-    return atMs === undefined ? LIVES_FOR_EVER : tell(atMs);
+    return atMs === undefined ? LIVES_FOR_EVER : report(atMs);
   });
 }
 
@@ -180,7 +180,7 @@ function hgetdel(call: Call): Reply {
     removeField(keyspace, key, field);
     isChanged = true;
   }
-  if (isChanged) keyspace.tellTaken(events.hdel, key);
+  if (isChanged) keyspace.notifyTaken(events.hdel, key);
   return values;
 }
 
@@ -206,7 +206,7 @@ function hgetex(call: Call): Reply {
       change = events.hpersist;
     }
   }
-  if (change !== undefined) keyspace.tellTaken(change, key);
+  if (change !== undefined) keyspace.notifyTaken(change, key);
   return values;
 }
 
@@ -228,9 +228,9 @@ function hsetex(call: Call): Reply {
       if (atMs !== undefined) isRemoved = expireField(call, key, { field: pair.field, atMs });
     }
   }
-  keyspace.tell(events.hset, key);
-  if (isRemoved) keyspace.tellTaken(events.hdel, key);
-  else if (atMs !== undefined) keyspace.tell(events.hexpire, key);
+  keyspace.notify(events.hset, key);
+  if (isRemoved) keyspace.notifyTaken(events.hdel, key);
+  else if (atMs !== undefined) keyspace.notify(events.hexpire, key);
   return one;
 }
 

@@ -158,7 +158,7 @@ export const hashCommands = family("hash", [
       const field = arg(2);
       if (keyspace.readHash(key)?.has(field) === true) return zero;
       putField(keyspace, key, { field, value: arg(3) });
-      keyspace.tell(events.hset, key);
+      keyspace.notify(events.hset, key);
       return one;
     },
   },
@@ -194,7 +194,7 @@ function hdel({ keyspace, arg, argCount }: Call): Reply {
     removeField(keyspace, key, field);
     count += 1;
   }
-  if (count > 0) keyspace.tellTaken(events.hdel, key);
+  if (count > 0) keyspace.notifyTaken(events.hdel, key);
   return count;
 }
 
@@ -235,7 +235,7 @@ function hincrby({ keyspace, arg, integer: integerAt }: Call): Reply {
   const sum = addIntegers(old, increment);
   if (sum === undefined) throw overflow;
   replaceField(keyspace, key, { field, value: String(sum) });
-  keyspace.tell(events.hincrby, key);
+  keyspace.notify(events.hincrby, key);
   return integer(sum);
 }
 
@@ -251,7 +251,7 @@ function hincrbyfloat({ keyspace, arg }: Call): Reply {
   if (sum === undefined) throw notFinite;
   const value = formatLongDouble(sum);
   replaceField(keyspace, key, { field, value });
-  keyspace.tell(events.hincrbyfloat, key);
+  keyspace.notify(events.hincrbyfloat, key);
   return bulk(value);
 }
 
@@ -274,7 +274,7 @@ function putPairs({ keyspace, arg, argCount, command }: Call): number {
   keyspace.readHash(key);
   let count = 0;
   for (let i = 2; i < argCount; i += 2) if (putField(keyspace, key, { field: arg(i), value: arg(i + 1) })) count += 1;
-  keyspace.tell(events.hset, key);
+  keyspace.notify(events.hset, key);
   return count;
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../structures/hyperloglog.ts";
 import { estimate } from "../structures/hyperloglog-estimate.ts";
 import { LargeString } from "../structures/large-string.ts";
-import { inserted, read, readAndInserted, readAndKept } from "./command-keys.ts";
+import { inserted, read, readAndInserted, readAndStored } from "./command-keys.ts";
 
 export const hyperLogLogCommands = family("hyperloglog", [
   {
@@ -36,7 +36,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     arity: -2,
     flags: ["readonly", "may-replicate"],
     keys: allKeys,
-    keyUses: [readAndKept],
+    keyUses: [readAndStored],
     run: count,
   },
   {
@@ -44,7 +44,7 @@ export const hyperLogLogCommands = family("hyperloglog", [
     summary: "Adds the elements of HyperLogLogs to the first one",
     arity: -2,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: allKeys,
     keyUses: [readAndInserted, read],
     run: merge,
@@ -63,7 +63,7 @@ function add({ keyspace, arg, argCount }: Call): Reply {
   }
   if (known !== undefined && raises.length === 0) return zero;
   raiseRegisters(keyspace, key, raises);
-  keyspace.tell(events.pfadd, key);
+  keyspace.notify(events.pfadd, key);
   return one;
 }
 
@@ -106,7 +106,7 @@ function merge({ keyspace, arg, argCount }: Call): Reply {
   }
   merged.markStale();
   replaceString(keyspace, target, LargeString.fromBuffer(merged.bytes));
-  keyspace.tell(events.pfadd, target);
+  keyspace.notify(events.pfadd, target);
   return ok;
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
-import { startConversations } from "../../../test/harness/session-harness.ts";
+import { startSessions } from "../../../test/harness/session-harness.ts";
 import { type Session, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../kernel/random.ts";
@@ -210,7 +210,7 @@ test("INFO memory tells what the database takes, and what it may take", () => {
 });
 
 test("INFO tells of the sessions of its own database", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   connect({ database: store.database("other") }).run("SUBSCRIBE x");
   connect().run("SUBSCRIBE a b");
   connect().run("PSUBSCRIBE a*");

@@ -67,7 +67,7 @@ function calculate(call: Call, { operation, event }: Calculation): Reply {
     const location = locationOf(match);
     if (result !== null && isNumber(document.find(location))) setNode(keyspace, { key, location }, result);
   }
-  if (results.some((result) => result !== null)) keyspace.tell(event, key);
+  if (results.some((result) => result !== null)) keyspace.notify(event, key);
   if (!path.isLegacy) {
     const printer = new JsonPrinter();
     printer.elements(results);
@@ -200,7 +200,7 @@ export function clear(call: Call): Reply {
     setNode(keyspace, { key, location }, cleared);
     count += 1;
   }
-  if (count > 0) keyspace.tell(events["json.clear"], key);
+  if (count > 0) keyspace.notify(events["json.clear"], key);
   return count;
 }
 
@@ -222,7 +222,7 @@ export function del(call: Call): Reply {
   const matches = targetsIn(document, { key, path });
   if (matches.some(({ parent }) => parent === undefined)) {
     removeKey(keyspace, key);
-    keyspace.tellTaken(events["json.del"], key);
+    keyspace.notifyTaken(events["json.del"], key);
     return 1;
   }
   let count = 0;
@@ -243,7 +243,7 @@ export function del(call: Call): Reply {
       );
     count += steps.size;
   }
-  if (count > 0) keyspace.tell(events["json.del"], key);
+  if (count > 0) keyspace.notify(events["json.del"], key);
   return count;
 }
 

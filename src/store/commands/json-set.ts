@@ -48,7 +48,7 @@ export function set(call: Call): Reply {
   const { locations, isNew } = planFor({ key, document }, path, parsed);
   if (locations.length === 0 || condition === (isNew ? "XX" : "NX")) return nil;
   apply(call, { key, locations, parsed, isFirst: document === undefined });
-  call.keyspace.tell(events["json.set"], key);
+  call.keyspace.notify(events["json.set"], key);
   return ok;
 }
 
@@ -73,7 +73,7 @@ export function mset(call: Call): Reply {
   });
   for (const plan of plans) {
     apply(call, plan);
-    call.keyspace.tell(events["json.mset"], plan.key);
+    call.keyspace.notify(events["json.mset"], plan.key);
   }
   return ok;
 }
@@ -87,7 +87,7 @@ export function merge(call: Call): Reply {
   const { locations } = planFor({ key, document }, path, parsed);
   if (document === undefined) {
     putDocument(keyspace, key, patched(parsed.node));
-    keyspace.tell(events["json.merge"], key);
+    keyspace.notify(events["json.merge"], key);
     return ok;
   }
   for (const location of locations) {
@@ -96,7 +96,7 @@ export function merge(call: Call): Reply {
   }
   for (const location of locations) mergeNode(keyspace, { key, location }, parsed.node);
   if (locations.length === 0) return nil;
-  keyspace.tell(events["json.merge"], key);
+  keyspace.notify(events["json.merge"], key);
   return ok;
 }
 

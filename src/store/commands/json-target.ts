@@ -127,7 +127,7 @@ export interface Change {
 /** Changes the nodes in the order of the matches. What can refuse the command has been checked before. */
 export function changeEach({ keyspace }: Call, { key, path, matches, change, missing, event }: Change): Reply {
   const replies = matches.map((match) => change({ key, location: locationOf(match) }, match));
-  if (replies.some((reply) => reply !== undefined)) keyspace.tell(event, key);
+  if (replies.some((reply) => reply !== undefined)) keyspace.notify(event, key);
   if (!path.isLegacy) return replies.map((reply) => reply ?? null);
   const last = replies.findLast((reply) => reply !== undefined);
   if (last === undefined) throw missing;

@@ -108,7 +108,7 @@ for (const [line, push, told, left] of served) {
     const waiting = connect(session);
     assert.equal(waiting.run(line), later);
     assert.equal(session.run(push), 3 - (push.length < "RPUSH k 1 2".length ? 2 : 0));
-    assert.deepEqual(waiting.told, [told]);
+    assert.deepEqual(waiting.received, [told]);
     assert.deepEqual(session.run("LRANGE k 0 -1"), left);
   });
 }
@@ -120,7 +120,7 @@ test("A list that is renamed, copied, restored or moved to a key serves who wait
     waiting.run("BLPOP k 0");
     session.run("RPUSH other a");
     session.run(line);
-    assert.deepEqual(waiting.told, [["k", "a"]], line);
+    assert.deepEqual(waiting.received, [["k", "a"]], line);
   }
   const session = startSession();
   const waiting = connect(session);
@@ -128,7 +128,7 @@ test("A list that is renamed, copied, restored or moved to a key serves who wait
   const dump = session.run("DUMP other");
   waiting.run("BLPOP k 0");
   session.call("RESTORE", "k", "0", typeof dump === "string" ? dump : "");
-  assert.deepEqual(waiting.told, [["k", "a"]]);
+  assert.deepEqual(waiting.received, [["k", "a"]]);
 });
 
 test("Events tell of the push first, then of what serving did", () => {

@@ -11,7 +11,7 @@ import { nil, nilArray, type Reply } from "../reply/reply.ts";
 import { ListValue } from "../values/list.ts";
 import { inserted, taken } from "./command-keys.ts";
 import { type Ends, moveOne, popOne, popSome, readEnd, readSomeAtEnd } from "./list.ts";
-import { keysBehindTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
+import { keysAfterTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
 
 const LINE = "list";
 
@@ -34,7 +34,7 @@ export const listBlockingCommands = family("list", [
     summary: "As LMPOP, and waits until one of the lists has an element",
     arity: -5,
     flags: ["write", "blocking", "movablekeys", "tcp-only"],
-    keys: keysBehindTimeout,
+    keys: keysAfterTimeout,
     keyUses: [taken],
     run: (call) => {
       const { keys, end, count } = readSomeAtEnd(call, 2);

@@ -157,7 +157,7 @@ export const listCommands = family("list", [
       const index = placeOf(list, count(2));
       if (index < 0 || index >= list.length) throw indexOutOfRange;
       setElement(keyspace, key, { index, element: arg(3) });
-      keyspace.tell(events.lset, key);
+      keyspace.notify(events.lset, key);
       return ok;
     },
   },
@@ -174,9 +174,9 @@ export const listCommands = family("list", [
       const end = call.count(3);
       const list = keyspace.readList(arg(1));
       if (list === undefined) return ok;
-      const kept = stretchOf(list, start, end);
+      const kept = rangeOf(list, start, end);
       if (kept.to - kept.from < list.length) trimList(keyspace, arg(1), kept);
-      keyspace.tellTaken(events.ltrim, arg(1));
+      keyspace.notifyTaken(events.ltrim, arg(1));
       return ok;
     },
   },
@@ -236,7 +236,7 @@ function linsert({ keyspace, arg, word }: Call): Reply {
   });
   if (index < 0) return -1;
   const length = insertElement(keyspace, key, { index: where === "BEFORE" ? index : index + 1, element: arg(4) });
-  keyspace.tell(events.linsert, key);
+  keyspace.notify(events.linsert, key);
   return length;
 }
 
@@ -257,8 +257,8 @@ export function moveOne(keyspace: Keyspace, move: Ends & { readonly from: Bytes;
   // Refuses another type.
   keyspace.readList(to);
   const element = moveElement(keyspace, move);
-  keyspace.tell(pushed[move.toEnd], to);
-  keyspace.tellTaken(popped[move.fromEnd], from);
+  keyspace.notify(pushed[move.toEnd], to);
+  keyspace.notifyTaken(popped[move.fromEnd], from);
   return bulk(element);
 }
 
@@ -312,7 +312,7 @@ function pop(call: Call, end: End): Reply {
 /** Takes the element at an end of a list that there is. */
 export function popOne(keyspace: Keyspace, key: Bytes, end: End): Bytes {
   const element = popElement(keyspace, key, end);
-  keyspace.tellTaken(popped[end], key);
+  keyspace.notifyTaken(popped[end], key);
   return element;
 }
 
@@ -334,7 +334,7 @@ export function popSome(
     });
   }
   const elements = popElements(keyspace, key, { end, count });
-  keyspace.tellTaken(popped[end], key);
+  keyspace.notifyTaken(popped[end], key);
   return elements;
 }
 
@@ -384,18 +384,18 @@ function push({ keyspace, arg, argsFrom }: Call, end: End): Reply {
   const key = arg(1);
   // Refuses another type.
   keyspace.readList(key);
-  return pushTold(keyspace, key, { end, elements: argsFrom(2) });
+  return pushAndNotify(keyspace, key, { end, elements: argsFrom(2) });
 }
 
 function pushToExisting(call: Call, end: End): Reply {
   const { keyspace, arg, argsFrom } = call;
   if (keyspace.readList(arg(1)) === undefined) return zero;
-  return pushTold(keyspace, arg(1), { end, elements: argsFrom(2) });
+  return pushAndNotify(keyspace, arg(1), { end, elements: argsFrom(2) });
 }
 
-function pushTold(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
+function pushAndNotify(keyspace: Keyspace, key: Bytes, push: { end: End; elements: readonly Bytes[] }): number {
   const length = pushElements(keyspace, key, push);
-  keyspace.tell(pushed[push.end], key);
+  keyspace.notify(pushed[push.end], key);
   return length;
 }
 
@@ -404,10 +404,10 @@ function lrange(call: Call): Reply {
   const end = call.count(3);
   const list = call.keyspace.readList(call.arg(1));
   if (list === undefined) return emptyArray;
-  const stretch = stretchOf(list, start, end);
+  const range = rangeOf(list, start, end);
   const budget = new ReplyBudget();
   const elements: Bytes[] = [];
-  list.visit(stretch, (element) => {
+  list.visit(range, (element) => {
     budget.take(element.length);
     return elements.push(element) > 0;
   });
@@ -424,7 +424,7 @@ function lrem(call: Call): Reply {
     end: count < 0 ? "right" : "left",
     countMax: count === 0 ? Number.POSITIVE_INFINITY : Math.abs(count),
   });
-  if (removed > 0) keyspace.tellTaken(events.lrem, key);
+  if (removed > 0) keyspace.notifyTaken(events.lrem, key);
   return removed;
 }
 
@@ -434,7 +434,7 @@ function placeOf(list: ListValue, index: number): number {
 }
 
 /** What lies between two indexes, both included. */
-function stretchOf(list: ListValue, start: number, end: number): { from: number; to: number } {
+function rangeOf(list: ListValue, start: number, end: number): { from: number; to: number } {
   const from = Math.max(0, placeOf(list, start));
   const to = Math.min(list.length, placeOf(list, end) + 1);
   return from < to ? { from, to } : { from: 0, to: 0 };

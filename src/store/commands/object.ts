@@ -1,6 +1,6 @@
 /** OBJECT: how a value is kept. Looking at a key this way does not count as using it. */
 import { type Call, noKeys, type Row, secondKey } from "../command.ts";
-import { frequencyNotKept, idleTimeNotKept } from "../errors.ts";
+import { frequencyNotTracked, idleTimeNotTracked } from "../errors.ts";
 import { integer, nil, one, type Reply } from "../reply/reply.ts";
 import { typeOf, type Value } from "../values/table.ts";
 import { looked } from "./command-keys.ts";
@@ -33,7 +33,7 @@ export const objectRow: Row = {
       flags: ["readonly", "powerful"],
       keys: secondKey,
       keyUses: [looked],
-      run: (call) => tell(call, (value) => typeOf(value).encoding(value)),
+      run: (call) => report(call, (value) => typeOf(value).encoding(value)),
     },
     {
       name: "FREQ",
@@ -43,8 +43,8 @@ export const objectRow: Row = {
       keys: secondKey,
       keyUses: [looked],
       run: (call) =>
-        tell(call, () => {
-          if (!call.keyspace.countsUses) throw frequencyNotKept;
+        report(call, () => {
+          if (!call.keyspace.countsUses) throw frequencyNotTracked;
           return integer(call.keyspace.frequencyOf(call.arg(2)));
         }),
     },
@@ -57,8 +57,8 @@ export const objectRow: Row = {
       keys: secondKey,
       keyUses: [looked],
       run: (call) =>
-        tell(call, () => {
-          if (call.keyspace.countsUses) throw idleTimeNotKept;
+        report(call, () => {
+          if (call.keyspace.countsUses) throw idleTimeNotTracked;
           return integer(call.keyspace.idleSecondsOf(call.arg(2)));
         }),
     },
@@ -69,13 +69,13 @@ export const objectRow: Row = {
       flags: ["readonly", "powerful"],
       keys: secondKey,
       keyUses: [looked],
-      run: (call) => tell(call, () => one),
+      run: (call) => report(call, () => one),
     },
   ],
   run: () => nil,
 };
 
-function tell({ keyspace, arg }: Call, answer: (value: Value) => Reply): Reply {
+function report({ keyspace, arg }: Call, answer: (value: Value) => Reply): Reply {
   const value = keyspace.peek(arg(2));
   return value === undefined ? nil : answer(value);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, startConversations } from "../../../test/harness/session-harness.ts";
+import { heard, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, startSession, testCaller } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { push, type Reply, simple } from "../reply/reply.ts";
@@ -64,7 +64,7 @@ test("a read-only token may ask for subscribers of channels it knows, and nothin
 });
 
 test("over TCP a session subscribes, is told, and leaves", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const listener = connect();
   const one = connect();
   listener.expect([
@@ -99,7 +99,7 @@ test("over TCP a session subscribes, is told, and leaves", () => {
 });
 
 test("MONITOR over TCP tells what others run, without secrets and without what administers", () => {
-  const { clock, connect, connectStranger } = startConversations();
+  const { clock, connect, connectStranger } = startSessions();
   clock.advance(1_721_284_005_242 - clock.nowMs());
   const monitor = connect();
   monitor.expect([
@@ -144,7 +144,7 @@ test("MONITOR over TCP tells what others run, without secrets and without what a
 });
 
 test("A-06: the listeners of one database hear nothing of another", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   const other = { database: store.database("other") };
   const listener = connect(other);
   listener.run("PSUBSCRIBE *");

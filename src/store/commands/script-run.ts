@@ -61,7 +61,7 @@ export function runScript(call: Call, script: FlaggedScript, run: (commands: Com
     if (!allowsGrowth) throw database.hasRoom ? memoryUsedUp : outOfMemory;
   }
   if (database.monitors.isWatched)
-    database.monitors.tell({ words: call.argsFrom(0), address: caller.address, nowMs: call.nowMs });
+    database.monitors.notify({ words: call.argsFrom(0), address: caller.address, nowMs: call.nowMs });
   const lockedKeys = flags?.includes("allow-key-locking") === true ? new Set(keys) : undefined;
   return database.runScript({ isReadOnly, allowsGrowth, lockedKeys }, (commands) => {
     const reply = run(commands);

@@ -50,7 +50,7 @@ export const setOperationRows: readonly Row[] = [
     summary: "Stores the members of a set that no other one has, and answers how many",
     arity: -3,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: allKeys,
     keyUses: [overwritten, read],
     run: (call) => store(call, difference, events.sdiffstore),
@@ -76,7 +76,7 @@ export const setOperationRows: readonly Row[] = [
     summary: "Stores the members that all of the sets have, and answers how many",
     arity: -3,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: allKeys,
     keyUses: [updated, read],
     run: (call) => store(call, intersection, events.sinterstore),
@@ -94,7 +94,7 @@ export const setOperationRows: readonly Row[] = [
     summary: "Stores the members that any of the sets has, and answers how many",
     arity: -3,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: allKeys,
     keyUses: [overwritten, read],
     run: (call) => store(call, union, events.sunionstore),
@@ -167,10 +167,10 @@ function store({ keyspace, argCount, arg }: Call, operation: Operation, event: K
   const result = operation(sets, { seed: keyspace.hashSeed });
   if (result.size > 0) {
     putSet(keyspace, target, result);
-    keyspace.tell(event, target);
+    keyspace.notify(event, target);
   } else if (keyspace.has(target)) {
     removeKey(keyspace, target);
-    keyspace.tell(events.del, target);
+    keyspace.notify(events.del, target);
   }
   return result.size === 0 ? zero : result.size;
 }

@@ -30,7 +30,7 @@ export const setCommands = family("set", [
       // Refuses another type.
       keyspace.readSet(key);
       const count = addMembers(keyspace, key, argsFrom(2));
-      if (count > 0) keyspace.tell(events.sadd, key);
+      if (count > 0) keyspace.notify(events.sadd, key);
       return count;
     },
   },
@@ -111,7 +111,7 @@ export const setCommands = family("set", [
       const key = arg(1);
       if (keyspace.readSet(key) === undefined) return zero;
       const count = removeMembers(keyspace, key, argsFrom(2));
-      if (count > 0) keyspace.tellTaken(events.srem, key);
+      if (count > 0) keyspace.notifyTaken(events.srem, key);
       return count;
     },
   },
@@ -138,8 +138,8 @@ function smove({ keyspace, arg }: Call): Reply {
   if (!source.has(member)) return zero;
   if (from === to) return one;
   removeMembers(keyspace, from, [member]);
-  keyspace.tellTaken(events.srem, from);
-  if (addMembers(keyspace, to, [member]) > 0) keyspace.tell(events.sadd, to);
+  keyspace.notifyTaken(events.srem, from);
+  if (addMembers(keyspace, to, [member]) > 0) keyspace.notify(events.sadd, to);
   return one;
 }
 
@@ -152,7 +152,7 @@ function spop(call: Call): Reply {
     if (value === undefined) return nil;
     const member = value.memberAt(random.below(value.size));
     removeMembers(keyspace, key, [member]);
-    keyspace.tellTaken(events.spop, key);
+    keyspace.notifyTaken(events.spop, key);
     return bulk(member);
   }
   const count = call.countFromZero(2);
@@ -161,12 +161,12 @@ function spop(call: Call): Reply {
   if (count >= value.size) {
     const all = membersOf(value);
     removeKey(keyspace, key);
-    keyspace.tellTaken(events.spop, key);
+    keyspace.notifyTaken(events.spop, key);
     return all;
   }
   const members = drawDifferent(value, call, count);
   removeMembers(keyspace, key, members);
-  keyspace.tellTaken(events.spop, key);
+  keyspace.notifyTaken(events.spop, key);
   return set(members);
 }
 

@@ -1,7 +1,7 @@
 /** SLOWLOG: what is slow, what is told of it, and what is not. DEBUG SLEEP takes as long as it says. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startConversations } from "../../../test/harness/session-harness.ts";
+import { startSessions } from "../../../test/harness/session-harness.ts";
 import { error, ok, splitLine, startSession } from "../../../test/harness/store-harness.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { defaultUser } from "../acl/built-in-users.ts";
@@ -92,7 +92,7 @@ test("CONFIG SET says what is slow, and how much is kept", () => {
 
 test("from 0 on every command is in the log, quick ones too, but what MULTI has queued is not told twice", () => {
   const clock = new VirtualClock(START_MS);
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   one.run("CLIENT SETNAME me");
   for (const line of ["CONFIG SET slowlog-log-slower-than 0", "GET k", "MULTI", "GET a", "EXEC"]) one.run(line);
@@ -141,7 +141,7 @@ test("an entry keeps 32 words, and 128 bytes of each", () => {
 });
 
 test("A-06: no secret is in the slow log: not a password, a token or a rule that has one", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   one.run("CONFIG SET slowlog-log-slower-than 0");
   for (const line of [

@@ -33,7 +33,7 @@ export const sortRows: readonly Row[] = [
     arity: -2,
     flags: ["write", "denyoom", "movablekeys"],
     categories: ["set", "sortedset", "list", "dangerous"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: { ...firstKey, stored: storedAt },
     keyUses: [read, overwritten],
     run: (call) => sort(call, { mayStore: true }),
@@ -64,7 +64,7 @@ function storedAt(words: readonly Bytes[]): readonly number[] {
   return places.filter((at) => at < words.length).slice(-1);
 }
 
-interface Wish {
+interface SortOptions {
   descending: boolean;
   alphabetic: boolean;
   start: number;
@@ -78,7 +78,7 @@ interface Wish {
 }
 
 /** Redis asks this of a user too: for BY with a star, and for GET of anything but the element itself. */
-function checkUnnamedKeys({ by, gets }: Wish, call: Call): void {
+function checkUnnamedKeys({ by, gets }: SortOptions, call: Call): void {
   const isBy = by?.includes("*") === true;
   const isGet = gets.some((get) => get !== "#");
   if (!(isBy || isGet) || call.mayReadAllKeys) return;
@@ -87,8 +87,8 @@ function checkUnnamedKeys({ by, gets }: Wish, call: Call): void {
 
 function sort(call: Call, options: { mayStore: boolean }): Reply {
   const { keyspace, arg } = call;
-  const wish = readWish(call, options);
-  checkUnnamedKeys(wish, call);
+  const order = readOptions(call, options);
+  checkUnnamedKeys(order, call);
   const key = arg(1);
   const value = keyspace.find(key);
   if (
@@ -96,24 +96,24 @@ function sort(call: Call, options: { mayStore: boolean }): Reply {
     !(value instanceof ListValue || value instanceof SetValue || value instanceof SortedSetValue)
   )
     throw wrongType;
-  const sorted = value === undefined ? [] : inOrder(keyspace, value, wish);
-  const answer = take(keyspace, sorted, wish);
-  if (wish.store === undefined) return answer;
+  const sorted = value === undefined ? [] : inOrder(keyspace, value, order);
+  const answer = take(keyspace, sorted, order);
+  if (order.store === undefined) return answer;
   if (answer.length > 0) {
     // What is nowhere is stored as an empty element. A copy, since an element may be a part of a longer string.
     const elements = answer.map((element) => (element === null ? "" : copyOf(element, 0, element.length)));
-    putList(keyspace, wish.store, elements);
-    keyspace.tell(events.sortstore, wish.store);
-  } else if (keyspace.has(wish.store)) {
-    removeKey(keyspace, wish.store);
-    keyspace.tell(events.del, wish.store);
+    putList(keyspace, order.store, elements);
+    keyspace.notify(events.sortstore, order.store);
+  } else if (keyspace.has(order.store)) {
+    removeKey(keyspace, order.store);
+    keyspace.notify(events.del, order.store);
   }
   return answer.length;
 }
 
-function readWish(call: Call, { mayStore }: { mayStore: boolean }): Wish {
+function readOptions(call: Call, { mayStore }: { mayStore: boolean }): SortOptions {
   const { arg, word, argCount } = call;
-  const wish: Wish = {
+  const order: SortOptions = {
     descending: false,
     alphabetic: false,
     start: 0,
@@ -127,56 +127,58 @@ function readWish(call: Call, { mayStore }: { mayStore: boolean }): Wish {
     const option = word(i);
     const left = argCount - i - 1;
     if (option === "ASC") {
-      wish.descending = false;
+      order.descending = false;
     } else if (option === "DESC") {
-      wish.descending = true;
+      order.descending = true;
     } else if (option === "ALPHA") {
-      wish.alphabetic = true;
+      order.alphabetic = true;
     } else if (option === "LIMIT" && left >= 2) {
-      wish.start = call.count(i + 1);
-      wish.count = call.count(i + 2);
+      order.start = call.count(i + 1);
+      order.count = call.count(i + 2);
       i += 2;
     } else if (option === "STORE" && left >= 1 && mayStore) {
       i += 1;
-      wish.store = arg(i);
+      order.store = arg(i);
     } else if (option === "BY" && left >= 1) {
       i += 1;
-      wish.by = arg(i);
-      if (!arg(i).includes("*")) wish.unsorted = true;
+      order.by = arg(i);
+      if (!arg(i).includes("*")) order.unsorted = true;
     } else if (option === "GET" && left >= 1) {
       i += 1;
-      wish.gets.push(arg(i));
+      order.gets.push(arg(i));
     } else {
       throw syntaxError;
     }
   }
-  return wish;
+  return order;
 }
 
 /** Up to one in so many elements are selected, more are sorted. */
 const SELECTED_SHARE = 8;
 
 /** The elements that LIMIT lets through, in the order that is wished. Throws `notSortable`. */
-function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValue, wish: Wish): Bytes[] {
+function inOrder(keyspace: Keyspace, value: ListValue | SetValue | SortedSetValue, order: SortOptions): Bytes[] {
   const length = value instanceof ListValue ? value.length : value.size;
   new ReplyBudget().expect(length);
-  const { from, to } = limitsOf(wish, length);
-  let { by, alphabetic } = wish;
-  if (wish.unsorted) {
+  const { from, to } = limitsOf(order, length);
+  let { by, alphabetic } = order;
+  if (order.unsorted) {
     // As Redis: what is stored must not depend on the order in which a set happens to lie.
-    if (!(value instanceof SetValue) || wish.store === undefined)
-      return elementsOf(value, { from, to, descending: wish.descending });
+    if (!(value instanceof SetValue) || order.store === undefined)
+      return elementsOf(value, { from, to, descending: order.descending });
     by = undefined;
     alphabetic = true;
   }
   const elements = elementsOf(value, { from: 0, to: length, descending: false });
   const weights = by === undefined ? elements : weightsOf(keyspace, elements, by);
   const compare = alphabetic ? byText(weights) : byNumber(elements, weights);
-  const wished: Compare = wish.descending ? (one, other) => compare(other, one) : compare;
+  const inDirection: Compare = order.descending ? (one, other) => compare(other, one) : compare;
   // Where LIMIT wants few of many, only those are put in order.
-  const order =
-    to * SELECTED_SHARE <= length ? firstPlaces(length, to, wished) : elements.map((_, place) => place).sort(wished);
-  return order.slice(from, to).map((place) => elements[place] as Bytes);
+  const indexes =
+    to * SELECTED_SHARE <= length
+      ? firstPlaces(length, to, inDirection)
+      : elements.map((_, index) => index).sort(inDirection);
+  return indexes.slice(from, to).map((index) => elements[index] as Bytes);
 }
 
 /** What the keys of a pattern hold for each element. Throws `replyTooLarge`. */
@@ -192,7 +194,7 @@ function weightsOf(keyspace: Keyspace, elements: readonly Bytes[], by: Bytes): (
 }
 
 /** What LIMIT leaves of so many elements. */
-function limitsOf({ start, count }: Wish, length: number): { from: number; to: number } {
+function limitsOf({ start, count }: SortOptions, length: number): { from: number; to: number } {
   const from = Math.min(Math.max(start, 0), length);
   const to = count < 0 ? length : Math.min(from + count, length);
   return { from, to };
@@ -210,8 +212,8 @@ function elementsOf(
     return elements;
   }
   if (value instanceof ListValue) {
-    const stretch = descending ? { from: value.length - to, to: value.length - from } : { from, to };
-    value.visit({ ...stretch, backwards: descending }, (element) => elements.push(element) > 0);
+    const range = descending ? { from: value.length - to, to: value.length - from } : { from, to };
+    value.visit({ ...range, backwards: descending }, (element) => elements.push(element) > 0);
     return elements;
   }
   const last = value.size - 1;
@@ -282,7 +284,7 @@ function readNumber(weight: Bytes): number {
 }
 
 /** What is answered: the elements, or what the patterns of GET find for each. */
-function take(keyspace: Keyspace, elements: readonly Bytes[], { gets }: Wish): (Bytes | null)[] {
+function take(keyspace: Keyspace, elements: readonly Bytes[], { gets }: SortOptions): (Bytes | null)[] {
   const budget = new ReplyBudget();
   budget.expect(elements.length * Math.max(1, gets.length));
   const answer: (Bytes | null)[] = [];

@@ -32,7 +32,7 @@ interface Input {
   weight: number;
 }
 
-interface Wish {
+interface AlgebraOptions {
   readonly operation: Operation;
   readonly inputs: readonly Input[];
   readonly aggregate: Aggregate;
@@ -78,7 +78,7 @@ function storing(name: string, summary: string, operation: Operation): Row {
     summary,
     arity: -4,
     flags: ["write", "denyoom", "movablekeys"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: storeKeys,
     keyUses: [overwritten, read],
     run: (call) => store(call, operation),
@@ -86,18 +86,18 @@ function storing(name: string, summary: string, operation: Operation): Row {
 }
 
 function answer(call: Call, operation: Operation): Reply {
-  const wish = readWish(call, operation, "answer");
-  const result = combine(call.keyspace, wish);
+  const options = readOptions(call, operation, "answer");
+  const result = combine(call.keyspace, options);
   const budget = new ReplyBudget();
   const elements: Reply[] = [];
   result.visit({ from: 0, count: result.size }, (member, score) => {
     budget.take(member.length);
     elements.push(member);
-    if (!wish.withScores) return;
+    if (!options.withScores) return;
     budget.take(SCORE_BYTES);
     elements.push(double(score));
   });
-  return wish.withScores ? flatPairs(elements) : elements;
+  return options.withScores ? flatPairs(elements) : elements;
 }
 
 const storeEvents: Readonly<Record<Operation, KeyspaceEvent>> = {
@@ -107,12 +107,12 @@ const storeEvents: Readonly<Record<Operation, KeyspaceEvent>> = {
 };
 
 function store(call: Call, operation: Operation): Reply {
-  const result = combine(call.keyspace, readWish(call, operation, "store")).compacted();
+  const result = combine(call.keyspace, readOptions(call, operation, "store")).compacted();
   return storeOrRemove(call, result, storeEvents[operation]);
 }
 
 function zintercard(call: Call): Reply {
-  const { inputs, limit } = readWish(call, "intersection", "count");
+  const { inputs, limit } = readOptions(call, "intersection", "count");
   const [smallest, ...others] = bySize(inputs);
   let count = 0;
   const isEverywhere = (member: Bytes): boolean => others.every((input) => scoreIn(input, member) !== undefined);
@@ -125,7 +125,7 @@ function zintercard(call: Call): Reply {
 }
 
 /** Reads keys and options. Throws what Redis says, in its order. */
-function readWish(call: Call, operation: Operation, purpose: Purpose): Wish {
+function readOptions(call: Call, operation: Operation, purpose: Purpose): AlgebraOptions {
   const { keyspace, arg, word, argCount, command } = call;
   const countAt = purpose === "store" ? 2 : 1;
   const keyCount = call.count(countAt);
@@ -182,20 +182,20 @@ function readLimit(call: Call, index: number): number {
   throw limitNegative;
 }
 
-function combine(keyspace: Keyspace, wish: Wish): SortedSetValue {
+function combine(keyspace: Keyspace, options: AlgebraOptions): SortedSetValue {
   const result = new SortedSetValue(keyspace.hashSeed, { isLarge: true });
-  switch (wish.operation) {
+  switch (options.operation) {
     case "difference":
-      putDifference(result, wish.inputs);
+      putDifference(result, options.inputs);
       break;
     case "intersection":
-      putIntersection(result, wish);
+      putIntersection(result, options);
       break;
     case "union":
-      putUnion(result, wish);
+      putUnion(result, options);
       break;
     default: {
-      const never: never = wish.operation;
+      const never: never = options.operation;
       return never;
     }
   }
@@ -207,7 +207,7 @@ function putDifference(result: SortedSetValue, [first, ...others]: readonly Inpu
     if (others.every((input) => scoreIn(input, member) === undefined)) result.put(member, score);
 }
 
-function putIntersection(result: SortedSetValue, { inputs, aggregate }: Wish): void {
+function putIntersection(result: SortedSetValue, { inputs, aggregate }: AlgebraOptions): void {
   const [smallest, ...others] = bySize(inputs);
   if (smallest === undefined) return;
   for (const [member, own] of pairsOf(smallest)) {
@@ -223,7 +223,7 @@ function putIntersection(result: SortedSetValue, { inputs, aggregate }: Wish): v
   }
 }
 
-function putUnion(result: SortedSetValue, { inputs, aggregate }: Wish): void {
+function putUnion(result: SortedSetValue, { inputs, aggregate }: AlgebraOptions): void {
   for (const input of bySize(inputs)) {
     for (const [member, own] of pairsOf(input)) {
       const score = weighted(own, input.weight);

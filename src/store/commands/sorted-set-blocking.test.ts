@@ -99,7 +99,7 @@ for (const [line, told, left] of served) {
     const waiting = connect(session);
     assert.equal(waiting.run(line), later);
     assert.equal(session.run("ZADD k 1 a 2 b 3 c"), 3);
-    assert.deepEqual(waiting.told, [told]);
+    assert.deepEqual(waiting.received, [told]);
     assert.equal(session.run("ZCARD k"), left);
   });
 }
@@ -115,7 +115,7 @@ test("A sorted set that is stored at a key serves who waits for it", () => {
     waiting.run("BZPOPMIN k 0");
     session.run("GEOADD other 0 0 a");
     session.run(line);
-    assert.equal(waiting.told.length, 1, line);
+    assert.equal(waiting.received.length, 1, line);
   }
 });
 
@@ -126,5 +126,5 @@ test("A sorted set that is stored over a key of another type serves who waits fo
   session.run("SET k string");
   session.run("ZADD other 1 a");
   session.run("ZUNIONSTORE k 1 other");
-  assert.deepEqual(waiting.told, [["k", "a", double(1)]]);
+  assert.deepEqual(waiting.received, [["k", "a", double(1)]]);
 });

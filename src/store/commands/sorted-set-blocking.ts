@@ -10,7 +10,7 @@ import { nilArray, type Reply } from "../reply/reply.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { taken } from "./command-keys.ts";
 import { type End, flatReply, nestedReply, type PairsAtEnd, popPairs, readPairsAtEnd } from "./sorted-set.ts";
-import { keysBehindTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
+import { keysAfterTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
 
 const LINE = "sorted-set";
 
@@ -20,7 +20,7 @@ export const sortedSetBlockingCommands = family("sorted-set", [
     summary: "As ZMPOP, and waits until one of the sorted sets has a member",
     arity: -5,
     flags: ["write", "blocking", "movablekeys", "tcp-only"],
-    keys: keysBehindTimeout,
+    keys: keysAfterTimeout,
     keyUses: [taken],
     run: (call) => popOrWait(call, { ...readPairsAtEnd(call, 2), timeoutAt: 1, answer: nestedReply }),
   },

@@ -107,7 +107,7 @@ export const sortedSetRangeRows: readonly Row[] = [
     summary: "Stores a range of one sorted set as another one",
     arity: -5,
     flags: ["write", "denyoom"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: firstTwoKeys,
     keyUses: [overwritten, read],
     run: zrangestore,
@@ -177,7 +177,7 @@ function removeRange({ keyspace, arg }: Call, range: Range, event: KeyspaceEvent
   const found = findRange(sortedSet, range, false);
   if (found.count > 0) {
     removeRanks(keyspace, key, found);
-    keyspace.tellTaken(event, key);
+    keyspace.notifyTaken(event, key);
   }
   return found.count;
 }
@@ -223,10 +223,10 @@ export function storeOrRemove({ keyspace, arg }: Call, result: SortedSetValue, e
   const key = arg(1);
   if (result.size > 0) {
     storeSortedSet(keyspace, key, result);
-    keyspace.tell(event, key);
+    keyspace.notify(event, key);
   } else if (keyspace.has(key)) {
     removeKey(keyspace, key);
-    keyspace.tell(events.del, key);
+    keyspace.notify(events.del, key);
   }
   return result.size;
 }

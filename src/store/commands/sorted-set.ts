@@ -254,7 +254,7 @@ export function addPairs({ keyspace, arg }: Call, pairs: readonly Scored[], opti
   }
   if (changes.length > 0) {
     putMembers(keyspace, key, changes);
-    keyspace.tell(isIncrement ? events.zincr : events.zadd, key);
+    keyspace.notify(isIncrement ? events.zincr : events.zadd, key);
   }
   if (isIncrement) return scoreReply(result);
   return options.countsChanged ? changes.length : newCount;
@@ -268,7 +268,7 @@ function zrem({ keyspace, arg, argsFrom }: Call): Reply {
   const found = [...members].filter((member) => sortedSet.has(member));
   if (found.length > 0) {
     removeMembers(keyspace, key, found);
-    keyspace.tellTaken(events.zrem, key);
+    keyspace.notifyTaken(events.zrem, key);
   }
   return found.length;
 }
@@ -360,7 +360,7 @@ export function popPairs(
   else sortedSet.visitBackwards(range, add);
   if (count > 0) {
     removeRanks(keyspace, key, range);
-    keyspace.tellTaken(end === "MIN" ? events.zpopmin : events.zpopmax, key);
+    keyspace.notifyTaken(end === "MIN" ? events.zpopmin : events.zpopmax, key);
   }
   return popped;
 }
@@ -430,6 +430,6 @@ const LISTPACK_INTEGER_MAX = 2 ** 62;
 
 function scannedScore(sortedSet: SortedSetValue, place: number): Bytes {
   const score = sortedSet.scoreAt(place);
-  const isKeptWhole = sortedSet.isListpack && Number.isInteger(score) && Math.abs(score) <= LISTPACK_INTEGER_MAX;
-  return isKeptWhole ? `${BigInt(score)}` : formatDouble(score);
+  const isInteger = sortedSet.isListpack && Number.isInteger(score) && Math.abs(score) <= LISTPACK_INTEGER_MAX;
+  return isInteger ? `${BigInt(score)}` : formatDouble(score);
 }

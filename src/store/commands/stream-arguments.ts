@@ -188,7 +188,7 @@ export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: Strea
   if (excess === 0) return 0;
   if (references !== "obey") {
     trimEntries(keyspace, key, { count: excess, removesReferences: references === "remove" });
-    keyspace.tell(events.xtrim, key);
+    keyspace.notify(events.xtrim, key);
     return excess;
   }
   const ids: StreamId[] = [];
@@ -200,7 +200,7 @@ export function trimStream({ keyspace }: Call, key: Bytes, from: { stream: Strea
   });
   if (ids.length > 0) {
     removeEntries(keyspace, key, { ids, removesReferences: false });
-    keyspace.tell(events.xtrim, key);
+    keyspace.notify(events.xtrim, key);
   }
   return ids.length;
 }

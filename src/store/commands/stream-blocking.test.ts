@@ -22,11 +22,11 @@ test("An entry serves all who wait for what is behind an earlier one, from that 
 
   transact(session, ["XADD s 2-1 n 2-1", "XADD t 9-1 n 9-1"]);
 
-  assert.deepEqual(last.told, [found("s", "2-1")]);
-  assert.deepEqual(both.told, [found("s", "2-1")]);
+  assert.deepEqual(last.received, [found("s", "2-1")]);
+  assert.deepEqual(both.received, [found("s", "2-1")]);
   assert.equal(ahead.isWaiting, true);
   session.run("XADD s 5-1 n 5-1");
-  assert.deepEqual(ahead.told, [found("s", "5-1")]);
+  assert.deepEqual(ahead.received, [found("s", "5-1")]);
 });
 
 test("What is there already is answered at once, and the time that is over is a nil array", () => {
@@ -36,7 +36,7 @@ test("What is there already is answered at once, and the time that is over is a 
   assert.deepEqual(caller.run("XREAD BLOCK 0 STREAMS s 0"), found("s", "1-1"));
   assert.equal(caller.run("XREAD BLOCK 50 STREAMS s $"), later);
   session.clock.advance(50);
-  assert.deepEqual(caller.told, [nilArray]);
+  assert.deepEqual(caller.received, [nilArray]);
   assert.deepEqual(caller.run("XREAD BLOCK x STREAMS s $"), error("ERR timeout is not an integer or out of range"));
   assert.deepEqual(caller.run("XREAD BLOCK -1 STREAMS s $"), error("ERR timeout is negative"));
   assert.deepEqual(transact(session, ["XREAD BLOCK 0 STREAMS s $"]), [nilArray]);
@@ -52,11 +52,11 @@ test("Of a group, who came first gets all that is new, and the next ones go on w
 
   transact(session, ["XADD s 1-1 n 1-1", "XADD s 2-1 n 2-1"]);
 
-  assert.deepEqual(first.told, [found("s", "1-1", "2-1")]);
+  assert.deepEqual(first.received, [found("s", "1-1", "2-1")]);
   assert.equal(second.isWaiting, true);
-  assert.deepEqual(other.told, [found("s", "1-1", "2-1")]);
+  assert.deepEqual(other.received, [found("s", "1-1", "2-1")]);
   transact(session, ["XADD s 3-1 n 3-1", "XADD s 4-1 n 4-1"]);
-  assert.deepEqual(second.told, [found("s", "3-1")]);
+  assert.deepEqual(second.received, [found("s", "3-1")]);
   assert.deepEqual(session.run("XPENDING s g"), [
     3,
     "1-1",
@@ -75,7 +75,7 @@ test("A consumer is made when it is served, not when it begins to wait", () => {
   caller.run("XREADGROUP GROUP g alice BLOCK 0 NOACK STREAMS s >");
   assert.deepEqual(session.run("XINFO CONSUMERS s g"), []);
   session.run("XADD s 1-1 n 1-1");
-  assert.deepEqual(caller.told, [found("s", "1-1")]);
+  assert.deepEqual(caller.received, [found("s", "1-1")]);
   assert.equal((session.run("XINFO CONSUMERS s g") as Reply[]).length, 1);
   assert.equal((session.run("XPENDING s g") as Reply[])[0], 0);
 });
@@ -87,8 +87,8 @@ test("Entries that are gone again serve with none, as in Redis", () => {
   plain.run("XREAD BLOCK 0 STREAMS s $");
   grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
   transact(session, ["XADD s 1-1 n 1-1", "XDEL s 1-1"]);
-  assert.deepEqual(plain.told, [pairs([["s", []]])]);
-  assert.deepEqual(grouped.told, [pairs([["s", []]])]);
+  assert.deepEqual(plain.received, [pairs([["s", []]])]);
+  assert.deepEqual(grouped.received, [pairs([["s", []]])]);
   assert.equal((session.run("XINFO CONSUMERS s g") as Reply[]).length, 1);
 });
 
@@ -113,7 +113,7 @@ for (const [lines, told] of ends) {
     grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
     plain.run("XREAD BLOCK 0 STREAMS s 7-7");
     transact(session, lines);
-    assert.deepEqual(grouped.told, [told]);
+    assert.deepEqual(grouped.received, [told]);
     assert.equal(plain.isWaiting, true);
   });
 }
@@ -126,7 +126,7 @@ test("A stream that expires ends the waiting in its groups", () => {
   grouped.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >");
   session.clock.advance(101);
   session.database.sweepExpired();
-  assert.deepEqual(grouped.told, [STREAM_GONE]);
+  assert.deepEqual(grouped.received, [STREAM_GONE]);
 });
 
 test("A.limits.pending: a limit of pending entries refuses what would go beyond it, to who waits too, and delivers nothing", () => {
@@ -141,7 +141,7 @@ test("A.limits.pending: a limit of pending entries refuses what would go beyond 
   assert.deepEqual(caller.run("XREADGROUP GROUP g alice STREAMS s >"), found("s", "1-1", "2-1"));
   assert.equal(caller.run("XREADGROUP GROUP g alice BLOCK 0 STREAMS s >"), later);
   transact(session, ["XADD s 3-1 n 3-1", "XADD s 4-1 n 4-1"]);
-  assert.deepEqual(caller.told, [refusal(2, 2)]);
+  assert.deepEqual(caller.received, [refusal(2, 2)]);
   assert.deepEqual(caller.run("XREADGROUP GROUP g alice COUNT 2 STREAMS s >"), refusal(2, 2));
   assert.deepEqual(caller.run("XREADGROUP GROUP g alice COUNT 1 STREAMS s >"), found("s", "3-1"));
   assert.deepEqual(caller.run("XREADGROUP GROUP g alice NOACK STREAMS s >"), found("s", "4-1"));
@@ -156,7 +156,7 @@ test("Who waits without a COUNT is given a thousand entries at most", () => {
     session,
     Array.from({ length: 1_001 }, (_, index) => `XADD s ${index + 1}-1 n v`),
   );
-  const [told] = caller.told;
+  const [told] = caller.received;
   assert.ok(typeof told === "object" && told !== null && "kind" in told && told.kind === "pairs");
   const [, entries] = told.pairs[0] ?? [];
   assert.ok(Array.isArray(entries));

@@ -69,6 +69,6 @@ function serveWaiting(keyspace: Keyspace, request: ReadRequest, key: Bytes): Rep
   if (reply !== undefined) return reply;
   // What came has been deleted in the same unit of work.
   if (group !== undefined && state !== undefined)
-    noteConsumer(keyspace, { place: { key, group: group.name }, group: state, consumer: group.consumer });
+    noteConsumer(keyspace, { groupKey: { key, group: group.name }, group: state, consumer: group.consumer });
   return pairs([[key, emptyArray]]);
 }

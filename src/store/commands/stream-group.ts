@@ -84,7 +84,7 @@ export const xgroupRow: Row = {
         const { group } = existingGroup(call);
         if (group.consumers.has(arg(4))) return zero;
         addConsumer(keyspace, { key: arg(2), group: arg(3) }, { name: arg(4), seenMs: nowMs });
-        keyspace.tell(events["xgroup-createconsumer"], arg(2));
+        keyspace.notify(events["xgroup-createconsumer"], arg(2));
         return one;
       },
     },
@@ -101,7 +101,7 @@ export const xgroupRow: Row = {
         if (consumer === undefined) return zero;
         const pendingCount = consumer.pending.size;
         removeConsumer(keyspace, { key: arg(2), group: arg(3) }, arg(4));
-        keyspace.tell(events["xgroup-delconsumer"], arg(2));
+        keyspace.notify(events["xgroup-delconsumer"], arg(2));
         return pendingCount;
       },
     },
@@ -117,7 +117,7 @@ export const xgroupRow: Row = {
         if (stream === undefined) throw groupNeedsStream;
         if (stream.group(arg(3)) === undefined) return zero;
         removeGroup(keyspace, { key: arg(2), group: arg(3) });
-        keyspace.tell(events["xgroup-destroy"], arg(2));
+        keyspace.notify(events["xgroup-destroy"], arg(2));
         return one;
       },
     },
@@ -136,7 +136,7 @@ export const xgroupRow: Row = {
         if (argCount !== 5 && argCount !== 7) throw subcommandSyntax("XGROUP", arg(1));
         const lastId = arg(4) === "$" ? stream.lastId : anyId(call, 4);
         putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount });
-        keyspace.tell(events["xgroup-setid"], arg(2));
+        keyspace.notify(events["xgroup-setid"], arg(2));
         return ok;
       },
     },
@@ -149,7 +149,7 @@ export const xackRow: Row = {
   summary: "Lets entries be pending no more and answers how many were",
   arity: -4,
   flags: ["write", "fast"],
-  tellsMisses: true,
+  notifiesMisses: true,
   keys: firstKey,
   keyUses: [updated],
   run: (call) => {
@@ -186,7 +186,7 @@ export const xclaimRow: Row = {
   summary: "Gives pending entries to another consumer",
   arity: -6,
   flags: ["write", "fast"],
-  tellsMisses: true,
+  notifiesMisses: true,
   keys: firstKey,
   keyUses: [updated],
   run: xclaim,
@@ -197,7 +197,7 @@ export const xautoclaimRow: Row = {
   summary: "Gives what has been pending for long to another consumer, some at a time",
   arity: -6,
   flags: ["write", "fast"],
-  tellsMisses: true,
+  notifiesMisses: true,
   keys: firstKey,
   keyUses: [reduced],
   run: xautoclaim,
@@ -243,7 +243,7 @@ function createGroup(call: Call): Reply {
   const lastId = arg(4) === "$" ? (stream?.lastId ?? ID_MIN) : exactId(call, 4);
   if (stream?.group(arg(3)) !== undefined) throw groupExists;
   putGroup(keyspace, { key: arg(2), group: arg(3) }, { lastId, readCount });
-  keyspace.tell(events["xgroup-create"], arg(2));
+  keyspace.notify(events["xgroup-create"], arg(2));
   return ok;
 }
 
@@ -276,7 +276,7 @@ function xackdel(call: Call): Reply {
   acknowledgeEntries(keyspace, { key, group: arg(2) }, pending);
   const removed = pending.filter((id) => references !== "obey" || !stream.isReferenced(id));
   if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences: references === "remove" });
-  if (removed.length > 0) keyspace.tell(events.xdel, key);
+  if (removed.length > 0) keyspace.notify(events.xdel, key);
   const isPending = new Set(pending);
   const isRemoved = new Set(removed);
   return ids.map((id) => (!isPending.has(id) ? NOT_FOUND : isRemoved.has(id) ? REMOVED : STILL_REFERENCED));
@@ -439,7 +439,7 @@ function xclaim(call: Call): Reply {
 function claim({ keyspace, arg, nowMs }: Call, group: StreamGroup, deliveries: readonly Delivery[]): void {
   const isKnown = group.consumers.has(arg(3));
   assignEntries(keyspace, { key: arg(1), group: arg(2) }, { consumer: arg(3), seenMs: nowMs, deliveries });
-  if (!isKnown) keyspace.tell(events["xgroup-createconsumer"], arg(1));
+  if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], arg(1));
 }
 
 function claimReply(entry: StreamEntry, idsOnly: boolean, budget: ReplyBudget): Reply {

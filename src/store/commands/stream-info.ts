@@ -73,7 +73,7 @@ export const xinfoRow: Row = {
       arity: -3,
       flags: ["readonly"],
       keys: secondKey,
-      run: tellStream,
+      run: reportStream,
     },
   ],
   run: () => nil,
@@ -98,7 +98,7 @@ function progressOf(stream: StreamValue, group: StreamGroup): Pairs {
 /** Entries and pending entries that FULL tells without COUNT. */
 const FULL_COUNT_DEFAULT = 10;
 
-function tellStream(call: Call): Reply {
+function reportStream(call: Call): Reply {
   const { arg, word, argCount } = call;
   const stream = existingStream(call);
   let count: number | undefined;
@@ -133,7 +133,7 @@ function tellStream(call: Call): Reply {
   return map([
     ...known,
     ["entries", rangeReply(stream, { from: ID_MIN, to: ID_MAX, countMax }, budget)],
-    ["groups", stream.sortedGroups().map((group) => tellGroup(stream, group, { countMax, budget }))],
+    ["groups", stream.sortedGroups().map((group) => reportGroup(stream, group, { countMax, budget }))],
   ]);
 }
 
@@ -142,7 +142,7 @@ interface Bounds {
   readonly budget: ReplyBudget;
 }
 
-function tellGroup(stream: StreamValue, group: StreamGroup, bounds: Bounds): Reply {
+function reportGroup(stream: StreamValue, group: StreamGroup, bounds: Bounds): Reply {
   return map([
     ["name", group.name],
     ...progressOf(stream, group),

@@ -22,7 +22,7 @@ import {
   waitingInScript,
 } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
-import { addConsumer, assignEntries, deliverEntries, type GroupPlace, noteSeen } from "../mutations/stream-group.ts";
+import { addConsumer, assignEntries, deliverEntries, type GroupKey, noteSeen } from "../mutations/stream-group.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { REPLY_BYTES_MAX, ReplyBudget } from "../reply/budget.ts";
 import { nilArray, pairs, type Reply } from "../reply/reply.ts";
@@ -140,14 +140,14 @@ export function serveRead(keyspace: Keyspace, request: ReadRequest): Reply | und
     if (stream === undefined) continue;
     const entries =
       group === undefined
-        ? readBehind(stream, { after, countMax, budget })
+        ? entriesAfter(stream, { after, countMax, budget })
         : readForGroup(keyspace, { stream, key, after, countMax, group });
     if (entries !== undefined) found.push([key, entries]);
   }
   return found.length === 0 ? undefined : pairs(found);
 }
 
-function readBehind(
+function entriesAfter(
   stream: StreamValue,
   read: { after: StreamRead["after"]; countMax: number; budget: ReplyBudget },
 ): Reply | undefined {
@@ -171,7 +171,7 @@ interface GroupRead {
 function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
   const { stream, key, after, countMax } = read;
   const { name, consumer, isPending } = read.group;
-  const place: GroupPlace = { key, group: name };
+  const groupKey: GroupKey = { key, group: name };
   const group = stream.group(name) as StreamGroup;
   const { nowMs } = keyspace;
   if (after === "new") {
@@ -179,11 +179,11 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
     // As Redis 7.0: who is given nothing new leaves no trace.
     if (count === 0) return undefined;
     const isKnown = group.consumers.has(consumer);
-    const delivered = deliverEntries(keyspace, place, { consumer, count, atMs: nowMs, isPending });
-    if (!isKnown) keyspace.tell(events["xgroup-createconsumer"], key);
+    const delivered = deliverEntries(keyspace, groupKey, { consumer, count, atMs: nowMs, isPending });
+    if (!isKnown) keyspace.notify(events["xgroup-createconsumer"], key);
     return delivered.map(entryReply);
   }
-  noteConsumer(keyspace, { place, group, consumer });
+  noteConsumer(keyspace, { groupKey, group, consumer });
   // What was delivered to this consumer before, and so is delivered once more.
   const again: Delivery[] = [];
   const entries: Reply[] = [];
@@ -199,22 +199,22 @@ function readForGroup(keyspace: Keyspace, read: GroupRead): Reply | undefined {
     }
     return entries.length < countMax;
   });
-  if (again.length > 0) assignEntries(keyspace, place, { consumer, seenMs: nowMs, deliveries: again });
+  if (again.length > 0) assignEntries(keyspace, groupKey, { consumer, seenMs: nowMs, deliveries: again });
   return entries;
 }
 
 /** Makes a consumer that there is not, or notes that it asks. */
 export function noteConsumer(
   keyspace: Keyspace,
-  { place, group, consumer }: { place: GroupPlace; group: StreamGroup; consumer: Bytes },
+  { groupKey, group, consumer }: { groupKey: GroupKey; group: StreamGroup; consumer: Bytes },
 ): void {
   const { nowMs } = keyspace;
   const known = group.consumers.get(consumer);
   if (known === undefined) {
-    addConsumer(keyspace, place, { name: consumer, seenMs: nowMs });
-    keyspace.tell(events["xgroup-createconsumer"], place.key);
+    addConsumer(keyspace, groupKey, { name: consumer, seenMs: nowMs });
+    keyspace.notify(events["xgroup-createconsumer"], groupKey.key);
   } else if (nowMs - known.seenMs >= SEEN_STEP_MS) {
-    noteSeen(keyspace, place, { name: consumer, seenMs: nowMs });
+    noteSeen(keyspace, groupKey, { name: consumer, seenMs: nowMs });
   }
 }
 

@@ -108,7 +108,7 @@ export const streamCommands = family("stream", [
     summary: "Entries for a consumer of a group: new ones, or those that it has not acknowledged",
     arity: -7,
     flags: ["write", "blocking", "movablekeys"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: streamKeys,
     keyUses: [read],
     run: xreadgroup,
@@ -168,7 +168,7 @@ function xadd(call: Call): Reply {
     values[i] = arg(start + 2 * i + 1);
   }
   addEntry(keyspace, key, { id, content: { names, values } });
-  keyspace.tell(events.xadd, key);
+  keyspace.notify(events.xadd, key);
   const text = formatId(id);
   if (trimming === undefined) return text;
   // A look that does not count as a use: the key was looked up once, as in Redis.
@@ -207,7 +207,7 @@ function xdel(call: Call): Reply {
   const ids = distinctEntries(stream, exactIds(call, 2));
   if (ids.length > 0) {
     removeEntries(keyspace, key, { ids, removesReferences: false });
-    keyspace.tell(events.xdel, key);
+    keyspace.notify(events.xdel, key);
   }
   return ids.length;
 }
@@ -241,7 +241,7 @@ function xdelex(call: Call): Reply {
   // References to entries that are gone already are removed too.
   const removed = ids.filter((_, i) => removesReferences || outcomes[i] === REMOVED);
   if (removed.length > 0) removeEntries(keyspace, key, { ids: removed, removesReferences });
-  if (outcomes.includes(REMOVED)) keyspace.tell(events.xdel, key);
+  if (outcomes.includes(REMOVED)) keyspace.notify(events.xdel, key);
   return outcomes;
 }
 
@@ -292,6 +292,6 @@ function xsetid(call: Call): Reply {
     addedCount: addedCount ?? stream.addedCount,
     maxDeletedId: isZeroId(maxDeletedId) ? stream.maxDeletedId : maxDeletedId,
   });
-  keyspace.tell(events.xsetid, key);
+  keyspace.notify(events.xsetid, key);
   return ok;
 }

@@ -73,6 +73,6 @@ export function delEx({ keyspace, arg, word, argCount, command }: Call): Reply {
     if (!isMet({ comparison, operand: arg(3) }, value)) return zero;
   }
   removeKey(keyspace, key);
-  keyspace.tell(events.del, key);
+  keyspace.notify(events.del, key);
   return one;
 }

@@ -50,7 +50,7 @@ function add({ keyspace, arg }: Call, increment: number | bigint): Reply {
   const sum = addIntegers(old === undefined ? 0 : counterOf(old), increment);
   if (sum === undefined) throw overflow;
   replaceString(keyspace, key, `${sum}`);
-  keyspace.tell(events.incrby, key);
+  keyspace.notify(events.incrby, key);
   return integer(sum);
 }
 
@@ -68,7 +68,7 @@ export function incrByFloat({ keyspace, arg }: Call): Reply {
   if (sum === undefined) throw notFinite;
   const text = formatLongDouble(sum);
   replaceString(keyspace, key, stringFrom(text));
-  keyspace.tell(events.incrbyfloat, key);
+  keyspace.notify(events.incrbyfloat, key);
   return text;
 }
 

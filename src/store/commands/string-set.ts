@@ -49,7 +49,7 @@ export function set(call: Call): Reply {
   const { keyspace } = call;
   const key = call.arg(1);
   if (call.argCount === 3) {
-    putTold(keyspace, key, stringFrom(call.arg(2)));
+    putAndNotify(keyspace, key, stringFrom(call.arg(2)));
     return ok;
   }
   const { only, returnsOld, expiry } = readSetOptions(call);
@@ -67,9 +67,9 @@ export function set(call: Call): Reply {
   if (!mayWrite) return oldReply;
 
   const value = stringFrom(call.arg(2));
-  if (atMs !== undefined) putToldUntil(keyspace, key, { value, atMs });
-  else if (expiry === "keep") replaceTold(keyspace, key, value);
-  else putTold(keyspace, key, value);
+  if (atMs !== undefined) putUntilAndNotify(keyspace, key, { value, atMs });
+  else if (expiry === "keep") replaceAndNotify(keyspace, key, value);
+  else putAndNotify(keyspace, key, value);
   return returnsOld ? oldReply : ok;
 }
 
@@ -119,31 +119,31 @@ export function psetEx(call: Call): Reply {
 
 function setUntil(call: Call, form: TimeForm): Reply {
   const atMs = readExpireTime(call, 2, form);
-  putToldUntil(call.keyspace, call.arg(1), { value: stringFrom(call.arg(3)), atMs });
+  putUntilAndNotify(call.keyspace, call.arg(1), { value: stringFrom(call.arg(3)), atMs });
   return ok;
 }
 
 /** Puts a string, and says so. */
-export function putTold(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+export function putAndNotify(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   putString(keyspace, key, value);
-  keyspace.tell(events.set, key);
+  keyspace.notify(events.set, key);
 }
 
-function replaceTold(keyspace: Keyspace, key: Bytes, value: StringValue): void {
+function replaceAndNotify(keyspace: Keyspace, key: Bytes, value: StringValue): void {
   replaceString(keyspace, key, value);
-  keyspace.tell(events.set, key);
+  keyspace.notify(events.set, key);
 }
 
-function putToldUntil(keyspace: Keyspace, key: Bytes, put: { value: StringValue; atMs: number }): void {
+function putUntilAndNotify(keyspace: Keyspace, key: Bytes, put: { value: StringValue; atMs: number }): void {
   putStringUntil(keyspace, key, put);
-  keyspace.tell(events.set, key);
-  keyspace.tell(events.expire, key);
+  keyspace.notify(events.set, key);
+  keyspace.notify(events.expire, key);
 }
 
 export function setNx({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   if (keyspace.use(key)) return zero;
-  putTold(keyspace, key, stringFrom(arg(2)));
+  putAndNotify(keyspace, key, stringFrom(arg(2)));
   return one;
 }
 
@@ -151,7 +151,7 @@ export function getSet({ keyspace, arg }: Call): Reply {
   const key = arg(1);
   const old = keyspace.readString(key);
   const reply = old === undefined ? nil : bulkOf(old);
-  putTold(keyspace, key, stringFrom(arg(2)));
+  putAndNotify(keyspace, key, stringFrom(arg(2)));
   return reply;
 }
 
@@ -165,7 +165,7 @@ export function getEx(call: Call): Reply {
     const reply = bulkOf(value);
     if (keyspace.expiryOf(key) !== undefined) {
       clearExpiry(keyspace, key);
-      keyspace.tell(events.persist, key);
+      keyspace.notify(events.persist, key);
     }
     return reply;
   }
@@ -174,10 +174,10 @@ export function getEx(call: Call): Reply {
   const reply = bulkOf(value);
   if (atMs !== undefined && atMs <= call.nowMs) {
     removeKey(keyspace, key);
-    keyspace.tell(events.del, key);
+    keyspace.notify(events.del, key);
   } else if (atMs !== undefined) {
     setExpiry(keyspace, key, atMs);
-    keyspace.tell(events.expire, key);
+    keyspace.notify(events.expire, key);
   }
   return reply;
 }

@@ -21,7 +21,7 @@ import { created, inserted, looked, overwritten, taken, updated } from "./comman
 import { delEx, digest } from "./string-condition.ts";
 import { lcs } from "./string-lcs.ts";
 import { decr, decrBy, incr, incrBy, incrByFloat } from "./string-numbers.ts";
-import { getEx, getSet, mayCompare, psetEx, putTold, set, setEx, setNx, setUses } from "./string-set.ts";
+import { getEx, getSet, mayCompare, psetEx, putAndNotify, set, setEx, setNx, setUses } from "./string-set.ts";
 
 export const stringCommands = family("string", [
   {
@@ -82,7 +82,7 @@ export const stringCommands = family("string", [
     summary: "The string at a key, which is removed",
     arity: 2,
     flags: ["write", "fast"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: firstKey,
     keyUses: [taken],
     run: getDel,
@@ -92,7 +92,7 @@ export const stringCommands = family("string", [
     summary: "The string at a key, whose expiry is set or removed",
     arity: -2,
     flags: ["write", "fast"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: firstKey,
     run: getEx,
   },
@@ -109,7 +109,7 @@ export const stringCommands = family("string", [
     summary: "Stores a string and answers the one that it replaces",
     arity: 3,
     flags: ["write", "denyoom", "fast"],
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: firstKey,
     run: getSet,
   },
@@ -188,7 +188,7 @@ export const stringCommands = family("string", [
     flags: ["write", "denyoom"],
     isQuick: true,
     isLongWith: mayCompare,
-    tellsMisses: true,
+    notifiesMisses: true,
     keys: firstKey,
     keyUsesWith: setUses,
     run: set,
@@ -247,7 +247,7 @@ function append({ keyspace, arg }: Call): Reply {
   // An absent one may be made as long as a request may be.
   if (old !== undefined && old.length + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
   const length = appendString(keyspace, key, bytes);
-  keyspace.tell(events.append, key);
+  keyspace.notify(events.append, key);
   return integer(length);
 }
 
@@ -262,7 +262,7 @@ function getDel({ keyspace, arg }: Call): Reply {
   if (value === undefined) return nil;
   const reply = bulkOf(value);
   removeKey(keyspace, key);
-  keyspace.tell(events.del, key);
+  keyspace.notify(events.del, key);
   return reply;
 }
 
@@ -317,7 +317,7 @@ function checkPairs({ argCount, command }: Call): void {
 }
 
 function putPairs({ keyspace, arg, argCount }: Call): void {
-  for (let i = 1; i < argCount; i += 2) putTold(keyspace, arg(i), stringFrom(arg(i + 1)));
+  for (let i = 1; i < argCount; i += 2) putAndNotify(keyspace, arg(i), stringFrom(arg(i + 1)));
 }
 
 function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
@@ -330,6 +330,6 @@ function setRange({ keyspace, arg, integer: readInteger }: Call): Reply {
   if (bytes.length === 0) return integer(old?.length ?? 0);
   if (Number(offset) + bytes.length > STRING_BYTES_MAX) throw stringTooLong;
   const length = setStringRange(keyspace, key, { offset: Number(offset), bytes });
-  keyspace.tell(events.setrange, key);
+  keyspace.notify(events.setrange, key);
   return integer(length);
 }

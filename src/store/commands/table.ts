@@ -44,22 +44,22 @@ export const commands: readonly Command[] = [
 ];
 
 /** Places of the table of names: some times as many as there are names, so that few of them meet. */
-const PLACE_COUNT = 2_048;
-const PLACE_MASK = PLACE_COUNT - 1;
-/** So many letters of a name decide on its place. */
-const PLACING_LENGTH_MAX = 32;
+const SLOT_COUNT = 2_048;
+const SLOT_MASK = SLOT_COUNT - 1;
+/** So many letters of a name decide on its slot. */
+const SLOT_LENGTH_MAX = 32;
 
-interface Place {
+interface NameSlot {
   readonly upper: string;
   readonly lower: string;
   readonly command: Command;
 }
 
-const places: (Place | undefined)[] = new Array(PLACE_COUNT).fill(undefined);
+const slots: (NameSlot | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
 for (const command of commands) {
-  let at = placeOf(command.name);
-  while (places[at] !== undefined) at = (at + 1) & PLACE_MASK;
-  places[at] = { upper: command.name, lower: command.name.toLowerCase(), command };
+  let at = slotOf(command.name);
+  while (slots[at] !== undefined) at = (at + 1) & SLOT_MASK;
+  slots[at] = { upper: command.name, lower: command.name.toLowerCase(), command };
 }
 
 /**
@@ -67,14 +67,14 @@ for (const command of commands) {
  * work out the hash that V8 keeps with each string: that takes longer than all of this.
  */
 export function findCommand(name: Bytes): Command | undefined {
-  const start = placeOf(name);
+  const start = slotOf(name);
   return findSpelled(name, start) ?? findSpelled(upperCase(name), start);
 }
 
 /** The command whose name is spelled so, all in upper or all in lower case. */
 function findSpelled(name: Bytes, start: number): Command | undefined {
-  for (let at = start, place = places[at]; place !== undefined; at = (at + 1) & PLACE_MASK, place = places[at])
-    if (place.upper === name || place.lower === name) return place.command;
+  for (let at = start, slot = slots[at]; slot !== undefined; at = (at + 1) & SLOT_MASK, slot = slots[at])
+    if (slot.upper === name || slot.lower === name) return slot.command;
   return undefined;
 }
 
@@ -90,9 +90,9 @@ export function commandOfNumber(number: number): Command {
 }
 
 /** Where the search for a name begins, the same for all ways to spell it. */
-function placeOf(name: Bytes): number {
+function slotOf(name: Bytes): number {
   let hash = name.length;
-  const end = Math.min(hash, PLACING_LENGTH_MAX);
+  const end = Math.min(hash, SLOT_LENGTH_MAX);
   for (let i = 0; i < end; i += 1) hash = (Math.imul(hash, 31) + (name.charCodeAt(i) | 0x20)) | 0;
-  return (hash ^ (hash >>> 11)) & PLACE_MASK;
+  return (hash ^ (hash >>> 11)) & SLOT_MASK;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
-import { settled, startConversations } from "../../../test/harness/session-harness.ts";
+import { settled, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, nilArray, ok } from "../../../test/harness/store-harness.ts";
 import { simple } from "../reply/reply.ts";
 
@@ -11,7 +11,7 @@ const execRefused = "EXECABORT Transaction discarded because of: wrong number of
 const aborted = error("EXECABORT Transaction discarded because of previous errors.");
 
 test("what stands between MULTI and EXEC runs as one, in order", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const other = connect();
   const one = connect();
   one.expect([
@@ -44,7 +44,7 @@ test("what stands between MULTI and EXEC runs as one, in order", () => {
 });
 
 test("a command that is refused when it comes discards the whole", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   for (const [line, text] of [
     ["GET", "ERR wrong number of arguments for 'get' command"],
@@ -76,7 +76,7 @@ test("a command that is refused when it comes discards the whole", () => {
 
 test("EXEC is one frame of the journal", () => {
   const journal = new RecordingJournal();
-  const { connect } = startConversations({ journal });
+  const { connect } = startSessions({ journal });
   const one = connect();
   const start = journal.frames.length;
   one.expect([
@@ -91,7 +91,7 @@ test("EXEC is one frame of the journal", () => {
 });
 
 test("a watched key that changes lets EXEC answer nothing", () => {
-  const { clock, connect } = startConversations();
+  const { clock, connect } = startSessions();
   const one = connect();
   const other = connect();
   const changes: readonly (readonly [before: readonly string[], change: string, isChanged: boolean])[] = [
@@ -135,7 +135,7 @@ test("a watched key that changes lets EXEC answer nothing", () => {
 });
 
 test("what its own session changes counts too, and UNWATCH, DISCARD and EXEC end the watch", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   one.expect([
     ["WATCH k k l", ok],
@@ -167,7 +167,7 @@ test("what its own session changes counts too, and UNWATCH, DISCARD and EXEC end
 });
 
 test("a watched key whose time comes has changed, one that was past it before has not", () => {
-  const { clock, connect } = startConversations();
+  const { clock, connect } = startSessions();
   const one = connect();
   one.run("SET k v PX 100");
   one.expect([["WATCH k", ok]]);
@@ -189,7 +189,7 @@ test("a watched key whose time comes has changed, one that was past it before ha
 
 test("where nothing may be written a watched key that expires has changed all the same", () => {
   const journal = new RecordingJournal();
-  const { clock, connect } = startConversations({ journal });
+  const { clock, connect } = startSessions({ journal });
   const one = connect();
   one.run("SET k v PX 100");
   one.expect([["WATCH k", ok]]);
@@ -203,7 +203,7 @@ test("where nothing may be written a watched key that expires has changed all th
 });
 
 test("with memory short nothing is queued, and EXEC refuses what takes more", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   const short = error("OOM command not allowed when used memory > 'maxmemory'.");
   one.expect([
@@ -236,7 +236,7 @@ test("with memory short nothing is queued, and EXEC refuses what takes more", ()
 
 test("with a full disk writes are not queued, and EXEC refuses them", () => {
   const journal = new RecordingJournal();
-  const { connect } = startConversations({ journal });
+  const { connect } = startSessions({ journal });
   const one = connect();
   one.expect([
     ["MULTI", ok],
@@ -258,7 +258,7 @@ test("with a full disk writes are not queued, and EXEC refuses them", () => {
 });
 
 test("what would wait answers at once within EXEC, and who waits is served behind it", async () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   const waiting = connect();
   waiting.expect([["BLPOP list 0"]]);
@@ -277,7 +277,7 @@ test("what would wait answers at once within EXEC, and who waits is served behin
 });
 
 test("SUBSCRIBE and PUBLISH within EXEC", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const listener = connect();
   listener.run("SUBSCRIBE news");
   const one = connect();

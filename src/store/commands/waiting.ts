@@ -7,7 +7,7 @@ import { isInfinite, parseLongDouble } from "../structures/numbers/long-double.t
 /** BLPOP: keys, and behind them how long to wait. */
 export const keysThenTimeout: KeyPositions = { first: 1, last: -2, step: 1 };
 /** BLMPOP: how long to wait, how many keys, and the keys. */
-export const keysBehindTimeout: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2 };
+export const keysAfterTimeout: KeyPositions = { first: 0, last: 0, step: 0, countAt: 2 };
 
 /** Redis counts in 64 bits, and what is beyond comes out negative. */
 const TIMEOUT_MS_END = 2 ** 63;

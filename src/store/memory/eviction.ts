@@ -38,7 +38,7 @@ export class Eviction {
   #policy: EvictionPolicy | undefined;
   /** What was above the limit when the last slice ended. */
   #excessBytes = Number.POSITIVE_INFINITY;
-  #isBehind = false;
+  #hasBacklog = false;
   #hasRoom = true;
   /** The pool: (1). */
   readonly #keys: Bytes[] = [];
@@ -52,8 +52,8 @@ export class Eviction {
   }
 
   /** True while there is more to evict than fitted into the last slice. */
-  get isBehind(): boolean {
-    return this.#isBehind;
+  get hasBacklog(): boolean {
+    return this.#hasBacklog;
   }
 
   /** What `makeRoom` has answered last. */
@@ -65,7 +65,7 @@ export class Eviction {
   settingsChanged(): void {
     this.#policy = findEvictionPolicy(this.#keyspace.memory.policy);
     this.#excessBytes = Number.POSITIVE_INFINITY;
-    this.#isBehind = false;
+    this.#hasBacklog = false;
     this.#keys.length = 0; // keeps (1)
     this.#merits.length = 0;
   }
@@ -82,7 +82,7 @@ export class Eviction {
   #evict(): boolean {
     const keyspace = this.#keyspace;
     const { bytesMax } = keyspace.memory;
-    this.#isBehind = false;
+    this.#hasBacklog = false;
     if (bytesMax === 0 || keyspace.usedBytes <= bytesMax) return true;
     // What may not be recorded may not happen: nothing goes, and whatever would write is refused for that reason.
     if (!keyspace.mayRemoveExpired) return true;
@@ -99,7 +99,7 @@ export class Eviction {
       if (count % KEYS_PER_LOOK > 0 || excessBytes >= Math.max(this.#excessBytes, bytesMax * SLACK_SHARE)) continue;
       if (this.#clock.monotonicMs() - startMs < SLICE_MS_MAX) continue;
       this.#excessBytes = excessBytes; // keeps (2)
-      this.#isBehind = true;
+      this.#hasBacklog = true;
       return true;
     }
   }

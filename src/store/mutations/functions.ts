@@ -30,25 +30,25 @@ const bitOfFlag: Readonly<Record<ScriptFlag, number>> = {
 const flagRows = Object.entries(bitOfFlag) as [ScriptFlag, number][];
 
 /** What a change of libraries needs of a database. */
-export interface FunctionKeeper {
+export interface FunctionHost {
   readonly keyspace: { record(code: number): FrameWriter };
   readonly scripts: { readonly libraries: FunctionLibraries };
 }
 
 /** Takes a library in, in place of one of the same name. */
-export function putLibrary({ keyspace, scripts }: FunctionKeeper, library: FunctionLibrary): void {
+export function putLibrary({ keyspace, scripts }: FunctionHost, library: FunctionLibrary): void {
   describeLibrary(keyspace.record(PUT_LIBRARY), library);
   scripts.libraries.put(library);
 }
 
 /** Removes a library; false if there is none of this name. */
-export function deleteLibrary({ keyspace, scripts }: FunctionKeeper, name: Bytes): boolean {
+export function deleteLibrary({ keyspace, scripts }: FunctionHost, name: Bytes): boolean {
   if (!scripts.libraries.delete(name)) return false;
   keyspace.record(DELETE_LIBRARY).bytes(name);
   return true;
 }
 
-export function flushLibraries({ keyspace, scripts }: FunctionKeeper): void {
+export function flushLibraries({ keyspace, scripts }: FunctionHost): void {
   if (scripts.libraries.libraryCount === 0) return;
   keyspace.record(FLUSH_LIBRARIES);
   scripts.libraries.flush();

@@ -38,7 +38,7 @@ export function expireKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(EXPIRE_KEY, key);
   keyspace.expiredCount += 1;
   applyRemove(keyspace, key);
-  keyspace.tell(events.expired, key);
+  keyspace.notify(events.expired, key);
 }
 
 /** Removes a key because memory is short. The key must exist. */
@@ -46,7 +46,7 @@ export function evictKey(keyspace: Keyspace, key: Bytes): void {
   keyspace.change(EVICT_KEY, key);
   keyspace.evictedCount += 1;
   applyRemove(keyspace, key);
-  keyspace.tell(events.evicted, key);
+  keyspace.notify(events.evicted, key);
 }
 
 /** Lets a key live until `atMs`. The key must exist. */
@@ -125,7 +125,7 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   const slot = entries.find(key);
   if (slot < 0) {
     keyspace.stampNew(entries.insert(key, value));
-    keyspace.tell(events.new, key);
+    keyspace.notify(events.new, key);
   } else {
     if (keyspace.fieldExpiryKeys.size > 0) keyspace.fieldExpiryKeys.delete(key);
     const old = entries.valueAt(slot);

@@ -58,7 +58,7 @@ export function expireFields(
     applyRemoveField(keyspace, key, field);
     count += 1;
   }
-  if (count > 0) keyspace.tellTaken(events.hexpired, key);
+  if (count > 0) keyspace.notifyTaken(events.hexpired, key);
   return count;
 }
 

@@ -204,8 +204,8 @@ function applyPop(keyspace: Keyspace, key: Bytes, { end, count }: { end: End; co
   const list = getList(keyspace, key);
   const elements: Bytes[] = [];
   const isLeft = end === "left";
-  const stretch = isLeft ? { from: 0, to: count } : { from: list.length - count, to: list.length };
-  list.visit({ ...stretch, backwards: !isLeft }, (element) => elements.push(element) > 0);
+  const range = isLeft ? { from: 0, to: count } : { from: list.length - count, to: list.length };
+  list.visit({ ...range, backwards: !isLeft }, (element) => elements.push(element) > 0);
   if (isLeft) list.dropFirst(count);
   else list.dropLast(count);
   if (list.length === 0) applyRemove(keyspace, key);

@@ -20,7 +20,7 @@ const ACKNOWLEDGE_ENTRIES = 140;
 const NOTE_SEEN = 141;
 
 /** Where a group is. */
-export interface GroupPlace {
+export interface GroupKey {
   readonly key: Bytes;
   readonly group: Bytes;
 }
@@ -31,36 +31,36 @@ interface GroupState {
 }
 
 /** Makes a group, and an empty stream if there is none, or moves the group. */
-export function putGroup(keyspace: Keyspace, place: GroupPlace, state: GroupState): void {
-  keyspace.willChange(place.key);
-  writeGroup(writePlace(keyspace.record(PUT_GROUP), place), state);
-  applyPutGroup(keyspace, place, state);
+export function putGroup(keyspace: Keyspace, groupKey: GroupKey, state: GroupState): void {
+  keyspace.willChange(groupKey.key);
+  writeGroup(writeGroupKey(keyspace.record(PUT_GROUP), groupKey), state);
+  applyPutGroup(keyspace, groupKey, state);
 }
 
 /** Removes a group, which must exist, with its consumers. */
-export function removeGroup(keyspace: Keyspace, place: GroupPlace): void {
-  keyspace.willChange(place.key);
-  writePlace(keyspace.record(REMOVE_GROUP), place);
-  applyRemoveGroup(keyspace, place);
+export function removeGroup(keyspace: Keyspace, groupKey: GroupKey): void {
+  keyspace.willChange(groupKey.key);
+  writeGroupKey(keyspace.record(REMOVE_GROUP), groupKey);
+  applyRemoveGroup(keyspace, groupKey);
 }
 
 /** Makes a consumer that there is not yet. */
-export function addConsumer(keyspace: Keyspace, place: GroupPlace, consumer: { name: Bytes; seenMs: number }): void {
-  writePlace(keyspace.record(ADD_CONSUMER), place).bytes(consumer.name).time(consumer.seenMs);
-  applyAddConsumer(keyspace, place, consumer);
+export function addConsumer(keyspace: Keyspace, groupKey: GroupKey, consumer: { name: Bytes; seenMs: number }): void {
+  writeGroupKey(keyspace.record(ADD_CONSUMER), groupKey).bytes(consumer.name).time(consumer.seenMs);
+  applyAddConsumer(keyspace, groupKey, consumer);
 }
 
 /** Removes a consumer, which must exist, with what is pending for it. */
-export function removeConsumer(keyspace: Keyspace, place: GroupPlace, name: Bytes): void {
-  keyspace.willChange(place.key);
-  writePlace(keyspace.record(REMOVE_CONSUMER), place).bytes(name);
-  applyRemoveConsumer(keyspace, place, name);
+export function removeConsumer(keyspace: Keyspace, groupKey: GroupKey, name: Bytes): void {
+  keyspace.willChange(groupKey.key);
+  writeGroupKey(keyspace.record(REMOVE_CONSUMER), groupKey).bytes(name);
+  applyRemoveConsumer(keyspace, groupKey, name);
 }
 
 /** Notes that a consumer, which must exist, asks for something now. */
-export function noteSeen(keyspace: Keyspace, place: GroupPlace, consumer: { name: Bytes; seenMs: number }): void {
-  writePlace(keyspace.record(NOTE_SEEN), place).bytes(consumer.name).time(consumer.seenMs);
-  applySeen(keyspace, place, consumer);
+export function noteSeen(keyspace: Keyspace, groupKey: GroupKey, consumer: { name: Bytes; seenMs: number }): void {
+  writeGroupKey(keyspace.record(NOTE_SEEN), groupKey).bytes(consumer.name).time(consumer.seenMs);
+  applySeen(keyspace, groupKey, consumer);
 }
 
 interface DeliveryOfNext {
@@ -73,13 +73,13 @@ interface DeliveryOfNext {
 }
 
 /** Delivers the next entries to a consumer, which is made if there is none. Returns them. */
-export function deliverEntries(keyspace: Keyspace, place: GroupPlace, delivery: DeliveryOfNext): StreamEntry[] {
-  writePlace(keyspace.record(DELIVER_ENTRIES), place)
+export function deliverEntries(keyspace: Keyspace, groupKey: GroupKey, delivery: DeliveryOfNext): StreamEntry[] {
+  writeGroupKey(keyspace.record(DELIVER_ENTRIES), groupKey)
     .bytes(delivery.consumer)
     .number(delivery.count)
     .time(delivery.atMs)
     .number(delivery.isPending ? 1 : 0);
-  return applyDeliver(keyspace, place, delivery);
+  return applyDeliver(keyspace, groupKey, delivery);
 }
 
 interface Assignment {
@@ -89,45 +89,45 @@ interface Assignment {
 }
 
 /** Makes entries pending for a consumer, which is made if there is none, whoever had them before. */
-export function assignEntries(keyspace: Keyspace, place: GroupPlace, assignment: Assignment): void {
-  writeAssignment(writePlace(keyspace.record(ASSIGN_ENTRIES), place), assignment);
-  applyAssign(keyspace, place, assignment);
+export function assignEntries(keyspace: Keyspace, groupKey: GroupKey, assignment: Assignment): void {
+  writeAssignment(writeGroupKey(keyspace.record(ASSIGN_ENTRIES), groupKey), assignment);
+  applyAssign(keyspace, groupKey, assignment);
 }
 
 /** Lets entries be pending no more. */
-export function acknowledgeEntries(keyspace: Keyspace, place: GroupPlace, ids: readonly StreamId[]): void {
-  const record = writePlace(keyspace.record(ACKNOWLEDGE_ENTRIES), place).number(ids.length);
+export function acknowledgeEntries(keyspace: Keyspace, groupKey: GroupKey, ids: readonly StreamId[]): void {
+  const record = writeGroupKey(keyspace.record(ACKNOWLEDGE_ENTRIES), groupKey).number(ids.length);
   for (const id of ids) writeId(record, id);
-  applyAcknowledge(keyspace, place, ids);
+  applyAcknowledge(keyspace, groupKey, ids);
 }
 
 export const streamGroupMutations: readonly Mutation[] = [
   {
     code: PUT_GROUP,
     name: "put-group",
-    apply: (keyspace, record) => applyPutGroup(keyspace, readPlace(record), readGroup(record)),
+    apply: (keyspace, record) => applyPutGroup(keyspace, readGroupKey(record), readGroup(record)),
   },
   {
     code: REMOVE_GROUP,
     name: "remove-group",
-    apply: (keyspace, record) => applyRemoveGroup(keyspace, readPlace(record)),
+    apply: (keyspace, record) => applyRemoveGroup(keyspace, readGroupKey(record)),
   },
   {
     code: ADD_CONSUMER,
     name: "add-consumer",
     apply: (keyspace, record) =>
-      applyAddConsumer(keyspace, readPlace(record), { name: record.bytes(), seenMs: record.time() }),
+      applyAddConsumer(keyspace, readGroupKey(record), { name: record.bytes(), seenMs: record.time() }),
   },
   {
     code: REMOVE_CONSUMER,
     name: "remove-consumer",
-    apply: (keyspace, record) => applyRemoveConsumer(keyspace, readPlace(record), record.bytes()),
+    apply: (keyspace, record) => applyRemoveConsumer(keyspace, readGroupKey(record), record.bytes()),
   },
   {
     code: DELIVER_ENTRIES,
     name: "deliver-entries",
     apply: (keyspace, record) =>
-      applyDeliver(keyspace, readPlace(record), {
+      applyDeliver(keyspace, readGroupKey(record), {
         consumer: record.bytes(),
         count: record.number(),
         atMs: record.time(),
@@ -137,7 +137,7 @@ export const streamGroupMutations: readonly Mutation[] = [
   {
     code: ASSIGN_ENTRIES,
     name: "assign-entries",
-    apply: (keyspace, record) => applyAssign(keyspace, readPlace(record), readAssignment(record)),
+    apply: (keyspace, record) => applyAssign(keyspace, readGroupKey(record), readAssignment(record)),
   },
   {
     code: ACKNOWLEDGE_ENTRIES,
@@ -145,7 +145,7 @@ export const streamGroupMutations: readonly Mutation[] = [
     apply: (keyspace, record) =>
       applyAcknowledge(
         keyspace,
-        readPlace(record),
+        readGroupKey(record),
         Array.from({ length: record.number() }, () => readId(record)),
       ),
   },
@@ -153,7 +153,7 @@ export const streamGroupMutations: readonly Mutation[] = [
     code: NOTE_SEEN,
     name: "note-seen",
     apply: (keyspace, record) =>
-      applySeen(keyspace, readPlace(record), { name: record.bytes(), seenMs: record.time() }),
+      applySeen(keyspace, readGroupKey(record), { name: record.bytes(), seenMs: record.time() }),
   },
 ];
 
@@ -164,26 +164,26 @@ const DESCRIBED_PENDING = 1_000;
 export function describeStream({ key, value: stream, record }: Description<StreamValue>): void {
   describeEntries(key, stream, record);
   for (const group of stream.sortedGroups()) {
-    const place = { key, group: group.name };
-    writeGroup(writePlace(record(PUT_GROUP), place), group);
+    const groupKey = { key, group: group.name };
+    writeGroup(writeGroupKey(record(PUT_GROUP), groupKey), group);
     for (const { name, seenMs, pending } of group.sortedConsumers()) {
-      writePlace(record(ADD_CONSUMER), place).bytes(name).time(seenMs);
+      writeGroupKey(record(ADD_CONSUMER), groupKey).bytes(name).time(seenMs);
       const all = pending.all();
       for (let start = 0; start < all.length; start += DESCRIBED_PENDING) {
         const deliveries = all
           .slice(start, start + DESCRIBED_PENDING)
           .map(({ ms, seq, deliveredAtMs, deliveryCount }) => ({ id: { ms, seq }, deliveredAtMs, deliveryCount }));
-        writeAssignment(writePlace(record(ASSIGN_ENTRIES), place), { consumer: name, seenMs, deliveries });
+        writeAssignment(writeGroupKey(record(ASSIGN_ENTRIES), groupKey), { consumer: name, seenMs, deliveries });
       }
     }
   }
 }
 
-function writePlace(record: FrameWriter, { key, group }: GroupPlace): FrameWriter {
+function writeGroupKey(record: FrameWriter, { key, group }: GroupKey): FrameWriter {
   return record.bytes(key).bytes(group);
 }
 
-function readPlace(record: FrameReader): GroupPlace {
+function readGroupKey(record: FrameReader): GroupKey {
   return { key: record.bytes(), group: record.bytes() };
 }
 
@@ -219,34 +219,34 @@ function readAssignment(record: FrameReader): Assignment {
   return { consumer, seenMs, deliveries };
 }
 
-function applyPutGroup(keyspace: Keyspace, { key, group }: GroupPlace, state: GroupState): void {
+function applyPutGroup(keyspace: Keyspace, { key, group }: GroupKey, state: GroupState): void {
   streamAt(keyspace, key).putGroup(group, state);
 }
 
-function applyRemoveGroup(keyspace: Keyspace, { key, group }: GroupPlace): void {
+function applyRemoveGroup(keyspace: Keyspace, { key, group }: GroupKey): void {
   changingStream(keyspace, key).removeGroup(group);
   keyspace.onReady?.(key);
 }
 
 function applyAddConsumer(
   keyspace: Keyspace,
-  place: GroupPlace,
+  groupKey: GroupKey,
   { name, seenMs }: { name: Bytes; seenMs: number },
 ): void {
-  changingGroup(keyspace, place).consumerAt(name, seenMs);
+  changingGroup(keyspace, groupKey).consumerAt(name, seenMs);
 }
 
-function applySeen(keyspace: Keyspace, place: GroupPlace, { name, seenMs }: { name: Bytes; seenMs: number }): void {
-  changingGroup(keyspace, place).consumerAt(name, seenMs).seenMs = seenMs;
+function applySeen(keyspace: Keyspace, groupKey: GroupKey, { name, seenMs }: { name: Bytes; seenMs: number }): void {
+  changingGroup(keyspace, groupKey).consumerAt(name, seenMs).seenMs = seenMs;
 }
 
-function applyRemoveConsumer(keyspace: Keyspace, place: GroupPlace, name: Bytes): void {
-  changingGroup(keyspace, place).removeConsumer(name);
+function applyRemoveConsumer(keyspace: Keyspace, groupKey: GroupKey, name: Bytes): void {
+  changingGroup(keyspace, groupKey).removeConsumer(name);
 }
 
-function applyDeliver(keyspace: Keyspace, place: GroupPlace, delivery: DeliveryOfNext): StreamEntry[] {
-  const stream = changingStream(keyspace, place.key);
-  const group = groupOf(stream, place);
+function applyDeliver(keyspace: Keyspace, groupKey: GroupKey, delivery: DeliveryOfNext): StreamEntry[] {
+  const stream = changingStream(keyspace, groupKey.key);
+  const group = groupOf(stream, groupKey);
   const { atMs, count, isPending } = delivery;
   const consumer = group.consumerAt(delivery.consumer, atMs);
   consumer.seenMs = atMs;
@@ -264,24 +264,24 @@ function applyDeliver(keyspace: Keyspace, place: GroupPlace, delivery: DeliveryO
   return entries;
 }
 
-function applyAssign(keyspace: Keyspace, place: GroupPlace, { consumer, seenMs, deliveries }: Assignment): void {
-  const group = changingGroup(keyspace, place);
+function applyAssign(keyspace: Keyspace, groupKey: GroupKey, { consumer, seenMs, deliveries }: Assignment): void {
+  const group = changingGroup(keyspace, groupKey);
   const assignee = group.consumerAt(consumer, seenMs);
   assignee.seenMs = seenMs;
   for (const delivery of deliveries) group.assign(assignee, delivery);
 }
 
-function applyAcknowledge(keyspace: Keyspace, place: GroupPlace, ids: readonly StreamId[]): void {
-  const group = changingGroup(keyspace, place);
+function applyAcknowledge(keyspace: Keyspace, groupKey: GroupKey, ids: readonly StreamId[]): void {
+  const group = changingGroup(keyspace, groupKey);
   for (const id of ids) group.acknowledge(id);
 }
 
-function changingGroup(keyspace: Keyspace, place: GroupPlace): StreamGroup {
-  return groupOf(changingStream(keyspace, place.key), place);
+function changingGroup(keyspace: Keyspace, groupKey: GroupKey): StreamGroup {
+  return groupOf(changingStream(keyspace, groupKey.key), groupKey);
 }
 
-function groupOf(stream: StreamValue, place: GroupPlace): StreamGroup {
-  const group = stream.group(place.group);
+function groupOf(stream: StreamValue, groupKey: GroupKey): StreamGroup {
+  const group = stream.group(groupKey.group);
   assert(group !== undefined, "there is a group of this name");
   return group;
 }

@@ -25,7 +25,7 @@ export class KeyObservers {
     const observers = this.#byKey.get(key);
     if (observers === undefined) this.#byKey.set(key, new Set([observer]));
     else observers.add(observer);
-    this.#keyspace.onChange = this.#tell; // keeps (1)
+    this.#keyspace.onChange = this.#notify; // keeps (1)
   }
 
   remove(key: Bytes, observer: KeyObserver): void {
@@ -35,7 +35,7 @@ export class KeyObservers {
   }
 
   /** Of one key, or of every key that exists: `undefined`. */
-  readonly #tell = (key: Bytes | undefined): void => {
+  readonly #notify = (key: Bytes | undefined): void => {
     if (key !== undefined) {
       for (const observer of this.#byKey.get(key) ?? []) observer.keyChanges(key);
       return;

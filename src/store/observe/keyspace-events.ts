@@ -67,7 +67,7 @@ export function printEventFlags(flags: string): string {
 }
 
 /** What a keyspace calls with each event, or undefined when nobody would be told whatever happens. */
-export function eventTeller(flags: string, pubsub: PubSub): ((event: KeyspaceEvent, key: Bytes) => void) | undefined {
+export function eventNotifier(flags: string, pubsub: PubSub): ((event: KeyspaceEvent, key: Bytes) => void) | undefined {
   const toKeyspace = flags.includes(KEYSPACE);
   const toKeyevent = flags.includes(KEYEVENT);
   if (!toKeyspace && !toKeyevent) return undefined;

@@ -27,7 +27,7 @@ export class Monitors {
   }
 
   /** Tells of a command that was run, as part of the running unit of work. `address`: of who asked, or `lua`. */
-  tell(run: { words: readonly Bytes[]; address: string; nowMs: number }): void {
+  notify(run: { words: readonly Bytes[]; address: string; nowMs: number }): void {
     const line = monitorLine(run);
     this.#pushes.add({ kind: "monitor", line }, [...this.#watching], line.length);
   }

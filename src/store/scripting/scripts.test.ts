@@ -377,7 +377,7 @@ test("A4: a script in a transaction is one of its commands, and its error one of
 test("A5: MONITOR shows a script in front of its commands, which come from lua", () => {
   const { database, run } = open();
   const lines: Bytes[] = [];
-  database.monitors.tell = ({ words, address }) => lines.push(`${address} ${words.join(" ")}`);
+  database.monitors.notify = ({ words, address }) => lines.push(`${address} ${words.join(" ")}`);
   Object.defineProperty(database.monitors, "isWatched", { get: () => true });
 
   run("EVAL", "redis.call('SET', 'k', 'v') return redis.pcall('INCR', 'k')", "0");

@@ -12,6 +12,6 @@ export interface Caller {
   readonly isScript?: boolean;
   /** Takes the reply of a command that has to wait. Absent: this caller cannot wait, and such a command answers at once. */
   readonly waiting?: ReplyTaker | undefined;
-  /** The conversation that it has over one connection, which some commands change. */
+  /** Its session over one connection, which some commands change. */
   readonly session?: Session | undefined;
 }

@@ -68,7 +68,7 @@ export function clientLine(session: Session, nowMs: number): Bytes {
   ]);
 }
 
-/** The same of who asks over HTTP, whose conversation is one request: what it could not be is not there. */
+/** The same of who asks over HTTP, whose session is one request: fields of a connection are left out. */
 export function requestLine({ address, user }: Caller, command: CommandFacts | undefined): Bytes {
   return lineOf([
     ["id", 0],

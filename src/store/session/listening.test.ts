@@ -1,7 +1,7 @@
 /** The bound of what a session may listen to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startConversations } from "../../../test/harness/session-harness.ts";
+import { startSessions } from "../../../test/harness/session-harness.ts";
 import { subscriptionsTooMany } from "../errors.ts";
 import { push } from "../reply/reply.ts";
 import { Listening } from "./listening.ts";
@@ -10,7 +10,7 @@ const channels = { name: "subscribe", isPattern: false };
 const patterns = { name: "psubscribe", isPattern: true };
 
 test("SUBSCRIBE and PSUBSCRIBE are refused beyond a count of both, and what is left makes room", () => {
-  const { session } = startConversations().connect();
+  const { session } = startSessions().connect();
   const listening = new Listening(session, 2);
   assert.deepEqual(listening.subscribe("a", channels), push(["subscribe", "a", 1]));
   assert.deepEqual(listening.subscribe("a*", patterns), push(["psubscribe", "a*", 2]));

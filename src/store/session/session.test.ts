@@ -1,7 +1,7 @@
 /** Logging in, the version of RESP, names, and the end of a session. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heard, startConversations } from "../../../test/harness/session-harness.ts";
+import { heard, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok } from "../../../test/harness/store-harness.ts";
 import { readOnlyUser } from "../acl/built-in-users.ts";
 import { map, pong, simple } from "../reply/reply.ts";
@@ -23,7 +23,7 @@ function greeting(proto: 2 | 3, id: number) {
 }
 
 test("before login there is AUTH, HELLO, PING, QUIT and RESET, and nothing else", () => {
-  const { connectStranger } = startConversations();
+  const { connectStranger } = startSessions();
   const stranger = connectStranger();
   assert.equal(stranger.session.isAuthenticated, false);
   stranger.expect([
@@ -70,7 +70,7 @@ test("before login there is AUTH, HELLO, PING, QUIT and RESET, and nothing else"
 });
 
 test("HELLO logs in, names and chooses the version, and is queued by nobody", () => {
-  const { connectStranger } = startConversations();
+  const { connectStranger } = startSessions();
   const one = connectStranger();
   one.expect([
     ["HELLO 3 AUTH default_ro main-readonly SETNAME me", greeting(3, 1)],
@@ -90,7 +90,7 @@ test("HELLO logs in, names and chooses the version, and is queued by nobody", ()
 });
 
 test("where no password is needed everybody is logged in, and a password is refused as Redis does", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   assert.equal(one.session.isAuthenticated, true);
   one.expect([
@@ -108,7 +108,7 @@ test("where no password is needed everybody is logged in, and a password is refu
 });
 
 test("PING, ECHO and SELECT", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   connect().expect([
     ["PING", pong],
     ["PING hi", "hi"],
@@ -122,7 +122,7 @@ test("PING, ECHO and SELECT", () => {
 });
 
 test("who logs in to another database leaves everything behind", () => {
-  const { store, connectStranger } = startConversations();
+  const { store, connectStranger } = startSessions();
   store.database("other");
   const one = connectStranger();
   one.expect([
@@ -139,7 +139,7 @@ test("who logs in to another database leaves everything behind", () => {
 });
 
 test("a session that closes or is killed leaves nothing in the database", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   const database = store.database("main");
   for (const end of ["close", "kill"] as const) {
     const one = connect();
@@ -160,7 +160,7 @@ test("a session that closes or is killed leaves nothing in the database", () => 
 });
 
 test("a database that is dropped ends its sessions", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   const one = connect();
   one.expect([["SUBSCRIBE a", { kind: "push", items: ["subscribe", "a", 1] }]]);
   const two = connect();
@@ -170,7 +170,7 @@ test("a database that is dropped ends its sessions", () => {
 });
 
 test("A-04: on TCP too a read-only user runs nothing else", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   const reader = connect({ user: readOnlyUser });
   const refused: readonly string[] = [
     ...["GETDEL k", "GETEX k", "GETSET k v", "SORT k STORE l", "GEORADIUS k 1 1 1 m STORE l", "SPOP k", "COPY k l"],
@@ -211,7 +211,7 @@ test("A-04: on TCP too a read-only user runs nothing else", () => {
 });
 
 test("CLIENT REPLY switches replies off, skips one, and switches them on", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   connect().expect([
     ["CLIENT REPLY SKIP"],
     ["SET k v"],
@@ -238,7 +238,7 @@ test("CLIENT REPLY switches replies off, skips one, and switches them on", () =>
 });
 
 test("RESET makes a session what it was", () => {
-  const { connect } = startConversations();
+  const { connect } = startSessions();
   const one = connect();
   one.expect([
     ["HELLO 3 SETNAME me", greeting(3, 1)],
@@ -260,7 +260,7 @@ test("RESET makes a session what it was", () => {
 });
 
 test("a user that is deleted loses its sessions, and rights that are taken hold at once", () => {
-  const { store, connect } = startConversations();
+  const { store, connect } = startSessions();
   const database = store.database("main");
   const admin = connect();
   const setAnn = (...rules: string[]): void => {

@@ -1,5 +1,5 @@
 /**
- * One conversation over TCP: who is logged in, in which version of RESP, what
+ * One session over TCP: who is logged in, in which version of RESP, what
  * is queued, watched and listened to. Commands come in one after the other, and
  * all that is answered goes to the peer in that order.
  *

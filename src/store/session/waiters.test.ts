@@ -14,15 +14,15 @@ test("Those who wait for a key are served in the order in which they came", () =
 
   assert.equal(session.run("RPUSH k a b"), 2);
 
-  assert.deepEqual(first?.told, [["k", "a"]]);
-  assert.deepEqual(second?.told, [["k", "b"]]);
+  assert.deepEqual(first?.received, [["k", "a"]]);
+  assert.deepEqual(second?.received, [["k", "b"]]);
   assert.equal(third?.isWaiting, true);
   session.expect([
     ["EXISTS k", 0],
     ["RPUSH k c d", 2],
     ["LRANGE k 0 -1", ["d"]],
   ]);
-  assert.deepEqual(third?.told, [["k", "c"]]);
+  assert.deepEqual(third?.received, [["k", "c"]]);
   assert.equal(session.database.waiters.count, 0);
 });
 
@@ -37,7 +37,7 @@ test("What is pushed and what is popped are one frame, and replay ends in the sa
   assert.equal(session.run("RPUSH k a b c"), 3);
 
   assert.equal(journal.frames.length, frameCount + 1);
-  assert.deepEqual([popping.told, moving.told], [[["k", "a"]], ["b"]]);
+  assert.deepEqual([popping.received, moving.received], [[["k", "a"]], ["b"]]);
   assert.deepEqual(contentOf(replayed(journal.frames)), contentOf(session.store));
   session.expect([
     ["LRANGE k 0 -1", ["c"]],
@@ -59,7 +59,7 @@ test("What serving one makes possible is served in the same unit of work, in a c
   session.run("RPUSH a x");
 
   assert.deepEqual(
-    callers.map(({ told }) => told),
+    callers.map(({ received }) => received),
     [["x"], ["x"], ["x"], [["a", "x"]]],
   );
   assert.equal(journal.frames.length, frameCount + 1);
@@ -79,11 +79,11 @@ test("A key that becomes another type serves nobody, and serves again when it ha
     ["DEL k", 1],
     ["ZADD k 1 m", 1],
   ]);
-  assert.deepEqual(ranking.told, [["k", "m", { kind: "double", value: 1 }]]);
+  assert.deepEqual(ranking.received, [["k", "m", { kind: "double", value: 1 }]]);
   session.expect([["RPUSH k e", 1]]);
-  assert.deepEqual(popping.told, [["k", "e"]]);
+  assert.deepEqual(popping.received, [["k", "e"]]);
   session.expect([["XADD k 1-1 n v", "1-1"]]);
-  assert.deepEqual(reading.told, [pairs([["k", [["1-1", ["n", "v"]]]]])]);
+  assert.deepEqual(reading.received, [pairs([["k", [["1-1", ["n", "v"]]]]])]);
 });
 
 test("What is gone at the end of a transaction was never there for who waits", () => {
@@ -94,7 +94,7 @@ test("What is gone at the end of a transaction was never there for who waits", (
   assert.deepEqual(transact(session, ["RPUSH k a", "DEL k", "SADD k m"]), [1, 1, 1]);
   assert.equal(popping.isWaiting, true);
   assert.deepEqual(transact(session, ["DEL k", "RPUSH k a", "LPUSH k b"]), [1, 1, 2]);
-  assert.deepEqual(popping.told, [["k", "b"]]);
+  assert.deepEqual(popping.received, [["k", "b"]]);
 });
 
 test("Keys that a transaction fills are served in the order in which they became ready", () => {
@@ -105,7 +105,7 @@ test("Keys that a transaction fills are served in the order in which they became
 
   transact(session, ["SET one x", "RPUSH two b", "DEL one", "RPUSH one a"]);
 
-  assert.deepEqual(both.told, [["two", "b"]]);
+  assert.deepEqual(both.received, [["two", "b"]]);
   assert.equal(other.isWaiting, true);
   session.expect([["LRANGE one 0 -1", ["a"]]]);
 });
@@ -121,7 +121,7 @@ test("Keys that a script fills are served behind it, in the order in which they 
   const script = "redis.call('RPUSH', 'two', 'b') redis.call('RPUSH', 'one', 'a') return redis.call('LLEN', 'two')";
   assert.equal(session.call("EVAL", script, "0"), 1);
 
-  assert.deepEqual([both.told, other.told], [[["two", "b"]], [["one", "a"]]]);
+  assert.deepEqual([both.received, other.received], [[["two", "b"]], [["one", "a"]]]);
   assert.equal(journal.frames.length, frameCount + 1);
 });
 
@@ -151,22 +151,22 @@ test("Time that is over ends the waiting, not a millisecond earlier", () => {
   clock.advance(249);
   assert.deepEqual([popping.isWaiting, moving.isWaiting], [true, true]);
   clock.advance(1);
-  assert.deepEqual([popping.told, moving.isWaiting], [[nilArray], true]);
+  assert.deepEqual([popping.received, moving.isWaiting], [[nilArray], true]);
   clock.advance(1);
-  assert.deepEqual(moving.told, [nilArray]);
+  assert.deepEqual(moving.received, [nilArray]);
   clock.advance(1_000_000_000);
   assert.equal(patient.isWaiting, true);
   session.run("RPUSH k a");
-  assert.deepEqual([popping.told, moving.told, patient.told], [[nilArray], [nilArray], [["k", "a"]]]);
+  assert.deepEqual([popping.received, moving.received, patient.received], [[nilArray], [nilArray], [["k", "a"]]]);
 });
 
-test("Who was served is not told again when its time would be over", () => {
+test("Who was served is not received again when its time would be over", () => {
   const session = startSession();
   const popping = connect(session);
   popping.run("BLPOP k 1");
   session.run("RPUSH k a");
   session.clock.advance(2_000);
-  assert.deepEqual(popping.told, [["k", "a"]]);
+  assert.deepEqual(popping.received, [["k", "a"]]);
 });
 
 test("Who leaves gets nothing, and the next one is served", () => {
@@ -178,7 +178,7 @@ test("Who leaves gets nothing, and the next one is served", () => {
   if (gone.waiting !== undefined) waiters.leave(gone.waiting);
   session.run("RPUSH k a");
   session.clock.advance(2_000);
-  assert.deepEqual([gone.told, popping.told], [[], [["k", "a"]]]);
+  assert.deepEqual([gone.received, popping.received], [[], [["k", "a"]]]);
   assert.equal(waiters.count, 0);
   assert.equal(keyspace.onReady, undefined);
 });
@@ -193,7 +193,7 @@ test("Somebody else may end the waiting with a reply, once", () => {
   assert.equal(waiters.end(popping.waiting, unblocked), true);
   assert.equal(waiters.end(popping.waiting, unblocked), false);
   session.run("RPUSH k a");
-  assert.deepEqual(popping.told, [unblocked]);
+  assert.deepEqual(popping.received, [unblocked]);
 });
 
 test("A database that is dropped ends all waiting with an error", () => {
@@ -202,9 +202,9 @@ test("A database that is dropped ends all waiting with an error", () => {
   callers[0]?.run("BLPOP k 10");
   callers[1]?.run("XREAD BLOCK 0 STREAMS k $");
   session.store.dropDatabase("main");
-  for (const { told, isWaiting } of callers) {
-    assert.deepEqual([isWaiting, told.length], [false, 1]);
-    assert.deepEqual(told[0], session.run("PING"));
+  for (const { received, isWaiting } of callers) {
+    assert.deepEqual([isWaiting, received.length], [false, 1]);
+    assert.deepEqual(received[0], session.run("PING"));
   }
 });
 
@@ -221,8 +221,8 @@ test("DEBUG RELOAD serves nobody, and who waits goes on waiting", () => {
   assert.deepEqual([popping.isWaiting, reading.isWaiting], [true, true]);
   session.run("RPUSH k a");
   session.run("XADD s 2-1 n v");
-  assert.deepEqual(popping.told, [["k", "a"]]);
-  assert.deepEqual(reading.told, [pairs([["s", [["2-1", ["n", "v"]]]]])]);
+  assert.deepEqual(popping.received, [["k", "a"]]);
+  assert.deepEqual(reading.received, [pairs([["s", [["2-1", ["n", "v"]]]]])]);
 });
 
 test("Who names a key twice stands in its line once", () => {
@@ -231,7 +231,7 @@ test("Who names a key twice stands in its line once", () => {
   popping.run("BLPOP k k 0");
   next.run("BLPOP k 0");
   session.run("RPUSH k a b");
-  assert.deepEqual([popping.told, next.told], [[["k", "a"]], [["k", "b"]]]);
+  assert.deepEqual([popping.received, next.received], [[["k", "a"]], [["k", "b"]]]);
 });
 
 test("A refusal of one who is served goes to that one alone, and the next is served", () => {
@@ -241,8 +241,8 @@ test("A refusal of one who is served goes to that one alone, and the next is ser
   moving.run("BLMOVE k target LEFT LEFT 0");
   popping.run("BLPOP k 0");
   assert.equal(session.run("RPUSH k a"), 1);
-  assert.deepEqual(moving.told, [error("WRONGTYPE Operation against a key holding the wrong kind of value")]);
-  assert.deepEqual(popping.told, [["k", "a"]]);
+  assert.deepEqual(moving.received, [error("WRONGTYPE Operation against a key holding the wrong kind of value")]);
+  assert.deepEqual(popping.received, [["k", "a"]]);
 });
 
 test("With thousands who wait for a key, only who may be served is asked", () => {

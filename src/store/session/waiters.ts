@@ -99,7 +99,7 @@ export class Waiters {
   /** Serves whom the running unit of work has made it possible to serve, before its frame is closed. keeps (2) */
   serve(): void {
     if (this.#ready.size === 0) return;
-    this.#keyspace.tellsMisses = false;
+    this.#keyspace.notifiesMisses = false;
     for (const key of this.#ready) {
       this.#ready.delete(key);
       for (const line of this.#byKey.get(key)?.values() ?? []) this.#serveLine(key, line);

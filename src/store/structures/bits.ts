@@ -67,10 +67,10 @@ function findByteOtherThan(bytes: Uint8Array, byte: number, start: number, end: 
   // The system compares whole stretches faster than any loop here; the first one that differs is looked at closely.
   for (; at + STRETCH_BYTES <= end; at += STRETCH_BYTES)
     if (Buffer.compare(bytes.subarray(at, at + STRETCH_BYTES), same) !== 0) break;
-  return findByteInStretch(bytes, byte, { start: at, end });
+  return findByteInRange(bytes, byte, { start: at, end });
 }
 
-function findByteInStretch(bytes: Uint8Array, byte: number, { start, end }: { start: number; end: number }): number {
+function findByteInRange(bytes: Uint8Array, byte: number, { start, end }: { start: number; end: number }): number {
   const { first, words, next } = wordsWithin(bytes, start, end);
   for (let i = start; i < first; i += 1) if (bytes[i] !== byte) return i;
   const expected = byte === 0 ? 0 : -1;

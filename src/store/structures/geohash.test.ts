@@ -1,4 +1,4 @@
-/** Places as scores, and that a search looks at every place it should. */
+/** Places as scores, and that a search looks at every position it should. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
@@ -6,15 +6,15 @@ import {
   distanceBetween,
   distanceWithin,
   LATITUDE_MAX,
-  type Place,
-  placeOfScore,
+  type Position,
+  positionOfScore,
   rangesAround,
   type Shape,
-  scoreOfPlace,
+  scoreOfPosition,
   standardGeohash,
 } from "./geohash.ts";
 
-test("a place has the score that Redis gives it", () => {
+test("a position has the score that Redis gives it", () => {
   for (const [longitude, latitude, score] of [
     [13.361389, 38.115556, 3479099956230698],
     [15.087269, 37.502669, 3479447370796909],
@@ -22,17 +22,17 @@ test("a place has the score that Redis gives it", () => {
     [0, 0, 3377699720527872],
     [-180, -85.05112878, 0],
   ] as const)
-    assert.equal(scoreOfPlace({ longitude, latitude }), score);
+    assert.equal(scoreOfPosition({ longitude, latitude }), score);
 });
 
-test("a score names a place less than a metre away", () => {
+test("a score names a position less than a metre away", () => {
   const random = seededRandom(1);
   for (let i = 0; i < 10_000; i += 1) {
-    const place = { longitude: random.unit() * 360 - 180, latitude: (random.unit() * 2 - 1) * LATITUDE_MAX };
-    const score = scoreOfPlace(place);
-    const found = placeOfScore(score);
-    assert.equal(scoreOfPlace(found), score);
-    assert.ok(distanceBetween(place, found) < 1);
+    const position = { longitude: random.unit() * 360 - 180, latitude: (random.unit() * 2 - 1) * LATITUDE_MAX };
+    const score = scoreOfPosition(position);
+    const found = positionOfScore(score);
+    assert.equal(scoreOfPosition(found), score);
+    assert.ok(distanceBetween(position, found) < 1);
   }
 });
 
@@ -40,11 +40,11 @@ test("a standard geohash has eleven letters, the last of them 0", () => {
   assert.equal(standardGeohash({ longitude: -5.6, latitude: 42.6 }), "ezs42e44yx0");
 });
 
-test("the ranges around a shape hold every place inside of it", () => {
+test("the ranges around a shape hold every position inside of it", () => {
   const random = seededRandom(2);
   for (let round = 0; round < 300; round += 1) {
     const latitude = (random.unit() * 2 - 1) * 60;
-    const center: Place = { longitude: (random.unit() * 2 - 1) * 100, latitude };
+    const center: Position = { longitude: (random.unit() * 2 - 1) * 100, latitude };
     const size = 10 ** (1 + random.unit() * 4.5);
     const shape: Shape =
       round % 2 === 0
@@ -55,11 +55,11 @@ test("the ranges around a shape hold every place inside of it", () => {
     // Degrees that the shape can reach at these latitudes, and some more.
     const span = Math.min(30, size / 30_000);
     for (let i = 0; i < 100; i += 1) {
-      const score = scoreOfPlace({
+      const score = scoreOfPosition({
         longitude: center.longitude + (random.unit() * 2 - 1) * span,
         latitude: center.latitude + (random.unit() * 2 - 1) * Math.min(span, 20),
       });
-      if (distanceWithin(shape, placeOfScore(score)) === undefined) continue;
+      if (distanceWithin(shape, positionOfScore(score)) === undefined) continue;
       assert.ok(
         ranges.some(({ min, max }) => score >= min && score < max),
         `round ${round}: ${score} is inside, and in no range`,

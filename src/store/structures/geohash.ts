@@ -1,10 +1,10 @@
 /**
  * Places on earth as numbers of 52 bits, as Redis keeps them in sorted sets.
  *
- * A place is two indexes of 26 bits, of its latitude and its longitude among
+ * A position is two indexes of 26 bits, of its latitude and its longitude among
  * equal steps between the ends below; the bits of the two take turns, those of
  * the latitude first from the right. With fewer steps the same number names a
- * cell of a coarser grid, and all places in it are one range of scores.
+ * cell of a coarser grid, and all positions in it are one range of scores.
  *
  * Every operation on doubles is the one that Redis does, in its order, so that
  * scores and positions come out the same to the last bit. Distances go through
@@ -12,7 +12,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
-export interface Place {
+export interface Position {
   readonly longitude: number;
   readonly latitude: number;
 }
@@ -47,8 +47,8 @@ interface Box {
 
 /** What is searched: a circle, or a box whose sides are so long. All in metres. */
 export type Shape =
-  | { readonly kind: "circle"; readonly center: Place; readonly radius: number }
-  | { readonly kind: "box"; readonly center: Place; readonly width: number; readonly height: number };
+  | { readonly kind: "circle"; readonly center: Position; readonly radius: number }
+  | { readonly kind: "box"; readonly center: Position; readonly width: number; readonly height: number };
 
 /** Scores from `min` up to, but not including, `max`. */
 export interface ScoreRange {
@@ -56,13 +56,13 @@ export interface ScoreRange {
   readonly max: number;
 }
 
-/** The score of a place. */
-export function scoreOfPlace(place: Place): number {
-  return scoreOfCell(cellOf(place, STEPS_MAX));
+/** The score of a position. */
+export function scoreOfPosition(position: Position): number {
+  return scoreOfCell(cellOf(position, STEPS_MAX));
 }
 
 /** The middle of the cell that a score names. Any double is taken as C would convert it. */
-export function placeOfScore(score: number): Place {
+export function positionOfScore(score: number): Position {
   const { high, low } = wordsOf(score);
   const cell = {
     row: evenBits(low) + evenBits(high) * 0x1_0000,
@@ -76,18 +76,18 @@ export function placeOfScore(score: number): Place {
   };
 }
 
-/** The eleven letters that everybody else knows the place by; Redis leaves the last one 0. */
-export function standardGeohash(place: Place): Bytes {
-  const row = indexOf(place.latitude, STANDARD_LATITUDE_MAX, STEPS_MAX);
-  const column = indexOf(place.longitude, LONGITUDE_MAX, STEPS_MAX);
+/** The eleven letters that everybody else knows the position by; Redis leaves the last one 0. */
+export function standardGeohash(position: Position): Bytes {
+  const row = indexOf(position.latitude, STANDARD_LATITUDE_MAX, STEPS_MAX);
+  const column = indexOf(position.longitude, LONGITUDE_MAX, STEPS_MAX);
   const bits = BigInt(interleaved(row, column));
   let text = "";
   for (let shift = 47n; shift >= 2n; shift -= 5n) text += LETTERS[Number((bits >> shift) & 31n)];
   return `${text}0`;
 }
 
-/** Metres between two places, along the surface. */
-export function distanceBetween(one: Place, other: Place): number {
+/** Metres between two positions, along the surface. */
+export function distanceBetween(one: Position, other: Position): number {
   const oneLongitude = one.longitude * RADIANS_PER_DEGREE;
   const otherLongitude = other.longitude * RADIANS_PER_DEGREE;
   const v = Math.sin((otherLongitude - oneLongitude) / 2);
@@ -99,17 +99,17 @@ export function distanceBetween(one: Place, other: Place): number {
   return 2 * EARTH_RADIUS_M * Math.asin(Math.sqrt(a));
 }
 
-/** Metres from the centre of a shape to a place inside of it, or undefined outside. */
-export function distanceWithin(shape: Shape, place: Place): number | undefined {
+/** Metres from the centre of a shape to a position inside of it, or undefined outside. */
+export function distanceWithin(shape: Shape, position: Position): number | undefined {
   const { center } = shape;
   if (shape.kind === "circle") {
-    const distance = distanceBetween(center, place);
+    const distance = distanceBetween(center, position);
     return distance > shape.radius ? undefined : distance;
   }
-  const across = distanceBetween(place, { longitude: center.longitude, latitude: place.latitude });
-  const along = distanceBetween(place, { longitude: place.longitude, latitude: center.latitude });
+  const across = distanceBetween(position, { longitude: center.longitude, latitude: position.latitude });
+  const along = distanceBetween(position, { longitude: position.longitude, latitude: center.latitude });
   if (across > shape.width / 2 || along > shape.height / 2) return undefined;
-  return distanceBetween(center, place);
+  return distanceBetween(center, position);
 }
 
 /** The ranges of scores in which all places of a shape lie, in the order in which Redis looks at them. */
@@ -192,7 +192,7 @@ function stepsFor(shape: Shape): number {
   return Math.max(1, Math.min(STEPS_MAX, steps));
 }
 
-function cellOf({ longitude, latitude }: Place, steps: number): Cell {
+function cellOf({ longitude, latitude }: Position, steps: number): Cell {
   return { row: indexOf(latitude, LATITUDE_MAX, steps), column: indexOf(longitude, LONGITUDE_MAX, steps), steps };
 }
 
@@ -211,7 +211,7 @@ function boxOf({ row, column, steps }: Cell): Box {
 }
 
 /**
- * The cell so many rows and columns on; beyond an edge it comes in again at the other one. A place at the very end of
+ * The cell so many rows and columns on; beyond an edge it comes in again at the other one. A position at the very end of
  * the map is one row or column beyond the last, and as in Redis it stays there if it does not move that way.
  */
 function neighbour({ row, column, steps }: Cell, rows: number, columns: number): Cell {

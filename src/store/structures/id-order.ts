@@ -49,7 +49,7 @@ export class IdOrder<T extends StreamId> {
   /** The last thing whose id is this one or comes before it. */
   atOrBefore(id: StreamId): T | undefined {
     const leaf = this.#leaves[this.#leafOf(id)] as T[];
-    return leaf[this.#placeBehind(leaf, id) - 1];
+    return leaf[this.#indexAfter(leaf, id) - 1];
   }
 
   /** There must be nothing with this id yet. */
@@ -63,7 +63,7 @@ export class IdOrder<T extends StreamId> {
       this.#size = 1;
       return;
     }
-    const place = this.#placeBehind(leaf, thing);
+    const place = this.#indexAfter(leaf, thing);
     assert(place === 0 || compareIds(leaf[place - 1] as T, thing) < 0, "an id is in an order once");
     this.#size += 1;
     if (leaf.length === LEAF_MAX) {
@@ -91,7 +91,7 @@ export class IdOrder<T extends StreamId> {
   remove(id: StreamId): T | undefined {
     const at = this.#leafOf(id);
     const leaf = this.#leaves[at] as T[];
-    const place = this.#placeBehind(leaf, id) - 1;
+    const place = this.#indexAfter(leaf, id) - 1;
     const thing = leaf[place];
     if (thing === undefined || compareIds(thing, id) !== 0) return undefined;
     this.#work += leaf.length - place;
@@ -108,7 +108,7 @@ export class IdOrder<T extends StreamId> {
     const leaves = this.#leaves;
     let at = this.#leafOf(from);
     let leaf = leaves[at] as T[];
-    let place = this.#placeBehind(leaf, from);
+    let place = this.#indexAfter(leaf, from);
     if (place > 0 && compareIds(leaf[place - 1] as T, from) === 0) place -= 1;
     for (;;) {
       for (; place < leaf.length; place += 1) {
@@ -129,7 +129,7 @@ export class IdOrder<T extends StreamId> {
     const leaves = this.#leaves;
     let at = this.#leafOf(to);
     let leaf = leaves[at] as T[];
-    let place = this.#placeBehind(leaf, to) - 1;
+    let place = this.#indexAfter(leaf, to) - 1;
     for (;;) {
       for (; place >= 0; place -= 1) {
         const thing = leaf[place] as T;
@@ -179,7 +179,7 @@ export class IdOrder<T extends StreamId> {
   }
 
   /** The place in a leaf right behind the last thing that is not behind this id. */
-  #placeBehind(leaf: readonly T[], id: StreamId): number {
+  #indexAfter(leaf: readonly T[], id: StreamId): number {
     let low = 0;
     let high = leaf.length;
     if (high > 0 && compareIds(leaf[high - 1] as T, id) <= 0) return high;

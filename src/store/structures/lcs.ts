@@ -87,15 +87,15 @@ export function commonSubsequence(one: Bytes, other: Bytes): CommonSubsequence {
   return { bytes: bytes.latin1Slice(), ranges };
 }
 
-/** The last `keptCount` rows, one after the other; with one, each row replaces the one before. */
-function fillRows(one: Bytes, other: Bytes, keptCount: number): Int32Array {
+/** The last `rowCountMax` rows, one after the other; with one, each row replaces the one before. */
+function fillRows(one: Bytes, other: Bytes, rowCountMax: number): Int32Array {
   const wordCount = Math.ceil(other.length / WORD_BITS);
   const places = findPlaces(one, other);
   const none = new Int32Array(wordCount);
-  const rows = new Int32Array(Math.max(1, keptCount) * wordCount).fill(-1, 0, wordCount);
+  const rows = new Int32Array(Math.max(1, rowCountMax) * wordCount).fill(-1, 0, wordCount);
   let from = 0;
   for (let i = 0; i < one.length; i += 1) {
-    const to = keptCount === 1 ? 0 : i * wordCount;
+    const to = rowCountMax === 1 ? 0 : i * wordCount;
     const where = places[one.charCodeAt(i)] ?? none;
     let carry = 0;
     for (let word = 0; word < wordCount; word += 1) {

@@ -53,15 +53,15 @@ interface Branch {
 
 type Node = ListBlock | Branch;
 
-/** A stretch of a list: from one place up to, not including, another. */
-export interface Stretch {
+/** A range of a list: from one place up to, not including, another. */
+export interface ListRange {
   readonly from: number;
   readonly to: number;
   /** From the last of them to the first. */
   readonly backwards?: boolean;
 }
 
-interface Walk extends Required<Stretch> {
+interface Walk extends Required<ListRange> {
   readonly visit: (element: Bytes, index: number) => boolean;
 }
 
@@ -241,9 +241,9 @@ export class ListValue {
     return removed;
   }
 
-  /** Calls `visit` for the elements of a stretch until it answers false. What it is given is as from `at`. */
-  visit(stretch: Stretch, visit: (element: Bytes, index: number) => boolean): void {
-    const { from, to, backwards = false } = stretch;
+  /** Calls `visit` for the elements of a range until it answers false. What it is given is as from `at`. */
+  visit(range: ListRange, visit: (element: Bytes, index: number) => boolean): void {
+    const { from, to, backwards = false } = range;
     this.#settleEdges();
     if (from < to) this.#visitBelow(this.#root, 0, { from, to, backwards, visit });
   }

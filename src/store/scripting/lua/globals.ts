@@ -301,7 +301,7 @@ export class LuaGlobals {
   }
 
   /** Puts the true table in place of a guard at `index`, for a function that only reads. */
-  #lookBehind(lua: LuaPointer, index: number): boolean {
+  #readAhead(lua: LuaPointer, index: number): boolean {
     const { api } = this.#host.instance;
     if (api.lua_type(lua, index) !== LuaType.table) return false;
     const reference = this.#guards.get(api.lua_topointer(lua, index));
@@ -321,7 +321,7 @@ export class LuaGlobals {
   };
 
   readonly #rawGet: HostFunction = (lua) => {
-    this.#lookBehind(lua, 1);
+    this.#readAhead(lua, 1);
     return this.#original(lua, "rawget");
   };
 
@@ -341,7 +341,7 @@ export class LuaGlobals {
   };
 
   readonly #next: HostFunction = (lua) => {
-    this.#lookBehind(lua, 1);
+    this.#readAhead(lua, 1);
     return this.#original(lua, "next");
   };
 
