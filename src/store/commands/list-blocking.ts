@@ -3,17 +3,26 @@
  * without B where there is one. All who wait for a list stand in one line: each
  * takes something if there is anything.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstTwoKeys } from "../command.ts";
-import type { Keyspace } from "../keyspace.ts";
-import type { End } from "../mutations/list.ts";
 import { nil, nilArray, type Reply } from "../reply/reply.ts";
 import { ListValue } from "../values/list.ts";
 import { inserted, taken } from "./command-keys.ts";
-import { type Ends, moveOne, popOne, popSome, readEnd, readSomeAtEnd } from "./list.ts";
-import { keysAfterTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
+import { type Ends, moveOne, popOne, popSome, readEnd } from "./list.ts";
+import { readPopWords } from "./pop-words.ts";
+import {
+  type Awaited,
+  keysAfterTimeout,
+  keysThenTimeout,
+  popFromKeysOrWait,
+  popOrWait,
+  readTimeoutMs,
+} from "./waiting.ts";
 
-const LINE = "list";
+const lists: Awaited<ListValue> = {
+  line: "list",
+  read: (keyspace, key) => keyspace.readList(key),
+  holds: (value): value is ListValue => value instanceof ListValue,
+};
 
 export const listBlockingCommands = family("list", [
   {
@@ -37,8 +46,8 @@ export const listBlockingCommands = family("list", [
     keys: keysAfterTimeout,
     keyUses: [taken],
     run: (call) => {
-      const { keys, end, count } = readSomeAtEnd(call, 2);
-      return popOrWait(call, {
+      const { keys, end, count } = readPopWords(call, 2, readEnd);
+      return popOrWait(call, lists, {
         keys,
         timeoutAt: 1,
         pop: (keyspace, key, list) => [key, popSome(keyspace, key, { list, end, count })],
@@ -52,7 +61,7 @@ export const listBlockingCommands = family("list", [
     flags: ["write", "noscript", "blocking", "tcp-only"],
     keys: keysThenTimeout,
     keyUses: [taken],
-    run: (call) => popOneOrWait(call, "left"),
+    run: (call) => popFromKeysOrWait(call, lists, (keyspace, key) => [key, popOne(keyspace, key, "left")]),
   },
   {
     name: "BRPOP",
@@ -61,7 +70,7 @@ export const listBlockingCommands = family("list", [
     flags: ["write", "noscript", "blocking", "tcp-only"],
     keys: keysThenTimeout,
     keyUses: [taken],
-    run: (call) => popOneOrWait(call, "right"),
+    run: (call) => popFromKeysOrWait(call, lists, (keyspace, key) => [key, popOne(keyspace, key, "right")]),
   },
   {
     name: "BRPOPLPUSH",
@@ -74,42 +83,6 @@ export const listBlockingCommands = family("list", [
   },
 ]);
 
-function popOneOrWait(call: Call, end: End): Reply {
-  const timeoutAt = call.argCount - 1;
-  return popOrWait(call, {
-    keys: call.argsFrom(1).slice(0, timeoutAt - 1),
-    timeoutAt,
-    pop: (keyspace, key) => [key, popOne(keyspace, key, end)],
-  });
-}
-
-interface Pop {
-  readonly keys: readonly Bytes[];
-  /** Where the time stands. */
-  readonly timeoutAt: number;
-  /** Takes from a list that there is. */
-  readonly pop: (keyspace: Keyspace, key: Bytes, list: ListValue) => Reply;
-}
-
-function popOrWait(call: Call, { keys, timeoutAt, pop }: Pop): Reply {
-  const { keyspace } = call;
-  const timeoutMs = readTimeoutMs(call.arg(timeoutAt));
-  for (const key of keys) {
-    const list = keyspace.readList(key);
-    if (list !== undefined) return pop(keyspace, key, list);
-  }
-  return call.wait({
-    keys: [...new Set(keys)],
-    timeoutMs,
-    timedOut: nilArray,
-    line: LINE,
-    serve: (key) => {
-      const list = keyspace.peek(key);
-      return list instanceof ListValue ? pop(keyspace, key, list) : undefined;
-    },
-  });
-}
-
 function moveOrWait(call: Call, { timeoutAt, ...ends }: Ends & { readonly timeoutAt: number }): Reply {
   const { keyspace, arg } = call;
   const timeoutMs = readTimeoutMs(arg(timeoutAt));
@@ -120,7 +93,7 @@ function moveOrWait(call: Call, { timeoutAt, ...ends }: Ends & { readonly timeou
     timeoutMs,
     timedOut: nilArray,
     cannotWait: nil,
-    line: LINE,
+    line: lists.line,
     serve: (key) => (keyspace.peek(key) instanceof ListValue ? moveOne(keyspace, move) : undefined),
   });
 }

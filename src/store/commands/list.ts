@@ -5,11 +5,8 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, countedKeys, family, firstKey, firstTwoKeys } from "../command.ts";
 import {
-  type CommandError,
   countNegative,
-  countNotPositive,
   indexOutOfRange,
-  keyCountNotPositive,
   maxLengthNegative,
   noSuchKey,
   outOfRange,
@@ -32,9 +29,10 @@ import {
 import { events } from "../observe/keyspace-events.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { bulk, emptyArray, nil, nilArray, ok, type Reply, zero } from "../reply/reply.ts";
-import { INTEGER_MIN, parseInteger } from "../structures/numbers/number-text.ts";
+import { INTEGER_MIN } from "../structures/numbers/number-text.ts";
 import type { ListValue } from "../values/list.ts";
 import { inserted, looked, reduced, taken, updated } from "./command-keys.ts";
+import { countFromZeroOr, readPopWords } from "./pop-words.ts";
 
 export const listCommands = family("list", [
   {
@@ -262,38 +260,14 @@ export function moveOne(keyspace: Keyspace, move: Ends & { readonly from: Bytes;
   return bulk(element);
 }
 
-/** How LMPOP and BLMPOP pop. */
-export interface SomeAtEnd {
-  readonly keys: readonly Bytes[];
-  readonly end: End;
-  readonly count: number;
-}
-
 function lmpop(call: Call): Reply {
   const { keyspace } = call;
-  const { keys, end, count } = readSomeAtEnd(call, 1);
+  const { keys, end, count } = readPopWords(call, 1, readEnd);
   for (const key of keys) {
     const list = keyspace.readList(key);
     if (list !== undefined) return [key, popSome(keyspace, key, { list, end, count })];
   }
   return nilArray;
-}
-
-/** The words of LMPOP from its count of keys on. */
-export function readSomeAtEnd(call: Call, countAt: number): SomeAtEnd {
-  const { arg, word, argCount } = call;
-  const keyCount = positiveCount(call, countAt, keyCountNotPositive);
-  const endAt = countAt + 1 + keyCount;
-  if (endAt >= argCount) throw syntaxError;
-  const end = readEnd(call, endAt);
-  let count: number | undefined;
-  for (let i = endAt + 1; i < argCount; i += 2) {
-    if (count !== undefined || word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
-    count = positiveCount(call, i + 1, countNotPositive);
-  }
-  const keys: Bytes[] = [];
-  for (let i = countAt + 1; i < endAt; i += 1) keys.push(arg(i));
-  return { keys, end, count: count ?? 1 };
 }
 
 function pop(call: Call, end: End): Reply {
@@ -445,22 +419,4 @@ export function readEnd({ word }: Call, index: number): End {
   if (end === "LEFT") return "left";
   if (end === "RIGHT") return "right";
   throw syntaxError;
-}
-
-/** As `count`, but all that is wrong has one error. */
-function countOr({ arg, count }: Call, index: number, error: CommandError): number {
-  if (parseInteger(arg(index)) === undefined) throw error;
-  return count(index);
-}
-
-function countFromZeroOr(call: Call, index: number, error: CommandError): number {
-  const count = countOr(call, index, error);
-  if (count < 0) throw error;
-  return count;
-}
-
-function positiveCount(call: Call, index: number, error: CommandError): number {
-  const count = countOr(call, index, error);
-  if (count < 1) throw error;
-  return count;
 }

@@ -3,16 +3,19 @@
  * namesakes without B where there is one. All who wait for a sorted set stand
  * in one line: each takes something if there is anything.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family } from "../command.ts";
-import type { Scored } from "../mutations/sorted-set.ts";
-import { nilArray, type Reply } from "../reply/reply.ts";
+import type { Reply } from "../reply/reply.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { taken } from "./command-keys.ts";
-import { type End, flatReply, nestedReply, type PairsAtEnd, popPairs, readPairsAtEnd } from "./sorted-set.ts";
-import { keysAfterTimeout, keysThenTimeout, readTimeoutMs } from "./waiting.ts";
+import { readPopWords } from "./pop-words.ts";
+import { type End, flatReply, nestedReply, popPairs, readEnd } from "./sorted-set.ts";
+import { type Awaited, keysAfterTimeout, keysThenTimeout, popFromKeysOrWait, popOrWait } from "./waiting.ts";
 
-const LINE = "sorted-set";
+const sortedSets: Awaited<SortedSetValue> = {
+  line: "sorted-set",
+  read: (keyspace, key) => keyspace.readSortedSet(key),
+  holds: (value): value is SortedSetValue => value instanceof SortedSetValue,
+};
 
 export const sortedSetBlockingCommands = family("sorted-set", [
   {
@@ -22,7 +25,14 @@ export const sortedSetBlockingCommands = family("sorted-set", [
     flags: ["write", "blocking", "movablekeys", "tcp-only"],
     keys: keysAfterTimeout,
     keyUses: [taken],
-    run: (call) => popOrWait(call, { ...readPairsAtEnd(call, 2), timeoutAt: 1, answer: nestedReply }),
+    run: (call) => {
+      const { keys, end, count } = readPopWords(call, 2, readEnd);
+      return popOrWait(call, sortedSets, {
+        keys,
+        timeoutAt: 1,
+        pop: (keyspace, key, sortedSet) => nestedReply(key, popPairs(keyspace, { key, sortedSet, end, count })),
+      });
+    },
   },
   {
     name: "BZPOPMAX",
@@ -45,34 +55,8 @@ export const sortedSetBlockingCommands = family("sorted-set", [
 ]);
 
 function popOneOrWait(call: Call, end: End): Reply {
-  const timeoutAt = call.argCount - 1;
-  const keys = call.argsFrom(1).slice(0, timeoutAt - 1);
-  return popOrWait(call, { keys, end, count: 1, timeoutAt, answer: (key, pairs) => [key, ...flatReply(pairs)] });
-}
-
-interface Pop extends PairsAtEnd {
-  /** Where the time stands. */
-  readonly timeoutAt: number;
-  readonly answer: (key: Bytes, pairs: readonly Scored[]) => Reply;
-}
-
-function popOrWait(call: Call, { keys, end, count, timeoutAt, answer }: Pop): Reply {
-  const { keyspace } = call;
-  const timeoutMs = readTimeoutMs(call.arg(timeoutAt));
-  const pop = (key: Bytes, sortedSet: SortedSetValue): Reply =>
-    answer(key, popPairs(keyspace, { key, sortedSet, end, count }));
-  for (const key of keys) {
-    const sortedSet = keyspace.readSortedSet(key);
-    if (sortedSet !== undefined) return pop(key, sortedSet);
-  }
-  return call.wait({
-    keys: [...new Set(keys)],
-    timeoutMs,
-    timedOut: nilArray,
-    line: LINE,
-    serve: (key) => {
-      const sortedSet = keyspace.peek(key);
-      return sortedSet instanceof SortedSetValue ? pop(key, sortedSet) : undefined;
-    },
-  });
+  return popFromKeysOrWait(call, sortedSets, (keyspace, key, sortedSet) => [
+    key,
+    ...flatReply(popPairs(keyspace, { key, sortedSet, end, count: 1 })),
+  ]);
 }

@@ -10,12 +10,9 @@
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, family, firstKey } from "../command.ts";
 import {
-  CommandError,
-  countNotPositive,
   countOutOfRange,
   gtLtNx,
   incrWithSeveral,
-  keyCountNotPositive,
   notBetween,
   notFloat,
   scoreNotNumber,
@@ -31,6 +28,7 @@ import { formatDouble, INTEGER_MAX, parseFloat64 } from "../structures/numbers/n
 import { samplePlaces } from "../structures/sample.ts";
 import type { SortedSetValue } from "../values/sorted-set.ts";
 import { looked, reduced, taken, updated } from "./command-keys.ts";
+import { readPopWords } from "./pop-words.ts";
 import { readCursor, readScanOptions, scanSome } from "./scan.ts";
 import { inputKeys, sortedSetAlgebraRows } from "./sorted-set-algebra.ts";
 import { SCORE_BYTES, sortedSetRangeRows } from "./sorted-set-range.ts";
@@ -291,16 +289,9 @@ export function flatReply(pairs: readonly Scored[]): Reply[] {
   return pairs.flatMap(({ member, score }) => [member, double(score)]);
 }
 
-/** How ZMPOP and BZMPOP pop. */
-export interface PairsAtEnd {
-  readonly keys: readonly Bytes[];
-  readonly end: End;
-  readonly count: number;
-}
-
 function zmpop(call: Call): Reply {
   const { keyspace } = call;
-  const { keys, end, count } = readPairsAtEnd(call, 1);
+  const { keys, end, count } = readPopWords(call, 1, readEnd);
   for (const key of keys) {
     const sortedSet = keyspace.readSortedSet(key);
     if (sortedSet !== undefined) return nestedReply(key, popPairs(keyspace, { key, sortedSet, end, count }));
@@ -313,42 +304,20 @@ export function nestedReply(key: Bytes, pairs: readonly Scored[]): Reply {
   return [key, pairs.map(({ member, score }) => [member, double(score)])];
 }
 
-/** The words of ZMPOP from its count of keys on. */
-export function readPairsAtEnd(call: Call, countAt: number): PairsAtEnd {
-  const { arg, word, argCount } = call;
-  const keyCount = positiveCount(call, countAt, keyCountNotPositive);
-  const endAt = countAt + 1 + keyCount;
-  if (endAt >= argCount) throw syntaxError;
-  const end = word(endAt);
+/** The end of ZMPOP. Throws `syntaxError`. */
+export function readEnd({ word }: Call, index: number): End {
+  const end = word(index);
   if (end !== "MIN" && end !== "MAX") throw syntaxError;
-  let count: number | undefined;
-  for (let i = endAt + 1; i < argCount; i += 2) {
-    if (count !== undefined || word(i) !== "COUNT" || i + 1 === argCount) throw syntaxError;
-    count = positiveCount(call, i + 1, countNotPositive);
-  }
-  const keys: Bytes[] = [];
-  for (let i = countAt + 1; i < endAt; i += 1) keys.push(arg(i));
-  return { keys, end, count: count ?? 1 };
-}
-
-/** A count of at least 1; anything else is refused with the text given, as Redis does it here. */
-function positiveCount(call: Call, index: number, refusal: CommandError): number {
-  try {
-    const count = call.count(index);
-    if (count >= 1) return count;
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-  }
-  throw refusal;
+  return end;
 }
 
 /** Removes up to `count` pairs at one end, and answers them from there on. */
 export function popPairs(
   keyspace: Keyspace,
-  wish: { readonly key: Bytes; readonly sortedSet: SortedSetValue; readonly end: End; readonly count: number },
+  from: { readonly key: Bytes; readonly sortedSet: SortedSetValue; readonly end: End; readonly count: number },
 ): readonly Scored[] {
-  const { key, sortedSet, end } = wish;
-  const count = Math.min(wish.count, sortedSet.size);
+  const { key, sortedSet, end } = from;
+  const count = Math.min(from.count, sortedSet.size);
   const range = { from: end === "MIN" ? 0 : sortedSet.size - count, count };
   const budget = new ReplyBudget();
   const popped: Scored[] = [];

@@ -1,8 +1,12 @@
-/** What the commands that wait have in common: how long, and for which keys. */
+/** What the commands that wait have in common: their keys, how long they wait, and for what. */
 import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
 import type { KeyPositions } from "../command-facts.ts";
 import { timeoutNegative, timeoutNotFloat } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { nilArray, type Reply } from "../reply/reply.ts";
 import { isInfinite, parseLongDouble } from "../structures/numbers/long-double.ts";
+import type { Value } from "../values/table.ts";
 
 /** BLPOP: keys, and behind them how long to wait. */
 export const keysThenTimeout: KeyPositions = { first: 1, last: -2, step: 1 };
@@ -21,4 +25,52 @@ export function readTimeoutMs(seconds: Bytes): number {
   if (ms < 0 || ms >= TIMEOUT_MS_END) throw timeoutNegative;
   // Too small for our numbers, and yet not for ever; and what is above -1 ms is for ever, as in Redis.
   return ms === 0 && value.mantissa > 0n ? 1 : ms + 0;
+}
+
+/** Values of one type, for whose elements commands wait. */
+export interface Awaited<V extends Value> {
+  /** The line in which they wait: each takes something if there is anything. */
+  readonly line: Bytes;
+  /** The value of this type at a key, or undefined. Throws `wrongType`. */
+  readonly read: (keyspace: Keyspace, key: Bytes) => V | undefined;
+  readonly holds: (value: Value | undefined) => value is V;
+}
+
+/** A command that pops, or waits until it can. */
+export interface Pop<V> {
+  readonly keys: readonly Bytes[];
+  /** The word that says how long it waits. */
+  readonly timeoutAt: number;
+  /** Takes elements of an existing value. */
+  readonly pop: (keyspace: Keyspace, key: Bytes, value: V) => Reply;
+}
+
+/** Pops from the first key that has a value, or waits until one has. */
+export function popOrWait<V extends Value>(
+  call: Call,
+  { line, read, holds }: Awaited<V>,
+  { keys, timeoutAt, pop }: Pop<V>,
+): Reply {
+  const { keyspace } = call;
+  const timeoutMs = readTimeoutMs(call.arg(timeoutAt));
+  for (const key of keys) {
+    const value = read(keyspace, key);
+    if (value !== undefined) return pop(keyspace, key, value);
+  }
+  return call.wait({
+    keys: [...new Set(keys)],
+    timeoutMs,
+    timedOut: nilArray,
+    line,
+    serve: (key) => {
+      const value = keyspace.peek(key);
+      return holds(value) ? pop(keyspace, key, value) : undefined;
+    },
+  });
+}
+
+/** As BLPOP, whose words are keys and how long it waits. */
+export function popFromKeysOrWait<V extends Value>(call: Call, awaited: Awaited<V>, pop: Pop<V>["pop"]): Reply {
+  const timeoutAt = call.argCount - 1;
+  return popOrWait(call, awaited, { keys: call.argsFrom(1).slice(0, timeoutAt - 1), timeoutAt, pop });
 }
