@@ -8,6 +8,9 @@ import type { Bytes } from "../kernel/bytes.ts";
 /** The version of Redis whose behaviour and texts we follow; clients ask for it before they use a command. */
 export const REDIS_VERSION = "7.0.15";
 
+/** Shown in place of a secret where the words of a command are shown. */
+export const REDACTED = "(redacted)";
+
 /** A command's name, then its arguments. */
 export type CommandRequest = readonly Bytes[];
 

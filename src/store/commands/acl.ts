@@ -12,6 +12,7 @@ import { defaultUser, readOnlyUser } from "../acl/built-in-users.ts";
 import type { Selector } from "../acl/selector.ts";
 import type { User } from "../acl/user.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
+import { REDACTED } from "../command-facts.ts";
 import {
   commandNotFound,
   diskRefusal,
@@ -25,7 +26,6 @@ import {
   wrongArity,
   wrongPasswordOf,
 } from "../errors.ts";
-import { REDACTED } from "../observe/redaction.ts";
 import { ReplyBudget } from "../reply/budget.ts";
 import { bulk, double, map, nil, ok, type Reply, set } from "../reply/reply.ts";
 import { helpRow } from "./help.ts";

@@ -9,6 +9,7 @@
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
+import { REDACTED } from "../command-facts.ts";
 import type { CommandHost } from "../command-host.ts";
 import { noConfigurationFile, parameterRefused, syntaxError, unknownParameter } from "../errors.ts";
 import {
@@ -18,7 +19,6 @@ import {
   parseMemorySize,
 } from "../memory/memory-settings.ts";
 import { printEventFlags, readEventFlags } from "../observe/keyspace-events.ts";
-import { REDACTED } from "../observe/redaction.ts";
 import type { SlowSettings } from "../observe/slow-runs.ts";
 import { map, nil, ok, type Reply } from "../reply/reply.ts";
 import { matchesGlob } from "../structures/glob.ts";

@@ -4,7 +4,7 @@
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { family, noKeys, type Row } from "../command.ts";
-import { REDIS_VERSION } from "../command-facts.ts";
+import { REDACTED, REDIS_VERSION } from "../command-facts.ts";
 import {
   databaseOutOfRange,
   helloNeedsLogin,
@@ -17,7 +17,6 @@ import {
   wrongArity,
   wrongPassword,
 } from "../errors.ts";
-import { REDACTED } from "../observe/redaction.ts";
 import { bulk, emptyArray, map, ok, pong, type Reply, simple } from "../reply/reply.ts";
 import type { Session } from "../session/session.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
