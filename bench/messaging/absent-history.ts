@@ -1,9 +1,9 @@
 /** A history that takes everything and keeps nothing. See without-history.ts. */
-import type { HistoryDoor } from "../../src/program/history/history-door.ts";
+import type { HistoryStore } from "../../src/program/history/history-store.ts";
 
-export async function openHistory(): Promise<HistoryDoor> {
+export async function openHistory(): Promise<HistoryStore> {
   let position = 0;
-  const door: HistoryDoor = {
+  const door: HistoryStore = {
     durableTo: (place) => {
       position = place.position;
       door.onPosition(position);

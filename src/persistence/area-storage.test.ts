@@ -37,7 +37,7 @@ function snapshotOn(disk: SimulatedDisk, engine = new TailEngine()): Promise<Sna
   return writeSnapshot({ disk, directory: DIRECTORY, area: AREA, engine, random: seededRandom(3) });
 }
 
-/** An area with a snapshot of `a` … and a segment behind it. */
+/** An area with a snapshot of `a` … and a segment after it. */
 async function withSnapshot(): Promise<SimulatedDisk> {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -130,7 +130,7 @@ test("A-19: a snapshot with any byte flipped, missing or added is refused by nam
   await assert.rejects(readOn(copy), new NewerFormat(SNAPSHOT, 7, 1));
 });
 
-test("the segment behind a snapshot is missed by name", async () => {
+test("the segment after a snapshot is missed by name", async () => {
   const disk = await withSnapshot();
   disk.remove("/store/0000000002.journal");
 
@@ -289,7 +289,7 @@ test("no segment goes between what is copied first and the backup, and what come
   assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d", "e"]);
 });
 
-test("S-04: a start on a full disk behind a clean stop serves what there is, and takes writes when there is space", async () => {
+test("S-04: a start on a full disk after a clean stop serves what there is, and takes writes when there is space", async () => {
   const disk = await emptyDisk();
   const before = await openOn(disk);
   await appendSafely(before, "a", "b");

@@ -292,7 +292,7 @@ export class AreaStorage {
     this.#reader.forget(number);
   }
 
-  /** Writes the high-water mark of this moment, behind the writes before. */
+  /** Writes the high-water mark of this moment, after the writes before. */
   #markLater(): void {
     const { disk, directory, log } = this.#options;
     const mark = { segment: this.journal.segmentNumber, position: this.journal.synced };

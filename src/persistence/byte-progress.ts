@@ -1,7 +1,7 @@
 /** How far long reading and writing is, for whoever tells people. */
 
 /**
- * Told behind each piece, of a megabyte or so: what the bytes are of (`files`, or an area), how many are done, of how
+ * Told after each piece, of a megabyte or so: what the bytes are of (`files`, or an area), how many are done, of how
  * many.
  */
 export type OnBytes = (subject: string, doneBytes: number, totalBytes: number) => void;

@@ -74,14 +74,14 @@ test("A-19: a flipped byte in what a later batch calls durable is refused by nam
       assert.ok(outcome.message.startsWith(FIRST), outcome.message);
       if (offset < FILE_HEADER_BYTES) continue;
       assert.ok(outcome instanceof DamagedData);
-      // The item that holds the byte starts at a batch's mark or right behind it.
+      // The item that holds the byte starts at a batch's mark or right after it.
       const batchStart = [FILE_HEADER_BYTES, ...batchEnds].findLast((end) => end <= offset) as number;
       assert.equal(outcome.offset, offset < batchStart + MARK_BYTES ? batchStart : batchStart + MARK_BYTES);
     }
   }
 });
 
-test("A-19: a truncated last segment is cut behind its last whole frame", async () => {
+test("A-19: a truncated last segment is cut after its last whole frame", async () => {
   const { bytes, batchEnds } = await oneBatchEach();
   for (let length = 0; length <= bytes.length; length += 1) {
     const outcome = await outcomeOf({ [FIRST]: bytes.subarray(0, length) });
@@ -89,7 +89,7 @@ test("A-19: a truncated last segment is cut behind its last whole frame", async 
   }
 });
 
-test("A-19: a byte or a batch that is there twice is refused, or cut if nothing behind it was promised", async () => {
+test("A-19: a byte or a batch that is there twice is refused, or cut if nothing after it was promised", async () => {
   const { bytes, batchEnds } = await oneBatchEach();
   for (let offset = 0; offset < bytes.length; offset += 1) {
     const doubled = Buffer.concat([bytes.subarray(0, offset + 1), bytes.subarray(offset)]);
@@ -101,7 +101,7 @@ test("A-19: a byte or a batch that is there twice is refused, or cut if nothing 
   for (const [index, end] of batchEnds.entries()) {
     const doubled = Buffer.concat([bytes.subarray(0, end), bytes.subarray(start, end), bytes.subarray(end)]);
     const outcome = await outcomeOf({ [FIRST]: doubled });
-    // Nothing behind the last but one says that the last one is durable.
+    // Nothing after the last but one says that the last one is durable.
     if (index >= 3) assert.deepEqual(outcome, TEXTS.slice(0, index + 1), `batch ${index}`);
     else assert.ok(isRefusal(outcome), `batch ${index}`);
     start = end;
@@ -133,7 +133,7 @@ test("A-19: in a segment that another one follows, every flipped, missing or add
   assert.ok(isRefusal(damagedTail), "a segment is only created when the one before it is durable");
 });
 
-test("whole frames behind a hole are no damage if nobody called what is in the hole durable", async () => {
+test("whole frames after a hole are no damage if nobody called what is in the hole durable", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk, { mode: "no" });
   const ends: number[] = [];
@@ -173,7 +173,7 @@ test("nobody who chooses payloads can make the tail of a crash look like damage"
   assert.deepEqual(await outcomeOf({ [FIRST]: torn }), ["first"]);
 });
 
-test("a segment that is missing is named, at the start, in the middle and behind a snapshot", async () => {
+test("a segment that is missing is named, at the start, in the middle and after a snapshot", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   for (const text of ["a", "b", "c"]) {

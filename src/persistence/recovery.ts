@@ -1,14 +1,14 @@
 /**
- * Recovery: the newest snapshot, then every segment behind it, in order, to
+ * Recovery: the newest snapshot, then every segment after it, in order, to
  * the first frame that is not whole.
  *
  * (1) A mark states a position that was durable when it was written, and a
  *     segment is only begun when the one before it is durable to its end mark.
- *     So a bad item is damage if a whole mark behind it states a synced
+ *     So a bad item is damage if a whole mark after it states a synced
  *     position beyond it, or if another segment follows: refuse, and name
  *     file and offset.
  * (2) Any other bad item is the tail of a crash. A power cut may keep any
- *     pages of what was not synced, so whole frames behind the bad one are
+ *     pages of what was not synced, so whole frames after the bad one are
  *     normal; nobody was promised them. The segment is cut there.
  * (3) Snapshots and segments cover every position once, without a gap: each
  *     file says at which position it begins.
@@ -53,7 +53,7 @@ export interface RecoveryOptions {
    * until it returns.
    */
   apply(frame: Buffer, place: FramePlace | undefined): void;
-  /** Bytes read so far, of all bytes of snapshot and segments; told behind each part of a file, not behind each frame. */
+  /** Bytes read so far, of all bytes of snapshot and segments; told after each part of a file, not after each frame. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** If there, `recover` keeps covered segments: whoever gave it is asked about them when the past was applied. */
   mayRemove?(segment: number): boolean;
@@ -74,7 +74,7 @@ export interface AreaRead {
   readonly snapshot: { readonly number: number; readonly bytes: number; readonly position: number } | undefined;
   /** Segments in front of the snapshot that are still there, ascending, maybe with gaps. They are not read. */
   readonly covered: readonly SegmentFound[];
-  /** Segments behind the snapshot that have their end mark, ascending. */
+  /** Segments after the snapshot that have their end mark, ascending. */
   readonly ended: readonly SegmentFound[];
   /** The last segment, if it has no end mark. */
   readonly open: OpenSegment | undefined;
@@ -294,7 +294,7 @@ class MarkTrail {
   pass(mark: Mark, at: { offset: number; position: number }): "go on" | "stop" {
     if (mark.position !== at.position) return "stop";
     this.#unproven.push(at);
-    // A part is proven by a synced position at or behind the start of the next one.
+    // A part is proven by a synced position at or after the start of the next one.
     while ((this.#unproven[1]?.position ?? Number.POSITIVE_INFINITY) <= mark.syncedPosition) this.#unproven.shift();
     this.isEnded = mark.bytes === 0;
     return this.isEnded ? "stop" : "go on";

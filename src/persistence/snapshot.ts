@@ -10,7 +10,7 @@
  * processes while this one reads.
  *
  * (1) A snapshot gets its name when the segment of its number was begun durably:
- *     an empty or missing one behind it is damage (recovery.ts).
+ *     an empty or missing one after it is damage (recovery.ts).
  */
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, segmentPath } from "./area-files.ts";

@@ -1,7 +1,7 @@
 /** Facts about the program and the machine that several parts of the start need. */
 import { readFileSync } from "node:fs";
 import { FORMAT } from "../persistence/journal/file-format.ts";
-import { TOKENS_FORMAT } from "./tenants/kept-tokens.ts";
+import { TOKENS_FORMAT } from "./tenants/stored-tokens.ts";
 
 interface PackageFile {
   readonly version: string;

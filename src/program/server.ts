@@ -128,7 +128,7 @@ export class Server implements SlotEvents {
     const { dataDirectory } = settings;
     this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
     this.#slots = areaNames.map((name) => new AreaSlot(name, this));
-    this.#division = divideMemory(options.run, { allowedBytes: allowedMemoryBytes(), snapshotBytes: NOTHING_KEPT });
+    this.#division = divideMemory(options.run, { allowedBytes: allowedMemoryBytes(), snapshotBytes: NO_SNAPSHOTS });
     const heapBytesOf = (area: AreaName): number =>
       settings.threads === "one" ? this.#memoryBytes : this.#division.areas[area].heapBytesMax;
     this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesOf });
@@ -159,7 +159,7 @@ export class Server implements SlotEvents {
     const ports = await this.#openAreas(this.#decided.tenants);
     const addresses = { ...ports, admin };
     directory.noteAddresses(addresses);
-    await this.#tellUnlisted(this.#decided.administration);
+    await this.#reportUnlisted(this.#decided.administration);
     this.#hasStarted = true;
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
     return addresses;
@@ -200,7 +200,7 @@ export class Server implements SlotEvents {
   }
 
   replayed(area: AreaName, progress: ReplayProgress | undefined): void {
-    this.#replays?.told(area, progress);
+    this.#replays?.report(area, progress);
   }
 
   /** keeps (1) */
@@ -246,12 +246,12 @@ export class Server implements SlotEvents {
       });
     }
     const before = directory.readTokens();
-    const { tenants, kept, problems } = resolveTenants(this.#options.run, before);
+    const { tenants, stored: kept, problems } = resolveTenants(this.#options.run, before);
     const certificateProblems = await unusableCertificates(this.#options.run);
     const all = [...problems, ...certificateProblems];
     if (all.length > 0) throw new StartRefusal(all.join("\n"), problems.length > 0 ? 2 : 1);
     if (kept !== before) {
-      await directory.keepTokens(kept);
+      await directory.storeTokens(kept);
       if (directory.isFirstStart && !directory.isNew) {
         const path = directory.tokensPath;
         this.#options.log.warn("the file of tokens was missing: new tokens were made", { path });
@@ -265,8 +265,8 @@ export class Server implements SlotEvents {
     });
     const administration = new TenantAdministration({
       tenants,
-      kept,
-      keep: (changed) => directory.keepTokens(changed),
+      stored: kept,
+      store: (changed) => directory.storeTokens(changed),
       areas: { databases: dataOf("store"), indexes: dataOf("vector"), users: dataOf("messaging") },
       indexRules: indexRulesOf(this.#options.run),
     });
@@ -356,7 +356,8 @@ export class Server implements SlotEvents {
   async #divideMemory(): Promise<void> {
     const { run, log } = this.#options;
     const { dataDirectory } = run.settings;
-    const snapshotBytes = dataDirectory === undefined ? NOTHING_KEPT : await keptSnapshotBytes(resolve(dataDirectory));
+    const snapshotBytes =
+      dataDirectory === undefined ? NO_SNAPSHOTS : await snapshotBytesOfAreas(resolve(dataDirectory));
     this.#division = divideMemory(run, { allowedBytes: allowedMemoryBytes(), snapshotBytes });
     const { warning, areas } = this.#division;
     if (warning !== undefined) log.warn(warning);
@@ -364,7 +365,7 @@ export class Server implements SlotEvents {
   }
 
   /** Whose data nobody can reach: what was in the configuration or the environment, and is not any more. */
-  async #tellUnlisted(tenants: Pick<TenantAdministration, "listTenants">): Promise<void> {
+  async #reportUnlisted(tenants: Pick<TenantAdministration, "listTenants">): Promise<void> {
     for (const kind of tenantKinds) {
       const unlisted = (await tenants.listTenants(kind)).filter(({ source }) => source === "unlisted");
       for (const { name } of unlisted.slice(0, UNLISTED_LINES_MAX)) {
@@ -497,10 +498,10 @@ export class Server implements SlotEvents {
   }
 }
 
-const NOTHING_KEPT: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
+const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
 
 /** Of the newest snapshot of each area. */
-async function keptSnapshotBytes(dataDirectory: string): Promise<Readonly<Record<AreaName, number>>> {
+async function snapshotBytesOfAreas(dataDirectory: string): Promise<Readonly<Record<AreaName, number>>> {
   const [store = 0, messaging = 0, vector = 0] = await Promise.all(
     (["store", "messaging", "vector"] as const).map((area) => snapshotBytesOf(dataDirectory, area)),
   );

@@ -21,7 +21,7 @@ import { Server } from "../program/server.ts";
 import type { RunSettings } from "../program/settings/run-settings.ts";
 import type { SettingName } from "../program/settings/settings.ts";
 import { formatFor, stderrLog } from "../program/stderr.ts";
-import { TOKENS_FILE } from "../program/tenants/kept-tokens.ts";
+import { TOKENS_FILE } from "../program/tenants/stored-tokens.ts";
 import { resolveTenants, type Tenant, type Tenants } from "../program/tenants/tokens.ts";
 import { AreaClient } from "./area-client.ts";
 

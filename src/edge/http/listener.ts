@@ -173,7 +173,7 @@ class HttpListener implements Listener {
       descriptorsMax: limits.descriptorsMax,
       onRefused: options.onConnectionRefused,
     });
-    const wishes = {
+    const serverOptions = {
       IncomingMessage: FramedMessage,
       insecureHTTPParser: false,
       // framing.ts asks for the host and words the refusal.
@@ -185,8 +185,8 @@ class HttpListener implements Listener {
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       noDelay: true,
     } as const;
-    const tlsServer = tls === undefined ? undefined : this.#createTlsServer(wishes, tls);
-    const server = tlsServer ?? createServer(wishes);
+    const tlsServer = tls === undefined ? undefined : this.#createTlsServer(serverOptions, tls);
+    const server = tlsServer ?? createServer(serverOptions);
     server.maxConnections = limits.connectionsMax;
     this.#open.follow(server, {
       isEncrypted: tls !== undefined,
@@ -215,10 +215,19 @@ class HttpListener implements Listener {
     this.#tlsServer = tlsServer;
   }
 
-  #createTlsServer<Wishes extends object>(wishes: Wishes, { certificate: cert, key }: CertificatePair): TlsServer {
+  #createTlsServer<Options extends object>(
+    serverOptions: Options,
+    { certificate: cert, key }: CertificatePair,
+  ): TlsServer {
     // Loaded only where it is used, as TLS takes a thread some milliseconds.
     const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
-    const server = createTlsServer({ ...wishes, cert, key, minVersion: TLS_MIN, handshakeTimeout: HANDSHAKE_MS_MAX });
+    const server = createTlsServer({
+      ...serverOptions,
+      cert,
+      key,
+      minVersion: TLS_MIN,
+      handshakeTimeout: HANDSHAKE_MS_MAX,
+    });
     server.on("tlsClientError", (_fault, socket) => socket.destroy());
     return server;
   }

@@ -84,8 +84,8 @@ export class RespListener {
     if (tls === undefined) this.#server = createServer(shared, (socket) => this.#accept(socket));
     else {
       const { certificate: cert, key } = tls;
-      const wishes = { ...shared, cert, key, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS_MAX } as const;
-      this.#tlsServer = createTlsServer(wishes, (socket) => this.#accept(socket));
+      const options = { ...shared, cert, key, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS_MAX } as const;
+      this.#tlsServer = createTlsServer(options, (socket) => this.#accept(socket));
       this.#server = this.#tlsServer;
       this.#server.on("tlsClientError", (_fault, socket: Socket) => {
         this.rejectedCount += 1;

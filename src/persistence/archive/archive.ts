@@ -5,7 +5,7 @@
  * (1) `open` reads headers and manifest, and accepts nothing else than what
  *     `archive-writer.ts` writes: the files of the manifest, in its order, then
  *     the manifest, then zeros.
- * (2) What is in the files is only known to be right behind `check`.
+ * (2) What is in the files is only known to be right after `check`.
  */
 import { createHash } from "node:crypto";
 import { ByteProgress, type OnBytes } from "../byte-progress.ts";
@@ -131,7 +131,7 @@ export class Archive {
     };
   }
 
-  /** Hands on the bytes of a file, and compares their sum behind the last of them. */
+  /** Hands on the bytes of a file, and compares their sum after the last of them. */
   async #read(file: BackedUpFile, take: (bytes: Buffer, offset: number) => Promise<void>): Promise<void> {
     const entry = this.#entries.get(file.name);
     if (entry === undefined) throw new DamagedBackup(this.path, 0, `${file.name} is missing`);

@@ -1,5 +1,5 @@
 /**
- * What a backup file says of itself, in two entries behind all others:
+ * What a backup file says of itself, in two entries after all others:
  *
  *     manifest.json      who wrote it and when, each area with its position, each file with its length and SHA-256
  *     manifest.sha256    the SHA-256 of manifest.json, as `sha256sum` prints it

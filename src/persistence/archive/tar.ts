@@ -75,7 +75,7 @@ export function parseTarHeader(header: Buffer): TarEntry | undefined {
   return encodeTarHeader(entry).equals(header) ? entry : undefined;
 }
 
-/** Zeros behind a file of so many bytes. */
+/** Zeros after a file of so many bytes. */
 export function paddingOf(bytes: number): number {
   return (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
 }

@@ -3,7 +3,7 @@
  * derived from the journal and never on the way of a message: whatever is lost
  * here is read from the journal again.
  *
- * (1) A batch is written whole, together with the position behind it. So what
+ * (1) A batch is written whole, together with the position after it. So what
  *     is in the history is what the journal says up to `position`, no more and
  *     no less.
  * (2) `syncedPosition` survives a power cut, `position` the end of the process.

@@ -7,7 +7,7 @@ import type { HistoryQuery, Stretch } from "./query.ts";
 
 type Order = HistoryQuery["order"];
 
-/** One name of a query with the values that may stand behind it. */
+/** One name of a query with the values that may stand after it. */
 export interface ValueFilter {
   readonly name: string;
   readonly values: ReadonlySet<string>;

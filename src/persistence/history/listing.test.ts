@@ -114,7 +114,7 @@ test("a listing is what a filter over all entries gives, page after page", () =>
           }
           for (const [back, state] of moves) {
             const message = count - 1 - back;
-            // Nothing comes behind a last state.
+            // Nothing comes after a last state.
             const isOver = [...plain.entries, ...entries].some(
               (entry) => entry.message === message && entry.state === LAST_STATE,
             );

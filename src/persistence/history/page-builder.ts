@@ -13,7 +13,7 @@ export class PageBuilder {
     this.#findDetail = database.prepare("SELECT bytes FROM detail WHERE entry = ?");
   }
 
-  /** `found` has one entry more than `count` if another page follows; so it does behind `end`, if there is one. */
+  /** `found` has one entry more than `count` if another page follows; so it does after `end`, if there is one. */
   build(found: readonly FoundEntry[], count: number, end: Place | undefined): HistoryPage {
     const entries: HistoryPage["entries"][number][] = [];
     const messages = new Map<number, HistoryMessage>();

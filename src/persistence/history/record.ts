@@ -28,7 +28,7 @@ export const STATE_MAX = 15;
 export interface HistoryBatch {
   readonly messages: readonly HistoryMessage[];
   readonly entries: readonly HistoryEntry[];
-  /** Of the journal, behind the last of these frames; they begin where the batch before ended. */
+  /** Of the journal, after the last of these frames; they begin where the batch before ended. */
   readonly position: number;
   /** Users that were deleted: nothing of what they have so far is listed any more. */
   readonly droppedUsers?: readonly number[];

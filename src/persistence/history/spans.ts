@@ -1,5 +1,5 @@
 /**
- * The spans as the writer knows them: stretches of time, one behind the other,
+ * The spans as the writer knows them: stretches of time, one after the other,
  * that together hold all time.
  *
  * (1) Span 0 begins at 0 and stays. What begins before all others belongs to it.

@@ -3,7 +3,7 @@
  * frames in order, from any position that is still there up to the end of what
  * is durable.
  *
- * (1) Nothing behind the place that it was told is read: those bytes may be
+ * (1) Nothing after the place that it was told is read: those bytes may be
  *     half written, and a crash may take them back.
  * (2) Frames are told once, in order and without a gap. A file that does not
  *     say so, or whose bytes are not what was written, ends the following with
@@ -34,11 +34,11 @@ export interface FrameFollowerOptions {
   /** Behind the last frame that is not wanted: the position to go on from, 0 for all frames. */
   readonly position: number;
   /**
-   * Takes one frame: its payload, the position behind it (what `append` returned) and its place. Payload and place are
+   * Takes one frame: its payload, the position after it (what `append` returned) and its place. Payload and place are
    * only valid until it returns.
    */
   frame(payload: Buffer, position: number, place: FramePlace): void;
-  /** Told behind each part of about 1 MB, and at the end of what was asked for. Nothing is read until it resolves. */
+  /** Told after each part of about 1 MB, and at the end of what was asked for. Nothing is read until it resolves. */
   onPart?(position: number): void | Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export class FrameFollower {
    * Tells all frames up to a durable place, that of `Journal.syncedPlace`; one that lies behind already is no mistake.
    * One call at a time. Resolves early if `close` is called meanwhile. Rejects with `MissingData` if the next frame lies
    * in a segment that was removed, with `DamagedData`, `WrongFile`, `NewerFormat`, the system's error, or what `frame`
-   * threw; another call then begins behind the last frame that was told.
+   * threw; another call then begins after the last frame that was told.
    */
   async follow(to: SyncedPlace): Promise<void> {
     assert(this.#following === undefined, "a follower follows to one place at a time");

@@ -23,12 +23,12 @@ export interface Batch {
   bytes: number;
   /** Position in front of its first frame. */
   readonly start: number;
-  /** Position behind its last frame. */
+  /** Position after its last frame. */
   end: number;
   /** Of the segment that it goes to. */
   readonly salt: number;
   waiters: PromiseWithResolvers<void> | undefined;
-  /** Whose frames lie in it, one run behind the other, and where each run begins. */
+  /** Whose frames lie in it, one run after the other, and where each run begins. */
   readonly owners: FrameOwner[];
   readonly ownerStarts: number[];
   /** Of the last run. */
@@ -43,7 +43,7 @@ export interface Rotation {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** A batch is sealed behind the frame that takes it beyond this. */
+/** A batch is sealed after the frame that takes it beyond this. */
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BUFFER_BYTES_MIN = 16 * 1024;
 
@@ -69,7 +69,7 @@ export class FrameQueue {
     this.#open = this.#newBatch(salt);
   }
 
-  /** The position behind the last appended frame. */
+  /** The position after the last appended frame. */
   get end(): number {
     return this.#end;
   }
@@ -92,7 +92,7 @@ export class FrameQueue {
     return this.#sealed.length === 0 && this.#open.end === this.#open.start;
   }
 
-  /** Copies a frame into the open batch. Returns the position behind it. */
+  /** Copies a frame into the open batch. Returns the position after it. */
   append(frame: Uint8Array, owner: FrameOwner = this.nobody): number {
     const count = frame.length;
     assert(count > 0 && count <= FRAME_BYTES_MAX, "a frame holds at least one byte and less than 2 GiB");
@@ -121,7 +121,7 @@ export class FrameQueue {
     return this.#sealed[0];
   }
 
-  /** True if something waits behind the head. */
+  /** True if something waits after the head. */
   get hasMore(): boolean {
     return this.#sealed.length > 1;
   }

@@ -71,7 +71,7 @@ test("the last segment is missed by name when it is empty or gone, with a snapsh
   await assert.rejects(openOn(disk), new MissingData(FIRST, isBegunText));
 });
 
-test("the segment behind a snapshot is missed when it is empty, also without a mark", async () => {
+test("the segment after a snapshot is missed when it is empty, also without a mark", async () => {
   const disk = await withSnapshot(await threeSegments());
   disk.remove(MARK);
   disk.put(THIRD, Buffer.alloc(0));

@@ -131,7 +131,7 @@ class FileWindow {
 const SEARCH_BYTES = 4 * 1024 * 1024;
 
 /**
- * Looks for whole marks anywhere behind `offset` and returns the highest synced position that one of them states, or
+ * Looks for whole marks anywhere after `offset` and returns the highest synced position that one of them states, or
  * -1 if there is none. Marks lie at any byte, because what came before them may be lost.
  */
 export async function findSyncedPosition(source: ItemSource, offset: number): Promise<number> {

@@ -91,7 +91,7 @@ test("frames of one turn of the event loop are one batch and one write, and thos
   assert.equal(journal.whenSafe(2), journal.whenSafe(3));
 });
 
-test("always: a frame is safe when it is synced, and what arrives meanwhile is one batch behind it", async () => {
+test("always: a frame is safe when it is synced, and what arrives meanwhile is one batch after it", async () => {
   const disk = await emptyDisk();
   const held = holdBack(disk, "sync");
   const { area } = await openOn(disk, { mode: "always" });

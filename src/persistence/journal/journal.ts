@@ -77,7 +77,7 @@ export interface JournalOptions {
 export interface WrittenBatch {
   /** The position in front of its first frame. */
   readonly start: number;
-  /** The position behind its last frame. */
+  /** The position after its last frame. */
   readonly end: number;
   readonly segment: number;
   /** Where its bytes begin in the segment's file. */
@@ -147,7 +147,7 @@ export class FileJournal implements Journal {
   #syncStartMs = Number.NEGATIVE_INFINITY;
   #cancelSync: (() => void) | undefined;
   #cancelRefill: (() => void) | undefined;
-  /** The end of all closings of segments, which run one behind the other. */
+  /** The end of all closings of segments, which run one after the other. */
   #closing: Promise<number>;
   #closingCount = 0;
   /** The segment has its end mark and the next one is not there yet. */
@@ -169,7 +169,7 @@ export class FileJournal implements Journal {
     if (endedFor !== undefined) this.#beginLater(endedFor);
   }
 
-  /** The position behind the last appended frame. */
+  /** The position after the last appended frame. */
   get end(): number {
     return this.#queue.end;
   }
@@ -213,7 +213,7 @@ export class FileJournal implements Journal {
     return this.#synced;
   }
 
-  /** Where `synced` lies: behind the last durable batch, or behind the header of a segment that has none. */
+  /** Where `synced` lies: after the last durable batch, or after the header of a segment that has none. */
   get syncedPlace(): SyncedPlace {
     return { segment: this.#syncedSegment, offset: this.#syncedOffset, position: this.#synced };
   }
@@ -251,7 +251,7 @@ export class FileJournal implements Journal {
 
   /**
    * Appends one frame of at least one byte: all of it or none of it survives a crash. The bytes are copied before this
-   * returns. Returns the position behind the frame.
+   * returns. Returns the position after the frame.
    */
   append(frame: Uint8Array, owner?: FrameOwner): number {
     assert(!this.#isClosing, "nothing is appended to a closed journal");

@@ -87,7 +87,7 @@ test("a part that a segment does not have is refused, and an area that was close
   await assert.rejects(opened.area.read(1, FIRST_OFFSET, 4), SegmentRemoved);
 });
 
-test("a file that a read uses is closed behind it", async () => {
+test("a file that a read uses is closed after it", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "body");

@@ -5,8 +5,8 @@ import { systemClock } from "../../kernel/clock.ts";
 import { linkOrCopy } from "../../persistence/backup.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
-import { KEPT_AREAS } from "../directory/data-directory.ts";
-import { type KeptTokens, printKeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import { STORED_AREAS } from "../directory/data-directory.ts";
+import { printStoredTokens, type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import type { AreaData, AreaName } from "./area.ts";
 import { makeStage, removeOldStages, removeStage } from "./backup-stage.ts";
 
@@ -30,18 +30,18 @@ export class Backups {
    * Makes a stage of everything that was acknowledged before, durably. No tenant comes or goes meanwhile: the caller sees
    * to that.
    */
-  async make(kept: KeptTokens): Promise<BackupMade> {
+  async make(kept: StoredTokens): Promise<BackupMade> {
     const dataDirectory = this.#dataDirectory;
-    const areas = KEPT_AREAS.map((name) => ({ name, data: this.#dataOf(name) }));
+    const areas = STORED_AREAS.map((name) => ({ name, data: this.#dataOf(name) }));
     await removeOldStages(dataDirectory, (name) => this.#isYoung(name));
-    const name = makeStage(dataDirectory, KEPT_AREAS);
+    const name = makeStage(dataDirectory, STORED_AREAS);
     this.#madeAtMs.set(name, systemClock.monotonicMs());
     const directory = join(dataDirectory, name);
     try {
       const backedUp = await Promise.all(
         areas.map(async ({ name: area, data }) => ({ name: area, position: await data.backUp(join(directory, area)) })),
       );
-      await writeFileDurably(join(directory, TOKENS_FILE), printKeptTokens(kept), { mode: TOKENS_MODE });
+      await writeFileDurably(join(directory, TOKENS_FILE), printStoredTokens(kept), { mode: TOKENS_MODE });
       await linkOrCopy(fileDisk, join(dataDirectory, "format"), join(directory, "format"));
       await fileDisk.syncDirectory(directory);
       await fileDisk.syncDirectory(dataDirectory);

@@ -16,7 +16,7 @@ import type { FileJournal } from "../../persistence/journal/journal.ts";
 const STOPPING = "The server is stopping";
 
 export class DeferredJournal implements Journal {
-  /** Told each frame of an engine that keeps nothing, valid until it returns, and the position behind it. */
+  /** Told each frame of an engine that keeps nothing, valid until it returns, and the position after it. */
   onFrame: (frame: Uint8Array, position: number) => void = () => {};
 
   #journal: FileJournal | undefined;

@@ -10,7 +10,7 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type AreaReport, type InspectedEngine, inspectArea } from "../../persistence/inspection.ts";
 
 /** Reads an area of a data directory without changing anything. Rejects only with the system's errors. */
-export function inspectKeptArea(directory: string, area: string, onBytes: OnBytes): Promise<AreaReport> {
+export function inspectStoredArea(directory: string, area: string, onBytes: OnBytes): Promise<AreaReport> {
   const place = { disk: fileDisk, directory: areaDirectory(directory, area), area };
   return inspectArea({ ...place, onBytes, engine: inspectedEngineOf(area) });
 }

@@ -38,9 +38,9 @@ test("a start of less than a second tells nothing, wherever it would", () => {
   for (const { clock, report, texts } of [atTerminal(), inLog()]) {
     for (let i = 1; i <= 3; i += 1) {
       clock.advance(250);
-      report.told("store", replay(i * MB, 4 * MB));
+      report.report("store", replay(i * MB, 4 * MB));
     }
-    report.told("store", undefined);
+    report.report("store", undefined);
     report.end();
 
     assert.deepEqual(texts, []);
@@ -52,13 +52,13 @@ test("at a terminal one line for all areas is rewritten at most five times a sec
 
   for (let ms = 100; ms <= 1_400; ms += 100) {
     clock.advance(100);
-    report.told("store", replay(ms * 210_000, 800 * MB));
-    report.told("vector", { step: "snapshot", doneBytes: ms * 1_500, totalBytes: 20 * MB });
+    report.report("store", replay(ms * 210_000, 800 * MB));
+    report.report("vector", { step: "snapshot", doneBytes: ms * 1_500, totalBytes: 20 * MB });
   }
-  report.told("store", undefined);
+  report.report("store", undefined);
   clock.advance(200);
-  report.told("vector", replay(19 * MB, 20 * MB));
-  report.told("vector", undefined);
+  report.report("vector", replay(19 * MB, 20 * MB));
+  report.report("vector", undefined);
   report.end();
 
   assert.deepEqual(texts, [
@@ -75,8 +75,8 @@ test("elsewhere each area has a log line every five seconds: the step, how much 
 
   for (let i = 1; i <= 8; i += 1) {
     clock.advance(1_000);
-    if (i <= 4) report.told("messaging", { step: "snapshot", doneBytes: i * 100, totalBytes: 1_000 });
-    else report.told("messaging", replay(400 + (i - 4) * 50, 1_000));
+    if (i <= 4) report.report("messaging", { step: "snapshot", doneBytes: i * 100, totalBytes: 1_000 });
+    else report.report("messaging", replay(400 + (i - 4) * 50, 1_000));
   }
   report.end();
 
@@ -87,14 +87,14 @@ test("elsewhere each area has a log line every five seconds: the step, how much 
   ]);
 });
 
-test("behind a start that was given up, areas that still replay tell nothing", () => {
+test("after a start that was given up, areas that still replay tell nothing", () => {
   const { clock, report, texts } = atTerminal();
   clock.advance(1_000);
-  report.told("store", replay(1, 2));
+  report.report("store", replay(1, 2));
   report.end();
 
   clock.advance(1_000);
-  report.told("messaging", replay(1, 2));
+  report.report("messaging", replay(1, 2));
 
   assert.deepEqual(texts, [rewrite("store: replaying 50 %, 0.0 MB/s"), WIPE]);
 });

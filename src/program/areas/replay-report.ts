@@ -46,7 +46,7 @@ export class ReplayReport {
   }
 
   /** An area is so far; undefined: it is done. */
-  told(area: AreaName, progress: ReplayProgress | undefined): void {
+  report(area: AreaName, progress: ReplayProgress | undefined): void {
     if (progress === undefined) {
       this.#replays.delete(area);
       if (this.#replays.size === 0) this.#wipe();

@@ -22,8 +22,8 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import { FORMAT, findFileNumber } from "../../persistence/journal/file-format.ts";
 import { makeStage, removeStage, sourcesIn } from "../areas/backup-stage.ts";
-import { damageOf, inspectKeptArea } from "../areas/inspect-area.ts";
-import { KEPT_AREAS, openDataDirectory } from "../directory/data-directory.ts";
+import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
+import { openDataDirectory, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
@@ -39,7 +39,7 @@ import {
   writeToDevice,
   writeToStandardOutput,
 } from "./output-file.ts";
-import { tellBytes } from "./progress.ts";
+import { reportBytes } from "./progress.ts";
 import { askServer, usedDirectory } from "./running-server.ts";
 
 interface Backup {
@@ -85,19 +85,19 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
   });
   if (opened === undefined) return undefined;
   const directory = usedDirectory(run);
-  const stage = makeStage(directory, KEPT_AREAS);
+  const stage = makeStage(directory, STORED_AREAS);
   try {
     const areas: BackedUpArea[] = [];
     const damage: string[] = [];
-    for (const area of KEPT_AREAS) {
-      const report = await tellBytes(run, (onBytes) => inspectKeptArea(directory, area, onBytes));
+    for (const area of STORED_AREAS) {
+      const report = await reportBytes(run, (onBytes) => inspectStoredArea(directory, area, onBytes));
       if (report.fault !== undefined) throw new StartRefusal(report.fault);
       areas.push({ name: area, position: report.position });
       damage.push(...damageOf([report]));
     }
     const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
     await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
-    const kept = await sourcesIn(directory, { areas: KEPT_AREAS, isWanted: isKept });
+    const kept = await sourcesIn(directory, { areas: STORED_AREAS, isWanted: isKept });
     const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
     const done = await write(run, backup, { sources: [...kept, ...staged], areas, damage });
     noteFromCommandLine(run, "backup", basename(backup.path));
@@ -140,7 +140,7 @@ async function write(
   { sources, ...done }: { sources: readonly ArchiveSource[] } & Omit<BackupDone, "bytes">,
 ): Promise<BackupDone> {
   const facts = { version, dataFormat: FORMAT, madeAtMs: systemClock.nowMs(), areas: done.areas };
-  const bytes = await tellBytes(run, (onBytes) => {
+  const bytes = await reportBytes(run, (onBytes) => {
     const contents = { sources, facts, onBytes };
     const stream = (sink: ByteSink): Promise<number> => streamArchive(fileDisk, sink, contents);
     if (path === STANDARD_OUTPUT) return writeToStandardOutput(stream);

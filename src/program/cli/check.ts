@@ -9,16 +9,16 @@ import { assertNotForeign, checkDataDirectory } from "../../persistence/data-dir
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import type { AreaReport } from "../../persistence/inspection.ts";
-import { damageOf, inspectKeptArea } from "../areas/inspect-area.ts";
-import { assertRestored, isReadableByOthers, KEPT_AREAS, parseTokensFile } from "../directory/data-directory.ts";
+import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
+import { assertRestored, isReadableByOthers, parseTokensFile, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { readCertificate } from "../listeners/certificate.ts";
 import { directoryRefusal, StartRefusal } from "../refusal.ts";
 import { respPlan, tlsPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { type KeptTokens, TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import { resolveTenants } from "../tenants/tokens.ts";
-import { tellBytes } from "./progress.ts";
+import { reportBytes } from "./progress.ts";
 
 /** Prints what is found and returns the exit code: 0 when a start would succeed as far as can be told. */
 export async function check(run: RunSettings, print: (line: string) => void): Promise<0 | 1> {
@@ -37,7 +37,7 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     }
   };
 
-  const kept = await attempt((): KeptTokens => {
+  const kept = await attempt((): StoredTokens => {
     return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
   });
   problems.push(...resolveTenants(run, kept ?? {}).problems);
@@ -50,10 +50,10 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
   if (existsSync(directory)) {
     await attempt(() => {
       assertRestored(directory);
-      assertNotForeign(directory, readdirSync(directory), KEPT_AREAS);
+      assertNotForeign(directory, readdirSync(directory), STORED_AREAS);
     });
   }
-  const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, KEPT_AREAS)));
+  const isThere = existsSync(directory) && (await attempt(() => checkDataDirectory(fileDisk, directory, STORED_AREAS)));
   if (isThere === true) await checkAreas(directory, { run, print, problems, attempt });
   else if (problems.length === 0) print(`data directory ${directory}: the first start makes it`);
   for (const problem of problems) print(`wrong: ${problem}`);
@@ -81,8 +81,8 @@ async function checkAreas(directory: string, { run, print, problems, attempt }: 
   if (isInUse) print(`data directory ${directory}: in use by a running larder, which read it when it started`);
   if (lock === undefined) return;
   try {
-    for (const area of KEPT_AREAS) {
-      const report = await attempt(() => tellBytes(run, (onBytes) => inspectKeptArea(directory, area, onBytes)));
+    for (const area of STORED_AREAS) {
+      const report = await attempt(() => reportBytes(run, (onBytes) => inspectStoredArea(directory, area, onBytes)));
       if (report?.fault !== undefined) problems.push(report.fault);
       else if (report !== undefined) print(describeArea(report));
       if (report !== undefined) problems.push(...damageOf([report]));

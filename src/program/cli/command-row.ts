@@ -25,7 +25,7 @@ export interface CommandOption {
   readonly name: string;
   /** A secret has no flag, because arguments are visible to every user of the machine. */
   readonly flag?: `--${string}`;
-  /** A variable; what it holds may also stand in a file whose path is in the variable with `_FILE` behind its name. */
+  /** A variable; what it holds may also stand in a file whose path is in the variable with `_FILE` after its name. */
   readonly environment?: `LARDER_${string}`;
   /** How the help names the value; undefined: a switch, which is `on` when it is there. */
   readonly argument?: string;

@@ -24,7 +24,7 @@ export function helpText(version: string): string {
     "",
     "A setting is a flag (--name value), an environment variable or a key of the configuration file;",
     "a flag beats the environment, the environment beats the file. Secrets have no flag; each may be",
-    "given as a file whose path stands in the variable with _FILE behind its name.",
+    "given as a file whose path stands in the variable with _FILE after its name.",
   );
   for (const [group, rows] of settingGroups()) {
     lines.push("", `${group}:`);

@@ -25,7 +25,7 @@ function line(text: string): string {
   return `${WIPE}\u001b[?7l${text}\u001b[?7h`;
 }
 
-test("at a terminal one line is rewritten behind the first second, at most five times a second, and wiped", () => {
+test("at a terminal one line is rewritten after the first second, at most five times a second, and wiped", () => {
   const { clock, texts, progress } = atTerminal({ unit: "keys" });
   progress.expect(1_000, 100);
 
@@ -44,7 +44,7 @@ test("at a terminal one line is rewritten behind the first second, at most five 
   ]);
 });
 
-test("elsewhere there is a log line behind the first second, every five seconds and at the end", () => {
+test("elsewhere there is a log line after the first second, every five seconds and at the end", () => {
   const { clock, lines, progress } = inLog("records");
 
   for (let i = 0; i < 14; i += 1) {

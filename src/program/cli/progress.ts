@@ -39,7 +39,7 @@ export class Progress {
   /** What was done before this command, which does not count for the rate. */
   #doneBefore = 0;
   #total: number | undefined;
-  #isTold = false;
+  #isReported = false;
 
   constructor(options: ProgressOptions) {
     this.#options = options;
@@ -66,19 +66,19 @@ export class Progress {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + this.#pauseMs;
-    this.#tell(nowMs);
+    this.#report(nowMs);
   }
 
   /** Wipes the line; the log gets how it ended, if it heard of it. */
   end(): void {
-    if (!this.#isTold) return;
-    this.#isTold = false;
+    if (!this.#isReported) return;
+    this.#isReported = false;
     const { clock, terminal } = this.#options;
-    if (terminal === undefined) this.#tell(clock.monotonicMs());
+    if (terminal === undefined) this.#report(clock.monotonicMs());
     else terminal(WIPE);
   }
 
-  #tell(nowMs: number): void {
+  #report(nowMs: number): void {
     const { unit, terminal, log, print = String } = this.#options;
     const seconds = (nowMs - this.#startMs) / 1_000;
     const perSecond = seconds > 0 ? Math.round((this.#done - this.#doneBefore) / seconds) : 0;
@@ -87,7 +87,7 @@ export class Progress {
       this.#total === undefined || this.#total === 0
         ? undefined
         : Math.min(100, Math.floor((100 * this.#done) / this.#total));
-    this.#isTold = true;
+    this.#isReported = true;
     if (terminal === undefined) {
       log.info("progress", { unit, done: this.#done, total: this.#total, percent, perSecond });
       return;
@@ -106,7 +106,7 @@ export function progressOf(run: RunSettings, what: Pick<ProgressOptions, "unit" 
 }
 
 /** Does what reads or writes many bytes, and tells of one subject after the other. */
-export async function tellBytes<Result>(
+export async function reportBytes<Result>(
   run: RunSettings,
   work: (onBytes: OnBytes) => Promise<Result>,
 ): Promise<Result> {

@@ -11,14 +11,14 @@ import type { OnBytes } from "../../persistence/byte-progress.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import type { AreaReport } from "../../persistence/inspection.ts";
 import { damageOf, inspectedEngineOf } from "../areas/inspect-area.ts";
-import { KEPT_AREAS, RESTORING_PREFIX } from "../directory/data-directory.ts";
+import { RESTORING_PREFIX, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { makeDirectory } from "../directory/make-directory.ts";
 import { directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { noteFromCommandLine } from "../tenants/audit-log.ts";
 import { describeArea } from "./check.ts";
-import { tellBytes } from "./progress.ts";
+import { reportBytes } from "./progress.ts";
 import { backupFault } from "./verify.ts";
 
 const DIRECTORY_MODE = 0o700;
@@ -48,7 +48,7 @@ export async function restore(run: RunSettings, file: string): Promise<readonly 
     assertEmpty(directory, place);
     lock = await lockDirectory(directory);
     removeInterrupted(directory);
-    const reports = await tellBytes(run, (onBytes) => extract(archive, directory, onBytes));
+    const reports = await reportBytes(run, (onBytes) => extract(archive, directory, onBytes));
     noteFromCommandLine(run, "restore", basename(path));
     return describe(path, directory, reports);
   } catch (fault) {
@@ -68,7 +68,7 @@ async function extract(archive: Archive, directory: string, onBytes: OnBytes): P
       archive,
       directory,
       staging,
-      areas: KEPT_AREAS,
+      areas: STORED_AREAS,
       onBytes,
       engineOf: inspectedEngineOf,
     });

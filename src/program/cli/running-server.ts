@@ -8,7 +8,7 @@ import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
 import { isUsedDirectory, parseTokensFile, readAdminAddress } from "../directory/data-directory.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import { TOKENS_FILE } from "../tenants/stored-tokens.ts";
 
 const UNAUTHORIZED_STATUS = 401;
 

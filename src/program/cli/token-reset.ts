@@ -49,8 +49,8 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
     const nobody = { setTokens: async () => {}, dropTenant: async () => {}, tenantNames: async () => [] };
     const administration = new TenantAdministration({
       tenants,
-      kept: before,
-      keep: (kept) => directory.keepTokens(kept),
+      stored: before,
+      store: (kept) => directory.storeTokens(kept),
       areas: { databases: nobody, indexes: nobody, users: nobody },
       indexRules: indexRulesOf(run),
     });

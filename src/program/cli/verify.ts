@@ -19,14 +19,14 @@ import {
   WrongFile,
 } from "../../persistence/errors.ts";
 import type { AreaReport } from "../../persistence/inspection.ts";
-import { damageOf, inspectedEngineOf, inspectKeptArea } from "../areas/inspect-area.ts";
-import { KEPT_AREAS, parseTokensFile } from "../directory/data-directory.ts";
+import { damageOf, inspectedEngineOf, inspectStoredArea } from "../areas/inspect-area.ts";
+import { parseTokensFile, STORED_AREAS } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { TOKENS_FILE } from "../tenants/kept-tokens.ts";
+import { TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import { describeArea } from "./check.ts";
-import { tellBytes } from "./progress.ts";
+import { reportBytes } from "./progress.ts";
 
 const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
 
@@ -37,7 +37,7 @@ export async function verify(run: RunSettings, path: string): Promise<readonly s
   if (facts === undefined) throw new StartRefusal(`There is no ${absolute}: name a backup or a data directory`);
   try {
     const verifyIt = facts.isDirectory() ? verifyDirectory : verifyFile;
-    return await tellBytes(run, (onBytes) => verifyIt(absolute, onBytes));
+    return await reportBytes(run, (onBytes) => verifyIt(absolute, onBytes));
   } catch (fault) {
     throw backupFault(fault, absolute);
   }
@@ -72,7 +72,7 @@ async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly stri
 }
 
 async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<readonly string[]> {
-  if (!(await checkDataDirectory(fileDisk, directory, KEPT_AREAS))) {
+  if (!(await checkDataDirectory(fileDisk, directory, STORED_AREAS))) {
     throw new StartRefusal(`${directory} is no data directory: it has no format file`);
   }
   const held = await lock(directory);
@@ -81,8 +81,8 @@ async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<rea
     // Where the environment or the configuration gives every token, none was ever written.
     if (existsSync(tokensPath)) parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
     const reports: AreaReport[] = [];
-    for (const area of KEPT_AREAS) {
-      const report = await inspectKeptArea(directory, area, onBytes);
+    for (const area of STORED_AREAS) {
+      const report = await inspectStoredArea(directory, area, onBytes);
       if (report.fault !== undefined) throw new StartRefusal(report.fault);
       reports.push(report);
     }

@@ -15,11 +15,11 @@ import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import {
   DamagedTokens,
-  type KeptTokens,
-  parseKeptTokens,
-  printKeptTokens,
+  parseStoredTokens,
+  printStoredTokens,
+  type StoredTokens,
   TOKENS_FILE,
-} from "../tenants/kept-tokens.ts";
+} from "../tenants/stored-tokens.ts";
 import type { DirectoryLock } from "./directory-lock.ts";
 import { makeDirectory } from "./make-directory.ts";
 
@@ -31,9 +31,9 @@ export interface DataDirectory {
   /** True if no larder had used the directory before this start. */
   readonly isNew: boolean;
   /** What tokens.json holds; nothing when there is none. */
-  readTokens(): KeptTokens;
+  readTokens(): StoredTokens;
   /** Replaces tokens.json durably, readable by its owner alone. */
-  keepTokens(kept: KeptTokens): Promise<void>;
+  storeTokens(kept: StoredTokens): Promise<void>;
   /** Says where the admin port of this process is, for commands that want to speak to it. */
   noteAdminAddress(address: string): void;
   /** Says where the areas of this process are, once they serve. */
@@ -60,7 +60,7 @@ const NOTE_AGAIN_MS = 1_000;
 export const RESTORING_PREFIX = "restoring-";
 
 /** The areas that keep something in this version. */
-export const KEPT_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
+export const STORED_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
 /** Makes and locks the data directory of this run. Rejects with a `StartRefusal` when that cannot be. */
 export async function openDataDirectory({ settings, origins }: RunSettings): Promise<DataDirectory> {
@@ -75,11 +75,11 @@ export async function openDataDirectory({ settings, origins }: RunSettings): Pro
     makeDirectory(path, DIRECTORY_MODE);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     assertRestored(path);
-    assertNotForeign(path, readdirSync(path), KEPT_AREAS);
+    assertNotForeign(path, readdirSync(path), STORED_AREAS);
     lock = await lockDirectory(path);
     await endInterrupted(path);
     const isNew = !isUsedDirectory(path);
-    await prepareDataDirectory(fileDisk, path, KEPT_AREAS);
+    await prepareDataDirectory(fileDisk, path, STORED_AREAS);
     return new DiskDirectory(path, { lock, isNew });
   } catch (fault) {
     lock?.release();
@@ -118,7 +118,7 @@ class DiskDirectory implements DataDirectory {
   readonly #lock: DirectoryLock;
   readonly #addressPath: string;
   readonly #addressesPath: string;
-  #kept: KeptTokens;
+  #kept: StoredTokens;
   /** End the wait for space, by path. */
   readonly #cancels = new Map<string, () => void>();
 
@@ -145,13 +145,13 @@ class DiskDirectory implements DataDirectory {
     this.#lock.release();
   }
 
-  readTokens(): KeptTokens {
+  readTokens(): StoredTokens {
     return this.#kept;
   }
 
-  async keepTokens(kept: KeptTokens): Promise<void> {
+  async storeTokens(kept: StoredTokens): Promise<void> {
     const { writeFileDurably } = await import("../../persistence/disk/durable-file.ts");
-    await writeFileDurably(this.tokensPath, printKeptTokens(kept), { mode: TOKENS_MODE });
+    await writeFileDurably(this.tokensPath, printStoredTokens(kept), { mode: TOKENS_MODE });
     this.#kept = kept;
   }
 
@@ -208,9 +208,9 @@ function readIfThere(path: string): string | undefined {
 }
 
 /** Reads the text of tokens.json. Throws a `StartRefusal` when it is damaged. */
-export function parseTokensFile(path: string, text: string): KeptTokens {
+export function parseTokensFile(path: string, text: string): StoredTokens {
   try {
-    return parseKeptTokens(text);
+    return parseStoredTokens(text);
   } catch (fault) {
     if (!(fault instanceof DamagedTokens)) throw fault;
     throw new StartRefusal(
@@ -234,11 +234,11 @@ class MemoryDirectory implements DataDirectory {
   readonly isFirstStart = true;
   readonly isNew = true;
 
-  readTokens(): KeptTokens {
+  readTokens(): StoredTokens {
     return {};
   }
 
-  async keepTokens(): Promise<void> {}
+  async storeTokens(): Promise<void> {}
 
   watchLock(): void {}
 

@@ -67,7 +67,7 @@ class HeldLock implements DirectoryLock {
   readonly #clock: Clock;
   #releaseFile: () => void;
   #identity: string | undefined;
-  #isTold = false;
+  #isReported = false;
   #stop: () => void = () => {};
 
   constructor(directory: string, clock: Clock) {
@@ -105,8 +105,8 @@ class HeldLock implements DirectoryLock {
     } catch (fault) {
       if (fault instanceof DirectoryInUse) return false;
       // The directory itself may have been moved.
-      if (!this.#isTold) log.warn("the lock file of the data directory cannot be made again", faultFields(fault));
-      this.#isTold = true;
+      if (!this.#isReported) log.warn("the lock file of the data directory cannot be made again", faultFields(fault));
+      this.#isReported = true;
     }
     return true;
   }

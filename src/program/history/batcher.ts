@@ -42,7 +42,7 @@ export class HistoryBatcher {
     };
   }
 
-  /** Adds what a frame says; `position` is behind it. */
+  /** Adds what a frame says; `position` is after it. */
   add(frame: Buffer, position: number): void {
     const { messages, entries, droppedUsers = [] } = this.#eventsOf(frame);
     for (const message of messages) this.#messages.push(message);

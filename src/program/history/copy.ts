@@ -10,7 +10,7 @@ import type { Log } from "../../kernel/log.ts";
 import { withFile } from "../../persistence/disk/disk.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import type { HistoryCopyPlan } from "./copy-worker.ts";
-import { HISTORY_FILE } from "./history-door.ts";
+import { HISTORY_FILE } from "./history-store.ts";
 
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./copy-worker.ts" : "./copy-worker.js", import.meta.url);
 

@@ -10,7 +10,7 @@ import { systemRandom } from "../../kernel/random.ts";
 import { type AreaStorage, openAreaStorage } from "../../persistence/area-storage.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { type HistoryQuery, MalformedCursor } from "../../persistence/history/query.ts";
-import { type HistoryDoor, openHistory } from "./history-door.ts";
+import { type HistoryStore, openHistory } from "./history-store.ts";
 
 const eventsModule = new URL("../../../test/harness/history-events.ts", import.meta.url).href;
 const AREA = "messaging";
@@ -19,11 +19,11 @@ const all: HistoryQuery = { user: 1, attributes: new Map(), order: "earliest fir
 interface Opened {
   readonly directory: string;
   readonly area: AreaStorage;
-  history: HistoryDoor;
+  history: HistoryStore;
   readonly events: string[];
 }
 
-function openIn(directory: string, events: string[]): Promise<HistoryDoor> {
+function openIn(directory: string, events: string[]): Promise<HistoryStore> {
   const log: Log = { ...silentLog, warn: (event) => events.push(event) };
   return openHistory({ directory, area: AREA, retentionMs: Number.MAX_SAFE_INTEGER, log, eventsModule });
 }

@@ -7,10 +7,10 @@ import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { type HistoryPage, type HistoryQuery, stretchOf } from "../../persistence/history/query.ts";
 import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
 import { eventsModule, lastStates } from "./events.ts";
-import { HISTORY_FILE, type HistoryDoor, type HistoryDoorOptions, LIST_WAIT_MS } from "./history-door.ts";
+import { HISTORY_FILE, type HistoryOptions, type HistoryStore, LIST_WAIT_MS } from "./history-store.ts";
 import type { FromReader, FromWriter, HistoryPlan, ToReader, ToWriter } from "./worker.ts";
 
-interface FileHistoryOptions extends HistoryDoorOptions {
+interface FileHistoryOptions extends HistoryOptions {
   readonly directory: string;
   readonly area: string;
 }
@@ -22,13 +22,13 @@ interface FileHistoryOptions extends HistoryDoorOptions {
 const resourceLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 8 };
 
 /** The journal is synced some thousand times a second; the history's thread is told less often. */
-const TELL_EVERY_MS = 20;
+const REPORT_PERIOD_MS = 20;
 /** How often is looked whether time has jumped, and how far it must have. */
 const JUMPS_EVERY_MS = 60_000;
 
 const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
-export class FileHistory implements HistoryDoor {
+export class FileHistory implements HistoryStore {
   onPosition: (position: number) => void = () => {};
   readonly #options: FileHistoryOptions;
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class FileHistory implements HistoryDoor {
   #written = 0;
   #synced = 0;
   #untold: SyncedPlace | undefined;
-  #cancelTelling: (() => void) | undefined;
+  #cancelReport: (() => void) | undefined;
   #cancelJumps: () => void = () => {};
   #isOpen = false;
   #isClosing = false;
@@ -71,7 +71,7 @@ export class FileHistory implements HistoryDoor {
   durableTo(place: SyncedPlace): void {
     this.#untold = place;
     if (this.#waiting.size > 0) this.#hurry();
-    else this.#cancelTelling ??= this.#clock.real.after(TELL_EVERY_MS, () => this.#tellPlace());
+    else this.#cancelReport ??= this.#clock.real.after(REPORT_PERIOD_MS, () => this.#reportPlace());
   }
 
   append(): void {}
@@ -90,7 +90,7 @@ export class FileHistory implements HistoryDoor {
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.#cancelTelling?.();
+    this.#cancelReport?.();
     this.#cancelJumps();
     for (const { goOn } of this.#waiting) goOn();
     // First, so that the writer is the last one and leaves a single file.
@@ -189,23 +189,23 @@ export class FileHistory implements HistoryDoor {
   }
 
   #hurry(): void {
-    this.#tellPlace();
+    this.#reportPlace();
     this.#askWriter({ kind: "hurry" });
   }
 
   /** The writer's thread has a clock of its own, and removes what is too old by it. */
-  #followJumps(toldMs: number): void {
+  #followJumps(reportedMs: number): void {
     this.#cancelJumps = this.#clock.housekeep(JUMPS_EVERY_MS, () => {
       const aheadMs = this.#clock.nowMs() - this.#clock.real.nowMs();
-      const isNews = Math.abs(aheadMs - toldMs) >= JUMPS_EVERY_MS;
+      const isNews = Math.abs(aheadMs - reportedMs) >= JUMPS_EVERY_MS;
       if (isNews) this.#askWriter({ kind: "jumped", aheadMs });
-      this.#followJumps(isNews ? aheadMs : toldMs);
+      this.#followJumps(isNews ? aheadMs : reportedMs);
     });
   }
 
-  #tellPlace(): void {
-    this.#cancelTelling?.();
-    this.#cancelTelling = undefined;
+  #reportPlace(): void {
+    this.#cancelReport?.();
+    this.#cancelReport = undefined;
     if (this.#untold !== undefined) this.#askWriter({ kind: "durable", place: this.#untold });
     this.#untold = undefined;
   }

@@ -7,7 +7,7 @@ import { History } from "../../persistence/history/history.ts";
 import type { HistoryPage, HistoryQuery } from "../../persistence/history/query.ts";
 import { type EventsOf, HistoryBatcher } from "./batcher.ts";
 import { eventsModule, lastStates } from "./events.ts";
-import type { HistoryDoor, HistoryDoorOptions } from "./history-door.ts";
+import type { HistoryOptions, HistoryStore } from "./history-store.ts";
 
 const MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 /** What a batch waits for others to join it. A listing does not wait. */
@@ -15,9 +15,9 @@ const LINGER_MS = 50;
 const RETENTION_EVERY_MS = 60_000;
 const REMOVAL_PAUSE_MS = 20;
 
-export class MemoryHistory implements HistoryDoor {
+export class MemoryHistory implements HistoryStore {
   onPosition: (position: number) => void = () => {};
-  readonly #options: HistoryDoorOptions;
+  readonly #options: HistoryOptions;
   readonly #clock: Clock;
   readonly #bytesMax: number;
   readonly #history = History.open(":memory:", { lastStates });
@@ -25,12 +25,12 @@ export class MemoryHistory implements HistoryDoor {
   #cancelWrite: (() => void) | undefined;
   #cancelRemoval: () => void = () => {};
 
-  static async open(options: HistoryDoorOptions, bytesMax = MEMORY_BYTES_MAX): Promise<MemoryHistory> {
+  static async open(options: HistoryOptions, bytesMax = MEMORY_BYTES_MAX): Promise<MemoryHistory> {
     const module = (await import(options.eventsModule ?? eventsModule)) as { historyEventsOf: EventsOf };
     return new MemoryHistory(options, module.historyEventsOf, bytesMax);
   }
 
-  private constructor(options: HistoryDoorOptions, eventsOf: EventsOf, bytesMax: number) {
+  private constructor(options: HistoryOptions, eventsOf: EventsOf, bytesMax: number) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#bytesMax = bytesMax;

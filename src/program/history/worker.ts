@@ -56,9 +56,9 @@ export type FromReader =
 const RETRY_EVERY_MS = 1_000;
 
 async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
-  const tell = (message: FromWriter): void => port.postMessage(message);
+  const post = (message: FromWriter): void => port.postMessage(message);
   const { historyEventsOf } = (await import(plan.eventsModule)) as { historyEventsOf: EventsOf };
-  const log = postedLog(tell);
+  const log = postedLog(post);
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };
   const make = (): HistoryWriter =>
@@ -68,8 +68,8 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
       clock,
       log,
       eventsOf: historyEventsOf,
-      onPosition: (position, syncedPosition) => tell({ kind: "position", position, syncedPosition }),
-      onRenewed: () => tell({ kind: "renewed" }),
+      onPosition: (position, syncedPosition) => post({ kind: "position", position, syncedPosition }),
+      onRenewed: () => post({ kind: "renewed" }),
       onFatal: (fault) => {
         throw fault;
       },
@@ -87,7 +87,7 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
   const close = async (): Promise<void> => {
     cancel();
     await writer?.close();
-    tell({ kind: "closed" });
+    post({ kind: "closed" });
   };
   port.on("message", (message: ToWriter) => {
     switch (message.kind) {
@@ -114,7 +114,7 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
       }
     }
   });
-  tell({ kind: "ready", position: writer?.position ?? 0 });
+  post({ kind: "ready", position: writer?.position ?? 0 });
 }
 
 /** Undefined if there is no space for the file now. */
@@ -129,7 +129,7 @@ function findWriter(make: () => HistoryWriter, log?: Log): HistoryWriter | undef
 }
 
 function read(plan: HistoryPlan, port: MessagePort): void {
-  const tell = (message: FromReader): void => port.postMessage(message);
+  const post = (message: FromReader): void => port.postMessage(message);
   let reader: HistoryReader | undefined;
   port.on("message", (message: ToReader) => {
     switch (message.kind) {
@@ -141,15 +141,15 @@ function read(plan: HistoryPlan, port: MessagePort): void {
       case "list":
         try {
           reader ??= HistoryReader.open(plan.path);
-          tell({ kind: "page", id: message.id, page: reader.list(message.query) });
+          post({ kind: "page", id: message.id, page: reader.list(message.query) });
         } catch (fault) {
           const text = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-          tell({ kind: "failed", id: message.id, text, isDamaged: failureOf(fault) === "damaged" });
+          post({ kind: "failed", id: message.id, text, isDamaged: failureOf(fault) === "damaged" });
         }
         break;
       case "close":
         reader?.close();
-        tell({ kind: "closed" });
+        post({ kind: "closed" });
         break;
       default: {
         const never: never = message;
@@ -160,17 +160,17 @@ function read(plan: HistoryPlan, port: MessagePort): void {
 }
 
 /** Lines are written by whoever runs the history, with its fields. */
-function postedLog(tell: (message: FromWriter) => void, fixed: LogFields = {}): Log {
+function postedLog(post: (message: FromWriter) => void, fixed: LogFields = {}): Log {
   const at =
     (level: LogLevel) =>
     (event: string, fields?: LogFields): void =>
-      tell({ kind: "log", level, event, fields: { ...fixed, ...fields } });
+      post({ kind: "log", level, event, fields: { ...fixed, ...fields } });
   return {
     debug: at("debug"),
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    with: (fields) => postedLog(tell, { ...fixed, ...fields }),
+    with: (fields) => postedLog(post, { ...fixed, ...fields }),
   };
 }
 

@@ -4,7 +4,7 @@
  *
  *     durable place -> frames -> events -> batch -> history -> position
  *
- * (1) A batch is a run of frames behind the history's position. What fails to
+ * (1) A batch is a run of frames after the history's position. What fails to
  *     be written stays, and nothing more is read until it is: a history that
  *     waits for space forgets nothing and takes no more memory.
  * (2) A history that is damaged, or that has more than its journal, is made
@@ -164,8 +164,8 @@ export class HistoryWriter {
       directory,
       area,
       position,
-      frame: (payload, behind) => {
-        this.#batcher.add(payload, behind);
+      frame: (payload, position) => {
+        this.#batcher.add(payload, position);
         // Where this fails, `onPart` waits.
         const isWell = this.#trouble === undefined && this.#damage === undefined;
         if (this.#batcher.isFull && isWell) this.#attempt(() => this.#writeBatch());
@@ -187,7 +187,7 @@ export class HistoryWriter {
     if (this.#batcher.isEmpty) return;
     this.#history.write(this.#batcher.batch);
     this.#batcher.clear();
-    this.#tell();
+    this.#report();
     if (!this.#cancels.has("sync")) this.#after("sync", SYNC_EVERY_MS, () => this.#sync());
   }
 
@@ -199,11 +199,11 @@ export class HistoryWriter {
   }
 
   #sync(): void {
-    if (this.#attempt(() => this.#history.sync())) this.#tell();
+    if (this.#attempt(() => this.#history.sync())) this.#report();
     else this.#after("sync", RETRY_EVERY_MS, () => this.#sync());
   }
 
-  #tell(): void {
+  #report(): void {
     this.#options.onPosition(this.#history.position, this.#history.syncedPosition);
   }
 
@@ -229,7 +229,7 @@ export class HistoryWriter {
     this.#history = replaceHistory(this.#options, reason);
     this.#follower = this.#newFollower(0);
     this.#options.onRenewed();
-    this.#tell();
+    this.#report();
   }
 
   /** The first frames are gone with their segments: the history begins with what is there. */

@@ -95,21 +95,21 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
   let endsAtMs: number | undefined;
   let cancel = (): void => {};
   const { path } = plan.certificate;
-  const tellValidity = (pair: CertificatePair): void => {
+  const reportValidity = (pair: CertificatePair): void => {
     const { fromMs, toMs } = validityOf(pair);
     expiry.set(toMs / 1_000);
     endsAtMs = toMs;
     if (fromMs > clock.nowMs())
       log.warn("a certificate is not valid yet", { path, from: new Date(fromMs).toISOString() });
-    tellEnd();
+    reportEnd();
   };
-  const tellEnd = (): void => {
+  const reportEnd = (): void => {
     if (endsAtMs === undefined || endsAtMs > clock.nowMs()) return;
     log.warn("a certificate has expired: clients refuse it", { path, end: new Date(endsAtMs).toISOString() });
     endsAtMs = undefined;
   };
   const look = (): void => {
-    tellEnd();
+    reportEnd();
     const marks = marksOf(plan);
     if (marks !== seen) {
       seen = marks;
@@ -118,7 +118,7 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
         inForce = pair;
         renew(pair);
         log.info("a certificate was renewed", { path });
-        tellValidity(pair);
+        reportValidity(pair);
       }
     }
     cancel = clock.after(CERTIFICATE_LOOK_MS, look);
@@ -133,7 +133,7 @@ export function followCertificate(plan: TlsPlan, { clock, log, expiry, renew }: 
       return undefined;
     }
   };
-  if (inForce !== undefined) tellValidity(inForce);
+  if (inForce !== undefined) reportValidity(inForce);
   cancel = clock.after(CERTIFICATE_LOOK_MS, look);
   return () => cancel();
 }

@@ -48,7 +48,7 @@ export interface DescriptorWatchOptions {
 export class DescriptorWatch {
   readonly #options: DescriptorWatchOptions;
   #shortAtMs: number | undefined;
-  #toldAtMs: number | undefined;
+  #reportedAtMs: number | undefined;
   #cancel: () => void = () => {};
 
   constructor(options: DescriptorWatchOptions) {
@@ -78,8 +78,8 @@ export class DescriptorWatch {
     if (!isShort) return;
     const nowMs = clock.monotonicMs();
     this.#shortAtMs = nowMs;
-    if (this.#toldAtMs !== undefined && nowMs - this.#toldAtMs < TELL_MS) return;
-    this.#toldAtMs = nowMs;
+    if (this.#reportedAtMs !== undefined && nowMs - this.#reportedAtMs < TELL_MS) return;
+    this.#reportedAtMs = nowMs;
     log.warn("file descriptors are short: connections are refused", { limit, remedy: "ulimit -n, or LimitNOFILE" });
   }
 }

@@ -1,4 +1,4 @@
-/** What the log says of graphs that are built behind a start, by a clock that stands still. */
+/** What the log says of graphs that are built after a start, by a clock that stands still. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";

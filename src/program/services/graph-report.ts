@@ -1,5 +1,5 @@
 /**
- * How far the graphs are that are built behind a start: those whose file is
+ * How far the graphs are that are built after a start: those whose file is
  * missing, damaged or behind. Queries are served meanwhile, so it is told in the
  * log alone, and not at all when it is over within a second.
  *
@@ -41,7 +41,7 @@ export function reportGraphs(
   const startMs = clock.monotonicMs();
   const first = amountsOf(subjects);
   let before = first;
-  let toldMs: number | undefined;
+  let reportedMs: number | undefined;
   let movedMs = startMs;
   let cancel = (): void => {};
 
@@ -53,20 +53,20 @@ export function reportGraphs(
     const seconds = Math.round(nowMs - startMs) / 1_000;
     const isLeft = now.pending > records * PENDING_SHARE || now.pending < before.pending;
     if (now.pending === 0 || !isLeft) {
-      if (toldMs !== undefined) log.info("graphs are built", { records: now.done, pending: now.pending, seconds });
+      if (reportedMs !== undefined) log.info("graphs are built", { records: now.done, pending: now.pending, seconds });
       return;
     }
     if (nowMs - movedMs >= STUCK_MS) {
       log.warn("graphs are not built any further, and what is pending is searched exactly", { ...now, seconds });
       return;
     }
-    if (toldMs === undefined) {
+    if (reportedMs === undefined) {
       log.info("graphs are being built", { namespaces: subjects.length, records, pending: now.pending });
-      toldMs = nowMs;
-    } else if (nowMs - toldMs >= LOG_PAUSE_MS) {
+      reportedMs = nowMs;
+    } else if (nowMs - reportedMs >= LOG_PAUSE_MS) {
       const perSecond = Math.max(0, Math.round((now.done - first.done) / seconds));
       log.info("building graphs", { percent: Math.floor((100 * now.done) / records), ...now, perSecond });
-      toldMs = nowMs;
+      reportedMs = nowMs;
     }
     before = now;
     cancel = clock.after(LOOK_MS, look);

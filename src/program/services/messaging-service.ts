@@ -17,7 +17,7 @@ import type { AreaStorage } from "../../persistence/area-storage.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import type { StorageHooks } from "../areas/area-persistence.ts";
 import { copyHistoryFile } from "../history/copy.ts";
-import { type HistoryDoor, type HistoryDoorOptions, openHistory } from "../history/history-door.ts";
+import { type HistoryOptions, type HistoryStore, openHistory } from "../history/history-store.ts";
 import { messageLog } from "../history/message-log.ts";
 import { awaitedCalls, awaitedReads } from "../journey.ts";
 import { measureMessaging } from "../metrics/messaging.ts";
@@ -39,7 +39,7 @@ export class MessagingService implements AreaService {
   /** What the tokens of each user say in their `UserID`. */
   readonly #userIds = new Map<string, ReadonlySet<string>>();
   readonly #segments = new ReadSegments();
-  #history: HistoryDoor | undefined;
+  #history: HistoryStore | undefined;
   #check: StoredBodiesCheck | undefined;
   readonly #cleaning: PeriodicTask;
 
@@ -148,12 +148,12 @@ export class MessagingService implements AreaService {
     });
   }
 
-  get #historyOptions(): HistoryDoorOptions {
+  get #historyOptions(): HistoryOptions {
     const { plan, log, clock, onFatal } = this.#context;
     return { retentionMs: plan.messaging.logRetentionMs, log, clock, onFatal };
   }
 
-  get #openHistory(): HistoryDoor {
+  get #openHistory(): HistoryStore {
     if (this.#history === undefined) throw new Error("Messaging is not open yet");
     return this.#history;
   }

@@ -9,7 +9,7 @@
 
 import { evictionPolicies, type MemorySettings } from "../../store/memory/mod.ts";
 import { DIMENSION_MAX } from "../../vector/mod.ts";
-import { type Models, type ProviderSurroundings, readModels } from "./embedding-settings.ts";
+import { type Models, type ProviderEnvironment, readModels } from "./embedding-settings.ts";
 import { ENTRIES_MAX, FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
 import { INDEX_KEYS, type IndexPlan, type IndexRules, readIndexPlan } from "./index-settings.ts";
 import { BadValue, parseMemory, parseMessagingToken, parseSigningKey, parseToken } from "./values.ts";
@@ -67,7 +67,7 @@ export const TENANT_NAME_RULE =
   "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
 
 /** Where nothing is to be found: for those who read a file without a machine around it. */
-const nowhere: ProviderSurroundings = {
+const nowhere: ProviderEnvironment = {
   readFile: (path) => {
     throw new BadValue(`there is no file ${path}`);
   },
@@ -82,7 +82,7 @@ const nowhere: ProviderSurroundings = {
 export function parseConfiguration(
   text: string,
   fileKeys: ReadonlySet<string>,
-  surroundings: ProviderSurroundings = nowhere,
+  environment: ProviderEnvironment = nowhere,
 ): { configuration: Configuration; problems: readonly string[] } {
   const reader = new FieldReader();
   let root: unknown;
@@ -99,9 +99,9 @@ export function parseConfiguration(
     if (settingText !== undefined) settings.set(key, settingText);
   }
   const vector = reader.object(top.get("vector"), "vector", ["indexes", "models"]);
-  const models = readModels(reader, vector.get("models"), { path: "vector.models", surroundings });
+  const models = readModels(reader, vector.get("models"), { path: "vector.models", environment });
   // What the settings say of dimensions is known later.
-  const rules = { models, surroundings, dimensionMax: DIMENSION_MAX };
+  const rules = { models, environment, dimensionMax: DIMENSION_MAX };
   const configuration: Configuration = {
     settings,
     databases: readTenants(reader, sectionOf(reader, top, "store", "databases"), {

@@ -37,7 +37,7 @@ export interface EmbeddingPlan {
 export type Models = ReadonlyMap<string, EmbeddingProvider>;
 
 /** Where a provider may take a key from, and what is installed. */
-export interface ProviderSurroundings {
+export interface ProviderEnvironment {
   /** Throws `BadValue`. */
   readonly readFile: (path: string) => string;
   readonly findVariable: (name: string) => string | undefined;
@@ -48,7 +48,7 @@ export interface ProviderSurroundings {
 export interface EmbeddingRules {
   readonly models: Models;
   /** Undefined: what is read was said at run time (3). */
-  readonly surroundings: ProviderSurroundings | undefined;
+  readonly environment: ProviderEnvironment | undefined;
 }
 
 export const LOCAL_PACKAGE = "@huggingface/transformers";
@@ -78,7 +78,7 @@ interface ProviderReading {
   readonly fields: Fields;
   readonly path: string;
   readonly model: string;
-  readonly surroundings: ProviderSurroundings;
+  readonly environment: ProviderEnvironment;
 }
 
 interface ProviderRow {
@@ -111,7 +111,7 @@ const providerNames = Object.keys(providerRows) as readonly ProviderName[];
 export function readModels(
   reader: FieldReader,
   value: unknown,
-  { path, surroundings }: { path: string; surroundings: ProviderSurroundings },
+  { path, environment }: { path: string; environment: ProviderEnvironment },
 ): Models {
   const models = new Map<string, EmbeddingProvider>();
   if (value === undefined) return models;
@@ -128,7 +128,7 @@ export function readModels(
       reader.problem(place, "is not an object");
       continue;
     }
-    const by = readProvider(reader, settings, { path: place, model, surroundings, otherKeys: [] });
+    const by = readProvider(reader, settings, { path: place, model, environment, otherKeys: [] });
     if (by !== undefined) models.set(model, by);
   }
   return models;
@@ -152,13 +152,13 @@ export function readEmbedding(
     return undefined;
   }
   if (Object.keys(value).length > 1) {
-    const { surroundings } = rules;
-    const by = readProvider(reader, value, { path, model, surroundings, otherKeys: ["model"] });
+    const { environment } = rules;
+    const by = readProvider(reader, value, { path, model, environment, otherKeys: ["model"] });
     return by && { model, by, isInline: true };
   }
   const by = rules.models.get(model);
   if (by !== undefined) return { model, by, isInline: false };
-  const besides = rules.surroundings === undefined ? "" : `, or give ${at(path, "provider")}`;
+  const besides = rules.environment === undefined ? "" : `, or give ${at(path, "provider")}`;
   const remedy = `list ${model} below vector.models in the configuration file${besides}`;
   reader.problem(at(path, "model"), `has no provider: ${remedy}`);
   return undefined;
@@ -167,14 +167,14 @@ export function readEmbedding(
 interface ProviderPlace {
   readonly path: string;
   readonly model: string;
-  readonly surroundings: ProviderSurroundings | undefined;
+  readonly environment: ProviderEnvironment | undefined;
   readonly otherKeys: readonly string[];
 }
 
 function readProvider(
   reader: FieldReader,
   value: Readonly<Record<string, unknown>>,
-  { path, model, surroundings, otherKeys }: ProviderPlace,
+  { path, model, environment, otherKeys }: ProviderPlace,
 ): EmbeddingProvider | undefined {
   const { provider } = value;
   if (provider === undefined) {
@@ -184,7 +184,7 @@ function readProvider(
   const name = reader.choice(provider, at(path, "provider"), providerNames);
   if (name === undefined) return undefined;
   const row = providerRows[name];
-  if (surroundings === undefined && !row.isHarmless) {
+  if (environment === undefined && !row.isHarmless) {
     reader.problem(
       at(path, "provider"),
       `may be ${name} in the configuration file only: list the model below vector.models there, and name it here`,
@@ -192,11 +192,11 @@ function readProvider(
     return undefined;
   }
   const fields = reader.object(value, path, ["provider", ...otherKeys, ...row.keys]);
-  return row.read({ reader, fields, path, model, surroundings: surroundings ?? noSurroundings });
+  return row.read({ reader, fields, path, model, environment: environment ?? noEnvironment });
 }
 
 /** keeps (3) */
-const noSurroundings: ProviderSurroundings = {
+const noEnvironment: ProviderEnvironment = {
   readFile: () => {
     throw new BadValue("no file may be named here");
   },
@@ -231,15 +231,15 @@ function readHttp(reading: ProviderReading): EmbeddingProvider | undefined {
 }
 
 /** keeps (2) */
-function readKey({ reader, fields, path, surroundings }: ProviderReading): string | undefined {
+function readKey({ reader, fields, path, environment }: ProviderReading): string | undefined {
   const file = reader.text(fields, path, {
     key: "apiKeyFile",
-    parse: (name) => parseKey(surroundings.readFile(name).trim()),
+    parse: (name) => parseKey(environment.readFile(name).trim()),
   });
   const variable = reader.text(fields, path, {
     key: "apiKeyVariable",
     parse: (name) => {
-      const value = surroundings.findVariable(name);
+      const value = environment.findVariable(name);
       if (value === undefined) throw new BadValue(`the environment variable ${name} is not set`);
       return parseKey(value);
     },
@@ -251,8 +251,8 @@ function readKey({ reader, fields, path, surroundings }: ProviderReading): strin
 }
 
 function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
-  const { reader, fields, path, model, surroundings } = reading;
-  if (!surroundings.hasPackage(LOCAL_PACKAGE)) {
+  const { reader, fields, path, model, environment } = reading;
+  if (!environment.hasPackage(LOCAL_PACKAGE)) {
     reader.problem(
       at(path, "provider"),
       `local needs the package ${LOCAL_PACKAGE}, which is not installed: npm install ${LOCAL_PACKAGE} beside larder`,
@@ -263,7 +263,7 @@ function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
   const directory = reader.text(fields, path, {
     key: "directory",
     parse: (name) => {
-      surroundings.readFile(join(name, "config.json"));
+      environment.readFile(join(name, "config.json"));
       return name;
     },
   });

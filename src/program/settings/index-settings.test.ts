@@ -87,7 +87,7 @@ for (const [given, wanted] of definitions) {
     const description: object = JSON.parse(JSON.stringify(describeIndex(plan)));
     const again = readIndexPlan(reader, reader.object(description, "", INDEX_KEYS), {
       path: "",
-      rules: { models: parse(given).configuration.models, surroundings: undefined, dimensionMax: 65_536 },
+      rules: { models: parse(given).configuration.models, environment: undefined, dimensionMax: 65_536 },
     });
     assert.deepEqual(reader.problems, [], "what is kept is read back");
     assert.deepEqual(again.definition, plan.definition);

@@ -9,14 +9,14 @@
 import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration } from "./config.ts";
-import type { ProviderSurroundings } from "./embedding-settings.ts";
+import type { ProviderEnvironment } from "./embedding-settings.ts";
 import type { Origin, RunSettings, Source } from "./run-settings.ts";
 import type { Command, Setting } from "./setting.ts";
 import { type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
 import { BadValue, isLoopback } from "./values.ts";
 
 export interface SettingsInput {
-  /** The arguments behind the program's name. */
+  /** The arguments after the program's name. */
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The whole text of a file; throws as `readFileSync` does. */
@@ -47,10 +47,10 @@ export function readSettings(input: SettingsInput): SettingsReading {
     return refused("Say what to do: larder serve, larder dev or larder check (larder --help lists the settings)");
   const command = findCommand(words);
   if (command === undefined) return refused(unknownCommand(words[0]));
-  const behind = words.slice(command.words.split(" ").length);
-  const operandCount = behind.findIndex((word) => word.startsWith("--"));
-  const operands = behind.slice(0, operandCount < 0 ? undefined : operandCount);
-  const found = collect(input, command, behind.slice(operands.length));
+  const rest = words.slice(command.words.split(" ").length);
+  const operandCount = rest.findIndex((word) => word.startsWith("--"));
+  const operands = rest.slice(0, operandCount < 0 ? undefined : operandCount);
+  const found = collect(input, command, rest.slice(operands.length));
   const { run, problems } = decide(command.defaults, found);
   const all = [...checkOperands(command, operands), ...found.problems, ...problems];
   return all.length > 0 ? refused(...all) : { kind: "run", command, run, operands, options: found.options };
@@ -149,7 +149,7 @@ function readFlags(
     const option = optionsByFlag.get(flag as `--${string}`);
     if (name === undefined && option === undefined) {
       problems.push(unknownFlag(flag));
-      // What stands behind an unknown flag is its value, not one more mistake.
+      // What stands after an unknown flag is its value, not one more mistake.
       if (inline === undefined && words[index + 1]?.startsWith("--") === false) index += 1;
       continue;
     }
@@ -266,13 +266,13 @@ function readConfigurationFile(input: SettingsInput, path: string, problems: str
     return emptyConfiguration;
   }
   const fileKeys = new Set(settingList.flatMap(([, row]) => (row.fileKey === undefined ? [] : [row.fileKey])));
-  const { configuration, problems: found } = parseConfiguration(text, fileKeys, surroundingsOf(input));
+  const { configuration, problems: found } = parseConfiguration(text, fileKeys, providerEnvironment(input));
   problems.push(...found.map((problem) => `${path}: ${problem}`));
   return configuration;
 }
 
 /** What the file may refer to: other files, variables, packages. */
-function surroundingsOf(input: SettingsInput): ProviderSurroundings {
+function providerEnvironment(input: SettingsInput): ProviderEnvironment {
   return {
     readFile: (path) => {
       try {

@@ -15,7 +15,7 @@ export type Group =
 
 export interface Setting<Value> {
   readonly group: Group;
-  /** The flag's whole name; its value is the next argument or stands behind `=`. */
+  /** The flag's whole name; its value is the next argument or stands after `=`. */
   readonly flag?: `--${string}`;
   /** Environment variables, the first that is set wins. */
   readonly environment: readonly string[];

@@ -5,7 +5,7 @@
  *
  * A secret has no flag, because arguments are visible to every user of the
  * machine; it may also be given as a file whose path stands in the variable
- * with `_FILE` behind its name.
+ * with `_FILE` after its name.
  */
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";

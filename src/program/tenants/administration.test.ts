@@ -4,7 +4,7 @@ import type { RequestFailure } from "../../edge/errors.ts";
 import type { AreaTenant } from "../areas/area.ts";
 import type { IndexPlan } from "../settings/index-settings.ts";
 import { TenantAdministration } from "./administration.ts";
-import type { KeptTokens } from "./kept-tokens.ts";
+import type { StoredTokens } from "./stored-tokens.ts";
 import type { Secret, Tenant } from "./tokens.ts";
 
 const kept = (value: string): Secret => ({ value, from: { kind: "kept" } });
@@ -20,14 +20,14 @@ interface Setup {
   steps: string[];
   /** What the area was told of indexes. */
   plans: Map<string, IndexPlan>;
-  keptNow: () => KeptTokens;
+  keptNow: () => StoredTokens;
   breakDisk: () => void;
   stopServing: () => void;
 }
 
 function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tenant[]; data?: string[] } = {}): Setup {
   const steps: string[] = [];
-  let keptNow: KeptTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
+  let keptNow: StoredTokens = { databases: tenants.map(({ name }) => ({ name, madeBy: "start" })), adminToken: "a" };
   let isBroken = false;
   let isServing = true;
   const names = new Set(data);
@@ -49,8 +49,8 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
   };
   const calls = new TenantAdministration({
     tenants: { databases: tenants, indexes: [], users: [] },
-    kept: keptNow,
-    keep: async (changed) => {
+    stored: keptNow,
+    store: async (changed) => {
       if (isBroken) throw new Error("no space left");
       steps.push("keep");
       keptNow = changed;
@@ -58,7 +58,7 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
     areas: { databases: area, indexes: area, users: area },
     indexRules: {
       models: new Map([["m", { provider: "hashing", dimension: 8 }]]),
-      surroundings: undefined,
+      environment: undefined,
       dimensionMax: 16,
     },
   });
@@ -145,7 +145,7 @@ test("what cannot be kept changes nothing, and the next call goes on", async () 
   );
 });
 
-test("calls run one behind the other", async () => {
+test("calls run one after the other", async () => {
   const { calls, steps } = setUp();
 
   await Promise.all([

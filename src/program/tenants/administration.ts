@@ -35,16 +35,16 @@ import {
   type IndexRules,
   readIndexPlan,
 } from "../settings/index-settings.ts";
-import type { KeptIndex, KeptTenant, KeptTokens } from "./kept-tokens.ts";
+import type { StoredIndex, StoredTenant, StoredTokens } from "./stored-tokens.ts";
 import { type IndexTenant, type Secret, secretsOfNew, type Tenant, type UserTenant } from "./tokens.ts";
 
 type AreaTenants = Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames">;
 
 export interface TenantAdministrationOptions {
   readonly tenants: Readonly<Record<TenantKind, readonly AnyTenant[]>>;
-  readonly kept: KeptTokens;
+  readonly stored: StoredTokens;
   /** Replaces tokens.json durably. */
-  readonly keep: (kept: KeptTokens) => Promise<void>;
+  readonly store: (kept: StoredTokens) => Promise<void>;
   /** The areas that the tenants are of. */
   readonly areas: Readonly<Record<TenantKind, AreaTenants>>;
   /** What a new index may have. */
@@ -61,7 +61,7 @@ type AnyTenant = Tenant | IndexTenant | UserTenant;
 /** What is said of a new tenant besides its name, as its tenant and tokens.json have it. */
 interface Description {
   readonly tenant: { readonly index?: IndexPlan };
-  readonly kept: Pick<KeptIndex, "definition">;
+  readonly kept: Pick<StoredIndex, "definition">;
 }
 
 export class TenantAdministration implements TenantCalls {
@@ -71,7 +71,7 @@ export class TenantAdministration implements TenantCalls {
   readonly #describers: Readonly<
     Partial<Record<TenantKind, (given: Readonly<Record<string, unknown>>) => Description>>
   > = { indexes: (given) => this.#describeIndex(given) };
-  #kept: KeptTokens;
+  #kept: StoredTokens;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: TenantAdministrationOptions) {
@@ -81,7 +81,7 @@ export class TenantAdministration implements TenantCalls {
       TenantKind,
       Map<string, AnyTenant>
     >;
-    this.#kept = options.kept;
+    this.#kept = options.stored;
   }
 
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]> {
@@ -139,7 +139,7 @@ export class TenantAdministration implements TenantCalls {
   }
 
   /** Runs `work` with what is kept of the tenants; none of them changes meanwhile. */
-  whileUnchanged<Result>(work: (kept: KeptTokens) => Promise<Result>): Promise<Result> {
+  whileUnchanged<Result>(work: (kept: StoredTokens) => Promise<Result>): Promise<Result> {
     return this.#inTurn(() => work(this.#kept));
   }
 
@@ -154,7 +154,7 @@ export class TenantAdministration implements TenantCalls {
   /** `before`: the tenant whose tokens are replaced; else what a new one is `made` of. */
   async #giveTokens(
     kind: TenantKind,
-    entry: KeptTenant,
+    entry: StoredTenant,
     { before, made = {} }: { before?: AnyTenant; made?: Description["tenant"] },
   ): Promise<TenantTokens> {
     const { name } = entry;
@@ -174,13 +174,13 @@ export class TenantAdministration implements TenantCalls {
     return { name, token, readOnlyToken };
   }
 
-  async #keep(kind: TenantKind, entries: readonly KeptTenant[]): Promise<void> {
+  async #keep(kind: TenantKind, entries: readonly StoredTenant[]): Promise<void> {
     const kept = { ...this.#kept, [kind]: entries };
-    await this.#options.keep(kept);
+    await this.#options.store(kept);
     this.#kept = kept;
   }
 
-  /** One call behind the other, whatever became of the one before. */
+  /** One call after the other, whatever became of the one before. */
   #inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(call);
     this.#last = result.catch(() => {});

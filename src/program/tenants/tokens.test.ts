@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSettings } from "../settings/read-settings.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { type KeptTokens, parseKeptTokens, printKeptTokens } from "./kept-tokens.ts";
+import { parseStoredTokens, printStoredTokens, type StoredTokens } from "./stored-tokens.ts";
 import { generateToken, type ResolvedTenants, resolveTenants, type Secret } from "./tokens.ts";
 
 interface Given {
   words?: string;
   environment?: Record<string, string>;
   file?: unknown;
-  kept?: KeptTokens;
+  kept?: StoredTokens;
 }
 
 function resolve({ words = "serve", environment = {}, file, kept = {} }: Given): ResolvedTenants {
@@ -31,7 +31,7 @@ function userTokenOf(secret: Secret): Record<string, string> {
 }
 
 test("C.token-form: the first start of serve makes one tenant per area, each with secrets of its own", () => {
-  const { tenants, kept, problems } = resolve({});
+  const { tenants, stored: kept, problems } = resolve({});
 
   assert.deepEqual(problems, []);
   assert.deepEqual(namesOf(tenants.databases), ["main"]);
@@ -56,16 +56,16 @@ test("C.token-form: the first start of serve makes one tenant per area, each wit
 
 test("the second start finds everything and generates nothing", () => {
   const first = resolve({});
-  const kept = parseKeptTokens(printKeptTokens(first.kept));
+  const kept = parseStoredTokens(printStoredTokens(first.stored));
 
   const second = resolve({ kept });
 
-  assert.equal(second.kept, kept);
+  assert.equal(second.stored, kept);
   assert.deepEqual(second.tenants, first.tenants);
 });
 
 test("the environment gives the base tenant its secrets; only what it leaves out is generated", () => {
-  const { tenants, kept } = resolve({ environment: { LARDER_STORE_TOKEN: "from-environment" } });
+  const { tenants, stored: kept } = resolve({ environment: { LARDER_STORE_TOKEN: "from-environment" } });
 
   const [database] = tenants.databases;
   assert.deepEqual(database?.token, {
@@ -83,7 +83,7 @@ test("with listed databases there is no base one, unless the environment names i
   const listed = resolve({ file });
   assert.deepEqual(namesOf(listed.tenants.databases), ["a", "b"]);
   assert.deepEqual(
-    listed.kept.databases?.map(({ name, madeBy }) => [name, madeBy]),
+    listed.stored.databases?.map(({ name, madeBy }) => [name, madeBy]),
     [["b", "configuration"]],
   );
   assert.equal(listed.tenants.databases[0]?.listedAt, "store.databases[0] in l.json");
@@ -93,7 +93,7 @@ test("with listed databases there is no base one, unless the environment names i
 });
 
 test("a database that the configuration no longer lists is gone, its generated token too", () => {
-  const { kept } = resolve({ file: { store: { databases: [{ name: "a" }, { name: "b" }] } } });
+  const { stored: kept } = resolve({ file: { store: { databases: [{ name: "a" }, { name: "b" }] } } });
 
   const { tenants } = resolve({ kept, file: { store: { databases: [{ name: "b" }] } } });
 
@@ -106,13 +106,13 @@ test("a main database that was deleted stays deleted", () => {
 });
 
 test("what the admin API made lives beside what is listed", () => {
-  const kept: KeptTokens = { databases: [{ name: "x", madeBy: "admin", token: "tx", readOnlyToken: "rx" }] };
+  const kept: StoredTokens = { databases: [{ name: "x", madeBy: "admin", token: "tx", readOnlyToken: "rx" }] };
   const { tenants } = resolve({ kept, file: { store: { databases: [{ name: "a" }] } } });
   assert.deepEqual(namesOf(tenants.databases), ["a", "x"]);
 });
 
 test("dev has the well-known secrets, an index dev, and keeps nothing", () => {
-  const { tenants, kept, problems } = resolve({ words: "dev" });
+  const { tenants, stored: kept, problems } = resolve({ words: "dev" });
 
   assert.deepEqual(problems, []);
   assert.deepEqual(kept, {});
@@ -132,7 +132,7 @@ test("dev has the well-known secrets, an index dev, and keeps nothing", () => {
 });
 
 test("an index is what the configuration says, or what it was made as at run time", () => {
-  const kept: KeptTokens = {
+  const kept: StoredTokens = {
     indexes: [
       {
         name: "made",
@@ -146,7 +146,7 @@ test("an index is what the configuration says, or what it was made as at run tim
   };
   const file = { vector: { indexes: [{ name: "listed", type: "SPARSE", sparseEmbedding: "BM25" }] } };
 
-  const { tenants, problems } = resolve({ kept: parseKeptTokens(printKeptTokens(kept)), file });
+  const { tenants, problems } = resolve({ kept: parseStoredTokens(printStoredTokens(kept)), file });
 
   assert.deepEqual(problems, []);
   assert.deepEqual(
@@ -196,8 +196,8 @@ test("an index with more dimensions than the setting allows forbids the start", 
 });
 
 test("only a tokens.json with definitions needs a reader of them", () => {
-  assert.equal(JSON.parse(printKeptTokens({ indexes: [{ name: "a", madeBy: "start" }] })).format, 1);
-  assert.equal(JSON.parse(printKeptTokens({ indexes: [{ name: "a", madeBy: "admin", definition: {} }] })).format, 2);
+  assert.equal(JSON.parse(printStoredTokens({ indexes: [{ name: "a", madeBy: "start" }] })).format, 1);
+  assert.equal(JSON.parse(printStoredTokens({ indexes: [{ name: "a", madeBy: "admin", definition: {} }] })).format, 2);
 });
 
 test("A-01: a well-known secret is refused where other machines can reach the port", () => {
@@ -284,6 +284,6 @@ const damaged: readonly (readonly [text: string, problem: string])[] = [
 
 for (const [text, problem] of damaged) {
   test(`a damaged tokens.json is refused: ${problem}`, () => {
-    assert.throws(() => parseKeptTokens(text), { name: "DamagedTokens", message: problem });
+    assert.throws(() => parseStoredTokens(text), { name: "DamagedTokens", message: problem });
   });
 }

@@ -30,7 +30,7 @@ import {
 import type { Origin, RunSettings } from "../settings/run-settings.ts";
 import type { SettingName } from "../settings/settings.ts";
 import { isLoopback } from "../settings/values.ts";
-import type { KeptTenant, KeptTokens, KeptUser } from "./kept-tokens.ts";
+import type { StoredTenant, StoredTokens, StoredUser } from "./stored-tokens.ts";
 
 export interface Secret {
   readonly value: string;
@@ -67,7 +67,7 @@ export interface Tenants {
 export interface ResolvedTenants {
   readonly tenants: Tenants;
   /** What belongs into tokens.json; the same object as before when nothing was generated. */
-  readonly kept: KeptTokens;
+  readonly stored: StoredTokens;
   /** One sentence for each thing that forbids a start. */
   readonly problems: readonly string[];
 }
@@ -91,16 +91,16 @@ export const wellKnown = {
 type SecretName = keyof typeof wellKnown;
 
 /** Decides all tenants and generates what is missing. Touches no file. */
-export function resolveTenants(run: RunSettings, kept: KeptTokens): ResolvedTenants {
+export function resolveTenants(run: RunSettings, kept: StoredTokens): ResolvedTenants {
   const resolver = new Resolver(run, kept);
   const tenants = resolver.tenants();
   const problems = [...resolver.problems, ...sameTokens(tenants), ...reachableWeak(run, tenants)];
-  return { tenants, kept: resolver.kept, problems };
+  return { tenants, stored: resolver.kept, problems };
 }
 
 /** What an index may have that is made at run time, or was. */
 export function indexRulesOf({ configuration, settings }: RunSettings): IndexRules {
-  return { models: configuration.models, surroundings: undefined, dimensionMax: settings.dimensionMax };
+  return { models: configuration.models, environment: undefined, dimensionMax: settings.dimensionMax };
 }
 
 /** A token that nobody can guess: 43 letters and digits, 256 bits. */
@@ -167,10 +167,10 @@ type KeptList = "databases" | "indexes" | "users";
 
 class Resolver {
   readonly #run: RunSettings;
-  kept: KeptTokens;
+  kept: StoredTokens;
   readonly problems: string[] = [];
 
-  constructor(run: RunSettings, kept: KeptTokens) {
+  constructor(run: RunSettings, kept: StoredTokens) {
     this.#run = run;
     this.kept = kept;
   }
@@ -255,7 +255,7 @@ class Resolver {
 
   #tenantSecret(list: KeptList, which: SecretField, subject: Subject): Secret {
     const { name, listed, isBase, generate } = subject;
-    const entry: Partial<KeptUser> | undefined = this.kept[list]?.find((each) => each.name === name);
+    const entry: Partial<StoredUser> | undefined = this.kept[list]?.find((each) => each.name === name);
     const secret = this.#secret({
       setting: isBase ? settingOf[list][which] : undefined,
       listed: (listed as ListedUser | undefined)?.[which],
@@ -265,7 +265,7 @@ class Resolver {
     });
     if (secret.from.kind === "kept" && entry?.[which] === undefined) {
       const madeBy = listed === undefined ? "start" : "configuration";
-      this.#keep(list, { ...(entry ?? { name, madeBy }), [which]: secret.value } as KeptTenant);
+      this.#keep(list, { ...(entry ?? { name, madeBy }), [which]: secret.value } as StoredTenant);
     }
     return secret;
   }
@@ -299,13 +299,13 @@ class Resolver {
     return `${path} in ${this.#run.settings.config ?? "the configuration"}`;
   }
 
-  #keep(list: KeptList, entry: KeptTenant): void {
+  #keep(list: KeptList, entry: StoredTenant): void {
     const others = (this.kept[list] ?? []).filter((each) => each.name !== entry.name);
     this.#update({ [list]: [...others, entry] });
   }
 
-  #update(change: Partial<KeptTokens>): void {
-    const changed = Object.entries(change).some(([key, value]) => this.kept[key as keyof KeptTokens] !== value);
+  #update(change: Partial<StoredTokens>): void {
+    const changed = Object.entries(change).some(([key, value]) => this.kept[key as keyof StoredTokens] !== value);
     if (changed) this.kept = { ...this.kept, ...change };
   }
 }

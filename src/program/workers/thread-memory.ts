@@ -1,4 +1,4 @@
-/** What tells a thread's memory guard how much memory the thread has: V8's own figures, also behind each full collection. */
+/** What tells a thread's memory guard how much memory the thread has: V8's own figures, also after each full collection. */
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { systemClock } from "../../kernel/clock.ts";
@@ -13,7 +13,7 @@ export function readThreadBytes(): number {
   return usedBytes - youngBytes + outsideBytes;
 }
 
-/** Looks at the thread's memory each second and behind each full collection. The returned function ends that. */
+/** Looks at the thread's memory each second and after each full collection. The returned function ends that. */
 export function watchThreadMemory(guard: MemoryGuard): () => void {
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {

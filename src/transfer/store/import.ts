@@ -12,7 +12,7 @@ import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { CommandCall } from "../../program/cli/command-row.ts";
 import { progressOf } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
-import { TOKENS_FILE } from "../../program/tenants/kept-tokens.ts";
+import { TOKENS_FILE } from "../../program/tenants/stored-tokens.ts";
 import { AreaClient } from "../area-client.ts";
 import { HostedSource } from "../hosted/source.ts";
 import { parseRedisAddress } from "../redis/connection.ts";

@@ -6,7 +6,7 @@
  * Token ids are made of stems and are stored for ever, so this must go on giving
  * what it gives: porter2.test.ts has the pairs.
  *
- * R1 is the part of a word behind the first consonant that follows a vowel, R2
+ * R1 is the part of a word after the first consonant that follows a vowel, R2
  * is that of R1. A `Y` is a y that is a consonant.
  */
 
@@ -122,7 +122,7 @@ export function stemOf(given: string): string {
   return word.text.toLowerCase();
 }
 
-/** A y at the beginning or behind a vowel becomes Y. */
+/** A y at the beginning or after a vowel becomes Y. */
 function markConsonants(word: string): string {
   if (!word.includes("y")) return word;
   let marked = "";
@@ -133,7 +133,7 @@ function markConsonants(word: string): string {
   return marked;
 }
 
-/** Where the region begins behind the first consonant that follows a vowel at or behind `from`; the end if there is none. */
+/** Where the region begins after the first consonant that follows a vowel at or after `from`; the end if there is none. */
 function regionAfter(word: string, from: number): number {
   let at = from;
   while (at < word.length && !isVowel(word, at)) at += 1;

@@ -6,7 +6,7 @@
 import { stemOf } from "./porter2.ts";
 import { stopWords } from "./stop-words.ts";
 
-/** Letters, marks and digits of any script; an apostrophe belongs to a word that goes on behind it. */
+/** Letters, marks and digits of any script; an apostrophe belongs to a word that goes on after it. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’ʼ][\p{L}\p{M}\p{N}]+)*/gu;
 const APOSTROPHES = /[’ʼ]/g;
 

@@ -159,7 +159,7 @@ describe("what does not verify is refused", () => {
     ["nothing", new Uint8Array(0), "its length is wrong"],
     ["a length that is no multiple of four", file.subarray(0, -1), "its length is wrong"],
     ["a cut file", file.subarray(0, -400), "its length is wrong"],
-    ["a file with something behind it", Uint8Array.from([...file, 0, 0, 0, 0]), "its length is wrong"],
+    ["a file with something after it", Uint8Array.from([...file, 0, 0, 0, 0]), "its length is wrong"],
     ["something else", new Uint8Array(4_096).fill(7), "it is not the file of a graph, or of another machine"],
     ["another format", changed(1, 2), "it has format 2, and this version reads 1"],
     ["another dimension", resigned(changed(2, 17)), "it is of another dimension or similarity"],

@@ -92,7 +92,7 @@ function findNodes(words: Uint32Array, start: number, nodeCount: number): Uint32
   return at === words.length ? starts : undefined;
 }
 
-/** The index behind a list: it ends at a 0, or when it is full. */
+/** The index after a list: it ends at a 0, or when it is full. */
 export function listEnd(words: Uint32Array, start: number, level: number): number {
   const full = start + capacityOf(level);
   let at = start;

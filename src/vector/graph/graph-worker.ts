@@ -27,12 +27,12 @@ export function buffersOf({ records, rows, nodes }: RowBatch): ArrayBuffer[] {
 }
 
 export class GraphWorker {
-  readonly #tell: (message: FromGraphWorker) => void;
+  readonly #post: (message: FromGraphWorker) => void;
   /** By graph. */
   readonly #writers = new Map<number, GraphWriter>();
 
-  constructor(tell: (message: FromGraphWorker) => void) {
-    this.#tell = tell;
+  constructor(post: (message: FromGraphWorker) => void) {
+    this.#post = post;
   }
 
   hear(message: ToGraphWorker): void {
@@ -49,7 +49,7 @@ export class GraphWorker {
         // There was no memory for this thread's scratch.
         if (writer === undefined) batch.nodes.fill(NO_NODE);
         else writer.insert(batch, 0, batch.records.length);
-        this.#tell({ graph, batch });
+        this.#post({ graph, batch });
         break;
       }
       case "close":

@@ -41,7 +41,7 @@ test("a record that gets another number keeps its place", () => {
   assert.deepEqual(listed(order), [1, 9, 3]);
 });
 
-test("a position behind the last lists nothing, and there is no record at it", () => {
+test("a position after the last lists nothing, and there is no record at it", () => {
   const order = new InsertionOrder();
   order.append(0);
 

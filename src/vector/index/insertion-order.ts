@@ -122,7 +122,7 @@ export class InsertionOrder {
     this.#places = new Float64Array(64);
   }
 
-  /** Puts a record that has its place behind all others. keeps (3) */
+  /** Puts a record that has its place after all others. keeps (3) */
   #push(record: number): void {
     if (this.#lastUsed === CHUNK_LENGTH) {
       const last = this.#chunks.at(-1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRangeCursor, printRangeCursor, type RangeCursor } from "./range-cursor.ts";
 
-test("B1: a cursor is an offset in digits, or a place behind a mark that no number has", () => {
+test("B1: a cursor is an offset in digits, or a place after a mark that no number has", () => {
   const rows: [string, RangeCursor | undefined][] = [
     ["", 0],
     ["0", 0],

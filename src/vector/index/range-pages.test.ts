@@ -67,7 +67,7 @@ function page(
   return { ids: vectors.map(({ id }) => id), next: nextCursor };
 }
 
-test("B1: the page after a delete goes on behind the last record of the page before", () => {
+test("B1: the page after a delete goes on after the last record of the page before", () => {
   const index = indexOf(newEngine());
   upsert(index, ["a", "b", "c", "d", "e"]);
   const first = page(index, "0");

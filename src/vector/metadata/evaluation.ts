@@ -6,7 +6,7 @@
  * look at what is left; when that is little, and a field has no column yet, the
  * few records are parsed instead of building one. An OR is the union of its parts.
  *
- * (1) The bits are right for every record that has not changed behind `position`
+ * (1) The bits are right for every record that has not changed after `position`
  *     of the log. What changes while this runs may leave a wrong bit, and is in
  *     the log: whoever uses the bits follows it.
  * (2) No chain of a column is left half walked between two slices.
@@ -54,7 +54,7 @@ export class Evaluation {
   #slice = new Slice();
   #words: Uint32Array;
   #position: number;
-  /** Words that can have a bit; those behind them are room to grow. */
+  /** Words that can have a bit; those after them are room to grow. */
   #wordCount: number;
 
   /** `paths` is what `pathsOf` finds in the filter. */

@@ -3,7 +3,7 @@
  * current.
  *
  * (1) `#position` is where in the log the bits have followed: a record that has
- *     not changed behind it has the right bit.
+ *     not changed after it has the right bit.
  * (2) A few changed records are decided one by one, and their bits set in place.
  *     When there are many, or the log does not reach back to `#position`, all
  *     records are decided anew into another array, which takes the place of the

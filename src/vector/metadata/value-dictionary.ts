@@ -41,7 +41,7 @@ export class ValueDictionary {
   #largeCount = 0;
   /** By id; NaN for what is no number. Empty until the first number comes. */
   #numbers = new Float64Array(0);
-  /** Strings and arrays by id. Ends behind the last of them. */
+  /** Strings and arrays by id. Ends after the last of them. */
   readonly #others: (Json | undefined)[] = [];
   readonly #freeIds: number[] = [];
   #limit = GIVEN_FIRST;

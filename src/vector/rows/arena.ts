@@ -1,6 +1,6 @@
 /**
  * One shared memory with the kernel of this thread over it. Its first chunk is
- * the thread's scratch; blocks of rows lie behind it.
+ * the thread's scratch; blocks of rows lie after it.
  *
  *     0          | nothing                                               |
  *     64         | the query, padded: 256 KiB at most                    |

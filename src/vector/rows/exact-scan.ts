@@ -222,7 +222,7 @@ export class ExactScan {
     return count * this.#rowWork * GATHER_FACTOR;
   }
 
-  /** Lists up to `rowsMax` matching rows of a block for the kernel and moves on behind the last; how many. */
+  /** Lists up to `rowsMax` matching rows of a block for the kernel and moves on after the last; how many. */
   #listMatches({ arena, start, end }: RowBlock, matches: Uint32Array, rowsMax: number): number {
     const { words } = arena;
     let count = 0;

@@ -50,7 +50,7 @@ export interface RowMemoryOptions {
 export class RowMemory {
   readonly #bytesMax: number;
   readonly #arenaBytes: number;
-  /** The chunks of each arena by their place behind its scratch. */
+  /** The chunks of each arena by their place after its scratch. */
   readonly #chunks = new Map<Arena, Chunk[]>();
   readonly #freeChunks: Chunk[] = [];
   /** Chunks that have a free block, by the size of their blocks. */

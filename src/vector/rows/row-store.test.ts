@@ -106,7 +106,7 @@ test("rows of the largest dimension fit", () => {
   assert.equal(store.read(7)[65_535], 0.5);
 });
 
-test("truncating gives back the blocks behind the last record that stays", () => {
+test("truncating gives back the blocks after the last record that stays", () => {
   const memory = new RowMemory();
   const store = new RowStore(memory, 256);
   store.ensure(9_999);

@@ -1,5 +1,5 @@
 /**
- * The dense rows of one namespace, by record number. A block holds rows, behind
+ * The dense rows of one namespace, by record number. A block holds rows, after
  * them their squared lengths, and, if it has the full size, their codes:
  *
  *     | code | … | row, padded with zeros to 16 bytes | … | squared length f32 | … |
@@ -27,7 +27,7 @@ const CODED_DIMENSION_MIN = 128;
 export interface RowBlock {
   readonly block: Block;
   readonly arena: Arena;
-  /** Its first record, and the first behind it. */
+  /** Its first record, and the first after it. */
   readonly start: number;
   readonly end: number;
   readonly rows: number;

@@ -122,7 +122,7 @@ for (const [name, algorithm, dense, sparse, wanted] of table)
     assert.deepEqual(fused(algorithm, dense, sparse), wanted);
   });
 
-test("of equal sums the record earlier in insertion order comes first, and the count cuts behind it", () => {
+test("of equal sums the record earlier in insertion order comes first, and the count cuts after it", () => {
   const dense: List = [
     [9, 0.9],
     [4, 0.8],

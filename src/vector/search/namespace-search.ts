@@ -112,15 +112,15 @@ export class NamespaceSearch implements SearchJob {
     const { vector, sparseVector, weighting } = this.#request;
     const namespace = this.#namespace;
     const { rows } = namespace;
-    const wishes = {
+    const options = {
       count: this.#depth,
       spareCount: SPARE_MIN + Math.ceil(this.#depth * SPARE_SHARE),
       match: this.#match,
       excluded: this.#excluded(),
     };
     return [
-      ...(vector === undefined ? [] : [rows === undefined ? nothing : new DenseSearch(namespace, vector, wishes)]),
-      ...(sparseVector === undefined ? [] : [new SparseSearch(namespace, { query: sparseVector, weighting }, wishes)]),
+      ...(vector === undefined ? [] : [rows === undefined ? nothing : new DenseSearch(namespace, vector, options)]),
+      ...(sparseVector === undefined ? [] : [new SparseSearch(namespace, { query: sparseVector, weighting }, options)]),
     ];
   }
 

@@ -95,7 +95,7 @@ export class PostingChunk {
     this.records[offset] = posting.record;
     this.values[offset] = posting.value;
     this.count += 1;
-    if (this.repeats(offset)) this.repeatCount += 1; // keeps (2): nothing equal lies behind an upper bound
+    if (this.repeats(offset)) this.repeatCount += 1; // keeps (2): nothing equal lies after an upper bound
   }
 
   /** `offset` must be a lower bound. */
@@ -108,7 +108,7 @@ export class PostingChunk {
   }
 
   /**
-   * Where to split a full chunk for a posting that belongs at `offset`. In the middle, but behind a list that has half
+   * Where to split a full chunk for a posting that belongs at `offset`. In the middle, but after a list that has half
    * of the chunk and gets its next record: records mostly come in ascending order, so it is filled to the last place.
    */
   splitOffsetFor(offset: number, dimension: number): number {

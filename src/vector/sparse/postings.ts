@@ -43,7 +43,7 @@ export class Postings {
     return this.#chunks[number] as PostingChunk;
   }
 
-  /** Puts a value behind those that the record already has in that dimension. */
+  /** Puts a value after those that the record already has in that dimension. */
   insert(dimension: number, record: number, value: number): void {
     let number = this.#lastUpTo(dimension, record);
     if (this.#chunks.length === 0) this.#addChunk(0, new PostingChunk(), { dimension, record });

@@ -1,13 +1,13 @@
 /**
  * Sparse vectors as they were sent, by record number: for whoever reads them,
- * and to know which postings a record has. They lie one behind the other in
+ * and to know which postings a record has. They lie one after the other in
  * pages of 32-bit words, so a million vectors are a few hundred objects.
  *
  *     entry | record | count n | n indices i32 | n values f32 |
  *
  * (1) An entry is live when `#pages` and `#offsets` of its record say that it
  *     lies there; `live` of a page is the words of its live entries.
- * (2) Entries are added to the last page alone. A page that is behind it and
+ * (2) Entries are added to the last page alone. A page that is after it and
  *     less than half live is emptied, one per change, so at most half is waste.
  */
 import { assert } from "../../kernel/assert.ts";

@@ -4,10 +4,10 @@ import type { Log } from "../../kernel/log.ts";
 import type { HistoryPage, HistoryQuery } from "../../persistence/history/query.ts";
 import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
 
-export interface HistoryDoor {
+export interface HistoryStore {
   /** In a file: everything up to this place of the journal is durable. The first call says where a start begins. */
   durableTo(place: SyncedPlace): void;
-  /** In memory: the next frame, which is only valid during the call, and the position behind it. */
+  /** In memory: the next frame, which is only valid during the call, and the position after it. */
   append(frame: Uint8Array, position: number): void;
   /**
    * Resolves when everything up to `position` is in the history, or after LIST_WAIT_MS with what is there. Rejects with
@@ -21,7 +21,7 @@ export interface HistoryDoor {
   close(): Promise<void>;
 }
 
-export interface HistoryDoorOptions {
+export interface HistoryOptions {
   /** Of the area's journal, which has the history's file too; absent: it lives in memory. */
   readonly directory?: string;
   readonly area?: string;
@@ -42,7 +42,7 @@ export const LIST_WAIT_MS = 2_000;
 export const HISTORY_FILE = "history.sqlite";
 
 /** Opens the history. Rejects with SQLite's error if its file cannot be opened or made. */
-export async function openHistory(options: HistoryDoorOptions): Promise<HistoryDoor> {
+export async function openHistory(options: HistoryOptions): Promise<HistoryStore> {
   const { directory, area } = options;
   if (directory === undefined || area === undefined) {
     const { MemoryHistory } = await import("./memory-history.ts");

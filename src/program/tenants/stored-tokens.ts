@@ -22,7 +22,7 @@ export const TOKENS_FILE = "tokens.json";
 export const TOKENS_FORMAT = 2;
 const FORMAT_WITHOUT_DEFINITIONS = 1;
 
-export interface KeptTenant {
+export interface StoredTenant {
   readonly name: string;
   readonly madeBy: "start" | "admin" | "configuration";
   /** Absent: given in the environment or the configuration. */
@@ -30,21 +30,21 @@ export interface KeptTenant {
   readonly readOnlyToken?: string;
 }
 
-export interface KeptIndex extends KeptTenant {
+export interface StoredIndex extends StoredTenant {
   /** Of one that was made at run time. */
   readonly definition?: object;
 }
 
-export interface KeptUser extends KeptTenant {
+export interface StoredUser extends StoredTenant {
   readonly currentSigningKey?: string;
   readonly nextSigningKey?: string;
 }
 
 /** A list that is absent was never made: the next start of `serve` makes its base tenant. */
-export interface KeptTokens {
-  readonly databases?: readonly KeptTenant[];
-  readonly indexes?: readonly KeptIndex[];
-  readonly users?: readonly KeptUser[];
+export interface StoredTokens {
+  readonly databases?: readonly StoredTenant[];
+  readonly indexes?: readonly StoredIndex[];
+  readonly users?: readonly StoredUser[];
   readonly adminToken?: string;
 }
 
@@ -53,7 +53,7 @@ export class DamagedTokens extends Error {
 }
 
 /** Reads the file's text. Throws `DamagedTokens`, whose text says what is wrong and never shows a secret. */
-export function parseKeptTokens(text: string): KeptTokens {
+export function parseStoredTokens(text: string): StoredTokens {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -77,22 +77,22 @@ export function parseKeptTokens(text: string): KeptTokens {
   };
 }
 
-export function printKeptTokens(kept: KeptTokens): string {
-  const hasDefinitions = kept.indexes?.some(({ definition }) => definition !== undefined) === true;
+export function printStoredTokens(stored: StoredTokens): string {
+  const hasDefinitions = stored.indexes?.some(({ definition }) => definition !== undefined) === true;
   const format = hasDefinitions ? TOKENS_FORMAT : FORMAT_WITHOUT_DEFINITIONS;
-  return `${JSON.stringify({ format, ...kept }, null, 2)}\n`;
+  return `${JSON.stringify({ format, ...stored }, null, 2)}\n`;
 }
 
 const SECRET_FIELDS = ["token", "readOnlyToken", "currentSigningKey", "nextSigningKey"] as const;
 
-function readList(value: Fields, list: string): Record<string, readonly (KeptUser & KeptIndex)[]> {
+function readList(value: Fields, list: string): Record<string, readonly (StoredUser & StoredIndex)[]> {
   const entries = value[list];
   if (entries === undefined) return {};
   if (!Array.isArray(entries)) throw new DamagedTokens(`${list} is not a list`);
   return { [list]: entries.map((entry, index) => readEntry(entry, `${list}[${index}]`)) };
 }
 
-function readEntry(entry: unknown, path: string): KeptUser & KeptIndex {
+function readEntry(entry: unknown, path: string): StoredUser & StoredIndex {
   if (!isObject(entry)) throw new DamagedTokens(`${path} is not an object`);
   const name = readText(entry, "name", path);
   const madeBy = entry["madeBy"];
