@@ -1,4 +1,5 @@
 /** The row of a setting: what the table in settings.ts says about each. */
+import type { Parser } from "./values.ts";
 
 /** As what a server is started; other commands read the settings of `serve`. */
 export type Command = "serve" | "dev";
@@ -32,6 +33,5 @@ export interface Setting<Value> {
   /** What the help prints for a default that is not a fixed text. */
   readonly defaultMeaning?: string;
   readonly secret?: boolean;
-  /** Throws `BadValue`. */
-  parse(text: string): Value;
+  readonly parse: Parser<Value>;
 }

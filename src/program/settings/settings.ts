@@ -734,7 +734,7 @@ export const settingList: readonly (readonly [SettingName, Setting<unknown>])[] 
   Setting<unknown>,
 ][];
 
-function secret(variable: string, meaning: string, parse: (text: string) => string) {
+function secret(variable: string, meaning: string, parse: Parser<string>) {
   return {
     group: "Tokens and keys",
     environment: [variable],

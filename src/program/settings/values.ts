@@ -2,10 +2,12 @@
  * How the text of a setting becomes a value: one small parser per kind of
  * value. Each throws a `BadValue` whose text ends the sentence
  * "<where>: <text>", names the value where that is safe, and says what is
- * allowed.
+ * allowed. Each also says as JSON Schema which values it takes in the
+ * configuration file, so that the file's schema repeats no bound.
  */
 import { isIP } from "node:net";
 import { parseTrustedProxies } from "../../edge/http/trusted-proxies.ts";
+import type { Schema } from "../../edge/openapi/schema.ts";
 import { parseAllowedDestinations } from "../../edge/outbound/destination-policy.ts";
 import { type OutboundMap, parseOutboundMap as parseMap } from "../../edge/outbound/host-map.ts";
 import { isHostName } from "../../edge/outbound/host-table.ts";
@@ -15,53 +17,73 @@ export class BadValue extends Error {
   override name = "BadValue";
 }
 
+/** Reads the text of a value. */
+export interface Parser<Value> {
+  /** Throws `BadValue`. */
+  (text: string): Value;
+  /** The values in the configuration file that it can take. A few of them it refuses all the same. */
+  readonly schema: Schema;
+}
+
+function parser<Value>(schema: Schema, parse: (text: string) => Value): Parser<Value> {
+  return Object.assign(parse, { schema });
+}
+
 export const PORT_MAX = 65_535;
 
+const DIGITS = /^\d{1,15}$/;
+
 /** A TCP port; 0 asks the system for any free one. */
-export function parsePort(text: string): number {
+export const parsePort: Parser<number> = parser(wholeNumberSchema(0, PORT_MAX), (text) => {
   const port = wholeNumber(text);
   if (port === undefined || port > PORT_MAX) throw new BadValue(`${quote(text)} is not a port from 0 to ${PORT_MAX}`);
   return port;
-}
+});
 
 /** `off`, or what `parse` reads. */
-export function orOff<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
-  return (text) => (text === "off" ? undefined : parse(text));
+export function orOff<Value>(parse: Parser<Value>): Parser<Value | undefined> {
+  const schema = { anyOf: [parse.schema, { enum: ["off", false] }] };
+  return parser(schema, (text) => (text === "off" ? undefined : parse(text)));
 }
 
 /** `auto`, or what `parse` reads. */
-export function orAuto<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
-  return (text) => (text === "auto" ? undefined : parse(text));
+export function orAuto<Value>(parse: Parser<Value>): Parser<Value | undefined> {
+  const schema = { anyOf: [parse.schema, { enum: ["auto"] }] };
+  return parser(schema, (text) => (text === "auto" ? undefined : parse(text)));
 }
 
-export function parseSwitch(text: string): boolean {
-  return parseChoice(["on", "off"])(text) === "on";
-}
-
-export function parseChoice<const Choice extends string>(choices: readonly Choice[]): (text: string) => Choice {
-  return (text) => {
+export function parseChoice<const Choice extends string>(choices: readonly Choice[]): Parser<Choice> {
+  return parser({ enum: choices }, (text) => {
     const found = choices.find((choice) => choice === text);
     if (found === undefined) throw new BadValue(`${quote(text)} is not one of ${choices.join(", ")}`);
     return found;
-  };
+  });
 }
 
+const parseOnOff = parseChoice(["on", "off"]);
+
+export const parseSwitch: Parser<boolean> = parser(
+  { enum: [true, false, "on", "off"] },
+  (text) => parseOnOff(text) === "on",
+);
+
 /** A whole number from `min` to `max`. */
-export function parseCount(min: number, max: number): (text: string) => number {
-  return (text) => {
+export function parseCount(min: number, max: number): Parser<number> {
+  return parser(wholeNumberSchema(min, max), (text) => {
     const count = wholeNumber(text);
     if (count === undefined || count < min || count > max) {
       throw new BadValue(`${quote(text)} is not a whole number from ${min} to ${max}`);
     }
     return count;
-  };
+  });
 }
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
 
 /** A number of bytes: digits and, if wanted, `kb`, `mb` or `gb` (powers of 1024). */
-export function parseSize(min: number, max: number): (text: string) => number {
-  return (text) => {
+export function parseSize(min: number, max: number): Parser<number> {
+  const pattern = "^\\d{1,15}\\s*([kKmMgG]?[bB])?$";
+  return parser({ type: ["integer", "string"], minimum: min, maximum: max, pattern }, (text) => {
     const [, digits, unit = ""] = /^(\d{1,15})\s*(b|kb|mb|gb|)$/i.exec(text) ?? [];
     const bytes = Number(digits) * (SIZE_UNITS[unit.toLowerCase()] ?? Number.NaN);
     if (digits === undefined || bytes < min || bytes > max) {
@@ -70,15 +92,18 @@ export function parseSize(min: number, max: number): (text: string) => number {
       );
     }
     return bytes;
-  };
+  });
 }
 
 /** A number of bytes as redis.conf spells it, where `k` is 1000 and `kb` 1024; 0 is no limit. */
-export function parseMemory(text: string): number {
-  const bytes = /^\d/.test(text) ? parseMemorySize(text) : undefined;
-  if (bytes === undefined) throw new BadValue(`${quote(text)} is not a size such as 100mb or 1gb, or 0 for no limit`);
-  return bytes;
-}
+export const parseMemory: Parser<number> = parser(
+  { type: ["integer", "string"], minimum: 0, pattern: "^\\d" },
+  (text) => {
+    const bytes = /^\d/.test(text) ? parseMemorySize(text) : undefined;
+    if (bytes === undefined) throw new BadValue(`${quote(text)} is not a size such as 100mb or 1gb, or 0 for no limit`);
+    return bytes;
+  },
+);
 
 /** The shortest of `10mb`, `512kb` and `100` that says it exactly. */
 export function printSize(bytes: number): string {
@@ -94,10 +119,12 @@ const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
+const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/;
+
 /** A length of time in milliseconds: digits and `ms`, `s`, `m`, `h` or `d`. */
-export function parseDurationMs(minMs: number, maxMs: number): (text: string) => number {
-  return (text) => {
-    const [, digits, unit = ""] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? [];
+export function parseDurationMs(minMs: number, maxMs: number): Parser<number> {
+  return parser({ type: "string", pattern: DURATION.source }, (text) => {
+    const [, digits, unit = ""] = DURATION.exec(text) ?? [];
     const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? Number.NaN);
     if (digits === undefined || durationMs < minMs || durationMs > maxMs) {
       throw new BadValue(
@@ -105,7 +132,7 @@ export function parseDurationMs(minMs: number, maxMs: number): (text: string) =>
       );
     }
     return durationMs;
-  };
+  });
 }
 
 export function printDuration(durationMs: number): string {
@@ -116,37 +143,39 @@ export function printDuration(durationMs: number): string {
 }
 
 /** An address to listen on: an IP address, or a host name such as `localhost`. */
-export function parseHost(text: string): string {
+export const parseHost: Parser<string> = parser({ type: "string" }, (text) => {
   if (isIP(text) !== 0 || isHostName(text)) return text;
   throw new BadValue(`${quote(text)} is not an IP address or a host name`);
-}
+});
 
-export function parsePath(text: string): string {
+export const parsePath: Parser<string> = parser({ type: "string" }, (text) => {
   if (text.includes("\u0000")) throw new BadValue("a path cannot contain a NUL byte");
   return text;
-}
+});
+
+/** Texts in a list, or joined by commas. */
+const TEXTS: Schema = { type: ["string", "array"], items: { type: "string" } };
 
 /** `CIDR|address|host|*.suffix,…` */
-export function parseDestinations(text: string): readonly string[] {
-  return orBadValue(() => parseAllowedDestinations(text));
-}
+export const parseDestinations: Parser<readonly string[]> = parser(TEXTS, (text) =>
+  orBadValue(() => parseAllowedDestinations(text)),
+);
 
 /** `CIDR|address,…` */
-export function parseProxies(text: string): readonly string[] {
-  return orBadValue(() => parseTrustedProxies(text));
-}
+export const parseProxies: Parser<readonly string[]> = parser(TEXTS, (text) =>
+  orBadValue(() => parseTrustedProxies(text)),
+);
 
 /** `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in brackets. */
-export function parseOutboundMap(text: string): OutboundMap {
-  return orBadValue(() => parseMap(text));
-}
+export const parseOutboundMap: Parser<OutboundMap> = parser(TEXTS, (text) => orBadValue(() => parseMap(text)));
+
+const REGION = /^[A-Za-z0-9-]{1,64}$/;
 
 /** The name of a region, as a header carries it. */
-export function parseRegion(text: string): string {
-  if (!/^[A-Za-z0-9-]{1,64}$/.test(text))
-    throw new BadValue(`${quote(text)} is not a name of letters, digits and hyphens`);
+export const parseRegion: Parser<string> = parser({ type: "string", pattern: REGION.source }, (text) => {
+  if (!REGION.test(text)) throw new BadValue(`${quote(text)} is not a name of letters, digits and hyphens`);
   return text;
-}
+});
 
 /** Parsers of other rooms throw an `Error` whose text is fit for the sentence of a `BadValue`. */
 function orBadValue<Value>(parse: () => Value): Value {
@@ -160,16 +189,16 @@ function orBadValue<Value>(parse: () => Value): Value {
 /** Visible ASCII without spaces, so that it can be sent in a header. The text of the error never shows the value. */
 const SENDABLE = /^[\x21-\x7e]{1,512}$/;
 
-export function parseToken(text: string): string {
+export const parseToken: Parser<string> = parser({ type: "string", pattern: SENDABLE.source }, (text) => {
   if (!SENDABLE.test(text)) throw new BadValue("the token is not 1 to 512 visible ASCII characters without a space");
   return text;
-}
+});
 
 /**
  * A messaging token: base64 of `{"UserID":…,"Password":…}`. The official workflow client decodes it to find the user
  * (C.token-form).
  */
-export function parseMessagingToken(text: string): string {
+export const parseMessagingToken: Parser<string> = parser(parseToken.schema, (text) => {
   parseToken(text);
   let fields: unknown;
   try {
@@ -186,15 +215,22 @@ export function parseMessagingToken(text: string): string {
     typeof fields.Password === "string";
   if (!isForm) throw new BadValue('the token is not base64 of {"UserID":"…","Password":"…"}');
   return text;
-}
+});
 
-export function parseSigningKey(text: string): string {
-  if (!/^sig_[\x21-\x7e]{1,508}$/.test(text)) throw new BadValue("the signing key does not have the form sig_…");
+const SIGNING_KEY = /^sig_[\x21-\x7e]{1,508}$/;
+
+export const parseSigningKey: Parser<string> = parser({ type: "string", pattern: SIGNING_KEY.source }, (text) => {
+  if (!SIGNING_KEY.test(text)) throw new BadValue("the signing key does not have the form sig_…");
   return text;
+});
+
+/** As a number, or as its digits. */
+function wholeNumberSchema(minimum: number, maximum: number): Schema {
+  return { type: ["integer", "string"], minimum, maximum, pattern: DIGITS.source };
 }
 
 function wholeNumber(text: string): number | undefined {
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return DIGITS.test(text) ? Number(text) : undefined;
 }
 
 const QUOTED_LENGTH_MAX = 80;
