@@ -2,6 +2,9 @@
  * The configuration file: JSON with settings at its top (the `fileKey`s of the
  * settings table) and the databases, indexes and messaging users that exist.
  *
+ * The rows of its fields are what it is read by, and what its JSON Schema and the
+ * reference are made from (fields.ts).
+ *
  * Whatever does not belong is refused by its path, such as
  * `store.databases[0].token`; nothing is skipped in silence. Values of tokens
  * never stand in an error.
@@ -9,16 +12,120 @@
 
 import { evictionPolicies, type MemorySettings } from "../../store/memory/mod.ts";
 import { DIMENSION_MAX } from "../../vector/mod.ts";
-import { type Models, type ProviderEnvironment, readModels } from "./embedding-settings.ts";
+import { type Models, modelMap, type ProviderEnvironment, readModels } from "./embedding-settings.ts";
 import { ENTRIES_MAX, FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
-import { INDEX_KEYS, type IndexPlan, type IndexRules, readIndexPlan } from "./index-settings.ts";
-import { BadValue, parseMemory, parseMessagingToken, parseSigningKey, parseToken } from "./values.ts";
+import {
+  choiceField,
+  type Field,
+  type FieldRows,
+  fieldsAt,
+  rawField,
+  settingField,
+  textField,
+  type ValuesOf,
+} from "./fields.ts";
+import { type IndexPlan, type IndexRules, indexFields, readIndexPlan } from "./index-settings.ts";
+import {
+  BadValue,
+  type Parser,
+  parseMemory,
+  parseMessagingToken,
+  parseSigningKey,
+  parseText,
+  parseToken,
+} from "./values.ts";
+
+/** What may name a database, an index or a user; also asked by the admin API. */
+export const TENANT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+export const TENANT_NAME_RULE =
+  "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
+
+const nameField: Field<string> = {
+  meaning: `A name of ${TENANT_NAME_RULE}`,
+  missing: "is missing",
+  values: { type: "string", pattern: TENANT_NAME.source },
+  read: (reader, value, path) => {
+    if (typeof value === "string" && TENANT_NAME.test(value)) return value;
+    reader.problem(path, `is not a name of ${TENANT_NAME_RULE}`);
+    return undefined;
+  },
+};
+
+const GENERATED = "generated, and kept in the data directory";
+
+/** `parse` reads the tokens. */
+function tenantFieldsWith(parse: Parser<string>) {
+  return {
+    name: nameField,
+    token: textField(parse, { meaning: "The token that selects it", default: GENERATED }),
+    readOnlyToken: textField(parse, { meaning: "Its token for reading", default: GENERATED }),
+  };
+}
+
+const tenantFields = tenantFieldsWith(parseToken);
+const userTenantFields = tenantFieldsWith(parseMessagingToken);
+
+const memoryFields = {
+  maxmemoryPolicy: choiceField(
+    evictionPolicies.map(({ name }) => name),
+    { meaning: "The setting maxmemoryPolicy of this database", default: "the setting" },
+  ),
+  maxmemory: settingField(parseMemory, {
+    meaning: "The setting maxmemory of this database, such as 100mb; 0 is no limit",
+    default: "the setting",
+  }),
+};
+
+const signingKeyFields = {
+  currentSigningKey: textField(parseSigningKey, { meaning: "Key that signs deliveries: sig_…", default: GENERATED }),
+  nextSigningKey: textField(parseSigningKey, {
+    meaning: "Key that signs after the next rotation: sig_…",
+    default: GENERATED,
+  }),
+};
+
+const databaseFields = { ...tenantFields, ...memoryFields };
+const listedIndexFields = { ...tenantFields, ...indexFields };
+const userFields = { ...userTenantFields, ...signingKeyFields };
+
+const storeFields = { databases: listField(databaseFields, "The databases of the store") };
+const vectorFields = {
+  indexes: listField(listedIndexFields, "The indexes of the vector index"),
+  models: rawField(modelMap, {
+    meaning: "Who runs the models that indexes name, by the name of the model",
+    default: "none",
+  }),
+};
+const messagingFields = { users: listField(userFields, "The users of messaging") };
+const adminFields = { token: textField(parseToken, { meaning: "Token of the admin port", default: GENERATED }) };
+
+/** The fields of the file, without the settings. */
+export const configurationFields = {
+  $schema: textField(parseText, {
+    meaning: "Address of the JSON Schema of this file, for editors; larder ignores it",
+    default: "none",
+  }),
+  store: sectionField(storeFields, "The store"),
+  vector: sectionField(vectorFields, "The vector index"),
+  messaging: sectionField(messagingFields, "Messaging"),
+  admin: sectionField(adminFields, "The admin port"),
+};
+
+function listField(rows: FieldRows, meaning: string): Field<unknown> {
+  return rawField(
+    { container: "list", entriesMax: ENTRIES_MAX, forms: [{ rows }] },
+    { meaning, default: "one with the name main" },
+  );
+}
+
+function sectionField(rows: FieldRows, meaning: string): Field<unknown> {
+  return rawField({ container: "object", forms: [{ rows }] }, { meaning, default: "none" });
+}
 
 /** Tokens that are left out are generated and kept in the data directory. */
-export interface ListedTenant {
+export interface ListedTenant extends ValuesOf<typeof tenantFields> {
   readonly name: string;
-  readonly token?: string;
-  readonly readOnlyToken?: string;
   /** Where it stands in the file, such as `store.databases[0]`. */
   readonly path: string;
 }
@@ -32,10 +139,7 @@ export interface ListedIndex extends ListedTenant {
   readonly plan: IndexPlan;
 }
 
-export interface ListedUser extends ListedTenant {
-  readonly currentSigningKey?: string;
-  readonly nextSigningKey?: string;
-}
+export interface ListedUser extends ListedTenant, ValuesOf<typeof signingKeyFields> {}
 
 export interface Configuration {
   /** Settings by their file key, as text for the parser of the row. */
@@ -59,12 +163,6 @@ export const emptyConfiguration: Configuration = {
 
 /** Most databases, indexes or users that one file may list. */
 export const TENANTS_MAX: number = ENTRIES_MAX;
-
-/** What may name a database, an index or a user; also asked by the admin API. */
-export const TENANT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
-export const TENANT_NAME_RULE =
-  "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
 
 /** Where nothing is to be found: for those who read a file without a machine around it. */
 const nowhere: ProviderEnvironment = {
@@ -92,19 +190,21 @@ export function parseConfiguration(
     return { configuration: emptyConfiguration, problems: [`is not JSON${faultPlace(fault)}`] };
   }
   const settings = new Map<string, string>();
-  const top = reader.object(root, "", [...fileKeys, "store", "vector", "messaging", "admin"]);
+  const top = reader.object(root, "", [...fileKeys, ...Object.keys(configurationFields)]);
+  fieldsAt(reader, configurationFields, { fields: top, path: "" })("$schema");
   for (const [key, value] of top) {
     if (!fileKeys.has(key)) continue;
     const settingText = reader.settingText(value, key);
     if (settingText !== undefined) settings.set(key, settingText);
   }
-  const vector = reader.object(top.get("vector"), "vector", ["indexes", "models"]);
+  const section = (name: string, rows: FieldRows) => reader.object(top.get(name), name, Object.keys(rows));
+  const vector = section("vector", vectorFields);
   const models = readModels(reader, vector.get("models"), { path: "vector.models", environment });
   // What the settings say of dimensions is known later.
   const rules = { models, environment, dimensionMax: DIMENSION_MAX };
   const configuration: Configuration = {
     settings,
-    databases: readTenants(reader, sectionOf(reader, top, "store", "databases"), {
+    databases: readTenants(reader, section("store", storeFields).get("databases"), {
       path: "store.databases",
       read: readDatabase,
     }),
@@ -113,21 +213,13 @@ export function parseConfiguration(
       read: (each, value, path) => readIndex(each, value, { path, rules }),
     }),
     models,
-    users: readTenants(reader, sectionOf(reader, top, "messaging", "users"), {
+    users: readTenants(reader, section("messaging", messagingFields).get("users"), {
       path: "messaging.users",
       read: readUser,
     }),
-    adminToken: reader.text(reader.object(top.get("admin"), "admin", ["token"]), "admin", {
-      key: "token",
-      parse: parseToken,
-    }),
+    adminToken: fieldsAt(reader, adminFields, { fields: section("admin", adminFields), path: "admin" })("token"),
   };
   return { configuration, problems: reader.problems };
-}
-
-/** The one list that a section holds. */
-function sectionOf(reader: FieldReader, top: Fields, section: string, list: string): unknown {
-  return reader.object(top.get(section), section, [list]).get(list);
 }
 
 interface TenantList<Tenant> {
@@ -155,25 +247,28 @@ function readTenants<Tenant extends ListedTenant>(
   return tenants;
 }
 
-const TENANT_KEYS = ["name", "token", "readOnlyToken"] as const;
+interface TenantPlace {
+  readonly fields: Fields;
+  readonly path: string;
+  readonly rows?: typeof tenantFields;
+}
 
 /** Undefined without a name. Whoever calls reads the other fields all the same: every mistake of a row is reported. */
-function readTenant(reader: FieldReader, fields: Fields, path: string, parse = parseToken): ListedTenant | undefined {
-  const name = fields.get("name");
-  const isNamed = typeof name === "string" && TENANT_NAME.test(name);
-  if (!isNamed)
-    reader.problem(`${path}.name`, name === undefined ? "is missing" : `is not a name of ${TENANT_NAME_RULE}`);
-  const token = reader.text(fields, path, { key: "token", parse });
-  const readOnlyToken = reader.text(fields, path, { key: "readOnlyToken", parse });
-  return isNamed ? { name, path, ...(token && { token }), ...(readOnlyToken && { readOnlyToken }) } : undefined;
+function readTenant(reader: FieldReader, { fields, path, rows = tenantFields }: TenantPlace): ListedTenant | undefined {
+  const read = fieldsAt(reader, rows, { fields, path });
+  const name = read("name");
+  const token = read("token");
+  const readOnlyToken = read("readOnlyToken");
+  if (name === undefined) return undefined;
+  return { name, path, ...(token && { token }), ...(readOnlyToken && { readOnlyToken }) };
 }
 
 function readDatabase(reader: FieldReader, value: unknown, path: string): ListedDatabase | undefined {
-  const fields = reader.object(value, path, [...TENANT_KEYS, "maxmemory", "maxmemoryPolicy"]);
-  const tenant = readTenant(reader, fields, path);
-  const policyNames = evictionPolicies.map(({ name }) => name);
-  const policy = reader.choice(fields.get("maxmemoryPolicy"), `${path}.maxmemoryPolicy`, policyNames);
-  const bytesMax = reader.setting(fields.get("maxmemory"), `${path}.maxmemory`, parseMemory);
+  const fields = reader.object(value, path, Object.keys(databaseFields));
+  const tenant = readTenant(reader, { fields, path });
+  const read = fieldsAt(reader, memoryFields, { fields, path });
+  const policy = read("maxmemoryPolicy");
+  const bytesMax = read("maxmemory");
   const memory = { ...(policy && { policy }), ...(bytesMax !== undefined && { bytesMax }) };
   if (tenant === undefined) return undefined;
   return Object.keys(memory).length === 0 ? tenant : { ...tenant, memory };
@@ -184,17 +279,18 @@ function readIndex(
   value: unknown,
   { path, rules }: { path: string; rules: IndexRules },
 ): ListedIndex | undefined {
-  const fields = reader.object(value, path, [...TENANT_KEYS, ...INDEX_KEYS]);
-  const tenant = readTenant(reader, fields, path);
+  const fields = reader.object(value, path, Object.keys(listedIndexFields));
+  const tenant = readTenant(reader, { fields, path });
   const plan = readIndexPlan(reader, fields, { path, rules });
   return tenant && { ...tenant, plan };
 }
 
 function readUser(reader: FieldReader, value: unknown, path: string): ListedUser | undefined {
-  const fields = reader.object(value, path, [...TENANT_KEYS, "currentSigningKey", "nextSigningKey"]);
-  const tenant = readTenant(reader, fields, path, parseMessagingToken);
-  const currentSigningKey = reader.text(fields, path, { key: "currentSigningKey", parse: parseSigningKey });
-  const nextSigningKey = reader.text(fields, path, { key: "nextSigningKey", parse: parseSigningKey });
+  const fields = reader.object(value, path, Object.keys(userFields));
+  const tenant = readTenant(reader, { fields, path, rows: userTenantFields });
+  const read = fieldsAt(reader, signingKeyFields, { fields, path });
+  const currentSigningKey = read("currentSigningKey");
+  const nextSigningKey = read("nextSigningKey");
   if (tenant === undefined) return undefined;
   return { ...tenant, ...(currentSigningKey && { currentSigningKey }), ...(nextSigningKey && { nextSigningKey }) };
 }

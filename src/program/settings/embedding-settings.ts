@@ -16,9 +16,21 @@ import { join } from "node:path";
 import type { HttpProvider } from "../../edge/embedding/http.ts";
 import type { LocalProvider } from "../../edge/embedding/local.ts";
 import { poolings, precisions } from "../../edge/embedding/local-model.ts";
-import { DIMENSION_MAX, findDenseModel } from "../../vector/mod.ts";
+import { findDenseModel } from "../../vector/embedding/models.ts";
+import { DIMENSION_MAX } from "../../vector/mod.ts";
 import { at, type FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
-import { BadValue, parseDurationMs } from "./values.ts";
+import {
+  choiceField,
+  countField,
+  type Field,
+  type FieldRows,
+  type Form,
+  fieldsAt,
+  type Nested,
+  settingField,
+  textField,
+} from "./fields.ts";
+import { BadValue, type Parser, parseDurationMs, parser, parseText, printDuration } from "./values.ts";
 
 /** Plain data, so that it can be posted between threads. */
 export type EmbeddingProvider =
@@ -63,6 +75,7 @@ const publishedNames: ReadonlyMap<string, string> = new Map([
 
 const MODELS_MAX = 100;
 const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS_MIN = 100;
 const TIMEOUT_MS_MAX = 600_000;
 const TEXTS_PER_REQUEST = 64;
 const TEXTS_PER_REQUEST_MAX = 2_048;
@@ -82,30 +95,125 @@ interface ProviderReading {
 }
 
 interface ProviderRow {
-  readonly keys: readonly string[];
+  /** Its fields next to `provider`. */
+  readonly rows: FieldRows;
   /** Whether it needs nothing of this machine, so that it may be described at run time. */
   readonly isHarmless: boolean;
   read(reading: ProviderReading): EmbeddingProvider | undefined;
 }
 
+/** Not shown: an address may have a secret in its query. */
+const parseEndpoint: Parser<string> = parser({ type: "string", pattern: "^https?:" }, (text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+  if (url === undefined || !isHttp || url.username !== "" || url.password !== "" || url.hash !== "") {
+    throw new BadValue("it is not an http or https address without a user, a password and a fragment");
+  }
+  return url.href;
+});
+
+const parseModelName: Parser<string> = parser({ type: "string", pattern: MODEL.source }, (text) => {
+  if (!MODEL.test(text)) throw new BadValue("it is not a name of 1 to 128 visible ASCII characters");
+  return text;
+});
+
+const parsePrefix: Parser<string> = parser({ type: "string" }, (text) => {
+  if (text.length > PREFIX_LENGTH_MAX) throw new BadValue(`it is longer than ${PREFIX_LENGTH_MAX} characters`);
+  return text;
+});
+
+const prefixFields = {
+  queryPrefix: textField(parsePrefix, { meaning: "Put before the text of a query", default: "nothing" }),
+  documentPrefix: textField(parsePrefix, { meaning: "Put before the text of a record", default: "nothing" }),
+};
+
+const httpFields = {
+  url: textField(parseEndpoint, {
+    meaning:
+      'The full address of an OpenAI-style endpoint: larder sends {"model": …, "input": [texts]} there, and repeats requests that failed for a temporary reason for up to a minute',
+    missing: "is missing: it is the whole address of an endpoint",
+  }),
+  modelName: textField(parseModelName, {
+    meaning: "Name of the model at the endpoint",
+    default: "the published name of a documented model, such as BAAI/bge-m3; else the name of the model",
+  }),
+  apiKeyFile: textField(parseText, {
+    meaning: "File with the key, which is sent as bearer token; or give apiKeyVariable",
+    default: "no key",
+  }),
+  apiKeyVariable: textField(parseText, { meaning: "Environment variable with the key", default: "no key" }),
+  timeout: settingField(parseDurationMs(TIMEOUT_MS_MIN, TIMEOUT_MS_MAX), {
+    meaning: "How long one request may take",
+    default: printDuration(TIMEOUT_MS),
+  }),
+  batchSize: countField(
+    { min: 1, max: TEXTS_PER_REQUEST_MAX },
+    { meaning: "Most texts of one request", default: String(TEXTS_PER_REQUEST) },
+  ),
+  dimensions: countField(
+    { min: 1, max: DIMENSION_MAX },
+    { meaning: "Dimension that the endpoint is asked for", default: "that of the model" },
+  ),
+  ...prefixFields,
+};
+
+const localFields = {
+  directory: textField(parseText, {
+    meaning: `Directory with the files of the model that the package ${LOCAL_PACKAGE} needs`,
+    missing: "is missing: it is the directory of a model",
+  }),
+  pooling: choiceField(poolings, {
+    meaning: "How the vectors of the words become that of a text",
+    default: "cls for a documented model, else mean",
+  }),
+  precision: choiceField(precisions, { meaning: "Which of the model's files is run", default: "fp32" }),
+  ...prefixFields,
+};
+
+const hashingFields = {
+  dimension: countField(
+    { min: 1, max: DIMENSION_MAX },
+    { meaning: "Dimension of the vectors", default: "that of the model or of the index" },
+  ),
+};
+
 const providerRows: Readonly<Record<ProviderName, ProviderRow>> = {
-  http: {
-    keys: [
-      ...["url", "modelName", "apiKeyFile", "apiKeyVariable", "timeout", "batchSize", "dimensions"],
-      ...["queryPrefix", "documentPrefix"],
-    ],
-    isHarmless: false,
-    read: readHttp,
-  },
-  local: {
-    keys: ["directory", "pooling", "precision", "queryPrefix", "documentPrefix"],
-    isHarmless: false,
-    read: readLocal,
-  },
-  hashing: { keys: ["dimension"], isHarmless: true, read: readHashing },
+  http: { rows: httpFields, isHarmless: false, read: readHttp },
+  local: { rows: localFields, isHarmless: false, read: readLocal },
+  hashing: { rows: hashingFields, isHarmless: true, read: readHashing },
 };
 
 const providerNames = Object.keys(providerRows) as readonly ProviderName[];
+
+const providerFields = {
+  provider: choiceField(providerNames, {
+    meaning:
+      "What runs the model: an endpoint over HTTP, a package on this machine, or nothing (hashing: vectors of the letters of a text, for tests)",
+    missing: `is missing: it is one of ${providerNames.join(", ")}`,
+  }),
+};
+
+/** How a provider is described: one form for each. */
+const providerForms: readonly Form[] = providerNames.map((name) => ({
+  title: ` with the provider ${name}`,
+  rows: { provider: { ...providerFields.provider, values: { enum: [name] } }, ...providerRows[name].rows },
+}));
+
+const embeddingFields = {
+  model: {
+    ...textField(parseModelName, { meaning: "Name of the model", missing: "is missing" }),
+    read: readModel,
+  } satisfies Field<string>,
+};
+
+/** An index names a model, or describes a provider next to it: keeps (1). */
+export const embeddingForms: readonly Form[] = [
+  { rows: embeddingFields },
+  ...providerForms.map(({ title = "", rows }) => ({ title, rows: { ...embeddingFields, ...rows } })),
+];
+
+/** `vector.models`: providers by the names of their models. */
+export const modelMap: Nested = { container: "map", entriesMax: MODELS_MAX, forms: providerForms };
 
 /** What stands below `vector.models`. */
 export function readModels(
@@ -145,12 +253,8 @@ export function readEmbedding(
     reader.problem(path, "is not an object");
     return undefined;
   }
-  const { model } = value;
-  if (typeof model !== "string" || !MODEL.test(model)) {
-    const fault = model === undefined ? "is missing" : "is not a name of 1 to 128 visible ASCII characters";
-    reader.problem(at(path, "model"), fault);
-    return undefined;
-  }
+  const model = fieldsAt(reader, embeddingFields, { fields: new Map(Object.entries(value)), path })("model");
+  if (model === undefined) return undefined;
   if (Object.keys(value).length > 1) {
     const { environment } = rules;
     const by = readProvider(reader, value, { path, model, environment, otherKeys: ["model"] });
@@ -158,9 +262,15 @@ export function readEmbedding(
   }
   const by = rules.models.get(model);
   if (by !== undefined) return { model, by, isInline: false };
-  const besides = rules.environment === undefined ? "" : `, or give ${at(path, "provider")}`;
-  const remedy = `list ${model} below vector.models in the configuration file${besides}`;
+  const alternative = rules.environment === undefined ? "" : `, or give ${at(path, "provider")}`;
+  const remedy = `list ${model} below vector.models in the configuration file${alternative}`;
   reader.problem(at(path, "model"), `has no provider: ${remedy}`);
+  return undefined;
+}
+
+function readModel(reader: FieldReader, value: unknown, path: string): string | undefined {
+  if (typeof value === "string" && MODEL.test(value)) return value;
+  reader.problem(path, "is not a name of 1 to 128 visible ASCII characters");
   return undefined;
 }
 
@@ -176,12 +286,7 @@ function readProvider(
   value: Readonly<Record<string, unknown>>,
   { path, model, environment, otherKeys }: ProviderPlace,
 ): EmbeddingProvider | undefined {
-  const { provider } = value;
-  if (provider === undefined) {
-    reader.problem(at(path, "provider"), `is missing: it is one of ${providerNames.join(", ")}`);
-    return undefined;
-  }
-  const name = reader.choice(provider, at(path, "provider"), providerNames);
+  const name = fieldsAt(reader, providerFields, { fields: new Map(Object.entries(value)), path })("provider");
   if (name === undefined) return undefined;
   const row = providerRows[name];
   if (environment === undefined && !row.isHarmless) {
@@ -191,7 +296,7 @@ function readProvider(
     );
     return undefined;
   }
-  const fields = reader.object(value, path, ["provider", ...otherKeys, ...row.keys]);
+  const fields = reader.object(value, path, ["provider", ...otherKeys, ...Object.keys(row.rows)]);
   return row.read({ reader, fields, path, model, environment: environment ?? noEnvironment });
 }
 
@@ -205,23 +310,19 @@ const noEnvironment: ProviderEnvironment = {
 };
 
 function readHttp(reading: ProviderReading): EmbeddingProvider | undefined {
-  const { reader, fields, path, model } = reading;
-  if (!fields.has("url")) reader.problem(at(path, "url"), "is missing: it is the whole address of an endpoint");
-  const url = reader.text(fields, path, { key: "url", parse: parseEndpoint });
-  const modelName = reader.text(fields, path, { key: "modelName", parse: parseModelName });
-  const timeoutMs = reader.setting(fields.get("timeout"), at(path, "timeout"), parseDurationMs(100, TIMEOUT_MS_MAX));
-  const textsPerRequestMax = reader.count(fields.get("batchSize"), at(path, "batchSize"), {
-    min: 1,
-    max: TEXTS_PER_REQUEST_MAX,
-  });
-  const dimensions = reader.count(fields.get("dimensions"), at(path, "dimensions"), { min: 1, max: DIMENSION_MAX });
+  const read = fieldsAt(reading.reader, httpFields, reading);
+  const url = read("url");
+  const modelName = read("modelName");
+  const timeoutMs = read("timeout");
+  const textsPerRequestMax = read("batchSize");
+  const dimensions = read("dimensions");
   const key = readKey(reading);
   const prefixes = readPrefixes(reading);
   if (url === undefined) return undefined;
   return {
     provider: "http",
     url,
-    modelName: modelName ?? publishedNames.get(model) ?? model,
+    modelName: modelName ?? publishedNames.get(reading.model) ?? reading.model,
     timeoutMs: timeoutMs ?? TIMEOUT_MS,
     textsPerRequestMax: textsPerRequestMax ?? TEXTS_PER_REQUEST,
     ...(key !== undefined && { key }),
@@ -232,17 +333,14 @@ function readHttp(reading: ProviderReading): EmbeddingProvider | undefined {
 
 /** keeps (2) */
 function readKey({ reader, fields, path, environment }: ProviderReading): string | undefined {
-  const file = reader.text(fields, path, {
-    key: "apiKeyFile",
-    parse: (name) => parseKey(environment.readFile(name).trim()),
-  });
-  const variable = reader.text(fields, path, {
-    key: "apiKeyVariable",
-    parse: (name) => {
-      const value = environment.findVariable(name);
-      if (value === undefined) throw new BadValue(`the environment variable ${name} is not set`);
-      return parseKey(value);
-    },
+  const read = fieldsAt(reader, httpFields, { fields, path });
+  const file = reader.text(read("apiKeyFile"), at(path, "apiKeyFile"), (name) =>
+    parseKey(environment.readFile(name).trim()),
+  );
+  const variable = reader.text(read("apiKeyVariable"), at(path, "apiKeyVariable"), (name) => {
+    const value = environment.findVariable(name);
+    if (value === undefined) throw new BadValue(`the environment variable ${name} is not set`);
+    return parseKey(value);
   });
   if (fields.has("apiKeyFile") && fields.has("apiKeyVariable")) {
     reader.problem(at(path, "apiKeyVariable"), "and apiKeyFile are both given: keep one of them");
@@ -251,7 +349,7 @@ function readKey({ reader, fields, path, environment }: ProviderReading): string
 }
 
 function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
-  const { reader, fields, path, model, environment } = reading;
+  const { reader, path, model, environment } = reading;
   if (!environment.hasPackage(LOCAL_PACKAGE)) {
     reader.problem(
       at(path, "provider"),
@@ -259,16 +357,13 @@ function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
     );
     return undefined;
   }
-  if (!fields.has("directory")) reader.problem(at(path, "directory"), "is missing: it is the directory of a model");
-  const directory = reader.text(fields, path, {
-    key: "directory",
-    parse: (name) => {
-      environment.readFile(join(name, "config.json"));
-      return name;
-    },
+  const read = fieldsAt(reader, localFields, reading);
+  const directory = reader.text(read("directory"), at(path, "directory"), (name) => {
+    environment.readFile(join(name, "config.json"));
+    return name;
   });
-  const pooling = reader.choice(fields.get("pooling"), at(path, "pooling"), poolings);
-  const precision = reader.choice(fields.get("precision"), at(path, "precision"), precisions);
+  const pooling = read("pooling");
+  const precision = read("precision");
   const prefixes = readPrefixes(reading);
   if (directory === undefined) return undefined;
   return {
@@ -281,14 +376,14 @@ function readLocal(reading: ProviderReading): EmbeddingProvider | undefined {
   };
 }
 
-function readHashing({ reader, fields, path }: ProviderReading): EmbeddingProvider {
-  const dimension = reader.count(fields.get("dimension"), at(path, "dimension"), { min: 1, max: DIMENSION_MAX });
+function readHashing(reading: ProviderReading): EmbeddingProvider {
+  const dimension = fieldsAt(reading.reader, hashingFields, reading)("dimension");
   return { provider: "hashing", ...(dimension !== undefined && { dimension }) };
 }
 
-function readPrefixes({ reader, fields, path }: ProviderReading): { queryPrefix: string; documentPrefix: string } {
-  const read = (key: string): string => reader.text(fields, path, { key, parse: parsePrefix }) ?? "";
-  return { queryPrefix: read("queryPrefix"), documentPrefix: read("documentPrefix") };
+function readPrefixes(reading: ProviderReading): { queryPrefix: string; documentPrefix: string } {
+  const read = fieldsAt(reading.reader, prefixFields, reading);
+  return { queryPrefix: read("queryPrefix") ?? "", documentPrefix: read("documentPrefix") ?? "" };
 }
 
 /** What says how many dimensions vectors of this plan have; nothing: only the first vector tells. */
@@ -299,26 +394,6 @@ export function dimensionsOf({ model, by }: EmbeddingPlan): readonly (readonly [
   if (by.provider === "http" && by.dimensions !== undefined) places.push([by.dimensions, "its dimensions"]);
   if (by.provider === "hashing" && by.dimension !== undefined) places.push([by.dimension, "its hashing"]);
   return places;
-}
-
-/** Not shown: an address may have a secret in its query. */
-function parseEndpoint(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
-  if (url === undefined || !isHttp || url.username !== "" || url.password !== "" || url.hash !== "") {
-    throw new BadValue("it is not an http or https address without a user, a password and a fragment");
-  }
-  return url.href;
-}
-
-function parseModelName(text: string): string {
-  if (!MODEL.test(text)) throw new BadValue("it is not a name of 1 to 128 visible ASCII characters");
-  return text;
-}
-
-function parsePrefix(text: string): string {
-  if (text.length > PREFIX_LENGTH_MAX) throw new BadValue(`it is longer than ${PREFIX_LENGTH_MAX} characters`);
-  return text;
 }
 
 function parseKey(text: string): string {

@@ -46,10 +46,9 @@ export class FieldReader {
   }
 
   /** A text that `parse` takes; what it throws as `BadValue` is a problem. */
-  text(fields: Fields, path: string, { key, parse }: TextField): string | undefined {
-    const value = fields.get(key);
+  text(value: unknown, path: string, parse: (text: string) => string): string | undefined {
     if (value === undefined) return undefined;
-    return this.attempt(at(path, key), () => {
+    return this.attempt(path, () => {
       if (typeof value !== "string") throw new BadValue("it is not a text");
       return parse(value);
     });
@@ -96,11 +95,6 @@ export class FieldReader {
     this.problem(path, "is not a text, a number, true, false or a list of texts");
     return undefined;
   }
-}
-
-interface TextField {
-  readonly key: string;
-  readonly parse: (text: string) => string;
 }
 
 /** The path of a field; the fields of a whole have their names alone. */

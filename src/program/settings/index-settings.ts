@@ -10,17 +10,24 @@
  * (2) What `describeIndex` says is read back as the same index.
  */
 
+import { findSparseModel, sparseModels } from "../../vector/embedding/models.ts";
 import {
-  findSparseModel,
+  DIMENSION_MAX,
   hasDense,
   hasSparse,
   type IndexDefinition,
   indexTypes,
   similarities,
-  sparseModels,
 } from "../../vector/mod.ts";
-import { dimensionsOf, type EmbeddingPlan, type EmbeddingRules, readEmbedding } from "./embedding-settings.ts";
+import {
+  dimensionsOf,
+  type EmbeddingPlan,
+  type EmbeddingRules,
+  embeddingForms,
+  readEmbedding,
+} from "./embedding-settings.ts";
 import { at, type FieldReader, type Fields } from "./field-reader.ts";
+import { choiceField, fieldsAt, rawField } from "./fields.ts";
 
 /** All that the vector area needs to know of an index. Plain data, so that it can be posted between threads. */
 export interface IndexPlan {
@@ -43,7 +50,38 @@ export interface IndexRules extends EmbeddingRules {
   readonly dimensionMax: number;
 }
 
-export const INDEX_KEYS = ["type", "dimension", "similarity", "embedding", "sparseEmbedding"] as const;
+/** The models that turn texts into sparse vectors here. */
+const servedSparseModels: readonly string[] = sparseModels
+  .filter(({ embedder }) => embedder !== undefined)
+  .map(({ name }) => name);
+
+export const indexFields = {
+  type: choiceField(indexTypes, { meaning: "Which vectors its records have", default: "DENSE" }),
+  dimension: rawField(
+    // 0 is said of a SPARSE index only.
+    { anyOf: [{ enum: ["auto"] }, { type: "integer", minimum: 0, maximum: DIMENSION_MAX }] },
+    { meaning: "Of dense vectors; auto takes it from the model, or else from the first upsert", default: "auto" },
+  ),
+  similarity: choiceField(similarities, { meaning: "Of dense vectors", default: "COSINE" }),
+  embedding: rawField(
+    { container: "object", forms: embeddingForms },
+    {
+      meaning:
+        "The model that turns texts into dense vectors: one of vector.models, or described here with its provider",
+      default: "none",
+    },
+  ),
+  sparseEmbedding: rawField(
+    { enum: servedSparseModels },
+    {
+      meaning:
+        "The model that turns texts into sparse vectors; a HYBRID index has models for both of its parts or for neither",
+      default: "none",
+    },
+  ),
+};
+
+export const INDEX_KEYS: readonly string[] = Object.keys(indexFields);
 
 export const defaultIndex: IndexPlan = {
   definition: {
@@ -62,7 +100,8 @@ export function readIndexPlan(
   fields: Fields,
   { path, rules }: { path: string; rules: IndexRules },
 ): IndexPlan {
-  const type = reader.choice(fields.get("type"), at(path, "type"), indexTypes) ?? "DENSE";
+  const read = fieldsAt(reader, indexFields, { fields, path });
+  const type = read("type") ?? "DENSE";
   if (!hasDense({ type })) {
     for (const key of ["similarity", "embedding"]) {
       if (fields.has(key)) reader.problem(at(path, key), `is for dense vectors: leave it out of a ${type} index`);
@@ -71,16 +110,16 @@ export function readIndexPlan(
   if (!hasSparse({ type }) && fields.has("sparseEmbedding")) {
     reader.problem(at(path, "sparseEmbedding"), `is for sparse vectors: leave it out of a ${type} index`);
   }
-  const similarity = reader.choice(fields.get("similarity"), at(path, "similarity"), similarities) ?? "COSINE";
+  const similarity = read("similarity") ?? "COSINE";
   const embedding = hasDense({ type })
-    ? readEmbedding(reader, fields.get("embedding"), { path: at(path, "embedding"), rules })
+    ? readEmbedding(reader, read("embedding"), { path: at(path, "embedding"), rules })
     : undefined;
-  const sparseModel = readSparseModel(reader, fields.get("sparseEmbedding"), at(path, "sparseEmbedding"));
+  const sparseModel = readSparseModel(reader, read("sparseEmbedding"), at(path, "sparseEmbedding"));
   if (type === "HYBRID" && fields.has("embedding") !== fields.has("sparseEmbedding")) {
     const missing = fields.has("embedding") ? "sparseEmbedding" : "embedding";
     reader.problem(at(path, missing), "is missing: a HYBRID index embeds texts for both of its parts or for none");
   }
-  const given = readDimension(reader, fields.get("dimension"), {
+  const given = readDimension(reader, read("dimension"), {
     path: at(path, "dimension"),
     dimensionMax: hasDense({ type }) ? rules.dimensionMax : 0,
   });
@@ -107,8 +146,9 @@ function readSparseModel(reader: FieldReader, value: unknown, path: string): str
   if (value === undefined) return undefined;
   const model = typeof value === "string" ? findSparseModel(value) : undefined;
   if (model?.embedder !== undefined) return model.name;
-  const served = sparseModels.filter(({ embedder }) => embedder !== undefined).map(({ name }) => name);
-  reader.problem(path, model === undefined ? `is not one of ${served.join(", ")}` : `${model.name} ${model.summary}`);
+  const fault =
+    model === undefined ? `is not one of ${servedSparseModels.join(", ")}` : `${model.name} ${model.summary}`;
+  reader.problem(path, fault);
   return undefined;
 }
 

@@ -17,6 +17,7 @@ import { peerSettingRows } from "./peer-settings.ts";
 import type { Setting } from "./setting.ts";
 import {
   orOff,
+  type Parser,
   parseChoice,
   parseCount,
   parseDestinations,

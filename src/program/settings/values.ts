@@ -25,9 +25,12 @@ export interface Parser<Value> {
   readonly schema: Schema;
 }
 
-function parser<Value>(schema: Schema, parse: (text: string) => Value): Parser<Value> {
+export function parser<Value>(schema: Schema, parse: (text: string) => Value): Parser<Value> {
   return Object.assign(parse, { schema });
 }
+
+/** Any text. */
+export const parseText: Parser<string> = parser({ type: "string" }, (text) => text);
 
 export const PORT_MAX = 65_535;
 

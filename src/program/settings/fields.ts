@@ -1,0 +1,104 @@
+/**
+ * The fields of the configuration file, one row each: what a field means, which
+ * values it may have, and how it is read. Its reading, the JSON Schema
+ * (`docs/reference/config.schema.json`), the reference and the types are all
+ * made from these rows.
+ *
+ * (1) A row reads its own field and nothing else. Rules about several fields,
+ *     or about this machine, are in the reader of the object.
+ * (2) A schema accepts every value that its row reads, except spellings that
+ *     nobody writes (a text for a number in a list of one). It may accept more.
+ */
+import type { Schema } from "../../edge/openapi/schema.ts";
+import { at, type FieldReader, type Fields } from "./field-reader.ts";
+import type { Parser } from "./values.ts";
+
+/** What the reference and the schema say about a field. */
+interface Facts {
+  /** One sentence without a full stop. */
+  readonly meaning: string;
+  /** What holds without the field. */
+  readonly default?: string;
+  /** The field is required, and this is the problem without it. */
+  readonly missing?: string;
+}
+
+export interface Field<Value> extends Facts {
+  readonly values: Schema | Nested;
+  /** Undefined without the field, and where a problem was noted. */
+  readonly read: (reader: FieldReader, value: unknown, path: string) => Value | undefined;
+}
+
+/** Objects with fields of their own. */
+export interface Nested {
+  /** One object, a list of them, or a map of them by names of somebody's choice. */
+  readonly container: "object" | "list" | "map";
+  readonly entriesMax?: number;
+  readonly forms: readonly Form[];
+}
+
+/** One form that such an object may have. */
+export interface Form {
+  /** What the reference adds to the path, such as ` with the provider http`. */
+  readonly title?: string;
+  readonly rows: FieldRows;
+}
+
+export type FieldRows = Readonly<Record<string, Field<unknown>>>;
+
+/** The values of fields, by the names of their rows. */
+export type ValuesOf<Rows extends FieldRows> = {
+  readonly [Name in keyof Rows]?: Rows[Name] extends Field<infer Value> ? Value : never;
+};
+
+interface Place {
+  readonly fields: Fields;
+  readonly path: string;
+}
+
+/**
+ * Reads the fields of an object by their rows. The caller asks for one after the other: that is the order in which
+ * problems are noted.
+ */
+export function fieldsAt<Values>(
+  reader: FieldReader,
+  rows: { readonly [Name in keyof Values]: Field<Values[Name]> },
+  { fields, path }: Place,
+): <Name extends keyof Values & string>(name: Name) => Values[Name] | undefined {
+  return (name) => {
+    const { missing, read } = rows[name];
+    const value = fields.get(name);
+    const place = at(path, name);
+    if (value !== undefined) return read(reader, value, place);
+    if (missing !== undefined) reader.problem(place, missing);
+    return undefined;
+  };
+}
+
+/** A text that `parse` takes. */
+export function textField(parse: Parser<string>, facts: Facts): Field<string> {
+  return { ...facts, values: parse.schema, read: (reader, value, path) => reader.text(value, path, parse) };
+}
+
+/** A value as the setting of its kind has it, such as a size or a time. */
+export function settingField<Value>(parse: Parser<Value>, facts: Facts): Field<Value> {
+  return { ...facts, values: parse.schema, read: (reader, value, path) => reader.setting(value, path, parse) };
+}
+
+export function choiceField<Choice extends string>(choices: readonly Choice[], facts: Facts): Field<Choice> {
+  return { ...facts, values: { enum: choices }, read: (reader, value, path) => reader.choice(value, path, choices) };
+}
+
+/** A whole number from `min` to `max`. */
+export function countField({ min, max }: { min: number; max: number }, facts: Facts): Field<number> {
+  return {
+    ...facts,
+    values: { type: "integer", minimum: min, maximum: max },
+    read: (reader, value, path) => reader.count(value, path, { min, max }),
+  };
+}
+
+/** A value that the reader of the object takes apart, because its rules need more than the value. */
+export function rawField(values: Schema | Nested, facts: Facts): Field<unknown> {
+  return { ...facts, values, read: (_reader, value) => value };
+}
