@@ -1,7 +1,8 @@
 /**
  * Fills the tables of docs/manual.md and docs/reference/ from the tables of the
- * program. The pages themselves are written by hand (tools/marks.ts); a test
- * compares what is between the marks.
+ * program, and writes the JSON Schema of the configuration file. The pages
+ * themselves are written by hand (tools/marks.ts); a test compares what is
+ * between the marks.
  *
  * Run: node tools/manual.ts
  */
@@ -13,6 +14,8 @@ import { GRAPH_WORK_MIN } from "../src/vector/index/namespace.ts";
 import { RESUMABLE_IDLE_SECONDS, RESUMABLE_IDLE_SECONDS_MAX } from "../src/vector/limits.ts";
 import { fillMarks, type Parts } from "./marks.ts";
 import { commandParts } from "./reference/commands.ts";
+import { configSchemaText } from "./reference/config-schema.ts";
+import { configurationParts } from "./reference/configuration.ts";
 import { errorParts } from "./reference/errors.ts";
 import { filterOperatorParts } from "./reference/filter-operators.ts";
 import { headerParts } from "./reference/headers.ts";
@@ -39,6 +42,7 @@ const partsOfPage: Readonly<Record<string, Parts>> = {
   "manual.md": manualParts,
   "reference/program-commands.md": programCommandParts,
   "reference/settings.md": settingParts,
+  "reference/configuration.md": configurationParts,
   "reference/routes.md": routeParts,
   "reference/headers.md": headerParts,
   "reference/commands.md": commandParts,
@@ -47,14 +51,19 @@ const partsOfPage: Readonly<Record<string, Parts>> = {
   "reference/errors.md": errorParts,
 };
 
-/** Every page with its marks filled, by its path. Throws where the marks of a page are not those of its tables. */
+/** The documents without marks: a program makes the whole of them. */
+const textOfDocument: Readonly<Record<string, () => string>> = {
+  "reference/config.schema.json": configSchemaText,
+};
+
+/** Every page with its marks filled, and every document, by its path. Throws where the marks of a page are not those of its tables. */
 export function manualPages(): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries(partsOfPage).map(([name, parts]) => {
-      const path = pathOf(name);
-      return [path, fillMarks(`docs/${name}`, readFileSync(path, "utf8"), parts)];
-    }),
-  );
+  const pages = Object.entries(partsOfPage).map(([name, parts]): [string, string] => {
+    const path = pathOf(name);
+    return [path, fillMarks(`docs/${name}`, readFileSync(path, "utf8"), parts)];
+  });
+  const documents = Object.entries(textOfDocument).map(([name, text]): [string, string] => [pathOf(name), text()]);
+  return new Map([...pages, ...documents]);
 }
 
 /** The configuration file that the manual shows. */

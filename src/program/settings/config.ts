@@ -42,7 +42,7 @@ export const TENANT_NAME_RULE =
   "1 to 64 letters, digits, hyphens, underscores or periods, and starts with a letter or digit";
 
 const nameField: Field<string> = {
-  meaning: `A name of ${TENANT_NAME_RULE}`,
+  meaning: `Its name: ${TENANT_NAME_RULE}`,
   missing: "is missing",
   values: { type: "string", pattern: TENANT_NAME.source },
   read: (reader, value, path) => {
@@ -120,7 +120,7 @@ function listField(rows: FieldRows, meaning: string): Field<unknown> {
 }
 
 function sectionField(rows: FieldRows, meaning: string): Field<unknown> {
-  return rawField({ container: "object", forms: [{ rows }] }, { meaning, default: "none" });
+  return rawField({ container: "object", forms: [{ rows }] }, { meaning });
 }
 
 /** Tokens that are left out are generated and kept in the data directory. */

@@ -209,7 +209,7 @@ const embeddingFields = {
 /** An index names a model, or describes a provider next to it: keeps (1). */
 export const embeddingForms: readonly Form[] = [
   { rows: embeddingFields },
-  ...providerForms.map(({ title = "", rows }) => ({ title, rows: { ...embeddingFields, ...rows } })),
+  ...providerForms.map(({ rows }) => ({ rows: { ...embeddingFields, ...rows }, isShownElsewhere: true })),
 ];
 
 /** `vector.models`: providers by the names of their models. */

@@ -41,6 +41,8 @@ export interface Nested {
 export interface Form {
   /** What the reference adds to the path, such as ` with the provider http`. */
   readonly title?: string;
+  /** The reference has the rows at another path already. */
+  readonly isShownElsewhere?: boolean;
   readonly rows: FieldRows;
 }
 
