@@ -1,4 +1,4 @@
-/** Which files an area has: its directory holds segments, at most a few snapshots, and nothing in subdirectories. */
+/** The files of an area: its directory holds segments and at most a few snapshots, and nothing in subdirectories. */
 import type { Disk } from "./disk/disk.ts";
 import { fileName, findFileNumber, UNFINISHED_SUFFIX } from "./journal/file-format.ts";
 
@@ -10,7 +10,7 @@ export interface AreaFiles {
   readonly unfinished: readonly string[];
 }
 
-/** Reads the names in an area's directory. Names that are not ours are left alone. */
+/** Reads the names in an area's directory. Other names than ours are ignored. */
 export async function listAreaFiles(disk: Disk, directory: string): Promise<AreaFiles> {
   const segments: number[] = [];
   const snapshots: number[] = [];

@@ -18,7 +18,7 @@ import { type SnapshotEngine, type SnapshotWritten, writeSnapshot } from "./snap
 
 const SNAPSHOT = "/store/0000000002.snapshot";
 
-/** An engine whose state is the last ten frames: small however many there were. */
+/** An engine whose state is the last ten frames: small, however many there were. */
 class TailEngine implements SnapshotEngine {
   texts: string[] = [];
 
@@ -49,7 +49,7 @@ async function withSnapshot(): Promise<SimulatedDisk> {
   return disk;
 }
 
-test("a snapshot of the closed segments takes their place", async () => {
+test("a snapshot replaces the closed segments", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   const texts = Array.from({ length: 25 }, (_, i) => `t${i}`);
@@ -68,7 +68,7 @@ test("a snapshot of the closed segments takes their place", async () => {
   assert.deepEqual([again.area.journal.end, again.area.recovered.snapshot?.position], [26, 25]);
 });
 
-test("a snapshot is made from the one before it and what came since", async () => {
+test("a snapshot is made from the previous one and the segments since", async () => {
   const disk = await withSnapshot();
   const opened = await openOn(disk);
   await opened.area.closeSegment();
@@ -81,7 +81,7 @@ test("a snapshot is made from the one before it and what came since", async () =
   assert.deepEqual((await openOn(disk)).frames, ["a", "b", "c", "d"]);
 });
 
-test("there is no snapshot where no segment was closed since the last one", async () => {
+test("writes no snapshot if no segment was closed since the last one", async () => {
   const fresh = await emptyDisk();
   await appendSafely(await openOn(fresh), "a");
   assert.equal(await snapshotOn(fresh), undefined);
@@ -89,7 +89,7 @@ test("there is no snapshot where no segment was closed since the last one", asyn
   assert.equal(await snapshotOn(await withSnapshot()), undefined);
 });
 
-test("a snapshot of an empty state is one", async () => {
+test("an empty state has a snapshot too", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "a");
@@ -104,7 +104,7 @@ test("a snapshot of an empty state is one", async () => {
   assert.deepEqual([again.frames, again.area.journal.end], [[], 1]);
 });
 
-test("A-19: a snapshot with any byte flipped, missing or added is refused by name", async () => {
+test("A-19: refuses a snapshot with any byte flipped, missing or added, and names it", async () => {
   const disk = await withSnapshot();
   const bytes = disk.bytesOf(SNAPSHOT);
   const refuse = async (changed: Buffer, what: string): Promise<void> => {
@@ -130,17 +130,17 @@ test("A-19: a snapshot with any byte flipped, missing or added is refused by nam
   await assert.rejects(readOn(copy), new NewerFormat(SNAPSHOT, 7, 1));
 });
 
-test("the segment after a snapshot is missed by name", async () => {
+test("names the missing segment after a snapshot", async () => {
   const disk = await withSnapshot();
   disk.remove("/store/0000000002.journal");
 
   await assert.rejects(
     readOn(disk),
-    new MissingData("/store/0000000002.journal", "the snapshot of the same number is continued by it"),
+    new MissingData("/store/0000000002.journal", "the snapshot with the same number needs it"),
   );
 });
 
-test("S-07: wherever power goes while a snapshot is written and adopted, every frame is still there", async () => {
+test("S-07: a power cut while a snapshot is written and adopted loses no frame", async () => {
   const random = seededRandom(11);
   const disk = await emptyDisk();
   const opened = await openOn(disk);
@@ -159,12 +159,12 @@ test("S-07: wherever power goes while a snapshot is written and adopted, every f
   assert.ok(crashes.length > 50, `${crashes.length} crashes`);
   for (const crashed of crashes) {
     assert.deepEqual((await openOn(crashed)).frames, ["a", "b", "c", "d"]);
-    // Recovery has made the name of the snapshot durable before it removed what it covers.
+    // Recovery made the snapshot's name durable before it removed the segments that the snapshot covers.
     assert.deepEqual((await openOn(crashed.afterPowerCut(random))).frames, ["a", "b", "c", "d"]);
   }
 });
 
-test("S-05: a snapshot that cannot be written leaves everything as it was", async () => {
+test("S-05: a snapshot that cannot be written changes nothing", async () => {
   for (const kind of ["create", "write", "sync", "close", "rename"] as const) {
     const disk = await emptyDisk();
     const opened = await openOn(disk);
@@ -182,7 +182,7 @@ test("S-05: a snapshot that cannot be written leaves everything as it was", asyn
   }
 });
 
-test("a snapshot is due when what came since outweighs it", async () => {
+test("a snapshot is due when the segments since the last one are larger than it", async () => {
   const disk = await emptyDisk();
   let dueCount = 0;
   const opened = await openOn(disk, {
@@ -208,7 +208,7 @@ test("a snapshot is due when what came since outweighs it", async () => {
   await area.adoptSnapshot();
   assert.equal(area.isSnapshotDue(), false);
   await appendSafely(opened, "z".repeat(1_500));
-  assert.equal(area.isSnapshotDue(), false, "the snapshot weighs 2,000 bytes");
+  assert.equal(area.isSnapshotDue(), false, "the snapshot has 2,000 bytes");
   await appendSafely(opened, "z".repeat(600));
   assert.equal(area.isSnapshotDue(), true);
 });
@@ -225,7 +225,7 @@ test("a hundred small segments make a snapshot due", async () => {
   assert.equal((await openOn(disk)).area.isSnapshotDue(), true);
 });
 
-test("a backup is an area of its own, durable, with everything appended before", async () => {
+test("a backup is a durable area with everything appended before it", async () => {
   const random = seededRandom(12);
   for (const linkError of [undefined, "EXDEV", "EPERM"]) {
     const disk = await withSnapshot();
@@ -249,14 +249,14 @@ test("a backup is an area of its own, durable, with everything appended before",
   }
 });
 
-test("a backup into a directory that holds an area is refused", async () => {
+test("refuses a backup into a directory that holds an area", async () => {
   const disk = await withSnapshot();
   const opened = await openOn(disk);
 
   await assert.rejects(opened.area.backUp(DIRECTORY), { code: "EEXIST" });
 });
 
-test("a backup and the removal of what a snapshot covers take turns", async () => {
+test("a backup and the removal of covered segments never overlap", async () => {
   const disk = await withSnapshot();
   const opened = await openOn(disk);
   await opened.area.closeSegment();
@@ -268,7 +268,7 @@ test("a backup and the removal of what a snapshot covers take turns", async () =
   assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d"]);
 });
 
-test("no segment goes between what is copied first and the backup, and what comes in between is in the backup", async () => {
+test("no segment is removed between the first copy and the backup, and frames appended in between are in the backup", async () => {
   const disk = await withSnapshot();
   const opened = await openOn(disk);
   await opened.area.closeSegment();
@@ -289,7 +289,7 @@ test("no segment goes between what is copied first and the backup, and what come
   assert.deepEqual((await openOn(disk, { directory: "/backup" })).frames, ["a", "b", "c", "d", "e"]);
 });
 
-test("S-04: a start on a full disk after a clean stop serves what there is, and takes writes when there is space", async () => {
+test("S-04: after a clean stop, a start on a full disk serves reads, and writes once there is space", async () => {
   const disk = await emptyDisk();
   const before = await openOn(disk);
   await appendSafely(before, "a", "b");
@@ -321,7 +321,7 @@ test("S-04: a start on a full disk after a clean stop serves what there is, and 
   assert.deepEqual((await openOn(disk)).frames, ["a", "b", "c"]);
 });
 
-test("S-04: with space in reserve a start on a full disk begins its segment, and ends in order without any", async () => {
+test("S-04: a start on a full disk begins its segment from the reserve, and stops cleanly without one", async () => {
   const disk = await emptyDisk();
   const before = await openOn(disk, { reserveBytes: 1_000 });
   await appendSafely(before, "a");
@@ -345,7 +345,7 @@ test("S-04: with space in reserve a start on a full disk begins its segment, and
   assert.deepEqual((await openOn(disk)).frames, ["a"]);
 });
 
-test("an area without any segment that finds no space is refused", async () => {
+test("refuses an area without a segment if there is no space to begin one", async () => {
   const disk = await emptyDisk();
   disk.freeBytes = 0;
 

@@ -1,13 +1,13 @@
 /**
- * One area's part of the data directory: recovered, with a journal that goes
- * on where it ended, and what the serving process has to do with snapshots and
+ * One area's part of the data directory: the recovered state, a journal that
+ * continues where it ended, and the serving process's part in snapshots and
  * backups.
  *
  * (1) A segment is removed when a snapshot that covers it has a durable name
  *     and the engine does not need it: `mayRemove`.
- * (2) Removing files and backing them up take turns.
- * (3) What the engine went by when it gave a segment up is durable before the
- *     segment is removed: a recovery would need it otherwise.
+ * (2) Removing files and backing them up never overlap.
+ * (3) Before a segment is removed, the frames that let the engine give it up
+ *     are durable: otherwise a recovery would need the segment.
  */
 import { assert } from "../kernel/assert.ts";
 import { faultFields } from "../kernel/log.ts";
@@ -26,42 +26,42 @@ import { type AreaRead, type RecoveryStep, recover, type SegmentFound } from "./
 
 export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "reserve"> {
   /**
-   * Applies one frame of the past, with its place, or undefined for a frame of the snapshot. Bytes and place are only
-   * valid until it returns.
+   * Applies one frame of the past, with its location, or undefined for a frame of the snapshot. Bytes and location are
+   * only valid until it returns.
    */
   apply(frame: Buffer, place: FramePlace | undefined): void;
   /** As in `RecoveryOptions`. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
-  /** Told when `isSnapshotDue` may have become true: a segment was closed. */
+  /** Called when `isSnapshotDue` may have become true: a segment was closed. */
   onSnapshotDue?(): void;
   /**
-   * False: somebody still needs a segment that a snapshot covers. Asked in `adoptSnapshot` and `removeUnneeded`, with the
-   * numbers of covered segments. If it is there, covered segments also outlive a start, until `removeUnneeded`.
+   * False if a segment that a snapshot covers is still needed. Called by `adoptSnapshot` and `removeUnneeded` with the
+   * numbers of covered segments. If present, covered segments also outlive a start, until `removeUnneeded`.
    */
   mayRemove?(segment: number): boolean;
   /** A snapshot is due when the segments since the last one exceed this and its size. */
   readonly snapshotBytesMin?: number;
-  /** How much space has to be left for new writes; absent: any. */
+  /** The free space that must remain for new writes to be accepted; absent: any. */
   readonly space?: SpaceGuardOptions | undefined;
-  /** Space kept for the moment when none is left; 0: none. */
+  /** Space reserved for a full disk; 0: none. */
   readonly reserveBytes?: number;
 }
 
 const SNAPSHOT_BYTES_MIN = 64 * 1024 * 1024;
 const RESERVE_FILE = "reserve";
-/** So many closed segments make a snapshot due, however small they are: each clean stop leaves one. */
+/** This many closed segments make a snapshot due, however small they are: each clean stop leaves one. */
 const SEGMENT_COUNT_MAX = 100;
 
 /**
- * Recovers an area and opens its journal. The directory must exist and be ours alone. Rejects with `DamagedData`,
- * `MissingData`, `NewerFormat`, `WrongFile`, or the system's error.
+ * Recovers an area and opens its journal. The directory must exist and be used by nothing else. Rejects with
+ * `DamagedData`, `MissingData`, `NewerFormat`, `WrongFile`, or the system's error.
  */
 export async function openAreaStorage(options: AreaStorageOptions): Promise<AreaStorage> {
   const { disk, directory, area, log } = options;
   const read = await recover(options);
   if (read.tail !== undefined) {
     const { file, offset, bytes } = read.tail;
-    log.warn("the tail of a crash was cut off", { file, offset, bytes, position: read.position });
+    log.warn("cut off the incomplete end that a crash left", { file, offset, bytes, position: read.position });
   }
   if (read.highWaterFault !== undefined) log.warn(read.highWaterFault);
   const salt = options.random.below(2 ** 32);
@@ -78,7 +78,7 @@ export async function openAreaStorage(options: AreaStorageOptions): Promise<Area
   }
 }
 
-/** The last segment, for a start that finds no space for the next one: reads need none. */
+/** The last segment, for a start that has no space for the next one: reads need no new segment. */
 async function openEnded(
   disk: Disk,
   { directory, area, last }: { directory: string; area: string; last: SegmentFound },
@@ -105,7 +105,7 @@ async function openSegment(
   return SegmentWriter.create(disk, { directory, area }, { number, position, salt });
 }
 
-/** A backup was asked for, and the server stopped before its segment was closed. */
+/** The server stopped before the segment that a backup needs was closed. */
 export class AreaClosing extends Error {
   override name = "AreaClosing";
 }
@@ -114,35 +114,35 @@ export class AreaClosing extends Error {
 export interface AreaSegment {
   readonly number: number;
   readonly bytes: number;
-  /** True if a start does not read it, and it is only kept because `mayRemove` said so. */
+  /** True if a start does not read it, and it is only retained because `mayRemove` said so. */
   readonly isCovered: boolean;
 }
 
 export class AreaStorage {
   readonly journal: FileJournal;
-  /** What recovery found. */
+  /** The result of recovery. */
   readonly recovered: AreaRead;
   readonly #options: AreaStorageOptions;
   readonly #reserve: SpaceReserve;
   readonly #reader: SegmentReader;
   /** Closed segments that the snapshot does not cover. */
   #ended: SegmentFound[];
-  /** Segments that it covers and that are still there. */
+  /** Segments that it covers and that still exist. */
   #covered: SegmentFound[];
   #snapshot: { number: number; bytes: number } | undefined;
-  /** The end of what removes or links files: keeps (2). */
+  /** Resolves after the current removal or linking of files: keeps (2). */
   #turn: Promise<unknown> = Promise.resolve();
   #isClosing = false;
   #stopGuarding: () => void = () => {};
-  /** The end of the writes of the high-water mark. */
+  /** Resolves after the writes of the high-water mark. */
   #marking: Promise<void> = Promise.resolve();
-  /** Ends the wait of a removal for what may never be durable. */
+  /** Ends a removal's wait for frames that may never become durable. */
   #stopWaiting: () => void = () => {};
 
   constructor(options: AreaStorageOptions, recovered: AreaRead, start: JournalStart) {
     this.#options = options;
     this.recovered = recovered;
-    // One that the journal has still to leave counts as the one that it writes.
+    // If the journal has yet to leave a segment, that segment counts as the one it writes.
     this.#ended = recovered.ended.filter(({ number }) => number !== start.segment.header.number);
     this.#covered = [...recovered.covered];
     this.#snapshot = recovered.snapshot;
@@ -165,7 +165,7 @@ export class AreaStorage {
     if (options.space !== undefined) this.#stopGuarding = guardSpace(this.journal, options.space, options);
   }
 
-  /** All segments that are there, ascending; the last one is open. */
+  /** All existing segments, ascending; the last one is open. */
   get segments(): readonly AreaSegment[] {
     const { segmentNumber: number, segmentBytes: bytes } = this.journal;
     return [
@@ -175,37 +175,37 @@ export class AreaStorage {
     ];
   }
 
-  /** True when what a start would replay is worth a snapshot. */
+  /** True when replaying the segments since the last snapshot would cost a start enough to be worth a new one. */
   isSnapshotDue(): boolean {
     const sinceBytes = this.#ended.reduce((sum, { bytes }) => sum + bytes, this.journal.segmentBytes);
     const dueBytes = Math.max(this.#options.snapshotBytesMin ?? SNAPSHOT_BYTES_MIN, this.#snapshot?.bytes ?? 0);
     return sinceBytes > dueBytes || this.#ended.length >= SEGMENT_COUNT_MAX;
   }
 
-  /** Closes the segment that is written, so that a snapshot or a backup can be made of everything before. */
+  /** Closes the current segment, so that a snapshot or a backup can cover everything before. */
   closeSegment(): Promise<number> {
     return this.journal.closeSegment();
   }
 
   /**
-   * The `length` bytes at `offset` of a segment, as far as they were written; several reads may run at once. Nothing
-   * checks them. Rejects with `SegmentRemoved`, with `DamagedData` if the segment ends before that, or with the system's
-   * error.
+   * Reads the `length` bytes at `offset` of a segment, as far as they were written; several reads may run at once. No
+   * checksum is compared. Rejects with `SegmentRemoved`, with `DamagedData` if the segment ends before that, or with
+   * the system's error.
    */
   read(segment: number, offset: number, length: number): Promise<Buffer> {
     return this.#reader.read(segment, offset, length);
   }
 
   /**
-   * What is wrong with a covered segment that is kept; undefined: nothing, or it was removed meanwhile. Rejects with the
-   * system's error.
+   * What is wrong with a retained covered segment; undefined if nothing is, or if it was removed meanwhile. Rejects
+   * with the system's error.
    */
   async checkCovered(number: number, check: SegmentCheck): Promise<SegmentFault | undefined> {
     const fault = await checkCoveredSegment({ ...this.#options, number }, check);
     return this.#covered.some((segment) => segment.number === number) ? fault : undefined;
   }
 
-  /** Looks for a newer snapshot, and removes what it covers and nobody needs. Returns true if there was one. */
+  /** Looks for a newer snapshot, and removes the covered files that are not needed. Returns true if there was one. */
   adoptSnapshot(): Promise<boolean> {
     return this.#inTurn(() => this.#adoptSnapshot());
   }
@@ -216,25 +216,25 @@ export class AreaStorage {
   }
 
   /**
-   * Makes `target`, a directory that exists and holds no area, a backup of everything appended so far. `first` is what has
-   * to be copied before: no segment goes between it and the backup. Returns the position up to which it has everything.
-   * Rejects with the system's error, or with `AreaClosing`.
+   * Backs up everything appended so far into `target`, a directory that exists and holds no area. `first` copies what
+   * must be copied before: no segment is removed between it and the backup. Returns the position up to which the backup
+   * is complete. Rejects with the system's error, or with `AreaClosing`.
    */
   backUp(target: string, first?: () => Promise<void>): Promise<number> {
     return this.#inTurn(async () => {
       await first?.();
       const openNumber = await this.closeSegment();
-      // A journal that ends begins no further segment: what was appended may lie in the last one.
-      if (this.#isClosing) throw new AreaClosing("The server is stopping, and no backup was made");
+      // A journal that is closing begins no further segment, so the last one may hold appended frames.
+      if (this.#isClosing) throw new AreaClosing("No backup was made: the server is stopping");
       return backUpArea({ ...this.#options, target, openNumber, takesCovered: this.#options.mayRemove !== undefined });
     });
   }
 
-  /** Ends the journal. Resolves with the count of frames that could not be written because no space is left. */
+  /** Closes the journal. Resolves with the number of frames that could not be written because the disk is full. */
   async close(): Promise<number> {
     this.#isClosing = true;
     this.#stopGuarding();
-    // First, because a backup may wait for space, and nothing else ends that.
+    // First, because a backup may be waiting for space, and only this ends that wait.
     const lostCount = await this.journal.close();
     this.#stopWaiting();
     await this.#turn;
@@ -292,15 +292,15 @@ export class AreaStorage {
     this.#reader.forget(number);
   }
 
-  /** Writes the high-water mark of this moment, after the writes before. */
+  /** Writes the current high-water mark, after the writes before it. */
   #markLater(): void {
     const { disk, directory, log } = this.#options;
     const mark = { segment: this.journal.segmentNumber, position: this.journal.synced };
     this.#marking = this.#marking
       .then(() => writeHighWater(disk, directory, mark))
       .catch((fault: unknown) => {
-        // A full disk is told by the journal, and an old mark is no fault.
-        if (noSpaceText(fault) === undefined) log.warn("the high-water mark cannot be written", faultFields(fault));
+        // The journal reports a full disk, and an old mark is harmless.
+        if (noSpaceText(fault) === undefined) log.warn("cannot write the high-water mark", faultFields(fault));
       });
   }
 

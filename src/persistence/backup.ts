@@ -1,11 +1,11 @@
 /**
- * Backup: files that do not change any more get a second name in another
- * directory, which then is the directory of an area itself.
+ * Backup: files that no longer change get a second name in another directory,
+ * which is then the directory of an area itself.
  *
- * (1) A backup holds everything that was appended before it was asked for, and
- *     maybe some of what came after.
- * (2) It ends with an open segment of its own, empty: recovery and a server
- *     that is started on it write to nothing that both directories share.
+ * (1) A backup holds everything appended before it was requested, and possibly
+ *     some later frames.
+ * (2) It ends with its own empty open segment: recovery, and a server that is
+ *     started on it, write to no file that both directories share.
  */
 import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "./area-files.ts";
@@ -19,14 +19,14 @@ export interface BackupOptions {
   readonly area: string;
   /** A directory that exists and holds no area. */
   readonly target: string;
-  /** The segment that is open: it is not taken, everything below is. */
+  /** The open segment: it is not taken, all lower ones are. */
   readonly openNumber: number;
   readonly random: Random;
-  /** True: segments that the snapshot covers are taken too, because what they hold may be read by its place. */
+  /** True: segments that the snapshot covers are taken too, because their contents may be read by location. */
   readonly takesCovered: boolean;
 }
 
-/** Links, or copies where links are not possible, an area into `target` and makes it durable. Returns where it ends. */
+/** Links an area into `target`, or copies it where links are not possible, and makes it durable. Returns its end. */
 export async function backUpArea(options: BackupOptions): Promise<number> {
   const { disk, directory, area, target, openNumber, random, takesCovered } = options;
   const { segments, snapshots } = await listAreaFiles(disk, directory);
@@ -41,7 +41,7 @@ export async function backUpArea(options: BackupOptions): Promise<number> {
   }
   const { position } = await readSegmentHeader(disk, { directory, area, number: openNumber });
   const header = { number: openNumber, position, salt: random.below(2 ** 32) };
-  // Beginning a segment also makes the names in its directory durable.
+  // Creating a segment also makes the names in its directory durable.
   const own = await SegmentWriter.create(disk, { directory: target, area }, header); // keeps (2)
   await own.close();
   return position;
@@ -57,7 +57,7 @@ async function readSegmentHeader(
   return parseFileHeader(bytes, { kind: "segment", path, area, number });
 }
 
-/** Why a file system may refuse a second name although a copy would do. */
+/** Errors with which a file system refuses a second name although a copy would work. */
 export const NO_LINK_CODES: readonly (string | undefined)[] = [
   "EXDEV",
   "EPERM",
@@ -67,7 +67,7 @@ export const NO_LINK_CODES: readonly (string | undefined)[] = [
   "ENOSYS",
 ];
 
-/** A second name for a file that does not change any more, or a copy of it. Rejects with the system's error. */
+/** A second name for a file that no longer changes, or a copy of it. Rejects with the system's error. */
 export async function linkOrCopy(disk: Disk, from: string, to: string): Promise<void> {
   try {
     await disk.link(from, to);

@@ -1,8 +1,8 @@
-/** How far long reading and writing is, for whoever tells people. */
+/** The progress of long reads and writes, for progress messages. */
 
 /**
- * Told after each piece, of a megabyte or so: what the bytes are of (`files`, or an area), how many are done, of how
- * many.
+ * Called after each piece of about a megabyte: the subject of the bytes (`files`, or an area), how many are done, and
+ * how many there are.
  */
 export type OnBytes = (subject: string, doneBytes: number, totalBytes: number) => void;
 

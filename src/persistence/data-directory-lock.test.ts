@@ -13,7 +13,7 @@ after(() => rmSync(directory, { recursive: true }));
 
 const IN_USE = new DirectoryInUse(directory);
 
-test("S-08: a directory that is locked is refused by name, and free again when it was released", () => {
+test("S-08: refuses a locked directory and names it; releasing the lock frees it", () => {
   const release = lockDataDirectory(directory);
   assert.throws(() => lockDataDirectory(directory), IN_USE);
   assert.equal(
@@ -26,7 +26,7 @@ test("S-08: a directory that is locked is refused by name, and free again when i
   lockDataDirectory(directory)();
 });
 
-test("S-08: another process holds it until it ends, even by kill -9", async () => {
+test("S-08: another process holds the lock until it ends, even by kill -9", async () => {
   const module = new URL("./data-directory-lock.ts", import.meta.url).href;
   const program = `
     const { lockDataDirectory } = await import(${JSON.stringify(module)});
@@ -45,13 +45,13 @@ test("S-08: another process holds it until it ends, even by kill -9", async () =
   lockDataDirectory(directory)();
 });
 
-test("a lock needs no space on the disk: nothing but its empty file is made", () => {
+test("a lock needs no disk space: it only creates its empty file", () => {
   const release = lockDataDirectory(directory);
   assert.deepEqual(readdirSync(directory), ["lock.sqlite"]);
   assert.equal(statSync(join(directory, "lock.sqlite")).size, 0);
   release();
 });
 
-test("a directory that is not there is no lock that is held", () => {
+test("a missing directory is not reported as locked", () => {
   assert.throws(() => lockDataDirectory(join(directory, "none")), { code: "ERR_SQLITE_ERROR" });
 });

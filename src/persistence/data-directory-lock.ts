@@ -1,12 +1,12 @@
 /**
- * One process to a data directory (S-08). The lock is an exclusive transaction
- * on a small SQLite file, held for life: the system releases it when the
- * process ends however it ends, and it works across containers of one host,
- * where a process id would mean somebody else. What holds where the file is
- * deleted is in program/directory-lock.ts.
+ * One process per data directory (S-08). The lock is an exclusive transaction
+ * on a small SQLite file, held until the process ends: the system releases it
+ * however the process ends, and it works across containers on one host, where a
+ * process id could belong to another process. program/directory-lock.ts handles
+ * a deleted lock file.
  *
- * Start-up loads this file only when there is a directory to lock, so a start
- * without one does not pay for SQLite.
+ * Start-up only loads this file when there is a directory to lock, so a start
+ * without one does not load SQLite.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -17,14 +17,14 @@ export const LOCK_FILE = "lock.sqlite";
 const SQLITE_BUSY = 5;
 
 /**
- * Locks a directory that exists and returns what releases it. Throws `DirectoryInUse` if it is locked already, by this
- * or by another process.
+ * Locks a directory that exists and returns the function that releases it. Throws `DirectoryInUse` if this or another
+ * process has locked it already.
  */
 export function lockDataDirectory(directory: string): () => void {
-  // No waiting: whoever holds it holds it for life.
+  // No waiting: the holder keeps the lock for life.
   const database = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 });
   try {
-    // Nothing is ever written, and a journal on the disk would need space: a full disk must not keep us from starting.
+    // Nothing is ever written. A journal on disk would need space, and a full disk must not prevent a start.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();

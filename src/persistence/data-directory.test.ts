@@ -27,7 +27,7 @@ test("a new directory gets a format file and one directory for each area, all du
   assert.equal(areaDirectory("/data", "store"), "/data/store");
 });
 
-test("the directories above a new one are durable as well, as far as they are ours", async () => {
+test("the directories above a new one are durable too, as far as this process created them", async () => {
   const disk = new SimulatedDisk({ seed: 1 });
   await disk.mkdir("/home");
   await disk.mkdir("/home/data");
@@ -40,7 +40,7 @@ test("the directories above a new one are durable as well, as far as they are ou
   assert.equal(await checkDataDirectory(disk.afterPowerCut(seededRandom(1)), "/home/data", AREAS), true);
 });
 
-test("a directory that is there is left as it is", async () => {
+test("leaves an existing data directory unchanged", async () => {
   const disk = await newDirectory();
   await prepareDataDirectory(disk, "/data", AREAS);
   disk.put("/data/store/0000000001.journal", Buffer.from("x"));
@@ -52,7 +52,7 @@ test("a directory that is there is left as it is", async () => {
   assert.equal(disk.bytesOf("/data/store/0000000001.journal").toString(), "x");
 });
 
-test("wherever a first start is interrupted, the next one succeeds", async () => {
+test("a start succeeds wherever the first one was interrupted", async () => {
   const random = seededRandom(3);
   const crashes: SimulatedDisk[] = [];
   const disk = await newDirectory();
@@ -67,7 +67,7 @@ test("wherever a first start is interrupted, the next one succeeds", async () =>
   }
 });
 
-test("a newer format, a damaged format file and a missing one are refused by name", async () => {
+test("refuses a newer format, a damaged format file and a missing one, and names the file", async () => {
   const disk = await newDirectory();
   await prepareDataDirectory(disk, "/data", AREAS);
 

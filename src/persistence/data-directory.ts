@@ -1,17 +1,17 @@
 /**
  * The layout of a data directory:
  *
- *     format         which layout this is, one line of text
- *     lock.sqlite    who uses it (data-directory-lock.ts)
- *     tokens.json    secrets of the first start (durable-file.ts; what is in it is not known here)
- *     admin-address  where the admin port of the process that uses it is, one line of text
- *     audit.log      who administered what, lines of JSON
- *     addresses.json where its areas are, once they serve
+ *     format         the version of this layout, one line of text
+ *     lock.sqlite    the lock of the process that uses it (data-directory-lock.ts)
+ *     tokens.json    the secrets of the first start (durable-file.ts; this file does not read them)
+ *     admin-address  the address of the admin port of the process that uses it, one line of text
+ *     audit.log      the log of administrative actions, lines of JSON
+ *     addresses.json the addresses of its areas, once they serve
  *     store/ vector/ messaging/    one directory for each area (area-files.ts)
- *     store.high-water …           how far each area's journal had come (high-water.ts)
+ *     store.high-water …           the last known end of each area's journal (high-water.ts)
  *
  * The format file is written before anything else and only ever replaced as a
- * whole, so a directory without one holds no area's data.
+ * whole, so a directory without one holds no data.
  */
 import { dirname } from "node:path";
 import { codeOf, type Disk } from "./disk/disk.ts";
@@ -24,7 +24,9 @@ export const FORMAT_FILE = "format";
 const FORMAT_LINE = /^larder data directory, format (\d{1,9})\n$/;
 const FILE_MODE = 0o600;
 
-/** What may lie in a directory that is not a data directory yet: what a first start makes, and what file systems do. */
+/**
+ * Files that may be in a directory before it is a data directory: those of a first start, and those of file systems.
+ */
 const HARMLESS: ReadonlySet<string> = new Set([
   `${FORMAT_FILE}${UNFINISHED_SUFFIX}`,
   "lock.sqlite",
@@ -35,8 +37,8 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Throws `ForeignDirectory` where somebody else's files lie, so that nothing of ours is written among them. `names` are
- * those in the directory; `areas` are left to `checkDataDirectory`.
+ * Throws `ForeignDirectory` if the directory has other files, so that larder does not write among them. `names` are the
+ * names in the directory; `checkDataDirectory` checks the `areas`.
  */
 export function assertNotForeign(dataDirectory: string, names: readonly string[], areas: readonly string[]): void {
   if (names.includes(FORMAT_FILE)) return;
@@ -52,7 +54,7 @@ export function areaDirectory(dataDirectory: string, area: string): string {
 }
 
 /**
- * Makes the layout of a data directory that exists, or checks the one that is there; `dataDirectory` is absolute. Throws
+ * Creates the layout in a directory that exists, or checks the one that it has; `dataDirectory` is absolute. Throws
  * `NewerFormat` or `DamagedData`, or `MissingData` if there are areas of unknown format.
  */
 export async function prepareDataDirectory(disk: Disk, dataDirectory: string, areas: readonly string[]): Promise<void> {
@@ -86,10 +88,10 @@ export async function checkDataDirectory(
   return false;
 }
 
-/** Why a directory cannot be synced that this process did not make. */
+/** Errors of syncing a directory that this process did not create. */
 const NOT_OURS: readonly (string | undefined)[] = ["EACCES", "EPERM", "EROFS", "EINVAL"];
 
-/** Whoever made the data directory may have made the ones above it too: none of those names is durable yet. */
+/** The creator of the data directory may have created those above it too: none of these names is durable yet. */
 async function syncAncestors(disk: Disk, path: string): Promise<void> {
   const parent = dirname(path);
   try {

@@ -335,7 +335,7 @@ function assertNoGap(numbers: readonly number[], expected: Expected): void {
     next += 1;
   }
   if (next === firstNumber && afterSnapshot && endNumber > firstNumber) {
-    throw new MissingData(segmentPath(directory, next), "the snapshot of the same number is continued by it");
+    throw new MissingData(segmentPath(directory, next), "the snapshot with the same number needs it");
   }
   if (next < endNumber && endNumber !== Number.POSITIVE_INFINITY) {
     throw new MissingData(segmentPath(directory, next), `segment ${endNumber} continues it`);

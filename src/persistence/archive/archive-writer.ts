@@ -1,8 +1,8 @@
 /**
- * Writes a backup file. Its bytes go to a temporary name beside it, and it gets
- * its own when it is whole and durable (S-07): a file with the name of a backup
- * that is not whole is damaged. Or it writes a backup to a stream, one byte
- * after the other.
+ * Writes a backup file. The bytes go to a temporary file beside it, which is
+ * renamed to its final name when it is complete and durable (S-07): an
+ * incomplete file with the name of a backup is damaged. A backup can also be
+ * written to a stream, sequentially.
  */
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
@@ -26,7 +26,7 @@ export interface ArchiveSource {
 }
 
 export interface ArchiveContents {
-  /** Files that do not change while they are read. */
+  /** The files must not change while they are read. */
   readonly sources: readonly ArchiveSource[];
   readonly facts: Omit<Manifest, "files">;
   readonly onBytes?: OnBytes;
@@ -34,21 +34,24 @@ export interface ArchiveContents {
 
 export interface NewArchive extends ArchiveContents {
   readonly path: string;
-  /** True if absent: what has the name of the backup is replaced. Otherwise it is left, and the call fails with EEXIST. */
+  /**
+   * True if absent: an existing file with the backup's name is replaced. Otherwise it stays, and the call fails with
+   * EEXIST.
+   */
   readonly replaces?: boolean;
 }
 
-/** Behind the name of a backup that is being written. What a crash left is removed by the next backup of that name. */
+/** The suffix of a backup that is being written. The next backup of that name removes what a crash left. */
 export const PARTIAL_SUFFIX = ".partial";
 
-/** There are secrets in it. */
+/** The backup contains secrets. */
 const FILE_MODE = 0o600;
 const COPY_BYTES = 1024 * 1024;
 
 /** Takes all of the bytes before it resolves. */
 type Write = (bytes: Uint8Array, offset: number) => Promise<void>;
 
-/** Writes the backup. Returns its bytes. Rejects with the system's error. */
+/** Writes the backup and returns its size in bytes. Rejects with the system's error. */
 export async function writeArchive(disk: Disk, { path, replaces = true, ...contents }: NewArchive): Promise<number> {
   const draft = `${path}${PARTIAL_SUFFIX}`;
   await unlinkIfThere(disk, draft);
@@ -63,13 +66,15 @@ export async function writeArchive(disk: Disk, { path, replaces = true, ...conte
     await disk.syncDirectory(dirname(path));
     return bytes;
   } catch (fault) {
-    // Half a backup keeps space from those who make room for a whole one.
+    // A partial backup would take the space that a complete one needs.
     await unlinkIfThere(disk, draft);
     throw fault;
   }
 }
 
-/** Writes the bytes of a backup in their order. Returns how many. Rejects as `write` does, or with the system's error. */
+/**
+ * Writes the bytes of a backup in order and returns their count. Rejects as `write` does, or with the system's error.
+ */
 export async function streamArchive(
   disk: Disk,
   write: Write,
@@ -86,13 +91,13 @@ export async function streamArchive(
   return writer.bytes;
 }
 
-/** Rejects with EEXIST if something has the name. */
+/** Rejects with EEXIST if the name is taken. */
 async function giveName(disk: Disk, draft: string, path: string): Promise<void> {
   try {
     await disk.link(draft, path);
   } catch (error) {
     if (!NO_LINK_CODES.includes(codeOf(error))) throw error;
-    // Without links there is a moment between the look and the name.
+    // Without links, another process could take the name between the check and the rename.
     const names = await disk.list(dirname(path));
     if (names.includes(basename(path))) throw Object.assign(new Error(`EEXIST: ${path}`), { code: "EEXIST" });
     await disk.rename(draft, path);
@@ -120,7 +125,7 @@ class TarWriter {
       for (let offset = 0; offset < size; ) {
         const wanted = this.#buffer.subarray(0, Math.min(COPY_BYTES, size - offset));
         const count = await readFully(source, wanted, offset);
-        if (count < wanted.length) throw new Error(`${path} became shorter while it was backed up`);
+        if (count < wanted.length) throw new Error(`${path} shrank while it was backed up`);
         hash.update(wanted);
         await this.#write(wanted);
         offset += count;

@@ -1,4 +1,4 @@
-/** Backup files on a simulated disk: written, read back, damaged, restored, and what a crash leaves of them. */
+/** Backup files on a simulated disk: writing, reading, damage, restoring, and the state after a crash. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -69,13 +69,13 @@ async function framesOf(disk: SimulatedDisk, directory: string): Promise<readonl
   return opened.frames;
 }
 
-test("a backup is verified with the count of its frames, and leaves nothing beside it", async () => {
+test("verifying a backup counts its frames; writing it leaves no other file", async () => {
   const disk = await withBackup();
   assert.deepEqual(await verify(disk), [2]);
   assert.equal((await disk.list("/")).includes("backup.tar.partial"), false);
 });
 
-test("writing, checking and restoring tell how many bytes are done, to the last of each file and area", async () => {
+test("writing, checking and restoring report their progress up to the last byte of each file and area", async () => {
   const disk = await withBackup();
   const told: { subject: string; done: number; total: number }[] = [];
   const onBytes = (subject: string, done: number, total: number): void => void told.push({ subject, done, total });
@@ -98,7 +98,7 @@ test("writing, checking and restoring tell how many bytes are done, to the last 
   assert.deepEqual(told.at(-1), { subject: "store", done: journalBytes, total: journalBytes });
 });
 
-test("a restored directory has every file, and its area goes on", async () => {
+test("a restored directory has every file, and its area continues", async () => {
   const disk = await withBackup();
   await disk.mkdir("/new");
 
@@ -110,7 +110,7 @@ test("a restored directory has every file, and its area goes on", async () => {
   assert.deepEqual(await framesOf(disk, "/old/store"), ["first", "second"]);
 });
 
-test("standard tools list and unpack it, and find the manifest's sum right", async (context) => {
+test("standard tools list it, unpack it and confirm the manifest's checksum", async (context) => {
   const disk = await withBackup();
   const directory = mkdtempSync(join(tmpdir(), "larder-archive-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -132,7 +132,7 @@ test("standard tools list and unpack it, and find the manifest's sum right", asy
   assert.equal(run("sha256sum", "-c", "manifest.sha256"), "manifest.json: OK\n");
 });
 
-test("A-19: a backup that is flipped, cut, lengthened or mixed anywhere is refused, and nothing is restored", async () => {
+test("A-19: refuses a backup with any byte flipped, cut, added or mixed up, and restores nothing", async () => {
   const disk = await withBackup();
   const whole = disk.bytesOf(BACKUP);
   const seed = Number(process.env["LARDER_BACKUP_SEED"] ?? Math.floor(systemClock.nowMs()));
@@ -177,7 +177,7 @@ function isRefusal(fault: unknown): boolean {
   return fault instanceof DamagedBackup || fault instanceof NewerFormat;
 }
 
-test("wherever power goes, the name of a backup has a whole one, the one before or none", async () => {
+test("a power cut at any moment leaves a complete backup, the previous one or none", async () => {
   const random = seededRandom(5);
   const disk = await withBackup();
   const before = disk.bytesOf(BACKUP);
@@ -192,7 +192,7 @@ test("wherever power goes, the name of a backup has a whole one, the one before 
   assert.notDeepEqual(disk.bytesOf(BACKUP), before);
 });
 
-test("wherever power goes during a restore, there is all of it, or no data directory", async () => {
+test("a power cut during a restore leaves all of it, or no data directory", async () => {
   const random = seededRandom(6);
   const disk = await withBackup();
   await disk.mkdir("/new");
@@ -212,15 +212,15 @@ test("wherever power goes during a restore, there is all of it, or no data direc
   assert.ok(wholeCount > 0);
 });
 
-test("a backup whose area ends elsewhere, or that names another directory, restores nothing", async () => {
+test("a backup whose area has another end, or that names an unknown directory, restores nothing", async () => {
   const disk = await withBackup();
   await disk.mkdir("/new");
   const write = (change: Partial<Manifest>, sources = SOURCES): Promise<number> =>
     writeArchive(disk, { path: BACKUP, sources, facts: { ...facts, ...change } });
   await write({ areas: [{ name: "store", position: 3 }] });
-  await assert.rejects(verify(disk), new UnusableBackup(BACKUP, "store ends at position 2 and not at 3"));
+  await assert.rejects(verify(disk), new UnusableBackup(BACKUP, "store ends at position 2, not at 3"));
   await write({}, [...SOURCES, { name: "secrets/key", path: "/old/tokens.json" }]);
-  await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has a directory secrets, which no area has"));
+  await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has an unknown directory: secrets"));
   await write({}, SOURCES.slice(1));
   await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has no format file"));
   await write({ dataFormat: 2 });
@@ -255,7 +255,7 @@ for (const [name, isOne] of entryNames) {
   });
 }
 
-test("a header of more than eight gigabytes is read back, and any changed byte of a header is noticed", () => {
+test("reads a header for more than eight gigabytes, and detects any changed byte of a header", () => {
   const entry = { name: "vector/0000000007.snapshot", bytes: 2 ** 40 + 1, madeAtS: 1_700_000_000 };
   const header = encodeTarHeader(entry);
   assert.deepEqual(parseTarHeader(header), entry);
@@ -266,7 +266,7 @@ test("a header of more than eight gigabytes is read back, and any changed byte o
   }
 });
 
-test("a manifest is told apart by one changed letter", () => {
+test("one changed letter in a manifest is detected", () => {
   const text = printManifest({ ...facts, files: [] });
   assert.notEqual(printManifestSum(text), printManifestSum(text.replace("1.2.3", "1.2.4")));
 });

@@ -1,11 +1,11 @@
 /**
- * A backup file that is read: its index, its manifest, and its files, as if
- * they lay in a directory.
+ * Reads a backup file: its index, its manifest, and its files, as if they were
+ * in a directory.
  *
- * (1) `open` reads headers and manifest, and accepts nothing else than what
+ * (1) `open` reads headers and manifest, and accepts only what
  *     `archive-writer.ts` writes: the files of the manifest, in its order, then
  *     the manifest, then zeros.
- * (2) What is in the files is only known to be right after `check`.
+ * (2) The contents of the files are only known to be correct after `check`.
  */
 import { createHash } from "node:crypto";
 import { ByteProgress, type OnBytes } from "../byte-progress.ts";
@@ -60,19 +60,19 @@ export class Archive {
     this.#entries = new Map(parts.entries.map((entry) => [entry.name, entry]));
   }
 
-  /** Compares the sum of every file. Throws `DamagedBackup`. */
+  /** Compares the checksum of every file. Throws `DamagedBackup`. */
   async check(onBytes?: OnBytes): Promise<void> {
     const progress = this.progress(onBytes);
     for (const file of this.manifest.files) await this.#read(file, async (bytes) => progress.add(bytes.length));
   }
 
-  /** Of all its files. */
+  /** The size of all its files together. */
   progress(onBytes: OnBytes | undefined): ByteProgress {
     const bytes = this.manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     return new ByteProgress("files", bytes, onBytes);
   }
 
-  /** Writes one of its files to a path that is free, and makes its bytes durable. Throws `DamagedBackup`. */
+  /** Extracts one file to an unused path and makes it durable. Throws `DamagedBackup`. */
   async extract(
     file: BackedUpFile,
     { disk, to, progress }: { disk: Disk; to: string; progress: ByteProgress },
@@ -86,16 +86,16 @@ export class Archive {
     });
   }
 
-  /** Its files as a disk that can be read and not written; `path` is the directory that they are in. */
+  /** Its files as a read-only disk; `path` is their directory. */
   asDisk(): Disk {
     const inside = (path: string): string => path.slice(this.path.length + 1);
     const refuse = (): never => {
-      throw Object.assign(new Error("A backup file is not written to"), { code: "EROFS" });
+      throw Object.assign(new Error("A backup file is read-only"), { code: "EROFS" });
     };
     return {
       open: async (path) => {
         const entry = this.#entries.get(inside(path));
-        if (entry === undefined) throw Object.assign(new Error(`There is no ${path}`), { code: "ENOENT" });
+        if (entry === undefined) throw Object.assign(new Error(`${path} does not exist`), { code: "ENOENT" });
         return this.#part(entry, refuse);
       },
       list: async (path) => {
@@ -131,7 +131,7 @@ export class Archive {
     };
   }
 
-  /** Hands on the bytes of a file, and compares their sum after the last of them. */
+  /** Passes the bytes of a file on, and compares their checksum after the last one. */
   async #read(file: BackedUpFile, take: (bytes: Buffer, offset: number) => Promise<void>): Promise<void> {
     const entry = this.#entries.get(file.name);
     if (entry === undefined) throw new DamagedBackup(this.path, 0, `${file.name} is missing`);
@@ -159,20 +159,20 @@ async function readIndex(file: DiskFile, path: string): Promise<readonly Entry[]
   for (let at = 0; ; ) {
     const count = await readFully(file, block, at);
     if (count === END_BYTES && isZero(block)) {
-      if (at + END_BYTES !== size) throw new DamagedBackup(path, at + END_BYTES, "something follows its end");
+      if (at + END_BYTES !== size) throw new DamagedBackup(path, at + END_BYTES, "it has extra bytes after its end");
       return entries;
     }
     const header = count < BLOCK_BYTES ? undefined : parseTarHeader(block.subarray(0, BLOCK_BYTES));
     if (header === undefined) {
-      throw new DamagedBackup(path, at, at === 0 ? "it does not begin as a backup" : "no file of a backup begins here");
+      throw new DamagedBackup(path, at, at === 0 ? "it is not a backup file" : "this is not the start of a file");
     }
     const { name, bytes } = header;
     const offset = at + BLOCK_BYTES;
     const end = offset + bytes + paddingOf(bytes);
-    if (end + END_BYTES > size) throw new DamagedBackup(path, size, `it breaks off within ${name}`);
+    if (end + END_BYTES > size) throw new DamagedBackup(path, size, `it ends inside ${name}`);
     const padding = block.subarray(0, paddingOf(bytes));
     await readFully(file, padding, offset + bytes);
-    if (!isZero(padding)) throw new DamagedBackup(path, offset + bytes, `something follows the end of ${name}`);
+    if (!isZero(padding)) throw new DamagedBackup(path, offset + bytes, `there are extra bytes after ${name}`);
     entries.push({ name, bytes, offset });
     at = end;
   }
@@ -187,7 +187,7 @@ async function readManifest(file: DiskFile, path: string, entries: readonly Entr
   if (manifestEntry.bytes > MANIFEST_BYTES_MAX) throw new DamagedBackup(path, offset, "its manifest is too long");
   const manifestBytes = await readEntry(file, manifestEntry);
   if ((await readEntry(file, sumEntry)).toString("latin1") !== printManifestSum(manifestBytes)) {
-    throw new DamagedBackup(path, offset, "its manifest is not what was written");
+    throw new DamagedBackup(path, offset, "the checksum of its manifest does not match");
   }
   const manifest = parse(manifestBytes.toString("utf8"), path, offset);
   const listed = entries.slice(0, -2);
@@ -200,7 +200,7 @@ async function readManifest(file: DiskFile, path: string, entries: readonly Entr
     listed.length !== manifest.files.length ||
     new Set(listed.map(({ name }) => name)).size !== listed.length
   ) {
-    throw new DamagedBackup(path, offset, "its manifest names other files than there are");
+    throw new DamagedBackup(path, offset, "its manifest lists other files than it has");
   }
   return manifest;
 }

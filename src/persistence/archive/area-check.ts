@@ -1,4 +1,4 @@
-/** Whether the areas of a backup, or of a data directory, can be recovered: each is read as a start would read it. */
+/** Checks that the areas of a backup or a data directory can be recovered: reads each one as a start would. */
 
 import type { OnBytes } from "../byte-progress.ts";
 import { areaDirectory } from "../data-directory.ts";
@@ -11,13 +11,13 @@ export interface AreaCheckOptions {
   readonly path: string;
   readonly manifest: Manifest;
   readonly onBytes?: OnBytes | undefined;
-  /** Takes the frames of an area that reads parts of segments by their place. */
+  /** Receives the frames of an area that reads parts of segments by their location. */
   readonly engineOf?: ((area: string) => InspectedEngine | undefined) | undefined;
 }
 
 /**
- * Reads every area that lies below `directory`. `manifest` says what has to be there. Rejects with an `UnusableBackup` that
- * names file and place, or with the system's error.
+ * Reads every area below `directory`. `manifest` says what it must have. Rejects with an `UnusableBackup` that names
+ * the file and the byte, or with the system's error.
  */
 export async function checkBackedUpAreas(
   disk: Disk,

@@ -1,16 +1,16 @@
 /**
- * What a backup file says of itself, in two entries after all others:
+ * A backup file's description of itself, in its last two entries:
  *
  *     manifest.json      who wrote it and when, each area with its position, each file with its length and SHA-256
  *     manifest.sha256    the SHA-256 of manifest.json, as `sha256sum` prints it
  *
- * So every byte of a backup is covered: by a sum, by the one form of a header,
- * or by being zero.
+ * So every byte of a backup is covered: by a checksum, by the only valid form
+ * of a header, or because it must be zero.
  */
 import { createHash } from "node:crypto";
 import { isEntryName } from "./tar.ts";
 
-/** The newest form of a backup file. */
+/** The newest format of a backup file. */
 export const BACKUP_FORMAT = 1;
 
 export const MANIFEST_NAME = "manifest.json";
@@ -25,14 +25,14 @@ export interface BackedUpFile {
 
 export interface BackedUpArea {
   readonly name: string;
-  /** Frames since the area was made: everything up to here is in the backup. */
+  /** Frames since the area was created: the backup holds all of them. */
   readonly position: number;
 }
 
 export interface Manifest {
-  /** Of the program that wrote it. */
+  /** The version of the program that wrote it. */
   readonly version: string;
-  /** Of the files of the areas (`file-format.ts`). */
+  /** The format of the areas' files (`file-format.ts`). */
   readonly dataFormat: number;
   /** Wall-clock milliseconds. */
   readonly madeAtMs: number;
@@ -40,10 +40,10 @@ export interface Manifest {
   readonly files: readonly BackedUpFile[];
 }
 
-/** What a manifest that this version cannot read says. */
+/** Why this version cannot read a manifest. */
 export class UnknownManifest extends Error {
   override name = "UnknownManifest";
-  /** Set if it is of a later form than we know. */
+  /** Set if the manifest has a newer format than this version knows. */
   readonly format: number | undefined;
 
   constructor(what: string, format?: number) {
@@ -62,11 +62,11 @@ export function printManifestSum(manifest: string | Buffer): string {
   return `${createHash("sha256").update(manifest).digest("hex")}  ${MANIFEST_NAME}\n`;
 }
 
-/** Reads a manifest whose sum is right. Throws `UnknownManifest`. */
+/** Parses a manifest whose checksum is correct. Throws `UnknownManifest`. */
 export function parseManifest(text: string): Manifest {
   const fields = objectOf(JSON.parse(text), "it");
   const format = countOf(fields.get("format"), "format");
-  if (format > BACKUP_FORMAT) throw new UnknownManifest(`its form is ${format}`, format);
+  if (format > BACKUP_FORMAT) throw new UnknownManifest(`its format is ${format}`, format);
   const manifest: Manifest = {
     version: textOf(fields.get("version"), "version"),
     dataFormat: countOf(fields.get("dataFormat"), "dataFormat"),
@@ -78,7 +78,7 @@ export function parseManifest(text: string): Manifest {
     files: listOf(fields.get("files"), "files").map((file) => {
       const of = objectOf(file, "a file");
       const name = textOf(of.get("name"), "name");
-      if (!isEntryName(name)) throw new UnknownManifest("a file has a name that no backup has");
+      if (!isEntryName(name)) throw new UnknownManifest("a file has an invalid name");
       return { name, bytes: countOf(of.get("bytes"), "bytes"), sha256: textOf(of.get("sha256"), "sha256") };
     }),
   };
@@ -91,12 +91,12 @@ function objectOf(value: unknown, what: string): ReadonlyMap<string, unknown> {
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new UnknownManifest(`${what} is not a list`);
+  if (!Array.isArray(value)) throw new UnknownManifest(`${what} is not an array`);
   return value;
 }
 
 function textOf(value: unknown, what: string): string {
-  if (typeof value !== "string") throw new UnknownManifest(`${what} is not a text`);
+  if (typeof value !== "string") throw new UnknownManifest(`${what} is not a string`);
   return value;
 }
 

@@ -1,12 +1,13 @@
 /**
- * Makes a data directory of a backup. Everything is extracted beside, compared
- * and recovered once, before anything gets the name under which a start looks
- * for it; the file that makes the directory one comes last.
+ * Creates a data directory from a backup. All files are extracted to a staging
+ * directory, compared and recovered once, before any of them gets the name
+ * under which a start looks for it; the format file, which makes it a data
+ * directory, comes last.
  *
  *     backup -> staging/ (extracted, checked, durable) -> names of the data directory -> format
  *
- * (1) A directory in which a restore was interrupted has no format file: it is
- *     empty but for the staging, or a start refuses its areas.
+ * (1) A directory in which a restore was interrupted has no format file: apart
+ *     from the staging directory it is empty, or a start refuses its areas.
  */
 import { dirname } from "node:path";
 import type { OnBytes } from "../byte-progress.ts";
@@ -16,30 +17,33 @@ import type { AreaReport } from "../inspection.ts";
 import type { Archive } from "./archive.ts";
 import { type AreaCheckOptions, checkBackedUpAreas } from "./area-check.ts";
 
-/** The name of the file that a directory without is no data directory. */
+/** A directory without this file is not a data directory. */
 const FORMAT_FILE = "format";
 
 export interface RestoreOptions {
   readonly disk: Disk;
   readonly archive: Archive;
-  /** A directory that exists, is empty and is ours alone. */
+  /** A directory that exists, is empty and is not used by anything else. */
   readonly directory: string;
-  /** A directory inside it, which is not there yet. Afterwards it holds empty directories at most. */
+  /** A directory inside it that does not exist yet. After the restore it holds at most empty directories. */
   readonly staging: string;
-  /** Directories that a backup may have. */
+  /** The directories that a backup may have. */
   readonly areas: readonly string[];
   readonly onBytes?: OnBytes;
   readonly engineOf?: AreaCheckOptions["engineOf"];
 }
 
-/** Rejects with a `DamagedBackup`, an `UnusableBackup` or the system's error; no file has its name in `directory` then. */
+/**
+ * Rejects with a `DamagedBackup`, an `UnusableBackup` or the system's error; then no file has its final name in
+ * `directory`.
+ */
 export async function restoreArchive(options: RestoreOptions): Promise<readonly AreaReport[]> {
   const { disk, archive, directory, staging, areas, onBytes, engineOf } = options;
   const { manifest, path } = archive;
   const { files } = manifest;
   const inside = new Set(files.map(({ name }) => directoryOf(name)).filter((name) => name !== undefined));
   for (const name of inside) {
-    if (!areas.includes(name)) throw new UnusableBackup(path, `it has a directory ${name}, which no area has`);
+    if (!areas.includes(name)) throw new UnusableBackup(path, `it has an unknown directory: ${name}`);
   }
   if (!files.some(({ name }) => name === FORMAT_FILE)) throw new UnusableBackup(path, "it has no format file");
   await disk.mkdir(staging);
@@ -52,7 +56,7 @@ export async function restoreArchive(options: RestoreOptions): Promise<readonly 
   for (const name of inside) await disk.mkdir(`${directory}/${name}`);
   for (const { name } of files)
     if (name !== FORMAT_FILE) await disk.rename(`${staging}/${name}`, `${directory}/${name}`);
-  // Both ends of each move, or a power cut may leave the format file without some of the others.
+  // Sync both directories of each move, or a power cut could keep the format file and lose some of the others.
   for (const name of inside) {
     await disk.syncDirectory(`${directory}/${name}`);
     await disk.syncDirectory(`${staging}/${name}`);

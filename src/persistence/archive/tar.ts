@@ -1,25 +1,25 @@
 /**
- * The frame of a backup file: a tar archive (POSIX ustar) of regular files, so
- * that standard tools can look into it.
+ * The container of a backup file: a tar archive (POSIX ustar) of regular files,
+ * which standard tools can list and unpack.
  *
  *     | header 512 | bytes of the file | zeros to 512 | header | … | zeros 1024 |
  *
- * (1) A header is what this file writes for its name, size and time, byte for
- *     byte: no links, no directories, no names that lead anywhere else. So
- *     whatever was changed in one is noticed.
- * (2) A size beyond eight octal gigabytes is written in the binary form that
- *     GNU tar and libarchive read.
+ * (1) A header is exactly what this file writes for its name, size and time,
+ *     byte for byte: no links, no directories, no names outside the archive. So
+ *     any change in a header is detected.
+ * (2) A size of more than eight gigabytes (the octal maximum) is written in the
+ *     binary form that GNU tar and libarchive read.
  */
 
 export const BLOCK_BYTES = 512;
-/** Ends the archive. */
+/** The end of the archive. */
 export const END_BYTES = 2 * BLOCK_BYTES;
 
 export interface TarEntry {
   /** `name` or `directory/name` (`isEntryName`). */
   readonly name: string;
   readonly bytes: number;
-  /** When it was made, in seconds. */
+  /** The time of the backup, in seconds. */
   readonly madeAtS: number;
 }
 
@@ -27,7 +27,7 @@ const NAME_LENGTH_MAX = 100;
 
 const NAME = /^(?:[a-z0-9]+(?:[.-][a-z0-9]+)*\/)?[a-z0-9]+(?:[.-][a-z0-9]+)*$/;
 
-/** Whether a file may have this name: lower-case letters, digits, single dots and hyphens, below one directory at most. */
+/** Whether a file may have this name: lower-case letters, digits, single dots and hyphens, in at most one directory. */
 export function isEntryName(name: string): boolean {
   return name.length <= NAME_LENGTH_MAX && NAME.test(name);
 }
@@ -60,7 +60,7 @@ export function encodeTarHeader({ name, bytes, madeAtS }: TarEntry): Buffer {
   return header;
 }
 
-/** Reads a header. Undefined if it is none of ours (1). */
+/** Reads a header. Undefined if it is not one of ours (1). */
 export function parseTarHeader(header: Buffer): TarEntry | undefined {
   const nameEnd = header.indexOf(0);
   const name = header.toString("latin1", 0, nameEnd < 0 ? NAME_LENGTH_MAX : Math.min(nameEnd, NAME_LENGTH_MAX));
@@ -75,7 +75,7 @@ export function parseTarHeader(header: Buffer): TarEntry | undefined {
   return encodeTarHeader(entry).equals(header) ? entry : undefined;
 }
 
-/** Zeros after a file of so many bytes. */
+/** The zeros after a file of this many bytes. */
 export function paddingOf(bytes: number): number {
   return (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
 }
