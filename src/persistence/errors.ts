@@ -1,10 +1,10 @@
 /**
- * Why a data directory cannot be used, each with a text that names the file
- * and says the remedy if there is one. Start-up prints the text and exits;
- * nobody who only speaks HTTP ever sees one, so files may be named.
+ * The reasons why a data directory cannot be used. Each text names the file and
+ * the remedy if there is one. Start-up prints the text and exits; HTTP clients
+ * never see it, so it may name files.
  */
 
-/** Bytes that were once durable are not what was written. */
+/** Bytes that were once durable have changed. */
 export class DamagedData extends Error {
   override name = "DamagedData";
   readonly file: string;
@@ -18,7 +18,7 @@ export class DamagedData extends Error {
   }
 }
 
-/** A file that must be there is not. */
+/** A required file is missing. */
 export class MissingData extends Error {
   override name = "MissingData";
   readonly file: string;
@@ -29,7 +29,7 @@ export class MissingData extends Error {
   }
 }
 
-/** A file was written by a version of the program that this one does not know. */
+/** A newer version of the program wrote this file. */
 export class NewerFormat extends Error {
   override name = "NewerFormat";
   readonly file: string;
@@ -40,7 +40,7 @@ export class NewerFormat extends Error {
   }
 }
 
-/** A whole and readable file that does not belong where it lies. */
+/** A complete and readable file in the wrong place. */
 export class WrongFile extends Error {
   override name = "WrongFile";
   readonly file: string;
@@ -51,7 +51,7 @@ export class WrongFile extends Error {
   }
 }
 
-/** A backup file is not what was written. */
+/** A backup file has changed since it was written. */
 export class DamagedBackup extends Error {
   override name = "DamagedBackup";
   readonly file: string;
@@ -65,7 +65,7 @@ export class DamagedBackup extends Error {
   }
 }
 
-/** A backup file that is whole, and from which nothing can be restored. */
+/** A complete backup file from which nothing can be restored. */
 export class UnusableBackup extends Error {
   override name = "UnusableBackup";
   readonly file: string;
@@ -76,7 +76,7 @@ export class UnusableBackup extends Error {
   }
 }
 
-/** Files lie there that are not ours, and no format says that the directory is. */
+/** The directory holds other files than ours, and no format file says that it is a data directory. */
 export class ForeignDirectory extends Error {
   override name = "ForeignDirectory";
 

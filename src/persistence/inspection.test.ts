@@ -5,7 +5,7 @@ import { inspectArea } from "./inspection.ts";
 
 const FIRST = "/store/0000000001.journal";
 
-test("the report says what a start would find, and changes nothing", async () => {
+test("reports what a start would find, and changes nothing", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "a", "b");
@@ -35,7 +35,7 @@ test("the report says what a start would find, and changes nothing", async () =>
   assert.equal(disk.bytesOf(open).length, bytes.length + 100);
 });
 
-test("damage is reported with file and byte", async () => {
+test("reports damage with its file and byte", async () => {
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   await appendSafely(opened, "a");
@@ -50,7 +50,7 @@ test("damage is reported with file and byte", async () => {
   );
 });
 
-test("an area that was never made is empty; what the system refuses is thrown", async () => {
+test("an area that was never created is empty; system errors are thrown", async () => {
   const disk = await emptyDisk();
 
   const report = await inspectArea({ disk, directory: "/none", area: AREA });

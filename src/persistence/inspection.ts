@@ -1,4 +1,4 @@
-/** What recovery would say about an area, without changing anything: `larder check --data-dir`. */
+/** Reports what recovery would find in an area, without changing anything: `larder check --data-dir`. */
 import type { OnBytes } from "./byte-progress.ts";
 import { codeOf, type Disk } from "./disk/disk.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
@@ -11,19 +11,19 @@ export interface AreaReport {
   readonly area: string;
   /** The format that this version reads. */
   readonly format: number;
-  /** Why the area cannot be started: names the file and, for damage, the byte. Undefined: it can. */
+  /** Why the area cannot be started, with the file and, for damage, the byte. Undefined if it can. */
   readonly fault: string | undefined;
   readonly snapshot: { readonly number: number; readonly bytes: number } | undefined;
-  /** Segments in front of the snapshot that are still there. A start does not read them. */
+  /** Segments before the snapshot that still exist. A start does not read them. */
   readonly covered: readonly { readonly number: number; readonly bytes: number }[];
   readonly segments: readonly { readonly number: number; readonly bytes: number; readonly isEnded: boolean }[];
-  /** What is wrong with covered segments: the area can be started, and bodies that lie in them are lost. */
+  /** Faults of covered segments: the area can be started, but the bodies in them are lost. */
   readonly damaged: readonly string[];
-  /** Frames since the area was made. */
+  /** Frames since the area was created. */
   readonly position: number;
-  /** Frames that a start would read, those of the snapshot included. */
+  /** Frames that a start would read, including those of the snapshot. */
   readonly frames: number;
-  /** What a crash left behind the last whole frame: the next start cuts it off. */
+  /** The bytes that a crash left after the last complete frame: the next start cuts them off. */
   readonly tail: { readonly file: string; readonly offset: number; readonly bytes: number } | undefined;
 }
 
@@ -32,9 +32,9 @@ export interface InspectionOptions {
   readonly directory: string;
   readonly area: string;
   readonly onBytes?: OnBytes | undefined;
-  /** True if absent: covered segments are checked as well. */
+  /** True if absent: covered segments are checked too. */
   readonly checksCovered?: boolean;
-  /** An engine that takes the frames, and knows afterwards which segments it reads by place. */
+  /** An engine that receives the frames and then knows which segments it reads by location. */
   readonly engine?: InspectedEngine | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface InspectedEngine {
   neededSegments(): Iterable<number>;
 }
 
-/** Reads an area as a start would. Rejects only with the system's errors. */
+/** Reads an area as a start would. Only rejects with the system's errors. */
 export async function inspectArea(options: InspectionOptions): Promise<AreaReport> {
   const { area, disk, directory, engine, onBytes } = options;
   const nothing = {
@@ -90,7 +90,7 @@ export async function inspectArea(options: InspectionOptions): Promise<AreaRepor
   }
 }
 
-/** What is wrong with the covered segments that are there, and which are missing. */
+/** The faults of the existing covered segments, and the missing ones. */
 async function damageOf(
   { disk, directory, area, engine, onBytes }: InspectionOptions,
   { covered, segments }: Pick<AreaReport, "covered" | "segments">,

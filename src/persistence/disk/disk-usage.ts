@@ -1,11 +1,10 @@
 /**
- * How much space a directory takes, and how much is left where it lies. For metrics, which go on without: NaN where
- * it cannot be told.
+ * The space that a directory takes, and the free space of its file system. For metrics: NaN where it cannot be read.
  */
 import { readdirSync, statfs, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Bytes of the files in a directory, not of those below its directories. What goes meanwhile counts as nothing. */
+/** Bytes of the files in a directory, without subdirectories. A file that is removed meanwhile counts as nothing. */
 export function directoryBytes(path: string): number {
   return orNaN(() => {
     let bytes = 0;
@@ -17,7 +16,7 @@ export function directoryBytes(path: string): number {
   });
 }
 
-/** Bytes that the file system of `path` has left for a process like this one. */
+/** Free bytes that the file system of `path` has for an unprivileged process. */
 export function freeBytesNow(path: string): number {
   return orNaN(() => {
     const { bavail, bsize } = statfsSync(path);

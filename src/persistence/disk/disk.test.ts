@@ -15,7 +15,7 @@ test("S-06: short writes are continued where they stopped", async () => {
   assert.equal(disk.countOf("write"), 7);
 });
 
-test("S-06: a write that takes nothing is a failure, not a reason to try for ever", async () => {
+test("S-06: a write that takes no bytes fails instead of being retried without end", async () => {
   const file = {
     write: async () => 0,
     writeNow: () => 0,
@@ -27,7 +27,7 @@ test("S-06: a write that takes nothing is a failure, not a reason to try for eve
   assert.throws(() => writeFullyNow(stuck, Buffer.from("x"), 0), { code: "EIO" });
 });
 
-test("reading ends at the end of the file", async () => {
+test("reading stops at the end of the file", async () => {
   const disk = await emptyDisk();
   disk.put("/store/a", Buffer.from("0123456789"));
   const file = await disk.open("/store/a", "read");
@@ -37,7 +37,7 @@ test("reading ends at the end of the file", async () => {
   assert.equal(target.toString("latin1", 0, 6), "456789");
 });
 
-test("errors that mean a full disk have a text, others have none", () => {
+test("only errors that mean a full disk have a text", () => {
   const failure = (code: string): Error => Object.assign(new Error(code), { code });
 
   assert.equal(noSpaceText(failure("ENOSPC")), "No space left on device");

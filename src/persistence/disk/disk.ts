@@ -1,51 +1,53 @@
 /**
- * What persistence needs of a disk, so that a simulated one can stand in for
- * it and lose power at any moment.
+ * The disk as persistence uses it, an interface so that a simulated disk can
+ * replace the real one and lose power at any moment.
  *
- * A call fails with the system's error (`code` is ENOSPC, EIO, ENOENT, …).
- * Nothing is durable because a call returned: contents are after `fdatasync`
- * or `fsync` of the file, and names (created, linked, renamed, removed) are
- * after `syncDirectory` of their directory.
+ * A call fails with the system's error (`code` is ENOSPC, EIO, ENOENT, …). A
+ * call that has returned is not durable: contents are durable after `fdatasync`
+ * or `fsync` of the file, and names (created, linked, renamed, removed) after
+ * `syncDirectory` of their directory.
  */
 
 export interface DiskFile {
   /** Writes at `offset` in a thread of the pool. May be short: returns how many bytes were written. */
   write(bytes: Uint8Array, offset: number): Promise<number>;
-  /** The same on this thread, before it returns: for what fits the page cache while no sync is running. */
+  /** The same on this thread, before it returns: for small writes into the page cache while no sync is running. */
   writeNow(bytes: Uint8Array, offset: number): number;
   /** Fills `target` from `offset`. May be short; 0 at the end of the file. */
   read(target: Uint8Array, offset: number): Promise<number>;
   /** Makes the contents durable, and the size if reading them needs it. */
   fdatasync(): Promise<void>;
-  /** As `fdatasync`, and everything else about the file. */
+  /** As `fdatasync`, with all other metadata of the file. */
   fsync(): Promise<void>;
-  /** Cuts the file off, or lengthens it with zeros. */
+  /** Truncates the file, or extends it with zeros. */
   truncate(bytes: number): Promise<void>;
   /** In bytes. */
   size(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** `create` fails with EEXIST if there is such a file; `update` and `read` fail with ENOENT if there is none. */
+/** `create` fails with EEXIST if the file exists; `update` and `read` fail with ENOENT if it does not. */
 export type OpenHow = "create" | "update" | "read";
 
 export interface Disk {
   /** `mode` is for `create`: the permissions, 0600 if absent. */
   open(path: string, how: OpenHow, mode?: number): Promise<DiskFile>;
-  /** Replaces what has the name `to`. */
+  /** Replaces an existing file `to`. */
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
-  /** A second name for a file. Fails with EEXIST if the name is taken, EXDEV, EPERM, … where links are not possible. */
+  /**
+   * Gives a file a second name. Fails with EEXIST if the name is taken, EXDEV, EPERM, … where links are not possible.
+   */
   link(from: string, to: string): Promise<void>;
   /** The names in a directory, in no order. */
   list(path: string): Promise<string[]>;
-  /** Creates one directory with mode 0700; its parent must exist. Returns false if it was there. */
+  /** Creates one directory with mode 0700; its parent must exist. Returns false if it existed. */
   mkdir(path: string): Promise<boolean>;
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): Promise<void>;
 }
 
-/** One call writes at most so much: Node refuses a single write of 2 GiB or more. */
+/** The most bytes that one call writes: Node refuses a single write of 2 GiB or more. */
 const WRITE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Writes all of `bytes` at `offset`, looping over short writes. */
@@ -74,7 +76,7 @@ export async function readFully(file: DiskFile, target: Uint8Array, offset: numb
   return done;
 }
 
-/** Uses a file and closes it, whatever happens. */
+/** Uses a file and closes it, whether `use` succeeds or fails. */
 export async function withFile<Result>(file: DiskFile, use: (file: DiskFile) => Promise<Result>): Promise<Result> {
   try {
     return await use(file);
@@ -83,9 +85,9 @@ export async function withFile<Result>(file: DiskFile, use: (file: DiskFile) => 
   }
 }
 
-/** A write that reports no progress would be retried for ever. */
+/** Without this check, a write that reports no progress would be retried without end. */
 function progressOf(count: number): number {
-  if (count <= 0) throw Object.assign(new Error("The disk wrote nothing"), { code: "EIO" });
+  if (count <= 0) throw Object.assign(new Error("The disk accepted no bytes"), { code: "EIO" });
   return count;
 }
 
@@ -94,7 +96,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** What to tell users when an error means that no space is left, undefined for any other error. */
+/** The text for users when an error means that the disk is full, undefined for any other error. */
 export function noSpaceText(error: unknown): string | undefined {
   const code = codeOf(error);
   if (code === "ENOSPC") return "No space left on device";

@@ -10,7 +10,7 @@ import { readFileIfThere, writeFileDurably } from "./durable-file.ts";
 const PATH = "/store/tokens.json";
 const MODE = 0o600;
 
-test("on the real disk it has the mode asked for and leaves nothing else", async () => {
+test("on the real disk the file has the requested mode and leaves no other file", async () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-durable-"));
   const path = join(directory, "tokens.json");
 
@@ -23,7 +23,7 @@ test("on the real disk it has the mode asked for and leaves nothing else", async
   rmSync(directory, { recursive: true });
 });
 
-test("S-07: whenever power goes, there is the old text or the new one, and the new one once it was promised", async () => {
+test("S-07: a power cut leaves the old text or the new one, and the new one once the call has resolved", async () => {
   const random = seededRandom(1);
   const disk = await emptyDisk();
   await writeFileDurably(PATH, "old", { mode: MODE, disk });
@@ -41,7 +41,7 @@ test("S-07: whenever power goes, there is the old text or the new one, and the n
   assert.equal(disk.afterPowerCut(random).bytesOf(PATH).toString(), "the new text");
 });
 
-test("what a crash left of an earlier attempt is in nobody's way", async () => {
+test("leftovers of a crashed attempt do no harm", async () => {
   const disk = await emptyDisk();
   disk.put(`${PATH}.new`, Buffer.from("half a tex"));
 
@@ -50,7 +50,7 @@ test("what a crash left of an earlier attempt is in nobody's way", async () => {
   assert.deepEqual(disk.paths, [PATH]);
 });
 
-test("S-05: whatever operation fails, the call fails and the old text is still there", async () => {
+test("S-05: if any operation fails, the call fails and the old text remains", async () => {
   for (const kind of ["create", "write", "sync", "close", "rename"] as const) {
     const disk = await emptyDisk();
     await writeFileDurably(PATH, "old", { mode: MODE, disk });
@@ -62,7 +62,7 @@ test("S-05: whatever operation fails, the call fails and the old text is still t
   }
 });
 
-test("a file that is not there reads as undefined, any other failure is thrown", async () => {
+test("a missing file reads as undefined; any other failure is thrown", async () => {
   const disk = await emptyDisk();
   disk.put(PATH, Buffer.from("text"));
 

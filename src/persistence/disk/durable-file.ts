@@ -1,4 +1,4 @@
-/** Small files that are replaced as a whole: after a crash there is the old text or the new one, never half of either. */
+/** Small files that are replaced as a whole: after a crash a file has the old text or the new one, never a mix. */
 import { dirname } from "node:path";
 import { UNFINISHED_SUFFIX } from "../journal/file-format.ts";
 import { codeOf, type Disk, readFully, withFile, writeFully } from "./disk.ts";
@@ -12,8 +12,8 @@ export interface DurableFileOptions {
 }
 
 /**
- * Replaces the file at `path` (S-07): temporary file, fsync, rename, fsync of the directory. One caller at a time for
- * each path. Rejects with the system's error; the old file is then still there.
+ * Replaces the file at `path` (S-07): temporary file, fsync, rename, fsync of the directory. One call at a time for
+ * each path. Rejects with the system's error; then the old file remains.
  */
 export async function writeFileDurably(
   path: string,
@@ -22,7 +22,7 @@ export async function writeFileDurably(
 ): Promise<void> {
   const draft = `${path}${UNFINISHED_SUFFIX}`;
   const bytes = typeof contents === "string" ? Buffer.from(contents, "utf8") : contents;
-  // What a crash left is not written over: its permissions may be others.
+  // Leftovers of a crash are not overwritten: their permissions may differ.
   await unlinkIfThere(disk, draft);
   await withFile(await disk.open(draft, "create", mode), async (file) => {
     await writeFully(file, bytes, 0);
@@ -32,7 +32,7 @@ export async function writeFileDurably(
   await disk.syncDirectory(dirname(path));
 }
 
-/** The bytes of a small file, or undefined if there is none. */
+/** The bytes of a small file, or undefined if it does not exist. */
 export async function readFileIfThere(disk: Disk, path: string): Promise<Buffer | undefined> {
   try {
     return await withFile(await disk.open(path, "read"), async (file) => {

@@ -31,7 +31,7 @@ test("a file is created once, written at offsets, read, cut, lengthened and clos
   await assert.rejects(fileDisk.open(join(directory, "none"), "read"), { code: "ENOENT" });
 });
 
-test("files and directories are for their owner alone, unless another mode is asked for", async () => {
+test("only the owner can read files and directories, unless another mode is requested", async () => {
   const one = await fileDisk.open(join(directory, "one"), "create");
   const two = await fileDisk.open(join(directory, "two"), "create", 0o640);
   await one.close();

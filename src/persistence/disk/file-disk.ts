@@ -1,6 +1,7 @@
 /**
- * The real disk. File descriptors and callbacks rather than `fs/promises`: one
- * object less per call, and no handle that a garbage collection may close.
+ * The real disk. It uses file descriptors and callbacks rather than
+ * `fs/promises`: one object less per call, and no handle that garbage
+ * collection could close.
  */
 import * as fs from "node:fs";
 import { codeOf, type Disk, type DiskFile, type OpenHow } from "./disk.ts";
@@ -11,7 +12,7 @@ const OPEN_FLAGS: Readonly<Record<OpenHow, number>> = {
   read: fs.constants.O_RDONLY,
 };
 
-/** Data files hold what tenants wrote: nobody else on the machine reads them. */
+/** Data files hold what tenants wrote: no other user of the machine may read them. */
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 

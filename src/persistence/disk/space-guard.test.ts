@@ -1,4 +1,4 @@
-/** Writes that are refused before the disk is full: free space is made up, time is virtual. */
+/** Writes are refused before the disk is full: with simulated free space and virtual time. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { directoryBytes, freeBytesNow, readFreeBytes } from "./disk-usage.ts";
 const MIN = 1_600;
 const REASON = "Less than 1600 is left";
 
-test("S-04: writes are refused while too little is left, and accepted again by themselves with a sixteenth more", async () => {
+test("S-04: refuses writes while too little space is left, and accepts them again with a sixteenth more", async () => {
   let free: number | Error = MIN;
   const readFreeBytes = async (): Promise<number> => {
     if (free instanceof Error) throw free;
@@ -28,13 +28,13 @@ test("S-04: writes are refused while too little is left, and accepted again by t
   }
   assert.deepEqual(refusals, [undefined, REASON, REASON, REASON, REASON, undefined, undefined, REASON]);
 
-  // What is under way already is still written, and a stop writes and ends the rest.
+  // Frames that are already under way are still written, and a stop writes and ends the rest.
   await appendSafely(opened, "late");
   await opened.area.close();
   assert.deepEqual((await readOn(disk)).frames, ["late"]);
 });
 
-test("a directory takes what its files take, and a file system tells what is left in both ways", async (context) => {
+test("a directory takes what its files take, and both calls report the same free space", async (context) => {
   const directory = mkdtempSync(join(tmpdir(), "larder-usage-"));
   context.after(() => rmSync(directory, { recursive: true, force: true }));
   writeFileSync(join(directory, "a"), "12345");

@@ -1,13 +1,13 @@
 /**
- * Stops writes before the disk is full. A full disk loses nothing (journal.ts),
- * but it stops everybody else on the machine as well, and the log of messages,
- * snapshots and backups need space too. So an operator may say how much has to
- * be left.
+ * Stops writes before the disk is full. A full disk loses no data (journal.ts),
+ * but it stops every other program on the machine too, and the message history,
+ * snapshots and backups need space. So an operator may set how much space must
+ * remain.
  *
- * (1) Writes are accepted again when a sixteenth more is free, so that a disk
- *     at the edge does not open and close each second.
- * (2) What cannot be asked refuses nothing: the journal notices a full disk by
- *     itself.
+ * (1) Writes are accepted again when a sixteenth more is free, so that a nearly
+ *     full disk does not switch between the two states every second.
+ * (2) If the free space cannot be read, nothing is refused: the journal notices
+ *     a full disk itself.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
@@ -15,9 +15,9 @@ import { faultFields, type Log } from "../../kernel/log.ts";
 export interface SpaceGuardOptions {
   /** Below this, writes are refused. */
   readonly freeBytesMin: number;
-  /** What those who write are told. */
+  /** The reason that writers receive. */
   readonly reason: string;
-  /** Bytes that the file system has left for us. */
+  /** The free bytes of the file system. */
   readFreeBytes(): Promise<number>;
 }
 
@@ -30,7 +30,7 @@ const LOOK_EVERY_MS = 1_000;
 /** keeps (1) */
 const AGAIN_SHARE = 17 / 16;
 
-/** Looks at once and then each second. The returned function ends that. */
+/** Checks at once and then every second. The returned function stops it. */
 export function guardSpace(
   journal: GuardedJournal,
   { freeBytesMin, reason, readFreeBytes }: SpaceGuardOptions,
@@ -49,11 +49,11 @@ export function guardSpace(
         isRefusing = isShort;
         journal.refuse(isShort ? reason : undefined);
         if (isShort) log.warn("writes are refused", { reason, freeBytes, freeBytesMin });
-        else log.info("writes are accepted again", { freeBytes });
+        else log.info("accepting writes again", { freeBytes });
       }
     } catch (fault) {
       // keeps (2)
-      if (!isUnknown) log.warn("the space that is left cannot be read", faultFields(fault));
+      if (!isUnknown) log.warn("cannot read the free disk space", faultFields(fault));
       isUnknown = true;
     }
     if (!isOver) cancel = clock.after(LOOK_EVERY_MS, () => void look());

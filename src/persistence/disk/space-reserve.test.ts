@@ -13,7 +13,7 @@ function reserveOn(disk: SimulatedDisk, bytes = 100_000): SpaceReserve {
   return new SpaceReserve({ disk, path: PATH, bytes, random: seededRandom(1), log: silentLog });
 }
 
-test("it takes its space once, in bytes that do not compress, and gives it back once", async () => {
+test("takes its space once, in bytes that do not compress, and releases it once", async () => {
   const disk = await emptyDisk();
   const reserve = reserveOn(disk);
   assert.equal(reserve.isReady, false);
@@ -30,7 +30,7 @@ test("it takes its space once, in bytes that do not compress, and gives it back 
   assert.equal(disk.openCount, 0);
 });
 
-test("what an earlier process kept is kept on, and what is missing is added", async () => {
+test("keeps the reserve of an earlier process, and adds the missing part", async () => {
   const disk = await emptyDisk();
   disk.put(PATH, Buffer.alloc(60_000, 1));
   const reserve = reserveOn(disk);
@@ -41,7 +41,7 @@ test("what an earlier process kept is kept on, and what is missing is added", as
   assert.equal(disk.bytesOf(PATH)[59_999], 1);
 });
 
-test("without space for all of it, it takes none", async () => {
+test("takes no space if there is not enough for all of it", async () => {
   const disk = await emptyDisk();
   disk.freeBytes = 50_000;
   const reserve = reserveOn(disk);
@@ -54,7 +54,7 @@ test("without space for all of it, it takes none", async () => {
   assert.equal(reserve.isReady, true);
 });
 
-test("a reserve that cannot be kept for another reason is done without", async () => {
+test("continues without a reserve if it cannot be written for another reason", async () => {
   const disk = await emptyDisk();
   disk.faultOf = ({ kind }) => (kind === "create" ? { code: "EIO" } : undefined);
   const reserve = reserveOn(disk);
@@ -64,7 +64,7 @@ test("a reserve that cannot be kept for another reason is done without", async (
   assert.deepEqual([reserve.isReady, await reserve.release()], [true, false]);
 });
 
-test("a reserve of no bytes touches nothing", async () => {
+test("a reserve of zero bytes touches no file", async () => {
   const disk = await emptyDisk();
   const reserve = reserveOn(disk, 0);
 

@@ -1,26 +1,27 @@
 /**
- * Space that is kept for the moment when none is left.
+ * Space reserved for a full disk.
  *
- * What was appended when the disk fills up has changed memory already, and no
- * reply that saw it may leave before it is written: without space all reads
- * would wait with it. So a file of our own takes up room while there is some.
- * It is emptied when a write finds no space; what is queued then fits, reads go
- * on, and new writes are refused until the reserve could be filled again.
+ * Frames that are queued when the disk fills up have already changed memory,
+ * and a reply that depends on them must wait until they are written: without
+ * space all reads would wait too. So a file of our own takes up some space
+ * while there is enough. When a write finds no space, this file is emptied;
+ * then the queue fits, reads continue, and new writes are refused until the
+ * reserve is filled again.
  *
- * Its bytes are noise, because file systems that compress would keep no room
- * for anything else.
+ * Its bytes are noise, because on a file system that compresses, other bytes
+ * would reserve no space.
  */
 import { faultFields, type Log } from "../../kernel/log.ts";
 import type { Random } from "../../kernel/random.ts";
 import { codeOf, type Disk, type DiskFile, noSpaceText, writeFully } from "./disk.ts";
 
-/** What is queued at one moment is rarely more than the requests of a few turns of the event loop. */
+/** The queue is rarely longer than the requests of a few turns of the event loop. */
 export const RESERVE_BYTES = 1024 * 1024;
 
 export interface SpaceReserveOptions {
   readonly disk: Disk;
   readonly path: string;
-  /** 0: there is no reserve. */
+  /** 0: no reserve. */
   readonly bytes: number;
   readonly random: Random;
   readonly log: Log;
@@ -31,7 +32,7 @@ export class SpaceReserve {
   #file: DiskFile | undefined;
   #filling: Promise<unknown> = Promise.resolve();
   #isFull = false;
-  /** A reserve that cannot be kept is done without. */
+  /** A reserve that cannot be written is left out. */
   #isGivenUp: boolean;
 
   constructor(options: SpaceReserveOptions) {
@@ -39,19 +40,19 @@ export class SpaceReserve {
     this.#isGivenUp = options.bytes === 0;
   }
 
-  /** False while space is missing for it. */
+  /** False while there is not enough space for it. */
   get isReady(): boolean {
     return this.#isFull || this.#isGivenUp;
   }
 
-  /** Gives the space back to the disk. False if there is none to give. */
+  /** Releases the space. Returns false if there was none to release. */
   async release(): Promise<boolean> {
     if (!this.#isFull || this.#file === undefined) return false;
     this.#isFull = false;
     return this.#attempt(this.#file.truncate(0));
   }
 
-  /** Takes the space if there is some; `isReady` tells. */
+  /** Takes the space if there is enough; `isReady` says whether it did. */
   async fill(): Promise<void> {
     if (this.isReady) return;
     this.#filling = this.#attempt(this.#fill());
@@ -74,7 +75,7 @@ export class SpaceReserve {
       await file.fdatasync();
       this.#isFull = true;
     } catch (error) {
-      // Half a reserve would keep the space from those who wait for it.
+      // A partial reserve would take the space that others wait for.
       if (noSpaceText(error) !== undefined) await file.truncate(0);
       throw error;
     }
@@ -97,7 +98,7 @@ export class SpaceReserve {
     } catch (error) {
       if (noSpaceText(error) === undefined) {
         this.#isGivenUp = true;
-        this.#options.log.warn("no space is kept in reserve", faultFields(error));
+        this.#options.log.warn("cannot reserve disk space", faultFields(error));
       }
       return false;
     }
