@@ -184,11 +184,11 @@ test("a segment that is missing is named, at the start, in the middle and after 
   const without = async (path: string): Promise<string[] | Error> =>
     outcomeOf(Object.fromEntries(Object.entries(files).filter(([name]) => name !== path)));
 
-  assert.deepEqual(await without(FIRST), new MissingData(FIRST, "segment 2 continues it"));
-  assert.deepEqual(await without(SECOND), new MissingData(SECOND, "segment 3 continues it"));
+  assert.deepEqual(await without(FIRST), new MissingData(FIRST, "segment 2 needs it"));
+  assert.deepEqual(await without(SECOND), new MissingData(SECOND, "segment 3 needs it"));
   assert.equal(
-    new MissingData(SECOND, "segment 3 continues it").message,
-    `${SECOND} is missing: segment 3 continues it. Restore the data directory from a backup`,
+    new MissingData(SECOND, "segment 3 needs it").message,
+    `${SECOND} is missing: segment 3 needs it. Restore the data directory from a backup`,
   );
 });
 
@@ -201,7 +201,7 @@ test("a segment that lies where it does not belong is refused by name", async ()
   await appendSafely(opened, "x");
   assert.deepEqual(
     await outcomeOf({ [FIRST]: elsewhere.bytesOf(FIRST) }),
-    new WrongFile(FIRST, "belongs to the area vector, not to store"),
+    new WrongFile(FIRST, "belongs to area vector, not store"),
   );
 
   const disk = await emptyDisk();

@@ -244,7 +244,7 @@ async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promi
     const { unprovenOffset } = marks;
     if (marks.isEnded) {
       const bytes = found.offset + MARK_BYTES;
-      if (bytes !== size) throw new DamagedData(path, bytes, "something follows the end of the segment");
+      if (bytes !== size) throw new DamagedData(path, bytes, "there are extra bytes after the end of the segment");
       return { kind: "ended", position: found.position, bytes, tailBytes: 0, unprovenOffset, header };
     }
     const bytes = await checkTail(source, found, place);
@@ -266,14 +266,15 @@ async function readHeader(
     // A header is durable before anything follows it, so a longer file was whole once. keeps (6)
     if (!(error instanceof DamagedData) || size > FILE_HEADER_BYTES) throw error;
     if (!place.wasBegun) return undefined;
-    if (size === 0) throw new DamagedData(place.path, 0, "it is empty, and its first bytes were durable");
+    if (size === 0) throw new DamagedData(place.path, 0, "it is empty, but its first bytes were durable");
     throw error;
   }
 }
 
 /** Says where a segment is to be cut, or throws because what is bad was durable once: keeps (1) and (2). */
 async function checkTail(source: ItemSource, found: ItemsRead, place: SegmentPlace): Promise<number> {
-  if (!place.isLast) throw new DamagedData(place.path, found.offset, "the segment breaks off, and another one follows");
+  if (!place.isLast)
+    throw new DamagedData(place.path, found.offset, "the segment is incomplete, but another one follows it");
   if (found.end === "end of file") return found.offset;
   const syncedPosition = await findSyncedPosition(source, found.offset);
   if (syncedPosition <= found.position) return found.offset;
@@ -331,14 +332,14 @@ function assertNoGap(numbers: readonly number[], expected: Expected): void {
   const { directory, firstNumber, endNumber, afterSnapshot } = expected;
   let next = firstNumber;
   for (const number of numbers) {
-    if (number !== next) throw new MissingData(segmentPath(directory, next), `segment ${number} continues it`);
+    if (number !== next) throw new MissingData(segmentPath(directory, next), `segment ${number} needs it`);
     next += 1;
   }
   if (next === firstNumber && afterSnapshot && endNumber > firstNumber) {
     throw new MissingData(segmentPath(directory, next), "the snapshot with the same number needs it");
   }
   if (next < endNumber && endNumber !== Number.POSITIVE_INFINITY) {
-    throw new MissingData(segmentPath(directory, next), `segment ${endNumber} continues it`);
+    throw new MissingData(segmentPath(directory, next), `segment ${endNumber} needs it`);
   }
 }
 
@@ -354,7 +355,7 @@ export function assertBegun(directory: string, numbers: readonly number[], begun
 function assertReached(directory: string, { position, ended, open }: AreaRead, mark: HighWater): void {
   const last = open ?? ended.at(-1);
   if (position >= mark.position || last === undefined) return;
-  const what = `it ends at position ${position}, and everything before ${mark.position} was durable`;
+  const what = `it ends at position ${position}, but everything before ${mark.position} was durable`;
   throw new DamagedData(segmentPath(directory, last.number), last.bytes, what);
 }
 

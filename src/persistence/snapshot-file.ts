@@ -52,9 +52,9 @@ export async function readSnapshot(
       },
       { offset: FILE_HEADER_BYTES, position: 0 },
     );
-    if (footerOffset === -1) throw new DamagedData(path, found.offset, "the snapshot is not whole");
+    if (footerOffset === -1) throw new DamagedData(path, found.offset, "the snapshot is incomplete");
     if (footerOffset + MARK_BYTES !== size) {
-      throw new DamagedData(path, footerOffset + MARK_BYTES, "something follows the end of the snapshot");
+      throw new DamagedData(path, footerOffset + MARK_BYTES, "there are extra bytes after the end of the snapshot");
     }
     return { position: header.position, bytes: size };
   });

@@ -153,7 +153,7 @@ test("a missing file of bodies is found at the start and by verify, and the star
 
   const verified = await larder("verify", directory);
   assert.equal(verified.code, 1);
-  assert.match(verified.log, /0000000001\.journal is missing: bodies that are still needed lie in it/);
+  assert.match(verified.log, /0000000001\.journal is missing: it holds bodies that are still needed/);
 
   await using program = await startProgram("serve", { args });
   await program.untilPrinted(/the journal file is missing/);

@@ -44,7 +44,7 @@ test("a new file is readable by its owner alone", () => {
   });
 });
 
-test("a whole file is gone on with", () => {
+test("continues an undamaged file", () => {
   inFolder((path) => {
     fill(path);
     const events: string[] = [];
@@ -69,14 +69,14 @@ for (const [name, damage] of [
       const history = open(path, events);
 
       assert.equal(history.position, 0);
-      assert.deepEqual(events, ["the history is derived anew from the journal"]);
+      assert.deepEqual(events, ["rebuilding the history from the journal"]);
       assert.deepEqual(readFileSync(`${path}.damaged`), Buffer.from(damaged));
       history.close();
     });
   });
 }
 
-test("damage that is met later is told as damage", () => {
+test("reports damage that it finds later", () => {
   inFolder((path) => {
     fill(path);
     const bytes = readFileSync(path);
@@ -90,7 +90,7 @@ test("damage that is met later is told as damage", () => {
   });
 });
 
-test("a file of another layout is moved aside", () => {
+test("moves a file with another layout aside", () => {
   inFolder((path) => {
     fill(path);
     const database = new Database(path, { readOnly: false });

@@ -1,8 +1,8 @@
 /**
- * Opens the history of a data directory whatever state its file is in. The
- * journal is the truth: a file that is damaged, that has another layout, or
- * that is ahead of its journal is moved aside, and the history is derived anew
- * from what the journal still has.
+ * Opens the history of a data directory, whatever state its file is in. The
+ * journal is the source of truth: a file that is damaged, has another layout or
+ * is ahead of its journal is moved aside, and the history is rebuilt from the
+ * rest of the journal.
  */
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import type { Log } from "../../kernel/log.ts";
@@ -16,14 +16,14 @@ export interface HistoryFile extends HistoryOptions {
   readonly log: Log;
 }
 
-/** What SQLite keeps beside its file. */
+/** The files that SQLite keeps beside the database. */
 const COMPANIONS = ["-wal", "-shm"];
-/** The last file that was moved aside is kept, for whoever wants to know why. */
+/** The last file that was moved aside is kept for inspection. */
 const ASIDE_SUFFIX = ".damaged";
-/** Only its owner reads what users have sent. SQLite gives its companions the same mode. */
+/** Only the owner may read what users have sent. SQLite gives its other files the same mode. */
 const FILE_MODE = 0o600;
 
-/** Throws SQLite's errors that a new file would not cure: no space, no permission. */
+/** Throws SQLite's errors that a new file would not fix: no space, no permission. */
 export function openHistory(file: HistoryFile): History {
   try {
     return openOrMake(file);
@@ -33,11 +33,11 @@ export function openHistory(file: HistoryFile): History {
   }
 }
 
-/** Moves the file aside, which nobody has open for writing any more, and makes a new one. */
+/** Moves aside a file that no connection has open for writing, and creates a new one. */
 export function replaceHistory(file: HistoryFile, reason: string): History {
   const { path, log } = file;
   const aside = `${path}${ASIDE_SUFFIX}`;
-  log.warn("the history is derived anew from the journal", { file: path, reason, movedTo: aside });
+  log.warn("rebuilding the history from the journal", { file: path, reason, movedTo: aside });
   for (const suffix of ["", ...COMPANIONS]) moveIfThere(`${path}${suffix}`, `${aside}${suffix}`);
   return openOrMake(file);
 }
@@ -45,7 +45,7 @@ export function replaceHistory(file: HistoryFile, reason: string): History {
 function openOrMake({ path, ...options }: HistoryFile): History {
   closeSync(openSync(path, "a", FILE_MODE));
   const onRewritten = (rewrite: Rewrite): void => {
-    options.log.info("the history's file was mostly free and was written once more", { file: path, ...rewrite });
+    options.log.info("rewrote the history file because it was mostly free", { file: path, ...rewrite });
   };
   return History.open(path, { ...options, onRewritten });
 }

@@ -132,7 +132,7 @@ export function parseFileHeader(bytes: Buffer, expected: ExpectedFile): FileHead
     throw new DamagedData(path, 0, `it does not start as a ${kind}`);
   }
   const areaFound = bytes.toString("latin1", AREA_OFFSET, AREA_OFFSET + AREA_BYTES_MAX).replace(/\0+$/, "");
-  if (areaFound !== area) throw new WrongFile(path, `belongs to the area ${areaFound}, not to ${area}`);
+  if (areaFound !== area) throw new WrongFile(path, `belongs to area ${areaFound}, not ${area}`);
   const numberFound = bytes.readUInt32LE(12);
   if (numberFound !== number) throw new WrongFile(path, `was written as number ${numberFound}`);
   return { number, position: readPosition(bytes, 16), salt: bytes.readUInt32LE(24) };

@@ -57,7 +57,7 @@ test("the last segment is missed by name when it is empty or gone, with a snapsh
   for (const prepare of [(disk: SimulatedDisk) => disk, withSnapshot]) {
     const disk = await prepare(await threeSegments());
     disk.put(THIRD, Buffer.alloc(0));
-    await assert.rejects(readOn(disk), new DamagedData(THIRD, 0, "it is empty, and its first bytes were durable"));
+    await assert.rejects(readOn(disk), new DamagedData(THIRD, 0, "it is empty, but its first bytes were durable"));
 
     disk.put(THIRD, Buffer.alloc(64));
     await assert.rejects(readOn(disk), DamagedData);
@@ -76,7 +76,7 @@ test("the segment after a snapshot is missed when it is empty, also without a ma
   disk.remove(MARK);
   disk.put(THIRD, Buffer.alloc(0));
 
-  await assert.rejects(openOn(disk), new DamagedData(THIRD, 0, "it is empty, and its first bytes were durable"));
+  await assert.rejects(openOn(disk), new DamagedData(THIRD, 0, "it is empty, but its first bytes were durable"));
 });
 
 test("a last segment that was cut below the mark is damage", async () => {
@@ -86,7 +86,7 @@ test("a last segment that was cut below the mark is damage", async () => {
 
   await assert.rejects(
     readOn(disk),
-    new DamagedData(THIRD, 64, "it ends at position 4, and everything before 6 was durable"),
+    new DamagedData(THIRD, 64, "it ends at position 4, but everything before 6 was durable"),
   );
 });
 

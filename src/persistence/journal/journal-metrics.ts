@@ -1,4 +1,4 @@
-/** The figures of a journal and of the recovery before it, as Prometheus families. */
+/** The metrics of a journal and of the recovery before it, as Prometheus families. */
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { FileJournal } from "./journal.ts";
 

@@ -392,7 +392,7 @@ test("what waits is bounded: writes are refused while the disk is too slow", asy
     assert.equal(journal.refusal, undefined);
     journal.append(large);
   }
-  assert.equal(journal.refusal, "The disk is slower than the writes");
+  assert.equal(journal.refusal, "The disk cannot keep up with the writes");
 
   await settle();
   held.stop();
@@ -418,7 +418,7 @@ test("A-16: an owner with too much in the queue is refused, and others go on up 
   for (let i = 0; i < 2; i += 1) journal.append(large, other);
   assert.deepEqual(refusals(), [true, true]);
   for (let i = 0; i < 2; i += 1) journal.append(large, other);
-  assert.equal(journal.refusal, "The disk is slower than the writes");
+  assert.equal(journal.refusal, "The disk cannot keep up with the writes");
 
   await settle();
   held.stop();

@@ -1,6 +1,7 @@
 /**
- * The journal of one area: frames in, positions out. Its bytes are drawn in
- * file-format.ts; what they mean after a crash is in recovery.ts.
+ * The journal of one area: it takes frames and returns positions.
+ * file-format.ts draws its bytes; recovery.ts says what they mean after a
+ * crash.
  *
  *     append -> open batch -> sealed batches -> written -> synced
  *
@@ -57,13 +58,13 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Told once, after a failure that memory must not outlive. The program ends. */
+  /** Called once, after a failure that memory must not outlive. The program ends. */
   onFatal(error: unknown): void;
-  /** Told of each batch when it was written, before any of it is safe. */
+  /** Called for each batch after it was written, before any of it is safe. */
   onBatchWritten?(batch: WrittenBatch): void;
-  /** Told whenever `syncedPlace` has moved. */
+  /** Called whenever `syncedPlace` has moved. */
   onSyncedPlace?(place: SyncedPlace): void;
-  /** Told when a segment was closed and the next one is open. */
+  /** Called when a segment was closed and the next one is open. */
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
   readonly segmentBytesMax?: number;
@@ -103,7 +104,7 @@ export interface JournalCounts {
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
-const QUEUE_FULL = "The disk is slower than the writes";
+const QUEUE_FULL = "The disk cannot keep up with the writes";
 /** Up to here a batch is written on this thread: the copy takes some 20 µs. */
 const WRITE_NOW_BYTES_MAX = 64 * 1024;
 /** With `always`, so much is written at most before an fdatasync is started, however much is queued. */
@@ -112,7 +113,7 @@ const SYNC_EVERY_MS = 1_000;
 const RETRY_EVERY_MS = 1_000;
 
 export class FileJournal implements Journal {
-  /** Told how long each fdatasync took, in ms. */
+  /** Called with the time of each fdatasync, in ms. */
   onSynced: (tookMs: number) => void = () => {};
 
   readonly #options: JournalOptions;
@@ -125,7 +126,7 @@ export class FileJournal implements Journal {
   #written: number;
   #synced: number;
   #unsyncedBytes = 0;
-  /** Where the synced position lies. */
+  /** The location of the synced position. */
   #syncedSegment: number;
   #syncedOffset: number;
   #refusal: string | undefined;
@@ -223,7 +224,7 @@ export class FileJournal implements Journal {
     return this.#unsyncedBytes;
   }
 
-  /** Appended and not written. */
+  /** Appended and not written yet. */
   get queuedBytes(): number {
     return this.#queue.bytes;
   }
@@ -577,7 +578,7 @@ export class FileJournal implements Journal {
       return;
     }
     this.#refusal = this.#queue.bytes > this.#queueBytesMax ? QUEUE_FULL : undefined;
-    if (isNoSpace) this.#options.log.info("writes are accepted again");
+    if (isNoSpace) this.#options.log.info("accepting writes again");
   }
 
   /** Fills the reserve when there is space again. */

@@ -47,8 +47,8 @@ export async function checkCoveredSegment(
     await withFile(await segment.disk.open(path, "read"), (file) => assertWhole(file, { ...segment, path }, check));
     return undefined;
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return new MissingData(path, "bodies that are still needed lie in it");
-    if (codeOf(error) === "EIO") return new DamagedData(path, 0, "the disk cannot read it");
+    if (codeOf(error) === "ENOENT") return new MissingData(path, "it holds bodies that are still needed");
+    if (codeOf(error) === "EIO") return new DamagedData(path, 0, "the disk reported a read error");
     const isFault = [DamagedData, NewerFormat, WrongFile].some((kind) => error instanceof kind);
     if (isFault) return error as SegmentFault;
     throw error;
@@ -94,5 +94,5 @@ async function assertEnded(
   const bytes = Buffer.alloc(MARK_BYTES);
   const count = await readFully(file, bytes, offset);
   const mark = findMark(bytes.subarray(0, count), 0, { word: BATCH_WORD, number, salt });
-  if (mark?.bytes !== 0) throw new DamagedData(path, offset, "it does not end as a closed segment");
+  if (mark?.bytes !== 0) throw new DamagedData(path, offset, "it does not end with the mark of a closed segment");
 }

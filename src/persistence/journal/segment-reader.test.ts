@@ -81,7 +81,7 @@ test("a part that a segment does not have is refused, and an area that was close
 
   await assert.rejects(
     opened.area.read(1, FIRST_OFFSET, 6),
-    new DamagedData("/store/0000000001.journal", FIRST_OFFSET + 4, "2 bytes are missing there"),
+    new DamagedData("/store/0000000001.journal", FIRST_OFFSET + 4, "2 bytes are missing"),
   );
   await opened.area.close();
   await assert.rejects(opened.area.read(1, FIRST_OFFSET, 4), SegmentRemoved);

@@ -63,7 +63,7 @@ export class SegmentReader {
       // Not of Node's pool: a short body would keep the 8 KB around it.
       const bytes = Buffer.allocUnsafeSlow(length);
       const count = await readFully(file, bytes, offset);
-      if (count < length) throw new DamagedData(path, offset + count, `${length - count} bytes are missing there`);
+      if (count < length) throw new DamagedData(path, offset + count, `${length - count} bytes are missing`);
       return bytes;
     } catch (error) {
       // Another read may find it.
@@ -121,7 +121,7 @@ export class SegmentReader {
     try {
       await opened?.close();
     } catch (fault) {
-      this.#options.log.warn("a segment that was read could not be closed", { segment, ...faultFields(fault) });
+      this.#options.log.warn("cannot close a segment after reading it", { segment, ...faultFields(fault) });
     }
   }
 }

@@ -124,7 +124,7 @@ test("a damaged file is moved aside and derived anew", async (t) => {
   opened.history.durableTo(opened.area.journal.syncedPlace);
 
   assert.deepEqual(await listed(opened, position), ["1/0"]);
-  assert.deepEqual(opened.events, ["the history is derived anew from the journal"]);
+  assert.deepEqual(opened.events, ["rebuilding the history from the journal"]);
 });
 
 test("a closed history rejects listings", async (t) => {

@@ -186,7 +186,7 @@ test("a damaged history is derived anew from the journal", async (t) => {
   await reached(2);
 
   assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1"]);
-  assert.deepEqual(events, ["the history is derived anew from the journal", "renewed"]);
+  assert.deepEqual(events, ["rebuilding the history from the journal", "renewed"]);
   await writer.close();
 });
 
