@@ -74,7 +74,15 @@ export interface ServerOptions {
   readonly deliveriesDisabled?: boolean;
   /** The server has closed what it could and is of no use any more (1). */
   readonly onCrash: () => void;
+  /** What holds an area; absent: an area of its own in this thread or another. */
+  readonly newSlot?: (name: AreaName, events: SlotEvents) => Slot;
 }
+
+/** An area as the server opens, asks and closes it. */
+export type Slot = Pick<
+  AreaSlot,
+  "name" | "api" | "local" | "status" | "reasons" | "makeHere" | "makeInWorker" | "close"
+>;
 
 const TOKEN_KEY_BYTES = 32;
 
@@ -104,7 +112,7 @@ export class Server implements SlotEvents {
   readonly #options: ServerOptions;
   readonly #metrics = new Metrics();
   readonly #figures = measureListeners(this.#metrics);
-  readonly #slots: readonly AreaSlot[];
+  readonly #slots: readonly Slot[];
   #division: MemoryDivision;
   #thread: AreaThread | undefined;
   readonly #snapshots: Snapshots;
@@ -127,7 +135,8 @@ export class Server implements SlotEvents {
     this.#options = options;
     const { dataDirectory } = settings;
     this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
-    this.#slots = areaNames.map((name) => new AreaSlot(name, this));
+    const newSlot = options.newSlot ?? ((name, events) => new AreaSlot(name, events));
+    this.#slots = areaNames.map((name) => newSlot(name, this));
     this.#division = divideMemory(options.run, { allowedBytes: allowedMemoryBytes(), snapshotBytes: NO_SNAPSHOTS });
     const heapBytesOf = (area: AreaName): number =>
       settings.threads === "one" ? this.#memoryBytes : this.#division.areas[area].heapBytesMax;
@@ -533,7 +542,7 @@ async function unusableCertificates(run: RunSettings): Promise<readonly string[]
 }
 
 /** An area that does not answer has no figures, and does not keep those of the others back. */
-async function figuresOf({ name, api }: AreaSlot): Promise<LabelledSnapshot> {
+async function figuresOf({ name, api }: Slot): Promise<LabelledSnapshot> {
   const late = Promise.withResolvers<readonly []>();
   const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));
   const figures = (api?.control.figures() ?? Promise.resolve([])).catch(() => []);
