@@ -3,7 +3,8 @@ import type { Schema } from "../../src/edge/openapi/schema.ts";
 import { defaultMeaning } from "../../src/program/cli/help.ts";
 import { configurationFields } from "../../src/program/settings/config.ts";
 import type { Field, FieldRows, Nested } from "../../src/program/settings/fields.ts";
-import { type Setting, settingList } from "../../src/program/settings/settings.ts";
+import type { Setting } from "../../src/program/settings/setting.ts";
+import { settingList } from "../../src/program/settings/settings.ts";
 
 /** A shape of the document: what a row says of a value, and what objects and lists need in addition. */
 interface ConfigSchema extends Omit<Schema, "properties" | "additionalProperties" | "items" | "anyOf"> {
