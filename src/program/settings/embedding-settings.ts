@@ -16,8 +16,7 @@ import { join } from "node:path";
 import type { HttpProvider } from "../../edge/embedding/http.ts";
 import type { LocalProvider } from "../../edge/embedding/local.ts";
 import { poolings, precisions } from "../../edge/embedding/local-model.ts";
-import { findDenseModel } from "../../vector/embedding/models.ts";
-import { DIMENSION_MAX } from "../../vector/mod.ts";
+import { DIMENSION_MAX, findDenseModel } from "../../vector/mod.ts";
 import { at, type FieldReader, type Fields, isPlainObject } from "./field-reader.ts";
 import {
   choiceField,

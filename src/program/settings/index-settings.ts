@@ -10,14 +10,15 @@
  * (2) What `describeIndex` says is read back as the same index.
  */
 
-import { findSparseModel, sparseModels } from "../../vector/embedding/models.ts";
 import {
   DIMENSION_MAX,
+  findSparseModel,
   hasDense,
   hasSparse,
   type IndexDefinition,
   indexTypes,
   similarities,
+  sparseModels,
 } from "../../vector/mod.ts";
 import {
   dimensionsOf,
