@@ -169,7 +169,7 @@ test("a file of bodies that was cut short is found at the start", { timeout }, a
   writeFileSync(path, readFileSync(path).subarray(0, -1));
 
   await using program = await startProgram("serve", { args });
-  await program.untilPrinted(/it does not end as a closed segment/);
+  await program.untilPrinted(/it does not end with the mark of a closed segment/);
   const { letters } = clientOf(program, token);
   assert.deepEqual((await letters(2)).map(({ body }) => body).sort(), ["letter-one", "letter-two"]);
 });

@@ -30,7 +30,7 @@ export async function checkBackedUpAreas(
     const report = await inspectArea({ ...place, onBytes, engine: engineOf?.(name) });
     if (report.fault !== undefined) throw new UnusableBackup(path, report.fault);
     if (report.position !== position) {
-      throw new UnusableBackup(path, `${name} ends at position ${report.position}, not ${position}`);
+      throw new UnusableBackup(path, `${name} ends at position ${report.position}, not at ${position}`);
     }
     reports.push(report);
   }
