@@ -33,12 +33,12 @@ test("what is written is read, from any line on", async () => {
 
 test("a line that is wrong is named with the reason", async () => {
   const rows: readonly (readonly [line: string, reason: string])[] = [
-    ["{", "is no JSON"],
-    ["1", "needs one of key and keyBase64"],
-    ['{"key":"k"}', "needs one of json and dumpBase64"],
-    ['{"key":1,"json":"1"}', "has a key that is no string"],
-    ['{"key":"k","keyBase64":"aw==","json":"1"}', "needs one of key and keyBase64"],
-    ['{"key":"k","json":"1","expiresAtMs":"soon"}', "has an expiresAtMs that is no moment in ms"],
+    ["{", "is not valid JSON"],
+    ["1", "must have either key or keyBase64"],
+    ['{"key":"k"}', "must have either json or dumpBase64"],
+    ['{"key":1,"json":"1"}', "has a key that is not a string"],
+    ['{"key":"k","keyBase64":"aw==","json":"1"}', "must have either key or keyBase64"],
+    ['{"key":"k","json":"1","expiresAtMs":"soon"}', "has an expiresAtMs that is not a time in ms"],
   ];
   for (const [line, reason] of rows)
     await assert.rejects(readAll(`{"key":"k","json":"1"}\n${line}\n`), { message: `${path}: line 2 ${reason}` }, line);

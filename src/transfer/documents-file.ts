@@ -1,7 +1,7 @@
 /**
  * What a Redis file (RDB) of a plain redis-server cannot hold, in a second file
- * beside it: JSON documents, and hashes whose fields expire. One line each, in
- * JSON:
+ * next to it: JSON documents, and hashes whose fields expire. Each has one line
+ * of JSON:
  *
  *     {"key":"user:1","expiresAtMs":1764000000000,"json":"{\"name\":\"Ada\"}"}
  *     {"keyBase64":"/w==","dumpBase64":"GAAA…"}
@@ -20,7 +20,7 @@ export function documentsPath(rdbPath: string): string {
   return `${rdbPath}.documents.ndjson`;
 }
 
-/** A line without its end. Entries that are refused have none. */
+/** A line without its end. Refused entries have no line. */
 export function printDocument({ key, atMs, value }: SourceEntry): string {
   const keyBytes = bufferFrom(key);
   const named = isUtf8(keyBytes) ? { key: textFromBytes(key) } : { keyBase64: keyBytes.toString("base64") };
@@ -31,7 +31,7 @@ export function printDocument({ key, atMs, value }: SourceEntry): string {
     case "dump":
       return JSON.stringify({ ...named, ...expiry, dumpBase64: value.payload.toString("base64") });
     case "refused":
-      throw new Error("what is refused is not written");
+      throw new Error("refused entries are not written");
     default: {
       const never: never = value;
       throw new Error(`Unknown value ${String(never)}`);
@@ -56,20 +56,20 @@ function parseDocument(text: string, { path, line }: { path: string; line: numbe
   try {
     value = JSON.parse(text);
   } catch {
-    wrong("is no JSON");
+    wrong("is not valid JSON");
   }
   const fields = new Map<string, unknown>(typeof value === "object" && value !== null ? Object.entries(value) : []);
   const stringAt = (name: string): string | undefined => {
     const field = fields.get(name);
-    return field === undefined || typeof field === "string" ? field : wrong(`has a ${name} that is no string`);
+    return field === undefined || typeof field === "string" ? field : wrong(`has a ${name} that is not a string`);
   };
   const [key, keyBase64] = [stringAt("key"), stringAt("keyBase64")];
   const [json, dump] = [stringAt("json"), stringAt("dumpBase64")];
   const atMs = fields.get("expiresAtMs");
-  if ((key === undefined) === (keyBase64 === undefined)) wrong("needs one of key and keyBase64");
-  if ((json === undefined) === (dump === undefined)) wrong("needs one of json and dumpBase64");
+  if ((key === undefined) === (keyBase64 === undefined)) wrong("must have either key or keyBase64");
+  if ((json === undefined) === (dump === undefined)) wrong("must have either json or dumpBase64");
   if (atMs !== undefined && !(typeof atMs === "number" && Number.isSafeInteger(atMs) && atMs > 0))
-    wrong("has an expiresAtMs that is no moment in ms");
+    wrong("has an expiresAtMs that is not a time in ms");
   return {
     key: key === undefined ? bytesOfBase64(keyBase64 ?? "") : bytesFromText(key),
     atMs: typeof atMs === "number" ? atMs : undefined,

@@ -44,7 +44,7 @@ test("a writer keeps what was whole and writes on behind it, for its owner alone
 
   assert.equal(readFileSync(path, "utf8"), "one\ntwo\nthree\n");
   assert.equal(statSync(path).mode & 0o777, 0o600);
-  await assert.rejects(NdjsonWriter.open(path, 100), { message: /is shorter than it was/ });
+  await assert.rejects(NdjsonWriter.open(path, 100), { message: /is shorter than before/ });
 });
 
 test("the last line counts only when it is complete and short enough", async () => {

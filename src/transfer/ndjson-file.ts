@@ -28,7 +28,7 @@ export class NdjsonWriter {
       const { size } = await file.stat();
       if (size < keptBytes) {
         await file.close();
-        throw new StartRefusal(`${path} is shorter than it was: begin again without --resume`);
+        throw new StartRefusal(`${path} is shorter than before: start again without --resume`);
       }
       await file.truncate(keptBytes);
       return new NdjsonWriter(file, keptBytes);

@@ -32,11 +32,11 @@ test("a token among the arguments wins and is remarked on, without being repeate
 test("what cannot be asked is refused in a sentence that tells no secret", () => {
   const rows: readonly (readonly [place: string, token: string | undefined, message: string])[] = [
     ["https://a.test", undefined, "The token of the source is missing: set LARDER_SOURCE_TOKEN to it"],
-    ["https://a.test", "se cret", "The token of the source has characters that no token has"],
+    ["https://a.test", "se cret", "The token of the source contains invalid characters"],
     ["https://u:p@a.test", "t", "The address of the source is a URL without user, query and fragment"],
     ["https://a.test/?token=x", "t", "The address of the source is a URL without user, query and fragment"],
     ["https://", "t", "The address of the source is a URL without user, query and fragment"],
-    ["file.json", "t", "A file needs no token: an address begins with https://"],
+    ["file.json", "t", "A file needs no token; the address of a server begins with https://"],
   ];
   for (const [place, token, message] of rows)
     assert.throws(() => read(place, token), { name: "StartRefusal", message, exitCode: 2 }, place);

@@ -22,7 +22,8 @@ export function readSourceAddress(
   { options, print }: Pick<CommandCall, "options" | "print">,
 ): SourceAddress | undefined {
   if (!isAddress(place)) {
-    if (givenToken !== undefined) throw new StartRefusal("A file needs no token: an address begins with https://", 2);
+    if (givenToken !== undefined)
+      throw new StartRefusal("A file needs no token; the address of a server begins with https://", 2);
     return undefined;
   }
   const url = URL.parse(place);
@@ -31,8 +32,7 @@ export function readSourceAddress(
   const token = givenToken ?? options.get(SOURCE_TOKEN);
   if (token === undefined)
     throw new StartRefusal("The token of the source is missing: set LARDER_SOURCE_TOKEN to it", 2);
-  if (!/^[\x21-\x7e]+$/.test(token))
-    throw new StartRefusal("The token of the source has characters that no token has", 2);
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new StartRefusal("The token of the source contains invalid characters", 2);
   if (givenToken !== undefined)
     print("hint: arguments are visible to every user of this machine; LARDER_SOURCE_TOKEN keeps the token from them");
   return { base: url.href.replace(/\/+$/, ""), token };

@@ -230,15 +230,15 @@ test("a schedule whose publisher hid a part of it is named, and not made without
 test("a file that is none is refused by the field that is wrong, before anything is made", () => {
   const rows: readonly (readonly [object, string])[] = [
     [{}, "f: schedules[0].scheduleId is missing"],
-    [{ scheduleId: 7 }, "f: schedules[0].scheduleId is no text"],
+    [{ scheduleId: 7 }, "f: schedules[0].scheduleId is not a string"],
     [{ scheduleId: "s", cron: "@daily" }, "f: schedules[0].destination is missing"],
     [
       { scheduleId: "s", cron: "@daily", destination: "g", retries: -1 },
-      "f: schedules[0].retries is no whole number, 0 or more",
+      "f: schedules[0].retries is not a whole number of 0 or more",
     ],
     [
       { scheduleId: "s", cron: "@daily", destination: "g", header: { a: [1] } },
-      "f: schedules[0].header.a is neither a text nor a list of texts",
+      "f: schedules[0].header.a is neither a string nor an array of strings",
     ],
   ];
   const head = { larder: "messaging", format: 1 };
@@ -251,11 +251,11 @@ test("a file that is none is refused by the field that is wrong, before anything
   assert.throws(() => parseFile(JSON.stringify({ ...head, queues: [twice, twice] }), "f"), {
     message: "f: queues[1] is q once more",
   });
-  assert.throws(() => parseFile("{}", "f"), { message: "f is no file that larder export messaging has written" });
+  assert.throws(() => parseFile("{}", "f"), { message: "f was not written by larder export messaging" });
   assert.throws(() => parseFile('{"larder":"messaging","format":2}', "f"), {
     message: "f has the format 2, and this version reads 1",
   });
-  assert.throws(() => parseFile("[", "f"), { message: "f is no JSON" });
+  assert.throws(() => parseFile("[", "f"), { message: "f is not valid JSON" });
 });
 
 test("a hosted service that answers 429 is asked again after a pause, and one without flow control has none", async () => {

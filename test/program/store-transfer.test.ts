@@ -251,8 +251,8 @@ test("a redis-server that runs is copied, once and again", { timeout, skip }, as
     lines: [
       `${KEY_COUNT} keys read; the database live has ${KEY_COUNT} keys now`,
       "1 keys stored, and compared with what was read: type, content and expiry agree",
-      `${KEY_COUNT - 2} keys were there with the same content`,
-      "1 keys were there with another content and were left as they are (--replace overwrites them)",
+      `${KEY_COUNT - 2} keys already existed with the same content`,
+      "1 keys already existed with other content and were left unchanged (--replace overwrites them)",
       "libraries of functions: 0 stored, 1 there before, 0 refused",
     ],
   });
@@ -357,14 +357,14 @@ test("an import that was interrupted goes on where it was", { timeout, skip }, a
     assert.ok(fault instanceof StartRefusal);
     assert.match(
       fault.message,
-      /OOM command not allowed.*\nThe keys that were stored stay; the same command with --resume goes on$/,
+      /OOM command not allowed.*\nThe stored keys stay; run the same command with --resume to continue$/,
     );
     return true;
   });
   const [stored] = (await small([["DBSIZE"]])) as [number];
   assert.ok(stored > 0 && stored < KEY_COUNT, `${stored}`);
   await assert.rejects(larderCommand(["import", rdbPath, "--database", "types", "--resume"]), {
-    message: /^The import that was interrupted had another source or another database/,
+    message: /^The interrupted import had another source or another database/,
   });
   await small([["CONFIG", "SET", "maxmemory", "0"]]);
 
@@ -374,7 +374,7 @@ test("an import that was interrupted goes on where it was", { timeout, skip }, a
   assert.equal(lines[0], `${KEY_COUNT} keys read; the database small has ${KEY_COUNT} keys now`);
   assert.deepEqual(await contentOf(small), await contentOf(theirs));
   await assert.rejects(larderCommand([...words, "--resume"]), {
-    message: "There is no interrupted import to go on with: leave --resume out",
+    message: "There is no interrupted import to resume: run the command without --resume",
   });
 });
 
@@ -390,16 +390,16 @@ test("a source that cannot be read is refused with the reason, and changes nothi
   const taken = ours("taken");
   await taken([["FLUSHALL"]]);
   const rows: readonly (readonly [words: readonly string[], token: string | undefined, text: RegExp])[] = [
-    [["nowhere.rdb"], undefined, /^nowhere\.rdb: there is no such file$/],
-    [[folder], undefined, /: it is no file that can be read twice$/],
+    [["nowhere.rdb"], undefined, /^nowhere\.rdb: the file does not exist$/],
+    [[folder], undefined, /: it is not a regular file, and it must be read twice$/],
     [[damaged], undefined, /damaged\.rdb: it is damaged at byte \d+: /],
-    [[join(folder, "larder.json")], undefined, /it is damaged at byte 0: it is no file of Redis \(RDB\)$/],
+    [[join(folder, "larder.json")], undefined, /it is damaged at byte 0: it is not a Redis file \(RDB\)$/],
     [
       [several],
       undefined,
       /it has several databases, 0 \(1522 keys\), 3 \(1 keys\): choose one with --source-database$/,
     ],
-    [[several, "--source-database", "x"], undefined, /^--source-database: "x" is no number of a database$/],
+    [[several, "--source-database", "x"], undefined, /^--source-database: "x" is not a database number$/],
     [["redis://127.0.0.1:1"], undefined, /^redis:\/\/127\.0\.0\.1:1\/0: connect ECONNREFUSED 127\.0\.0\.1:1$/],
     [[`redis://:secret@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: ERR AUTH/],
     [[`redis://importer:wrong@127.0.0.1:${redis.port}`], undefined, /^redis:\/\/127\.0\.0\.1:\d+\/0: WRONGPASS /],

@@ -285,12 +285,12 @@ test("an import that was interrupted goes on where it was, and what is there at 
   const wanted = await importing("copy", { source, index: indexAt(relay.url, "token-of-copy"), replaces: true });
 
   await assert.rejects(importVectors({ ...wanted, resumes: true }), {
-    message: "There is nothing to go on with: run the command without --resume",
+    message: "There is nothing to resume: run the command without --resume",
   });
   isDown = true;
   await assert.rejects(importVectors(wanted), {
     message:
-      "the index refuses /upsert/%22quoted%22: not now (401)\nWhat was done until then is kept: the same command with --resume goes on from there",
+      "the index refuses /upsert/%22quoted%22: not now (401)\nThe work done so far is kept: run the same command with --resume to continue",
   });
   isDown = false;
   relay.requests.length = 0;
@@ -324,7 +324,7 @@ test("a file is imported to its end after an interruption, and one that is cut o
   const text = readFileSync(path, "utf8");
   const cut = join(folder, "cut.ndjson");
   writeFileSync(cut, text.slice(0, text.lastIndexOf('{"end"')));
-  await assert.rejects(sourceFromFile(cut), { message: /cut\.ndjson is not whole: its last line is missing/ });
+  await assert.rejects(sourceFromFile(cut), { message: /cut\.ndjson is incomplete: its last line is missing/ });
   writeFileSync(cut, text.replace('"id":"id-7"', '"id":"id-x"'));
   const changed = await importVectors(await importing("copy", { source: await sourceFromFile(cut), replaces: true }));
   assert.equal(changed.mismatches.length, 1);
@@ -342,7 +342,7 @@ test("an export goes on behind what is in its file, and is the file that one run
   const wanted = exporting("source", { index, path, replaces: false });
 
   await assert.rejects(exportVectors(wanted), {
-    message: /^the index refuses \/range\/a\/\/c: not now \(401\)\nWhat was done/,
+    message: /^the index refuses \/range\/a\/\/c: not now \(401\)\nThe work done so far/,
   });
   isDown = false;
   const report = await exportVectors({ ...wanted, resumes: true });
@@ -369,7 +369,7 @@ test("an import goes on within a namespace of several pages, and does not send a
     });
     const index = indexAt(relay.url, "token-of-copy");
     const wanted = await importing("copy", { source, index });
-    await assert.rejects(importVectors(wanted), { message: /--resume goes on from there$/ });
+    await assert.rejects(importVectors(wanted), { message: /--resume to continue$/ });
     assert.equal((await official("copy").info()).vectorCount, 2_000);
     isDown = false;
 
@@ -396,7 +396,7 @@ test("what is written to while it is exported is told", async () => {
 
   const report = await exportVectors(exporting("source", { index }));
 
-  assert.deepEqual(report.mismatches, ['the namespace "" was written to while it was exported']);
+  assert.deepEqual(report.mismatches, ['the namespace "" changed during the export']);
 });
 
 test("a source that limits its rate is asked again after a pause, and given up in a sentence", async () => {

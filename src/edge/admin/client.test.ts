@@ -38,10 +38,10 @@ test("new tokens are asked for with the admin token, and the name is one segment
 const answers: readonly (readonly [status: number, body: string, answer: AdminAnswer<TenantTokens>])[] = [
   [404, '{"error":"There is no database x"}', { kind: "refused", status: 404, text: "There is no database x" }],
   [401, '{"error":"WRONGPASS"}', { kind: "refused", status: 401, text: "WRONGPASS" }],
-  [200, '{"token":"t"}', { kind: "unreachable", reason: "it answers 200 and is no admin port of larder" }],
-  [200, "null", { kind: "unreachable", reason: "it answers 200 and is no admin port of larder" }],
-  [502, "<html>", { kind: "unreachable", reason: "it answers 502 and is no admin port of larder" }],
-  [200, "x".repeat(100_000), { kind: "unreachable", reason: "its answer is too long" }],
+  [200, '{"token":"t"}', { kind: "unreachable", reason: "it answers 200 and is not an admin port of larder" }],
+  [200, "null", { kind: "unreachable", reason: "it answers 200 and is not an admin port of larder" }],
+  [502, "<html>", { kind: "unreachable", reason: "it answers 502 and is not an admin port of larder" }],
+  [200, "x".repeat(100_000), { kind: "unreachable", reason: "its response is too long" }],
 ];
 
 for (const [status, body, expected] of answers) {

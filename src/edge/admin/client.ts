@@ -73,7 +73,7 @@ async function ask<Value>(
   if (value !== undefined) return { kind: "done", value };
   const { error } = fields;
   if (typeof error === "string") return { kind: "refused", status, text: error };
-  return { kind: "unreachable", reason: `it answers ${status} and is no admin port of larder` };
+  return { kind: "unreachable", reason: `it answers ${status} and is not an admin port of larder` };
 }
 
 function send(
@@ -96,7 +96,7 @@ function send(
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
         text += chunk;
-        if (text.length > ANSWER_CHARACTERS_MAX) response.destroy(new Error("its answer is too long"));
+        if (text.length > ANSWER_CHARACTERS_MAX) response.destroy(new Error("its response is too long"));
       });
       response.on("error", reject);
       response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));

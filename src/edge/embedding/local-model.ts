@@ -80,7 +80,7 @@ function transformersOf(module: unknown): Transformers {
 function rowsOf(dims: readonly number[], data: ArrayLike<number>, count: number): readonly Float32Array[] {
   const [rows, dimension = 0] = dims;
   if (dims.length !== 2 || rows !== count || data.length !== count * dimension || dimension === 0) {
-    throw new Error(`The model gave a tensor of ${dims.join(" x ")} for ${count} texts: it is no model of texts`);
+    throw new Error(`The model gave a tensor of ${dims.join(" x ")} for ${count} texts: it is not a text model`);
   }
   const all = Float32Array.from(data);
   if (!all.every((value) => Number.isFinite(value))) throw new Error("The model gave numbers that are not finite");

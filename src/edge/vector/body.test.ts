@@ -177,28 +177,28 @@ test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.l
 test("B.errors.400: what is no JSON is a bad request, whatever else is wrong with it", () => {
   const rows: [string | Buffer, string][] = [
     ["", "bad request: The body is empty; send JSON"],
-    [" ", "bad request: The body is not JSON: trouble at byte 1"],
-    ["\ufeff{}", "bad request: The body is not JSON: trouble at byte 0"],
-    ['{"id":"a"', "bad request: The body is not JSON: trouble at byte 9"],
-    ['{"id":"a"}}', "bad request: The body is not JSON: trouble at byte 10"],
-    ['{"id":"a",}', "bad request: The body is not JSON: trouble at byte 10"],
-    ['[{"id":"a"},]', "bad request: The body is not JSON: trouble at byte 12"],
-    ['[{"id":true},{"vector":[1e39]},{"x":tru}]', "bad request: The body is not JSON: trouble at byte 36"],
-    ['{"vector":[1,]}', "bad request: The body is not JSON: trouble at byte 13"],
-    ['{"vector":[1,"a",]}', "bad request: The body is not JSON: trouble at byte 17"],
-    ['{"sparseVector":{"indices":[1}}', "bad request: The body is not JSON: trouble at byte 29"],
-    ["{'id':'a'}", "bad request: The body is not JSON: trouble at byte 1"],
-    ['{"i\nd":1}', "bad request: The body is not JSON: trouble at byte 3"],
+    [" ", "bad request: The body is not JSON: error at byte 1"],
+    ["\ufeff{}", "bad request: The body is not JSON: error at byte 0"],
+    ['{"id":"a"', "bad request: The body is not JSON: error at byte 9"],
+    ['{"id":"a"}}', "bad request: The body is not JSON: error at byte 10"],
+    ['{"id":"a",}', "bad request: The body is not JSON: error at byte 10"],
+    ['[{"id":"a"},]', "bad request: The body is not JSON: error at byte 12"],
+    ['[{"id":true},{"vector":[1e39]},{"x":tru}]', "bad request: The body is not JSON: error at byte 36"],
+    ['{"vector":[1,]}', "bad request: The body is not JSON: error at byte 13"],
+    ['{"vector":[1,"a",]}', "bad request: The body is not JSON: error at byte 17"],
+    ['{"sparseVector":{"indices":[1}}', "bad request: The body is not JSON: error at byte 29"],
+    ["{'id':'a'}", "bad request: The body is not JSON: error at byte 1"],
+    ['{"i\nd":1}', "bad request: The body is not JSON: error at byte 3"],
     [`${"[".repeat(129)}${"]".repeat(129)}`, "bad request: The body is nested deeper than 128 levels"],
     [`{"x":${"[".repeat(128)}${"]".repeat(128)}}`, "bad request: The body is nested deeper than 128 levels"],
     [`[{"x":${'{"":'.repeat(1_000_000)}`, "bad request: The body is nested deeper than 128 levels"],
     [Buffer.from([0x22, 0xff, 0x22]), "bad request: The body is not UTF-8"],
   ];
   for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text), wanted, String(text).slice(0, 60));
-  assert.equal(refusal(readDelete, "[1,2,3,4,5,]", tight), "bad request: The body is not JSON: trouble at byte 11");
+  assert.equal(refusal(readDelete, "[1,2,3,4,5,]", tight), "bad request: The body is not JSON: error at byte 11");
   assert.equal(
     refusal(readFetch, '{"ids":[1,2,3,4,tru]}', tight),
-    "bad request: The body is not JSON: trouble at byte 16",
+    "bad request: The body is not JSON: error at byte 16",
   );
   assert.equal(refusal(readUpsert, `{"id":1,"x":${"[".repeat(127)}${"]".repeat(127)}}`), "accepted");
 });
@@ -360,9 +360,9 @@ test("B.delete: a delete has ids, a prefix or a filter, and just one of them", (
     ["abcde", "unprocessable: ids has 5 bytes. Limit: 4 bytes"],
     ["12345", "unprocessable: ids has 5 bytes. Limit: 4 bytes"],
     ["", "bad request: The body is empty; send JSON"],
-    [" ", "bad request: The body is not JSON: trouble at byte 1"],
-    ['"abc', "bad request: The body is not JSON: trouble at byte 4"],
-    ["[a]", "bad request: The body is not JSON: trouble at byte 1"],
+    [" ", "bad request: The body is not JSON: error at byte 1"],
+    ['"abc', "bad request: The body is not JSON: error at byte 4"],
+    ["[a]", "bad request: The body is not JSON: error at byte 1"],
     ['{"namespace":"x"}', "unprocessable: namespace is not taken here: put it into the path, behind the command"],
   ];
   for (const [text, wanted] of refused) assert.equal(refusal(readDelete, text, tight), wanted, text);

@@ -11,7 +11,7 @@ export const bodyNotUtf8 = new RequestFailure("bad request", "The body is not UT
 
 /** `offset` in bytes, from 0. */
 export function malformedJson(offset: number): RequestFailure {
-  return new RequestFailure("bad request", `The body is not JSON: trouble at byte ${offset}`);
+  return new RequestFailure("bad request", `The body is not JSON: error at byte ${offset}`);
 }
 
 export function nestedTooDeep(depthMax: number): RequestFailure {

@@ -69,7 +69,7 @@ export class HostedCalls {
 
   #refusal({ status }: AreaAnswer, value: unknown): Error {
     const reply = typeof value === "object" && value !== null && "error" in value ? replyOf(value) : undefined;
-    const reason = reply instanceof ReplyError ? reply.text : "it is no store with this interface";
+    const reason = reply instanceof ReplyError ? reply.text : "it is not a store with this interface";
     return sourceRefusal(this.#client.base, `it answers ${status}: ${reason}`);
   }
 }

@@ -61,7 +61,7 @@ export class HostedSource implements StoreSource {
     do {
       const [next, page] = listOf(await this.#calls.call(["SCAN", cursor, "COUNT", `${PAGE_KEYS}`]));
       if (typeof next !== "string" || !Array.isArray(page))
-        throw sourceRefusal(this.name, "what it answers to SCAN is no page");
+        throw sourceRefusal(this.name, "its reply to SCAN is not a page");
       const keys = page.filter((key) => typeof key === "string");
       cursor = next;
       yield { entries: await this.#read(keys), position: cursor };

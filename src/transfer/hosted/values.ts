@@ -97,7 +97,7 @@ async function readSortedSet(reader: ValueReader, key: Bytes): Promise<Dumped | 
   for await (const page of scan(reader, ["ZSCAN", key])) {
     for (const [member, text] of pairsOf(page)) {
       const score = parseFloat64(text);
-      if (score === undefined) throw new Unreadable("a score is no number");
+      if (score === undefined) throw new Unreadable("a score is not a number");
       scores.set(member, score);
     }
   }
@@ -213,7 +213,7 @@ async function* scan(reader: ValueReader, command: readonly Bytes[]): AsyncItera
   do {
     const reply: RespReply = await ask(reader, [...command, cursor, "COUNT", `${PAGE_COUNT}`]);
     const [next, page] = itemsOf(reply);
-    if (typeof next !== "string") throw new Unreadable(`what is answered to ${command[0]} is no page`);
+    if (typeof next !== "string") throw new Unreadable(`what is answered to ${command[0]} is not a page`);
     yield bytesOf(page ?? null);
     cursor = next;
   } while (cursor !== "0");
@@ -232,7 +232,7 @@ function itemsOf(reply: RespReply): readonly RespReply[] {
 function bytesOf(reply: RespReply): readonly Bytes[] {
   return itemsOf(reply).map((item) => {
     if (typeof item === "string") return item;
-    throw new Unreadable("an element of the value is no string");
+    throw new Unreadable("an element of the value is not a string");
   });
 }
 
@@ -248,7 +248,7 @@ function fieldsOf(reply: RespReply): ReadonlyMap<RespReply, RespReply> {
 
 function idOf(reply: RespReply | undefined): StreamId {
   const id = typeof reply === "string" ? parseId(reply, 0) : undefined;
-  if (id === undefined) throw new Unreadable("an id of the stream is none");
+  if (id === undefined) throw new Unreadable("invalid stream id");
   return id;
 }
 

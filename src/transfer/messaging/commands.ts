@@ -27,7 +27,7 @@ const FILE_MODE = 0o600;
 /** Rejects with a `StartRefusal`; 1: it is done, and the file does not have everything. */
 export async function runMessagingExport({ run, version, operands, options, print }: CommandCall): Promise<0 | 1> {
   const [place = ""] = operands;
-  if (isAddress(place)) throw new StartRefusal("An export goes into a file: larder export messaging <file.json>", 2);
+  if (isAddress(place)) throw new StartRefusal("Name the file to write: larder export messaging <file.json>", 2);
   const path = resolve(place);
   assertOutputFile(path, { place, replaces: options.has("replace") });
   const target = await openTarget({ run, version, isMade: false });
@@ -42,7 +42,7 @@ export async function runMessagingExport({ run, version, operands, options, prin
     print(`exported to ${place}, digest ${digestOf(written.setups)}`);
     const now = await readListings(client, "the messaging user");
     const wrong = [...hiddenSetups(found)];
-    if (digestOf(now.setups) !== digestOf(written.setups)) wrong.push("something was changed while it was exported");
+    if (digestOf(now.setups) !== digestOf(written.setups)) wrong.push("the setup changed during the export");
     for (const each of wrong) print(`wrong: ${each}`);
     return wrong.length === 0 ? 0 : 1;
   } finally {

@@ -1,7 +1,7 @@
 /**
  * Takes records of messaging apart, as a listing or an exported file has them.
- * Fields that nobody asks for are passed over: listings tell more than what is
- * moved. What is asked for and is of another kind is refused by its name.
+ * Unknown fields are ignored, because listings contain more than what is moved.
+ * A field of the wrong type is refused by name.
  */
 import { StartRefusal } from "../../program/refusal.ts";
 
@@ -12,10 +12,10 @@ export class RecordFields {
   readonly #fields: ReadonlyMap<string, unknown>;
   readonly #path: string;
 
-  /** `path`: how people find the record: `schedules[2]`. */
+  /** `path`: how a message names the record: `schedules[2]`. */
   constructor(value: unknown, path: string) {
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new StartRefusal(`${path} is no object`);
+      throw new StartRefusal(`${path} is not an object`);
     this.#fields = new Map(Object.entries(value));
     this.#path = path;
   }
@@ -24,11 +24,11 @@ export class RecordFields {
     return this.optionalText(name) ?? this.#refuse(name, "is missing");
   }
 
-  /** An empty text is none. */
+  /** An empty string counts as missing. */
   optionalText(name: string): string | undefined {
     const value = this.#given(name);
     if (value === undefined || value === "") return undefined;
-    return typeof value === "string" ? value : this.#refuse(name, "is no text");
+    return typeof value === "string" ? value : this.#refuse(name, "is not a string");
   }
 
   /** A whole number, 0 or more. */
@@ -37,10 +37,10 @@ export class RecordFields {
     if (value === undefined) return undefined;
     return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
       ? value
-      : this.#refuse(name, "is no whole number, 0 or more");
+      : this.#refuse(name, "is not a whole number of 0 or more");
   }
 
-  /** What is absent is false. */
+  /** A missing field is false. */
   flag(name: string): boolean {
     const value = this.#given(name) ?? false;
     return typeof value === "boolean" ? value : this.#refuse(name, "is neither true nor false");
@@ -48,25 +48,26 @@ export class RecordFields {
 
   texts(name: string): readonly string[] {
     const value = this.#given(name) ?? [];
-    return isTexts(value) ? value : this.#refuse(name, "is no list of texts");
+    return isTexts(value) ? value : this.#refuse(name, "is not an array of strings");
   }
 
   objects(name: string): readonly RecordFields[] {
     const value = this.#given(name) ?? [];
-    if (!Array.isArray(value)) return this.#refuse(name, "is no list");
+    if (!Array.isArray(value)) return this.#refuse(name, "is not an array");
     return value.map((each, index) => new RecordFields(each, `${this.#path}.${name}[${index}]`));
   }
 
-  /** An object whose values are texts or lists of texts. */
+  /** An object whose values are strings or arrays of strings. */
   namedValues(name: string): NamedValues {
     const value = this.#given(name) ?? {};
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return this.#refuse(name, "is no object");
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return this.#refuse(name, "is not an object");
     return Object.entries(value)
       .map(([key, each]): readonly [string, readonly string[]] => {
         const values: unknown = typeof each === "string" ? [each] : each;
         return isTexts(values)
           ? [key, values]
-          : this.#refuse(`${name}.${key}`, "is neither a text nor a list of texts");
+          : this.#refuse(`${name}.${key}`, "is neither a string nor an array of strings");
       })
       .sort(([one], [other]) => (one < other ? -1 : 1));
   }
@@ -85,7 +86,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-/** The other way round; absent where there is nothing. */
+/** The reverse of `headers`; undefined when there are no headers. */
 export function valuesObject(values: NamedValues): Readonly<Record<string, readonly string[]>> | undefined {
   // `fromEntries` makes a member of every name, also of `__proto__`.
   return values.length === 0 ? undefined : Object.fromEntries(values);

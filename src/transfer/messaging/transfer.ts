@@ -46,7 +46,7 @@ export function parseFile(text: string, path: string): MessagingSource {
   const value = parse(text, path);
   const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
   if (fields.get("larder") !== "messaging")
-    throw new StartRefusal(`${path} is no file that larder export messaging has written`);
+    throw new StartRefusal(`${path} was not written by larder export messaging`);
   if (fields.get("format") !== FORMAT)
     throw new StartRefusal(`${path} has the format ${String(fields.get("format"))}, and this version reads ${FORMAT}`);
   return { name: path, setups: setupsOf(fields, path) };
@@ -61,7 +61,7 @@ function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new StartRefusal(`${what} is no JSON`);
+    throw new StartRefusal(`${what} is not valid JSON`);
   }
 }
 
@@ -70,7 +70,7 @@ function setupsOf(lists: ReadonlyMap<string, unknown>, source: string): Setups {
   const setups = new Map<SetupKind, ReadonlyMap<string, Setup>>();
   for (const kind of setupKinds) {
     const list = lists.get(kind.field) ?? [];
-    if (!Array.isArray(list)) throw new StartRefusal(`${source}: ${kind.field} is no list`);
+    if (!Array.isArray(list)) throw new StartRefusal(`${source}: ${kind.field} is not an array`);
     const byName = new Map<string, Setup>();
     for (const [index, value] of list.entries()) {
       const path = `${kind.field}[${index}]`;

@@ -121,7 +121,7 @@ const refusals: readonly (readonly [what: string, bytes: Buffer, text: string])[
   [
     "no file of Redis",
     Buffer.from("PK\u0003\u0004 some archive"),
-    "it is damaged at byte 0: it is no file of Redis (RDB)",
+    "it is damaged at byte 0: it is not a Redis file (RDB)",
   ],
   ["an empty file", Buffer.alloc(0), "it is damaged at byte 0: it ends within what begins at byte 0"],
   ["a cut file", whole.subarray(0, 12), "it is damaged at byte 12: it ends within what begins at byte 9"],
@@ -129,7 +129,7 @@ const refusals: readonly (readonly [what: string, bytes: Buffer, text: string])[
   [
     "a changed byte",
     Buffer.concat([whole.subarray(0, 13), Buffer.from("b"), whole.subarray(14)]),
-    "it is damaged at byte 15: the checksum is another than that of its bytes",
+    "it is damaged at byte 15: the checksum does not match its bytes",
   ],
   ["a record that is none", rdbBytes(["16016101"]), "it is damaged at byte 9: there is no record of type 22"],
   [

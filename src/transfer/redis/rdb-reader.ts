@@ -133,7 +133,7 @@ export class RdbReader {
     await this.#step((walker) => {
       const head = bytesFrom(walker.bytes, walker.at, walker.skip(HEADER_BYTES) + HEADER_BYTES);
       const version = Number(head.slice(MAGIC.length));
-      if (!/^REDIS\d{4}$/.test(head)) throw new WrongBytes(0, "it is no file of Redis (RDB)");
+      if (!/^REDIS\d{4}$/.test(head)) throw new WrongBytes(0, "it is not a Redis file (RDB)");
       if (version < 1 || version > VERSION_MAX)
         throw new RdbUnsupported(
           `it has version ${version} of the format, and ${VERSION_MAX} is the latest that is read`,
@@ -193,7 +193,7 @@ export class RdbReader {
     let filled = keptBytes;
     while (filled < bytes.length) {
       const { bytesRead } = await this.#file.read(bytes, filled, bytes.length - filled, start + filled);
-      if (bytesRead === 0) throw new RdbDamage(start + filled, "it has become shorter while it was read");
+      if (bytesRead === 0) throw new RdbDamage(start + filled, "it became shorter while it was read");
       filled += bytesRead;
     }
     walker.bytes = bytes;
@@ -283,7 +283,7 @@ export class RdbReader {
       // Zero: whoever wrote it was told to leave the checksum out.
       this.#hasChecksum = found.readBigUInt64LE(0) !== 0n;
       if (sum !== undefined && this.#hasChecksum && !found.equals(expected))
-        throw new RdbDamage(this.position.offset - CRC64_BYTES, "the checksum is another than that of its bytes");
+        throw new RdbDamage(this.position.offset - CRC64_BYTES, "the checksum does not match its bytes");
     }
     const { offset } = this.position;
     if (offset < this.#size)
@@ -299,7 +299,7 @@ function readString(walker: RdbWalker): Bytes {
     const string = new PayloadReader(walker.bytes.subarray(start, walker.at)).string();
     return typeof string === "string" ? string : bytesFrom(string);
   } catch (fault) {
-    throw fault instanceof CommandError ? new WrongBytes(start, "a compressed string does not unfold") : fault;
+    throw fault instanceof CommandError ? new WrongBytes(start, "a compressed string cannot be decompressed") : fault;
   }
 }
 

@@ -175,13 +175,13 @@ export async function openRdbSource(options: RdbSourceOptions): Promise<RdbSourc
     file = await open(path, "r");
   } catch (fault) {
     const reason =
-      codeOf(fault) === "ENOENT" ? "there is no such file" : `it cannot be read (${String(codeOf(fault))})`;
+      codeOf(fault) === "ENOENT" ? "the file does not exist" : `it cannot be read (${String(codeOf(fault))})`;
     throw sourceRefusal(path, reason, fault);
   }
   const { size, mtimeMs } = await file.stat().then((stats) => (stats.isFile() ? stats : { size: -1, mtimeMs: 0 }));
   if (size < 0) {
     await file.close();
-    throw sourceRefusal(path, "it is no file that can be read twice");
+    throw sourceRefusal(path, "it is not a regular file, and it must be read twice");
   }
   return new RdbSource(options, { file, size, modifiedMs: mtimeMs });
 }

@@ -69,7 +69,7 @@ export class RedisSource implements StoreSource {
       const reply = await this.#redis.call(["SCAN", cursor, "COUNT", `${BATCH_KEYS}`]);
       const [next, keys] = Array.isArray(reply) ? (reply as readonly RespReply[]) : [];
       if (typeof next !== "string" || !Array.isArray(keys))
-        throw sourceRefusal(this.name, "what it answers to SCAN is no page");
+        throw sourceRefusal(this.name, "its reply to SCAN is not a page");
       let batch: SourceEntry[] = [];
       let bytes = 0;
       for (let at = 0; at < keys.length; at += DUMPS_PER_CALL) {

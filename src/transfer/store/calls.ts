@@ -55,7 +55,7 @@ export class StoreCalls {
 }
 
 function refusal(base: string, { status, body }: { status: number; body: Buffer }): StartRefusal {
-  return new StartRefusal(`${base}: ${errorOf(parseJson(body)) ?? `it answers ${status} and is no store of larder`}`);
+  return new StartRefusal(`${base}: ${errorOf(parseJson(body)) ?? `it answers ${status} and is not a larder store`}`);
 }
 
 function errorOf(value: unknown): string | undefined {

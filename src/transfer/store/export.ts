@@ -85,7 +85,7 @@ interface Writing {
 async function writeEntries({ main, documents, calls, progress }: Writing): Promise<Written> {
   const size = Number(await calls.call(["DBSIZE"]));
   const libraries = await calls.call(["FUNCTION", "DUMP"]);
-  if (typeof libraries !== "string") throw new StartRefusal("FUNCTION DUMP gives no dump");
+  if (typeof libraries !== "string") throw new StartRefusal("FUNCTION DUMP did not return a dump");
   const writer = new RdbWriter((bytes) => main.write(bytes));
   const facts = { redisVersion: REDIS_VERSION, nowMs: systemClock.nowMs(), keyCount: size, expiringCount: 0 };
   await writer.begin(facts, Buffer.from(libraries, "latin1"));
@@ -115,7 +115,7 @@ async function* pages(calls: StoreCalls): AsyncIterable<readonly SourceEntry[]> 
   do {
     const reply = await calls.call(["SCAN", cursor, "COUNT", `${PAGE_KEYS}`]);
     const [next, keys] = Array.isArray(reply) ? (reply as readonly RespReply[]) : [];
-    if (typeof next !== "string" || !Array.isArray(keys)) throw new StartRefusal("SCAN gives no page");
+    if (typeof next !== "string" || !Array.isArray(keys)) throw new StartRefusal("SCAN did not return a page");
     cursor = next;
     yield await readKeys(
       calls,

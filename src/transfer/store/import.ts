@@ -62,7 +62,7 @@ async function sourceOf(call: CommandCall, clock: Clock): Promise<StoreSource> {
     throw new StartRefusal("--source-database is for files: the address of a server ends with its database", 2);
   if (isAddress(place)) {
     const address = readSourceAddress(place, undefined, call);
-    if (address === undefined) throw new StartRefusal("The address of the source is no URL", 2);
+    if (address === undefined) throw new StartRefusal("The address of the source is not a URL", 2);
     return new HostedSource(new AreaClient({ ...address, clock }), clock);
   }
   return new RedisSource(parseRedisAddress(place, options.get(SOURCE_TOKEN)), clock);
@@ -70,7 +70,7 @@ async function sourceOf(call: CommandCall, clock: Clock): Promise<StoreSource> {
 
 function databaseNumber(text: string | undefined): number | undefined {
   if (text === undefined || /^\d{1,6}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new StartRefusal(`--source-database: ${JSON.stringify(text)} is no number of a database`, 2);
+  throw new StartRefusal(`--source-database: ${JSON.stringify(text)} is not a database number`, 2);
 }
 
 interface Both {
@@ -113,7 +113,7 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   } catch (fault) {
     progress.end();
     if (!(fault instanceof StartRefusal) || (sumOf(sink.counts) === 0 && !sink.hasWritten)) throw fault;
-    const hint = "The keys that were stored stay; the same command with --resume goes on";
+    const hint = "The stored keys stay; run the same command with --resume to continue";
     throw new StartRefusal(`${fault.message}\n${hint}`, fault.exitCode, { cause: fault });
   }
   progress.end();
@@ -133,11 +133,11 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
 /** One line for each outcome that there was. */
 const meanings: Readonly<Record<Outcome, string>> = {
   stored: "stored, and compared with what was read: type, content and expiry agree",
-  same: "were there with the same content",
-  kept: "were there with another content and were left as they are (--replace overwrites them)",
+  same: "already existed with the same content",
+  kept: "already existed with other content and were left unchanged (--replace overwrites them)",
   expired: "had expired",
   refused: "could not be stored",
-  different: "were stored and then were different: somebody changed them, or it is a fault",
+  different: "were stored but read back differently: another client changed them, or larder has a fault",
 };
 
 function reportLines(

@@ -94,8 +94,8 @@ test("each key is counted by what came of it", async () => {
     "bad: ERR Bad data format",
     `later: it expires at ${NOW_MS + 6} instead of ${NOW_MS + 5}`,
     `never: it expires at -1 instead of ${NOW_MS + 5}`,
-    "changed: what is there now is not what was read",
-    "gone: what is there now is not what was read",
+    "changed: the stored value differs from the source",
+    "gone: the stored value differs from the source",
   ]);
 });
 

@@ -189,7 +189,7 @@ export class StoreSink {
     const isOver = entry.atMs !== undefined && entry.atMs <= nowMs;
     if (!isNew) this.#count(isSame ? "same" : "kept");
     else if (!isThere && isOver) this.#count("expired");
-    else if (!isSame) this.#trouble("different", entry.key, "what is there now is not what was read");
+    else if (!isSame) this.#trouble("different", entry.key, "the stored value differs from the source");
     else if (!isOver && atMs !== (entry.atMs ?? -1))
       this.#trouble("different", entry.key, `it expires at ${String(atMs)} instead of ${entry.atMs ?? -1}`);
     else this.#count("stored");

@@ -44,11 +44,13 @@ export class StoreStateFile {
     try {
       state = parseState(readFileSync(this.#path, "utf8"));
     } catch (cause) {
-      throw new StartRefusal("There is no interrupted import to go on with: leave --resume out", 1, { cause });
+      throw new StartRefusal("There is no interrupted import to resume: run the command without --resume", 1, {
+        cause,
+      });
     }
     if (state.source === source && state.database === database) return state;
     throw new StartRefusal(
-      "The import that was interrupted had another source or another database, or its source has changed: leave --resume out",
+      "The interrupted import had another source or another database, or its source has changed: run the command without --resume",
     );
   }
 
@@ -72,7 +74,7 @@ function parseState(text: string): StoreState {
   const fields = mapOf(value);
   const [source, database, position] = ["source", "database", "position"].map((name) => fields.get(name));
   if (typeof source !== "string" || typeof database !== "string" || typeof position !== "string")
-    throw new SyntaxError("it is no state of an import");
+    throw new SyntaxError("it is not the state of an import");
   const counts = mapOf(fields.get("counts"));
   return { source, database, position, counts: new Map(outcomes.map((name) => [name, Number(counts.get(name) ?? 0)])) };
 }

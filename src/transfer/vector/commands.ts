@@ -20,7 +20,7 @@ const STATE_DIRECTORY = "transfers";
 /** Rejects with a `StartRefusal`; 1: it is done, and something does not agree. */
 export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
   const [path = ""] = call.operands;
-  if (isAddress(path)) throw new StartRefusal("An export goes into a file: larder export vector <file.ndjson>", 2);
+  if (isAddress(path)) throw new StartRefusal("Name the file to write: larder export vector <file.ndjson>", 2);
   assertOutputFile(resolve(path), { place: path, replaces: call.options.has("replace") });
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {

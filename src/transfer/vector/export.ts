@@ -110,7 +110,7 @@ async function writeNamespace(writing: Writing, name: string, before: TransferSt
     if (isDue) await keep(writing);
   }
   if (!isSameTally(await readTally(index, name, progress), tally.state))
-    report.mismatches.push(`the namespace ${JSON.stringify(name)} was written to while it was exported`);
+    report.mismatches.push(`the namespace ${JSON.stringify(name)} changed during the export`);
   await writer.write([endOfLine(name, tally.state)]);
   report.total.addAll(tally.state);
   report.namespaceCount += 1;

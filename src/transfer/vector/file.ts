@@ -68,16 +68,18 @@ export async function readEnds(
   const head = fieldsOf(first?.text ?? "");
   const facts = fieldsIn(head.get("index"));
   if (head.get("larder") !== "vector" || first === undefined)
-    throw new StartRefusal(`${path} is no file that larder export vector has written`);
+    throw new StartRefusal(`${path} was not written by larder export vector`);
   if (head.get("format") !== FORMAT)
     throw new StartRefusal(`${path} has the format ${String(head.get("format"))}, and this version reads ${FORMAT}`);
   const end = fieldsOf((await readLastLine(path, END_BYTES_MAX)) ?? "");
   const tally = tallyOf(end);
   if (end.get("end") !== true || tally === undefined)
-    throw new StartRefusal(`${path} is not whole: its last line is missing. Export it again, or go on with --resume`);
+    throw new StartRefusal(
+      `${path} is incomplete: its last line is missing. Export it again, or continue with --resume`,
+    );
   const text = (key: string): string => {
     const value = facts.get(key);
-    if (typeof value !== "string") throw new StartRefusal(`${path}: index.${key} in the first line is no text`);
+    if (typeof value !== "string") throw new StartRefusal(`${path}: index.${key} in the first line is not a string`);
     return value;
   };
   return {
@@ -107,7 +109,7 @@ export function parseLine(text: string): FileLine | undefined {
   if (typeof name === "string") return { kind: "namespace", name };
   const ended = fields.get("endOf");
   const tally = tallyOf(fields);
-  if (typeof ended !== "string" || tally === undefined) throw new SyntaxError("it is no line of such a file");
+  if (typeof ended !== "string" || tally === undefined) throw new SyntaxError("it is not a line of an exported index");
   return { kind: "end of namespace", name: ended, tally };
 }
 

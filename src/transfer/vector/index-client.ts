@@ -88,7 +88,7 @@ export class IndexClient {
   async namespaces(): Promise<readonly string[]> {
     const names: unknown = JSON.parse(await this.#done("/list-namespaces", "{}"));
     if (!Array.isArray(names) || !names.every((name) => typeof name === "string"))
-      throw this.#odd("/list-namespaces", "it is no list of texts");
+      throw this.#odd("/list-namespaces", "it is not an array of strings");
     return [...new Set(["", ...names])].sort();
   }
 
@@ -163,7 +163,7 @@ export class IndexClient {
     try {
       members = memberTexts(text);
     } catch {
-      throw this.#odd(path, `status ${status}, and no JSON`);
+      throw this.#odd(path, `status ${status}, and its body is not JSON`);
     }
     const result = members.get("result");
     if (status === 200 && result !== undefined) return result;

@@ -1,7 +1,7 @@
 /**
  * Cuts JSON texts apart without building what they hold: the records of a page
  * go from a source into a file or an index as they were written, so that no
- * number is spelled anew.
+ * number is formatted again.
  *
  * A cut only looks for the end of a value. Whether the value is JSON, whoever
  * parses it finds out.
@@ -96,5 +96,5 @@ function expect(text: string, at: number, character: string): number {
 }
 
 function malformed(at: number): SyntaxError {
-  return new SyntaxError(`it is no JSON at character ${at}`);
+  return new SyntaxError(`it is not valid JSON at character ${at}`);
 }

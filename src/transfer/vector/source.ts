@@ -122,6 +122,6 @@ function lineOf(text: string, path: string, at: number): ReturnType<typeof parse
     return parseLine(text);
   } catch (fault) {
     if (!(fault instanceof SyntaxError)) throw fault;
-    throw new StartRefusal(`${path} is damaged behind byte ${at}: ${fault.message}`);
+    throw new StartRefusal(`${path} is damaged after byte ${at}: ${fault.message}`);
   }
 }

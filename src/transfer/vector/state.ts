@@ -47,11 +47,11 @@ export class StateFile {
     try {
       state = parseState(readFileSync(this.path, "utf8"));
     } catch (cause) {
-      throw new StartRefusal("There is nothing to go on with: run the command without --resume", 1, { cause });
+      throw new StartRefusal("There is nothing to resume: run the command without --resume", 1, { cause });
     }
     if (state.subject !== subject)
       throw new StartRefusal(
-        "What was interrupted had another source or another target: run the command without --resume",
+        "The interrupted command had another source or another target: run the command without --resume",
       );
     return state;
   }
@@ -74,7 +74,7 @@ export class StateFile {
   /** A refusal that says how to go on, if there is something to go on with. */
   hinted(fault: unknown): unknown {
     if (!(fault instanceof StartRefusal) || !existsSync(this.path)) return fault;
-    const hint = "What was done until then is kept: the same command with --resume goes on from there";
+    const hint = "The work done so far is kept: run the same command with --resume to continue";
     return new StartRefusal(`${fault.message}\n${hint}`, fault.exitCode, { cause: fault });
   }
 
@@ -86,7 +86,7 @@ export class StateFile {
 function parseState(text: string): TransferState {
   const fields: Partial<Record<keyof TransferState, unknown>> = JSON.parse(text);
   const { subject, namespace, cursor, bytes, namespaceCount } = fields;
-  if (typeof subject !== "string" || typeof namespace !== "string") throw new SyntaxError("it is no state");
+  if (typeof subject !== "string" || typeof namespace !== "string") throw new SyntaxError("it is not a state file");
   return {
     subject,
     namespace,

@@ -54,11 +54,11 @@ test("sums of parts are the sum of the whole, also when they were kept in betwee
 
 test("what is no record is refused with its id", () => {
   const rows: readonly (readonly [string, string | RegExp])[] = [
-    ["[]", "a record has a text id"],
-    ['{"id":1}', "a record has a text id"],
-    ['{"id":"a","vector":[1,"2"]}', 'the vector of the record "a" is none'],
-    ['{"id":"a","sparseVector":{"indices":[1],"values":[]}}', 'the sparseVector of the record "a" is none'],
-    ['{"id":"a","data":1}', 'the data of the record "a" is none'],
+    ["[]", "the id of a record is a string"],
+    ['{"id":1}', "the id of a record is a string"],
+    ['{"id":"a","vector":[1,"2"]}', 'the vector of the record "a" is not valid'],
+    ['{"id":"a","sparseVector":{"indices":[1],"values":[]}}', 'the sparseVector of the record "a" is not valid'],
+    ['{"id":"a","data":1}', 'the data of the record "a" is not valid'],
     ['{"id":"a"', /JSON/],
   ];
   for (const [text, message] of rows) assert.throws(() => parseRecord(text), { name: "SyntaxError", message }, text);

@@ -61,11 +61,11 @@ export function isSameTally(one: TallyState, other: TallyState): boolean {
 /** Reads the text of a record. Throws a SyntaxError that says what is wrong with it. */
 export function parseRecord(text: string): RecordFields {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== "object" || value === null) throw new SyntaxError("a record is an object");
+  if (typeof value !== "object" || value === null) throw new SyntaxError("a record must be an object");
   const { id, vector, sparseVector, metadata, data }: Partial<Record<keyof RecordFields, unknown>> = value;
-  if (typeof id !== "string") throw new SyntaxError("a record has a text id");
+  if (typeof id !== "string") throw new SyntaxError("the id of a record is a string");
   const named = (what: string): SyntaxError =>
-    new SyntaxError(`the ${what} of the record ${JSON.stringify(id)} is none`);
+    new SyntaxError(`the ${what} of the record ${JSON.stringify(id)} is not valid`);
   if (isGiven(vector) && !isNumbers(vector)) throw named("vector");
   if (isGiven(sparseVector) && !isSparse(sparseVector)) throw named("sparseVector");
   if (isGiven(data) && typeof data !== "string") throw named("data");
