@@ -218,7 +218,7 @@ test("a backup whose area has another end, or that names an unknown directory, r
   const write = (change: Partial<Manifest>, sources = SOURCES): Promise<number> =>
     writeArchive(disk, { path: BACKUP, sources, facts: { ...facts, ...change } });
   await write({ areas: [{ name: "store", position: 3 }] });
-  await assert.rejects(verify(disk), new UnusableBackup(BACKUP, "store ends at position 2, not 3"));
+  await assert.rejects(verify(disk), new UnusableBackup(BACKUP, "store ends at position 2, not at 3"));
   await write({}, [...SOURCES, { name: "secrets/key", path: "/old/tokens.json" }]);
   await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has an unknown directory: secrets"));
   await write({}, SOURCES.slice(1));
