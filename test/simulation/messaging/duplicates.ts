@@ -21,9 +21,20 @@ export interface Wanted {
 export class Duplicates {
   readonly #windowMs: number;
   readonly #firsts = new Map<string, First[]>();
+  #latestMs = 0;
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
+  }
+
+  /** The latest time that the wall clock has shown: what was past its window then may be forgotten. */
+  get latestMs(): number {
+    return this.#latestMs;
+  }
+
+  /** Call it before the wall clock is set back. */
+  clockSeen(wallMs: number): void {
+    this.#latestMs = Math.max(this.#latestMs, wallMs);
   }
 
   recovered(position: number): void {

@@ -171,12 +171,13 @@ export class Life {
 
   /** The state must be what all frames together make, whatever snapshots lie between. */
   #compareWithReplay(): void {
-    const { ledger, swarm } = this.world;
+    const { duplicates, ledger, swarm } = this.world;
     const plain = this.#make(new NullJournal(), 0);
     for (const frame of ledger.frames) plain.replay(frame, { segment: 1, offset: 0 });
     const { deduplicationWindowMs } = swarm.limits;
-    const expected = stateLines(plain.engine.state, deduplicationWindowMs);
-    const found = stateLines(this.messaging.engine.state, deduplicationWindowMs);
+    duplicates.clockSeen(this.clock.nowMs());
+    const expected = stateLines(plain.engine.state, deduplicationWindowMs, duplicates.latestMs);
+    const found = stateLines(this.messaging.engine.state, deduplicationWindowMs, duplicates.latestMs);
     for (let line = 0; line < Math.max(expected.length, found.length); line += 1) {
       const text = (): string => `Recovered is\n${found[line]}\nwhere the frames make\n${expected[line]}`;
       check(expected[line] === found[line], text);

@@ -26,8 +26,11 @@ test("whatever happens, messages are delivered or dead, in order, within limits,
   }
 });
 
-/** What each found is also a plain test: engine.test.ts (windows of keys), clock.virtual.test.ts. */
-const FAILED_SEEDS = [1_449_895_790, 7_000_189];
+/**
+ * What each found is also a plain test: engine.test.ts (windows of keys), clock.virtual.test.ts. The last one found that
+ * two states were compared which had forgotten different duplicates while the clock was ahead.
+ */
+const FAILED_SEEDS = [1_449_895_790, 7_000_189, 407_550_043];
 
 for (const failed of FAILED_SEEDS) {
   test(`the run of seed ${failed}, which failed once, holds`, async () => {

@@ -147,6 +147,7 @@ function disturb(life: Life, random: Random, { features }: Swarm): void {
   switch (random.below(4)) {
     case 0:
       if (!features.has("clock steps")) return;
+      life.world.duplicates.clockSeen(clock.nowMs());
       clock.stepWallClock(drawStepMs(random));
       life.world.admission.clockStepped(clock.nowMs());
       return;

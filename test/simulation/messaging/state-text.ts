@@ -7,9 +7,11 @@ import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
 import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
 import type { User } from "../../../src/messaging/state/user.ts";
 
-export function stateLines(state: MessagingState, windowMs: number): string[] {
+/** `latestMs`: the latest time that the wall clock has shown. By default, that of the newest duplicate. */
+export function stateLines(state: MessagingState, windowMs: number, latestMs?: number): string[] {
   const lines = [`numbers ${state.userNumberMax} ${state.sequenceMax}`];
-  for (const user of [...state.users].sort((a, b) => a.number - b.number)) lines.push(...userLines(user, windowMs));
+  for (const user of [...state.users].sort((a, b) => a.number - b.number))
+    lines.push(...userLines(user, windowMs, latestMs));
   for (const message of state.messages) {
     const { sequence, nonce, user, retried, createdAtMs, notBeforeMs, dueMs, slotOwner, envelope } = message;
     const turn = state.turnOf(message);
@@ -32,7 +34,7 @@ export function stateLines(state: MessagingState, windowMs: number): string[] {
   return lines;
 }
 
-function userLines(user: User, windowMs: number): string[] {
+function userLines(user: User, windowMs: number, latestMs: number | undefined): string[] {
   const { number, name, signingKeys, givenKeys, dayCount, countedDay, deadLetters } = user;
   const lines = [JSON.stringify({ number, name, signingKeys, givenKeys, dayCount, countedDay })];
   const add = (what: string, values: Iterable<unknown>): void => {
@@ -52,11 +54,11 @@ function userLines(user: User, windowMs: number): string[] {
   );
   add("group", user.groups.values());
   const entries = [...user.deduplication.entries()];
-  const newestMs = Math.max(0, ...entries.map(([, { atMs }]) => atMs));
-  // When those past their time are forgotten is nobody's business.
+  const endMs = latestMs ?? Math.max(0, ...entries.map(([, { atMs }]) => atMs));
+  // An entry past its time may be forgotten at any moment, also when the clock was ahead and is set back afterwards.
   add(
     "same",
-    entries.filter(([, { atMs }]) => atMs + windowMs > newestMs),
+    entries.filter(([, { atMs }]) => atMs + windowMs > endMs),
   );
   for (const run of user.runs.values()) {
     const { record, facts, result, entries, waiters } = run;
