@@ -9,6 +9,7 @@ import { seededRandom } from "../../../src/kernel/random.ts";
 import { MessagingFailure } from "../../../src/messaging/failure.ts";
 import type { Messaging } from "../../../src/messaging/messaging.ts";
 import { runState } from "../../../src/messaging/state/run.ts";
+import { messageState } from "../../../src/messaging/state/states.ts";
 import { MessagingHarness } from "../../harness/messaging-harness.ts";
 import { stateLines } from "../messaging/state-text.ts";
 import { ModelApplication } from "./model-application.ts";
@@ -103,6 +104,18 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
   return summaryOf(harness, application, restarts);
 }
 
+/**
+ * The line of a message that is active in the journal, as it is after a start: its call is to be made again, and it waits
+ * if others of its destination go first. No record says so, since every start does the same.
+ */
+function asReopened(line: string): string {
+  const active = `"state":${messageState.active},"retried":`;
+  if (!line.startsWith("message ")) return line;
+  return line
+    .replace(`${active}0`, `"state":${messageState.created},"retried":0`)
+    .replace(active, `"state":${messageState.retry},"retried":`);
+}
+
 /** From the journal, or from a snapshot: both must be the state that there was. */
 function restart(harness: MessagingHarness, isFromSnapshot: boolean): void {
   const { engine } = harness.messaging;
@@ -115,8 +128,11 @@ function restart(harness: MessagingHarness, isFromSnapshot: boolean): void {
   }
   harness.stop();
   harness.replay();
-  const after = stateLines(harness.messaging.engine.state, 0);
-  const wrong = before.findIndex((line, index) => line !== after[index]);
+  const { state } = harness.messaging.engine;
+  const after = stateLines(state, 0);
+  const isSame = (line: string, index: number): boolean =>
+    line === after[index] || line === asReopened(after[index] ?? "");
+  const wrong = before.findIndex((line, index) => !isSame(line, index));
   assert(wrong < 0 && before.length === after.length, `a restart keeps ${before[wrong]}, and not ${after[wrong]}`);
   harness.messaging.engine.start();
 }
