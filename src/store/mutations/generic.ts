@@ -172,9 +172,10 @@ function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
   const value = entries.valueAt(slot);
   const stamp = entries.stampAt(slot);
   const atMs = keyspace.expiries.get(from);
-  applyRemove(keyspace, from);
+  // The new name first, as Redis does: waiters are served in the order in which the keys became ready.
   applyWhole(keyspace, to, { value, atMs });
   entries.setStampAt(entries.find(to), stamp);
+  applyRemove(keyspace, from);
 }
 
 function applyCopy(keyspace: Keyspace, from: Bytes, to: Bytes): void {

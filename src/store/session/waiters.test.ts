@@ -110,6 +110,31 @@ test("Keys that a transaction fills are served in the order in which they became
   session.expect([["LRANGE one 0 -1", ["a"]]]);
 });
 
+test("RENAME makes its new name ready before its old one, as Redis does", () => {
+  const session = startSession();
+  session.run("XADD old 1-1 n 1");
+  const reader = connect(session);
+  assert.equal(reader.run("XREAD BLOCK 0 STREAMS new old $ $"), later);
+
+  transact(session, [
+    ["RENAME", "old", "new"],
+    ["XADD", "old", "2-1", "n", "2"],
+  ]);
+
+  assert.deepEqual(reader.received, [pairs([["new", [["1-1", ["n", "1"]]]]])]);
+});
+
+test("FLUSHALL makes only streams ready, so another awaited key counts from when it is filled", () => {
+  const session = startSession();
+  const first = connect(session);
+  assert.equal(first.run("BZPOPMIN one two 0"), later);
+  session.run("RPUSH one x");
+
+  transact(session, ["FLUSHALL", "ZADD two 1 b", "ZADD one 1 a"]);
+
+  assert.deepEqual(first.received, [["two", "b", { kind: "double", value: 1 }]]);
+});
+
 test("Keys that a script fills are served behind it, in the order in which they became ready", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });

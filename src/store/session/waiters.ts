@@ -20,6 +20,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { CommandError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { errorReply, type Reply } from "../reply/reply.ts";
+import { StreamValue } from "../values/stream.ts";
 
 /** The caller that waits, or one that could. */
 export interface ReplyTaker {
@@ -137,13 +138,15 @@ export class Waiters {
     for (const taker of [...this.#byTaker.keys()]) this.end(taker, reply);
   }
 
-  /** Of one key, or of every key that exists: `undefined`. */
+  /** Notes one key, or all keys before they are removed: `undefined`. Of those, only a stream has readers to notify. */
   readonly #note = (key: Bytes | undefined): void => {
     if (key !== undefined) {
       if (this.#byKey.has(key)) this.#ready.add(key);
       return;
     }
-    for (const each of this.#byKey.keys()) if (this.#keyspace.entries.has(each)) this.#ready.add(each);
+    for (const each of this.#byKey.keys()) {
+      if (this.#keyspace.entries.get(each) instanceof StreamValue) this.#ready.add(each);
+    }
   };
 
   /** keeps (1) */
