@@ -23,7 +23,7 @@ export type WaitingStep =
 
 const LISTS: readonly Bytes[] = ["l1", "l2", "l3"];
 const SORTED_SETS: readonly Bytes[] = ["z1", "z2"];
-const STREAMS: readonly Bytes[] = ["s1", "s2"];
+export const STREAMS: readonly Bytes[] = ["s1", "s2"];
 const KEYS = [...LISTS, ...SORTED_SETS, ...STREAMS];
 const GROUPS: readonly Bytes[] = ["g", "h"];
 const CONSUMERS: readonly Bytes[] = ["alice", "bob"];
