@@ -1,19 +1,27 @@
 /** The seed of a random suite, and how to run the suite with it again. */
+import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import { systemRandom } from "../../src/kernel/random.ts";
 
 /**
- * The seed that the environment names, or a random one below `bound`. When a
- * test of this process fails, the last line of its output is the command that
- * runs the file with the same seed.
+ * The seed of one suite: the number in the environment's `variable`, or one that follows from the text in
+ * `LARDER_SEEDS`, or a random one below `bound`. `.ci/run` gives the commit as that text: each commit draws its own
+ * programs, and running it again draws the same ones. When a test of this process fails, the last line of its output is
+ * the command that runs the file with the same seed.
  */
 export function seedFrom(variable: string, bound: number = 2 ** 31): number {
   const given = process.env[variable];
-  const seed = given === undefined ? systemRandom.below(bound) : Number(given);
+  const seed = given === undefined ? drawSeed(process.env["LARDER_SEEDS"], variable, bound) : Number(given);
   process.once("exit", (code) => {
     if (code !== 0) console.log(`Again: ${replayCommand(variable, seed)}`);
   });
   return seed;
+}
+
+/** A seed below `bound`, at most 2^32, which follows from `text` and the variable's name; a random one without a text. */
+export function drawSeed(text: string | undefined, variable: string, bound: number): number {
+  if (text === undefined || text === "") return systemRandom.below(bound);
+  return createHash("sha256").update(`${variable} ${text}`).digest().readUInt32BE(0) % bound;
 }
 
 /** The same suite of the same size: how far it gets depends on both. */
