@@ -1,8 +1,8 @@
 /**
  * One life of workflows in virtual time: random runs on a model application,
  * faults of both sides, restarts from the journal and from a snapshot, crashes
- * that take what was not on the disk. Then
- * everything is well, and each run must end.
+ * that take what was not on the disk. Then everything is well, and each run
+ * must end.
  */
 import { assert } from "../../../src/kernel/assert.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
@@ -44,6 +44,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
   harness.destination = application.take;
   bug(harness.messaging, 0);
   application.faultPercent = random.below(2) === 0 ? 0 : 15;
+  let reopened: ReadonlySet<number> = new Set();
   let restarts = 0;
   let runs = 0;
   const check = (): void => {
@@ -70,7 +71,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
       case 5:
         if (random.below(2) === 0) {
           restarts += 1;
-          restart(harness, random.below(2) === 0);
+          reopened = restart(harness, random.below(2) === 0, reopened);
           bug(harness.messaging, restarts);
         }
         break;
@@ -84,7 +85,7 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
           await harness.advance(random.below(20_000));
           harness.stop();
           harness.journal.crash();
-          harness.restart();
+          reopened = startAgain(harness, () => {});
           bug(harness.messaging, restarts);
         }
         break;
@@ -104,37 +105,55 @@ export async function liveOnce(seed: number, bug: WorkflowBug = () => {}): Promi
   return summaryOf(harness, application, restarts);
 }
 
+/** Replays the journal, passes the lines of its state to `compare`, and starts the engine. Returns the sequences of the calls that the start makes again. */
+function startAgain(harness: MessagingHarness, compare: (after: readonly string[]) => void): ReadonlySet<number> {
+  harness.replay();
+  compare(stateLines(harness.messaging.engine.state, 0));
+  const reopened = new Set<number>();
+  for (const { sequence, state } of harness.messaging.engine.state.messages)
+    if (state === messageState.active) reopened.add(sequence);
+  harness.messaging.engine.start();
+  return reopened;
+}
+
 /**
- * The line of a message that is active in the journal, as it is after a start: its call is to be made again, and it waits
- * if others of its destination go first. No record says so, since every start does the same.
+ * The line of a message that is active in the journal, as it is after a start that makes its call again: it may wait for
+ * others of its destination. A start does not record this, since every start does the same. A message outside of
+ * `reopened` is active because its start was recorded, and its line stays.
  */
-function asReopened(line: string): string {
+function asReopened(line: string, reopened: ReadonlySet<number>): string {
+  const [kind, sequence] = line.split(" ", 2);
+  if (kind !== "message" || !reopened.has(Number(sequence))) return line;
   const active = `"state":${messageState.active},"retried":`;
-  if (!line.startsWith("message ")) return line;
   return line
     .replace(`${active}0`, `"state":${messageState.created},"retried":0`)
     .replace(active, `"state":${messageState.retry},"retried":`);
 }
 
-/** From the journal, or from a snapshot: both must be the state that there was. */
-function restart(harness: MessagingHarness, isFromSnapshot: boolean): void {
+/**
+ * Restarts from the journal or from a snapshot: both must rebuild the state before, except that calls in `reopened` may
+ * wait. Returns the sequences of the calls that this start makes again.
+ */
+function restart(
+  harness: MessagingHarness,
+  isFromSnapshot: boolean,
+  reopened: ReadonlySet<number>,
+): ReadonlySet<number> {
   const { engine } = harness.messaging;
   const before = stateLines(engine.state, 0);
   if (isFromSnapshot) {
     const frames: Buffer[] = [];
-    // A frame is valid until the next one is asked for.
+    // A frame is valid until the next one is requested.
     for (const frame of harness.messaging.dump()) frames.push(Buffer.from(frame));
     harness.journal.replace(frames);
   }
   harness.stop();
-  harness.replay();
-  const { state } = harness.messaging.engine;
-  const after = stateLines(state, 0);
-  const isSame = (line: string, index: number): boolean =>
-    line === after[index] || line === asReopened(after[index] ?? "");
-  const wrong = before.findIndex((line, index) => !isSame(line, index));
-  assert(wrong < 0 && before.length === after.length, `a restart keeps ${before[wrong]}, and not ${after[wrong]}`);
-  harness.messaging.engine.start();
+  return startAgain(harness, (after) => {
+    const isSame = (line: string, index: number): boolean =>
+      line === after[index] || line === asReopened(after[index] ?? "", reopened);
+    const wrong = before.findIndex((line, index) => !isSame(line, index));
+    assert(wrong < 0 && before.length === after.length, `a restart keeps ${before[wrong]}, and not ${after[wrong]}`);
+  });
 }
 
 function startedCount(harness: MessagingHarness): number {

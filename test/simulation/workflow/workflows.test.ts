@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allowanceOf } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
+import { liveOnce } from "./life.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { runSimulation } from "./simulation.ts";
 
@@ -26,6 +27,12 @@ test("whatever happens, each run ends once, with each step's result used once", 
     );
   }
   assert.ok(totals.succeeded > 0 && totals.restarts > 0, "some runs succeed");
+});
+
+test("a call that waits again after a crash still waits after the next restart", async () => {
+  // Seed 697370028: a crash took back the end of a call, and the start after it made the call again, but not at once.
+  const { restarts } = await liveOnce(697_370_028);
+  assert.equal(restarts, 7);
 });
 
 for (const { name, bug } of plantedBugs) {
