@@ -163,12 +163,9 @@ test("an engine is used through its mod.ts, or that of one of its folders", () =
   }
 });
 
-/** As this rule found them. This list only shrinks. */
-const knownRepeatedNames: readonly string[] = ["src/edge/limits/listener-limits.ts"];
-
 test("a file of edge/ does not repeat the name of its folder", () => {
   for (const { path } of sources) {
-    if (!path.startsWith("src/edge/") || knownRepeatedNames.includes(path)) continue;
+    if (!path.startsWith("src/edge/")) continue;
     const words = basename(path).replace(/\..*$/, "").split("-");
     const folder = basename(dirname(path));
     assert.ok(!words.includes(folder), `${path}: the folder says ${folder} already; leave it out`);

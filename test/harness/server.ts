@@ -14,7 +14,7 @@ import type { HttpService, Observation } from "../../src/edge/handler.ts";
 import type { StreamLimits } from "../../src/edge/http/event-streams.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
-import type { ListenerLimits } from "../../src/edge/limits/listener-limits.ts";
+import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
 import { type Rate, RateLimiter } from "../../src/edge/limits/rate-limit.ts";
 import { REPLY_BYTES_MAX, REQUEST_BYTES_MAX, StoreArea } from "../../src/edge/store/routes.ts";
 import { SyncTokens } from "../../src/edge/store/sync-token.ts";

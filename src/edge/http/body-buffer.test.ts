@@ -8,14 +8,14 @@ function filled(chunks: readonly string[], expectedBytes: number): Buffer {
   return body.take();
 }
 
-test("a body of one chunk is that chunk, not a copy", () => {
+test("does not copy a body of one chunk", () => {
   const chunk = Buffer.from("whole");
   const body = new BodyBuffer(5);
   body.add(chunk);
   assert.equal(body.take(), chunk);
 });
 
-test("chunks come out in the order they came in, whether their length was announced or not", () => {
+test("joins chunks in their order, with and without an announced length", () => {
   const chunks = ["a", "bc", "", "def"];
   assert.equal(filled(chunks, 6).toString(), "abcdef");
   assert.equal(filled(chunks, 0).toString(), "abcdef");
@@ -25,7 +25,7 @@ test("chunks come out in the order they came in, whether their length was announ
   assert.equal(filled(many, 20_000).toString(), "xy".repeat(10_000));
 });
 
-test("A-13: memory follows what has arrived, not what was announced", () => {
+test("A-13: memory follows the received bytes, not the announced length", () => {
   const body = new BodyBuffer(1_000_000_000);
   body.add(Buffer.from("a"));
   body.add(Buffer.from("b"));

@@ -1,7 +1,7 @@
 /**
- * Puts a body together from its chunks. Most bodies are one chunk and are not
- * copied. Others are copied into one buffer that grows, never kept as a list: a
- * stranger may send a byte in each chunk, and a Buffer costs a hundred.
+ * Assembles a body from its chunks. Most bodies are one chunk and are not
+ * copied. Others are copied into one buffer that grows, never stored as a list: a
+ * client may send one byte in each chunk, and a Buffer costs a hundred.
  */
 
 const GROWN_BYTES_MIN = 4_096;
@@ -9,7 +9,7 @@ const GROWN_BYTES_MIN = 4_096;
 export class BodyBuffer {
   #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
-  /** Bytes that the sender announced, or 0. */
+  /** Content-Length, or 0 if it is unknown. */
   readonly #expected: number;
 
   constructor(expectedBytes: number) {
@@ -30,12 +30,12 @@ export class BodyBuffer {
     this.#length = length;
   }
 
-  /** The body so far. The buffer must not be added to afterwards. */
+  /** The body so far. Do not call `add` afterwards. */
   take(): Buffer {
     return this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
-  /** Doubles, but not beyond what was announced: memory follows what has arrived, not what was promised. */
+  /** Doubles, up to the announced length: memory follows the bytes that have arrived, not the announced ones. */
   #grow(length: number): void {
     const doubled = Math.max(GROWN_BYTES_MIN, 2 * length);
     const capacity = this.#expected >= length ? Math.min(this.#expected, doubled) : doubled;

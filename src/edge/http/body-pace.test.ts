@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { type PacedBody, paceBodies } from "./body-pace.ts";
 
-/** A body of which this many bytes have come after each second; the last number stays. */
+/** A body with the number of bytes received after each second; the last number stays. */
 function bodyOf(receivedBySecond: readonly number[], isPaused = false) {
   const body = { receivedBytes: 0, isPaused, waitedMs: 0, refusedAtS: 0, tooSlow: () => {} };
   return {
@@ -14,7 +14,7 @@ function bodyOf(receivedBySecond: readonly number[], isPaused = false) {
   };
 }
 
-/** After how many seconds a body is refused; 0: it is not, within a minute. */
+/** The second in which a body is refused; 0 if it is not refused within a minute. */
 function refusedAfter(receivedBySecond: readonly number[], isPaused = false): number {
   const clock = new VirtualClock();
   const { body, at } = bodyOf(receivedBySecond, isPaused);
@@ -33,24 +33,24 @@ function refusedAfter(receivedBySecond: readonly number[], isPaused = false): nu
   return refusedAt;
 }
 
-test("S-01: a body may take its time for ten seconds, and then has to keep the least rate on average", () => {
+test("S-01: a body needs the least rate on average, after ten seconds of grace", () => {
   const steady = (bytesPerSecond: number) => Array.from({ length: 60 }, (_, index) => (index + 1) * bytesPerSecond);
   assert.equal(refusedAfter([]), 11);
   assert.equal(refusedAfter(steady(99)), 11);
   assert.equal(refusedAfter(steady(100)), 0);
-  // What came in time may be followed by silence for as long as the average holds.
+  // Silence is allowed while the average holds.
   assert.equal(refusedAfter([2_000]), 21);
 });
 
-test("a body that is not read is not waited for", () => {
+test("does not count the time of a paused body", () => {
   assert.equal(refusedAfter([], true), 0);
 });
 
-test("a thread that was busy for half a minute counts a second: what has come may lie unread in the kernel", () => {
+test("counts one second for a thread that was busy for half a minute: bytes may lie unread in the kernel", () => {
   const clock = new VirtualClock();
   const { body } = bodyOf([]);
   body.tooSlow = () => assert.fail("it was refused");
-  // Timers that are late fire once.
+  // Late timers fire once.
   const after = clock.after.bind(clock);
   const late = {
     ...clock,

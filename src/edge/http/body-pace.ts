@@ -1,19 +1,19 @@
 /**
- * How fast the bodies of requests have to come (threats S-01): after a while
- * with less than the least rate on average a request is refused.
+ * The least rate of request bodies (threats S-01). A request is refused when its
+ * average rate is below it after a grace period.
  *
- * Time is counted in ticks of our own timer, and a late tick counts as one that
- * came in time: when the thread was busy, what the peer has sent may lie in the
- * kernel, unread, and nobody is refused for that.
+ * Time is counted in ticks of our own timer, and a late tick counts as a timely
+ * one: while the thread is busy, bytes of the peer may lie unread in the kernel,
+ * and that is no reason to refuse a request.
  */
 import type { Clock } from "../../kernel/clock.ts";
 
 /** A request whose body is being read. */
 export interface PacedBody {
   readonly receivedBytes: number;
-  /** Nothing is read of it for now, whatever comes. */
+  /** Reading is paused, so missing bytes are not the peer's fault. */
   readonly isPaused: boolean;
-  /** Kept for the one who paces it: how long it has been waited for. Begins at 0. */
+  /** Time that `paceBodies` has counted for it. Begins at 0. */
   waitedMs: number;
   tooSlow(): void;
 }
@@ -21,7 +21,7 @@ export interface PacedBody {
 export interface BodyPaceOptions {
   readonly clock: Clock;
   readonly bytesPerSecondMin: number;
-  /** So long nothing is asked of a body. */
+  /** A body has no least rate for so long. */
   readonly graceMs: number;
   readonly bodies: () => Iterable<PacedBody>;
 }

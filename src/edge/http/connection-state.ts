@@ -1,18 +1,18 @@
-/** What the listener knows of a connection. */
+/** The listener's state of a connection. */
 import type { ConnectionBytes } from "../limits/held-bytes.ts";
 
 export interface ConnectionState<Request> extends ConnectionBytes {
-  /** Requests that were handled and whose reply the system has not taken yet. */
+  /** Handled requests whose reply is not entirely in the system's buffers. */
   unansweredCount: number;
-  /** Whole requests whose reply is not out. */
+  /** Complete requests whose reply has not been sent. */
   owedCount: number;
-  /** Requests that are not handled yet, in the order they came: one whose body is being read, and those behind it. */
+  /** Requests that are not handled yet, in order: one whose body is being read, and those after it. */
   readonly waiting: Request[];
-  /** A request was handed to the area, and waits for its turn. */
+  /** A request in the area waits for its turn. */
   hasQueued: boolean;
-  /** Requests that have been read whole. */
+  /** Requests that have been read completely. */
   wholeCount: number;
-  /** A request was refused; whatever else comes is dropped. */
+  /** A request was refused; all later bytes are dropped. */
   isBroken: boolean;
 }
 

@@ -15,7 +15,7 @@ function head(method: string, headers: Record<string, string>): RequestHead {
   };
 }
 
-test("a preflight is OPTIONS with an origin and a method asked for", () => {
+test("a preflight is OPTIONS with an origin and a requested method", () => {
   const full = { origin: "https://a.test", "access-control-request-method": "POST" };
   assert.equal(isPreflight(head("OPTIONS", full)), true);
   assert.equal(isPreflight(head("POST", full)), false);
@@ -23,7 +23,7 @@ test("a preflight is OPTIONS with an origin and a method asked for", () => {
   assert.equal(isPreflight(head("OPTIONS", { "access-control-request-method": "POST" })), false);
 });
 
-test("S-15: a preflight allows the headers that mean something to us and no others", () => {
+test("S-15: a preflight allows only headers that we know", () => {
   const asked = "Authorization, upstash-sync-token,service-encoding, x-other, cookie, upstash-a b";
   const { status, headers } = preflightReply(head("OPTIONS", { "access-control-request-headers": asked }));
 

@@ -1,8 +1,7 @@
 /**
- * Browsers. The original is used from pages with read-only tokens, so every
- * origin may ask; nothing but the token gives a right, and credentials such as
- * cookies are never used (H.cors, threats S-15). A setting turns it
- * off.
+ * CORS. Pages call the original with read-only tokens, so every origin is
+ * allowed. Only the token gives rights; credentials such as cookies are never
+ * used (H.cors, threats S-15). A setting turns it off.
  */
 import type { HttpReply, RequestHead } from "../handler.ts";
 import { unprefixedHeader } from "../names.ts";
@@ -19,7 +18,7 @@ export const corsHeaders: readonly string[] = [
   "Service-Sync-Token, Upstash-Sync-Token, Retry-After",
 ];
 
-/** A browser's question before the request itself: OPTIONS with an origin and a method. */
+/** A browser's preflight request: OPTIONS with an origin and a method. */
 export function isPreflight(request: RequestHead): boolean {
   return (
     request.method === "OPTIONS" &&
@@ -28,7 +27,7 @@ export function isPreflight(request: RequestHead): boolean {
   );
 }
 
-/** Allows the headers that were asked for and that mean something to us. `methods` are those of the area. */
+/** Allows those of the requested headers that we know. `methods` are those of the area. */
 export function preflightReply(request: RequestHead, methods = "GET, HEAD, POST, PUT"): HttpReply {
   const asked = (request.header("access-control-request-headers") ?? "").split(",");
   const allowed = asked.map((name) => name.trim().toLowerCase()).filter(isAllowedHeader);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventOf, MONITOR_BEGINS, pushEvent, subscribedEvent } from "./event-lines.ts";
 
-test("Events: each kind has its line", () => {
+test("writes the line of each kind of event", () => {
   assert.equal(MONITOR_BEGINS, 'data: "OK"\n\n');
   assert.equal(subscribedEvent("subscribe", "news", 1), "data: subscribe,news,1\n\n");
   assert.equal(subscribedEvent("psubscribe", "n*", 2), "data: psubscribe,n*,2\n\n");
@@ -11,7 +11,7 @@ test("Events: each kind has its line", () => {
   assert.equal(pushEvent({ kind: "monitor", line: '1.0 [0 a:1] "X"' }), 'data: 1.0 [0 a:1] "X"\n\n');
 });
 
-test("A-17: line ends of any kind begin another data line of the same event", () => {
+test("A-17: a line end begins another data line of the same event", () => {
   const rows: [string, string][] = [
     ["a\nb", "data: a\ndata: b\n\n"],
     ["a\rb", "data: a\ndata: b\n\n"],
@@ -23,6 +23,6 @@ test("A-17: line ends of any kind begin another data line of the same event", ()
   for (const [text, event] of rows) assert.equal(eventOf(text), event, JSON.stringify(text));
 });
 
-test("what is no UTF-8 becomes U+FFFD", () => {
+test("invalid UTF-8 becomes U+FFFD", () => {
   assert.equal(eventOf("a\xff\xc3\xa9"), "data: a\xef\xbf\xbd\xc3\xa9\n\n");
 });

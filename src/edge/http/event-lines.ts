@@ -1,14 +1,14 @@
 /**
- * The lines of an event stream (A.streams.lines; the format
- * is that of the HTML standard, server-sent events).
+ * The lines of an event stream (A.streams.lines), in the format of server-sent
+ * events of the HTML standard.
  *
- * A text with line ends in it becomes several `data:` lines of one event, so no
- * payload can end its event, begin another or name another field (threats A-17).
+ * A text with line ends becomes several `data:` lines of one event, so a payload
+ * cannot end its event, begin another one or name another field (threats A-17).
  */
 import { type Bytes, bytesFromText, textFromBytes } from "../../kernel/bytes.ts";
 import type { Push } from "../../store/mod.ts";
 
-/** A comment: clients pass it over, and what lies between us and them sees that the connection lives. */
+/** A comment. Clients ignore it, and proxies see that the connection is alive. */
 export const HEARTBEAT = ": ping\n\n";
 
 const LINE_ENDS = /\r\n|\r|\n/g;
@@ -16,7 +16,7 @@ const LINE_ENDS = /\r\n|\r|\n/g;
 /** The first event of `/monitor`: the text `OK`, quoted. */
 export const MONITOR_BEGINS = eventOf('"OK"');
 
-/** One event with this text, as bytes; what is no UTF-8 becomes U+FFFD. */
+/** One event with this text, as bytes; invalid UTF-8 becomes U+FFFD. */
 export function eventOf(text: Bytes): Bytes {
   return `data: ${bytesFromText(textFromBytes(text)).replace(LINE_ENDS, "\ndata: ")}\n\n`;
 }
@@ -26,7 +26,7 @@ export function subscribedEvent(kind: "subscribe" | "psubscribe", name: Bytes, c
   return eventOf(`${kind},${name},${count}`);
 }
 
-/** Never encoded in base64, whatever the request asked for: clients ask for it everywhere and do not decode it here. */
+/** Never in base64, even if the request asks for it: clients always ask for it and do not decode it here. */
 export function pushEvent(push: Push): Bytes {
   switch (push.kind) {
     case "message":

@@ -1,4 +1,4 @@
-/** The bounds of event streams, with sinks that never take anything. */
+/** The limits of event streams, with sinks that never drain. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -41,7 +41,7 @@ function open(streams: EventStreams, tenant: string): Reader {
   return Object.assign(reader, { stream });
 }
 
-test("A-17: of a tenant with too much waiting, the streams that have not been read for longest end, and no other's", async () => {
+test("A-17: destroys the longest unread streams of a tenant over its limit, and no other tenant's", async () => {
   const clock = new VirtualClock();
   const streams = new EventStreams(clock, { tenantBytesMax: 2_500 });
   const first = open(streams, "a");
@@ -64,7 +64,7 @@ test("A-17: of a tenant with too much waiting, the streams that have not been re
   assert.equal(streams.endedCount("too slow"), 1);
 });
 
-test("a burst to many readers ends none of them", () => {
+test("a burst to many readers ends no stream", () => {
   const streams = new EventStreams(new VirtualClock(), { tenantBytesMax: 2_500 });
   const readers = Array.from({ length: 10 }, () => open(streams, "a"));
   for (const { stream } of readers) stream.send(Buffer.alloc(1_000));
@@ -73,6 +73,6 @@ test("a burst to many readers ends none of them", () => {
     false,
   );
   for (const reader of readers) reader.queuedBytes = 0;
-  for (const { stream } of readers) stream.look();
+  for (const { stream } of readers) stream.check();
   assert.deepEqual([...streams.queuedBytes], []);
 });

@@ -1,19 +1,19 @@
 /**
- * The event streams of a listener: all that are open, whom they belong to, and
- * when they end (threats A-17).
+ * The open event streams of a listener, their owners and their ends (threats
+ * A-17).
  *
- * (1) A stream ends when its peer has gone, when the server drains, when its
- *     token is revoked, when the user of its token changes, when what it tells of
- *     is gone, or when its peer reads too slowly. Then its `closed` runs, once,
- *     and it takes no more.
+ * (1) A stream ends when its peer disconnects, when the server drains, when its
+ *     token is revoked, when the user of its token changes, when its database is
+ *     deleted, or when its peer reads too slowly. Then its `closed` runs, once,
+ *     and it accepts no more bytes.
  * (2) A peer that reads slowly costs at most `queuedBytesMax`, and at most
  *     `slowBytesMax` for longer than `slowMs`, as Redis bounds its subscribers.
- *     Its connection is cut off, since it would not read an end either.
- * (3) A token has at most `streamsPerTokenMax`.
+ *     Its connection is destroyed, since it would not read an end either.
+ * (3) A token has at most `streamsPerTokenMax` streams.
  * (4) All streams of a tenant together cost at most `tenantBytesMax` for longer
- *     than `unreadMs`: beyond it those whose peers have not read for so long
- *     are cut off, the one that waits longest first. Bursts to many readers that
- *     do read are let through: their bytes are the same in memory.
+ *     than `unreadMs`. Above it, streams whose peers have not read for `unreadMs`
+ *     are destroyed, the longest unread first. Bursts to many peers that do read
+ *     are allowed: they share their bytes in memory.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Grant, UserGrant } from "../auth.ts";
@@ -22,11 +22,11 @@ import type { HttpStream, StreamSink } from "../handler.ts";
 import { HEARTBEAT } from "./event-lines.ts";
 
 export interface StreamLimits {
-  /** Bytes that may wait for a peer at all, and those that may wait for long, and how long. */
+  /** The most bytes that may wait for a peer; the most that may wait for longer than `slowMs`. */
   readonly queuedBytesMax: number;
   readonly slowBytesMax: number;
   readonly slowMs: number;
-  /** Of all streams of a tenant; and how long a peer may leave bytes unread while there are more. */
+  /** For all streams of a tenant; above it, a peer may leave bytes unread for `unreadMs`. */
   readonly tenantBytesMax: number;
   readonly unreadMs: number;
   readonly streamsPerTokenMax: number;
@@ -43,14 +43,14 @@ export const defaultStreamLimits: StreamLimits = {
   streamsPerTokenMax: 1_000,
 };
 
-/** A stream that has been silent for so long gets a heartbeat: shorter than the patience of common proxies. */
+/** A stream gets a heartbeat after so much silence: less than the idle timeouts of common proxies. */
 export const HEARTBEAT_MS = 15_000;
-/** How often streams are looked at. */
+/** Time between two checks of all streams. */
 const TICK_MS = 5_000;
-/** How often is looked, at most, which streams of a tenant that has too much are to end. */
+/** The least time between two searches for streams to destroy. */
 const SHED_MS = 1_000;
 
-/** Why we ended a stream that its peer would have read on. */
+/** Why the server ended a stream. */
 export const endReasons = [
   "too slow",
   "token revoked",
@@ -65,7 +65,7 @@ export interface StreamDescription {
   readonly grant: Grant;
   readonly headers: readonly string[];
   readonly route: string;
-  /** Called when the headers are on their way. Returns what is to be done when the stream has ended. */
+  /** Called after the headers are written. Returns a function to call after the end of the stream. */
   readonly open: (stream: EventStream) => () => void;
 }
 
@@ -74,7 +74,7 @@ export class EventStreams {
   readonly limits: StreamLimits;
   readonly #byGrant = new Map<Grant, Set<EventStream>>();
   readonly #endedCounts = new Map<EndReason, number>();
-  /** Bytes that wait, by tenant, as they were when each stream was last looked at. */
+  /** Queued bytes by tenant, as of the last check of each stream. */
   readonly #queuedBytes = new Map<string, number>();
   #cancelTick: (() => void) | undefined;
   #shedAtMs = Number.NEGATIVE_INFINITY;
@@ -84,24 +84,22 @@ export class EventStreams {
     this.limits = { ...defaultStreamLimits, ...limits };
   }
 
-  /** How many are open. */
   get openCount(): number {
     let count = 0;
     for (const streams of this.#byGrant.values()) count += streams.size;
     return count;
   }
 
-  /** How many were ended for a reason since the start. */
+  /** Streams that the server has ended for this reason. */
   endedCount(reason: EndReason): number {
     return this.#endedCounts.get(reason) ?? 0;
   }
 
-  /** Bytes that wait for peers, by tenant. */
   get queuedBytes(): ReadonlyMap<string, number> {
     return this.#queuedBytes;
   }
 
-  /** A reply that stays open. Throws a RequestFailure when the token has too many. keeps (3) */
+  /** A reply that stays open. Throws a RequestFailure if the token has too many streams. keeps (3) */
   reply({ grant, headers, route, open }: StreamDescription): HttpStream {
     if ((this.#byGrant.get(grant)?.size ?? 0) >= this.limits.streamsPerTokenMax)
       throw tooManyStreams(this.limits.streamsPerTokenMax);
@@ -123,12 +121,12 @@ export class EventStreams {
     };
   }
 
-  /** The token is no longer good: what it opened ends. */
+  /** Ends the streams of a token that is no longer valid. */
   revoke(grant: Grant): void {
     this.#endAll(grant, "token revoked");
   }
 
-  /** A user has changed: what its tokens opened has the rights of before, and ends. */
+  /** Ends the streams of a user whose rights have changed. */
   userChanged({ tenant, user }: Pick<UserGrant, "tenant" | "user">): void {
     for (const grant of [...this.#byGrant.keys()])
       if (grant.access === "acl" && grant.tenant === tenant && grant.user === user) this.#endAll(grant, "user changed");
@@ -142,7 +140,7 @@ export class EventStreams {
     this.#endedCounts.set(reason, this.endedCount(reason) + 1);
   }
 
-  /** So many bytes more, or fewer, wait for a stream. keeps (4) */
+  /** Adds the change of the queued bytes of a stream. keeps (4) */
   noteQueued(tenant: string, bytes: number): void {
     const queued = (this.#queuedBytes.get(tenant) ?? 0) + bytes;
     if (queued > 0) this.#queuedBytes.set(tenant, queued);
@@ -185,7 +183,7 @@ export class EventStreams {
 
   readonly #tick = (): void => {
     this.#cancelTick = this.clock.after(TICK_MS, this.#tick);
-    for (const streams of [...this.#byGrant.values()]) for (const stream of [...streams]) stream.look();
+    for (const streams of [...this.#byGrant.values()]) for (const stream of [...streams]) stream.check();
   };
 }
 
@@ -195,10 +193,10 @@ export class EventStream {
   readonly #sink: StreamSink;
   readonly #tenant: string;
   #wroteAtMs: number;
-  /** Bytes that wait for the peer, as they were when it was looked at, and since when some do. */
+  /** Bytes that waited for the peer at the last check, and since when any wait. */
   #queuedBytes = 0;
   queuedSinceMs = Number.POSITIVE_INFINITY;
-  /** Since when too much waits; undefined: it does not. */
+  /** Since when more than `slowBytesMax` wait; undefined if they do not. */
   #slowSinceMs: number | undefined;
   isOpen = true;
 
@@ -217,7 +215,7 @@ export class EventStream {
     this.#checkQueue();
   }
 
-  /** Ends the stream behind what was sent. */
+  /** Ends the stream after the bytes that were sent. */
   end(reason: EndReason): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -225,15 +223,15 @@ export class EventStream {
     this.#sink.end();
   }
 
-  /** Cuts the stream off if what it is to be sent has at least `byteCount` bytes, and so many never fit. keeps (2) */
+  /** Destroys the stream if the next `byteCount` bytes are more than may ever wait. keeps (2) */
   cutIfTooLong(byteCount: number): boolean {
     if (byteCount <= this.#streams.limits.queuedBytesMax) return false;
     this.cutOff();
     return true;
   }
 
-  /** Called now and then: a silent stream gets a heartbeat, one whose peer does not read is cut off. */
-  look(): void {
+  /** Called periodically: sends a heartbeat to a silent stream, destroys one whose peer does not read. */
+  check(): void {
     if (!this.isOpen) return;
     if (this.#streams.clock.monotonicMs() - this.#wroteAtMs >= HEARTBEAT_MS) this.send(HEARTBEAT);
     else this.#checkQueue();
@@ -255,7 +253,7 @@ export class EventStream {
     this.cutOff();
   }
 
-  /** Ends it together with its connection: its peer would not read an end either. */
+  /** Ends the stream and its connection: the peer would not read an end either. */
   cutOff(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -264,12 +262,12 @@ export class EventStream {
     this.#sink.abort();
   }
 
-  /** Learns how many bytes wait now. */
+  /** Updates the number of queued bytes. */
   recount(): void {
     if (this.isOpen) this.#count(this.#sink.queuedBytes);
   }
 
-  /** Nothing of it counts any more. */
+  /** Removes its bytes from the counts. */
   forget(): void {
     this.#count(0);
   }

@@ -1,12 +1,12 @@
 /**
  * A request of `node:http` with its framing, read once.
  *
- * `node:http` looks at `headers.expect` of each request and would build an object of all headers for it; the framing
- * that we read anyway answers the same question (10 % of a small request: bench/edge.bench.ts).
+ * `node:http` reads `headers.expect` of each request and would build an object of all headers for it. The framing,
+ * which we read anyway, has this field too (saves 10 % of a small request: bench/edge.bench.ts).
  */
 import { type Framing, readFraming } from "./framing.ts";
 
-// An import of the module by name reads all its properties, some of which load a whole client: 30 ms for each thread.
+// An import of the module by name reads all its properties. Some of them load a whole client: 30 ms for each thread.
 const { IncomingMessage } = process.getBuiltinModule("node:http");
 
 export class FramedMessage extends IncomingMessage {

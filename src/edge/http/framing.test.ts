@@ -16,7 +16,7 @@ const rows: [string, string[], number | undefined][] = [
     401,
   ],
   [
-    "a length beside a transfer encoding is refused",
+    "a length with a transfer encoding is refused",
     ["Host", "a", "Content-Length", "3", "Transfer-Encoding", "chunked"],
     400,
   ],
@@ -49,12 +49,12 @@ for (const [name, rawHeaders, status] of rows) {
   });
 }
 
-test("HTTP/1.0 may leave the host out and may not use a transfer encoding", () => {
+test("HTTP/1.0 may omit the host and may not use a transfer encoding", () => {
   assert.equal(framingFailure(readFraming([]), "1.0"), undefined);
   assert.equal(framingFailure(readFraming(["Transfer-Encoding", "chunked"]), "1.0")?.kind, "bad request");
 });
 
-test("only HTTP/1.1 and HTTP/1.0 are spoken", () => {
+test("accepts only HTTP/1.1 and HTTP/1.0", () => {
   for (const version of ["0.9", "1.2", "2.0", "3.0"])
     assert.equal(framingFailure(readFraming(["Host", "a"]), version)?.kind, "bad request", version);
 });
@@ -66,7 +66,7 @@ test("a body follows a length above zero or a transfer encoding", () => {
   assert.equal(hasBody(readFraming(["Transfer-Encoding", "chunked"])), true);
 });
 
-test("a target in absolute form loses its authority, other forms are not served", () => {
+test("removes the authority of a target in absolute form and rejects other forms", () => {
   const targets: [string, string | undefined][] = [
     ["/get/k?x", "/get/k?x"],
     ["//k", "//k"],

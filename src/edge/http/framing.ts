@@ -1,11 +1,11 @@
 /**
- * What decides where a request ends and whether we can read it: its framing
- * headers, and that it says once where it goes and who asks. Read from the raw headers in one pass, before anything else.
+ * The framing of a request: where it ends and whether we can read it. Also that
+ * it has one Host and one Authorization. Read first, in one pass over the raw headers.
  *
- * The parser below has refused the combinations that are used for smuggling (a
- * length and a transfer encoding, two lengths, bare line feeds); what it lets
- * through and we do not understand is refused here, never guessed (RFC 9112
- * section 6; threats S-02, S-03).
+ * The parser of node has refused the combinations that are used for smuggling (a
+ * length and a transfer encoding, two lengths, bare line feeds). Other framing
+ * that we do not understand is refused here, never guessed (RFC 9112 section 6;
+ * threats S-02, S-03).
  */
 import {
   authorizationRepeated,
@@ -20,7 +20,6 @@ export interface Framing {
   hostCount: number;
   authorizationCount: number;
   expect: string | undefined;
-  /** The announced length; undefined without the header. */
   contentLength: number | undefined;
   transferEncoding: string | undefined;
   contentEncoding: string | undefined;
@@ -76,13 +75,13 @@ export function hasBody({ contentLength, transferEncoding }: Framing): boolean {
   return (contentLength !== undefined && contentLength > 0) || transferEncoding !== undefined;
 }
 
-/** Why a request with this framing is not read, or undefined. */
+/** Why a request with this framing is refused, or undefined. */
 export function framingFailure(framing: Framing, httpVersion: string): RequestFailure | undefined {
   const { hostCount, authorizationCount, contentLength, transferEncoding, contentEncoding } = framing;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformedHttp;
-  // RFC 9110 section 11.6.2: one Authorization. A proxy between us and the caller may go by the other one.
+  // RFC 9110 section 11.6.2: one Authorization. A proxy in between may read the other one.
   if (authorizationCount > 1) return authorizationRepeated;
-  // RFC 9112 section 3.2: one Host, which only HTTP/1.0 may leave out.
+  // RFC 9112 section 3.2: one Host, which only HTTP/1.0 may omit.
   if (hostCount > 1 || (hostCount === 0 && httpVersion !== "1.0")) return malformedHttp;
   if (contentLength !== undefined && (transferEncoding !== undefined || !Number.isSafeInteger(contentLength)))
     return malformedHttp;
@@ -95,7 +94,7 @@ export function framingFailure(framing: Framing, httpVersion: string): RequestFa
   return undefined;
 }
 
-/** The target in origin form; undefined for a form that asks for a proxy's or a whole server's service. */
+/** The target in origin form; undefined for the authority form and the asterisk form. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];

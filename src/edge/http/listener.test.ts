@@ -1,4 +1,4 @@
-/** The listener alone, with areas made up for each test, over real sockets. */
+/** The listener alone, over real sockets, with an area for each test. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -12,7 +12,7 @@ import { pauseThread } from "../../store/commands/redis-compat.ts";
 import { unauthorized } from "../errors.ts";
 import type { Handler, HttpReply, HttpService, Observation, StreamSink } from "../handler.ts";
 import { ByteBudget } from "../limits/byte-budget.ts";
-import type { ListenerLimits } from "../limits/listener-limits.ts";
+import type { ListenerLimits } from "../limits/listener.ts";
 import { failureReply } from "../respond.ts";
 import type { IncomingRequest, RequestEnd, Tracer } from "../tracing.ts";
 import { type Listener, listen } from "./listener.ts";
@@ -25,7 +25,7 @@ interface Bench {
   budget: ByteBudget;
   observations: Observation[];
   logLines: string[];
-  /** A connection of the test's own. */
+  /** Opens a connection. */
   open(): Peer;
 }
 
@@ -59,7 +59,7 @@ async function start(context: TestContext, handle: Handler, options: Options = {
   return { listener, budget, observations, logLines, open: () => new Peer(listener.port) };
 }
 
-/** A client that sends exactly the bytes it is told. */
+/** A client that sends exactly the given bytes. */
 class Peer {
   readonly socket: Socket;
   received = "";
@@ -73,7 +73,7 @@ class Peer {
       this.received += chunk;
       this.#wake();
     });
-    // A reset is one way to be closed.
+    // A reset also closes.
     this.socket.on("error", () => {});
     this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
   }
@@ -83,7 +83,7 @@ class Peer {
     return this;
   }
 
-  /** Resolves with all that was received once it matches. */
+  /** Resolves with all received bytes once they match. */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.received)) {
       assert.ok(!this.socket.closed, `closed before ${pattern}: ${JSON.stringify(this.received)}`);
@@ -105,7 +105,7 @@ function reply(body: string): HttpReply {
   return { status: 200, headers: ["Content-Type", "text/plain"], body, route: "test" };
 }
 
-/** Resolves when the listener has so many requests open. */
+/** Resolves when the listener has this number of open requests. */
 async function untilOpen(listener: Listener, count: number): Promise<void> {
   while (listener.openRequestCount !== count) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -181,7 +181,7 @@ test("replies to pipelined requests leave in the order of the requests", async (
   peer.socket.destroy();
 });
 
-test("a request is handled behind those before it, also when their bodies are still being read", async (context) => {
+test("handles a request after those before it, even while their bodies are being read", async (context) => {
   const handled: string[] = [];
   const bench = await start(context, ({ target }) => {
     handled.push(target);
@@ -195,7 +195,7 @@ test("a request is handled behind those before it, also when their bodies are st
   peer.socket.destroy();
 });
 
-test("behind a refused request nothing is handled", async (context) => {
+test("handles no request after a refused one", async (context) => {
   const handled: string[] = [];
   const bench = await start(context, ({ target }) => {
     handled.push(target);
@@ -228,7 +228,7 @@ test("H.body: a body in many chunks arrives whole, its headers joined by name", 
   peer.socket.destroy();
 });
 
-test("A-13: a body announced as too large is refused before it is sent", async (context) => {
+test("A-13: refuses a body by its announced length, before it is sent", async (context) => {
   const bench = await start(context, () => reply("never"));
   const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n");
 
@@ -240,7 +240,7 @@ test("A-13: a body announced as too large is refused before it is sent", async (
   peer.socket.destroy();
 });
 
-test("A-13: a body of unknown length is refused when it has become too large", async (context) => {
+test("A-13: refuses a body of unknown length once it is too large", async (context) => {
   const bench = await start(context, () => reply("never"));
   const chunk = `190\r\n${"x".repeat(400)}\r\n`;
   const peer = bench.open().send(`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}`);
@@ -258,7 +258,7 @@ test("A-13: a client that has sent the whole refused body can read the refusal",
   assert.match(await peer.untilClosed(), /^HTTP\/1\.1 400 [\s\S]*Actual: 500000 bytes"\}$/);
 });
 
-test("A-13: a socket whose refused body keeps coming is destroyed", async (context) => {
+test("A-13: destroys a socket that continues to send a refused body", async (context) => {
   const bench = await start(context, () => reply("never"), { limits: { refusedBytesMax: 100_000 } });
   const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n");
   const flood = (): void => {
@@ -271,7 +271,7 @@ test("A-13: a socket whose refused body keeps coming is destroyed", async (conte
   assert.match(peer.received, /^(?:|HTTP\/1\.1 400 [\s\S]*)$/);
 });
 
-test("A-13: bodies of all connections share a budget, which comes back", async (context) => {
+test("A-13: bodies of all connections share a budget, and release it", async (context) => {
   const bench = await start(context, ({ body }) => reply(`${body.length}`), { budgetBytes: 1_600 });
   const half = bench.open().send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\n${"x".repeat(700)}`);
   while (bench.budget.usedBytes !== 700) await new Promise((resolve) => setImmediate(resolve));
@@ -287,7 +287,7 @@ test("A-13: bodies of all connections share a budget, which comes back", async (
   half.socket.destroy();
 });
 
-test("a client that goes away in the middle of its body leaves nothing behind", async (context) => {
+test("a client that disconnects in the middle of its body releases its bytes", async (context) => {
   let calls = 0;
   const bench = await start(context, () => {
     calls += 1;
@@ -303,7 +303,7 @@ test("a client that goes away in the middle of its body leaves nothing behind", 
   assert.equal(calls, 0);
 });
 
-test("a large body is read only when the area has nothing against its head", async (context) => {
+test("reads a large body only if the area accepts its head", async (context) => {
   const refusal = failureReply(unauthorized);
   const bench = await start(context, () => reply("in"), {
     area: { bodyBytesMax: () => 1_000_000, refuseEarly: (head) => (head.header("x-in") ? undefined : refusal) },
@@ -317,7 +317,7 @@ test("a large body is read only when the area has nothing against its head", asy
   peer.socket.destroy();
 });
 
-test("Expect: the body is asked for when it will be read, and refused without being asked for", async (context) => {
+test("Expect: asks for a body before reading it, and never for a refused body", async (context) => {
   const bench = await start(context, ({ body }) => reply(body.toString()));
   const peer = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
   await peer.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
@@ -356,7 +356,7 @@ test("A-18: a header block beyond the limit is 431 in JSON", async (context) => 
   peer.socket.destroy();
 });
 
-test("what is no HTTP is 400 in JSON, and CONNECT is 405", async (context) => {
+test("invalid HTTP is 400 in JSON, and CONNECT is 405", async (context) => {
   const bench = await start(context, () => reply("never"));
 
   for (const bytes of [
@@ -374,7 +374,7 @@ test("what is no HTTP is 400 in JSON, and CONNECT is 405", async (context) => {
   tunnel.socket.destroy();
 });
 
-test("a malformed request behind an unanswered one ends the connection and is not answered in its place", async (context) => {
+test("a malformed request after an unanswered one ends the connection and is not answered", async (context) => {
   const slow = gate<HttpReply>();
   const bench = await start(context, () => slow.promise);
   const peer = bench.open().send(get("/slow")).send("\x00garbage\r\n\r\n");
@@ -399,7 +399,7 @@ test("a connection may not have more unanswered requests than the limit", async 
 });
 
 // H.errors, H.statuses
-test("S-10: a fault is a 500 with an id that the log has too, and nothing else of it", async (context) => {
+test("S-10: a fault is a 500 with the id of its log line, and without details", async (context) => {
   const bench = await start(context, async ({ target }) => {
     if (target === "/late") await Promise.resolve();
     throw new Error("secret /etc/passwd");
@@ -414,7 +414,7 @@ test("S-10: a fault is a 500 with an id that the log has too, and nothing else o
   }
 });
 
-test("a fault is worded by the area that says how", async (context) => {
+test("the area chooses the form of a fault", async (context) => {
   const bench = await start(
     context,
     () => {
@@ -428,7 +428,7 @@ test("a fault is worded by the area that says how", async (context) => {
   assert.match(answer, /\r\n\r\ninternal at \/here$/);
 });
 
-test("a broken assertion is answered and then stops the process", async (context) => {
+test("a failed assertion is answered and then stops the process", async (context) => {
   const bench = await start(context, () => {
     throw new AssertionFailure("something holds");
   });
@@ -440,7 +440,7 @@ test("a broken assertion is answered and then stops the process", async (context
   assert.ok((await thrown.promise) instanceof AssertionFailure);
 });
 
-test("close lets requests finish, closes their connections and takes no new ones", async (context) => {
+test("close lets requests finish, closes their connections and accepts no new ones", async (context) => {
   const slow = gate<HttpReply>();
   const bench = await start(context, () => slow.promise);
   const idle = bench.open();
@@ -456,7 +456,7 @@ test("close lets requests finish, closes their connections and takes no new ones
   assert.equal(await late.untilClosed(), "");
 });
 
-test("close ends what does not finish when its grace is over", async (context) => {
+test("close ends requests that do not finish within its grace period", async (context) => {
   const bench = await start(context, () => new Promise<HttpReply>(() => {}));
   const peer = bench.open().send(get("/never"));
   await untilOpen(bench.listener, 1);
@@ -466,7 +466,7 @@ test("close ends what does not finish when its grace is over", async (context) =
   assert.equal(await peer.untilClosed(), "");
 });
 
-test("a stream sends what it is given and learns once that its peer has gone", async (context) => {
+test("a stream sends its chunks and is closed once when its peer disconnects", async (context) => {
   const opened = gate<StreamSink>();
   let goneCount = 0;
   const bench = await start(context, () => ({
@@ -493,7 +493,7 @@ test("a stream sends what it is given and learns once that its peer has gone", a
   assert.equal(bench.observations[0]?.route, "stream");
 });
 
-test("a stream ends when the server drains, and by itself", async (context) => {
+test("a stream ends when the server drains, and when the area ends it", async (context) => {
   const sinks: StreamSink[] = [];
   let goneCount = 0;
   const bench = await start(context, () => ({
@@ -519,7 +519,7 @@ test("a stream ends when the server drains, and by itself", async (context) => {
   assert.equal(goneCount, 2);
 });
 
-test("S-01: a peer that does not read its reply is cut off", async (context) => {
+test("S-01: disconnects a peer that does not read its reply", async (context) => {
   const large = { ...reply("x".repeat(32 * 1024 * 1024)), bodyIsBytes: true };
   const bench = await start(context, () => large, { limits: { stalledTimeoutMs: 50 }, budgetBytes: 1_000_000_000 });
   const peer = bench.open();
@@ -533,7 +533,7 @@ test("S-01: a peer that does not read its reply is cut off", async (context) => 
   peer.socket.destroy();
 });
 
-test("a connection with too much unread is not handled further until its peer reads", async (context) => {
+test("handles no more requests of a connection with too many unread bytes until its peer reads", async (context) => {
   let handledCount = 0;
   const bench = await start(
     context,
@@ -557,7 +557,7 @@ test("a connection with too much unread is not handled further until its peer re
   peer.socket.destroy();
 });
 
-test("A-13: small replies that nobody reads hold up their own connection, and nobody else", async (context) => {
+test("A-13: unread small replies delay only their own connection", async (context) => {
   const MB = 1024 * 1024;
   let handledCount = 0;
   const greedy = { name: "greedy" };
@@ -589,7 +589,7 @@ test("A-13: small replies that nobody reads hold up their own connection, and no
   assert.equal(bench.budget.usedBytes, 0);
 });
 
-test("A-13: a tenant with too much unsent is refused before it is handled, and another is not", async (context) => {
+test("A-13: refuses requests of a tenant with too many unsent bytes before handling them, and no others", async (context) => {
   const tenants = new Map(["/a", "/b"].map((target) => [target, { name: target }]));
   let handledCount = 0;
   const bench = await start(
@@ -612,7 +612,7 @@ test("A-13: a tenant with too much unsent is refused before it is handled, and a
   assert.match(await bench.open().send(get("/a", "Connection: close\r\n")).untilClosed(), /in$/);
 });
 
-test("a reply that was made and has to wait counts until it leaves", async (context) => {
+test("a finished reply that waits counts until it is sent", async (context) => {
   const made = Promise.withResolvers<HttpReply>();
   const bench = await start(context, (request) => {
     request.holdReply?.(5_000);
@@ -626,7 +626,7 @@ test("a reply that was made and has to wait counts until it leaves", async (cont
   peer.socket.destroy();
 });
 
-test("while much is held, a small body is read only when the area has nothing against its head", async (context) => {
+test("while many bytes are held, reads a small body only if the area accepts its head", async (context) => {
   const bench = await start(context, () => reply("in"), {
     area: { refuseEarly: (head) => (head.header("x-in") === undefined ? failureReply(unauthorized) : undefined) },
     budgetBytes: 1_000,
@@ -638,7 +638,7 @@ test("while much is held, a small body is read only when the area has nothing ag
   assert.match(await bench.open().send(request("X-In: 1\r\nConnection: close\r\n")).untilClosed(), /in$/);
 });
 
-test("a large reply that there is no room for is 503, a small one goes out", async (context) => {
+test("a large reply without room in the budget becomes 503, a small one is sent", async (context) => {
   const bench = await start(context, ({ target }) => reply("x".repeat(Number(target.slice(1)))), {
     budgetBytes: 114_286,
   });
@@ -647,7 +647,7 @@ test("a large reply that there is no room for is 503, a small one goes out", asy
   assert.equal(bench.budget.usedBytes, 0);
 });
 
-test("S-01: headers and bodies that drip are cut off with 408", async (context) => {
+test("S-01: slow headers and bodies are ended with 408", async (context) => {
   const bench = await start(context, () => reply("never"), { limits: { headersTimeoutMs: 50, requestTimeoutMs: 50 } });
   const inHeaders = bench.open().send("GET / HTTP/1.1\r\nHost: a\r\nX-");
   const inBody = bench.open().send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab");
@@ -658,19 +658,19 @@ test("S-01: headers and bodies that drip are cut off with 408", async (context) 
   }
 });
 
-test("S-01: a request that came while the thread was busy is answered, however late it is read", async (context) => {
+test("S-01: answers a request that came in time but is read late, after the thread was busy", async (context) => {
   const { open } = await start(context, () => reply("late"), {
     limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 },
   });
   const peers = [open(), open()];
   const [whole, half] = peers as [Peer, Peer];
   await Promise.all(peers.map(({ socket }) => once(socket, "connect")));
-  // They are accepted.
+  // Both are accepted.
   await nextTurn();
   await nextTurn();
   whole.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   half.send("GET / HTTP/1.1\r\nHo");
-  // Longer than the time of a request, and than the time between two looks for late ones.
+  // Longer than the request timeout, and than the time between two checks.
   pauseThread(1_500);
   await whole.until(/late/);
   await half.until(/408/);
@@ -693,7 +693,7 @@ test("an observation names the route, the status and the bytes, never the target
   assert.equal(refused?.status, 400);
 });
 
-test("each request that is handled has a span with the trace of its headers, ended once, and the area sees its trace", async (context) => {
+test("each handled request has a span with the trace of its headers, ended once, and the area sees its trace", async (context) => {
   const PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const OF_SPAN = { parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000aa-01" };
   const begun: IncomingRequest[] = [];
@@ -737,12 +737,12 @@ function endAtOnce(sink: StreamSink): () => void {
   return () => {};
 }
 
-test("a drain waits for whole requests alone: half a body is answered 503, half a head and an idle connection end", async (context) => {
+test("a drain waits only for complete requests: half a body is answered with 503, half a head and an idle connection end", async (context) => {
   const answer = gate<HttpReply>();
   const bench = await start(context, () => answer.promise);
   const whole = bench.open().send(post("/whole", "abc"));
   const body = bench.open().send(`POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na`);
-  // Behind a whole request: that one is answered, and its answer is the last of the connection.
+  // After a complete request: that one is answered, and its answer is the last of the connection.
   const both = bench
     .open()
     .send(`${post("/whole", "abc")}POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na`);
@@ -761,7 +761,7 @@ test("a drain waits for whole requests alone: half a body is answered 503, half 
   await closed;
 });
 
-test("S-01: a body that comes more slowly than the least rate is refused with 408", async (context) => {
+test("S-01: refuses a body below the least rate with 408", async (context) => {
   const clock = new VirtualClock();
   const bench = await start(context, () => reply("done"), { clock });
   const slow = bench.open().send("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\na");
@@ -779,12 +779,12 @@ test("S-01: a body that comes more slowly than the least rate is refused with 40
   await slow.untilClosed();
 });
 
-test("the caller is whom a trusted proxy names, and the peer where there is none", async (context) => {
-  const told = (request: { remoteAddress: string; remotePort: number }): HttpReply =>
+test("the caller is the address from a trusted proxy, or else the peer", async (context) => {
+  const callerReply = (request: { remoteAddress: string; remotePort: number }): HttpReply =>
     reply(`${request.remoteAddress} ${request.remotePort > 0}`);
   const headers = "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n";
-  const trusting = await start(context, told, { proxies: new TrustedProxies(["127.0.0.0/8"]) });
+  const trusting = await start(context, callerReply, { proxies: new TrustedProxies(["127.0.0.0/8"]) });
   assert.match(await trusting.open().send(get("/", headers)).untilClosed(), /\r\n203\.0\.113\.9 false$/);
-  const plain = await start(context, told);
+  const plain = await start(context, callerReply);
   assert.match(await plain.open().send(get("/", headers)).untilClosed(), /\r\n127\.0\.0\.1 true$/);
 });

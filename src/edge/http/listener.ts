@@ -1,29 +1,30 @@
 /**
- * A listener over `node:http`. No other file sees an object of that module.
+ * An HTTP listener over `node:http`. No other file sees an object of that module.
  *
- * (1) A body that is refused is never kept: its size is checked against the
- *     announced length and again as it arrives, against the limit of its route
- *     and against the budget of all bodies together (threats A-13).
- * (2) A refusal reaches a client that is still sending: the reply goes out at
- *     once, what still comes is dropped for a while, and then the socket is
+ * (1) A refused body is never stored: its announced length and then its received
+ *     bytes are checked against the limit of its route and the budget of all
+ *     bodies together (threats A-13).
+ * (2) A refusal reaches a client that is still sending: the reply is sent at
+ *     once, further bytes are dropped for a while, and then the socket is
  *     destroyed. The connection is not used again.
- * (3) The requests of a connection are handled in the order they came, and
- *     their replies leave in that order, each one whole. With a request
- *     unanswered nothing is written out of turn; a malformed request behind it
- *     just ends the connection. Behind a refused request nothing is handled.
- *     Those of several tenants on one connection have no order among them.
+ * (3) The requests of a connection are handled in the order they came, and their
+ *     complete replies leave in that order. While a request is unanswered, no
+ *     other reply is written; a malformed request after it just ends the
+ *     connection. Requests after a refused one are not handled. Requests of
+ *     several tenants on one connection have no order among them.
  * (4) Once a drain has begun, every reply closes its connection.
- * (5) A drain waits for requests that have come whole, and for no others: half
- *     a body is answered 503, half a head or a handshake ends its connection.
- * (6) What waits to be sent counts: for the connection, for its tenant and in
- *     the budget of the thread. A request is answered when the system has taken
- *     its reply. Too much of a connection holds up its next requests, and so
- *     does one that waits for its turn, since nobody knows its reply; too much
- *     of a tenant is refused before it is handled; others go on.
+ * (5) A drain waits only for complete requests: half a body is answered with 503,
+ *     half a head or a handshake ends its connection.
+ * (6) Unsent bytes count for the connection, for its tenant and in the budget of
+ *     the thread. A request counts as answered when the system has taken its reply.
+ *     A connection with too many unsent bytes delays its next requests, and so
+ *     does a request that waits for its turn, since the size of its reply is
+ *     unknown. A tenant with too many has its requests refused before they are
+ *     handled. Others continue.
  *
- * What a request costs here was measured (bench/edge.bench.ts): a handler that
- * answers at once is answered in the same call, without a promise, with one
- * flat array of headers and one write.
+ * The cost of a request was measured (bench/edge.bench.ts): a reply that is ready
+ * at once is sent in the same call, without a promise, with one flat array of
+ * headers and one write.
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Server as HttpsServer } from "node:https";
@@ -50,7 +51,7 @@ import type { Handler, HttpReply, HttpRequest, HttpService, HttpStream, Observe 
 import type { ByteBudget, Owner } from "../limits/byte-budget.ts";
 import { ConnectionGate, type ConnectionRefusal } from "../limits/connection-gate.ts";
 import { HeldBytes } from "../limits/held-bytes.ts";
-import { defaultLimits, type ListenerLimits } from "../limits/listener-limits.ts";
+import { defaultLimits, type ListenerLimits } from "../limits/listener.ts";
 import { bodyBytes, encodingOf, failureReply } from "../respond.ts";
 import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./body-buffer.ts";
@@ -61,15 +62,15 @@ import { framingFailure, hasBody, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
-// An import of the module by name reads all its properties, some of which load a whole client: 30 ms for each thread.
+// An import of the module by name reads all its properties. Some of them load a whole client: 30 ms for each thread.
 const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 
-/** Bodies of requests and what waits to be sent, of all connections together, in one thread. */
+/** Request bodies and unsent bytes of all connections in one thread. */
 export const IN_FLIGHT_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Texts in PEM. */
 export interface CertificatePair {
-  /** With those between it and its authority. */
+  /** With its intermediate certificates. */
   readonly certificate: string;
   readonly key: string;
 }
@@ -83,12 +84,12 @@ export interface ListenerOptions {
   readonly log: Log;
   /** Shared by the listeners of a thread. */
   readonly budget: ByteBudget;
-  /** Begins the ids of requests, so that those of two listeners or two runs differ. */
+  /** Prefix of request ids, so that those of two listeners or two runs differ. */
   readonly idPrefix: string;
-  /** Absent: connections are in the clear. */
+  /** Absent: connections are not encrypted. */
   readonly tls?: CertificatePair | undefined;
   readonly observe?: Observe;
-  /** Absent: a connection that is refused is told in the log alone. */
+  /** Absent: refused connections are only logged. */
   readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
   /** Absent: the peer of a connection is its caller. */
   readonly proxies?: TrustedProxies | undefined;
@@ -99,40 +100,40 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly host: string;
-  /** The real port, also when any was asked for. */
+  /** The real port, even if the options ask for any free port. */
   readonly port: number;
   readonly openRequestCount: number;
-  /** Connections that come from now on are shown this certificate. Throws when it and the key are none. */
+  /** New connections use this certificate. Throws if the pair is not valid. */
   renewCertificate(pair: CertificatePair): void;
   /**
-   * Stops accepting, ends streams, lets whole requests finish and resolves when every connection is closed. Those that are
-   * open after `graceMs` are destroyed.
+   * Stops accepting, ends streams, lets complete requests finish and resolves when every connection is closed. Destroys
+   * connections that are open after `graceMs`.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** Bodies above this, and those of unknown length, are read only when the area has nothing against the head. */
+/** Bodies above this size, and those of unknown length, are read only if the area accepts the head. */
 const UNASKED_BYTES_MAX = 64 * 1024;
-/** Replies from here on need room in the budget, without which the caller gets 503. Smaller ones are counted if they wait. */
+/** Replies of at least this size need room in the budget, or the caller gets 503. Smaller ones count if they wait. */
 const ASKED_REPLY_BYTES_MIN = 64 * 1024;
-/** Longest time for a handshake of TLS, and the oldest version. */
+/** Timeout of a TLS handshake, and the oldest TLS version. */
 const HANDSHAKE_MS_MAX = 10_000;
 const TLS_MIN = "TLSv1.2";
-/** How often timeouts of connections are looked at. */
+/** Time between two checks of connection timeouts. */
 const TIMEOUT_CHECK_MS = 1_000;
 /**
- * What a request costs its tenant besides the time between the clock's looks: reading and parsing its head, and copying
- * bytes between the system, TLS and us.
+ * CPU time of a request outside the measured time: reading and parsing its head, and copying bytes between the system,
+ * TLS and us.
  */
 const REQUEST_MS = 0.01;
 const BYTE_MS = 1e-6;
 const TLS_BYTE_MS = 3e-6;
 
 const FORWARDED_FOR = "x-forwarded-for";
-/** For what was refused before a route was found. */
+/** For requests that were refused before a route was found. */
 const REFUSED_ROUTE = "refused";
 
-/** Starts to listen. Rejects with the system's error when the address cannot be used. */
+/** Starts to listen. Rejects with the system's error if the address cannot be used. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const listener = new HttpListener(options);
   await listener.start();
@@ -146,7 +147,7 @@ class HttpListener implements Listener {
   readonly options: ListenerOptions;
   readonly limits: ListenerLimits;
   readonly connections = new WeakMap<Socket, Connection>();
-  /** Ends the streams that are open. */
+  /** Functions that end the open streams. */
   readonly streamEnders = new Set<() => void>();
   isDraining = false;
   openRequestCount = 0;
@@ -176,7 +177,7 @@ class HttpListener implements Listener {
     const serverOptions = {
       IncomingMessage: FramedMessage,
       insecureHTTPParser: false,
-      // framing.ts asks for the host and words the refusal.
+      // framing.ts checks the host.
       requireHostHeader: false,
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersTimeoutMs,
@@ -193,9 +194,9 @@ class HttpListener implements Listener {
       admits: (socket) => this.#gate.refusalOf(socket) === undefined,
     });
     server.on("drop", (drop) => this.#gate.refused("port", drop?.remoteAddress));
-    // A close would end a connection whose reply is not all with its peer; ours knows which ones rest. keeps (5)
+    // Node would close connections whose reply is not entirely sent; OpenConnections knows the idle ones. keeps (5)
     server.closeIdleConnections = () => {};
-    // Headers are bounded by their bytes. Beyond a count node would drop them silently.
+    // Headers are limited by their bytes. With a limit on their number, node would drop them silently.
     server.maxHeadersCount = 0;
     const begin = (message: FramedMessage, response: ServerResponse, isAsking: boolean): void => {
       this.#requestCount += 1;
@@ -219,7 +220,7 @@ class HttpListener implements Listener {
     serverOptions: Options,
     { certificate: cert, key }: CertificatePair,
   ): TlsServer {
-    // Loaded only where it is used, as TLS takes a thread some milliseconds.
+    // Loaded on use, since TLS takes a thread some milliseconds.
     const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
     const server = createTlsServer({
       ...serverOptions,
@@ -296,7 +297,7 @@ class HttpListener implements Listener {
     return connection;
   }
 
-  /** A failure that the area did not answer itself, as its clients know failures. */
+  /** The reply to a failure outside the area, in the form that the area's clients expect. */
   worded(failure: RequestFailure, target: string): HttpReply {
     return this.options.area.refusal?.(failure, target) ?? failureReply(failure);
   }
@@ -319,8 +320,8 @@ class HttpListener implements Listener {
   }
 
   /**
-   * A request has not come within its time, as far as we have read. Timers come before the poll, so what came while the
-   * thread was busy may be unread, whole: it is read first. If more has come, the rest has as long again.
+   * A request was not complete in time, as far as we have read. Timers run before the poll, so bytes that came while the
+   * thread was busy may be unread: they are read first. If more bytes came, the rest gets the same time again.
    */
   #requestIsLate(socket: Socket): void {
     const connection = this.connectionOf(socket);
@@ -341,20 +342,20 @@ class HttpListener implements Listener {
     });
   }
 
-  /** A connection has rested for too long, or its peer takes nothing: likewise. */
+  /** A connection was idle for too long, or its peer does not read. Reads unread bytes first, as above. */
   #socketIsLate(socket: Socket): void {
     const { bytesRead, writableLength } = socket;
     void nextTurn().then(() => {
-      // Otherwise its time has begun again.
+      // Otherwise its timeout has started again.
       if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) socket.destroy();
     });
   }
 
-  /** Answers on a connection that has no request to answer to, and ends it. keeps (2) */
+  /** Answers on a connection without a readable request, and ends it. keeps (2) */
   #answerRaw(socket: Socket, failure: RequestFailure): void {
     const connection = this.connectionOf(socket);
     connection.isBroken = true;
-    // No target is known: the area words it for any.
+    // The target is unknown.
     const { status, headers, body } = this.worded(failure, "");
     const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`];
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
@@ -399,7 +400,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
   #isAsking: boolean;
   #isBodyRead = false;
   #isClosed = false;
-  /** It was handled, and its reply is not with the system yet. */
+  /** It was handled, and the system has not taken all of its reply. */
   #isUnanswered = false;
   readonly #held: HeldBytes;
   #startedAtMs = 0;
@@ -429,7 +430,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     return this.#listener.proxies.callerOf(this.#peerAddress, () => this.header(FORWARDED_FOR));
   }
 
-  /** Of a caller behind a proxy nobody knows it. */
+  /** 0 for a caller behind a proxy. */
   get remotePort(): number {
     return this.#listener.proxies.trusts(this.#peerAddress) ? 0 : (this.#message.socket.remotePort ?? 0);
   }
@@ -438,7 +439,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     return this.#message.socket.remoteAddress ?? "";
   }
 
-  /** It has come whole. */
+  /** Received completely. */
   get isWhole(): boolean {
     return this.#isBodyRead;
   }
@@ -467,8 +468,8 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const { rawHeaders } = this.#message;
     let value: string | undefined;
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      const given = rawHeaders[i] as string;
-      if (given.length !== name.length || given.toLowerCase() !== name) continue;
+      const rawName = rawHeaders[i] as string;
+      if (rawName.length !== name.length || rawName.toLowerCase() !== name) continue;
       value = value === undefined ? rawHeaders[i + 1] : `${value}, ${rawHeaders[i + 1]}`;
     }
     return value;
@@ -506,7 +507,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const response = this.#response;
     const { waiting } = this.#connection;
     this.#connection.isBroken = true;
-    // Those before it are still handled; behind it there is none.
+    // Requests before it are still handled; it is the last one.
     if (waiting.at(-1) === this) waiting.pop();
     this.#held.release();
     // A client that waits for `100 Continue` will not send the body; one without a body has nothing to send.
@@ -532,7 +533,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     this.#observe(reply);
   }
 
-  /** Refuses a request that has not come whole, in a drain. */
+  /** Refuses an incomplete request in a drain. */
   refuseHalf(): void {
     if (!this.#isBodyRead) this.refuse(this.#listener.worded(busy, this.target));
   }
@@ -562,7 +563,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       this.refuse(this.#listener.worded(busy, this.target));
       return;
     }
-    // While much is held, bodies of callers without a token must not take the room of others.
+    // While many bytes are held, bodies of callers without a token must not take the room of others.
     if (announcedBytes === undefined || announcedBytes > UNASKED_BYTES_MAX || !budget.isQuiet) {
       const refusal = area.refuseEarly?.(this);
       if (refusal !== undefined) {
@@ -589,7 +590,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     });
   }
 
-  /** The request is whole. It is handled now, or behind those that came before it on this connection. */
+  /** The request is complete. It is handled now, or after the requests before it on this connection. */
   #ready(): void {
     const { waiting } = this.#connection;
     this.#isBodyRead = true;
@@ -599,12 +600,12 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       this.#handle();
       return;
     }
-    // A request with a body has its place already.
+    // A request with a body is in `waiting` already.
     if (!hasBody(this.#message.framing)) waiting.push(this);
     this.#handleWaiting();
   }
 
-  /** Handles what may be handled on this connection now. keeps (3) */
+  /** Handles the requests of this connection that may be handled now. keeps (3) */
   #handleWaiting(): void {
     const { waiting } = this.#connection;
     while (waiting.length > 0) {
@@ -615,7 +616,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     }
   }
 
-  /** Whether the other requests of the connection hold as much as they may. */
+  /** Whether the other requests of the connection hold too many bytes. */
   #hasTooManyBytes(): boolean {
     return this.#held.bytesOfOthers > this.#listener.limits.bytesPerConnectionMax;
   }
@@ -649,19 +650,19 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     this.#charge(startedAtMs, this.body.length);
   }
 
-  /** What has waited: for its turn, for the journal. */
+  /** Sends a reply that waited for its turn or for the journal. */
   #answerLate(reply: HttpReply | HttpStream): void {
     const startedAtMs = this.#listener.options.clock.monotonicMs();
     this.#answer(reply);
     this.#charge(startedAtMs, "open" in reply ? 0 : reply.body.length);
   }
 
-  /** Lets the tenant pay for the thread's time since a moment, and for the bytes that were moved. */
+  /** Charges the tenant for the time since `sinceMs` and for the moved bytes. */
   #charge(sinceMs: number, bytes: number): void {
     const { payer } = this;
     if (payer === undefined) return;
     const { clock, tls } = this.#listener.options;
-    // Behind the reply somebody has looked already.
+    // `#observe` may have read the clock after the reply.
     const nowMs = this.#observedAtMs > sinceMs ? this.#observedAtMs : clock.monotonicMs();
     payer.charge(nowMs - sinceMs + REQUEST_MS + bytes * (tls === undefined ? BYTE_MS : TLS_BYTE_MS), nowMs);
   }
@@ -677,7 +678,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     else this.#send(reply, false);
   }
 
-  /** Our own mistake: the caller learns an id, the log has the rest. A broken assertion stops the process. */
+  /** Our bug: the caller gets an id, the log has the details. A failed assertion stops the process. */
   #fail(fault: unknown): void {
     this.#listener.options.log.error("request failed", { requestId: this.id, ...faultFields(fault) });
     const failure = internalFailure(this.id);
@@ -692,7 +693,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     const { status, body } = reply;
     const response = this.#response;
     const byteCount = bodyBytes(reply);
-    // What was held for the journal is counted again, by what the system does not take.
+    // Bytes that waited for the journal are counted again: those that the system does not take.
     this.#held.releaseReply();
     if (byteCount >= ASKED_REPLY_BYTES_MIN && !this.#held.takeReply(byteCount)) {
       const worded = this.#listener.worded(busy, this.target);
@@ -709,7 +710,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       this.#held.releaseReply();
       this.#answered();
     } else {
-      // The peer, or a reply before this one, holds it up: it may rest, but not permanently. keeps (6)
+      // The peer, or a reply before this one, delays it, but not permanently. keeps (6)
       response.socket?.setTimeout(this.#listener.limits.stalledTimeoutMs);
       if (this.#held.unsentBytes === 0) this.#held.addReply(waitingBytes);
     }
@@ -746,7 +747,7 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
       streamEnders.delete(end);
       closed();
       response.end();
-      // A peer that reads no more must not keep what is queued for ever.
+      // A peer that stops reading must not hold the queued bytes permanently.
       const { socket } = response;
       if (socket !== null && socket.writableLength > 0) socket.setTimeout(this.#listener.limits.stalledTimeoutMs);
       this.#observe({ status, headers, body: "", ...(route === undefined ? {} : { route }) });
@@ -782,17 +783,17 @@ class Exchange implements HttpRequest, PacedBody, PlacedRequest {
     });
   }
 
-  /** The reply is out, or the peer has gone. */
+  /** The reply is sent, or the peer has disconnected. */
   #close(): void {
     this.#isClosed = true;
     this.#listener.openRequestCount -= 1;
     this.#held.release();
-    // Otherwise the area still works on it.
+    // Otherwise the area is still handling it.
     if (this.#response.writableEnded) this.#answered();
     this.#endStream?.();
     if (this.#isBodyRead) this.#connection.owedCount -= 1;
     if (this.#connection.waiting.length > 0) this.#handleWaiting();
-    // Its head may have gone out before the drain began, without the word that closes.
+    // Its head may have been sent before the drain began, without `Connection: close`.
     if (this.#listener.isDraining && this.#connection.owedCount === 0) this.#message.socket.destroySoon();
   }
 }

@@ -1,38 +1,38 @@
 /**
- * The connections that a listener has, and how they end in a drain.
+ * The connections of a listener, and how they end in a drain.
  *
- * A drain waits for requests that have come whole, and for no others: whoever
- * has sent half of one may never send the rest. Half a body is refused, and its
- * sender has a moment to take the refusal; half a head, a connection that rests
- * and a handshake of TLS are ended at once.
+ * A drain waits only for complete requests: a client that has sent half a request
+ * may never send the rest. Half a body is refused, and the client has a moment to
+ * read the refusal. Half a head, an idle connection and a TLS handshake end at
+ * once.
  */
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** A request in its place on a connection. */
+/** A request on its connection. */
 export interface PlacedRequest {
-  /** All of it has come. */
+  /** Received completely. */
   readonly isWhole: boolean;
-  /** Refuses it because the listener stops. */
+  /** Refuses an incomplete request because the listener stops. */
   refuseHalf(): void;
 }
 
-/** What is known of a connection that speaks HTTP. */
+/** The state of a connection that speaks HTTP. */
 export interface ConnectionState<Request extends PlacedRequest> {
-  /** Whole requests whose reply is not out. */
+  /** Complete requests whose reply has not been sent. */
   readonly owedCount: number;
-  /** A request was refused; nothing else is handled. */
+  /** A request was refused; later ones are not handled. */
   readonly isBroken: boolean;
-  /** Requests that are not handled yet; only the last one may be half. */
+  /** Requests that are not handled yet; only the last one may be incomplete. */
   readonly waiting: readonly Request[];
 }
 
-/** How long a drain waits until a client has taken the refusal of its half-sent request. */
+/** Time for a client to read the refusal of its incomplete request. */
 const REFUSED_MS = 250;
 
 export class OpenConnections<Request extends PlacedRequest> {
   readonly #stateOf: (socket: Socket) => ConnectionState<Request> | undefined;
-  /** All of them: below TLS, those within their handshake too. */
+  /** All sockets below TLS, including those in a handshake. */
   readonly #all = new Set<Socket>();
   readonly #speaking = new Set<Socket>();
 
@@ -40,18 +40,18 @@ export class OpenConnections<Request extends PlacedRequest> {
     this.#stateOf = stateOf;
   }
 
-  /** Follows the connections of a server that are not refused. */
+  /** Tracks the connections that `admits` accepts. */
   follow(server: Server, { isEncrypted, admits }: { isEncrypted: boolean; admits: (socket: Socket) => boolean }): void {
     server.on("connection", (socket: Socket) => {
-      if (admits(socket)) keepUntilClosed(this.#all, socket);
+      if (admits(socket)) addUntilClosed(this.#all, socket);
       else socket.destroy();
     });
     server.on(isEncrypted ? "secureConnection" : "connection", (socket: Socket) => {
-      if (!socket.destroyed) keepUntilClosed(this.#speaking, socket);
+      if (!socket.destroyed) addUntilClosed(this.#speaking, socket);
     });
   }
 
-  /** Requests of which a part has come. */
+  /** Incomplete requests. */
   halfRequests(): readonly Request[] {
     return [...this.#speaking].flatMap((socket) => {
       const last = this.#stateOf(socket)?.waiting.at(-1);
@@ -63,14 +63,14 @@ export class OpenConnections<Request extends PlacedRequest> {
     for (const socket of this.#all) socket.destroy();
   }
 
-  /** Begins a drain. The returned function ends what it still waits for. */
+  /** Begins a drain. The returned function cancels its timer. */
   drain(clock: Clock): () => void {
     for (const request of this.halfRequests()) request.refuseHalf();
     this.#endUnowed(false);
     return clock.after(REFUSED_MS, () => this.#endUnowed(true));
   }
 
-  /** Ends the connections that wait for no reply, those that were refused only with `areRefusedToo`. */
+  /** Ends the connections that wait for no reply; refused ones only with `areRefusedToo`. */
   #endUnowed(areRefusedToo: boolean): void {
     const spoken = new Set<string>();
     for (const socket of this.#speaking) {
@@ -82,12 +82,12 @@ export class OpenConnections<Request extends PlacedRequest> {
   }
 }
 
-function keepUntilClosed(sockets: Set<Socket>, socket: Socket): void {
+function addUntilClosed(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.once("close", () => sockets.delete(socket));
 }
 
-/** The same for a connection within TLS and the one below it. */
+/** The same for a TLS connection and the socket below it. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

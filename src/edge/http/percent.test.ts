@@ -29,7 +29,7 @@ test("a plus is a space in a query and a plus in a path", () => {
   assert.equal(decode("a+b%2Bc", "path"), "a+b+c");
 });
 
-test("A-18: a percent sign without two hex digits is refused", () => {
+test("A-18: rejects a percent sign without two hex digits", () => {
   for (const text of ["%", "%1", "a%", "%zz", "%G0", "%0G", "%%41", "% 1", "%-1", "%+1"])
     for (const part of ["path", "query"] as const)
       assert.throws(() => decode(text, part), RequestFailure, `${part} ${text}`);
@@ -40,7 +40,7 @@ test("a part is decoded within its bounds", () => {
   assert.throws(() => percentDecode("%41", { start: 0, end: 2, part: "path" }), RequestFailure);
 });
 
-test("any bytes, encoded in any mixture, come back", () => {
+test("decodes any bytes, encoded in any mixture", () => {
   const unreserved = /[A-Za-z0-9_.~-]/;
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), fc.infiniteStream(fc.boolean()), (bytes, upper) => {

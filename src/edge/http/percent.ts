@@ -8,7 +8,7 @@ import { malformedPercent } from "../errors.ts";
 export interface Span {
   readonly start: number;
   readonly end: number;
-  /** Path or query: in a query `+` is a space, as HTML forms write it. */
+  /** In a query, `+` is a space, as HTML forms write it. */
   readonly part: "path" | "query";
 }
 
@@ -16,7 +16,7 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 const SPACE = 0x20;
 
-/** The bytes of a part of `target`, as a string of their own. Throws a RequestFailure at a `%` without two hex digits. */
+/** The bytes of a part of `target`, as a copy. Throws a RequestFailure at a `%` without two hex digits. */
 export function percentDecode(target: string, { start, end, part }: Span): Bytes {
   let at = start;
   while (at < end) {

@@ -33,7 +33,7 @@ function answer(target: string): HttpReply {
   return area.handle(request(target)) as HttpReply;
 }
 
-test("an area sees its own paths", () => {
+test("an area sees paths without its prefix", () => {
   const rows: [string, string][] = [
     ["/store", "/"],
     ["/store/", "/"],
@@ -45,18 +45,18 @@ test("an area sees its own paths", () => {
   for (const [target, seen] of rows) assert.equal(answer(target).body, `${seen} body x-1 7`, target);
 });
 
-test("the limit of a body is that of the area", () => {
+test("a body has the limit of its area", () => {
   assert.equal(area.bodyBytesMax("/store/get/k"), "/get/k".length);
   assert.equal(area.bodyBytesMax("/elsewhere"), 0);
 });
 
-test("H.one-port: a path outside the areas is not found, and no prefix is taken for another", () => {
+test("H.one-port: a path without a known prefix is not found", () => {
   for (const target of ["/", "/get/k", "/stores/get/k", "/STORE/get/k", "/__proto__/x", "/%73tore/get"])
     assert.equal(answer(target).status, 404, target);
   assert.equal(area.refuseEarly?.(request("/elsewhere"))?.status, 404);
 });
 
-test("a failure is worded by the area below whose prefix it happened", () => {
+test("a failure has the form of the area of its prefix", () => {
   const failure = new RequestFailure("internal", "a fault");
   assert.equal(area.refusal?.(failure, "/store/get/k").body, "a fault /get/k");
   assert.equal(area.refusal?.(failure, "/vector/query").body, '{"error":"a fault"}');

@@ -1,6 +1,6 @@
 /**
- * All areas on one port, for hosts that give only one: `/store`, `/vector` and
- * `/messaging` are the base addresses, and each area sees its own paths.
+ * All areas on one port, for hosts with only one: `/store`, `/vector` and
+ * `/messaging` are the base paths, and each area sees paths without its prefix.
  */
 import type { TraceContext } from "../../kernel/trace-context.ts";
 import type { Tenant } from "../../kernel/turns.ts";
@@ -9,7 +9,7 @@ import type { HttpReply, HttpRequest, HttpService, RequestHead } from "../handle
 import type { Owner } from "../limits/byte-budget.ts";
 import { failureReply } from "../respond.ts";
 
-/** Areas by prefix; a prefix begins with a slash and has no other. */
+/** Areas by prefix; a prefix begins with a slash and has no other slash. */
 export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): HttpService {
   const byPrefix = new Map(Object.entries(areas));
   const unknown: HttpReply = { ...failureReply(noSuchArea([...byPrefix.keys()])), route: "unknown area" };
@@ -40,7 +40,7 @@ export function areaByPrefix(areas: Readonly<Record<string, HttpService>>): Http
   };
 }
 
-/** A head as the area behind the prefix sees it. */
+/** A head as the area of the prefix sees it. */
 class PrefixedHead<Head extends RequestHead> implements RequestHead {
   readonly target: string;
   protected readonly head: Head;

@@ -6,21 +6,21 @@ const proxies = new TrustedProxies(["10.0.0.0/8", "192.0.2.7", "2001:db8::/32"])
 
 const chains: readonly (readonly [peer: string, forwardedFor: string | undefined, caller: string])[] = [
   ["203.0.113.9", undefined, "203.0.113.9"],
-  // Everybody can send the header.
+  // Every client can send the header.
   ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
   ["10.1.1.1", undefined, "10.1.1.1"],
   ["10.1.1.1", "198.51.100.1", "198.51.100.1"],
   ["::ffff:10.1.1.1", "198.51.100.1", "198.51.100.1"],
   ["2001:db8::5", "2001:4860::1", "2001:4860::1"],
-  // Those behind the caller are trusted, what the caller itself said is not.
+  // Addresses after the caller are trusted, the caller's own header is not.
   ["10.1.1.1", "6.6.6.6, 198.51.100.1, 192.0.2.7,10.9.9.9", "198.51.100.1"],
-  // A caller inside a trusted network is what stands first.
+  // A caller inside a trusted network is the first address.
   ["10.1.1.1", "10.3.3.3, 10.2.2.2", "10.3.3.3"],
   // Forms with ports and brackets.
   ["10.1.1.1", "198.51.100.1:4711", "198.51.100.1"],
   ["10.1.1.1", "[2001:4860::1]:4711", "2001:4860::1"],
   ["10.1.1.1", "::ffff:198.51.100.1", "198.51.100.1"],
-  // What is no address ends the chain.
+  // An invalid address ends the chain.
   ["10.1.1.1", "unknown", "10.1.1.1"],
   ["10.1.1.1", "198.51.100.1, secret, 192.0.2.7", "192.0.2.7"],
   ["10.1.1.1", "", "10.1.1.1"],
@@ -44,9 +44,9 @@ test("a chain of 100,000 proxies is followed for 32 hops", () => {
   );
 });
 
-test("without trusted proxies nobody looks at the header", () => {
+test("does not read the header without trusted proxies", () => {
   assert.equal(
-    new TrustedProxies().callerOf("10.1.1.1", () => assert.fail("it was looked at")),
+    new TrustedProxies().callerOf("10.1.1.1", () => assert.fail("the header was read")),
     "10.1.1.1",
   );
 });
@@ -57,7 +57,7 @@ test("trusted proxies are addresses and networks", () => {
     assert.throws(() => parseTrustedProxies(item), new Error(`"${item}" is not an address or a CIDR block`));
 });
 
-test("all addresses of a network of 64 bits are one", () => {
+test("all addresses of a /64 network count as one", () => {
   for (const [address, group] of [
     ["203.0.113.9", "203.0.113.9"],
     ["::ffff:203.0.113.9", "203.0.113.9"],
@@ -71,7 +71,7 @@ test("all addresses of a network of 64 bits are one", () => {
     assert.equal(addressGroup(address), group);
 });
 
-test("loopback addresses are those of this machine", () => {
+test("recognizes loopback addresses", () => {
   for (const address of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) assert.ok(isLoopbackAddress(address));
   for (const address of ["10.0.0.1", "::2", "", "localhost"]) assert.ok(!isLoopbackAddress(address));
 });

@@ -1,44 +1,44 @@
 /**
- * Whose request it is when proxies stand in between: `X-Forwarded-For`, to
- * which each proxy appends the address that it saw.
+ * The caller of a request that came through proxies: `X-Forwarded-For`, to which
+ * each proxy appends the address that it saw.
  *
- * (1) The header counts only where the peer itself is trusted, since everybody
- *     can send one. It is read from the right: an address counts as long as
- *     all that stand behind it are trusted, and the first that is not is the
- *     caller. What stands before that is the caller's own word.
- * (2) `Forwarded` (RFC 7239) does not count. A proxy sets one of the two and
- *     passes the other one on as its caller sent it, so only one can be true.
+ * (1) The header counts only if the peer itself is trusted, since every client
+ *     can send one. It is read from the right: an address counts if all addresses
+ *     after it are trusted, and the first untrusted address is the caller. The
+ *     addresses before it are the caller's own claim.
+ * (2) `Forwarded` (RFC 7239) does not count. A proxy sets one of the two headers
+ *     and forwards the other as its caller sent it, so only one can be true.
  */
 import { BlockList, isIP } from "node:net";
 
-/** Longest chain that is followed: more proxies than these are not one after the other. */
+/** The most proxies that are followed; real chains are shorter. */
 const HOPS_MAX = 32;
 
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** `networks` as `parseTrustedProxies` made them. */
+  /** `networks`: from `parseTrustedProxies`. */
   constructor(networks: readonly string[] = []) {
     this.#isEmpty = networks.length === 0;
     for (const network of networks) addNetwork(this.#list, network);
   }
 
-  /** Whether the address is one of a trusted proxy. */
+  /** Whether the address belongs to a trusted proxy. */
   trusts(address: string): boolean {
     return !this.#isEmpty && isListed(this.#list, address);
   }
 
-  /** The address of the caller, and whether a proxy told it. `forwardedFor` is all of the header, joined with commas. */
+  /** The address of the caller. `forwardedFor` returns all values of the header, joined with commas. */
   callerOf(peer: string, forwardedFor: () => string | undefined): string {
     if (!this.trusts(peer)) return peer;
-    const told = forwardedFor();
+    const chain = forwardedFor();
     let caller = peer;
-    let end = told?.length ?? 0;
-    for (let hop = 0; hop < HOPS_MAX && told !== undefined && end > 0; hop += 1) {
-      const comma = told.lastIndexOf(",", end - 1);
-      const address = addressIn(told.slice(comma + 1, end));
-      // A proxy that we trust writes addresses; whatever else stands there is nobody's.
+    let end = chain?.length ?? 0;
+    for (let hop = 0; hop < HOPS_MAX && chain !== undefined && end > 0; hop += 1) {
+      const comma = chain.lastIndexOf(",", end - 1);
+      const address = addressIn(chain.slice(comma + 1, end));
+      // Trusted proxies write addresses; anything else does not identify a caller.
       if (address === undefined) break;
       caller = address;
       if (!this.trusts(address)) break;
@@ -48,7 +48,7 @@ export class TrustedProxies {
   }
 }
 
-/** Reads `CIDR|address,…`. Throws an `Error` that names the item at fault. */
+/** Reads `CIDR|address,…`. Throws an `Error` that names the invalid item. */
 export function parseTrustedProxies(text: string): readonly string[] {
   const items = text
     .split(",")
@@ -64,14 +64,14 @@ export function parseTrustedProxies(text: string): readonly string[] {
   return items;
 }
 
-/** Addresses of this machine alone. */
+/** Whether only this machine can have the address. */
 export function isLoopbackAddress(address: string): boolean {
   return isListed(loopback, address);
 }
 
 /**
- * What counts as one address: all of IPv4, and the network of 64 bits of IPv6, of which every host has all addresses
- * (RFC 4291, 2.5.4).
+ * The unit for limits by address: an IPv4 address, or the /64 network of an IPv6 address, since one host may use all
+ * addresses of a /64 (RFC 4291, 2.5.4).
  */
 export function addressGroup(address: string): string {
   const plain = unmapped(address);
@@ -87,7 +87,7 @@ export function addressGroup(address: string): string {
     .join(":")}::/64`;
 }
 
-/** An IPv4 address that came over an IPv6 socket as what it is. */
+/** The IPv4 address of an IPv4-mapped IPv6 address; other addresses unchanged. */
 export function unmapped(address: string): string {
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
 }

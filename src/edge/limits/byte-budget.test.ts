@@ -6,7 +6,7 @@ const a = { name: "a" };
 const b = { name: "b" };
 const c = { name: "c" };
 
-test("one owner gets half in small parts, and there is room for others then", () => {
+test("one owner gets half in small parts, and others still have room", () => {
   const budget = new ByteBudget(1_000);
   for (let i = 0; i < 5; i += 1) assert.equal(budget.take(100, a), true);
   assert.equal(budget.take(1, a), false);
@@ -23,7 +23,7 @@ test("an owner that holds nothing gets more than half at once, but not the last 
   assert.equal(budget.take(1, a), false);
 });
 
-test("a reply to the only request of its owner gets more than half, as if there was no request", () => {
+test("a reply to the only request of its owner gets more than half", () => {
   const budget = new ByteBudget(1_000);
   budget.take(10, a);
   assert.equal(budget.take(600, a), false);
@@ -31,7 +31,7 @@ test("a reply to the only request of its owner gets more than half, as if there 
   assert.equal(budget.take(865, a, 10), true);
 });
 
-test("an owner without anything may always begin, one with more than is left may not", () => {
+test("an owner without bytes may always begin, one with more than is left may not", () => {
   const budget = new ByteBudget(1_000);
   budget.add(600, a);
   assert.equal(budget.hasRoom(a), false);
@@ -41,7 +41,7 @@ test("an owner without anything may always begin, one with more than is left may
   assert.equal(budget.hasRoom(c), true);
 });
 
-test("while little is held nobody is asked", () => {
+test("is quiet while few bytes are held", () => {
   const budget = new ByteBudget(1_000);
   budget.add(250, a);
   assert.equal(budget.isQuiet, true);
@@ -49,7 +49,7 @@ test("while little is held nobody is asked", () => {
   assert.equal(budget.isQuiet, false);
 });
 
-test("what is released comes back, and an owner without bytes is forgotten", () => {
+test("released bytes are free again, and an owner without bytes is not listed", () => {
   const budget = new ByteBudget(1_000);
   budget.add(300, a);
   budget.release(100, a);
@@ -59,7 +59,7 @@ test("what is released comes back, and an owner without bytes is forgotten", () 
   assert.equal(budget.usedBytes, 0);
 });
 
-test("bytes move from nobody to the owner that turns out to have them", () => {
+test("moves bytes from NOBODY to their owner", () => {
   const budget = new ByteBudget(1_000);
   budget.take(300);
   budget.move(300, NOBODY, a);
@@ -67,12 +67,12 @@ test("bytes move from nobody to the owner that turns out to have them", () => {
   assert.equal(budget.usedBytes, 300);
 });
 
-test("who waits for room is called once, when there is some for its owner", () => {
+test("calls a waiter once, when its owner has room", () => {
   const budget = new ByteBudget(1_000);
   const called: string[] = [];
   budget.add(800, a);
   budget.whenRoom(a, () => called.push("first"));
-  budget.whenRoom(a, () => called.push("forgotten"))();
+  budget.whenRoom(a, () => called.push("removed"))();
   budget.release(100, a);
   assert.deepEqual(called, []);
   budget.release(300, a);

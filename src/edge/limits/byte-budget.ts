@@ -1,31 +1,30 @@
 /**
- * How many bytes the listeners of a thread may hold at once, all connections
- * together: bodies of requests, and what waits to be sent (threats A-13). Each
- * byte belongs to an owner, mostly a tenant, and no owner can use up what the
- * others need.
+ * The bytes that the listeners of a thread may hold at once, for all connections
+ * together: request bodies and unsent replies (threats A-13). Each byte belongs
+ * to an owner, mostly a tenant, and no owner can use up the share of the others.
  *
- * (1) An owner that holds something may take more as long as it then has no
- *     more than is left. So one alone gets half, two get a third each, and
- *     there is always room for one more.
- * (2) An owner that holds nothing may take what is free at once, but for an
- *     eighth of the whole. So may one for a reply that holds nothing but its
+ * (1) An owner that holds bytes may take more if it then holds no more than is
+ *     left. So one owner gets half, two get a third each, and there is always
+ *     room for one more.
+ * (2) An owner that holds nothing may take all that is free at once, except an
+ *     eighth of the whole. The same holds for a reply if its owner holds only the
  *     request.
- * (3) What exists already is counted even when there is no room for it (`add`).
+ * (3) Bytes that exist already are counted even without room for them (`add`).
  */
 
-/** Whose bytes they are, by identity. */
+/** An owner of bytes, compared by identity. */
 export interface Owner {
   readonly name: string;
 }
 
-/** Requests before it is known whose they are. */
+/** Owner of requests whose tenant is not known yet. */
 export const NOBODY: Owner = { name: "" };
 
 const RESERVE_SHARE = 1 / 8;
-/** So many accounts are listed before those without bytes are taken off the list. */
+/** Accounts on the list before empty ones are removed. */
 const LISTED_COUNT_MIN = 64;
 
-/** What one owner holds. An owner has the same account as long as the owner exists. */
+/** The bytes of one owner. An owner has the same account while it exists. */
 class Account {
   readonly owner: Owner;
   bytes = 0;
@@ -40,9 +39,9 @@ export class ByteBudget {
   readonly #max: number;
   readonly #nobody = new Account(NOBODY);
   readonly #accounts = new WeakMap<Owner, Account>();
-  /** The account that was used last: light traffic finds its account without a look-up. */
+  /** The account that was used last: saves the look-up in light traffic. */
   #last = this.#nobody;
-  /** All accounts with bytes, and some that had bytes. A request costs no change of this set. */
+  /** All accounts with bytes, and some that had bytes. Most requests do not change this set. */
   readonly #listed = new Set<Account>();
   #listedCountMax = LISTED_COUNT_MIN;
   readonly #waiting = new Map<Owner, Set<() => void>>();
@@ -56,25 +55,25 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Those that hold something, with their bytes. */
+  /** Owners that hold bytes, with their number. */
   get owners(): ReadonlyMap<Owner, number> {
     this.#unlistEmpty();
     return new Map([...this.#listed].map(({ owner, bytes }) => [owner, bytes]));
   }
 
-  /** True when little enough is held that nobody is refused anything small. */
+  /** True while so few bytes are held that no small request is refused. */
   get isQuiet(): boolean {
     return this.#used <= this.#max / 4;
   }
 
-  /** Whether an owner may begin something whose size is not known yet. Who holds nothing always may. */
+  /** Whether an owner may begin a request of unknown size. An owner that holds nothing always may. */
   hasRoom(owner: Owner): boolean {
     if (this.isQuiet) return true;
     const { bytes } = this.#accountOf(owner);
     return bytes === 0 || bytes <= this.#max - this.#used;
   }
 
-  /** False when there is no room; then nothing was taken. `requestBytes`: of the request, when the bytes are its reply. */
+  /** False without room; then nothing is taken. `requestBytes`: size of the request, if the bytes are its reply. */
   take(bytes: number, owner: Owner = NOBODY, requestBytes = 0): boolean {
     const held = this.#accountOf(owner).bytes - requestBytes;
     const left = this.#max - this.#used - bytes;
@@ -84,7 +83,7 @@ export class ByteBudget {
     return true;
   }
 
-  /** Counts what is there already. keeps (3) */
+  /** Counts bytes that exist already. keeps (3) */
   add(bytes: number, owner: Owner = NOBODY): void {
     if (bytes === 0) return;
     const account = this.#accountOf(owner);
@@ -100,14 +99,14 @@ export class ByteBudget {
     if (this.#waiting.size > 0) this.#wake();
   }
 
-  /** The bytes turn out to be another's. */
+  /** Moves bytes to another owner. */
   move(bytes: number, from: Owner, to: Owner): void {
     if (bytes === 0 || from === to) return;
     this.add(bytes, to);
     this.release(bytes, from);
   }
 
-  /** Calls back once, when the owner has room; its bytes being released is what makes it. The returned function forgets it. */
+  /** Calls back once, after a release, when the owner has room. The returned function removes the callback. */
   whenRoom(owner: Owner, callback: () => void): () => void {
     const waiting = this.#waiting.get(owner) ?? new Set();
     this.#waiting.set(owner, waiting.add(callback));

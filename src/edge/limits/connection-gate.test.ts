@@ -22,12 +22,12 @@ function gateWith(options: Partial<ConnectionGateOptions>) {
   return { gate, clock, lines, counts };
 }
 
-/** As much of a connection as the gate looks at. */
+/** The part of a socket that the gate reads. */
 function from(remoteAddress: string, fd = 20): Socket {
   return Object.assign(new EventEmitter(), { remoteAddress, _handle: { fd } }) as unknown as Socket;
 }
 
-test("S-01: an address has its most, and room again when one of its connections has gone", () => {
+test("S-01: limits the connections of an address, and accepts another after one has closed", () => {
   const { gate } = gateWith({});
   const first = from("203.0.113.9");
   assert.equal(gate.refusalOf(first), undefined);
@@ -39,7 +39,7 @@ test("S-01: an address has its most, and room again when one of its connections 
   assert.equal(gate.refusalOf(from("203.0.113.9")), "address");
 });
 
-test("S-01: addresses of one network of 64 bits of IPv6 count as one", () => {
+test("S-01: addresses of one /64 network of IPv6 count as one", () => {
   const { gate } = gateWith({});
   assert.equal(gate.refusalOf(from("2001:db8::1")), undefined);
   assert.equal(gate.refusalOf(from("2001:db8::2")), undefined);
@@ -47,7 +47,7 @@ test("S-01: addresses of one network of 64 bits of IPv6 count as one", () => {
   assert.equal(gate.refusalOf(from("2001:db8:0:1::1")), undefined);
 });
 
-test("loopback and trusted proxies may have any number, and so may everybody without a limit", () => {
+test("loopback and trusted proxies may have any number, and so may every address without a limit", () => {
   const { gate } = gateWith({});
   for (const address of ["127.0.0.1", "::1", "10.1.1.1"])
     for (let count = 0; count < 10; count += 1) assert.equal(gate.refusalOf(from(address)), undefined);
@@ -55,7 +55,7 @@ test("loopback and trusted proxies may have any number, and so may everybody wit
   for (let count = 0; count < 10; count += 1) assert.equal(open.gate.refusalOf(from("203.0.113.9")), undefined);
 });
 
-test("the last descriptors are not for connections, of whatever address", () => {
+test("refuses connections of any address for the last descriptors", () => {
   const { gate, counts } = gateWith({ descriptorsMax: 100 });
   assert.equal(gate.refusalOf(from("127.0.0.1", 99)), undefined);
   assert.equal(gate.refusalOf(from("127.0.0.1", 100)), "descriptors");
@@ -63,7 +63,7 @@ test("the last descriptors are not for connections, of whatever address", () => 
   assert.deepEqual(counts, ["descriptors", "descriptors"]);
 });
 
-test("refusals are told once a minute, with how many there were", () => {
+test("logs refusals once a minute, with their number", () => {
   const { gate, clock, lines } = gateWith({ perAddressMax: 0 });
   for (let count = 0; count < 1_000; count += 1) gate.refusalOf(from("203.0.113.9"));
   assert.equal(lines.length, 1);

@@ -1,20 +1,20 @@
 /**
- * Which connections a listener takes (threats S-01).
+ * Decides which connections a listener accepts (threats S-01).
  *
- * (1) One address has at most `perAddressMax` (all of a network of 64 bits of
- *     IPv6 counts as one), so that it cannot have them all. Loopback and
- *     trusted proxies may have any number: behind them are many callers.
- * (2) The last descriptors of the process are not for connections: files are
- *     opened and the admin port answers also when somebody takes all the rest.
- *     Without room the system would reset connections and tell nobody.
- * (3) What is refused is counted by reason, and told once a minute.
+ * (1) One address has at most `perAddressMax` connections (a /64 network of IPv6
+ *     counts as one address), so that it cannot take all. Loopback and trusted
+ *     proxies may have any number: they carry many callers.
+ * (2) The last descriptors of the process are not for connections, so that it can
+ *     open files and the admin port can answer when connections take all others.
+ *     Without descriptors the system would reset connections without a message.
+ * (3) Refusals are counted by reason, and logged once a minute.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { addressGroup, isLoopbackAddress, type TrustedProxies } from "../http/trusted-proxies.ts";
 
-/** Why a connection was refused: the port has its most, the address has, or descriptors are short. */
+/** Why a connection was refused: too many on the port, too many of the address, or too few descriptors. */
 export const connectionRefusals = ["port", "address", "descriptors"] as const;
 
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
@@ -25,33 +25,33 @@ export interface ConnectionGateOptions {
   readonly proxies: TrustedProxies;
   /** Undefined: any number. */
   readonly perAddressMax: number | undefined;
-  /** Connections whose descriptor is this or above are refused; undefined: none are. */
+  /** Connections with this descriptor or a higher one are refused; undefined: no limit. */
   readonly descriptorsMax?: number | undefined;
   readonly onRefused?: ((reason: ConnectionRefusal) => void) | undefined;
 }
 
-const TELL_MS = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
 export class ConnectionGate {
   readonly #options: ConnectionGateOptions;
   readonly #countByAddress = new Map<string, number>();
-  /** Refused since it was last told. */
-  #untoldCount = 0;
-  #toldAtMs: number | undefined;
+  /** Refusals since the last log line. */
+  #unloggedCount = 0;
+  #loggedAtMs: number | undefined;
 
   constructor(options: ConnectionGateOptions) {
     this.#options = options;
   }
 
-  /** Why a connection is not taken, or undefined. What to do with it then is the caller's business. */
+  /** Why a connection is refused, or undefined. The caller closes it. */
   refusalOf(socket: Socket): ConnectionRefusal | undefined {
     const { descriptorsMax, perAddressMax, proxies } = this.#options;
-    // keeps (2): the system gives the lowest number that is free.
+    // keeps (2): the system gives the lowest free number.
     if (descriptorsMax !== undefined && descriptorOf(socket) >= descriptorsMax) {
       return this.refused("descriptors", socket.remoteAddress);
     }
     const { remoteAddress } = socket;
-    // It has gone already.
+    // The peer has disconnected already.
     if (remoteAddress === undefined || perAddressMax === undefined) return undefined;
     if (isLoopbackAddress(remoteAddress) || proxies.trusts(remoteAddress)) return undefined;
     const group = addressGroup(remoteAddress);
@@ -62,16 +62,16 @@ export class ConnectionGate {
     return undefined;
   }
 
-  /** Notes a refusal, also one that was decided elsewhere. keeps (3) */
+  /** Counts a refusal, also one that was decided elsewhere. keeps (3) */
   refused(reason: ConnectionRefusal, address: string | undefined): ConnectionRefusal {
     const { clock, log, onRefused } = this.#options;
     onRefused?.(reason);
-    this.#untoldCount += 1;
+    this.#unloggedCount += 1;
     const nowMs = clock.monotonicMs();
-    if (this.#toldAtMs !== undefined && nowMs - this.#toldAtMs < TELL_MS) return reason;
-    this.#toldAtMs = nowMs;
-    log.warn("connections are refused", { reason, address, count: this.#untoldCount });
-    this.#untoldCount = 0;
+    if (this.#loggedAtMs !== undefined && nowMs - this.#loggedAtMs < LOG_INTERVAL_MS) return reason;
+    this.#loggedAtMs = nowMs;
+    log.warn("connections are refused", { reason, address, count: this.#unloggedCount });
+    this.#unloggedCount = 0;
     return reason;
   }
 
@@ -82,7 +82,7 @@ export class ConnectionGate {
   }
 }
 
-/** Node says it nowhere else; where it does not say it, nothing is refused for it. */
+/** The file descriptor, which Node has only in a private field; -1, which is never refused, without that field. */
 function descriptorOf(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
   return typeof handle?.fd === "number" ? handle.fd : -1;

@@ -1,18 +1,18 @@
 /**
- * What one request holds in memory, its body and its reply: counted for its
- * connection, for its tenant and in the budget of the thread.
+ * The bytes of one request, its body and its reply, counted for its connection,
+ * for its tenant and in the budget of the thread.
  *
- * (1) What was counted is released once, under the name that it was counted for.
+ * (1) Counted bytes are released once, for the owner they are counted for.
  */
 
 import { busy, type RequestFailure } from "../errors.ts";
 import { type ByteBudget, NOBODY, type Owner } from "./byte-budget.ts";
 
-/** What the requests of a connection hold together. */
+/** The bytes of all requests of a connection. */
 export interface ConnectionBytes {
-  /** Bytes of its bodies and of its replies that wait. */
+  /** Bodies and waiting replies. */
   heldBytes: number;
-  /** Those of its replies alone. */
+  /** Waiting replies only. */
   unsentBytes: number;
 }
 
@@ -28,7 +28,7 @@ export class HeldBytes {
     this.#connection = connection;
   }
 
-  /** What the other requests of the connection hold. */
+  /** Bytes of the other requests of the connection. */
   get bytesOfOthers(): number {
     return this.#connection.heldBytes - this.#bytes;
   }
@@ -37,12 +37,12 @@ export class HeldBytes {
     return this.#bytes - this.#unsentBytes;
   }
 
-  /** Of the reply. */
+  /** Bytes of the reply. */
   get unsentBytes(): number {
     return this.#unsentBytes;
   }
 
-  /** From here on it counts for this tenant. A refusal while the tenant has too much already. */
+  /** Counts the request for this tenant from now on. Returns a refusal if the tenant holds too many bytes. */
   claim(owner: Owner): RequestFailure | undefined {
     if (owner === this.#owner) return undefined;
     const hasRoom = this.#budget.hasRoom(owner);
@@ -51,14 +51,14 @@ export class HeldBytes {
     return hasRoom ? undefined : busy;
   }
 
-  /** False when there is no room for so many bytes more of the body. */
+  /** False without room for this part of the body. */
   takeBody(bytes: number): boolean {
     if (!this.#budget.take(bytes, this.#owner)) return false;
     this.#count(bytes);
     return true;
   }
 
-  /** False when there is no room for the reply. */
+  /** False without room for the reply. */
   takeReply(bytes: number): boolean {
     if (!this.#budget.take(bytes, this.#owner, this.#bytes)) return false;
     this.#count(bytes);
@@ -66,7 +66,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** A reply that is there already. */
+  /** Counts a reply that exists already. */
   addReply(bytes: number): void {
     this.#budget.add(bytes, this.#owner);
     this.#count(bytes);

@@ -1,4 +1,4 @@
-/** What requests that wait for their turn hold: their replies come when their connection has handed over others already. */
+/** Bytes of requests that wait for their turn: their replies come after others of the connection were handled. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const MB = 1024 * 1024;
 const REPLY_BYTES = 60_000;
 const REQUESTS = 900;
 
-test("A-13: small replies to requests that waited for their turn hold up their own connection too", async (context) => {
+test("A-13: small replies to requests that waited for their turn delay only their own connection", async (context) => {
   let handledCount = 0;
   const budget = new ByteBudget(256 * MB);
   const greedy = new Turns({ clock: new VirtualClock() }).tenant("a", "greedy");
@@ -41,7 +41,7 @@ test("A-13: small replies to requests that waited for their turn hold up their o
     idPrefix: "t",
   });
   context.after(() => listener.close(0));
-  // With a debt everything waits.
+  // With a debt, every request waits.
   greedy.charge(1_000);
   const peers = Array.from({ length: 20 }, () => connect({ host: "127.0.0.1", port: listener.port }));
   for (const peer of peers) {

@@ -1,4 +1,4 @@
-/** Requests of areas whose routes are whole units of work: each runs when its tenant may have the thread. */
+/** Requests of areas whose routes are whole units of work: each runs in a turn of its tenant. */
 import type { Tenant } from "../../kernel/turns.ts";
 import type { HttpReply, HttpRequest } from "../handler.ts";
 import { abandonedReply } from "../respond.ts";
@@ -6,13 +6,13 @@ import { abandonedReply } from "../respond.ts";
 export interface InTurn {
   readonly request: HttpRequest;
   readonly tenant: Tenant;
-  /** The name of the route: what it took lately is what it is expected to take. */
+  /** The name of the route. Its expected time is that of its recent requests. */
   readonly route: string;
-  /** Answers; asked once. If the request has waited, its token may have been removed meanwhile. */
+  /** Answers the request; called once. If the request has waited, its token may have been removed meanwhile. */
   readonly run: (hasWaited: boolean) => HttpReply | Promise<HttpReply>;
 }
 
-/** Answers at once, if nobody else comes first. */
+/** Answers at once, unless another tenant is first. */
 export function inTurn({ request, tenant, route, run }: InTurn): HttpReply | Promise<HttpReply> {
   request.payer = tenant;
   const isHeavy = tenant.isHeavy(route);
@@ -26,7 +26,7 @@ export function inTurn({ request, tenant, route, run }: InTurn): HttpReply | Pro
   });
 }
 
-/** Runs a request when its turn has come; not if its peer has gone. */
+/** Runs a request in its turn, unless its peer has disconnected. */
 export function lateTurn<Reply>(
   request: HttpRequest,
   turn: Promise<void>,

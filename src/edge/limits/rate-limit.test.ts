@@ -19,7 +19,7 @@ test("a token may use its burst at once and then its rate", () => {
   assert.notEqual(limiter.take(alpha), undefined);
 });
 
-test("a long pause gives no more than the burst", () => {
+test("a long pause allows no more than the burst", () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(clock, { perSecond: 10, burst: 2 });
   assert.equal(limiter.take(alpha), undefined);
@@ -37,7 +37,7 @@ test("each token has a bucket of its own", () => {
   assert.equal(limiter.take(beta), undefined);
 });
 
-test("the refusal says when to come back, in whole seconds", () => {
+test("the refusal has Retry-After in whole seconds", () => {
   const limiter = new RateLimiter(new VirtualClock(), { perSecond: 0.2, burst: 1 });
   limiter.take(alpha);
 

@@ -21,7 +21,7 @@ interface Bucket {
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  /** A bucket goes with its token. */
+  /** A bucket ends with its token. */
   readonly #buckets = new WeakMap<Grant, Bucket>();
 
   constructor(clock: Clock, rate: Rate) {
@@ -33,13 +33,13 @@ export class RateLimiter {
     return this.#rate.perSecond;
   }
 
-  /** Counts one request of this token, or says why it is refused. */
+  /** Counts one request of this token. Returns the refusal, if there is one. */
   take(grant: Grant): RequestFailure | undefined {
     const waitMs = this.count(grant);
     return waitMs > 0 ? tooManyRequests(this.perSecond, waitMs) : undefined;
   }
 
-  /** Counts one request of this token and returns 0, or returns after how many ms one more is let in. */
+  /** Counts one request of this token and returns 0, or returns the time until one more is allowed. */
   count(grant: Grant): number {
     const { perSecond, burst } = this.#rate;
     const nowMs = this.#clock.monotonicMs();

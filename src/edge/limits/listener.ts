@@ -1,30 +1,30 @@
-/** What a listener allows its peers: times, rates, sizes and counts. */
+/** Limits of a listener: times, rates, sizes and counts. */
 
 export interface ListenerLimits {
   readonly headerBytesMax: number;
   /** From the first byte of a request to the end of its headers, and to the end of its body. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** How long a connection may rest between requests. */
+  /** How long a connection may be idle between requests. */
   readonly keepAliveTimeoutMs: number;
-  /** How long a peer may refuse to read its reply. */
+  /** How long a peer may not read its reply. */
   readonly stalledTimeoutMs: number;
-  /** At least so many bytes of a body each second on average, once `bodyGraceMs` are over; undefined: any. */
+  /** The least average rate of a body after `bodyGraceMs`; undefined: no limit. */
   readonly bodyBytesPerSecondMin: number | undefined;
   readonly bodyGraceMs: number;
   readonly connectionsMax: number;
-  /** Of one address, unless it is loopback or a trusted proxy; undefined: any number. */
+  /** For one address that is not loopback or a trusted proxy; undefined: any number. */
   readonly connectionsPerAddressMax: number | undefined;
-  /** Connections whose descriptor is this or above are refused; undefined: none are. */
+  /** Connections with this descriptor or a higher one are refused; undefined: no limit. */
   readonly descriptorsMax: number | undefined;
-  /** Unanswered requests, all together and of one connection (HTTP pipelining). */
+  /** Unanswered requests of all connections, and of one connection (HTTP pipelining). */
   readonly requestsMax: number;
   readonly requestsPerConnectionMax: number;
-  /** Bodies and replies of one connection; while it has more, its next request waits. */
+  /** Bodies and replies of one connection; above it, the next request waits. */
   readonly bytesPerConnectionMax: number;
-  /** Replies of one connection that are not sent yet; while it has more, its next request waits. */
+  /** Unsent replies of one connection; above it, the next request waits. */
   readonly unsentPerConnectionMax: number;
-  /** How long, and how many bytes, a client may go on sending a body that was refused. */
+  /** How long, and how many bytes, a client may continue to send a refused body. */
   readonly refusedMs: number;
   readonly refusedBytesMax: number;
 }
