@@ -320,8 +320,8 @@ class HttpListener implements Listener {
   }
 
   /**
-   * A request was not complete in time, as far as we have read. Timers run before the poll, so bytes that came while the
-   * thread was busy may be unread: they are read first. If more bytes came, the rest gets the same time again.
+   * A request was not complete in time, as far as we have read. Timers run before the poll, so bytes that came while
+   * the thread was busy may be unread: they are read first. If more bytes came, the rest gets the same time again.
    */
   #requestIsLate(socket: Socket): void {
     const connection = this.connectionOf(socket);

@@ -1,4 +1,4 @@
-/** Batches of commands in RESP: what is read of a body, and what is refused in which words. */
+/** Batches of commands in RESP: accepted and refused bodies, with the error texts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestFailure } from "../errors.ts";
@@ -28,16 +28,16 @@ const bodies: readonly (readonly [body: string, read: unknown])[] = [
   [`*1\r\n$${"9".repeat(9)}\r\n`, "ERR failed to parse: Protocol error: invalid bulk length"],
 ];
 
-test("A3.resp: a body in RESP is read as over TCP, and refused with the reason", () => {
+test("A3.resp: reads a RESP body as over TCP, and refuses it with the reason", () => {
   for (const [body, expected] of bodies) assert.deepEqual(read(body), expected, JSON.stringify(body));
 });
 
-test("a body has as many words as one in JSON may", () => {
+test("a RESP body has the same limit of words as a JSON body", () => {
   const words = "$0\r\n\r\n".repeat(WORDS_MAX + 1);
   assert.equal(read(`*${WORDS_MAX + 1}\r\n${words}`), `ERR too many words in one request. Limit: ${WORDS_MAX}`);
 });
 
-test("A3.resp: only a body that says it is RESP, and begins so, is taken for it", () => {
+test("A3.resp: a RESP body needs the content type and the first byte of RESP", () => {
   const rows: readonly (readonly [type: string | undefined, body: string, isResp: boolean])[] = [
     ["application/x-resp2", "*1", true],
     ["Application/X-RESP2; charset=binary", "*1", true],

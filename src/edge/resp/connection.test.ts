@@ -1,4 +1,4 @@
-/** A connection over a real socket, with a session that does what its commands say. */
+/** A connection over a real socket, with a session whose commands are its actions. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
@@ -19,7 +19,7 @@ import {
 } from "./connection.ts";
 import type { ReplyJournal } from "./reply-queue.ts";
 
-/** A session of the test: `WRITE` moves the journal, `WAIT` waits, `BIG n` answers n bytes, all else is echoed. */
+/** `WRITE` advances the journal, `WAIT` blocks, `BIG n` answers n bytes, `PUSH` pushes; other commands are echoed. */
 class TestSession implements RespSession {
   isWaiting = false;
   respVersion: 2 | 3 = 2;
@@ -52,7 +52,7 @@ class TestSession implements RespSession {
     else if (name === "QUIT") {
       this.#connection.reply(simple("OK"));
       this.#connection.close("when written");
-    } else if (name === "TELL") {
+    } else if (name === "PUSH") {
       this.#connection.push({ kind: "message", channel: "c", payload: "p" });
       this.#connection.reply(1);
     } else if (name === "BIG") this.#connection.reply("x".repeat(Number(argument)));
@@ -62,7 +62,7 @@ class TestSession implements RespSession {
     }
   }
 
-  /** The reply of a command that waited. */
+  /** Answers a blocked command. */
   answer(text: string): void {
     this.isWaiting = false;
     this.#connection.reply(simple(text));
@@ -129,7 +129,7 @@ async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 
     log: createLog({ level: "debug", format: "json", clock, sink: (line) => logLines.push(line) }),
     budget,
     limits: { ...defaultConnectionLimits, requestBytesMax: 10e6, replyBytesMax: 50e6, ...limits },
-    strangers: new Turns({ clock }).tenant("store", "strangers"),
+    anonymous: new Turns({ clock }).tenant("store", "anonymous"),
     openSession: () => session,
     events: {
       received: () => {},
@@ -159,7 +159,7 @@ async function startScene(limits: Partial<ConnectionLimits> = {}, budgetBytes = 
   };
 }
 
-test("commands run in order, and what they answer is one write", async () => {
+test("commands run in order, and their replies are one write", async () => {
   await using scene = await startScene();
   let writes = 0;
   const write = scene.socket.write.bind(scene.socket);
@@ -171,7 +171,7 @@ test("commands run in order, and what they answer is one write", async () => {
   assert.equal(writes, 1);
 });
 
-test("a reply leaves when the journal is safe, and nothing overtakes it", async () => {
+test("a reply leaves when the journal is safe, and no reply overtakes it", async () => {
   await using scene = await startScene();
   scene.peer.say("WRITE\r\n");
   await scene.peer.ask("", 0);
@@ -183,7 +183,7 @@ test("a reply leaves when the journal is safe, and nothing overtakes it", async 
   assert.equal(await scene.peer.hear(15), "+WRITE\r\n+read\r\n");
 });
 
-test("while a command waits no other runs, and what came meanwhile runs behind it", async () => {
+test("while a command is blocked no other runs, and later ones run after it", async () => {
   await using scene = await startScene();
   scene.peer.say("WAIT\r\nnext\r\n");
   while (scene.session.executed.length < 1) await once(scene.socket, "data");
@@ -192,7 +192,7 @@ test("while a command waits no other runs, and what came meanwhile runs behind i
   assert.equal(await scene.peer.hear(16), "+served\r\n+next\r\n");
 });
 
-test("while a command waits only so much is read, and the rest later", async () => {
+test("while a command is blocked reads only a limited amount, and the rest later", async () => {
   await using scene = await startScene();
   const line = `${"y".repeat(1_000)}\r\n`;
   scene.peer.say(`WAIT\r\n${line.repeat(2_000)}`);
@@ -203,7 +203,7 @@ test("while a command waits only so much is read, and the rest later", async () 
   assert.equal(replies, `+go\r\n${`+${line}`.repeat(2_000)}`);
 });
 
-test("a peer that goes away while its command waits ends its session", async () => {
+test("a peer that disconnects while its command is blocked ends its session", async () => {
   await using scene = await startScene();
   scene.peer.say("WAIT\r\n");
   while (scene.session.executed.length < 1) await once(scene.socket, "data");
@@ -212,7 +212,7 @@ test("a peer that goes away while its command waits ends its session", async () 
   assert.equal(scene.session.isClosed, true);
 });
 
-test("a peer that has said everything and ends its side gets every reply", async () => {
+test("a peer that ends its side gets every reply", async () => {
   await using scene = await startScene();
   scene.peer.socket.end("a\r\nWRITE\r\nunfinished");
   while (scene.session.executed.length < 2) await once(scene.socket, "data");
@@ -221,21 +221,21 @@ test("a peer that has said everything and ends its side gets every reply", async
   await scene.closed;
 });
 
-test("behind QUIT nothing runs", async () => {
+test("runs nothing after QUIT", async () => {
   await using scene = await startScene();
   scene.peer.say("QUIT\r\nnext\r\n");
   assert.equal(await scene.peer.hearAll(), "+OK\r\n");
   assert.deepEqual(scene.session.executed, [["QUIT"]]);
 });
 
-test("a malformed request is answered behind the replies before it, and ends the connection", async () => {
+test("a malformed request is answered after earlier requests, and ends the connection", async () => {
   await using scene = await startScene();
   scene.peer.say("a\r\n*x\r\nb\r\n");
   assert.equal(await scene.peer.hearAll(), "+a\r\n-ERR Protocol error: invalid multibulk length\r\n");
   assert.deepEqual(scene.cuts, ["malformed request"]);
 });
 
-test("a request over HTTP runs nothing", async () => {
+test("runs nothing of an HTTP request", async () => {
   for (const start of ["POST / HTTP/1.1\r\nSET k v\r\n", "GET / HTTP/1.1\r\nHost: x\r\nSET k v\r\n"]) {
     await using scene = await startScene();
     scene.peer.say(start);
@@ -245,15 +245,15 @@ test("a request over HTTP runs nothing", async () => {
   }
 });
 
-test("what is told while a command runs stands behind its reply", async () => {
+test("a push during a command follows its reply", async () => {
   await using scene = await startScene();
   const message = "3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\np\r\n";
-  assert.equal(await scene.peer.ask("TELL\r\nTELL\r\n", 70), `:1\r\n*${message}:1\r\n*${message}`);
+  assert.equal(await scene.peer.ask("PUSH\r\nPUSH\r\n", 70), `:1\r\n*${message}:1\r\n*${message}`);
   scene.session.respVersion = 3;
-  assert.equal(await scene.peer.ask("TELL\r\n", 35), `:1\r\n>${message}`);
+  assert.equal(await scene.peer.ask("PUSH\r\n", 35), `:1\r\n>${message}`);
 });
 
-test("a long pipeline gives others a turn", async () => {
+test("a long pipeline yields to others", async () => {
   await using scene = await startScene();
   scene.peer.say("a\r\n".repeat(2_500));
   const looks = new Set<number>();
@@ -266,7 +266,7 @@ test("a long pipeline gives others a turn", async () => {
   assert.equal(await scene.peer.hear(10_000), "+a\r\n".repeat(2_500));
 });
 
-test("commands stop while the peer does not read, and go on when it does", async () => {
+test("commands stop while the peer does not read, and continue when it does", async () => {
   await using scene = await startScene({ queuedBytesMax: 1_000_000 });
   scene.peer.socket.pause();
   scene.peer.say("BIG 600000\r\n".repeat(100));
@@ -277,7 +277,7 @@ test("commands stop while the peer does not read, and go on when it does", async
   assert.equal((await scene.peer.hear(100 * reply.length)).length, 100 * reply.length);
 });
 
-test("replies that nobody reads count in the budget, and without room for them no command runs", async () => {
+test("unread replies count in the budget, and no command runs without room", async () => {
   await using scene = await startScene({}, 8_000_000);
   scene.peer.socket.pause();
   scene.peer.say("BIG 5000000\r\n".repeat(20));
@@ -302,7 +302,7 @@ test("replies that wait for the journal count in the budget", async () => {
   assert.equal(scene.budget.usedBytes, 0);
 });
 
-test("A-13: while its database has too much waiting, no command of a connection runs", async () => {
+test("A-13: runs no command of a connection while its database is over the budget", async () => {
   await using scene = await startScene({}, 1_000_000);
   scene.peer.say("a\r\n");
   await scene.peer.hear(4);
@@ -318,7 +318,7 @@ test("A-13: while its database has too much waiting, no command of a connection 
   assert.equal(await scene.peer.hear(4), "+b\r\n");
 });
 
-test("who listens and does not read is cut off: at once beyond the hard bound, by and by beyond the soft one", async () => {
+test("disconnects a subscriber that does not read: at once beyond the hard limit, later beyond the soft limit", async () => {
   const push = { kind: "message", channel: "c", payload: "p".repeat(1_000_000) } as const;
   {
     await using scene = await startScene({ listeningBytesMax: 20_000_000 });
@@ -345,7 +345,7 @@ test("who listens and does not read is cut off: at once beyond the hard bound, b
   assert.deepEqual(scene.cuts, ["too slow"]);
 });
 
-test("requests that have not all come count in the budget, and are refused without room", async () => {
+test("incomplete requests count in the budget, and are refused without room", async () => {
   await using scene = await startScene({}, 1_000_000);
   scene.peer.say(`*2\r\n$3\r\nSET\r\n$5000000\r\n${"v".repeat(500_000)}`);
   while (scene.connection.unreadBytes < 500_000) await once(scene.socket, "data");
@@ -364,7 +364,7 @@ test("a bug ends the connection and is logged", async () => {
   assert.match(scene.logLines.join(), /a bug/);
 });
 
-test("a reply beyond the limit is an error in its place", async () => {
+test("a reply beyond the limit becomes an error", async () => {
   await using scene = await startScene({ replyBytesMax: 1_000 });
   scene.peer.say("BIG 2000\r\na\r\nQUIT\r\n");
   assert.match(await scene.peer.hearAll(), /^-ERR [^\r]+\r\n\+a\r\n\+OK\r\n$/);

@@ -1,24 +1,23 @@
 /**
- * One connection of the RESP port: reads requests, gives them to its session
- * one by one, and writes what the session answers.
+ * One connection of the RESP port: reads requests, passes them to its session one
+ * by one, and writes the replies.
  *
- *     open -> ending (what was said is written) -> closed
+ *     open -> ending (all replies are written) -> closed
  *
- * (1) Commands run in the order in which they came, and so do their replies,
- *     which leave when the journal lets them (reply-queue.ts). What is told
- *     besides, because somebody listens, stands behind the reply of the command
- *     that runs.
- * (2) While a command waits, while too much has not been read by the peer, and
- *     while others have their turn (kernel/turns.ts), no command runs, and only
- *     so much is read that we learn when the peer goes away.
- * (3) Who listens is not asked whether there is room: it costs at most
+ * (1) Commands run in the order in which they came, and their replies leave in
+ *     that order when the journal is safe (reply-queue.ts). Pushes to a subscriber
+ *     follow the reply of the running command.
+ * (2) While a command waits, while the peer has too many unread replies, and while
+ *     other tenants have their turn (kernel/turns.ts), no command runs, and only
+ *     enough is read to notice that the peer disconnects.
+ * (3) Pushes do not need room in the budget: a subscriber costs at most
  *     `listeningBytesMax`, and at most `slowBytesMax` for longer than `slowMs`
- *     (threats A-17). Who takes none of its replies for `stalledMs` is cut off
- *     too, when they are too many or memory is short.
+ *     (threats A-17). A peer that takes none of its replies for `stalledMs` is
+ *     disconnected if they are too many or memory is short.
  * (4) When the socket has closed, the session is closed, once.
- * (5) What has come and not run, and what was said and not taken by the system,
- *     counts in the budget, for the database of the session. While that has too
- *     much, no command of its connections runs; those of others do.
+ * (5) Unread requests and unsent replies count in the budget, for the database of
+ *     the session. While that holds too many bytes, no command of its connections
+ *     runs. Other databases are not affected.
  */
 import type { Socket } from "node:net";
 import { AssertionFailure } from "../../kernel/assert.ts";
@@ -34,21 +33,21 @@ import { type RespVersion, resp2Result, resp3Result, respError } from "./replies
 import { type ReplyJournal, ReplyQueue } from "./reply-queue.ts";
 import { RequestParser } from "./request-parser.ts";
 
-/** What a connection needs of a session of the store. */
+/** The part of a store session that a connection uses. */
 export interface RespSession {
   execute(words: Bytes[]): void;
-  /** Who pays for its commands; undefined for who has not logged in. */
+  /** The tenant that is charged for its commands; undefined before the login. */
   readonly turn: Tenant | undefined;
-  /** Whether a command has to wait for its turn because it is expected to take long. */
+  /** Whether a command must wait for its turn because it is expected to take long. */
   mustWait(words: readonly Bytes[]): boolean;
-  /** When the last command began, and when the clock was last looked at: behind it, unless it was quick. */
+  /** When the last command began, and when the clock was last read: after the command, unless it was quick. */
   readonly beganAtMs: number;
   readonly lookedAtMs: number;
   readonly isWaiting: boolean;
   readonly respVersion: RespVersion;
   readonly isAuthenticated: boolean;
   readonly isListening: boolean;
-  /** Whose database it is, once somebody has logged in. */
+  /** Owner of its bytes: its database, after the login. */
   readonly tenant: Owner | undefined;
   close(): void;
   kill(): void;
@@ -57,11 +56,11 @@ export interface RespSession {
 export interface ConnectionLimits {
   readonly requestBytesMax: number;
   readonly replyBytesMax: number;
-  /** Replies that the peer has not read; above it no command of its runs. */
+  /** Bytes of replies that the peer has not read; above it, no command runs. */
   readonly queuedBytesMax: number;
-  /** How long it may take none of them. */
+  /** How long it may read none of them. */
   readonly stalledMs: number;
-  /** What may wait for a peer that listens, and what may wait for long, and how long. */
+  /** The most bytes that may wait for a subscriber; the most that may wait for longer than `slowMs`. */
   readonly listeningBytesMax: number;
   readonly slowBytesMax: number;
   readonly slowMs: number;
@@ -69,9 +68,9 @@ export interface ConnectionLimits {
 
 const MB = 2 ** 20;
 
-/** All but what the settings of the store decide. */
+/** All limits that are not settings of the store. */
 export const defaultConnectionLimits: Omit<ConnectionLimits, "requestBytesMax" | "replyBytesMax"> = {
-  // Clients may write a whole pipeline before they read, so this is large: they would wait for each other for ever.
+  // Large, since clients may write a whole pipeline before they read: client and server would wait for each other.
   queuedBytesMax: 32 * MB,
   stalledMs: 60_000,
   listeningBytesMax: 32 * MB,
@@ -79,7 +78,7 @@ export const defaultConnectionLimits: Omit<ConnectionLimits, "requestBytesMax" |
   slowMs: 60_000,
 };
 
-/** Why we ended a connection that its peer would have kept. */
+/** Why the server ended a connection. */
 export const cutReasons = ["too slow", "malformed request", "no memory", "token revoked", "failed"] as const;
 
 export type CutReason = (typeof cutReasons)[number];
@@ -90,11 +89,11 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: ConnectionLimits;
-  /** Shared by the listeners of a thread: requests that have not all come, and replies that were not taken. */
+  /** Shared by the listeners of a thread: for incomplete requests and unsent replies. */
   readonly budget: ByteBudget;
-  /** Who pays as long as nobody has logged in. */
-  readonly strangers: Tenant;
-  /** Opens the session; undefined while the store is still opening. Asked when the first request comes. */
+  /** The tenant of connections before their login. */
+  readonly anonymous: Tenant;
+  /** Opens the session at the first request; undefined while the store is opening. */
   readonly openSession: (connection: RespConnection) => RespSession | undefined;
   readonly events: ConnectionEvents;
 }
@@ -106,22 +105,22 @@ export interface ConnectionEvents {
   closed(connection: RespConnection): void;
 }
 
-/** After so many commands, or so long (`TURN_MS`), a connection lets others in between. */
+/** After this number of commands, or `TURN_MS`, a connection yields to others. */
 const COMMANDS_PER_TURN_MAX = 1_000;
-/** So much is read of a peer whose commands cannot run now. */
+/** How much is read of a peer whose commands cannot run now. */
 const UNREAD_BYTES_MAX = 64 * 1024;
-/** Requests that have not all come need room in the budget from here on; smaller ones are only counted. */
+/** Incomplete requests of at least this size need room in the budget; smaller ones are only counted. */
 const ASKED_BYTES_MIN = 64 * 1024;
-/** Who listens may have so much waiting while its database has too much. */
-const SHORT_LISTENER_BYTES_MAX = 1024 * 1024;
-/** What a byte that is read or written costs its tenant besides the time between two looks at the clock. */
+/** The most bytes that may wait for a subscriber while its database holds too many. */
+const OVER_BUDGET_LISTENER_BYTES_MAX = 1024 * 1024;
+/** CPU time of a byte that is read or written, outside the measured time. */
 const BYTE_MS = 1e-6;
-/** It waits before everything else of its tenant: it came before that. */
+/** A heavy command that came first also waits first: before other commands of its tenant. */
 const HEAVY: NextOptions = { isHeavy: true };
 const HEAVY_AND_FIRST: NextOptions = { isHeavy: true, isFirst: true };
-/** Replies of one turn are given on in parts of about this size. */
+/** Replies of one turn are flushed in parts of about this size. */
 const FLUSH_BYTES = 256 * 1024;
-/** How long a peer has to end a connection that we have ended. */
+/** Time for a peer to end a connection that the server has ended. */
 const ENDED_MS = 2_000;
 
 const LOADING = "-LOADING larder is loading its data\r\n";
@@ -135,29 +134,29 @@ export class RespConnection implements SessionPeer {
   readonly #parser: RequestParser;
   readonly #queue: ReplyQueue;
   #session: RespSession | undefined;
-  /** The next command, when it has to wait for its turn. */
+  /** The next command, if it waits for its turn. */
   #next: Bytes[] | undefined;
-  /** Read since the tenant last paid. */
+  /** Bytes that were read since the tenant was last charged. */
   #unpaidBytes = 0;
   #isRunning = false;
-  /** Others have their turn. */
+  /** Other tenants have their turn. */
   #isYielding = false;
-  /** No more commands are taken. */
+  /** No more commands run. */
   #isEnding = false;
-  /** The socket was told that nothing more comes. */
+  /** `end` of the socket was called. */
   #hasEnded = false;
-  /** The peer says nothing more. */
+  /** The peer has ended its side. */
   #hasPeerEnded = false;
   #isClosed = false;
   #isSettling = false;
   /** Pushes that came while a command ran. keeps (1) */
   #pushed: Bytes = "";
-  /** What it has of the budget, for its requests and for its replies, and under whose name. */
+  /** Its bytes in the budget, for requests and for replies, and their owner. */
   #countedBytes = 0;
   #countedReplyBytes = 0;
   #owner: Owner = NOBODY;
-  /** Its database has too much of the budget. */
-  #isShort = false;
+  /** Its database holds too many bytes of the budget. */
+  #isOverBudget = false;
   #cancelRoom: (() => void) | undefined;
   #cancelSlow: (() => void) | undefined;
   #cancelEnd: (() => void) | undefined;
@@ -182,7 +181,7 @@ export class RespConnection implements SessionPeer {
     socket.on("drain", () => this.#drained());
     socket.on("end", () => this.#peerEnded());
     socket.on("timeout", () => this.#stalled());
-    // It is closed then, and that is all there is to say.
+    // `close` follows.
     socket.on("error", () => {});
     socket.on("close", () => this.#closed());
   }
@@ -224,18 +223,18 @@ export class RespConnection implements SessionPeer {
     } else if (!this.#isRunning) this.#settleSoon();
   }
 
-  /** Its token is good no more: nothing that waits is sent. */
+  /** Ends it because its token is revoked, without sending waiting replies. */
   revoke(): void {
     this.#options.events.cutOff("token revoked");
     this.#kill();
   }
 
-  /** The server stops: what was read is answered, and nothing more is taken. */
+  /** Answers the requests that were read, and reads no more, because the server stops. */
   drain(): void {
     this.#peerEnded();
   }
 
-  /** Ends it whatever it does. */
+  /** Ends it at once. */
   destroy(): void {
     this.#kill();
   }
@@ -248,7 +247,7 @@ export class RespConnection implements SessionPeer {
     this.#proceed();
   }
 
-  /** Does what can be done now: runs commands, lets replies go, ends, reads on. */
+  /** Does everything that is possible now: runs commands, flushes replies, ends, continues to read. */
   #proceed(isItsTurn = false): void {
     if (this.#isRunning || this.#isClosed) return;
     if (!this.#options.budget.isQuiet) this.#checkRoom();
@@ -259,7 +258,7 @@ export class RespConnection implements SessionPeer {
     else this.#readOrPause();
   }
 
-  /** Whether there is a command that may be run now. If others come first, its turn comes by itself. */
+  /** Whether a command may run now. If other tenants are first, queues for a turn. */
   #mayRun(isItsTurn: boolean): boolean {
     if ((this.#next === undefined && !this.#parser.hasUnread) || this.#isEnding || this.#mustHold) return false;
     if (isItsTurn || this.#turn.mayRun) return true;
@@ -278,13 +277,13 @@ export class RespConnection implements SessionPeer {
   }
 
   get #turn(): Tenant {
-    return this.#session?.turn ?? this.#options.strangers;
+    return this.#session?.turn ?? this.#options.anonymous;
   }
 
   #settleSoon(): void {
     if (this.#isSettling) return;
     this.#isSettling = true;
-    // Behind the unit of work that is running: then the journal ends behind what the reply saw.
+    // After the running unit of work: then the journal ends after everything that the reply saw.
     queueMicrotask(() => {
       this.#isSettling = false;
       this.#proceed();
@@ -293,7 +292,7 @@ export class RespConnection implements SessionPeer {
 
   /** True while no command may run. keeps (2) */
   get #mustHold(): boolean {
-    if (this.#isYielding || this.#isShort || this.#session?.isWaiting === true) return true;
+    if (this.#isYielding || this.#isOverBudget || this.#session?.isWaiting === true) return true;
     return this.queuedBytes > this.#limits.queuedBytesMax;
   }
 
@@ -342,9 +341,9 @@ export class RespConnection implements SessionPeer {
       if (queue.unflushedBytes >= FLUSH_BYTES) {
         queue.flush();
         this.#countReplies();
-        if (this.#isShort || this.queuedBytes > limits.queuedBytesMax) return;
+        if (this.#isOverBudget || this.queuedBytes > limits.queuedBytesMax) return;
       }
-      // Each command begins with a look at the clock, so quick ones need no other.
+      // Each command begins with a reading of the clock, so quick ones need no other.
       const isOver = session !== undefined && session.lookedAtMs - startMs >= TURN_MS;
       if (!isOver && count < COMMANDS_PER_TURN_MAX) continue;
       this.#yield();
@@ -358,7 +357,7 @@ export class RespConnection implements SessionPeer {
     this.#checkListener();
   }
 
-  /** Goes on when its turn comes. */
+  /** Continues in its next turn. */
   #yield(options?: NextOptions): void {
     this.#isYielding = true;
     this.#turn.queue(() => {
@@ -367,7 +366,7 @@ export class RespConnection implements SessionPeer {
     }, options);
   }
 
-  /** The next request is wrong, or not all there. */
+  /** Ends the connection if the next request is malformed, and not if it is incomplete. */
   #checkRequest(): void {
     const { failure } = this.#parser;
     if (failure !== undefined) {
@@ -421,23 +420,23 @@ export class RespConnection implements SessionPeer {
     this.#checkRoom();
   }
 
-  /** Learns whether commands may run, and comes back when they may again. keeps (5) */
+  /** Checks whether the budget allows commands, and continues when it does again. keeps (5) */
   #checkRoom(): void {
     const { budget } = this.#options;
     this.#claim();
-    // Who has not logged in shares an owner with all such, and has little to say.
+    // Connections before the login share one owner, and have small requests.
     const mayWait = this.#owner !== NOBODY || this.#countedReplyBytes >= ASKED_BYTES_MIN;
-    this.#isShort = mayWait && !budget.hasRoom(this.#owner);
-    if (!this.#isShort || this.#isClosed) return;
+    this.#isOverBudget = mayWait && !budget.hasRoom(this.#owner);
+    if (!this.#isOverBudget || this.#isClosed) return;
     this.#cancelRoom?.();
     this.#cancelRoom = budget.whenRoom(this.#owner, () => {
       this.#cancelRoom = undefined;
-      this.#isShort = false;
+      this.#isOverBudget = false;
       this.#settleSoon();
     });
   }
 
-  /** What it holds belongs to its database as soon as that is known. */
+  /** Moves its bytes to its database after the login. */
   #claim(): void {
     const owner = this.#session?.tenant ?? NOBODY;
     if (owner === this.#owner) return;
@@ -453,7 +452,7 @@ export class RespConnection implements SessionPeer {
     this.#proceed();
   }
 
-  /** Reads on, or not while it would only be kept. keeps (2) */
+  /** Pauses reading while commands cannot run. keeps (2) */
   #readOrPause(): void {
     const { unreadBytes } = this.#parser;
     if (unreadBytes !== this.#countedBytes) this.#countUnread(unreadBytes);
@@ -470,7 +469,7 @@ export class RespConnection implements SessionPeer {
     if (this.#session?.isListening !== true) return;
     const { listeningBytesMax, slowBytesMax, slowMs } = this.#limits;
     const { queuedBytes } = this;
-    if (queuedBytes > SHORT_LISTENER_BYTES_MAX && !this.#options.budget.hasRoom(this.#owner)) {
+    if (queuedBytes > OVER_BUDGET_LISTENER_BYTES_MAX && !this.#options.budget.hasRoom(this.#owner)) {
       this.#cut("no memory");
       return;
     }
@@ -485,11 +484,11 @@ export class RespConnection implements SessionPeer {
       });
   }
 
-  /** The peer has taken nothing for long. That is its own business as long as nobody else needs the room. */
+  /** The peer has read nothing for a while, which is allowed while others do not need the room. */
   #stalled(): void {
     const { writableLength } = this.#socket;
     if (writableLength === 0) return;
-    // Timers come before the poll: while the thread was busy it may have taken some.
+    // Timers run before the poll: while the thread was busy, the peer may have read.
     void nextTurn().then(() => {
       if (this.#isClosed || this.#socket.writableLength === 0) return;
       if (this.#socket.writableLength === writableLength) this.#judgeStalled();
@@ -503,7 +502,7 @@ export class RespConnection implements SessionPeer {
     else this.#socket.setTimeout(this.#limits.stalledMs);
   }
 
-  /** What has come is still answered, but nobody waits for a peer that has gone. */
+  /** Answers received requests, but ends a blocked command of a peer that has ended its side. */
   #peerEnded(): void {
     this.#hasPeerEnded = true;
     if (this.#session?.isWaiting === true) this.#kill();
@@ -521,7 +520,7 @@ export class RespConnection implements SessionPeer {
       return;
     }
     socket.end();
-    // Bytes that are not read would make the system reset the connection, and the last reply be lost.
+    // With unread bytes the system would reset the connection, and the last reply would be lost.
     socket.resume();
     socket.once("finish", () => {
       this.#cancelEnd = this.#options.clock.after(ENDED_MS, () => socket.destroy());
@@ -539,7 +538,7 @@ export class RespConnection implements SessionPeer {
     this.close("at once");
   }
 
-  /** Our own mistake. A broken assertion stops the process. */
+  /** Our bug. A failed assertion stops the process. */
   #fail(fault: unknown): void {
     this.#options.log.error("a command over RESP failed", faultFields(fault));
     this.#cut("failed");
@@ -567,20 +566,20 @@ export class RespConnection implements SessionPeer {
 }
 
 /**
- * The first words of a request over HTTP: somebody makes a browser talk to us (Redis: `securityWarningCommand`). Nothing
- * that follows may run.
+ * The first words of an HTTP request: an attacker makes a browser connect to us (Redis: `securityWarningCommand`). No
+ * later command may run.
  */
 function isFromBrowser(words: readonly Bytes[]): boolean {
   const name = words[0] as Bytes;
   if (name.length !== 4 && name.length !== 5) return false;
   const first = name.charCodeAt(0) | 0x20;
-  // Most names of this length begin otherwise.
+  // Fast path: most commands of this length begin with other letters.
   if (first !== 0x70 && first !== 0x68) return false;
   const lower = name.toLowerCase();
   return lower === "post" || lower === "host:";
 }
 
-/** As Redis prints it: an IPv6 address in brackets, an IPv4 one as such. */
+/** As Redis prints it: IPv6 addresses are in brackets, IPv4 addresses are not. */
 function addressOf(address = "", port = 0): string {
   const plain = address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
   return plain.includes(":") ? `[${plain}]:${port}` : `${plain}:${port}`;

@@ -23,6 +23,6 @@ const lines: readonly (readonly [line: string, words: readonly string[] | undefi
   ["k\xe9y", ["k\xe9y"]],
 ];
 
-test("a line is cut into words as Redis does", () => {
+test("splits a line into words as Redis does", () => {
   for (const [line, words] of lines) assert.deepEqual(splitLine(line), words, JSON.stringify(line));
 });

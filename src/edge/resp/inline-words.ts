@@ -1,12 +1,12 @@
 /**
- * A line as a person types it, cut into words as Redis does (`sdssplitargs`):
- * blanks part words, "…" may hold escapes (`\n`, `\x41`, `\"`), '…' may hold
- * `\'`, and behind a closing quote there must be a blank or nothing.
+ * Splits an inline command into words as Redis does (`sdssplitargs`): blanks
+ * separate words, "…" may contain escapes (`\n`, `\x41`, `\"`), '…' may contain
+ * `\'`, and a closing quote must be followed by a blank or the end.
  */
 import { type Bytes, copyOf } from "../../kernel/bytes.ts";
 
 const BLANK = /[ \t\n\v\f\r]/;
-/** A word outside quotes ends at fewer blanks than words are parted by. */
+/** The blanks that end a word outside quotes; fewer than those that separate words. */
 const WORD_END = /[ \t\n\r]/;
 const HEX_PAIR = /^[0-9a-fA-F]{2}$/;
 
@@ -18,13 +18,13 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ["a", "\x07"],
 ]);
 
-/** A word, and the index behind it. */
+/** A word, and the index after it. */
 interface Cut {
   readonly word: Bytes;
   readonly end: number;
 }
 
-/** The words of a line without its end; undefined when a quote is not closed, or closed within a word. */
+/** The words of a line without its line end; undefined if a quote is not closed, or is closed within a word. */
 export function splitLine(line: Bytes): Bytes[] | undefined {
   const words: Bytes[] = [];
   let at = 0;
@@ -38,7 +38,7 @@ export function splitLine(line: Bytes): Bytes[] | undefined {
   }
 }
 
-/** A quote may open in the middle of a word, and its closing ends the word. */
+/** A quote may open in the middle of a word; the closing quote ends the word. */
 function cutWord(line: Bytes, start: number): Cut | undefined {
   let at = start;
   while (at < line.length) {

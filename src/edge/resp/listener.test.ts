@@ -1,4 +1,4 @@
-/** The RESP port over real sockets, with a real store behind it. */
+/** The RESP port over real sockets, with a real store. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ interface Port extends AsyncDisposable {
   readonly store: Store;
   readonly tokens: TokenTable;
   open(): Promise<RawPeer>;
-  /** A peer that has logged in. */
+  /** Opens a connection and logs in. */
   enter(): Promise<RawPeer>;
 }
 
@@ -59,7 +59,7 @@ async function startPort(options: Partial<RespListenerOptions> = {}): Promise<Po
   };
 }
 
-test("A.tcp: before AUTH nothing of the store is told", async () => {
+test("A.tcp: refuses commands before AUTH", async () => {
   await using port = await startPort();
   using peer = await port.open();
   const refusal = "-NOAUTH Authentication required.\r\n";
@@ -67,7 +67,7 @@ test("A.tcp: before AUTH nothing of the store is told", async () => {
   assert.match(await peer.ask("AUTH wrong\r\n", 11), /^-WRONGPASS/);
 });
 
-test("while the store opens every command is answered LOADING, and then it serves", async () => {
+test("answers LOADING while the store opens, and then serves", async () => {
   let isServing = false;
   await using port = await startPort({ isServing: () => isServing });
   using peer = await port.open();
@@ -77,7 +77,7 @@ test("while the store opens every command is answered LOADING, and then it serve
   assert.equal(await peer.ask("AUTH token\r\n", 5), "+OK\r\n");
 });
 
-test("ACL LOG tells which connection was refused, and which gave a wrong password", async () => {
+test("ACL LOG names the connection of a refused command and of a wrong password", async () => {
   await using port = await startPort();
   const { store } = port;
   const database = store.database("main");
@@ -91,7 +91,7 @@ test("ACL LOG tells which connection was refused, and which gave a wrong passwor
   assert.match(wrong?.client ?? "", /^id=1 addr=127\.0\.0\.1:\d+ laddr=127\.0\.0\.1:\d+ fd=-1 .* user=default /);
 });
 
-test("who publishes to its own channel hears the reply first, and then the message, as in Redis since 7.2", async () => {
+test("a publisher to its own channel gets the reply before the message, as in Redis since 7.2", async () => {
   await using port = await startPort();
   using peer = await port.enter();
   peer.say("HELLO 3\r\nPING\r\n");
@@ -109,7 +109,7 @@ test("who publishes to its own channel hears the reply first, and then the messa
     assert.equal(await peer.ask(`${said}\r\n`, heard.length), heard, said);
 });
 
-test("who comes beyond the limit of connections is told so and sent away", async () => {
+test("refuses a connection beyond the limit with an error", async () => {
   await using port = await startPort({ connectionsMax: 1 });
   using first = await port.enter();
   using second = await port.open();
@@ -118,7 +118,7 @@ test("who comes beyond the limit of connections is told so and sent away", async
   assert.equal(await first.ask("PING\r\n", 7), "+PONG\r\n");
 });
 
-test("a connection whose token stops to be good is ended, and no other", async () => {
+test("ends only connections whose token is revoked", async () => {
   await using port = await startPort();
   using peer = await port.enter();
   using reader = await port.open();
@@ -129,7 +129,7 @@ test("a connection whose token stops to be good is ended, and no other", async (
   assert.equal(await reader.ask("PING\r\n", 7), "+PONG\r\n");
 });
 
-test("what is published is heard, in the order of its replies", async () => {
+test("messages arrive in the order of their publishers' replies", async () => {
   await using port = await startPort();
   using peer = await port.enter();
   using other = await port.enter();
@@ -140,7 +140,7 @@ test("what is published is heard, in the order of its replies", async () => {
   assert.equal(await peer.hear(message.length), message);
 });
 
-test("a command that waits is served by another connection, in both orders of arrival", async () => {
+test("another connection serves a blocked command, in both orders of arrival", async () => {
   await using port = await startPort();
   using peer = await port.enter();
   using other = await port.enter();
@@ -152,7 +152,7 @@ test("a command that waits is served by another connection, in both orders of ar
   assert.equal(await peer.ask("BLPOP list 0\r\n", popped.length), popped);
 });
 
-test("a drain answers what has come, ends every connection and takes no more", async () => {
+test("a drain answers received requests, ends every connection and accepts no more", async () => {
   const port = await startPort();
   using idle = await port.enter();
   using waiting = await port.enter();
@@ -164,7 +164,7 @@ test("a drain answers what has come, ends every connection and takes no more", a
   await assert.rejects(port.open());
 });
 
-test("when a peer goes away its connection is no longer counted", async () => {
+test("does not count a connection whose peer has disconnected", async () => {
   await using port = await startPort();
   using peer = await port.enter();
   assert.equal(port.listener.connectionCount, 1);
@@ -174,7 +174,7 @@ test("when a peer goes away its connection is no longer counted", async () => {
   assert.ok(port.listener.receivedBytes === "AUTH token\r\n".length && port.listener.sentBytes === 5);
 });
 
-test("S-01: without descriptors a connection is sent away and counted", async () => {
+test("S-01: refuses and counts a connection without free descriptors", async () => {
   await using port = await startPort({
     gate: { proxies: new TrustedProxies(), perAddressMax: 1, descriptorsMax: 0 },
   });

@@ -1,11 +1,11 @@
 /**
- * The RESP port of the store: connections of Redis clients, in the clear or
- * within TLS, never both.
+ * The RESP port of the store: connections of Redis clients, all in plain text or
+ * all in TLS.
  *
- * (1) There are at most `connectionsMax`, and of one address as many as the
- *     gate admits; who comes beyond is told so and sent away, as Redis does.
- * (2) A connection whose token stops to be good is ended at once.
- * (3) Until the store serves, every request is answered `-LOADING`.
+ * (1) There are at most `connectionsMax` connections, and from one address as many
+ *     as the gate admits. Further ones get an error and are closed, as in Redis.
+ * (2) A connection whose token is revoked ends at once.
+ * (3) Until the store serves, every request is answered with `-LOADING`.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
@@ -25,35 +25,36 @@ export interface RespListenerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Texts in PEM; absent: connections are in the clear. */
+  /** Absent: connections are not encrypted. */
   readonly tls?: CertificatePair | undefined;
   readonly connectionsMax: number;
-  /** Absent: one address may have them all. */
+  /** Absent: no limit by address. */
   readonly gate?: Pick<ConnectionGateOptions, "proxies" | "perAddressMax" | "descriptorsMax">;
-  /** Whether who says nothing comes in, where there is one database. */
+  /** Whether clients need no login if there is only one database. */
   readonly isOpenToAll: boolean;
   /** False while the store opens. */
   readonly isServing: () => boolean;
-  /** The clock of the sockets, and the one that sessions live by. */
+  /** The clock of the sockets. */
   readonly clock: Clock;
+  /** The clock of the sessions. */
   readonly storeClock: Clock;
   readonly log: Log;
   readonly budget: ByteBudget;
-  /** What is absent is as in `defaultConnectionLimits`. */
+  /** Absent limits are those of `defaultConnectionLimits`. */
   readonly limits: Pick<ConnectionLimits, "requestBytesMax" | "replyBytesMax"> & Partial<ConnectionLimits>;
 }
 
-/** Connections beyond `connectionsMax` that may be told so, or be within a handshake, at the same time. */
-const TURNED_AWAY_MAX = 100;
-/** Longest time for a handshake of TLS. */
+/** Connections beyond `connectionsMax` that may be open at once, to get their refusal or during a TLS handshake. */
+const EXCESS_CONNECTIONS_MAX = 100;
+/** Timeout of a TLS handshake. */
 const HANDSHAKE_MS_MAX = 10_000;
-/** When a silent connection is asked whether it is alive; Redis has the same (`tcp-keepalive`). */
+/** TCP keep-alive; Redis has the same (`tcp-keepalive`). */
 const KEEP_ALIVE_MS = 300_000;
-/** How long a peer has to take the refusal. */
+/** Time for a peer to read the refusal. */
 const REFUSED_MS = 2_000;
 
-/** Who pays for connections that have not logged in. No database has this name. */
-const STRANGERS = "(not logged in)";
+/** Tenant of connections that have not logged in. No database has this name. */
+const ANONYMOUS = "(not logged in)";
 
 const TOO_MANY = "-ERR max number of clients reached\r\n";
 
@@ -73,13 +74,13 @@ export class RespListener {
   #port = 0;
   #isDraining = false;
 
-  /** Throws when certificate and key are none, or do not belong together. */
+  /** Throws if certificate and key are not valid or do not match. */
   constructor(options: RespListenerOptions) {
     const { tls, tokens, connectionsMax, clock, log, gate } = options;
     this.#options = options;
     this.#gate = gate && new ConnectionGate({ clock, log, ...gate });
     this.#limits = { ...defaultConnectionLimits, ...options.limits };
-    // What a peer still says when it has ended its side is answered.
+    // A peer that has ended its side still gets its replies.
     const shared = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     if (tls === undefined) this.#server = createServer(shared, (socket) => this.#accept(socket));
     else {
@@ -92,7 +93,7 @@ export class RespListener {
         socket.destroy();
       });
     }
-    this.#server.maxConnections = connectionsMax + TURNED_AWAY_MAX;
+    this.#server.maxConnections = connectionsMax + EXCESS_CONNECTIONS_MAX;
     this.#server.on("drop", (drop) => {
       this.rejectedCount += 1;
       this.#gate?.refused("port", drop?.remoteAddress);
@@ -100,7 +101,7 @@ export class RespListener {
     this.#stopListening = tokens.onRemoved((grant) => this.#revoke(grant));
   }
 
-  /** Starts to listen. Rejects with the system's error when the address cannot be used. */
+  /** Starts to listen. Rejects with the system's error if the address cannot be used. */
   open(): Promise<void> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
@@ -114,12 +115,12 @@ export class RespListener {
     });
   }
 
-  /** The real port, also when any was asked for. */
+  /** The real port, even if the options ask for any free port. */
   get port(): number {
     return this.#port;
   }
 
-  /** Connections that come from now on are shown this certificate. Throws when it and the key are none. */
+  /** New connections use this certificate. Throws if the pair is not valid. */
   readonly renewCertificate = ({ certificate: cert, key }: CertificatePair): void => {
     this.#tlsServer?.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
   };
@@ -128,14 +129,14 @@ export class RespListener {
     return this.#logins.size;
   }
 
-  /** How many connections were ended for a reason since the start. */
+  /** Connections that the server has ended for this reason. */
   cutCount(reason: CutReason): number {
     return this.#cutCounts.get(reason) ?? 0;
   }
 
   /**
-   * Stops accepting, lets connections answer what they have read, and resolves when every one is closed. Those that are
-   * open after `graceMs` are destroyed.
+   * Stops accepting, lets connections answer the requests that they have read, and resolves when all are closed.
+   * Destroys connections that are open after `graceMs`.
    */
   close(graceMs: number): Promise<void> {
     this.#isDraining = true;
@@ -161,13 +162,13 @@ export class RespListener {
     // keeps (1)
     if (this.#logins.size >= connectionsMax) {
       this.#gate?.refused("port", socket.remoteAddress);
-      this.#turnAway(socket);
+      this.#refuse(socket);
       return;
     }
     const refusal = this.#gate?.refusalOf(socket);
     if (refusal !== undefined) {
-      this.#turnAway(socket);
-      // To say so would keep the descriptor.
+      this.#refuse(socket);
+      // Waiting for the peer would hold the descriptor.
       if (refusal === "descriptors") socket.destroy();
       return;
     }
@@ -179,7 +180,7 @@ export class RespListener {
       clock,
       log,
       budget,
-      strangers: store.turns.tenant("store", STRANGERS),
+      anonymous: store.turns.tenant("store", ANONYMOUS),
       limits: this.#limits,
       openSession: (peer) => this.#openSession(peer, login),
       events: {
@@ -202,7 +203,7 @@ export class RespListener {
     return isServing() ? store.openSession({ peer, login, clock }) : undefined;
   }
 
-  #turnAway(socket: Socket): void {
+  #refuse(socket: Socket): void {
     this.rejectedCount += 1;
     const cancel = this.#options.clock.after(REFUSED_MS, () => socket.destroy());
     socket.on("error", () => {});

@@ -5,12 +5,12 @@ import type { Store } from "../../store/mod.ts";
 import { TokenTable } from "../auth.ts";
 import { RespLogin } from "./login.ts";
 
-interface Place {
+interface Setup {
   readonly store: Store;
   readonly tokens: TokenTable;
 }
 
-function place(...names: readonly string[]): Place {
+function setUp(...names: readonly string[]): Setup {
   const { store } = startSession();
   const tokens = new TokenTable(Buffer.alloc(32, 1));
   for (const name of ["main", ...names]) {
@@ -26,8 +26,8 @@ function place(...names: readonly string[]): Place {
 
 type Row = readonly [user: string | undefined, password: string, opened: string | undefined];
 
-/** `database/user` that each pair of credentials opens. */
-function expectLogins({ store, tokens }: Place, rows: readonly Row[]): void {
+/** Checks the `database/user` of each pair of credentials. */
+function expectLogins({ store, tokens }: Setup, rows: readonly Row[]): void {
   for (const [user, password, opened] of rows) {
     const loggedIn = new RespLogin({ store, tokens, isOpenToAll: false }).logIn({ user, password });
     const found = loggedIn === undefined ? undefined : `${loggedIn.database.name}/${loggedIn.user.name}`;
@@ -35,8 +35,8 @@ function expectLogins({ store, tokens }: Place, rows: readonly Row[]): void {
   }
 }
 
-test("A.tcp: the token names the database, and the user its kind", () => {
-  expectLogins(place("other"), [
+test("A.tcp: the token selects the database, and the user the kind of token", () => {
+  expectLogins(setUp("other"), [
     [undefined, "main-token", "main/default"],
     ["default", "main-token", "main/default"],
     ["default", "other-token", "other/default"],
@@ -49,8 +49,8 @@ test("A.tcp: the token names the database, and the user its kind", () => {
   ]);
 });
 
-test("A.tcp: a user names its database, which is understood where there is only one", () => {
-  expectLogins(place("other"), [
+test("A.tcp: a user names its database, which is optional if there is only one", () => {
+  expectLogins(setUp("other"), [
     ["ann@main", "main-secret", "main/ann"],
     ["ann@other", "other-secret", "other/ann"],
     ["ann@other", "main-secret", undefined],
@@ -59,21 +59,21 @@ test("A.tcp: a user names its database, which is understood where there is only 
     ["bob@main", "main-secret", undefined],
     ["default@main", "main-token", undefined],
   ]);
-  expectLogins(place(), [
+  expectLogins(setUp(), [
     ["ann", "main-secret", "main/ann"],
     ["ann@main", "main-secret", "main/ann"],
     ["ann@none", "main-secret", undefined],
   ]);
 });
 
-test("asking for a database that is not there makes none", () => {
-  const { store, tokens } = place();
+test("a login does not create its database", () => {
+  const { store, tokens } = setUp();
   new RespLogin({ store, tokens, isOpenToAll: true }).logIn({ user: "ann@new", password: "x" });
   assert.deepEqual(store.databaseNames, ["main"]);
 });
 
-test("a login knows the token that it was opened by", () => {
-  const { store, tokens } = place();
+test("a login has the grant of its token", () => {
+  const { store, tokens } = setUp();
   const login = new RespLogin({ store, tokens, isOpenToAll: false });
   assert.equal(login.grant, undefined);
   login.logIn({ user: undefined, password: "main-token" });
@@ -84,9 +84,9 @@ test("a login knows the token that it was opened by", () => {
   assert.equal(login.grant, undefined);
 });
 
-test("who says nothing comes in only where that is wanted, and there is one database", () => {
-  const one = place();
+test("allows clients without a login only if configured and with one database", () => {
+  const one = setUp();
   assert.equal(new RespLogin({ ...one, isOpenToAll: false }).anonymous, undefined);
   assert.equal(new RespLogin({ ...one, isOpenToAll: true }).anonymous?.user.name, "default");
-  assert.equal(new RespLogin({ ...place("other"), isOpenToAll: true }).anonymous, undefined);
+  assert.equal(new RespLogin({ ...setUp("other"), isOpenToAll: true }).anonymous, undefined);
 });

@@ -1,15 +1,15 @@
 /**
- * Who comes in over TCP (A.tcp). Several databases
- * share one port, so the credentials name the database:
+ * Logins over TCP (A.tcp). Several databases share one port, so the credentials
+ * name the database:
  *
  *     AUTH <standard token>                      the database that owns it
  *     AUTH default <standard token>              the same
  *     AUTH default_ro <read-only token>          its read-only user
  *     AUTH <user>@<database> <password>          a user of that database
- *     AUTH <user> <password>                     the same, where there is one database
+ *     AUTH <user> <password>                     the same, if there is only one database
  *
- * What the time of an answer tells of tokens and passwords is what TokenTable and
- * Users promise: nothing. Every way through asks one of them, whatever was given.
+ * TokenTable and Users compare in constant time, so response times reveal nothing
+ * of tokens and passwords. Every code path calls one of them, for any credentials.
  */
 import { type Bytes, textFromBytes } from "../../kernel/bytes.ts";
 import {
@@ -26,14 +26,14 @@ import type { DefaultAccess, Grant, TokenTable } from "../auth.ts";
 export interface LoginOptions {
   readonly store: Pick<Store, "database" | "databaseNames">;
   readonly tokens: TokenTable;
-  /** Whether who says nothing comes in as `default`, where there is one database (`--redis-compat`). */
+  /** Whether clients without a login are `default`, if there is only one database (`--redis-compat`). */
   readonly isOpenToAll: boolean;
 }
 
-/** The login of one connection. It knows which token the connection came in by. */
+/** The login of one connection, with its token. */
 export class RespLogin implements SessionLogin {
   readonly #options: LoginOptions;
-  /** What the last token opened; undefined for a user with a password. */
+  /** The grant of the last token; undefined for a user with a password. */
   #grant: Grant | undefined;
 
   constructor(options: LoginOptions) {
@@ -49,7 +49,7 @@ export class RespLogin implements SessionLogin {
     asker?: Session,
   ): LoggedIn | undefined {
     const access = accessOf(user);
-    if (access === undefined) return this.#logInUser({ given: user ?? "", password }, asker);
+    if (access === undefined) return this.#logInUser({ login: user ?? "", password }, asker);
     const grant = this.#options.tokens.find(password);
     if (grant === undefined || grant.access !== access) return undefined;
     this.#grant = grant;
@@ -63,30 +63,30 @@ export class RespLogin implements SessionLogin {
   }
 
   #logInUser(
-    { given, password }: { readonly given: Bytes; readonly password: Bytes },
+    { login, password }: { readonly login: Bytes; readonly password: Bytes },
     asker: Session | undefined,
   ): LoggedIn | undefined {
-    const { name, database } = this.#readName(given);
-    // Without such a database another one is asked for a user that cannot be: that takes as long.
-    const asked = database ?? this.#anyDatabase();
-    const user = asked?.users.authenticate(database === undefined ? "" : name, password);
+    const { name, database } = this.#readName(login);
+    // If the database does not exist, another one looks for an impossible user, which takes the same time.
+    const searched = database ?? this.#anyDatabase();
+    const user = searched?.users.authenticate(database === undefined ? "" : name, password);
     if (user === undefined) database?.noteFailedLogin(name, asker);
     if (user === undefined || database === undefined) return undefined;
     this.#grant = undefined;
     return { database, user };
   }
 
-  /** What stands behind the last `@` may be a database; a name may hold that sign too. */
-  #readName(given: Bytes): { name: Bytes; database: Database | undefined } {
-    const at = given.lastIndexOf("@");
+  /** The part after the last `@` may be a database; user names may contain `@` too. */
+  #readName(login: Bytes): { name: Bytes; database: Database | undefined } {
+    const at = login.lastIndexOf("@");
     if (at >= 0) {
-      const database = this.#findDatabase(textFromBytes(given.slice(at + 1)));
-      if (database !== undefined) return { name: given.slice(0, at), database };
+      const database = this.#findDatabase(textFromBytes(login.slice(at + 1)));
+      if (database !== undefined) return { name: login.slice(0, at), database };
     }
-    return { name: given, database: this.#onlyDatabase() };
+    return { name: login, database: this.#onlyDatabase() };
   }
 
-  /** Never makes one, as `store.database` does. */
+  /** Unlike `store.database`, never creates a database. */
   #findDatabase(name: string): Database | undefined {
     const { store } = this.#options;
     return store.databaseNames.includes(name) ? store.database(name) : undefined;
@@ -102,7 +102,7 @@ export class RespLogin implements SessionLogin {
   }
 }
 
-/** The two users whose passwords are tokens; undefined for every other. No name at all is `default`, as in Redis. */
+/** The access of the two users whose passwords are tokens; undefined for others. No name is `default`, as in Redis. */
 function accessOf(user: Bytes | undefined): DefaultAccess | undefined {
   if (user === undefined || user === defaultUser.name) return "standard";
   return user === readOnlyUser.name ? "read-only" : undefined;

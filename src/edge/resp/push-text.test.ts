@@ -21,7 +21,7 @@ const rows: readonly (readonly [push: Push, resp2: string, resp3: string])[] = [
   ],
 ];
 
-test("pushes are arrays in RESP2, pushes in RESP3, and what monitors see is a simple string in both", () => {
+test("pushes are arrays in RESP2 and pushes in RESP3, monitor lines are simple strings in both", () => {
   for (const [push, resp2, resp3] of rows) {
     assert.equal(pushText(push, 2), resp2);
     assert.equal(pushText(push, 3), resp3);

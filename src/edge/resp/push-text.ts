@@ -1,12 +1,12 @@
-/** Pushes as RESP: what subscribers and monitors are told (Redis: pub/sub, MONITOR). */
+/** Messages to subscribers and monitors as RESP (Redis: pub/sub, MONITOR). */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Push } from "../../store/mod.ts";
 import type { RespVersion } from "./replies.ts";
 
-/** One push goes to many connections, and is printed once for each version. */
+/** A push to many connections is printed once for each version. */
 const printed: Readonly<Record<RespVersion, WeakMap<Push, Bytes>>> = { 2: new WeakMap(), 3: new WeakMap() };
 
-/** A push, in one of the versions: an array in RESP2, a push of RESP3; the line of a monitor is a simple string in both. */
+/** An array in RESP2, a push in RESP3; the line of a monitor is a simple string in both. */
 export function pushText(push: Push, version: RespVersion): Bytes {
   const texts = printed[version];
   let text = texts.get(push);

@@ -1,53 +1,53 @@
 /**
  * Replies as RESP, the protocol of Redis over TCP, in its versions 2 and 3.
- * Version 2 has no word for maps, sets, doubles and booleans: they are flat
- * arrays, arrays, bulk strings and integers there.
+ * Version 2 has no maps, sets, doubles and booleans: they are flat arrays,
+ * arrays, bulk strings and integers.
  *
  * The result is a string of bytes, as everywhere in the edge.
  */
 import { type Bytes, onOneLine, withoutLastBreaks } from "../../kernel/bytes.ts";
 import type { CommandError, Reply } from "../../store/mod.ts";
 import { formatDouble, replyTooLarge } from "../../store/reply/mod.ts";
-import { itemsOf, itemsOfResp3, type Place } from "../store/reply-items.ts";
+import { itemsOf, itemsOfResp3, type ListCursor } from "../store/reply-items.ts";
 import { textBytes } from "../store/reply-json.ts";
 
 export type RespVersion = 2 | 3;
 
-/** One reply in RESP2. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
+/** One reply in RESP2. Throws `replyTooLarge` above `bytesMax` bytes. */
 export function resp2Result(reply: Reply, bytesMax: number): Bytes {
   return printResp(reply, 2, bytesMax);
 }
 
-/** One reply in RESP3. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
+/** One reply in RESP3. Throws `replyTooLarge` above `bytesMax` bytes. */
 export function resp3Result(reply: Reply, bytesMax: number): Bytes {
   return printResp(reply, 3, bytesMax);
 }
 
-/** An error ends at the line: as in Redis, line breaks at the end of its text are dropped and others become spaces. */
+/** An error is one line: as in Redis, line breaks at the end of its text are dropped and others become spaces. */
 export function respError(error: CommandError): Bytes {
   return `-${onOneLine(withoutLastBreaks(textBytes(error.text)))}\r\n`;
 }
 
 function printResp(reply: Reply, version: RespVersion, bytesMax: number): Bytes {
-  const outer: Place[] = [];
-  let place: Place = { items: [reply], done: 0 };
+  const outer: ListCursor[] = [];
+  let cursor: ListCursor = { items: [reply], done: 0 };
   let text = "";
   for (;;) {
-    if (place.done === place.items.length) {
+    if (cursor.done === cursor.items.length) {
       const parent = outer.pop();
       if (parent === undefined) return text;
-      place = parent;
+      cursor = parent;
       continue;
     }
-    const item = place.items[place.done] as Reply;
-    place.done += 1;
+    const item = cursor.items[cursor.done] as Reply;
+    cursor.done += 1;
     const inner = version === 2 ? itemsOf(item) : itemsOfResp3(item);
-    // Looked at before a string is copied: text and string together could be longer than V8's strings may be.
+    // Checked before a string is copied: text and string together could exceed the length limit of V8's strings.
     if (inner === undefined) text += scalar(item, version, bytesMax - text.length);
     else {
       text += listHeader(item, inner.length, version);
-      outer.push(place);
-      place = { items: inner, done: 0 };
+      outer.push(cursor);
+      cursor = { items: inner, done: 0 };
     }
     if (text.length > bytesMax) throw replyTooLarge;
   }

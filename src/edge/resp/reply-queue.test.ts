@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReplyQueue } from "./reply-queue.ts";
 
-/** A journal whose safety the test decides. */
+/** A journal that is safe when the test says so. */
 class HeldJournal {
   end = 0;
   safe = 0;
@@ -30,7 +30,7 @@ function queueOn(journal: HeldJournal): { queue: ReplyQueue; written: string[] }
   return { queue, written };
 }
 
-test("with nothing outstanding a reply leaves at once", () => {
+test("a reply leaves at once if the journal is safe", () => {
   const { queue, written } = queueOn(new HeldJournal());
   queue.addReply("a");
   queue.addReply("b");
@@ -38,7 +38,7 @@ test("with nothing outstanding a reply leaves at once", () => {
   assert.deepEqual(written, ["ab"]);
 });
 
-test("a reply leaves when the journal is safe up to where it ended, and replies behind it do not overtake it", async () => {
+test("a reply leaves when the journal is safe up to its end, and later replies do not overtake it", async () => {
   const journal = new HeldJournal();
   const { queue, written } = queueOn(journal);
   journal.end = 2;
@@ -47,30 +47,30 @@ test("a reply leaves when the journal is safe up to where it ended, and replies 
   journal.end = 5;
   queue.addReply("wrote more");
   queue.flush();
-  queue.addPush("told");
+  queue.addPush("push");
   queue.flush();
-  assert.equal(queue.bytes, "wrote".length + "wrote more".length + "told".length);
+  assert.equal(queue.bytes, "wrote".length + "wrote more".length + "push".length);
 
   await journal.makeSafe(1);
   assert.deepEqual(written, []);
   await journal.makeSafe(3);
   assert.deepEqual(written, ["wrote"]);
   await journal.makeSafe(5);
-  assert.deepEqual(written, ["wrote", "wrote moretold"]);
+  assert.deepEqual(written, ["wrote", "wrote morepush"]);
   assert.deepEqual(journal.waits, [2, 5]);
   assert.equal(queue.bytes, 0);
 });
 
-test("a push waits for nothing but what stands in front of it", () => {
+test("a push waits only for the bytes before it", () => {
   const journal = new HeldJournal();
   const { queue, written } = queueOn(journal);
   journal.end = 7;
-  queue.addPush("told");
+  queue.addPush("push");
   queue.flush();
-  assert.deepEqual(written, ["told"]);
+  assert.deepEqual(written, ["push"]);
 });
 
-test("what is dropped is never written", async () => {
+test("never writes dropped bytes", async () => {
   const journal = new HeldJournal();
   const { queue, written } = queueOn(journal);
   journal.end = 1;

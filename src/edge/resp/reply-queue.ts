@@ -1,16 +1,16 @@
 /**
- * What a connection has to say, until the journal lets it go and the socket
- * takes it.
+ * The replies of a connection, until the journal is safe and the socket takes
+ * them.
  *
  * (1) Bytes leave in the order in which they were added.
- * (2) Replies leave when the journal is safe up to where it ended when they
- *     were flushed, which is behind everything that they saw. So whoever makes
- *     a reply flushes before anything else can happen.
- * (3) One wait for the journal is under way at a time.
+ * (2) Replies leave when the journal is safe up to its end at the time of their
+ *     flush, which is after everything that they saw. So the code that adds a
+ *     reply flushes before anything else can happen.
+ * (3) There is one wait for the journal at a time.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
-/** The journal behind the store: what is said has to wait for it. */
+/** The journal of the store, which replies wait for. */
 export interface ReplyJournal {
   readonly end: number;
   readonly safe: number;
@@ -24,16 +24,16 @@ interface Held {
 
 export interface ReplyQueueOptions {
   readonly journal: ReplyJournal;
-  /** Takes what may leave. */
+  /** Sends bytes that may leave. */
   readonly write: (text: Bytes) => void;
-  /** Something that was held has been written. */
+  /** Called after held bytes have been written. */
   readonly released: () => void;
 }
 
 export class ReplyQueue {
   readonly #options: ReplyQueueOptions;
   #text: Bytes = "";
-  /** Whether `#text` has replies, and not only pushes, which are safe already. */
+  /** Whether `#text` has replies; pushes are safe already. */
   #hasReplies = false;
   #held: Held[] = [];
   #heldBytes = 0;
@@ -53,7 +53,7 @@ export class ReplyQueue {
     this.#text += text;
   }
 
-  /** Bytes that were added and not yet given to `write`. */
+  /** Added bytes that were not passed to `write` yet. */
   get bytes(): number {
     return this.#text.length + this.#heldBytes;
   }
@@ -63,7 +63,7 @@ export class ReplyQueue {
     return this.#text.length;
   }
 
-  /** Lets go what may leave now, and holds the rest. keeps (2) */
+  /** Writes the bytes that may leave now, and holds the rest. keeps (2) */
   flush(): void {
     const text = this.#text;
     if (text === "" || this.#isDropped) return;
@@ -80,7 +80,7 @@ export class ReplyQueue {
     this.#wait();
   }
 
-  /** Nobody is there any more who would read it. */
+  /** Drops all bytes, because the connection has ended. */
   drop(): void {
     this.#isDropped = true;
     this.#text = "";

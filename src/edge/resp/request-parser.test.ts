@@ -8,7 +8,7 @@ function parser(isTrusted = true): RequestParser {
   return new RequestParser({ requestBytesMax: REQUEST_BYTES_MAX, isTrusted: () => isTrusted });
 }
 
-/** All requests in the chunks, then the failure, if there is one. */
+/** All requests in the chunks, then the failure, if any. */
 function readAll(chunks: readonly string[], reader = parser()): (readonly string[] | string)[] {
   const read: (readonly string[] | string)[] = [];
   for (const chunk of chunks) {
@@ -30,7 +30,7 @@ const streams: readonly (readonly [stream: string, requests: readonly (readonly 
   ],
   ['PING\r\n\r\n\nPING\nSET k "a b"\r\n', [["PING"], ["PING"], ["SET", "k", "a b"]]],
   ["*0\r\n*-1\r\n*-20\r\n*1\r\n$1\r\na\r\n", [["a"]]],
-  // Redis looks neither at what follows a return, nor at what follows a bulk string.
+  // Redis checks neither the byte after a return nor the bytes after a bulk string.
   ["*1\rx$1\rxa..*1\r\n$1\r\nb\r\n", [["a"], ["b"]]],
   [`*2\r\n$5000\r\n${long}\r\n$1\r\na\r\nPING\r\n`, [[long, "a"], ["PING"]]],
   ["*1\r\n$1\r\na\r\n*x\r\nPING\r\n", [["a"], "ERR Protocol error: invalid multibulk length"]],
@@ -38,7 +38,7 @@ const streams: readonly (readonly [stream: string, requests: readonly (readonly 
   ['a "b\r\n', ["ERR Protocol error: unbalanced quotes in request"]],
 ];
 
-test("how a stream is cut into chunks changes nothing", () => {
+test("the chunks of a stream do not change its requests", () => {
   for (const [stream, requests] of streams) {
     assert.deepEqual(readAll([stream]), requests, JSON.stringify(stream));
     assert.deepEqual(readAll([...stream]), requests, `single bytes of ${JSON.stringify(stream)}`);
@@ -65,7 +65,7 @@ const failures: readonly (readonly [stream: string, failure: string | undefined]
   [`*1\r\n$${"1".repeat(65_536)}`, "ERR Protocol error: too big bulk count string"],
   ["a".repeat(65_536), undefined],
   ["a".repeat(65_537), "ERR Protocol error: too big inline request"],
-  // C's strings end at a zero.
+  // C strings end at a zero byte.
   ["*1\x00\r\n", undefined],
   ["PING\x00\r\n", undefined],
   ["*1\r\n$100001\r\n", "ERR max request size exceeded. Limit: 100000 bytes, Actual: 100016 bytes"],
@@ -79,7 +79,7 @@ test("limits and malformed requests have the texts of Redis", () => {
   }
 });
 
-test("before a login requests are small", () => {
+test("limits requests before a login", () => {
   const words = (count: number): string => `*${count}\r\n${"$1\r\na\r\n".repeat(count)}`;
   assert.equal(readAll([words(10)], parser(false)).length, 1);
   assert.deepEqual(readAll([words(11)], parser(false)), ["ERR Protocol error: unauthenticated multibulk length"]);
@@ -87,13 +87,13 @@ test("before a login requests are small", () => {
   assert.deepEqual(readAll(["*1\r\n$16385\r\n"], parser(false)), ["ERR Protocol error: unauthenticated bulk length"]);
 });
 
-test("nothing is read behind a failure, and nothing kept", () => {
+test("reads and stores nothing after a failure", () => {
   const reader = parser();
   assert.deepEqual(readAll(["*x\r\n", "PING\r\n"], reader), ["ERR Protocol error: invalid multibulk length"]);
   assert.equal(reader.unreadBytes, 0);
 });
 
-test("what is no whole request yet is counted, and what is announced costs nothing", () => {
+test("counts the bytes of an incomplete request, and allocates nothing for announced lengths", () => {
   const reader = parser();
   reader.feed(Buffer.from("*2\r\n$90000\r\nabc"));
   assert.equal(reader.next(), undefined);
@@ -103,7 +103,7 @@ test("what is no whole request yet is counted, and what is announced costs nothi
   assert.equal(reader.unreadBytes, 4);
 });
 
-test("words outlive the chunk that they came in", () => {
+test("words are copies of their chunk", () => {
   const chunk = Buffer.from("*2\r\n$5\r\nshort\r\n$20\r\nlonger-than-thirteen\r\n");
   const reader = parser();
   reader.feed(chunk);

@@ -1,19 +1,19 @@
 /**
- * Requests in RESP as they come over TCP, in whatever packets: arrays of bulk
- * strings (`*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`), or lines as a person types them.
- * Limits, texts and corner cases are those of Redis 7.0.15 (`networking.c`).
+ * Parses requests in RESP from a TCP stream: arrays of bulk strings
+ * (`*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`), or inline commands. Limits, texts and corner
+ * cases are those of Redis 7.0.15 (`networking.c`).
  *
  *     feed(chunk) -> next() … next() -> undefined: more bytes are needed
  *
- * (1) How the bytes are cut into chunks changes nothing of the words.
- * (2) A word is a string of its own: it keeps no chunk alive.
- * (3) Memory follows what has arrived, not what was announced.
+ * (1) The words do not depend on how the bytes are split into chunks.
+ * (2) A word is a copy: it holds no chunk in memory.
+ * (3) Memory follows the received bytes, not announced lengths.
  * (4) After a failure nothing more is read.
  *
- * What is needed of a chunk beyond a whole request is kept in `#bytes`: the
- * beginning of a line, or of a short bulk string. A long one is collected by
- * itself, so that each of its bytes is copied once or twice, however many
- * chunks it has.
+ * `#bytes` holds the rest of a chunk after the last complete request: the
+ * beginning of a line or of a short bulk string. A long bulk string is collected
+ * in a buffer of its own, so that each byte is copied once or twice for any number
+ * of chunks.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { requestTooLarge } from "../errors.ts";
@@ -21,25 +21,25 @@ import { BodyBuffer } from "../http/body-buffer.ts";
 import { splitLine } from "./inline-words.ts";
 
 export interface ParserOptions {
-  /** The most bytes that a request may have, all that is around its words included. */
+  /** The most bytes of a request, including the protocol around its words. */
   readonly requestBytesMax: number;
-  /** False before the peer has logged in: then requests must be small, as in Redis. */
+  /** False before the login: then requests must be small, as in Redis. */
   readonly isTrusted: () => boolean;
 }
 
-/** The longest line, and the longest count in front of an array or a bulk string (`PROTO_INLINE_MAX_SIZE`). */
+/** The longest line, and the longest count of an array or a bulk string (`PROTO_INLINE_MAX_SIZE`). */
 const LINE_BYTES_MAX = 64 * 1024;
-/** What Redis' `proto-max-bulk-len` is unless told otherwise. */
+/** The default of Redis' `proto-max-bulk-len`. */
 const BULK_BYTES_MAX = 512 * 1024 * 1024;
 const WORDS_MAX = 2 ** 31 - 1;
-/** Of a peer that has not logged in. */
+/** Limits before the login. */
 const UNTRUSTED_WORDS_MAX = 10;
 const UNTRUSTED_BULK_BYTES_MAX = 16 * 1024;
-/** A bulk string that is longer, and not all there, is collected by itself. */
+/** Longer bulk strings that are incomplete are collected in a buffer of their own. */
 const COLLECTED_BYTES_MIN = 4 * 1024;
-/** V8 copies substrings that are shorter, and lets longer ones point into the string that they were cut from. */
+/** V8 copies shorter substrings; longer ones share memory with the whole string. */
 const SLICE_LENGTH_MIN = 13;
-/** No more digits than this are read as a plain number: all limits are far below. */
+/** Longer counts take the slow path; all limits are far below. */
 const QUICK_DIGITS_MAX = 10;
 
 const CARRIAGE_RETURN = 0x0d;
@@ -49,23 +49,23 @@ const DOLLAR = 0x24;
 const ZERO = 0x30;
 const NOTHING = Buffer.alloc(0);
 
-/** For the length of a bulk string that is not known yet. */
+/** The length of the bulk string is not known yet. */
 const NO_COUNT = -1;
 
 export class RequestParser {
   readonly #options: ParserOptions;
-  /** What has come and is not read yet: from `#at` to `#end`. Behind `#end` there may be room. */
+  /** Unread bytes are between `#at` and `#end`. There may be free space after `#end`. */
   #bytes: Buffer = NOTHING;
   #at = 0;
   #end = 0;
-  /** `#bytes` up to `#end` as a string, made when the first word is cut from it. */
+  /** `#bytes` up to `#end` as a string, created for its first word. */
   #text: Bytes | undefined;
-  /** Whether `#bytes` is ours to write to: a chunk belongs to whoever gave it. */
+  /** Whether `#bytes` may be written to: chunks belong to the caller of `feed`. */
   #isOwn = false;
-  /** The words of the request that is being read; undefined between requests. */
+  /** The words of the current request; undefined between requests. */
   #words: Bytes[] | undefined;
   #wordsLeft = 0;
-  /** Length of the bulk string that is being read; negative: its length is read next. */
+  /** Length of the current bulk string; negative: its length is read next. */
   #bulkBytes = NO_COUNT;
   #collected: BodyBuffer | undefined;
   #requestBytes = 0;
@@ -75,27 +75,27 @@ export class RequestParser {
     this.#options = options;
   }
 
-  /** Why nothing more can be read, as the text of an error reply; undefined while all is well. */
+  /** The text of the error reply after a failure, or undefined. */
   get failure(): Bytes | undefined {
     return this.#failure;
   }
 
-  /** Bytes that have come and belong to no whole request yet. */
+  /** Received bytes that belong to no complete request yet. */
   get unreadBytes(): number {
     return this.#end - this.#at + (this.#collected?.length ?? 0);
   }
 
-  /** True when nothing of a further request has come. */
+  /** True if no part of a further request was received. */
   get isBetweenRequests(): boolean {
     return this.#words === undefined && this.unreadBytes === 0;
   }
 
-  /** True while there are bytes that `next` may read a request from. */
+  /** True while `next` may find a request. */
   get hasUnread(): boolean {
     return this.#end > this.#at;
   }
 
-  /** Takes bytes, which must not change afterwards. */
+  /** Adds bytes, which must not change afterwards. */
   feed(chunk: Buffer): void {
     if (this.#failure !== undefined) return;
     if (this.#at === this.#end) {
@@ -108,13 +108,13 @@ export class RequestParser {
   }
 
   /**
-   * The words of the next request; undefined when more bytes are needed, or when the parser has failed. An empty line or
-   * array is no request.
+   * The words of the next request; undefined if it needs more bytes, or after a failure. Skips empty lines and empty
+   * arrays.
    */
   next(): Bytes[] | undefined {
     for (;;) {
       if (this.#at === this.#end) {
-        // A peer that is silent costs no buffer.
+        // An idle peer needs no buffer.
         this.#bytes = NOTHING;
         this.#text = undefined;
         return undefined;
@@ -146,13 +146,13 @@ export class RequestParser {
     }
   }
 
-  /** Keeps what is left of the chunk before, in one piece with this one. */
+  /** Joins the unread bytes and a chunk. */
   #append(chunk: Buffer): void {
     const leftBytes = this.#end - this.#at;
     const length = leftBytes + chunk.length;
     const before = this.#bytes;
     if (!this.#isOwn || length > before.length) {
-      // Twice what is needed, so that a peer that sends single bytes does not make us copy all of them each time.
+      // Twice the needed size, so that a peer that sends single bytes does not cause a copy of all of them each time.
       this.#bytes = Buffer.allocUnsafeSlow(2 * length);
       this.#isOwn = true;
       before.copy(this.#bytes, 0, this.#at, this.#end);
@@ -166,7 +166,7 @@ export class RequestParser {
     this.#text = undefined;
   }
 
-  /** `*<count>` or `$<count>` and the end of its line; undefined when it is not all there, or wrong. */
+  /** `*<count>` or `$<count>` and its line end; undefined if incomplete or invalid. */
   #readCount(max: number, what: string): number | undefined {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -180,7 +180,7 @@ export class RequestParser {
       at += 1;
     }
     const digits = at - first;
-    // All but odd and long counts are read by now.
+    // Only unusual and long counts take the slow path.
     if (at + 1 < end && bytes[at] === CARRIAGE_RETURN && digits > 0 && digits < QUICK_DIGITS_MAX) {
       if (bytes[first] !== ZERO || digits === 1) return this.#checkCount(count, { max, next: at + 2 });
     }
@@ -209,7 +209,7 @@ export class RequestParser {
     return this.#checkCount(count, { max, next: lineEnd + 2 });
   }
 
-  /** Holds a count against the limits; `next`: where its line ends. */
+  /** Checks the limits of a count; `next`: the end of its line. */
   #checkCount(count: number, { max, next }: { max: number; next: number }): number | undefined {
     const isArray = max === WORDS_MAX;
     if (count > max) return this.#fail("ERR Protocol error: invalid bulk length");
@@ -225,7 +225,7 @@ export class RequestParser {
     return count;
   }
 
-  /** The next bulk string, or undefined when it is not all there. */
+  /** The next bulk string, or undefined if it is incomplete. */
   #readBulk(): Bytes | undefined {
     if (this.#bulkBytes < 0) {
       if (this.#at === this.#end) return undefined;
@@ -246,7 +246,7 @@ export class RequestParser {
     return this.#text.substring(at, at + length);
   }
 
-  /** Puts a bulk string and its line break together that came in parts. */
+  /** Collects a bulk string and its line break from several chunks. */
   #collect(length: number): Bytes | undefined {
     if (this.#collected === undefined) {
       if (length < COLLECTED_BYTES_MIN) return undefined;
@@ -255,7 +255,7 @@ export class RequestParser {
     const collected = this.#collected;
     const part = this.#bytes.subarray(this.#at, Math.min(this.#end, this.#at + length + 2 - collected.length));
     this.#at += part.length;
-    // The first part is kept as it is, and what is ours is written over later.
+    // BodyBuffer stores the first part without a copy, and our own buffer is overwritten later.
     collected.add(this.#isOwn && collected.length === 0 ? Buffer.from(part) : part);
     if (collected.length < length + 2) return undefined;
     this.#collected = undefined;
@@ -263,7 +263,7 @@ export class RequestParser {
     return collected.take().latin1Slice(0, length);
   }
 
-  /** The words of a line; undefined when it has not ended, or is wrong. */
+  /** The words of a line; undefined if incomplete or invalid. */
   #readLine(): Bytes[] | undefined {
     const at = this.#at;
     const lineFeed = findInLine(this.#bytes, { at, end: this.#end, byte: LINE_FEED });
@@ -292,14 +292,14 @@ export class RequestParser {
 
 const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,18})$/;
 
-/** As Redis reads integers of 64 bits: no sign but a minus, no zero in front. About right when it is large. */
+/** A 64-bit integer as Redis reads it: no plus sign, no leading zero. Approximate if it is large. */
 function readWholeNumber(text: Bytes): number | undefined {
   if (!WHOLE_NUMBER.test(text)) return undefined;
   const value = BigInt(text);
   return BigInt.asIntN(64, value) === value ? Number(value) : undefined;
 }
 
-/** Where a byte is, looked for as C does: a zero byte in front of it ends the search. -1: nowhere. */
+/** The position of a byte, or -1. As in C, a zero byte before it ends the search. */
 function findInLine(bytes: Buffer, { at, end, byte }: { at: number; end: number; byte: number }): number {
   const found = bytes.indexOf(byte, at);
   if (found < 0 || found >= end) return -1;

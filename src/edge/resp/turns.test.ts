@@ -1,4 +1,4 @@
-/** How long a command over RESP waits for those of other tenants: counted in units of work, over virtual time. */
+/** How long a command over RESP waits for those of other tenants, in units of work, in virtual time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RawPeer } from "../../../test/harness/raw-peer.ts";
@@ -13,7 +13,7 @@ import { RespListener } from "./listener.ts";
 
 interface Thread extends AsyncDisposable {
   readonly clock: VirtualClock;
-  /** RANDOMKEYs that have run, each of which takes so many milliseconds. */
+  /** RANDOMKEY commands that have run; each takes `unitMs`. */
   readonly unitCount: () => number;
   enter(token: string): Promise<RawPeer>;
 }
@@ -71,12 +71,12 @@ test("S-11: a PING is answered between the slow commands of another tenant's pip
   assert.equal(await bad.hear(7), "$1\r\nk\r\n");
   const before = thread.unitCount();
   assert.equal(await good.ask("PING\r\n", 7), "+PONG\r\n");
-  // Sockets need some turns of the event loop, and each has one unit.
+  // The reply needs some turns of the event loop, and one unit runs in each.
   assert.ok(thread.unitCount() - before < 20, `${thread.unitCount() - before} units`);
   assert.equal(await bad.hear(74 * 7), "$1\r\nk\r\n".repeat(74));
 });
 
-test("heavy commands of a pipeline wait while another tenant asks, and run when it is quiet", async () => {
+test("heavy commands of a pipeline wait while another tenant sends commands, and run when it is idle", async () => {
   await using thread = await startThread(1_000);
   const bad = await thread.enter("bad");
   const good = await thread.enter("good");

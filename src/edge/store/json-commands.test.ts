@@ -90,7 +90,7 @@ for (const body of malformed) {
   });
 }
 
-test("A2: null, objects and nested arrays are refused with the place of the word", () => {
+test("A2: refuses null, objects and nested arrays with the index of the word", () => {
   const rows: [string, string][] = [
     ['["SET","k",null]', "ERR failed to parse command: word 2 of a command must be a string, a number or a boolean"],
     ['[{"a":1}]', "ERR failed to parse command: word 0 of a command must be a string, a number or a boolean"],
@@ -105,7 +105,7 @@ test("A2: null, objects and nested arrays are refused with the place of the word
   }
 });
 
-test("A3: what is not an array of arrays fails to parse", () => {
+test("A3: a body that is not an array of arrays fails to parse", () => {
   for (const body of ['["GET","k"]', "{}", '[["a"],1]', '[["a"],"b"]', "[null]", '[["a"],{}]', '[["a"]', '[["a"]]x'])
     assert.throws(
       () => parseBatch(Buffer.from(body), malformedPipeline),
@@ -114,7 +114,7 @@ test("A3: what is not an array of arrays fails to parse", () => {
     );
 });
 
-test("A3: a null spoils its own command of a batch, and objects and arrays spoil them all", () => {
+test("A3: a null invalidates its own command of a batch, objects and arrays invalidate the whole batch", () => {
   assert.deepEqual(parseBatch(Buffer.from('[["a"],["SET","k",null],["b",1,null,null],[null]]'), malformedPipeline), [
     ["a"],
     new SpoiltCommand(2),
@@ -125,14 +125,14 @@ test("A3: a null spoils its own command of a batch, and objects and arrays spoil
     assert.throws(() => parseBatch(Buffer.from(`[["a"],["b",${word}]]`), malformedPipeline), RequestFailure, word);
 });
 
-test("A3: empty commands and an empty batch are told apart from malformed ones", () => {
+test("A3: empty commands and an empty batch are not malformed", () => {
   assert.deepEqual(parseBatch(Buffer.from("[]"), malformedPipeline), []);
   assert.deepEqual(parseBatch(Buffer.from("[[]]"), malformedPipeline), [[]]);
   assert.deepEqual(readBatchExactly(Buffer.from(" [ ] "), malformedPipeline), []);
   assert.deepEqual(readBatchExactly(Buffer.from("[[ ],[1]]"), malformedPipeline), [[], ["1"]]);
 });
 
-test("A-14: deep nesting is refused where it begins, whatever its length", () => {
+test("A-14: refuses deep nesting where it begins, at any length", () => {
   for (const depth of [129, 100_000, 5_000_000]) {
     const body = Buffer.from("[".repeat(depth));
     assert.throws(() => parseCommand(body, malformedCommand), RequestFailure);
@@ -140,12 +140,12 @@ test("A-14: deep nesting is refused where it begins, whatever its length", () =>
   }
 });
 
-test("a body that is no UTF-8 has U+FFFD in the place of what is none", () => {
+test("invalid UTF-8 in a body becomes U+FFFD", () => {
   const body = Buffer.from('["SET","k","a\xff\xe9b"]', "latin1");
   assert.deepEqual(parseCommand(body, malformedCommand), ["SET", "k", "a\xef\xbf\xbd\xef\xbf\xbdb"]);
 });
 
-test("A.words: a request has a bound on its words", () => {
+test("A.words: limits the words of a request", () => {
   const body = Buffer.from(`[${"1,".repeat(WORDS_MAX)}1]`);
   assert.throws(
     () => parseCommand(body, malformedCommand),
@@ -153,12 +153,12 @@ test("A.words: a request has a bound on its words", () => {
   );
 });
 
-test("a long body goes through the exact reader and reads the same", () => {
+test("a long body reads the same through the exact reader", () => {
   const words = ["SET", "k", 'x\\"é\n'.repeat(20_000)];
   assert.deepEqual(parseCommand(Buffer.from(JSON.stringify(words)), malformedCommand), words.map(bytesFromText));
 });
 
-/** Words as JSON.parse sees them; undefined when the shape is not ours. */
+/** Words by JSON.parse; undefined for another shape. */
 function wordsByParse(text: string): string[] | undefined {
   let value: unknown;
   try {
@@ -191,7 +191,7 @@ const word = fc.oneof(
   fc.boolean(),
 );
 
-test("the exact reader and JSON.parse agree on arrays of scalars, however they are spaced", () => {
+test("the exact reader and JSON.parse agree on arrays of scalars with any white space", () => {
   fc.assert(
     fc.property(fc.array(word), fc.constantFrom(undefined, 1, "\t"), (words, space) => {
       const text = JSON.stringify(words, null, space);
@@ -201,7 +201,7 @@ test("the exact reader and JSON.parse agree on arrays of scalars, however they a
   );
 });
 
-test("the exact reader and JSON.parse agree on what is not JSON or not ours", () => {
+test("the exact reader and JSON.parse agree on invalid JSON and other shapes", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 3 }), fc.nat(), fc.string({ maxLength: 2 }), (json, at, junk) => {
       const text = `[${json}]`;

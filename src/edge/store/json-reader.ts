@@ -1,24 +1,25 @@
 /**
  * Reads commands out of JSON exactly: an array of words, or an array of such
- * arrays. Used where `JSON.parse` loses something (a number's digits, a
- * surrogate) or would build more than we want to hold (deep nesting).
+ * arrays. Used where `JSON.parse` loses information (a number's digits, a
+ * surrogate) or would need too much memory (deep nesting).
  *
- * (1) A word is the UTF-8 bytes of a string, the characters of a number as they
- *     were written (`1.10`, `1e3`, `12345678901234567890`), or `true`/`false`.
+ * (1) A word is the UTF-8 bytes of a string, the spelling of a number (`1.10`,
+ *     `1e3`, `12345678901234567890`), or `true`/`false`.
  * (2) null, objects and arrays below the level of a command are refused where
- *     they begin, so depth costs nothing (threats A-14). A null in a batch spoils
- *     its own command only: clients send one for what they have no value for, and
- *     may put the commands of others into the same batch.
- * (3) No word is cut from the body's text: it would keep the whole body alive.
+ *     they begin, so depth costs nothing (threats A-14). A null in a batch
+ *     invalidates only its own command: clients send it for a missing value, and
+ *     may have the commands of several callers in one batch.
+ * (3) No word is a slice of the body's text, which would keep the whole body in
+ *     memory.
  */
 import { isUtf8 } from "node:buffer";
 import { type Bytes, bytesFromText, copyOf } from "../../kernel/bytes.ts";
 import { type RequestFailure, tooManyWords, wordOfWrongType } from "../errors.ts";
 
-/** Words of one request, as many as Redis takes in one command; a body of `[""],[""],…` would cost 20 times its size. */
+/** Words of one request, as in one command of Redis; a body of `[""],[""],…` would cost 20 times its size. */
 export const WORDS_MAX = 1_048_576;
 
-/** `["SET", "k", 1]` as words. Throws `malformed`, or a failure that says more. */
+/** `["SET", "k", 1]` as words. Throws `malformed` or a more specific failure. */
 export function readCommandExactly(body: Buffer, malformed: RequestFailure): Bytes[] {
   const reader = new JsonReader(body, malformed);
   reader.expectArray();
@@ -27,9 +28,9 @@ export function readCommandExactly(body: Buffer, malformed: RequestFailure): Byt
   return words;
 }
 
-/** A command of a batch that cannot be run, since one of its words is null. */
+/** A command of a batch that cannot run because one of its words is null. */
 export class SpoiltCommand {
-  /** Of the first such word, from 0, the name of the command. */
+  /** Index of the first null; 0 is the name of the command. */
   readonly wordIndex: number;
 
   constructor(wordIndex: number) {
@@ -39,7 +40,7 @@ export class SpoiltCommand {
 
 export type BatchCommand = readonly Bytes[] | SpoiltCommand;
 
-/** `[["SET", "k", 1], …]` as words of words. Throws `malformed`, or a failure that says more. */
+/** `[["SET", "k", 1], …]` as words of words. Throws `malformed` or a more specific failure. */
 export function readBatchExactly(body: Buffer, malformed: RequestFailure): BatchCommand[] {
   const reader = new JsonReader(body, malformed);
   reader.expectArray();
@@ -60,7 +61,7 @@ const NULL = "null";
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
-/** What comes before must be escaped in a string. */
+/** Smaller code units must be escaped in a string. */
 const FIRST_PRINTABLE = 0x20;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -74,12 +75,12 @@ const SHORT_LENGTH_MAX = 12;
 
 class JsonReader {
   readonly #malformed: RequestFailure;
-  /** The body as UTF-8; what was no UTF-8 has become U+FFFD. */
+  /** The body as UTF-8, with U+FFFD for invalid bytes. */
   readonly #body: Buffer;
   /** The same bytes as code units. */
   readonly #text: Bytes;
   #at = 0;
-  /** The first backslash at or behind `#at`, or the length of the text. */
+  /** The first backslash at or after `#at`, or the length of the text. */
   #backslash = -1;
   #wordCount = 0;
 
@@ -104,7 +105,7 @@ class JsonReader {
     return true;
   }
 
-  /** True behind a comma, false behind the end of the array. */
+  /** True after a comma, false after the end of the array. */
   takeCommaOrEnd(): boolean {
     const unit = this.#next();
     if (unit !== COMMA && unit !== ARRAY_END) throw this.#malformed;
@@ -112,7 +113,7 @@ class JsonReader {
     return unit === COMMA;
   }
 
-  /** The words up to and with the end of the array whose start has been read. */
+  /** The words of the array whose start has been read, including its end. */
   words(): Bytes[] {
     const words: Bytes[] = [];
     if (this.takeArrayEnd()) return words;
@@ -122,7 +123,7 @@ class JsonReader {
     return words;
   }
 
-  /** As `words`, where null does not end everything. */
+  /** Like `words`, but allows null. */
   wordsOrSpoilt(): BatchCommand {
     const words: Bytes[] = [];
     let spoilt: SpoiltCommand | undefined;
@@ -147,7 +148,7 @@ class JsonReader {
     return this.#word(index);
   }
 
-  /** The next code unit that is no white space, or NaN at the end. */
+  /** The next code unit that is not white space, or NaN at the end. */
   #next(): number {
     for (;;) {
       const unit = this.#text.charCodeAt(this.#at);
@@ -187,11 +188,11 @@ class JsonReader {
     if (end < 0) throw this.#malformed;
     const isEscaped = this.#backslash < end;
     while (this.#backslash < end) {
-      // The unit behind a backslash belongs to it, be it a quote or another backslash.
-      const behind = this.#backslash + 2;
-      if (end < behind) end = text.indexOf('"', behind);
+      // A backslash escapes the next unit, which may be a quote or another backslash.
+      const next = this.#backslash + 2;
+      if (end < next) end = text.indexOf('"', next);
       if (end < 0) throw this.#malformed;
-      this.#backslash = this.#positionOf("\\", behind);
+      this.#backslash = this.#positionOf("\\", next);
     }
     this.#at = end + 1;
     if (isEscaped || end - start > SHORT_LENGTH_MAX) return this.#parsed(start - 1, end + 1);
@@ -199,11 +200,11 @@ class JsonReader {
     return text.slice(start, end);
   }
 
-  /** A string literal through `JSON.parse`, which returns a string of its own: keeps (3). */
+  /** A string literal through `JSON.parse`, which returns a copy: keeps (3). */
   #parsed(start: number, end: number): Bytes {
     const literal = this.#text.slice(start, end);
     try {
-      // `\u00e9` is a character, not a byte, and so the literal has to be read as text then.
+      // `\u00e9` is a character, not a byte, so this literal is read as text.
       if (!literal.includes("\\u")) return JSON.parse(literal) as Bytes;
       return bytesFromText(JSON.parse(this.#body.utf8Slice(start, end)) as string);
     } catch (error) {

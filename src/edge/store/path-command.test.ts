@@ -49,12 +49,12 @@ for (const [target, expected] of rows) {
   });
 }
 
-test("A-18: malformed percent-encoding is refused in path and query", () => {
+test("A-18: refuses malformed percent-encoding in path and query", () => {
   for (const target of ["/get/%", "/get/%zz", "/get/%4", "/get/k?%", "/get/k?a=%f"])
     assert.throws(() => words(target), RequestFailure, target);
 });
 
-test("A-02: the token is found wherever it stands, decoded", () => {
+test("A-02: finds the token at any position, decoded", () => {
   const tokens: [string, string | undefined][] = [
     ["/get/k", undefined],
     ["/get/k?a=b", undefined],
@@ -69,7 +69,7 @@ test("A-02: the token is found wherever it stands, decoded", () => {
   for (const [target, token] of tokens) assert.equal(findTokenParameter(splitTarget(target)), token, target);
 });
 
-test("a long argument is a string of its own, not cut from the target", () => {
+test("a long argument is a copy, not a slice of the target", () => {
   const value = "v".repeat(1_000);
   assert.deepEqual(words(`/set/k/${value}?${value}`), ["set", "k", value, value]);
 });

@@ -2,14 +2,12 @@
  * The path form of a command: `/set/key/value?EX=100` (A1.path,
  * A1.body, A1.query).
  *
- * (1) The raw path is split at `/` first and each segment decoded after, so
- *     `%2F` is a slash inside an argument.
- * (2) One slash at the very end is dropped: `/get/key/` is `/get/key`. An empty
- *     segment anywhere else is an empty argument, and so `/get//` names the
- *     empty key.
- * (3) Query parameters follow path and body in the order written, duplicates
- *     kept: `NAME=value` is two words, `NAME` one. `_token` is dropped wherever
- *     it stands.
+ * (1) The raw path is split at `/` before its segments are decoded, so `%2F` is a
+ *     slash inside an argument.
+ * (2) One slash at the end is dropped: `/get/key/` is `/get/key`. An empty segment
+ *     anywhere else is an empty argument, so `/get//` names the empty key.
+ * (3) Query parameters follow path and body in their order, with duplicates:
+ *     `NAME=value` is two words, `NAME` is one. `_token` is always dropped.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { RequestFailure } from "../errors.ts";
@@ -19,10 +17,10 @@ const TOKEN_PARAMETER = "_token";
 
 /** Path and query of a target, the query without its `?`. */
 export interface Target {
-  /** The target as it came; path and query are given as positions in it. */
+  /** The raw target; path and query are positions in it. */
   readonly text: string;
   readonly pathEnd: number;
-  /** Behind the `?`, or the end of the text. */
+  /** After the `?`, or the end of the text. */
   readonly queryStart: number;
 }
 
@@ -50,8 +48,8 @@ export function pathWords({ text, pathEnd }: Target): Bytes[] {
 /** Appends the words of the query. keeps (3) */
 export function appendQueryWords(words: Bytes[], target: Target): void {
   if (target.queryStart >= target.text.length) return;
-  for (const place of parametersOf(target)) {
-    const { name, value } = decoded(target, place);
+  for (const range of parametersOf(target)) {
+    const { name, value } = decoded(target, range);
     if (name === TOKEN_PARAMETER) continue;
     words.push(name);
     if (value !== undefined) words.push(value);
@@ -59,14 +57,14 @@ export function appendQueryWords(words: Bytes[], target: Target): void {
 }
 
 /**
- * The value of the first `_token`, or undefined. Parameters that cannot be decoded are passed over: they are refused once
- * the caller is known.
+ * The value of the first `_token`, or undefined. Ignores parameters that cannot be decoded: they are refused once the
+ * caller is known.
  */
 export function findTokenParameter(target: Target): Bytes | undefined {
   if (target.queryStart >= target.text.length) return undefined;
-  for (const place of parametersOf(target)) {
+  for (const range of parametersOf(target)) {
     try {
-      const { name, value } = decoded(target, place);
+      const { name, value } = decoded(target, range);
       if (name === TOKEN_PARAMETER) return value;
     } catch (thrown) {
       if (!(thrown instanceof RequestFailure)) throw thrown;
@@ -77,8 +75,8 @@ export function findTokenParameter(target: Target): Bytes | undefined {
 
 const SLASH = 0x2f;
 
-/** Where a parameter is in the text of its target. */
-interface ParameterPlace {
+/** The positions of a parameter in its target. */
+interface ParameterRange {
   readonly start: number;
   readonly nameEnd: number;
   readonly end: number;
@@ -87,16 +85,16 @@ interface ParameterPlace {
 /** Throws a RequestFailure. */
 function decoded(
   { text }: Target,
-  { start, nameEnd, end }: ParameterPlace,
+  { start, nameEnd, end }: ParameterRange,
 ): { readonly name: Bytes; readonly value: Bytes | undefined } {
   const name = percentDecode(text, { start, end: nameEnd, part: "query" });
   const value = nameEnd < end ? percentDecode(text, { start: nameEnd + 1, end, part: "query" }) : undefined;
   return { name, value };
 }
 
-function* parametersOf({ text, queryStart }: Target): Generator<ParameterPlace> {
+function* parametersOf({ text, queryStart }: Target): Generator<ParameterRange> {
   let start = queryStart;
-  // Searched for again only when it has been passed, so that a long query without `=` is not read over and over.
+  // Searched again only after its position, so that a long query without `=` is not read repeatedly.
   let equals = -1;
   while (start < text.length) {
     const and = text.indexOf("&", start);
@@ -109,7 +107,7 @@ function* parametersOf({ text, queryStart }: Target): Generator<ParameterPlace> 
   }
 }
 
-/** The position of `mark` at or behind `start`, or the length of the text. */
+/** The position of `mark` at or after `start`, or the length of the text. */
 function positionOf(text: string, mark: string, start: number): number {
   const position = text.indexOf(mark, start);
   return position < 0 ? text.length : position;

@@ -2,10 +2,9 @@
  * Replies as JSON with `Service-Encoding: base64`: every string, at every
  * depth, is the padded base64 of its bytes (A.encoding).
  *
- * (1) A reply that is the string `OK` as a whole stays `OK`. Inside an array it
- *     is encoded like every other: the official client decodes the elements of
- *     an array without asking for `OK`, and base64 never spells `OK`, whose
- *     length is no multiple of four.
+ * (1) A whole reply of `OK` stays `OK`. Inside an array, `OK` is encoded like any
+ *     other string: the official client decodes all elements of an array, and
+ *     base64 is never `OK`, whose length is not a multiple of four.
  * (2) The text of `error` is never encoded.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
@@ -15,7 +14,7 @@ import { isExact, jsonError, jsonScalar, printJson, textOf } from "./reply-json.
 
 const OK_RESULT = '{"result":"OK"}';
 
-/** One reply as an object of one field. Throws `replyTooLarge` when it has more than `bytesMax` bytes. */
+/** One reply as an object with one field. Throws `replyTooLarge` above `bytesMax` bytes. */
 export function base64Result(reply: Reply, bytesMax: number): Bytes {
   if (reply === "OK") return OK_RESULT;
   if (typeof reply === "object" && reply !== null) {
@@ -41,9 +40,9 @@ function base64Scalar(reply: Reply, bytesMax: number): Bytes {
   return quotedBase64(textOf(reply), bytesMax);
 }
 
-/** The length is known before anything is encoded: `btoa` ends the process when the result is too long for a string. */
+/** Checks the length before encoding: `btoa` ends the process if the result is too long for a string. */
 function quotedBase64(bytes: Bytes | Buffer, bytesMax: number): Bytes {
   if (Math.ceil(bytes.length / 3) * 4 + 2 > bytesMax) throw replyTooLarge;
-  // Of one-byte strings `btoa` is three times as fast as a Buffer: bench/edge.bench.ts.
+  // For one-byte strings, `btoa` is three times as fast as a Buffer: bench/edge.bench.ts.
   return `"${typeof bytes === "string" ? btoa(bytes) : bytes.toString("base64")}"`;
 }

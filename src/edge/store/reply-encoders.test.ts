@@ -1,4 +1,4 @@
-/** One table for the three encoders: the same reply in JSON, in JSON with base64, and in RESP2 and RESP3. */
+/** One table for all encoders: the same reply in JSON, in JSON with base64, in RESP2 and in RESP3. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -216,7 +216,7 @@ for (const { reply, json, base64, resp2, resp3 } of rows) {
   });
 }
 
-test("bytes that are no UTF-8 become U+FFFD, string by string, and what is UTF-8 stays", () => {
+test("invalid UTF-8 becomes U+FFFD, string by string, and valid UTF-8 stays", () => {
   const rows: [string[], string][] = [
     [["a\xe9"], '["a\xef\xbf\xbd"]'],
     [["\xc3", "\xa9"], '["\xef\xbf\xbd","\xef\xbf\xbd"]'],
@@ -243,7 +243,7 @@ test("any bytes print as the JSON of their text", () => {
   );
 });
 
-test("a deeply nested reply is printed without running out of stack", () => {
+test("a deeply nested reply does not overflow the stack", () => {
   const depth = 100_000;
   let reply: Reply = 1;
   for (let i = 0; i < depth; i += 1) reply = [reply];
@@ -253,7 +253,7 @@ test("a deeply nested reply is printed without running out of stack", () => {
   assert.equal(resp2Result(reply, MAX), `${"*1\r\n".repeat(depth)}:1\r\n`);
 });
 
-test("A-15: a reply beyond its budget is an error, not a text", () => {
+test("A-15: a reply beyond its budget is an error", () => {
   const cases: [Reply, number][] = [
     ["x".repeat(1_000), 900],
     [Buffer.alloc(1_000), 900],
@@ -273,8 +273,8 @@ test("A-15: a reply beyond its budget is an error, not a text", () => {
 const tooLarge = (thrown: unknown): boolean =>
   thrown instanceof CommandError && thrown.text === "ERR reply exceeds the maximum allowed size";
 
-test("A-15: a string that V8 could not print, or not even hold, is refused by its length", () => {
-  // Pages of zeros that nobody touches take no memory. Quoting 300 MB ends the process, and 2^29 - 23 bytes are no string.
+test("A-15: refuses a string that V8 could not print or hold, by its length", () => {
+  // Untouched pages of zeros take no memory. Quoting 300 MB ends the process; 2^29 - 23 bytes do not fit a string.
   for (const length of [300_000_000, 536_870_889, 536_870_912]) {
     const reply = Buffer.alloc(length);
     for (const print of [jsonResult, base64Result, resp2Result, resp3Result])
@@ -282,12 +282,12 @@ test("A-15: a string that V8 could not print, or not even hold, is refused by it
   }
 });
 
-test("A-15: the escapes of a string count before all of it is printed", () => {
+test("A-15: counts the escapes of a string before all of it is printed", () => {
   assert.throws(() => jsonResult("\x00".repeat(3_000_000), 17_999_999), tooLarge);
   assert.equal(jsonResult("\x00".repeat(3_000_000), 18_000_002).length, 18_000_013);
 });
 
-test("a string that is printed in pieces is the string that is printed at once", () => {
+test("a string in pieces prints the same as at once", () => {
   for (const bytes of ["a".repeat(2 ** 20), "a".repeat(2 ** 20 + 1), '"\\\n\x00\xe9'.repeat(500_000)]) {
     const text = `{"result":${JSON.stringify(bytes)}}`;
     assert.ok(jsonResult(bytes, 2 ** 28) === text);
@@ -295,7 +295,7 @@ test("a string that is printed in pieces is the string that is printed at once",
   }
 });
 
-test("bytes that are no UTF-8 become U+FFFD wherever a piece ends", () => {
+test("invalid UTF-8 becomes U+FFFD at any end of a piece", () => {
   for (const unit of ["\xf0\x9f\x98\x80", "\xe2\x82\xac\xff", "\x80", "\xf0\x9f", "a\xed\xa0\xbd"]) {
     for (const shift of [0, 1, 2, 3]) {
       const bytes = `${"\xff"}${"a".repeat(shift)}${unit.repeat(400_000)}`;
@@ -305,12 +305,12 @@ test("bytes that are no UTF-8 become U+FFFD wherever a piece ends", () => {
   }
 });
 
-test("A-15: U+FFFD counts with the three bytes that it has", () => {
+test("A-15: U+FFFD counts as three bytes", () => {
   assert.equal(utf8Of("\xff".repeat(10), 30).length, 30);
   assert.throws(() => utf8Of("\xff".repeat(10), 29), tooLarge);
 });
 
-test("A-15: a string within the budget that V8 cannot quote at once is printed", () => {
+test("A-15: prints a string within the budget that V8 cannot quote at once", () => {
   const text = jsonResult(Buffer.alloc(268_435_452, "a"), 268_435_456);
   assert.equal(text.length, 268_435_465);
   assert.equal(text.slice(-4), 'aa"}');

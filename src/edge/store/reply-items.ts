@@ -1,7 +1,7 @@
 /**
- * Replies as JSON and RESP2 see them: a scalar, or a list of replies. Maps are
- * flat there, and sets are arrays. The encoders walk lists with a stack of
- * their own, so a reply that is nested deeply cannot overflow ours.
+ * Replies in the model of JSON and RESP2: a scalar, or a list of replies. Maps are
+ * flat lists, and sets are lists. The encoders walk lists with an explicit stack,
+ * so a deeply nested reply cannot overflow the call stack.
  */
 import type { Reply } from "../../store/mod.ts";
 import { pairsOf } from "../../store/reply/mod.ts";
@@ -17,7 +17,7 @@ export function itemsOf(reply: Reply): readonly Reply[] | undefined {
   return reply.kind === "map" ? flattened(reply.pairs) : undefined;
 }
 
-/** As `itemsOf`, in RESP3: there pairs are maps, or arrays of two. */
+/** Like `itemsOf`, for RESP3: pairs are maps, or arrays of two. */
 export function itemsOfResp3(reply: Reply): readonly Reply[] | undefined {
   if (typeof reply !== "object" || reply === null || !("kind" in reply)) return itemsOf(reply);
   if (reply.kind === "pairs") return flattened(reply.pairs);
@@ -35,7 +35,7 @@ function isList(reply: object): reply is readonly Reply[] {
 }
 
 /** A list that is being printed: its items, and how many are done. */
-export interface Place {
+export interface ListCursor {
   readonly items: readonly Reply[];
   done: number;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { RequestFailure } from "../errors.ts";
 import { base64Format, chooseFormat, jsonFormat, readStoreHead, resp2Format } from "./request.ts";
 
-test("the head is read in any case and either spelling", () => {
+test("reads header names in any case and either spelling", () => {
   assert.deepEqual(
     readStoreHead(["AUTHORIZATION", "Bearer a", "Upstash-Encoding", "base64", "upstash-sync-token", "", "Origin", "x"]),
     {
@@ -24,7 +24,7 @@ test("H.prefixes: Service- wins over Upstash-, whichever comes first", () => {
     assert.equal(readStoreHead(headers).encoding, "base64");
 });
 
-test("A.response-format: the form of the answer", () => {
+test("A.response-format: chooses the format of the answer", () => {
   const rows: [string[], unknown][] = [
     [[], jsonFormat],
     [["Service-Encoding", "base64"], base64Format],
@@ -37,7 +37,7 @@ test("A.response-format: the form of the answer", () => {
   for (const [headers, format] of rows) assert.equal(chooseFormat(readStoreHead(headers)), format, headers.join(" "));
 });
 
-test("A.response-format: another format, and resp2 with base64, are refused", () => {
+test("A.response-format: refuses other formats, and resp2 with base64", () => {
   for (const headers of [
     ["Service-Response-Format", "resp3"],
     ["Service-Response-Format", ""],

@@ -1,7 +1,6 @@
 /**
- * What the head of a store request says: who asks, and in which form the
- * answer should come. Read in one pass over the headers, because this runs for
- * every request.
+ * The head of a store request: the caller and the format of the answer. Read in
+ * one pass over the headers, because this runs for every request.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { type CommandError, type Database, defaultUser, type Reply, readOnlyUser, type User } from "../../store/mod.ts";
@@ -13,7 +12,7 @@ import { resp2Result, respError } from "../resp/replies.ts";
 import { base64Result } from "./reply-base64.ts";
 import { jsonError, jsonResult, utf8Of } from "./reply-json.ts";
 
-/** A form of answering: how one reply is printed, and how several are put together. */
+/** A format of answers: how one reply is printed, and how several are joined. */
 export interface ReplyFormat {
   readonly contentType: string;
   readonly open: Bytes;
@@ -22,7 +21,7 @@ export interface ReplyFormat {
   /** Throws `replyTooLarge`. */
   result(reply: Reply, bytesMax: number): Bytes;
   error(error: CommandError): Bytes;
-  /** What is left to do to the whole body. Throws `replyTooLarge` when that makes more than `bytesMax` of it. */
+  /** Finishes the whole body. Throws `replyTooLarge` if the result has more than `bytesMax` bytes. */
   finish(body: Bytes, bytesMax: number): Bytes;
 }
 
@@ -36,7 +35,7 @@ const list = {
 };
 export const jsonFormat: ReplyFormat = { ...list, result: jsonResult };
 export const base64Format: ReplyFormat = { ...list, result: base64Result };
-/** Several replies follow each other as they would over TCP. */
+/** Several replies follow each other as over TCP. */
 export const resp2Format: ReplyFormat = {
   contentType: "application/octet-stream",
   open: "",
@@ -83,9 +82,9 @@ export function readStoreHead(rawHeaders: readonly string[]): StoreHead {
   return { authorization, encoding, responseFormat, syncTokenHeader, hasOrigin };
 }
 
-/** The form that the headers ask for (A.encoding, A.response-format). Throws a RequestFailure. */
+/** The format that the headers ask for (A.encoding, A.response-format). Throws a RequestFailure. */
 export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyFormat {
-  // Only `base64` means anything; other encodings are passed over.
+  // Only `base64` has a meaning; other encodings are ignored.
   const isBase64 = encoding !== undefined && encoding.toLowerCase() === "base64";
   if (responseFormat === undefined) return isBase64 ? base64Format : jsonFormat;
   switch (responseFormat.toLowerCase()) {
@@ -99,7 +98,7 @@ export function chooseFormat({ encoding, responseFormat }: StoreHead): ReplyForm
   }
 }
 
-/** The user that a token opens, with the rights that it has now; undefined when it is gone. */
+/** The user of a token, with its current rights; undefined if it was deleted. */
 export function userOf(grant: Grant, { users }: Database): User | undefined {
   switch (grant.access) {
     case "standard":
@@ -115,7 +114,7 @@ export function userOf(grant: Grant, { users }: Database): User | undefined {
   }
 }
 
-/** Who is asking, as the store wants to know it. */
+/** The caller of a command, for the store. */
 export class HttpCaller {
   readonly user: User;
   readonly transport = "http";
@@ -126,7 +125,7 @@ export class HttpCaller {
     this.#head = head;
   }
 
-  /** Only MONITOR and CLIENT ask, so it is put together when they do. */
+  /** Only MONITOR and CLIENT read it, so it is built on demand. */
   get address(): string {
     return `${this.#head.remoteAddress}:${this.#head.remotePort}`;
   }

@@ -1,7 +1,7 @@
 /**
  * The streams of the store: A5 `/monitor`, A6 `/subscribe/<channel>…`, and
- * `/psubscribe/<pattern>…` (A.streams). A body means
- * nothing here, and of the query only the token counts.
+ * `/psubscribe/<pattern>…` (A.streams). They ignore the body, and the query except
+ * for the token.
  */
 import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
 import { type Caller, CommandError, type Database, type Push, type Subscriber } from "../../store/mod.ts";
@@ -16,16 +16,16 @@ export const CHANNELS_PER_STREAM_MAX = 1_000;
 
 export interface StreamCall {
   readonly request: HttpRequest;
-  /** The path, decoded: which stream, then channels or patterns. */
+  /** The decoded path: the kind of stream, then channels or patterns. */
   readonly words: readonly Bytes[];
   readonly caller: Caller;
   readonly database: Database;
 }
 
-/** What a stream does once its headers are on their way. Returns what is to be done at its end. */
+/** Called after the headers are written. Returns a function to call after the end of the stream. */
 export type OpenStream = (stream: EventStream) => () => void;
 
-/** A5: every command that is run on the database. */
+/** A5: every command of the database. */
 export function monitorStream(call: StreamCall): OpenStream {
   check(call);
   if (call.words.length > 1) throw failureOf(wrongArity("monitor"));
@@ -35,7 +35,7 @@ export function monitorStream(call: StreamCall): OpenStream {
   });
 }
 
-/** A6: every message of some channels. */
+/** A6: every message of the channels. */
 export function subscribeStream(call: StreamCall): OpenStream {
   const channels = namesOf(call, "subscribe");
   return listening(call, ["subscribe", ...channels], (subscriber, stream) => {
@@ -46,7 +46,7 @@ export function subscribeStream(call: StreamCall): OpenStream {
   });
 }
 
-/** Every message of the channels that match some patterns. */
+/** Every message of the channels that match the patterns. */
 export function patternStream(call: StreamCall): OpenStream {
   const patterns = namesOf(call, "psubscribe");
   return listening(call, ["psubscribe", ...patterns], (subscriber, stream) => {
@@ -65,13 +65,13 @@ function namesOf(call: StreamCall, command: string): readonly Bytes[] {
   return names;
 }
 
-/** A browser's EventSource can only GET, so GET is as good as POST (A.streams.accept). */
+/** A browser's EventSource can only GET, so GET works like POST (A.streams.accept). */
 function check({ request }: StreamCall): void {
   if (request.method === "HEAD") throw streamMethodRefused;
   if (!/text\/event-stream/i.test(request.header("accept") ?? "")) throw streamNotAccepted;
 }
 
-/** Refuses now whoever may not listen, and begins to listen when the stream opens. */
+/** Checks the caller's rights now, and subscribes when the stream opens. */
 function listening(
   { database, caller }: StreamCall,
   words: readonly Bytes[],
@@ -85,7 +85,7 @@ function listening(
   return (stream) => {
     const subscriber = database.pubsub.open({
       receive: (push) => {
-        // Asked before it is printed, which makes up to seven bytes of one.
+        // Checked before printing, which may turn one byte into seven.
         if (!stream.cutIfTooLong(lengthOf(push))) stream.send(bytesOf(push));
       },
       drop: (reason) => stream.end(reason),
@@ -103,7 +103,7 @@ function lengthOf(push: Push): number {
   return push.kind === "monitor" ? push.line.length : push.payload.length;
 }
 
-/** One push goes to many streams, and is printed once. */
+/** A push to many streams is printed once. */
 const printed = new WeakMap<Push, Buffer>();
 
 function bytesOf(push: Push): Buffer {

@@ -1,10 +1,10 @@
 /**
- * The read-your-writes token. One node always reads its own writes, so what a
- * client sends is ignored; but the clients expect a value in every response,
- * never empty and never the same twice (A.sync-token).
+ * The read-your-writes token. One node always reads its own writes, so the
+ * client's token is ignored; but clients expect a value in every response, never
+ * empty and never the same twice (A.sync-token).
  */
 
-/** The spelling for a client that named none. */
+/** The spelling for a client that sends no token. */
 const DEFAULT_HEADER = "Upstash-Sync-Token";
 
 const spellings = new Map([
@@ -12,12 +12,12 @@ const spellings = new Map([
   ["upstash-sync-token", "Upstash-Sync-Token"],
 ]);
 
-/** The header name of the answer, spelled as the client asked. `asked` is its lower-case name. */
-export function syncTokenHeader(asked: string | undefined): string {
-  return (asked === undefined ? undefined : spellings.get(asked)) ?? DEFAULT_HEADER;
+/** The header name of the answer, in the client's spelling. `requested` is its lower-case name. */
+export function syncTokenHeader(requested: string | undefined): string {
+  return (requested === undefined ? undefined : spellings.get(requested)) ?? DEFAULT_HEADER;
 }
 
-/** Draws tokens. `boot` tells the runs of the server apart. */
+/** Draws tokens. `boot` distinguishes runs of the server. */
 export class SyncTokens {
   readonly #boot: string;
   #count = 0;

@@ -1,4 +1,4 @@
-/** How long a request of one tenant waits for those of others: counted in units of work, over virtual time. */
+/** How long a request of one tenant waits for those of others, in units of work, in virtual time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
@@ -11,14 +11,14 @@ import type { HttpReply, HttpRequest, HttpStream } from "../handler.ts";
 import { StoreArea } from "./routes.ts";
 import { SyncTokens } from "./sync-token.ts";
 
-/** A thread of the store in which each RANDOMKEY takes so many milliseconds and nothing else takes time. */
+/** A thread of the store in which each RANDOMKEY takes `unitMs` and other commands take no time. */
 class Thread {
   readonly clock = new VirtualClock();
   readonly loop = new VirtualLoop();
   readonly turns = new Turns({ clock: this.clock, loop: this.loop });
   readonly store: Store;
   readonly area: StoreArea;
-  /** In the order in which they ran: the database of each RANDOMKEY, and the name of each request that was answered. */
+  /** In order: "unit" for each RANDOMKEY, and the name of each answered request. */
   readonly ran: string[] = [];
   readonly answers = new Map<string, string>();
 
@@ -51,7 +51,7 @@ class Thread {
     for (let name = 0; name < 10; name += 1) this.send(`bad${name}`, "/", '["SET","k","v"]');
   }
 
-  /** Sends a request; its answer is noted under its name when it comes. */
+  /** Sends a request and records its answer under its name. */
   send(tenant: string, target: string, body: string, name = tenant): void {
     const request: HttpRequest = {
       method: "POST",
@@ -116,7 +116,7 @@ test("S-11: a PING waits for one unit beside pipelines of ten tenants", async ()
   }
 });
 
-test("a heavy command of a pipeline waits, and others run between", async () => {
+test("a heavy command of a pipeline waits while others run", async () => {
   const thread = new Thread(1_000);
   thread.send("bad0", "/pipeline", slowPipeline(3));
   thread.take();
@@ -134,7 +134,7 @@ test("a heavy command of a pipeline waits, and others run between", async () => 
   assert.equal(thread.take().filter((name) => name === "unit").length, 1);
 });
 
-test("a light command of a heavy tenant waits behind its heavy ones, in the order of arrival", async () => {
+test("a light command of a heavy tenant waits for its heavy ones, in the order of arrival", async () => {
   const thread = new Thread(1_000);
   thread.send("bad0", "/", '["RANDOMKEY"]', "first");
   thread.send("good", "/", '["PING"]');
@@ -146,7 +146,7 @@ test("a light command of a heavy tenant waits behind its heavy ones, in the orde
   assert.deepEqual(thread.take().slice(10), ["unit", "first", "good", "unit", "second", "third"]);
 });
 
-test("a request whose peer has gone before its turn does not run", async () => {
+test("does not run a request whose peer has disconnected before its turn", async () => {
   const thread = new Thread(50);
   thread.take();
   thread.send("bad0", "/", '["RANDOMKEY"]');
@@ -167,7 +167,7 @@ test("a request whose peer has gone before its turn does not run", async () => {
   assert.deepEqual(thread.take(), ["unit", "bad0"]);
 });
 
-test("a token that was removed while its request waited opens nothing", async () => {
+test("refuses a waiting request whose token was removed", async () => {
   const thread = new Thread(50);
   thread.send("bad0", "/pipeline", slowPipeline(2));
   const tokens = new TokenTable(Buffer.alloc(32, 1));

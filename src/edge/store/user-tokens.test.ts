@@ -6,7 +6,7 @@ import { TokenTable } from "../auth.ts";
 import { EventStreams } from "../http/event-streams.ts";
 import { type FollowedDatabase, followUsers } from "./user-tokens.ts";
 
-/** A database whose users have these tokens. */
+/** A database with the tokens of its users. */
 function databaseOf(name: string, tokens: Map<string, readonly string[]>): FollowedDatabase {
   return {
     name,
@@ -24,9 +24,8 @@ interface Setup {
   database: FollowedDatabase;
   tokens: TokenTable;
   streams: EventStreams;
-  /** Opens a stream with a token; its end is written down. */
+  /** Opens a stream with a token; its end is recorded in `ended`. */
   open(name: string, token: string): void;
-  /** Streams that ended. */
   ended: string[];
 }
 
@@ -57,13 +56,13 @@ function setUp(): Setup {
   };
 }
 
-test("the tokens of the users there are open their users", () => {
+test("knows the tokens of existing users", () => {
   const { tokens } = setUp();
   assert.deepEqual(tokens.find("bobs-2"), { tenant: "main", access: "acl", user: "bob" });
   assert.equal(tokens.find("anns")?.user, "ann");
 });
 
-test("a user that changes has its new tokens and no others, and what it had open ends", () => {
+test("a changed user has only its new tokens, and its streams end", () => {
   const { users, database, tokens, streams, open, ended } = setUp();
   open("ann", "anns");
   open("bob", "bobs");
@@ -79,7 +78,7 @@ test("a user that changes has its new tokens and no others, and what it had open
   assert.deepEqual([streams.endedCount("token revoked"), streams.endedCount("user changed")], [1, 1]);
 });
 
-test("a user that is made has tokens at once, and one that is gone has none", () => {
+test("a new user has its tokens at once, and a deleted user has none", () => {
   const { users, database, tokens, open, ended } = setUp();
   open("ann", "anns");
 
@@ -93,7 +92,7 @@ test("a user that is made has tokens at once, and one that is gone has none", ()
   assert.deepEqual(ended, ["ann"]);
 });
 
-test("users of the same name in two databases have nothing in common", () => {
+test("users with one name in two databases are independent", () => {
   const { database, tokens, streams, users, open, ended } = setUp();
   const other = databaseOf("other", new Map([["ann", ["other-anns"]]]));
   followUsers(other, { tokens, streams });
@@ -106,7 +105,7 @@ test("users of the same name in two databases have nothing in common", () => {
   assert.deepEqual(ended, []);
 });
 
-test("following again changes nothing", () => {
+test("following a database again changes nothing", () => {
   const { database, tokens, streams, open, ended } = setUp();
   open("ann", "anns");
   const grant = tokens.find("anns");

@@ -1,30 +1,28 @@
 /**
- * Keeps the table of tokens in step with the users of a database: a user's
- * token opens what it opens from the end of the command that made it, so before
- * anybody is told of it, and nothing from the end of the command that took it
- * away (A.acl-token; threats A-05).
+ * Keeps the table of tokens in step with the users of a database: a user's token
+ * is valid from the end of the command that created it, so before the reply, until
+ * the end of the command that removed it (A.acl-token; threats A-05).
  *
- * The database knows its users' tokens as SHA-256 alone, and says when a user
- * has changed. What the tokens of a changed user have open has the rights of
- * before, and ends.
+ * The database stores only SHA-256 digests of its users' tokens, and notifies when
+ * a user has changed. Open streams of a changed user have its old rights, and end.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { TokenTable } from "../auth.ts";
 import type { EventStreams } from "../http/event-streams.ts";
 
-/** A database, as far as it is followed. */
+/** The part of a database that is followed. */
 export interface FollowedDatabase {
   readonly name: string;
   readonly users: {
     names(): Iterable<Bytes>;
-    /** Lower-case hex SHA-256 of each token that opens this user now; none when there is no such user. */
+    /** Lower-case hex SHA-256 of each current token of this user; none for an unknown user. */
     tokenDigestsOf(name: Bytes): readonly string[];
-    /** Called after a unit of work in which the user was made, changed or deleted. */
+    /** Called after a unit of work that created, changed or deleted the user. */
     onChange: ((name: Bytes) => void) | undefined;
   };
 }
 
-/** From now on `tokens` has the tokens of the users of this database, and `streams` of changed users end. */
+/** Adds the tokens of the users of this database to `tokens`, and ends the streams of changed users, from now on. */
 export function followUsers(
   { name: tenant, users }: FollowedDatabase,
   { tokens, streams }: { tokens: TokenTable; streams: Pick<EventStreams, "userChanged"> },
