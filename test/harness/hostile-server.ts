@@ -40,12 +40,12 @@ export const hostileKinds: readonly HostileKind[] = [
   ...["000", "001", "099"].map((status) =>
     answering(`status-${status}`, `HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`, {
       kind: "failure",
-      text: new RegExp(`^The destination answered with the status ${status}, which is not one of HTTP: `),
+      text: new RegExp(`^The destination answered with the status ${status}, which is not an HTTP status: `),
     }),
   ),
   answering("status-101", "HTTP/1.1 101 Switching\r\nContent-Length: 2\r\n\r\nno", {
     kind: "failure",
-    text: /^The destination wants to change the protocol: /,
+    text: /^The destination switched to another protocol: /,
   }),
   answering("status-999", "HTTP/1.1 999 No\r\nContent-Length: 2\r\n\r\nno", { kind: "answer", status: 999 }),
   answering("redirect", "HTTP/1.1 302 Found\r\nLocation: /redirect\r\nContent-Length: 0\r\n\r\n", {
@@ -154,11 +154,11 @@ export const hostileKinds: readonly HostileKind[] = [
   }),
   answering("upgrade", "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", {
     kind: "failure",
-    text: /^The destination wants to change the protocol: /,
+    text: /^The destination switched to another protocol: /,
   }),
   answering("continue", "HTTP/1.1 100 Continue\r\n\r\n", {
     kind: "failure",
-    text: /^The destination sent an answer that was not asked for: /,
+    text: /^The destination sent an unexpected answer: /,
   }),
   // Too much.
   answering("large-header", `${OK_HEAD}A: ${"x".repeat(100_000)}\r\n\r\n`, {
@@ -237,7 +237,7 @@ export const hostileKinds: readonly HostileKind[] = [
     act: (socket) => socket.write("SSH-2.0-OpenSSH_9.2\r\n"),
     outcome: {
       kind: "failure",
-      text: /^The (?:answer is not HTTP\/1\.1 \([^)]+\)|destination sent an answer that was not asked for): /,
+      text: /^The (?:answer is not HTTP\/1\.1 \([^)]+\)|destination sent an unexpected answer): /,
     },
   },
   {

@@ -1,11 +1,10 @@
 /**
- * What kind of place an IP address is, for the guard of destinations (threats
- * C-01 to C-03).
+ * Classes of IP addresses, for the policy of destinations (threats C-01 to C-03).
  *
- * (1) Fail-closed: what is not known to be a public unicast address, a private
- *     network or loopback is `reserved`.
- * (2) An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is classed as
- *     that IPv4 address, because that is where the packets end.
+ * (1) Fail-closed: an address that is not known to be public unicast, private or
+ *     loopback is `reserved`.
+ * (2) An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) has the class of
+ *     the IPv4 address, because packets go there.
  * (3) `0.0.0.0` and `::` are loopback: the system connects to itself.
  */
 import ipaddr from "ipaddr.js";
@@ -16,19 +15,19 @@ export type AddressClass = "public" | "private" | "loopback" | "metadata" | "res
 
 export interface ClassedAddress {
   readonly class: AddressClass;
-  /** As the packet's last hop sees it: keeps (2). */
+  /** The address where packets go: keeps (2). */
   readonly address: IpAddress;
-  /** As it was given. */
-  readonly given: IpAddress;
-  /** For metadata: the shortest prefix of a network that may be said to list it. */
+  /** The address as written. */
+  readonly written: IpAddress;
+  /** For metadata: the shortest prefix of an allowed network that includes it. */
   readonly prefixMin: number;
 }
 
 /**
- * Services inside a machine's own cloud that hand out credentials, wherever
- * their addresses lie: link-local as nearly all, or in the midst of a private
- * or a public range. A network wider than `prefixMin` bits says nothing about
- * them: who allows `fd00::/8` did not think of `fd00:ec2::254`.
+ * Services of clouds that issue credentials to their machines. Nearly all have
+ * link-local addresses, others are inside a private or a public range. A network
+ * with a prefix shorter than `prefixMin` does not include them: an operator who
+ * allows `fd00::/8` does not think of `fd00:ec2::254`.
  */
 const METADATA: readonly { readonly network: string; readonly prefixMin: number }[] = [
   { network: "169.254.0.0/16", prefixMin: 16 },
@@ -43,20 +42,20 @@ const METADATA: readonly { readonly network: string; readonly prefixMin: number 
 
 const metadata = METADATA.map(({ network, prefixMin }) => ({ cidr: ipaddr.parseCIDR(network), prefixMin }));
 
-/** All IPv6 addresses that were ever given to the public (RFC 4291, 2.4). */
+/** All allocated public IPv6 addresses (RFC 4291, 2.4). */
 const publicIpv6 = ipaddr.parseCIDR("2000::/3");
-/** The NAT64 prefix that everybody uses; RFC 8215's other one is for private networks. */
+/** The well-known NAT64 prefix; the other one of RFC 8215 is for private networks. */
 const nat64 = ipaddr.parseCIDR("64:ff9b::/96");
 
-/** The class of an IP address in any spelling that a URL or a look-up can give; undefined when it is none. */
+/** The class of an IP address in any spelling of a URL or a look-up; undefined for other texts. */
 export function classAddress(text: string): ClassedAddress | undefined {
   const bare = text.split("%", 1)[0] ?? "";
   if (!ipaddr.isValid(bare)) return undefined;
-  const given = ipaddr.parse(bare);
-  const address = unwrap(given);
+  const written = ipaddr.parse(bare);
+  const address = unwrap(written);
   const found = metadata.find(({ cidr }) => isInside(address, cidr));
-  if (found !== undefined) return { class: "metadata", address, given, prefixMin: found.prefixMin };
-  return { class: classOf(address), address, given, prefixMin: 0 };
+  if (found !== undefined) return { class: "metadata", address, written, prefixMin: found.prefixMin };
+  return { class: classOf(address), address, written, prefixMin: 0 };
 }
 
 export function isInside(address: IpAddress, cidr: readonly [IpAddress, number]): boolean {

@@ -1,16 +1,15 @@
 /**
- * The body of an answer while it arrives, up to a number of bytes.
+ * Collects the body of an answer, up to a limit.
  *
- * Bytes are copied into one buffer that doubles: a server that sends its bytes
- * one by one would make us keep a hundred bytes of bookkeeping for each piece
- * otherwise.
+ * Bytes are copied into one buffer that doubles: a list of pieces would cost a
+ * hundred bytes for each byte of a server that sends single bytes.
  */
 
 const NO_BYTES = Buffer.alloc(0);
 
 export class AnswerBody {
   readonly #bytesMax: number;
-  /** The only piece there was, or the buffer that grows. */
+  /** The only piece, or the growing buffer. */
   #bytes: Buffer = NO_BYTES;
   #length = 0;
   #isOwn = false;
@@ -19,7 +18,7 @@ export class AnswerBody {
     this.#bytesMax = bytesMax;
   }
 
-  /** Takes what still fits of `piece`; false: it did not fit as a whole. */
+  /** Adds the part of `piece` that fits. False if not all of it fits. */
   add(piece: Buffer): boolean {
     const room = this.#bytesMax - this.#length;
     const taken = piece.length > room ? piece.subarray(0, room) : piece;
@@ -32,12 +31,12 @@ export class AnswerBody {
     return taken.length === piece.length;
   }
 
-  /** Memory that it takes. */
+  /** Bytes of memory. */
   get capacity(): number {
     return this.#bytes.length;
   }
 
-  /** All bytes so far; the body takes no more after that. */
+  /** All bytes so far. Do not call `add` afterwards. */
   take(): Buffer {
     return this.#isOwn ? this.#bytes.subarray(0, this.#length) : this.#bytes;
   }

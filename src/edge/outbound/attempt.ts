@@ -1,17 +1,16 @@
 /**
- * One call under way: the handler that the HTTP client reports to, its
- * deadline and its one result.
+ * A call in progress: the handler of the HTTP client's events, the deadline and
+ * the result.
  *
- * (1) `done` is called exactly once, on the microtask queue: never inside
- *     `send`, and never inside the HTTP client, which would take an error of
- *     the caller for one of its own.
- * (2) Whoever has the attempt (the waiting list of an origin, a connection) is
- *     its holder; when the attempt ends by itself the holder lets go of it.
+ * (1) `done` is called exactly once, on the microtask queue: never inside `send`,
+ *     and never inside the HTTP client, which would take an error of the caller
+ *     for its own.
+ * (2) The holder of an attempt is the waiting list of an origin or a connection.
+ *     When the attempt ends early, it calls `release` of its holder.
  * (3) A connection whose answer was not read to its end is never used again.
- * (4) The body of an answer takes no more memory than its lease holds, but for
- *     its start and what the socket had read already: while the lease waits the
- *     socket is not read. The lease ends when `done` has no more use for the
- *     body.
+ * (4) The body of an answer takes no more memory than its lease, except its start
+ *     and the bytes that the socket has read already: while the lease waits, the
+ *     socket is not read. The lease ends when `done` no longer needs the body.
  */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
@@ -23,19 +22,19 @@ import type { Target } from "./target.ts";
 
 /** See (2). */
 export interface Holder {
-  /** The attempt has ended by itself: a waiting list forgets it, a connection is destroyed. */
-  letGo(attempt: Attempt): void;
+  /** The attempt has ended early: a waiting list removes it, a connection is destroyed. */
+  release(attempt: Attempt): void;
 }
 
-/** The connection that an attempt was given to. */
+/** The connection of an attempt. */
 export interface Carrier extends Holder {
   /** The answer is complete. */
   answered(): void;
-  /** The HTTP client gave the call up. */
+  /** The HTTP client has failed the call. */
   failed(attempt: Attempt, error: Error): void;
 }
 
-/** What an attempt waits for: the end of "Timeout after 5 s while …". */
+/** What an attempt waits for, for "Timeout after 5 s while …". */
 export type Stage = "queued" | "resolving" | "connecting" | "sent" | "reading" | "full";
 
 const STAGE_TEXTS: Readonly<Record<Stage, string>> = {
@@ -47,14 +46,14 @@ const STAGE_TEXTS: Readonly<Record<Stage, string>> = {
   full: "waiting for memory to read the answer of",
 };
 
-/** So much of a body needs no lease: as much as is read from a socket at once. */
+/** The start of a body, which needs no lease: the size of one read from a socket. */
 export const FREE_BODY_BYTES = 64 * 1_024;
 
-/** Interim answers (1xx) are of no use to us; more than a few of them are an attack (C-14). */
+/** Interim answers (1xx) are ignored; more than a few are an attack (C-14). */
 const INTERIM_ANSWERS_MAX = 16;
 const SWITCHING_PROTOCOLS = 101;
 
-/** The longest that a timer can be set to. */
+/** The longest possible timer. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 const ABANDONED = new Error("The call has ended");
@@ -67,7 +66,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   carrier: Carrier | undefined;
   readonly #body: AnswerBody;
   readonly #budget: ResponseBudget;
-  /** Of a body that needs one. */
+  /** For a body longer than `FREE_BODY_BYTES`. */
   #lease: ResponseLease | undefined;
   readonly #done: OutboundDone;
   readonly #cancelDeadline: () => void;
@@ -96,12 +95,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** Its first byte may have been sent: sending it again would be another attempt. */
+  /** Its first byte may have been sent, so sending it again would be another attempt. */
   get isStarted(): boolean {
     return this.#controller !== undefined;
   }
 
-  /** Ends the attempt as a failure, whatever it is doing. */
+  /** Ends the attempt with a failure, in any stage. */
   end(text: string): void {
     if (this.#isFinished) return;
     const status = this.#status;
@@ -115,14 +114,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (this.#isFinished) return;
-    // The client takes these for interim answers, and gives up over what comes after them.
+    // The client takes these for interim answers, and fails on the bytes after them.
     if (status < 100) {
       const shown = String(status).padStart(3, "0");
-      this.end(`The destination answered with the status ${shown}, which is not one of HTTP: ${this.target.label}`);
+      this.end(`The destination answered with the status ${shown}, which is not an HTTP status: ${this.target.label}`);
       return;
     }
     if (status === SWITCHING_PROTOCOLS) {
-      this.end(`The destination wants to change the protocol: ${this.target.label}`);
+      this.end(`The destination switched to another protocol: ${this.target.label}`);
       return;
     }
     if (status < 200) {
@@ -148,7 +147,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const result = this.#answer(false);
     this.#finish();
     queueMicrotask(() => {
-      // First, so that a call which `done` makes finds the connection free.
+      // First, so that the connection is free for a call inside `done`.
       this.carrier?.answered();
       this.#report(result);
     });
@@ -162,11 +161,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     return { kind: "answer", status: this.#status ?? 0, headers: this.#headers, body: this.#body.take(), isBodyCut };
   }
 
-  /** Ends in the middle: keeps (2) and (3). */
+  /** Ends before the end of the answer: keeps (2) and (3). */
   #break(result: OutboundResult): void {
     this.#finish();
     this.#controller?.abort(ABANDONED);
-    this.holder?.letGo(this);
+    this.holder?.release(this);
     queueMicrotask(() => this.#report(result));
   }
 
@@ -175,7 +174,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#lease ??= this.#budget.lease(this.call.user);
     const isHeld = this.#lease.raise(this.#body.capacity, () => {
       this.stage = "reading";
-      // The client must not be called from within one of its own calls.
+      // The client is not reentrant.
       queueMicrotask(() => {
         if (!this.#isFinished) controller.resume();
       });
@@ -187,10 +186,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** keeps (4) */
   #report(result: OutboundResult): void {
-    const kept = this.#done(result);
+    const inUse = this.#done(result);
     const lease = this.#lease;
     if (lease === undefined) return;
-    if (kept instanceof Promise) void kept.finally(() => lease.release());
+    if (inUse instanceof Promise) void inUse.finally(() => lease.release());
     else lease.release();
   }
 

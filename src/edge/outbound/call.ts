@@ -1,20 +1,20 @@
-/** One outgoing request and what came of it: the words between the messaging routes and the outbound client. */
+/** An outgoing request and its result: the types between messaging and the outbound client. */
 
 export interface OutboundCall {
-  /** Connections are shared by the calls of one user only (threat C-15). */
+  /** Only calls of one user share connections (threat C-15). */
   readonly user: string;
   /** As published: absolute, http or https. */
   readonly url: string;
   readonly method: string;
-  /** name, value, name, value …: complete but for Host, Content-Length and framing. */
+  /** name, value, name, value …: all except Host, Content-Length and framing. */
   readonly headers: readonly string[];
-  /** May be empty. In pieces if there are several, which are not changed. */
+  /** May be empty. A list of buffers is sent in pieces, which must not change. */
   readonly body: Buffer | readonly Buffer[];
-  /** For everything together: waiting for a connection, look-up, connecting, sending, the whole answer. */
+  /** For everything together: waiting for a connection, look-up, connect, sending, the whole answer. */
   readonly timeoutMs: number;
 }
 
-/** Is told of the result. A promise says until when the body of the answer takes memory; without one it takes none any more. */
+/** Receives the result. Returns a promise if it uses the body of the answer for longer than the call. */
 export type OutboundDone = (result: OutboundResult) => Promise<void> | void;
 
 export type OutboundResult = OutboundAnswer | OutboundFailure;
@@ -22,11 +22,11 @@ export type OutboundResult = OutboundAnswer | OutboundFailure;
 export interface OutboundAnswer {
   readonly kind: "answer";
   readonly status: number;
-  /** name, value, name, value … as they came, in Latin-1. */
+  /** name, value, name, value … as received, in Latin-1. */
   readonly headers: readonly string[];
-  /** As it came: compressed bytes stay compressed. */
+  /** As received: compressed bytes stay compressed. */
   readonly body: Buffer;
-  /** The answer was longer than is kept; the rest was not read. */
+  /** The answer was longer than the limit; the rest was not read. */
   readonly isBodyCut: boolean;
 }
 
@@ -34,6 +34,6 @@ export interface OutboundFailure {
   readonly kind: "failure";
   /** One sentence for logs and records: no query, no header, no stack. */
   readonly text: string;
-  /** When the answer broke off behind its status line and headers. */
+  /** Present if the answer ended after its status line and headers. */
   readonly status?: number;
 }

@@ -15,7 +15,7 @@ import type { Address } from "./resolver.ts";
 
 const loopback: readonly Address[] = [{ address: "127.0.0.1", family: 4 }];
 
-test("a call arrives as it was given, with Host and length of its own, and its answer comes back raw", async (context) => {
+test("sends a call unchanged, with Host and length, and returns the raw answer", async (context) => {
   const server = await listen(context, (request, response) => {
     response.sendDate = false;
     response.writeHead(201, ["Set-Cookie", "a=1", "set-cookie", "b=2", "X-Name", "caf\xe9"]);
@@ -46,7 +46,7 @@ test("a call arrives as it was given, with Host and length of its own, and its a
   assert.equal(client.callCount, 0);
 });
 
-test("an empty query is sent as it was published", async (context) => {
+test("sends an empty query as published", async (context) => {
   const server = await listen(context, (request, response) => response.end(request.url));
   const { call } = open(context);
   for (const target of ["/a?", "/a", "/a?b", "/?#part"]) {
@@ -54,7 +54,7 @@ test("an empty query is sent as it was published", async (context) => {
   }
 });
 
-test("an empty body is sent as none, with a length of 0 where the method asks for one", async (context) => {
+test("sends no body for an empty one, with a length of 0 if the method requires it", async (context) => {
   const server = await listen(context, (request, response) => {
     response.end(`${request.headers["content-length"]} ${request.headers["transfer-encoding"]}`);
   });
@@ -70,7 +70,7 @@ test("an empty body is sent as none, with a length of 0 where the method asks fo
   }
 });
 
-test("a body in pieces arrives as one, of a known length, whether it is short or long", async (context) => {
+test("sends a body in pieces as one with its length, short or long", async (context) => {
   const server = await listen(context, (request, response) => {
     response.end(`${request.headers["content-length"]} ${request.headers["transfer-encoding"]}`);
   });
@@ -87,7 +87,7 @@ test("a body in pieces arrives as one, of a known length, whether it is short or
 test("a destination may answer before it has read a body in pieces, and is called again", async (context) => {
   const { server, port } = await listenSilently(context);
   server.on("connection", (socket) => {
-    // Reads what comes first, and no more.
+    // Reads only the first chunk.
     socket.once("data", () => {
       socket.pause();
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -101,7 +101,7 @@ test("a destination may answer before it has read a body in pieces, and is calle
   assert.equal(client.callCount, 0);
 });
 
-test("done is never called inside send, and once", async (context) => {
+test("calls done once, never inside send", async (context) => {
   const { client } = open(context, { policy: parseDestinations("public", []) });
   const results: OutboundResult[] = [];
   const ended = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ test("done is never called inside send, and once", async (context) => {
   assert.equal(results.length, 1);
 });
 
-/** URL or header, and the whole text of the failure. */
+/** URL or header, and the full text of the failure. */
 const refusals: readonly (readonly [Partial<OutboundCall>, string])[] = [
   [{ url: "nothing" }, "The destination is not an absolute URL"],
   [{ url: "ftp://a.test/" }, "The destination is not an http or https URL but ftp"],
@@ -130,24 +130,24 @@ const refusals: readonly (readonly [Partial<OutboundCall>, string])[] = [
   ],
 ];
 
-test("C-04, C-05: nothing is connected to that the policy refuses", async (context) => {
+test("C-04, C-05: does not connect to a refused destination", async (context) => {
   const { call, client } = open(context, { policy: parseDestinations("public", []) });
   for (const [some, text] of refusals) assert.deepEqual(await call(some), { kind: "failure", text });
   assert.equal(client.socketCount, 0);
 });
 
-test("C-10: a header that cannot be sent fails its call alone", async (context) => {
+test("C-10: an invalid header fails only its own call", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
   const { call } = open(context);
   assert.equal(textOf(await call({ url: server.url })), "ok");
   assert.deepEqual(await call({ url: server.url, headers: ["A", "b\r\nc: d"] }), {
     kind: "failure",
-    text: "The request cannot be sent as it is: invalid A header",
+    text: "The request cannot be sent: invalid A header",
   });
   assert.equal(textOf(await call({ url: server.url })), "ok");
 });
 
-test("C-04: of a name's addresses only those are tried that the policy allows", async (context) => {
+test("C-04: tries only those addresses of a name that the policy allows", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
   const { call, names } = open(context, { policy: parseDestinations("public", ["127.0.0.1"]) });
   names.set("a.test", [{ address: "127.0.0.2", family: 4 }, { address: "10.0.0.1", family: 4 }, ...loopback]);
@@ -155,7 +155,7 @@ test("C-04: of a name's addresses only those are tried that the policy allows", 
   assert.equal(textOf(await call({ url: `http://a.test:${server.port}/` })), "ok");
 });
 
-test("C-04: the address that the system connected to is checked again before a byte is sent", async (context) => {
+test("C-04: checks the peer address again before a byte is sent", async (context) => {
   const received: unknown[] = [];
   const server = await listen(context, () => {});
   server.server.on("connection", (socket: Socket) => socket.on("data", (piece) => received.push(piece)));
@@ -177,7 +177,7 @@ test("C-04: the address that the system connected to is checked again before a b
   assert.deepEqual(received, []);
 });
 
-test("an address that refuses is followed by the next one of the name", async (context) => {
+test("tries the next address of a name after a refused connection", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
   const { call, names } = open(context);
   names.set("a.test", [{ address: "::1", family: 6 }, ...loopback]);
@@ -185,7 +185,7 @@ test("an address that refuses is followed by the next one of the name", async (c
   assert.equal(textOf(await call({ url: `http://a.test:${server.port}/` })), "ok");
 });
 
-test("C-04: a kept connection stays on the address that was checked, and every new one is checked anew", async (context) => {
+test("C-04: an idle connection stays on its checked address, and every new connection is checked", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
   const { call, names, asked, clock } = open(context, { policy: parseDestinations("public", ["127.0.0.1"]) });
   const url = `http://a.test:${server.port}/`;
@@ -203,7 +203,7 @@ test("C-04: a kept connection stays on the address that was checked, and every n
   assert.deepEqual(asked, ["a.test", "a.test"]);
 });
 
-test("names without an address, unknown names and closed ports have texts of their own", async (context) => {
+test("reports names without an address, unknown names and closed ports", async (context) => {
   const { call, names } = open(context);
   const gone = await listen(context, () => {});
   await gone.close();
@@ -213,7 +213,7 @@ test("names without an address, unknown names and closed ports have texts of the
   assert.equal(textOf(await call({ url: gone.url })), `Connection refused: 127.0.0.1:${gone.port}`);
 });
 
-test("C.delivery.address: a mapped host is called over plain http with its own Host, unchecked and without a look-up", async (context) => {
+test("C.delivery.address: calls a mapped host over plain http with its own Host, unchecked and without a look-up", async (context) => {
   const server = await listen(context, (request, response) => response.end(request.headers.host));
   const { call, asked, client } = open(context, {
     policy: parseDestinations("public", []),
@@ -236,7 +236,7 @@ test("C.delivery.address: a mapped host is called over plain http with its own H
   assert.match(client.refusalOf(new URL("http://127.0.0.1/")) ?? "", /--destinations public/);
 });
 
-test("a certificate is checked against the name, whatever address it resolves to", async (context) => {
+test("checks a certificate against the name, for any address", async (context) => {
   const trusted = getCACertificates("default");
   context.after(() => setDefaultCACertificates(trusted));
   const server = createSecureServer({ cert: hostileCertificate, key: hostileKey }, (request, response) => {
@@ -249,7 +249,7 @@ test("a certificate is checked against the name, whatever address it resolves to
 
   assert.equal(
     textOf(await call({ url: `https://${HOSTILE_NAME}:${port}/` })),
-    `The certificate is signed by itself: ${HOSTILE_NAME}:${port}`,
+    `The certificate is self-signed: ${HOSTILE_NAME}:${port}`,
   );
   setDefaultCACertificates([hostileCertificate]);
   assert.equal(
@@ -264,7 +264,7 @@ test("a certificate is checked against the name, whatever address it resolves to
   }
 });
 
-test("C-13: a deadline ends a call in every stage, says in which, and leaves nothing to be sent", async (context) => {
+test("C-13: a deadline ends a call in every stage, names the stage, and cancels the rest", async (context) => {
   const server = await listen(context, (request, response) => {
     if (request.url === "/next") response.end("ok");
   });
@@ -297,7 +297,7 @@ test("C-13: a deadline ends a call in every stage, says in which, and leaves not
   assert.equal(client.originCount, 1);
 });
 
-test("C-14: a connection that does not come about is given up after ten seconds", async (context) => {
+test("C-14: gives up a connection attempt after ten seconds", async (context) => {
   const silent = await listenSilently(context);
   const { call, clock, client } = open(context);
   const connected = once(silent.server, "connection");
@@ -310,7 +310,7 @@ test("C-14: a connection that does not come about is given up after ten seconds"
   await client.close();
 });
 
-test("C-15: connections are kept for the next call of the same user, never for another user", async (context) => {
+test("C-15: reuses connections for the same user, never for another user", async (context) => {
   const server = await listen(context, (request, response) => response.end(String(request.socket.remotePort)));
   const { call } = open(context);
   const users = ["a", "a", "b", "a", "b"];
@@ -323,7 +323,7 @@ test("C-15: connections are kept for the next call of the same user, never for a
   assert.equal(ports[2], ports[4]);
 });
 
-test("C-15: a kept connection that receives bytes is destroyed, and no call gets them", async (context) => {
+test("C-15: destroys an idle connection that receives bytes, and no call gets them", async (context) => {
   const server = await startHostileServer();
   context.after(() => server.stop());
   const { call, client } = open(context);
@@ -337,7 +337,7 @@ test("C-15: a kept connection that receives bytes is destroyed, and no call gets
   }
 });
 
-test("C-15: bytes or an end on a connection that waits end it at once", async (context) => {
+test("C-15: bytes or an end on an idle connection end it at once", async (context) => {
   const sockets: Socket[] = [];
   const server = await listen(context, (request, response) => {
     sockets.push(request.socket);
@@ -363,7 +363,7 @@ test("C-15: bytes or an end on a connection that waits end it at once", async (c
   }
 });
 
-test("a call that has ended leaves no timer behind", async (context) => {
+test("an ended call leaves no timer", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
   const clock = new VirtualClock();
   let timerCount = 0;
@@ -390,7 +390,7 @@ test("a call that has ended leaves no timer behind", async (context) => {
   assert.equal(timerCount, 0);
 });
 
-test("a call on a kept connection that is gone before the call was sent goes over a new one", async (context) => {
+test("sends a call over a new connection if the idle one closes before it is sent", async (context) => {
   const sockets: Socket[] = [];
   const server = await listen(context, (request, response) => {
     sockets.push(request.socket);
@@ -399,7 +399,7 @@ test("a call on a kept connection that is gone before the call was sent goes ove
   const { call } = open(context);
   await call({ url: server.url });
 
-  // From the check phase: the client's own look at the socket comes behind the next poll, which sees the reset.
+  // From the check phase: the client checks the socket after the next poll, which sees the reset.
   const again = await new Promise<OutboundResult>((resolve) => {
     setImmediate(() => {
       sockets[0]?.resetAndDestroy();
@@ -412,7 +412,7 @@ test("a call on a kept connection that is gone before the call was sent goes ove
   assert.equal(server.bodies.length, 2);
 });
 
-test("a call that was sent is not sent again when its connection breaks", async (context) => {
+test("does not resend a call whose connection breaks", async (context) => {
   const server = await listen(context, (request, response) => {
     if (server.bodies.length === 1) response.end("ok");
     else request.socket.resetAndDestroy();
@@ -424,7 +424,7 @@ test("a call that was sent is not sent again when its connection breaks", async 
   assert.equal(server.bodies.length, 2);
 });
 
-test("an origin has no more sockets than it may, and calls wait their turn", async (context) => {
+test("limits the sockets of an origin, and queues calls", async (context) => {
   const server = await listen(context, (request, response) => response.end(request.url));
   const { call, client } = open(context, { socketsPerOrigin: 2 });
   const order: string[] = [];
@@ -439,7 +439,7 @@ test("an origin has no more sockets than it may, and calls wait their turn", asy
   assert.deepEqual(order.toSorted(), paths);
 });
 
-test("a user's origin used longest ago is closed for a new one, but not under a call", async (context) => {
+test("a new origin closes the least recently used one of its user, but not during a call", async (context) => {
   const hold = Promise.withResolvers<void>();
   const servers = await Promise.all(
     ["a", "b", "c", "d"].map((name) =>
@@ -470,13 +470,13 @@ test("a user's origin used longest ago is closed for a new one, but not under a 
   assert.equal(client.originCount, 2);
 });
 
-test("dropUser ends the calls of that user alone", async (context) => {
+test("dropUser ends only the calls of that user", async (context) => {
   const hold = Promise.withResolvers<void>();
   const server = await listen(context, (request, response) => void hold.promise.then(() => response.end(request.url)));
   const { call, client, names } = open(context, { socketsPerOrigin: 1 });
   names.set("slow.test", new Promise<never>(() => {}));
   const dropped = ["http://slow.test/", server.url, server.url].map((url) => call({ url, user: "a" }));
-  const kept = call({ url: server.url, user: "b" });
+  const other = call({ url: server.url, user: "b" });
   while (server.connectionCount < 2) await once(server.events, "request");
 
   client.dropUser("a");
@@ -484,7 +484,7 @@ test("dropUser ends the calls of that user alone", async (context) => {
 
   const deleted = { kind: "failure", text: "The user is deleted" };
   assert.deepEqual(await Promise.all(dropped), [deleted, deleted, deleted]);
-  assert.equal(textOf(await kept), "/");
+  assert.equal(textOf(await other), "/");
   assert.equal(textOf(await call({ url: server.url, user: "a" })), "/");
 });
 
@@ -507,36 +507,36 @@ test("close ends all calls and sockets, and later calls fail", async (context) =
   assert.equal(client.callCount, 0);
 });
 
-test("C-13: answers that arrive at once take no more memory than there is for them, and all of them arrive", async (context) => {
+test("C-13: concurrent answers stay within their memory, and all arrive", async (context) => {
   const body = Buffer.alloc(1_500_000, "x");
   const server = await listen(context, (_request, response) => {
-    // Without a length.
+    // Without Content-Length.
     response.write(body.subarray(0, 700_000));
     response.end(body.subarray(700_000));
   });
   const { client } = open(context, { responseBytesMax: 2_000_000, responsesBytesMax: 4_000_000 });
   const arrivals = new EventEmitter();
-  const kept: (() => void)[] = [];
+  const inUse: (() => void)[] = [];
   let arrivedCount = 0;
   for (let count = 0; count < 4; count += 1) {
     client.send(someCall({ url: server.url }), (result) => {
       assert.equal(result.kind === "answer" && result.body.equals(body), true);
       arrivedCount += 1;
       arrivals.emit("answer");
-      return new Promise((resolve) => kept.push(resolve));
+      return new Promise((resolve) => inUse.push(resolve));
     });
   }
   for (let count = 1; count <= 4; count += 1) {
     if (arrivedCount < count) await once(arrivals, "answer");
-    assert.equal(arrivedCount, count, "the others wait as long as the body is kept");
+    assert.equal(arrivedCount, count, "the others wait while the body is in use");
     assert.equal(client.responsesBytes <= 2_000_000, true);
-    kept.shift()?.();
+    inUse.shift()?.();
     await nextTurn();
   }
   assert.equal(client.responsesBytes, 0);
 });
 
-test("C-13: a call that waits for memory ends at its deadline and says so", async (context) => {
+test("C-13: a call that waits for memory ends at its deadline and names the reason", async (context) => {
   const server = await listen(context, (_request, response) => response.end(Buffer.alloc(1_500_000, "x")));
   const { client, clock, call } = open(context, { responseBytesMax: 2_000_000, responsesBytesMax: 4_000_000 });
   const first = Promise.withResolvers<void>();
@@ -560,7 +560,7 @@ test("C-13: a call that waits for memory ends at its deadline and says so", asyn
   assert.equal(client.responsesBytes, 0);
 });
 
-test("proxies of the environment are not looked at", async (context) => {
+test("ignores proxies of the environment", async (context) => {
   const server = await listen(context, (_request, response) => response.end("ok"));
   for (const name of ["HTTP_PROXY", "http_proxy", "ALL_PROXY"]) process.env[name] = "http://127.0.0.1:1";
   context.after(() => {
@@ -569,7 +569,7 @@ test("proxies of the environment are not looked at", async (context) => {
   assert.equal(textOf(await open(context).call({ url: server.url })), "ok");
 });
 
-/** Answers of the names that a test knows. */
+/** Look-up results by name. */
 type Names = Map<string, readonly Address[] | Promise<readonly Address[]>>;
 
 function open(context: TestContext, options: Partial<OutboundOptions> = {}, names: Names = new Map()) {
@@ -644,7 +644,7 @@ async function listen(context: TestContext, answer: RequestListener) {
   };
 }
 
-/** A server that accepts connections and says nothing. */
+/** A server that accepts connections and sends nothing. */
 async function listenSilently(context: TestContext) {
   const server = createNetServer((socket) => {
     socket.on("error", () => socket.destroy());

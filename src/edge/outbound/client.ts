@@ -1,16 +1,16 @@
 /**
- * The client that makes the deliveries: one HTTP request for each call, one
- * result for each request.
+ * The HTTP client of deliveries: one request for each call, one result for each
+ * request.
  *
  * (1) Each call ends with exactly one result, at its deadline at the latest,
  *     whatever the destination does (C-13, C-14).
- * (2) Nothing is connected to that the policy refuses (C-01 to C-05, C-09), by
- *     name or by number, now or when a name has moved.
- * (3) Users share no connection (C-15). Each has at most `originsPerUserMax`
- *     origins open, the one used longest ago is closed for a new one, and at
- *     most `socketsPerOrigin` sockets to each.
- * (4) Redirects are not followed (C-06), bodies are not decoded (C-16), and
- *     neither proxies nor variables of the environment are looked at.
+ * (2) It never connects to an address that the policy refuses (C-01 to C-05,
+ *     C-09), by name or by number, also after a change of a name's address.
+ * (3) Users share no connection (C-15). A user has at most `originsPerUserMax` open
+ *     origins, where a new one closes the least recently used one, and at most
+ *     `socketsPerOrigin` sockets to each.
+ * (4) It does not follow redirects (C-06), does not decode bodies (C-16), and
+ *     ignores proxies and environment variables.
  */
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
@@ -33,9 +33,9 @@ export interface OutboundOptions {
   readonly clock: Clock;
   readonly policy: DestinationGuard;
   readonly map: OutboundMap;
-  /** So much of an answer's body is kept; then the connection is destroyed. */
+  /** The longest body that is read; after it the connection is destroyed. */
   readonly responseBytesMax: number;
-  /** So many bytes of bodies that arrive are kept at once, one user's share is half of it. */
+  /** Memory for all bodies that are being read; one user gets half of it. */
   readonly responsesBytesMax?: number;
   readonly originsPerUserMax?: number;
   readonly socketsPerOrigin?: number;
@@ -44,10 +44,10 @@ export interface OutboundOptions {
 
 const ORIGINS_PER_USER_MAX = 256;
 const SOCKETS_PER_ORIGIN = 50;
-/** Six answers of the usual most at once; a longer one that is allowed gets room for two. */
+/** Room for six bodies of the default limit; with a larger limit, room for two. */
 const RESPONSES_BYTES_MAX = 64 * 1_024 * 1_024;
 
-/** By origin. */
+/** Keys are origins. */
 type UserOrigins = Map<string, Origin>;
 
 export class OutboundClient {
@@ -58,7 +58,7 @@ export class OutboundClient {
   readonly #originsPerUserMax: number;
   readonly #sockets = new Set<Socket>();
   readonly #users = new Map<string, UserOrigins>();
-  /** Also those that were closed for newer ones and still have calls. */
+  /** Includes origins that were closed for newer ones and still have calls. */
   readonly #origins = new Set<{ readonly user: string; readonly origin: Origin }>();
   #callCount = 0;
   #useCount = 0;
@@ -77,7 +77,7 @@ export class OutboundClient {
       clock: options.clock,
       policy: options.policy,
       sockets: this.#sockets,
-      // Making one reads all root certificates, so all connections share it.
+      // Shared by all connections, because creating one reads all root certificates.
       secureContext: () => {
         this.#secureContext ??= createSecureContext();
         return this.#secureContext;
@@ -85,7 +85,7 @@ export class OutboundClient {
     };
   }
 
-  /** Calls without a result so far. */
+  /** Calls without a result. */
   get callCount(): number {
     return this.#callCount;
   }
@@ -95,27 +95,27 @@ export class OutboundClient {
     return this.#sockets.size;
   }
 
-  /** Bytes of answers that are kept while they arrive, but for the start of each. */
+  /** Memory for bodies that are being read, without the start of each. */
   get responsesBytes(): number {
     return this.#budget.usedBytes;
   }
 
-  /** Answers that are not read on until there is memory for them. */
+  /** Answers that wait for memory. */
   get waitingAnswerCount(): number {
     return this.#budget.waitingCount;
   }
 
-  /** Origins with a call or a connection, each user's counted apart. */
+  /** Origins with a call or a connection, counted for each user. */
   get originCount(): number {
     return this.#origins.size;
   }
 
-  /** Why `url` would be refused before its name is looked up, as one sentence, or undefined: for publish. */
+  /** Why a publish to `url` is refused, before its name is looked up, as one sentence, or undefined. */
   refusalOf(url: URL): string | undefined {
     return this.#targets.refusalOf(url);
   }
 
-  /** Exactly one call of `done` per `send`, never synchronously. */
+  /** Calls `done` exactly once, never synchronously. */
   send(call: OutboundCall, done: OutboundDone): void {
     this.#callCount += 1;
     const reading = this.#targets.read(call.url);
@@ -124,7 +124,7 @@ export class OutboundClient {
     else this.#start(call, reading.target, done);
   }
 
-  /** Ends the calls of a user with a failure and closes all connections that were opened for them. */
+  /** Ends the calls of a user with a failure and closes the user's connections. */
   dropUser(name: string): void {
     for (const { user, origin } of [...this.#origins]) if (user === name) origin.close("The user is deleted");
   }
@@ -190,7 +190,7 @@ export class OutboundClient {
     return origin;
   }
 
-  /** keeps (3): the origin used longest ago, if possible one without calls. */
+  /** Closes the least recently used origin, if possible one without calls. keeps (3) */
   #closeOldest(user: string, origins: UserOrigins): void {
     let oldest: { name: string; origin: Origin; hasCalls: boolean } | undefined;
     for (const [name, origin] of origins) {

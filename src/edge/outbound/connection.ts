@@ -1,18 +1,15 @@
 /**
- * One connection to one origin: looked up, checked, connected, used for one
- * call at a time, and destroyed at the first doubt.
+ * One connection to one origin: resolved, checked, connected, used for one call
+ * at a time, and destroyed at any irregularity.
  *
- * (1) The name is resolved when the connection is opened, and the policy
- *     checks what comes out (C-04, C-05). From then on the connection stays on
- *     that address; after `AGE_MS_MAX` it is given up, so that a name which
- *     moved is followed.
- * (2) The address that the system says it is connected to is checked again
- *     before a byte is sent.
- * (3) An HTTP client of its own, never one that reconnects: when its socket is
- *     gone the connection is.
- * (4) A call that was handed to a kept connection which turned out to be gone
- *     before a byte was sent goes to another connection; every other call that
- *     breaks off has failed.
+ * (1) The name is resolved when the connection is opened, and the policy checks
+ *     the addresses (C-04, C-05). The connection stays on its address; after
+ *     `AGE_MS_MAX` it is closed, so that changes of DNS take effect.
+ * (2) The peer address from the system is checked again before a byte is sent.
+ * (3) It has its own HTTP client, which never reconnects: the connection ends with
+ *     its socket.
+ * (4) A call on an idle connection that closes before a byte was sent goes to
+ *     another connection. Any other interrupted call has failed.
  */
 import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type SecureContext, connect as tlsConnect } from "node:tls";
@@ -38,17 +35,17 @@ export interface ConnectionServices {
 }
 
 export interface ConnectionOwner {
-  /** It can take another call. */
+  /** The connection can take another call. */
   freed(connection: Connection): void;
-  /** It is no more; `unsent` is its call if that goes to another connection (4). */
+  /** The connection has ended; `unsent` is its call if that goes to another connection (4). */
   gone(connection: Connection, unsent: Attempt | undefined): void;
 }
 
-/** For look-up, connection and TLS together; without it a destination that swallows packets holds a call for minutes. */
+/** For look-up, connect and TLS together; without it a destination that drops packets holds a call for minutes. */
 const CONNECT_MS_MAX = 10_000;
 /** How long one address is tried before the next one of the same name. */
 const ADDRESS_MS_MAX = 1_000;
-/** A name may have hundreds of addresses; so many are tried. */
+/** The most addresses that are tried; a name may have hundreds. */
 const ADDRESSES_MAX = 8;
 /** See (1). */
 const AGE_MS_MAX = 60_000;
@@ -65,7 +62,7 @@ const CLIENT_OPTIONS = {
   allowH2: false,
 } as const;
 
-const GONE = new Error("The connection is given up");
+const CLOSED = new Error("The connection is closed");
 
 export class Connection implements Carrier {
   readonly #services: ConnectionServices;
@@ -98,31 +95,31 @@ export class Connection implements Carrier {
     else this.#resolve(attempt, host);
   }
 
-  /** Sends `attempt` over the connection, which was free. */
+  /** Sends `attempt` over the idle connection. */
   send(attempt: Attempt): void {
     this.#take(attempt);
     this.#isReused = true;
     this.#dispatch(attempt);
   }
 
-  /** Ends it, and the call that it carries with a failure. */
+  /** Ends the connection, and its call with a failure. */
   close(text: string): void {
     if (this.#attempt === undefined) this.destroy();
     else this.#attempt.end(text);
   }
 
-  /** Ends it when it carries no call, or none that was sent. */
+  /** Ends the connection if it has no call, or one that was not sent. */
   destroy(): void {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
     this.#cancelLimit();
-    // A call that the client has not sent yet comes back through `failed` here.
-    this.#client?.destroy(GONE, () => {});
+    // A call that the client has not sent yet returns through `failed` here.
+    this.#client?.destroy(CLOSED, () => {});
     this.#socket?.destroy();
     this.#owner.gone(this, this.#unsent);
   }
 
-  letGo(): void {
+  release(): void {
     this.#attempt = undefined;
     this.destroy();
   }
@@ -193,7 +190,7 @@ export class Connection implements Carrier {
       {
         path: attempt.target.path,
         method,
-        // The client only reads the list; its type asks for one that may be changed.
+        // The client only reads the list, but its type is mutable.
         headers: headers as string[],
         body: body as Buffer,
       },
@@ -203,7 +200,7 @@ export class Connection implements Carrier {
 
   #connect(addresses: readonly string[], callback: buildConnector.Callback): void {
     if (this.#socket !== undefined || this.#isDestroyed) {
-      callback(GONE, null);
+      callback(CLOSED, null);
       return;
     }
     const socket = this.#openSocket(addresses);
@@ -249,12 +246,12 @@ export class Connection implements Carrier {
     });
   }
 
-  /** TLS begins when the address was checked: keeps (2). */
+  /** Begins TLS after the check of the address: keeps (2). */
   #secure(socket: Socket, report: (error: Error | null, connected: Socket) => void): void {
     const { host, isLiteral } = this.#target;
     const secured = tlsConnect({
       socket,
-      // The certificate is checked against the name, or against the address where that is the host.
+      // The certificate is checked against the host, a name or an address.
       host,
       ...(!isLiteral && { servername: host }),
       secureContext: this.#services.secureContext(),
@@ -276,10 +273,10 @@ export class Connection implements Carrier {
   }
 }
 
-/** Shorter bodies in pieces are put together: that costs less than to hand on the pieces. */
+/** Shorter bodies in pieces are joined: that is cheaper than passing the pieces. */
 const JOINED_BYTES_MAX = 128 * 1_024;
 
-/** The client takes any list of pieces, although its type does not say so; it cannot count their bytes. */
+/** The client accepts a list of pieces, although its type does not allow it, but does not count their bytes. */
 function framed({
   headers,
   body,
@@ -292,7 +289,7 @@ function framed({
   return { headers: [...headers, "Content-Length", String(bytes)], body };
 }
 
-/** A look-up that knows its answer, for trying several addresses in turn. */
+/** A look-up with a fixed answer, to try several addresses in turn. */
 function lookupOf(addresses: readonly string[]) {
   const answer = addresses.map((address) => ({ address, family: isIP(address) }));
   return (

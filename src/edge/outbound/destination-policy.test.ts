@@ -5,7 +5,7 @@ import { type DestinationProfile, parseAllowedDestinations, parseDestinations } 
 
 type Verdict = "called" | "refused";
 
-/** What public, private and any say to a URL whose host is written as an address. */
+/** Verdicts of public, private and any on a URL with an address as its host. */
 const literals: readonly (readonly [string, Verdict, Verdict, Verdict])[] = [
   // Public addresses, and spellings of them.
   ["http://8.8.8.8/", "called", "called", "called"],
@@ -62,7 +62,7 @@ const literals: readonly (readonly [string, Verdict, Verdict, Verdict])[] = [
   ["http://[fe80::a9fe:a9fe]/", "refused", "refused", "refused"],
   ["http://100.100.100.200/", "refused", "refused", "refused"],
   ["http://168.63.129.16/", "refused", "refused", "refused"],
-  // What is neither: carrier-grade NAT, documentation, benchmarks, multicast, reserved, tunnels.
+  // Reserved: carrier-grade NAT, documentation, benchmarks, multicast, reserved, tunnels.
   ["http://100.64.0.1/", "refused", "refused", "refused"],
   ["http://100.127.255.255/", "refused", "refused", "refused"],
   ["http://0.0.0.1/", "refused", "refused", "refused"],
@@ -84,7 +84,7 @@ const literals: readonly (readonly [string, Verdict, Verdict, Verdict])[] = [
   ["http://[100::1]/", "refused", "refused", "refused"],
 ];
 
-test("C-01, C-02, C-03, C-05: an address in a URL is judged in every spelling", () => {
+test("C-01, C-02, C-03, C-05: judges an address in a URL in every spelling", () => {
   const profiles: readonly DestinationProfile[] = ["public", "private", "any"];
   for (const [text, ...expected] of literals) {
     const actual = profiles.map((profile) => verdict(parseDestinations(profile, []).refusalOf(new URL(text))));
@@ -92,7 +92,7 @@ test("C-01, C-02, C-03, C-05: an address in a URL is judged in every spelling", 
   }
 });
 
-/** Profile, allow-list, host, address that it resolves to, verdict. */
+/** Profile, allow-list, host, resolved address, verdict. */
 const resolved: readonly (readonly [DestinationProfile, readonly string[], string, string, Verdict])[] = [
   ["public", [], "a.test", "8.8.8.8", "called"],
   ["public", [], "a.test", "10.0.0.1", "refused"],
@@ -113,7 +113,7 @@ const resolved: readonly (readonly [DestinationProfile, readonly string[], strin
   ["public", ["*.a.test"], "a.test", "127.0.0.1", "refused"],
   ["public", ["*.a.test"], "evila.test", "127.0.0.1", "refused"],
   ["private", ["100.64.0.0/10"], "a.test", "100.64.0.1", "called"],
-  // Metadata wants its own word.
+  // Metadata addresses need their own entry.
   ["any", ["a.test"], "a.test", "169.254.169.254", "refused"],
   ["any", ["*.test"], "a.test", "fd00:ec2::254", "refused"],
   ["any", ["fd00::/8"], "a.test", "fd00:ec2::254", "refused"],
@@ -125,14 +125,14 @@ const resolved: readonly (readonly [DestinationProfile, readonly string[], strin
   ["public", ["fd00:ec2::/64"], "a.test", "fd00:ec2::254", "called"],
 ];
 
-test("C-04, C-09: an address that a name resolves to is judged with the allow-list", () => {
+test("C-04, C-09: judges the resolved address of a name with the allow-list", () => {
   for (const [profile, allowed, host, address, expected] of resolved) {
     const policy = parseDestinations(profile, allowed);
     assert.equal(verdict(policy.refusalOfAddress(address, host)), expected, `${profile} ${allowed} ${host} ${address}`);
   }
 });
 
-/** Profile, allow-list, URL, whole refusal or undefined. */
+/** Profile, allow-list, URL, full refusal or undefined. */
 const texts: readonly (readonly [DestinationProfile, readonly string[], string, string | undefined])[] = [
   [
     "public",
@@ -186,13 +186,13 @@ const texts: readonly (readonly [DestinationProfile, readonly string[], string, 
   ["public", [], "http://a.test/", undefined],
 ];
 
-test("C-07, C-09: a refusal names the fault and the setting that lifts it, and a name waits for its look-up", () => {
+test("C-07, C-09: a refusal names the reason and the setting, and a name is judged after its look-up", () => {
   for (const [profile, allowed, url, expected] of texts) {
     assert.equal(parseDestinations(profile, allowed).refusalOf(new URL(url)), expected, url);
   }
 });
 
-test("an allow-list is read item by item, and a wrong item is named", () => {
+test("reads the items of an allow-list, and names an invalid item", () => {
   assert.deepEqual(parseAllowedDestinations(" 10.0.0.0/8, A.test ,*.b.test,,::1"), [
     "10.0.0.0/8",
     "a.test",
@@ -206,7 +206,7 @@ test("an allow-list is read item by item, and a wrong item is named", () => {
   }
 });
 
-test("what is no address has no class", () => {
+test("has no class for an invalid address", () => {
   for (const text of ["", "a.test", "1.2.3.4.5", "::g"]) assert.equal(classAddress(text), undefined, text);
 });
 

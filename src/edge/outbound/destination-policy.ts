@@ -2,15 +2,15 @@
  * Which destinations may be called (threats C-01 to C-03, C-05, C-07, C-09).
  *
  *     public    public addresses
- *     private   also RFC 1918 and unique local addresses, as in docker networks
+ *     private   also RFC 1918 and unique local addresses, as in Docker networks
  *     any       also loopback
  *
- * (1) Everything else is refused under each profile unless the allow-list
- *     names the address, a network around it, or the host.
- * (2) Metadata addresses are refused unless the allow-list names the address
- *     or a narrow network around it; a listed host is not enough, because
- *     whoever keeps its name could point it there.
- * (3) A refusal names the settings that would lift it.
+ * (1) Every profile refuses all other addresses unless the allow-list contains the
+ *     address, its network, or the host.
+ * (2) Metadata addresses are refused unless the allow-list contains the address or
+ *     a small network. A listed host is not enough, because the owner of its DNS
+ *     name could point it there.
+ * (3) A refusal names the settings that allow the destination.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -26,7 +26,7 @@ const ALLOWED_CLASSES: Readonly<Record<DestinationProfile, readonly AddressClass
   any: ["public", "private", "loopback"],
 };
 
-/** What a refusal calls the class, and what would lift it. */
+/** The name of a class in a refusal, and the setting that allows it. */
 const CLASS_TEXTS: Readonly<Record<AddressClass, { readonly name: string; readonly remedy: string }>> = {
   public: { name: "a public address", remedy: "" },
   private: { name: "a private address", remedy: "set --destinations private or " },
@@ -36,8 +36,8 @@ const CLASS_TEXTS: Readonly<Record<AddressClass, { readonly name: string; readon
 };
 
 /**
- * Services that read lines of text from whoever connects, so that a request
- * could be smuggled to them as commands (C-07). `any` does not look at ports.
+ * Services that read lines of text, so that a request could smuggle commands to
+ * them (C-07). `any` does not check ports.
  */
 const BLOCKED_PORTS: ReadonlyMap<string, string> = new Map([
   ["22", "SSH"],
@@ -55,7 +55,7 @@ const BLOCKED_PORTS: ReadonlyMap<string, string> = new Map([
 
 /**
  * Reads `CIDR|address|host|*.suffix,…` into its items, in lower case. Throws an
- * `Error` that names the item at fault.
+ * `Error` that names the invalid item.
  */
 export function parseAllowedDestinations(text: string): readonly string[] {
   return text
@@ -70,12 +70,12 @@ export function parseAllowedDestinations(text: string): readonly string[] {
     });
 }
 
-/** The policy of a profile and the items of an allow-list. Throws an `Error` that names the item at fault. */
+/** The policy of a profile and an allow-list. Throws an `Error` that names the invalid item. */
 export function parseDestinations(profile: DestinationProfile, allowList: readonly string[]): DestinationPolicy {
   return new DestinationPolicy(profile, parseAllowedDestinations(allowList.join(",")));
 }
 
-/** What the outbound client asks a policy. */
+/** The part of a policy that the outbound client uses. */
 export type DestinationGuard = Pick<DestinationPolicy, "refusalOf" | "refusalOfAddress">;
 
 export class DestinationPolicy {
@@ -93,9 +93,9 @@ export class DestinationPolicy {
   }
 
   /**
-   * Why a URL is not called, as one sentence, or undefined. It sees what the
-   * text alone tells: scheme, user, port, and an address or a name of this
-   * machine in place of the host. Other names are known when they are resolved.
+   * Why a URL is not called, as one sentence, or undefined. Checks only the text:
+   * scheme, user, port, and a host that is an address or localhost. Other names are
+   * checked when they are resolved.
    */
   refusalOf(url: URL): string | undefined {
     const shape = shapeRefusalOf(url);
@@ -109,7 +109,7 @@ export class DestinationPolicy {
     return isIP(host) === 0 ? undefined : this.refusalOfAddress(host, host);
   }
 
-  /** Why an address is not called for a host that is written or was resolved so, as one sentence, or undefined. */
+  /** Why an address of a host is not called, as one sentence, or undefined. The host may be the address itself. */
   refusalOfAddress(address: string, host: string): string | undefined {
     const classed = classAddress(address);
     if (classed === undefined) return `The destination ${host} has no IP address: ${address}`;
@@ -128,7 +128,7 @@ export class DestinationPolicy {
 
   #hasNetworkAround(classed: ClassedAddress): boolean {
     return this.#networks.some(
-      (cidr) => cidr[1] >= classed.prefixMin && (isInside(classed.address, cidr) || isInside(classed.given, cidr)),
+      (cidr) => cidr[1] >= classed.prefixMin && (isInside(classed.address, cidr) || isInside(classed.written, cidr)),
     );
   }
 
@@ -139,7 +139,7 @@ export class DestinationPolicy {
   }
 }
 
-/** What no setting lifts: a URL that cannot be called in the form it has. */
+/** Why a URL can never be called, with any setting, or undefined. */
 export function shapeRefusalOf(url: URL): string | undefined {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return `The destination is not an http or https URL but ${url.protocol.slice(0, -1)}`;
@@ -150,7 +150,7 @@ export function shapeRefusalOf(url: URL): string | undefined {
   return url.port === "0" ? `The destination ${plainHost(url)} has port 0` : undefined;
 }
 
-/** `address/prefix` with a prefix that fits. */
+/** `address/prefix` with a valid prefix. */
 function isNetwork(item: string): boolean {
   const [, address = "", prefix = ""] = /^([^/]+)\/(\d{1,3})$/.exec(item) ?? [];
   const family = isIP(address);

@@ -1,24 +1,24 @@
 /**
- * What went wrong with a call, as one sentence: a row for each error of the
- * system, of TLS and of the HTTP client that a destination can cause.
+ * The failure of a call as one sentence: a row for each error of the system, of
+ * TLS and of the HTTP client that a destination can cause.
  */
 import { LookupTimeout } from "./resolver.ts";
 
-/** Raised by our own connector when the policy refuses an address; its message is the sentence. */
+/** The policy refuses an address; the message is the sentence. */
 export class DestinationRefused extends Error {
   override name = "DestinationRefused";
 }
 
-/** Raised when no connection came about in time; its message is the sentence. */
+/** No connection in time; the message is the sentence. */
 export class ConnectTimeout extends Error {
   override name = "ConnectTimeout";
 }
 
-/** What stands in front of `: <host>`. */
+/** Texts before `: <host>`. */
 const TEXTS: Readonly<Record<string, string>> = {
   ENOTFOUND: "The name could not be found",
   ENODATA: "The name has no address",
-  EAI_AGAIN: "The name could not be resolved at the moment",
+  EAI_AGAIN: "Temporary failure in name resolution",
   ECONNREFUSED: "Connection refused",
   ECONNRESET: "Connection reset",
   ECONNABORTED: "Connection aborted",
@@ -26,40 +26,40 @@ const TEXTS: Readonly<Record<string, string>> = {
   ETIMEDOUT: "Connection timed out",
   EHOSTUNREACH: "No route to the host",
   ENETUNREACH: "No route to the network",
-  EADDRNOTAVAIL: "No local address or port for a connection",
-  EMFILE: "Too many open files of this process for a connection",
-  ENFILE: "Too many open files of this system for a connection",
+  EADDRNOTAVAIL: "No local address or port available",
+  EMFILE: "Too many open files in this process",
+  ENFILE: "Too many open files in this system",
   UND_ERR_SOCKET: "Connection closed before the answer was complete",
   UND_ERR_HEADERS_OVERFLOW: "The headers of the answer are too large",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "The answer contradicts its Content-Length",
   ERR_TLS_CERT_ALTNAME_INVALID: "The certificate is for another name",
   CERT_HAS_EXPIRED: "The certificate has expired",
   CERT_NOT_YET_VALID: "The certificate is not valid yet",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "The certificate is signed by itself",
-  SELF_SIGNED_CERT_IN_CHAIN: "The certificate comes from an unknown authority",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The certificate comes from an unknown authority",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The certificate comes from an unknown authority",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "The certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "The certificate is from an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The certificate is from an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The certificate is from an unknown authority",
 };
 
-/** `error` is whatever was thrown; `host` is named in the sentence. */
+/** The sentence for any thrown value; it names `host`. */
 export function failureText(error: unknown, host: string): string {
   if (!(error instanceof Error)) return `The call failed: ${host}`;
   if (error instanceof DestinationRefused || error instanceof ConnectTimeout || error instanceof LookupTimeout) {
     return error.message;
   }
-  // Several addresses were tried; the last one's error is as good as any.
+  // Several addresses were tried; report the last one's error.
   if (error instanceof AggregateError) return failureText(error.errors.at(-1), host);
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "UND_ERR_INVALID_ARG" || code === "UND_ERR_NOT_SUPPORTED") {
-    return `The request cannot be sent as it is: ${error.message}`;
+    return `The request cannot be sent: ${error.message}`;
   }
   if (code === "UND_ERR_SOCKET" && error.message === "bad response") {
-    return `The destination sent an answer that was not asked for: ${host}`;
+    return `The destination sent an unexpected answer: ${host}`;
   }
   if (code === "UND_ERR_SOCKET" && error.message === "bad upgrade") {
-    return `The destination wants to change the protocol: ${host}`;
+    return `The destination switched to another protocol: ${host}`;
   }
-  // What the client did not expect of an answer.
+  // An assertion of the client about the answer.
   if (code === "ERR_ASSERTION") return `The answer is not HTTP/1.1: ${host}`;
   if (error.name === "HTTPParserError") return `The answer is not HTTP/1.1${parserReason(error.message)}: ${host}`;
   const text = Object.hasOwn(TEXTS, code) ? TEXTS[code] : undefined;
@@ -68,7 +68,7 @@ export function failureText(error: unknown, host: string): string {
   return `The call failed (${code === "" ? error.name : code}): ${host}`;
 }
 
-/** The parser's own words, which stand in brackets at the end of the client's sentence. */
+/** The parser's reason, in brackets at the end of the client's sentence. */
 function parserReason(message: string): string {
   return /( \([\w ,./:'-]{1,80}\))$/.exec(message)?.[1] ?? "";
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseOutboundMap } from "./host-map.ts";
 import { HostTable } from "./host-table.ts";
 
-test("a map is read item by item", () => {
+test("reads the items of a map", () => {
   assert.deepEqual(parseOutboundMap(" A.test=127.0.0.1:80 ,*.b=[::1]:65535,,10.0.0.1=10.0.0.2:1"), [
     { host: "a.test", address: "127.0.0.1", port: 80 },
     { host: "*.b", address: "::1", port: 65_535 },
@@ -12,7 +12,7 @@ test("a map is read item by item", () => {
   assert.deepEqual(parseOutboundMap(""), []);
 });
 
-test("a wrong item of a map is named", () => {
+test("names an invalid item of a map", () => {
   const wrong = ["a", "a=", "a=b:80", "a=127.0.0.1", "a=127.0.0.1:0", "a=127.0.0.1:65536", "a=::1:80", "*=127.0.0.1:1"];
   for (const item of wrong) {
     assert.throws(() => parseOutboundMap(`ok.test=127.0.0.1:80,${item}`), {
@@ -21,7 +21,7 @@ test("a wrong item of a map is named", () => {
   }
 });
 
-test("a name wins over a suffix, a longer suffix over a shorter one, and a suffix is not its own name", () => {
+test("a name wins over a suffix, a longer suffix over a shorter one, and a suffix does not match its own name", () => {
   const table = new HostTable([
     ["a.b.test", 1],
     ["*.b.test", 2],

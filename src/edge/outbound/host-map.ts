@@ -1,12 +1,12 @@
 /**
- * The outbound map: hosts that are called somewhere else than their name
- * points to (C.delivery.address). It is the operator's word, so the address
- * stands in it as a number and no policy is asked about it.
+ * The outbound map: hosts that are called at another address than DNS says
+ * (C.delivery.address). The operator writes it, so it contains IP addresses and
+ * the policy does not apply.
  */
 import { isIP } from "node:net";
 import { isHostPattern } from "./host-table.ts";
 
-/** Where to connect for one host or suffix. */
+/** The address for one host or suffix. */
 export interface OutboundMapping {
   /** A host name or an address in lower case, or `*.suffix`. */
   readonly host: string;
@@ -15,14 +15,14 @@ export interface OutboundMapping {
   readonly port: number;
 }
 
-/** Plain data, so that it can be handed to a thread. */
+/** Plain data, so that it can be sent to a thread. */
 export type OutboundMap = readonly OutboundMapping[];
 
 const PORT_MAX = 65_535;
 
 /**
- * Reads `host=address:port,*.suffix=address:port,…`; an IPv6 address stands in
- * brackets. Throws an `Error` that names the item at fault.
+ * Reads `host=address:port,*.suffix=address:port,…`, with IPv6 addresses in
+ * brackets. Throws an `Error` that names the invalid item.
  */
 export function parseOutboundMap(text: string): OutboundMap {
   return text

@@ -1,4 +1,4 @@
-/** What a destination can do wrong ends each call with one result, and leaves nothing open (threats C-13 to C-16). */
+/** Every misbehaviour of a destination ends the call with one result and leaves nothing open (threats C-13 to C-16). */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { hostileRun, matches } from "../../../test/harness/hostile-calls.ts";

@@ -1,28 +1,27 @@
 /**
- * What one user has open to one origin: connections, and calls that wait for
- * one.
+ * The connections of one user to one origin, and the calls that wait for them.
  *
- * (1) At most `connectionsMax` connections, idle ones included.
- * (2) A call waits only while all of them are in use, in the order of arrival.
- * (3) An origin without connections and without calls is reported as empty
- *     and forgotten.
+ * (1) At most `connectionsMax` connections, including idle ones.
+ * (2) A call waits only while all connections are in use, in the order of arrival.
+ * (3) An origin without connections and without calls is reported as empty and
+ *     removed.
  */
 import type { Attempt, Holder } from "./attempt.ts";
 import { Connection, type ConnectionOwner, type ConnectionServices } from "./connection.ts";
 import type { Target } from "./target.ts";
 
 export class Origin implements ConnectionOwner, Holder {
-  /** When it was last called, as a number that grows with every call of the user. */
+  /** Number of the last call; it grows with each call. */
   usedAt = 0;
   readonly #target: Target;
   readonly #services: ConnectionServices;
   readonly #connectionsMax: number;
   readonly #onEmpty: () => void;
   readonly #connections = new Set<Connection>();
-  /** Of those, the ones without a call; the last one used is the first to be used again. */
+  /** Connections without a call; the last one used is the first to be used again. */
   readonly #idle: Connection[] = [];
   readonly #waiting = new Set<Attempt>();
-  /** Closed: it opens nothing and keeps nothing. */
+  /** Opens no connection for later calls, and closes connections when they are idle. */
   #isRetired = false;
 
   constructor(options: {
@@ -41,7 +40,7 @@ export class Origin implements ConnectionOwner, Holder {
     return this.#waiting.size > 0 || this.#connections.size > this.#idle.length;
   }
 
-  /** Sends a call, or keeps it until there is a connection. */
+  /** Sends a call, or queues it for a connection. */
   accept(attempt: Attempt): void {
     const idle = this.#idle.pop();
     if (idle !== undefined) idle.send(attempt);
@@ -53,7 +52,7 @@ export class Origin implements ConnectionOwner, Holder {
     }
   }
 
-  /** Closes what is idle now, and the rest when its call has ended; calls that wait are still made. */
+  /** Closes idle connections now, and the others after their calls. Waiting calls are still made. */
   retire(): void {
     this.#isRetired = true;
     for (const connection of this.#idle.splice(0)) connection.destroy();
@@ -82,7 +81,7 @@ export class Origin implements ConnectionOwner, Holder {
     else if (this.#connections.size === 0) this.#onEmpty(); // keeps (3)
   }
 
-  letGo(attempt: Attempt): void {
+  release(attempt: Attempt): void {
     this.#waiting.delete(attempt);
   }
 

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { readInPieces } from "./read-in-pieces.ts";
 
-test("headers are read in pieces, a body as it comes, and a destroyed stream not at all", () => {
+test("reads headers in pieces, a body at once, and a destroyed stream never", () => {
   let isInHeaders = true;
   const stream = new PassThrough();
   readInPieces(stream, () => isInHeaders);

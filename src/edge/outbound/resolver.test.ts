@@ -5,7 +5,7 @@ import { type Address, LookupTimeout, Resolver } from "./resolver.ts";
 
 const loopback: readonly Address[] = [{ address: "127.0.0.1", family: 4 }];
 
-/** A system whose look-ups end when the test says so. */
+/** A system whose look-ups are ended by the test. */
 function open() {
   const clock = new VirtualClock();
   const running = new Map<string, PromiseWithResolvers<readonly Address[]>>();
@@ -34,7 +34,7 @@ test("S-16: six look-ups run at a time; the seventh starts when one of them has 
   assert.deepEqual(asked, names);
 });
 
-test("S-16: who waits five seconds is refused, and the slot stays taken until the system answers", async () => {
+test("S-16: a caller gets an error after five seconds, and its slot stays taken until the system answers", async () => {
   const { clock, resolver, asked, running } = open();
   const answers = ["a", "b", "c", "d", "e", "f"].map((name) => resolver.resolve(name));
   const refused = Promise.allSettled(answers);
@@ -53,7 +53,7 @@ test("S-16: who waits five seconds is refused, and the slot stays taken until th
   assert.deepEqual(await late, loopback);
 });
 
-test("callers of one name share one look-up, and its failure", async () => {
+test("callers of one name share one look-up and its failure", async () => {
   const { resolver, asked, running } = open();
   const answers = [resolver.resolve("a"), resolver.resolve("a")];
 
@@ -63,7 +63,7 @@ test("callers of one name share one look-up, and its failure", async () => {
   assert.deepEqual(asked, ["a"]);
 });
 
-test("a name that nobody waits for any more is not looked up", async () => {
+test("does not look up a name without waiting callers", async () => {
   const { clock, resolver, asked, running } = open();
   const answers = ["a", "b", "c", "d", "e", "f", "unwanted"].map((name) => resolver.resolve(name));
   const refused = Promise.allSettled(answers);

@@ -1,20 +1,20 @@
 /**
  * Name look-ups for outgoing requests.
  *
- * The system's look-up blocks a thread of the pool that every fdatasync of
- * every area needs too, and it cannot be cancelled. So the slow ones must not
- * take all threads (threats S-16):
+ * The system's look-up blocks a thread of the pool that every fdatasync of every
+ * area needs too, and cannot be cancelled. So slow look-ups must not take all
+ * threads (threats S-16):
  *
- * (1) At most `LOOKUPS_MAX` run at a time, below the size of the pool. A slot
- *     is free when the system has answered, not when we stop waiting.
- * (2) Who waits longer than `LOOKUP_MS_MAX`, for a slot or for the answer, is
- *     refused; the look-up itself goes on in its slot.
- * (3) Look-ups of one name at one time are one look-up, and a name that nobody
- *     waits for any more is not looked up.
+ * (1) At most `LOOKUPS_MAX` run at a time, below the size of the pool. A slot is
+ *     free when the system has answered, not when the caller stops waiting.
+ * (2) A caller that waits longer than `LOOKUP_MS_MAX`, for a slot or for the
+ *     answer, gets an error; the look-up itself continues in its slot.
+ * (3) Concurrent look-ups of one name are one look-up, and a name without waiting
+ *     callers is not looked up.
  */
 import type { Clock } from "../../kernel/clock.ts";
 
-/** Of the sixteen threads that `bin/larder.cjs` gives the pool. */
+/** `bin/larder.cjs` sets the pool to sixteen threads. */
 export const LOOKUPS_MAX = 6;
 export const LOOKUP_MS_MAX = 5_000;
 
@@ -23,7 +23,7 @@ export interface Address {
   readonly family: number;
 }
 
-/** All addresses of a name: `dns.promises.lookup` with `{ all: true }`. Rejects when there are none. */
+/** All addresses of a name: `dns.promises.lookup` with `{ all: true }`. Rejects if there are none. */
 export type Lookup = (name: string) => Promise<readonly Address[]>;
 
 export class LookupTimeout extends Error {
@@ -42,9 +42,9 @@ interface Pending {
 export class Resolver {
   readonly #lookup: Lookup;
   readonly #clock: Clock;
-  /** By name, those that run and those that wait for a slot. */
+  /** Running and waiting look-ups, by name. */
   readonly #pending = new Map<string, Pending>();
-  /** Those that wait for a slot, in the order they came. */
+  /** Look-ups that wait for a slot, in order. */
   readonly #queue = new Set<Pending>();
   #runningCount = 0;
 

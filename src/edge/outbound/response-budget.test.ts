@@ -8,7 +8,7 @@ function waits(lease: ResponseLease, bytes: number, granted: string[] = []): boo
   return !lease.raise(bytes, () => granted.push(`${lease.user} ${bytes}`));
 }
 
-test("one user's leases hold half at most, and another user has the other half", () => {
+test("the leases of one user hold at most half, and another user gets the other half", () => {
   const budget = new ResponseBudget({ bytesMax: 200, bodyBytesMax: LONGEST });
   const granted: string[] = [];
   const first = budget.lease("a");
@@ -25,14 +25,14 @@ test("one user's leases hold half at most, and another user has the other half",
   assert.equal(budget.waitingCount, 0);
 });
 
-test("a step that would leave no lease room for the longest body waits, and the one that waits longest goes first", () => {
+test("a step that would leave no lease room for the longest body waits, and the oldest step is first", () => {
   const budget = new ResponseBudget({ bytesMax: 400, bodyBytesMax: LONGEST });
   const granted: string[] = [];
   const leases = [1, 2, 3].map(() => budget.lease("a"));
   for (const lease of leases) assert.equal(waits(lease, 50, granted), false);
   const [first, second, third] = leases as [ResponseLease, ResponseLease, ResponseLease];
   assert.equal(waits(second, 100, granted), false);
-  // Nothing is free, and the second lease needs nothing more.
+  // Nothing is free, and the second lease needs no more.
   assert.equal(waits(first, 60, granted), true);
   assert.equal(waits(third, 70, granted), true);
 
@@ -41,7 +41,7 @@ test("a step that would leave no lease room for the longest body waits, and the 
   assert.deepEqual(granted, ["a 60", "a 70"]);
 });
 
-test("a lease that is released while it waits is never granted", () => {
+test("never grants a lease that was released while it waited", () => {
   const budget = new ResponseBudget({ bytesMax: 200, bodyBytesMax: LONGEST });
   const granted: string[] = [];
   const first = budget.lease("a");
@@ -55,7 +55,7 @@ test("a lease that is released while it waits is never granted", () => {
   assert.equal(budget.usedBytes, 0);
 });
 
-test("bodies that grow side by side all come to their end, and never hold more than the budget", () => {
+test("concurrent bodies all finish, and never hold more than the budget", () => {
   const budget = new ResponseBudget({ bytesMax: 300, bodyBytesMax: LONGEST });
   const users = ["a", "b", "c"];
   const bodies = Array.from({ length: 60 }, (_, index) => budget.lease(users[index % users.length] ?? ""));
@@ -63,7 +63,7 @@ test("bodies that grow side by side all come to their end, and never hold more t
   let most = 0;
   const grow = (lease: ResponseLease): void => {
     for (let bytes = lease.bytes + 10; bytes <= LONGEST; bytes += 10) {
-      // Those that are there already take their first step before this one goes on.
+      // The queued bodies take a step before this one continues.
       if (!lease.raise(bytes, () => queue.push(lease))) return;
       most = Math.max(most, budget.usedBytes);
       if (bytes < LONGEST) {

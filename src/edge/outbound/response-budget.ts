@@ -1,14 +1,13 @@
 /**
- * Memory for the bodies of answers while they arrive, for all calls of a
- * client together. The start of each body is free; what is longer asks for its
- * bytes step by step, and its socket is not read while it waits for a step.
+ * Memory for the bodies of answers that are being read, for all calls of a client
+ * together. The start of each body is free. A longer body takes its bytes step by
+ * step, and its socket is not read while it waits for a step.
  *
- * (1) All leases together hold at most `bytesMax`, those of one user half.
- * (2) In each pool what is free and what its largest lease holds are together
- *     at least the longest body: so the largest lease never waits for another
- *     one, and there is no circle of leases that wait for one another.
- * (3) A step that waits is granted as soon as (1) and (2) allow it, the one that
- *     waits longest first.
+ * (1) All leases together hold at most `bytesMax`, those of one user half of it.
+ * (2) In each pool, the free bytes and the bytes of the largest lease are together
+ *     at least the longest body. So the largest lease never waits for another one,
+ *     and leases cannot deadlock.
+ * (3) A waiting step is granted as soon as (1) and (2) allow it, the oldest first.
  */
 import { assert } from "../../kernel/assert.ts";
 
@@ -24,7 +23,7 @@ export class ResponseBudget {
     this.#all = new Pool(bytesMax, bodyBytesMax);
   }
 
-  /** Bytes that leases hold. */
+  /** Bytes of all leases. */
   get usedBytes(): number {
     return this.#all.usedBytes;
   }
@@ -38,7 +37,7 @@ export class ResponseBudget {
     return new ResponseLease(this, user);
   }
 
-  /** False: the lease waits, and `onGranted` of it is called later. For leases only. */
+  /** False if the lease must wait; its `granted` is called later. For leases only. */
   take(lease: ResponseLease): boolean {
     const isTaken = this.#tryStep(lease);
     if (!isTaken) this.#waiting.add(lease);
@@ -81,7 +80,7 @@ export class ResponseBudget {
   }
 }
 
-/** What one body holds. */
+/** The bytes of one body. */
 export class ResponseLease {
   readonly user: string;
   readonly #budget: ResponseBudget;
@@ -98,7 +97,7 @@ export class ResponseLease {
     return this.#onGranted !== undefined;
   }
 
-  /** Raises what it holds to `bytes`. False: there is no room now, and `onGranted` is called when there is. */
+  /** Raises the lease to `bytes`. False without room; then `onGranted` is called when there is room. */
   raise(bytes: number, onGranted: () => void): boolean {
     if (bytes <= this.wantedBytes) return !this.isWaiting;
     this.wantedBytes = bytes;
@@ -108,7 +107,7 @@ export class ResponseLease {
     return false;
   }
 
-  /** Gives everything back; a step that waits is never granted. */
+  /** Releases all bytes; a waiting step is never granted. */
   release(): void {
     this.#onGranted = undefined;
     this.wantedBytes = 0;
@@ -136,7 +135,7 @@ class Pool {
     this.#bodyBytesMax = bodyBytesMax;
   }
 
-  /** Whether the pool still keeps (1) and (2) when the lease holds what it wants. */
+  /** Whether (1) and (2) still hold when the lease gets its `wantedBytes`. */
   mayHold({ bytes, wantedBytes }: ResponseLease): boolean {
     const free = this.bytesMax - this.usedBytes - (wantedBytes - bytes);
     return free >= 0 && free + Math.max(this.#largest?.bytes ?? 0, wantedBytes) >= this.#bodyBytesMax;

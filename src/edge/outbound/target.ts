@@ -1,6 +1,6 @@
 /**
- * Where a published URL is called: what the text of the URL, the policy and
- * the outbound map say before any name is resolved.
+ * The target of a published URL, from its text, the policy and the outbound map,
+ * before any name is resolved.
  */
 import { isIP } from "node:net";
 import { type DestinationGuard, shapeRefusalOf } from "./destination-policy.ts";
@@ -12,27 +12,27 @@ export interface Target {
   readonly origin: string;
   /** Without brackets and without a dot at the end. */
   readonly host: string;
-  /** The host as texts name it: with its port where that is not the usual one. */
+  /** The host in texts, with a port that is not the default. */
   readonly label: string;
   readonly isSecure: boolean;
   readonly port: number;
   /** Path and query. */
   readonly path: string;
-  /** Origin for the HTTP client, which makes the Host header from it. */
+  /** Origin for the HTTP client, which derives the Host header from it. */
   readonly clientOrigin: string;
-  /** The host's place in the outbound map: its address is called over plain http, unchecked. */
+  /** The host's row of the outbound map: its address is called over plain http, unchecked. */
   readonly mapping: OutboundMapping | undefined;
-  /** The host is an address: no look-up would ever be asked about it (C-05). */
+  /** The host is an address, which is never looked up (C-05). */
   readonly isLiteral: boolean;
 }
 
-/** A target, or why there is none as one sentence. */
+/** A target, or the reason for its refusal as one sentence. */
 export type TargetReading = { readonly target: Target } | { readonly refusal: string };
 
-/** Messages mostly go to the same URLs again; reading one costs a microsecond. */
+/** Size of a cache: most messages go to known URLs, and reading one costs a microsecond. */
 const READINGS_MAX = 1_024;
 
-/** A URL forgets that its query is there and empty; its text does not. */
+/** Path and query with an empty query, which `URL.search` does not show. */
 function pathOf({ href, origin, pathname, search }: URL): string {
   const isEmptyQuery = search === "" && href.startsWith("?", origin.length + pathname.length);
   return isEmptyQuery ? `${pathname}?` : pathname + search;
@@ -51,19 +51,19 @@ export class TargetReader {
   read(text: string): TargetReading {
     let reading = this.#readings.get(text);
     if (reading === undefined) {
-      reading = this.#readAnew(text);
+      reading = this.#parse(text);
       if (this.#readings.size >= READINGS_MAX) this.#readings.clear();
       this.#readings.set(text, reading);
     }
     return reading;
   }
 
-  /** Why `url` would be refused before a look-up, or undefined: for whoever accepts a message. */
+  /** Why a publish to `url` is refused, before a look-up, or undefined. */
   refusalOf(url: URL): string | undefined {
     return this.#map.find(plainHost(url)) === undefined ? this.#policy.refusalOf(url) : shapeRefusalOf(url);
   }
 
-  #readAnew(text: string): TargetReading {
+  #parse(text: string): TargetReading {
     const url = URL.parse(text);
     if (url === null) return { refusal: "The destination is not an absolute URL" };
     const refusal = this.refusalOf(url);

@@ -29,7 +29,7 @@ function send(
   const results: DeliveryResult[] = [];
   let headers: readonly string[] = [];
   const tracer: Tracer = {
-    request: () => assert.fail("no request has come"),
+    request: () => assert.fail("no request was received"),
     call(call) {
       calls.push(call);
       return { trace: OF_SPAN, end: (end) => ends.push(end) };
@@ -54,7 +54,7 @@ function send(
 
 const answer = { kind: "answer", status: 503, headers: [], body: Buffer.alloc(0) } as const;
 
-test("an attempt sends the trace of its span in place of the one that was kept", () => {
+test("an attempt sends the trace of its span instead of the stored one", () => {
   const traced = { ...plain, headers: [...plain.headers, ...KEPT_HEADERS], trace: KEPT };
   const { headers, calls, ends, results } = send(traced, answer);
   assert.deepEqual(headers, ["X-A", "1", "traceparent", OF_SPAN.parent]);
@@ -62,12 +62,12 @@ test("an attempt sends the trace of its span in place of the one that was kept",
   assert.deepEqual([ends, results], [[{ status: 503 }], [answer]]);
 });
 
-test("a message without a trace, such as that of a schedule, begins one with its attempt", () => {
+test("a message without a trace, as from a schedule, begins one with its attempt", () => {
   const { headers, calls } = send(plain, answer);
   assert.deepEqual([headers, calls[0]?.parent], [["X-A", "1", "traceparent", OF_SPAN.parent], undefined]);
 });
 
-test("a trace that the publisher forwards by name is sent as it is, and is the parent of the span", () => {
+test("sends a trace that the publisher forwards unchanged, as the parent of the span", () => {
   const forwarded = ["Traceparent", OTHER];
   const { headers, calls } = send({ ...plain, headers: forwarded }, answer);
   assert.deepEqual([headers, calls[0]?.parent], [forwarded, { parent: OTHER }]);

@@ -1,4 +1,4 @@
-/** Deliveries with a span for each attempt: what is sent is the trace of the span, in place of the one that was kept. */
+/** Deliveries with a span for each attempt. The request carries the trace of the span instead of the stored one. */
 
 import {
   readTraceContext,
@@ -36,7 +36,7 @@ export class TracedOutbound implements Outbound {
 }
 
 interface Forwarded {
-  /** Whether the publisher names one of the headers: then they are sent as they are. */
+  /** Whether the publisher forwards a trace header: then the headers are sent unchanged. */
   readonly isNamed: boolean;
   readonly trace: TraceContext | undefined;
 }
@@ -55,7 +55,7 @@ function forwardedTrace(headers: readonly string[]): Forwarded {
 }
 
 function replaceTrace(request: DeliveryRequest, trace: TraceContext): DeliveryRequest {
-  const keptLength = request.trace === undefined ? 0 : traceHeaders(request.trace).length;
-  const others = request.headers.slice(0, request.headers.length - keptLength);
+  const storedLength = request.trace === undefined ? 0 : traceHeaders(request.trace).length;
+  const others = request.headers.slice(0, request.headers.length - storedLength);
   return { ...request, headers: [...others, ...traceHeaders(trace)], trace };
 }
