@@ -33,7 +33,7 @@ import { systemRandom } from "../src/kernel/random.ts";
 import { type AreaStorage, openAreaStorage } from "../src/persistence/area-storage.ts";
 import { fileDisk } from "../src/persistence/disk/file-disk.ts";
 import { crc32 } from "../src/persistence/journal/checksum.ts";
-import type { SyncedPlace } from "../src/persistence/journal/file-format.ts";
+import type { SyncedLocation } from "../src/persistence/journal/file-format.ts";
 import { FrameFollower } from "../src/persistence/journal/frame-follower.ts";
 import type { FsyncMode } from "../src/persistence/journal/journal.ts";
 
@@ -207,7 +207,7 @@ async function measureRecovery(): Promise<void> {
     bytes += found.length;
   });
   const tookMs = performance.now() - startMs;
-  const followedMs = await measureFollowing(path, again.journal.syncedPlace);
+  const followedMs = await measureFollowing(path, again.journal.syncedLocation);
   await again.close();
   const sizeMb = fs.readdirSync(path).reduce((sum, name) => sum + fs.statSync(join(path, name)).size, 0) / 2 ** 20;
   console.log(
@@ -216,7 +216,7 @@ async function measureRecovery(): Promise<void> {
   console.log(`Following them: ${followedMs.toFixed(0)} ms`);
 }
 
-async function measureFollowing(path: string, place: SyncedPlace): Promise<number> {
+async function measureFollowing(path: string, place: SyncedLocation): Promise<number> {
   const options = { disk: fileDisk, directory: path, area: "bench", position: 0, frame: () => {} };
   const follower = new FrameFollower(options);
   const startMs = performance.now();

@@ -16,7 +16,7 @@ import { backUpArea } from "./backup.ts";
 import { type Disk, noSpaceText, readFully, withFile } from "./disk/disk.ts";
 import { guardSpace, type SpaceGuardOptions } from "./disk/space-guard.ts";
 import { RESERVE_BYTES, SpaceReserve } from "./disk/space-reserve.ts";
-import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./journal/file-format.ts";
+import { FILE_HEADER_BYTES, type JournalLocation, parseFileHeader } from "./journal/file-format.ts";
 import { writeHighWater } from "./journal/high-water.ts";
 import { FileJournal, type JournalOptions, type JournalStart } from "./journal/journal.ts";
 import { checkCoveredSegment, type SegmentCheck, type SegmentFault } from "./journal/segment-check.ts";
@@ -29,7 +29,7 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
    * Applies one frame of the past, with its location, or undefined for a frame of the snapshot. Bytes and location are
    * only valid until it returns.
    */
-  apply(frame: Buffer, place: FramePlace | undefined): void;
+  apply(frame: Buffer, location: JournalLocation | undefined): void;
   /** As in `RecoveryOptions`. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** Called when `isSnapshotDue` may have become true: a segment was closed. */

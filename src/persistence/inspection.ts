@@ -2,7 +2,7 @@
 import type { OnBytes } from "./byte-progress.ts";
 import { codeOf, type Disk } from "./disk/disk.ts";
 import { DamagedData, MissingData, NewerFormat, WrongFile } from "./errors.ts";
-import { FORMAT, type FramePlace } from "./journal/file-format.ts";
+import { FORMAT, type JournalLocation } from "./journal/file-format.ts";
 import { readHighWater } from "./journal/high-water.ts";
 import { checkCoveredSegment } from "./journal/segment-check.ts";
 import { assertBegun, readArea } from "./recovery.ts";
@@ -39,7 +39,7 @@ export interface InspectionOptions {
 }
 
 export interface InspectedEngine {
-  replay(frame: Buffer, place: FramePlace | undefined): void;
+  replay(frame: Buffer, location: JournalLocation | undefined): void;
   neededSegments(): Iterable<number>;
 }
 
@@ -57,9 +57,9 @@ export async function inspectArea(options: InspectionOptions): Promise<AreaRepor
     position: 0,
   };
   let frames = 0;
-  const apply = (frame: Buffer, place: FramePlace | undefined): void => {
+  const apply = (frame: Buffer, location: JournalLocation | undefined): void => {
     frames += 1;
-    engine?.replay(frame, place);
+    engine?.replay(frame, location);
   };
   try {
     if (!(await isThere(disk, directory))) {

@@ -304,18 +304,18 @@ test("reading reports its progress in bytes and changes nothing", async () => {
   await appendSafely(opened, "b");
   disk.put(SECOND, Buffer.concat([disk.bytesOf(SECOND), Buffer.from("torn")]));
   const before = disk.paths.map((path) => disk.bytesOf(path));
-  const told: [number, number, string][] = [];
+  const reports: [number, number, string][] = [];
 
   const read = await readArea({
     disk,
     directory: DIRECTORY,
     area: AREA,
     apply: () => {},
-    onProgress: (...progress) => told.push(progress),
+    onProgress: (...progress) => reports.push(progress),
   });
 
   const totalBytes = disk.bytesOf(FIRST).length + disk.bytesOf(SECOND).length;
-  assert.deepEqual(told.at(-1), [totalBytes, totalBytes, "replay"]);
+  assert.deepEqual(reports.at(-1), [totalBytes, totalBytes, "replay"]);
   assert.deepEqual(read.tail, { file: SECOND, offset: disk.bytesOf(SECOND).length - 4, bytes: 4 });
   assert.deepEqual(
     disk.paths.map((path) => disk.bytesOf(path)),

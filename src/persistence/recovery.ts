@@ -31,7 +31,7 @@ import {
   BATCH_WORD,
   FILE_HEADER_BYTES,
   type FileHeader,
-  type FramePlace,
+  type JournalLocation,
   MARK_BYTES,
   type Mark,
   parseFileHeader,
@@ -52,7 +52,7 @@ export interface RecoveryOptions {
    * Takes each frame in order, with its place, or undefined for a frame of the snapshot. Bytes and place are only valid
    * until it returns.
    */
-  apply(frame: Buffer, place: FramePlace | undefined): void;
+  apply(frame: Buffer, location: JournalLocation | undefined): void;
   /** Bytes read so far, of all bytes of snapshot and segments; told after each part of a file, not after each frame. */
   onProgress?(doneBytes: number, totalBytes: number, step: RecoveryStep): void;
   /** If there, `recover` keeps covered segments: whoever gave it is asked about them when the past was applied. */
@@ -204,7 +204,7 @@ interface SegmentRead {
   readonly header: FileHeader;
 }
 
-interface SegmentPlace {
+interface ExpectedSegment {
   readonly path: string;
   readonly number: number;
   /** Where the segment must begin. */
@@ -215,11 +215,11 @@ interface SegmentPlace {
   readonly progress: Progress;
 }
 
-async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promise<SegmentRead> {
-  const { path, number, position, progress } = place;
+async function readSegment(options: RecoveryOptions, expected: ExpectedSegment): Promise<SegmentRead> {
+  const { path, number, position, progress } = expected;
   return withFile(await options.disk.open(path, "read"), async (file) => {
     const size = await file.size();
-    const header = await readHeader(file, size, { ...place, area: options.area });
+    const header = await readHeader(file, size, { ...expected, area: options.area });
     if (header === undefined) {
       const none = { number, position, salt: 0 };
       return { kind: "unbegun", position, bytes: 0, tailBytes: 0, unprovenOffset: 0, header: none };
@@ -230,10 +230,10 @@ async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promi
     const source = { file, size, number, salt: header.salt, markWord: BATCH_WORD };
     const marks = new MarkTrail(position);
     // One object for all frames: a start reads millions of them.
-    const framePlace = { segment: number, offset: 0 };
+    const location = { segment: number, offset: 0 };
     const frame = (payload: Buffer, offset: number): void => {
-      framePlace.offset = offset;
-      options.apply(payload, framePlace);
+      location.offset = offset;
+      options.apply(payload, location);
     };
     const found = await readItems(
       source,
@@ -247,7 +247,7 @@ async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promi
       if (bytes !== size) throw new DamagedData(path, bytes, "there are extra bytes after the end of the segment");
       return { kind: "ended", position: found.position, bytes, tailBytes: 0, unprovenOffset, header };
     }
-    const bytes = await checkTail(source, found, place);
+    const bytes = await checkTail(source, found, expected);
     return { kind: "open", position: found.position, bytes, tailBytes: size - bytes, unprovenOffset, header };
   });
 }
@@ -256,30 +256,30 @@ async function readSegment(options: RecoveryOptions, place: SegmentPlace): Promi
 async function readHeader(
   file: DiskFile,
   size: number,
-  place: SegmentPlace & { area: string },
+  expected: ExpectedSegment & { area: string },
 ): Promise<FileHeader | undefined> {
   const bytes = Buffer.alloc(Math.min(size, FILE_HEADER_BYTES));
   await readFully(file, bytes, 0);
   try {
-    return parseFileHeader(bytes, { ...place, kind: "segment" });
+    return parseFileHeader(bytes, { ...expected, kind: "segment" });
   } catch (error) {
     // A header is durable before anything follows it, so a longer file was whole once. keeps (6)
     if (!(error instanceof DamagedData) || size > FILE_HEADER_BYTES) throw error;
-    if (!place.wasBegun) return undefined;
-    if (size === 0) throw new DamagedData(place.path, 0, "it is empty, but its first bytes were durable");
+    if (!expected.wasBegun) return undefined;
+    if (size === 0) throw new DamagedData(expected.path, 0, "it is empty, but its first bytes were durable");
     throw error;
   }
 }
 
 /** Says where a segment is to be cut, or throws because what is bad was durable once: keeps (1) and (2). */
-async function checkTail(source: ItemSource, found: ItemsRead, place: SegmentPlace): Promise<number> {
-  if (!place.isLast)
-    throw new DamagedData(place.path, found.offset, "the segment is incomplete, but another one follows it");
+async function checkTail(source: ItemSource, found: ItemsRead, expected: ExpectedSegment): Promise<number> {
+  if (!expected.isLast)
+    throw new DamagedData(expected.path, found.offset, "the segment is incomplete, but another one follows it");
   if (found.end === "end of file") return found.offset;
   const syncedPosition = await findSyncedPosition(source, found.offset);
   if (syncedPosition <= found.position) return found.offset;
   const what = `position ${found.position} is bad, and everything before ${syncedPosition} was durable`;
-  throw new DamagedData(place.path, found.offset, what);
+  throw new DamagedData(expected.path, found.offset, what);
 }
 
 /** Follows the marks of one segment. */

@@ -16,14 +16,14 @@ import type { Random } from "../kernel/random.ts";
 import { listAreaFiles, segmentPath } from "./area-files.ts";
 import { codeOf, type Disk, readFully, withFile } from "./disk/disk.ts";
 import { WrongFile } from "./errors.ts";
-import { FILE_HEADER_BYTES, type FramePlace, parseFileHeader } from "./journal/file-format.ts";
+import { FILE_HEADER_BYTES, type JournalLocation, parseFileHeader } from "./journal/file-format.ts";
 import { readArea } from "./recovery.ts";
 import { writeSnapshotFile } from "./snapshot-file.ts";
 
 /** An empty engine of the area's kind. */
 export interface SnapshotEngine {
   /** Applies one frame, with its place as recovery tells it. Bytes and place are only valid until it returns. */
-  replay(frame: Buffer, place: FramePlace | undefined): void;
+  replay(frame: Buffer, location: JournalLocation | undefined): void;
   /** The whole state as frames that rebuild it. A frame is valid until the next one is asked for. */
   dump(): Iterable<Uint8Array>;
 }
@@ -55,7 +55,7 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<SnapshotW
   // The last one may be about to be begun; the one before it was.
   const number = (await isBegun(options, lastNumber)) ? lastNumber : lastNumber - 1;
   if (number <= (snapshots.at(-1) ?? 1)) return undefined;
-  const apply = (frame: Buffer, place: FramePlace | undefined): void => engine.replay(frame, place);
+  const apply = (frame: Buffer, location: JournalLocation | undefined): void => engine.replay(frame, location);
   const { position } = await readArea({ disk, directory, area, apply, endSegment: number });
   await assertBegun(options, { number, position });
   const bytes = await writeSnapshotFile(disk, { directory, area, number, position }, { frames: engine.dump(), random });

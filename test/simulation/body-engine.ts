@@ -3,7 +3,7 @@
  * the journal, and nothing else. A frame is a line of text, and the body behind
  * it: `put 7`, `drop 7`, and in a snapshot `at 7 <segment> <offset> <bytes>`.
  */
-import type { FramePlace } from "../../src/persistence/journal/file-format.ts";
+import type { JournalLocation } from "../../src/persistence/journal/file-format.ts";
 import type { FileJournal, WrittenBatch } from "../../src/persistence/journal/journal.ts";
 import type { SnapshotEngine } from "../../src/persistence/snapshot.ts";
 
@@ -26,7 +26,7 @@ export class BodyEngine implements SnapshotEngine {
   readonly bodies = new Map<string, BodyPlace | undefined>();
   readonly #unwritten: Unwritten[] = [];
 
-  replay(frame: Buffer, place: FramePlace | undefined): void {
+  replay(frame: Buffer, place: JournalLocation | undefined): void {
     const { verb, id, numbers, bodyStart } = parseFrame(frame);
     const [segment = 0, offset = 0, bytes = 0] = numbers;
     if (verb === "drop") this.bodies.delete(id);

@@ -13,7 +13,7 @@ import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { nextTurn } from "../../src/kernel/turn.ts";
 import { AreaClosing, type AreaStorage, openAreaStorage } from "../../src/persistence/area-storage.ts";
 import { codeOf } from "../../src/persistence/disk/disk.ts";
-import type { SyncedPlace } from "../../src/persistence/journal/file-format.ts";
+import type { SyncedLocation } from "../../src/persistence/journal/file-format.ts";
 import { FrameFollower } from "../../src/persistence/journal/frame-follower.ts";
 import type { FileJournal } from "../../src/persistence/journal/journal.ts";
 import { SegmentRemoved } from "../../src/persistence/journal/segment-reader.ts";
@@ -29,7 +29,7 @@ export interface BodyBug {
   /** Which segments it gives up. */
   readonly mayRemove?: (segment: number) => boolean;
   /** What it tells the history to be durable. */
-  readonly durablePlace?: (journal: FileJournal) => SyncedPlace;
+  readonly durableLocation?: (journal: FileJournal) => SyncedLocation;
 }
 
 export interface BodyBackup {
@@ -269,7 +269,7 @@ export class BodyLife {
 
   async #follow(): Promise<void> {
     const { journal } = this.#open;
-    const place = this.#bug.durablePlace?.(journal) ?? journal.syncedPlace;
+    const place = this.#bug.durableLocation?.(journal) ?? journal.syncedLocation;
     await this.#follower?.follow(place);
     if (this.#historyPosition >= place.position) {
       this.#historySegment = Math.max(this.#historySegment, place.segment);

@@ -37,7 +37,7 @@ test("after any crash every body that lives is read back, and the history is tol
 const bugs: Readonly<Record<string, BodyBug>> = {
   "a segment is given up although bodies in it live": { mayRemove: () => true },
   "the history is told what is written and not synced": {
-    durablePlace: ({ segmentNumber, segmentBytes, written }) => ({
+    durableLocation: ({ segmentNumber, segmentBytes, written }) => ({
       segment: segmentNumber,
       offset: segmentBytes,
       position: written,

@@ -173,7 +173,7 @@ async function followRest(
       next += 1;
     },
   });
-  await follower.follow(area.journal.syncedPlace);
+  await follower.follow(area.journal.syncedLocation);
   await follower.close();
   if (next !== position + 1) throw new BodyViolation(`The history was told up to ${next - 1}, not ${position}`);
 }

@@ -77,25 +77,25 @@ test("verifying a backup counts its frames; writing it leaves no other file", as
 
 test("writing, checking and restoring report their progress up to the last byte of each file and area", async () => {
   const disk = await withBackup();
-  const told: { subject: string; done: number; total: number }[] = [];
-  const onBytes = (subject: string, done: number, total: number): void => void told.push({ subject, done, total });
+  const reports: { subject: string; done: number; total: number }[] = [];
+  const onBytes = (subject: string, done: number, total: number): void => void reports.push({ subject, done, total });
   const sizes = SOURCES.map(({ path }) => disk.bytesOf(path).length);
   const [formatBytes = 0, tokensBytes = 0, journalBytes = 0] = sizes;
   const total = formatBytes + tokensBytes + journalBytes;
   const files = [formatBytes, formatBytes + tokensBytes, total].map((done) => ({ subject: "files", done, total }));
 
   await writeArchive(disk, { path: BACKUP, sources: SOURCES, facts, onBytes });
-  assert.deepEqual(told.splice(0), files);
+  assert.deepEqual(reports.splice(0), files);
 
   const archive = await Archive.open(disk, BACKUP);
   await archive.check(onBytes);
-  assert.deepEqual(told.splice(0), files);
+  assert.deepEqual(reports.splice(0), files);
 
   await disk.mkdir("/new");
   await restoreArchive({ disk, archive, directory: "/new", staging: "/new/staging", areas: ["store"], onBytes });
   await archive.close();
-  assert.deepEqual(told.slice(0, 3), files);
-  assert.deepEqual(told.at(-1), { subject: "store", done: journalBytes, total: journalBytes });
+  assert.deepEqual(reports.slice(0, 3), files);
+  assert.deepEqual(reports.at(-1), { subject: "store", done: journalBytes, total: journalBytes });
 });
 
 test("a restored directory has every file, and its area continues", async () => {

@@ -26,8 +26,8 @@ export async function checkBackedUpAreas(
 ): Promise<readonly AreaReport[]> {
   const reports: AreaReport[] = [];
   for (const { name, position } of manifest.areas) {
-    const place = { disk, directory: areaDirectory(directory, name), area: name };
-    const report = await inspectArea({ ...place, onBytes, engine: engineOf?.(name) });
+    const where = { disk, directory: areaDirectory(directory, name), area: name };
+    const report = await inspectArea({ ...where, onBytes, engine: engineOf?.(name) });
     if (report.fault !== undefined) throw new UnusableBackup(path, report.fault);
     if (report.position !== position) {
       throw new UnusableBackup(path, `${name} ends at position ${report.position}, not at ${position}`);

@@ -14,7 +14,7 @@ const DELIVERED = 4;
 const LAST_STATES = [DELIVERED];
 
 function open(path = ":memory:"): History {
-  return History.open(path, { lastStates: LAST_STATES, spanEntries: 4 });
+  return History.open(path, { lastStates: LAST_STATES, partitionEntries: 4 });
 }
 
 function message(number: number, attributes: HistoryMessage["attributes"] = [], user = 1): HistoryMessage {
@@ -53,17 +53,17 @@ test("an empty history has no entries and no cursor", () => {
 
 test("an entry comes back with its detail and its message", () => {
   const history = open();
-  const told = message(7, [
+  const original = message(7, [
     ["label", "a"],
     ["label", "b"],
     ["url", "https://a.example/"],
   ]);
   const failed = { message: 7, timeMs: 20, state: 3, detail: Buffer.from("refused") };
-  history.write({ messages: [told], entries: [entry(7, 10), failed], position: 2 });
+  history.write({ messages: [original], entries: [entry(7, 10), failed], position: 2 });
 
   const { entries } = history.list({ user: 1, attributes: new Map(), order: "latest first", count: 1 });
 
-  const plain = { ...told, detail: new Uint8Array(told.detail) };
+  const plain = { ...original, detail: new Uint8Array(original.detail) };
   assert.deepEqual(entries, [{ entry: { ...failed, detail: new Uint8Array(failed.detail) }, message: plain }]);
   assert.equal(history.position, 2);
 });

@@ -17,14 +17,14 @@ import { HistoryListing } from "./listing.ts";
 import type { HistoryPage, HistoryQuery } from "./query.ts";
 import { type HistoryBatch, type HistoryEntry, type HistoryMessage, parseAttributes, STATE_MAX } from "./record.ts";
 import { Removal } from "./removal.ts";
-import { Spans } from "./spans.ts";
+import { TimePartitions } from "./time-partitions.ts";
 import { ID_NAME, valueHash } from "./value-hash.ts";
 
 export interface HistoryOptions {
   /** States after which nothing comes. Only then is a message forgotten with its entries; others may get new ones. */
   readonly lastStates: readonly number[];
-  /** Entries of a span: tests want many short ones. */
-  readonly spanEntries?: number;
+  /** Entries of a partition: tests want many short ones. */
+  readonly partitionEntries?: number;
   /** Told when a file of an earlier version, most of which was free, was written once more. */
   onRewritten?(rewrite: Rewrite): void;
 }
@@ -39,8 +39,8 @@ interface KnownMessage {
   readonly user: number;
   /** Of its values. */
   readonly hashes: readonly number[];
-  /** The last span in which it was given postings; -1: unknown. */
-  span: number;
+  /** The last partition in which it was given postings; -1: unknown. */
+  partition: number;
 }
 
 /** So many messages are kept in memory, and at most so many more. */
@@ -49,7 +49,7 @@ const KNOWN_MESSAGES = 30_000;
 export class History {
   readonly #database: Database;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  readonly #spans: Spans;
+  readonly #partitions: TimePartitions;
   readonly #removal: Removal;
   readonly #freeSpace: FreeSpace;
   readonly #listing: HistoryListing;
@@ -78,10 +78,10 @@ export class History {
   private constructor(database: Database, options: HistoryOptions) {
     this.#database = database;
     this.#statements = prepareStatements(database);
-    this.#spans = new Spans(database, options.spanEntries);
+    this.#partitions = new TimePartitions(database, options.partitionEntries);
     this.#removal = new Removal(database, options.lastStates, (message) => this.#forget(message));
     this.#freeSpace = new FreeSpace(database, options.onRewritten ?? (() => {}));
-    this.#listing = new HistoryListing(database, options.spanEntries);
+    this.#listing = new HistoryListing(database, options.partitionEntries);
     this.#readProgress();
   }
 
@@ -139,7 +139,7 @@ export class History {
   removeBefore(timeMs: number): boolean {
     try {
       const isMore = this.#database.inTransaction(() => this.#removal.removeSome(timeMs));
-      this.#spans.read();
+      this.#partitions.read();
       return isMore;
     } catch (fault) {
       this.#reread();
@@ -173,14 +173,14 @@ export class History {
     for (const message of batch.messages) this.#addMessage(message);
     for (const entry of batch.entries) this.#addEntry(entry);
     for (const user of batch.droppedUsers ?? []) this.#dropUser(user);
-    this.#spans.write();
+    this.#partitions.write();
     this.#statements.keepProgress.run(batch.position, this.#nextEntry);
   }
 
   #addMessage({ message, user, id, attributes, detail }: HistoryMessage): void {
     assert(Number.isSafeInteger(message) && message >= 0, "a message is numbered from 0 to 2^53 - 1");
     this.#statements.addMessage.run(message, user, id, JSON.stringify(attributes), detail);
-    this.#know(message, { user, hashes: hashesOf(user, id, attributes), span: -1 });
+    this.#know(message, { user, hashes: hashesOf(user, id, attributes), partition: -1 });
   }
 
   #addEntry({ message, timeMs, state, detail }: HistoryEntry): void {
@@ -189,11 +189,11 @@ export class History {
     const known = this.#young.get(message) ?? this.#findMessage(message);
     // Of a message that nobody can list any more, or from before the history that is derived anew begins.
     if (known === undefined) return;
-    const span = this.#spans.take(timeMs);
-    if (span !== known.span) {
+    const partition = this.#partitions.take(timeMs);
+    if (partition !== known.partition) {
       const { addPosting } = this.#statements;
-      for (const hash of known.hashes) addPosting.run(span, hash, message);
-      known.span = span;
+      for (const hash of known.hashes) addPosting.run(partition, hash, message);
+      known.partition = partition;
     }
     const number = this.#nextEntry;
     this.#nextEntry += 1;
@@ -214,7 +214,7 @@ export class History {
     if (row === undefined) return undefined;
     const user = numberOf(row["user"]);
     const attributes = parseAttributes(textOf(row["attributes"]));
-    return this.#know(message, { user, hashes: hashesOf(user, textOf(row["id"]), attributes), span: -1 });
+    return this.#know(message, { user, hashes: hashesOf(user, textOf(row["id"]), attributes), partition: -1 });
   }
 
   #know(message: number, known: KnownMessage): KnownMessage {
@@ -241,7 +241,7 @@ export class History {
   #reread(): void {
     this.#young.clear();
     this.#old.clear();
-    this.#spans.read();
+    this.#partitions.read();
     this.#readProgress();
   }
 }

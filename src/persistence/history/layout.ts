@@ -5,7 +5,7 @@
  *     message    by number: user, id, attributes as JSON, detail
  *     entry      by (user, state, time, number): message; and an index by message
  *     detail     by entry number: the bytes that some entries carry
- *     span       a stretch of time that holds some SPAN_ENTRIES entries
+ *     span       a stretch of time that holds some PARTITION_ENTRIES entries
  *     posting    by (span, value, message): the message has the value, and an entry in that span
  *     dropped    users that were deleted and whose rows are being removed
  *
@@ -26,7 +26,7 @@ import type { Database } from "./database.ts";
 export const LAYOUT = 1;
 
 /** A span of this many entries costs a listing 2 ms at most, and 5 million entries are 150 spans. bench/history.bench.ts */
-export const SPAN_ENTRIES = 32_768;
+export const PARTITION_ENTRIES = 32_768;
 
 /** The end of the newest span. */
 export const TIME_MS_END = Number.MAX_SAFE_INTEGER;

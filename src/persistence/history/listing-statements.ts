@@ -3,7 +3,7 @@
  * values its filters have; values are always bound, never part of the text.
  */
 import { type Database, numberOf, type Parameters, type Row, type Statement } from "./database.ts";
-import type { HistoryQuery, Stretch } from "./query.ts";
+import type { EntryRange, HistoryQuery } from "./query.ts";
 
 type Order = HistoryQuery["order"];
 
@@ -17,13 +17,13 @@ export interface ValueFilter {
 /** Which entries of one user, and at most how many. */
 interface EntryBounds {
   readonly user: number;
-  readonly stretch: Stretch;
+  readonly range: EntryRange;
   readonly wanted: number;
 }
 
 interface FilteredBounds extends EntryBounds {
   /** Undefined: no filters. */
-  readonly span: number | undefined;
+  readonly partition: number | undefined;
   /** Messages up to here are left out. */
   readonly droppedMessage: number;
 }
@@ -33,7 +33,7 @@ const STATEMENTS_MAX = 64;
 
 const DIRECTION: Readonly<Record<Order, string>> = { "latest first": "DESC", "earliest first": "ASC" };
 
-const IN_STRETCH =
+const IN_RANGE =
   "(e.time_ms, e.number) > ($afterMs, $afterNumber) AND (e.time_ms, e.number) < ($beforeMs, $beforeNumber)";
 const COLUMNS = "e.time_ms, e.number, e.state, e.message";
 
@@ -45,8 +45,8 @@ export class ListingStatements {
     this.#database = database;
   }
 
-  /** The spans of a stretch that have a posting of every filter, in the order of the page. */
-  spans(order: Order, filters: readonly ValueFilter[], { after, before }: Stretch): NodeJS.Iterator<Row> {
+  /** The partitions of a range that have a posting of every filter, in the order of the page. */
+  partitions(order: Order, filters: readonly ValueFilter[], { after, before }: EntryRange): NodeJS.Iterator<Row> {
     const having = filters.map((filter, index) => `EXISTS (${postings(filter, index, "s.number")})`);
     const sql = `SELECT s.number, s.start_ms, s.end_ms, s.entry_count FROM span s
       WHERE s.end_ms > $afterMs AND s.start_ms <= $beforeMs AND ${having.join(" AND ")}
@@ -55,45 +55,51 @@ export class ListingStatements {
     return this.#prepare(sql).iterate({ ...bounds, ...valuesOf(filters) });
   }
 
-  /** How many messages of a span have a value, counted up to `countMax`. */
-  countPostings(span: number, filter: ValueFilter, countMax: number): number {
-    const sql = `SELECT count(*) AS count FROM (${postings(filter, 0, "$span")} LIMIT $countMax)`;
-    return numberOf(this.#prepare(sql).get({ span, countMax, ...valuesOf([filter]) })?.["count"]);
+  /** How many messages of a partition have a value, counted up to `countMax`. */
+  countPostings(partition: number, filter: ValueFilter, countMax: number): number {
+    const sql = `SELECT count(*) AS count FROM (${postings(filter, 0, "$partition")} LIMIT $countMax)`;
+    return numberOf(this.#prepare(sql).get({ partition, countMax, ...valuesOf([filter]) })?.["count"]);
   }
 
-  /** How many entries of one state a stretch has, counted up to `wanted`. */
+  /** How many entries of one state a range has, counted up to `wanted`. */
   countEntries({ state, ...bounds }: EntryBounds & { state: number }): number {
     const sql = `SELECT count(*) AS count FROM (
-      SELECT 1 FROM entry e WHERE e.user = $user AND e.state = $state AND ${IN_STRETCH} LIMIT $wanted)`;
+      SELECT 1 FROM entry e WHERE e.user = $user AND e.state = $state AND ${IN_RANGE} LIMIT $wanted)`;
     return numberOf(this.#prepare(sql).get({ state, ...boundsOf(bounds) })?.["count"]);
   }
 
   /** Reads the entries of one state in order, those of messages that have a posting of every filter. */
   byState(order: Order, filters: readonly ValueFilter[]): (bounds: FilteredBounds & { state: number }) => Row[] {
     const statement = this.#prepare(`SELECT ${COLUMNS} FROM entry e
-      WHERE e.user = $user AND e.state = $state AND ${IN_STRETCH} AND e.message > $droppedMessage ${having(filters, "e.message")}
+      WHERE e.user = $user AND e.state = $state AND ${IN_RANGE} AND e.message > $droppedMessage ${having(filters, "e.message")}
       ORDER BY e.time_ms ${DIRECTION[order]}, e.number ${DIRECTION[order]} LIMIT $wanted`);
     const values = valuesOf(filters);
-    return ({ state, span, droppedMessage, ...bounds }) =>
-      statement.all({ state, droppedMessage, ...(span !== undefined && { span }), ...boundsOf(bounds), ...values });
+    return ({ state, partition, droppedMessage, ...bounds }) =>
+      statement.all({
+        state,
+        droppedMessage,
+        ...(partition !== undefined && { partition }),
+        ...boundsOf(bounds),
+        ...values,
+      });
   }
 
   /** The same of several states, beginning with the postings of the first filter. */
   byPostings(
     order: Order,
     filters: readonly ValueFilter[],
-    { span, states, droppedMessage, ...bounds }: FilteredBounds & { span: number; states: readonly number[] },
+    { partition, states, droppedMessage, ...bounds }: FilteredBounds & { partition: number; states: readonly number[] },
   ): Row[] {
     const [first, ...others] = filters;
     if (first === undefined) return [];
     const sql = `SELECT ${COLUMNS}
       FROM (SELECT DISTINCT f.message AS number FROM posting f
-        WHERE f.span = $span AND f.value IN ${list(first, 0)} ${having(others, "f.message", 1)}) m
+        WHERE f.span = $partition AND f.value IN ${list(first, 0)} ${having(others, "f.message", 1)}) m
       CROSS JOIN entry e INDEXED BY entry_of_message ON e.message = m.number
-      WHERE e.user = $user AND (1 << e.state) & $states AND ${IN_STRETCH} AND e.message > $droppedMessage
+      WHERE e.user = $user AND (1 << e.state) & $states AND ${IN_RANGE} AND e.message > $droppedMessage
       ORDER BY e.time_ms ${DIRECTION[order]}, e.number ${DIRECTION[order]} LIMIT $wanted`;
     const wantedStates = states.reduce((bits, state) => bits | (1 << state), 0);
-    const parameters = { span, droppedMessage, states: wantedStates, ...boundsOf(bounds), ...valuesOf(filters) };
+    const parameters = { partition, droppedMessage, states: wantedStates, ...boundsOf(bounds), ...valuesOf(filters) };
     return this.#prepare(sql).all(parameters);
   }
 
@@ -111,12 +117,15 @@ export class ListingStatements {
 /** Demands a posting of every filter for a message; the values of the first one are named by `firstIndex`. */
 function having(filters: readonly ValueFilter[], message: string, firstIndex = 0): string {
   return filters
-    .map((filter, index) => `AND EXISTS (${postings(filter, firstIndex + index, "$span")} AND p.message = ${message})`)
+    .map(
+      (filter, index) =>
+        `AND EXISTS (${postings(filter, firstIndex + index, "$partition")} AND p.message = ${message})`,
+    )
     .join(" ");
 }
 
-function postings(filter: ValueFilter, index: number, span: string): string {
-  return `SELECT 1 FROM posting p WHERE p.span = ${span} AND p.value IN ${list(filter, index)}`;
+function postings(filter: ValueFilter, index: number, partition: string): string {
+  return `SELECT 1 FROM posting p WHERE p.span = ${partition} AND p.value IN ${list(filter, index)}`;
 }
 
 function list({ hashes }: ValueFilter, index: number): string {
@@ -131,7 +140,7 @@ function valuesOf(filters: readonly ValueFilter[]): Parameters {
   return values;
 }
 
-function boundsOf({ user, stretch: { after, before }, wanted }: EntryBounds): Parameters {
+function boundsOf({ user, range: { after, before }, wanted }: EntryBounds): Parameters {
   return {
     user,
     wanted,

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { History } from "./history.ts";
-import { comparePlaces, type HistoryQuery } from "./query.ts";
+import { compareKeys, type HistoryQuery } from "./query.ts";
 import type { HistoryEntry, HistoryMessage } from "./record.ts";
 
 const LAST_STATE = 4;
@@ -43,19 +43,19 @@ class PlainHistory {
     const sign = order === "latest first" ? -1 : 1;
     return this.entries
       .filter(({ message, state, timeMs }) => {
-        const told = this.messages.get(message);
+        const known = this.messages.get(message);
         return (
-          told?.user === user &&
-          (messageIds?.includes(told.id) ?? true) &&
+          known?.user === user &&
+          (messageIds?.includes(known.id) ?? true) &&
           (states?.includes(state) ?? true) &&
           timeMs >= fromMs &&
           timeMs <= toMs &&
           [...attributes].every(([name, values]) =>
-            told.attributes.some((pair) => pair[0] === name && values.includes(pair[1])),
+            known.attributes.some((pair) => pair[0] === name && values.includes(pair[1])),
           )
         );
       })
-      .sort((a, b) => sign * comparePlaces(a, b))
+      .sort((a, b) => sign * compareKeys(a, b))
       .map(nameOf);
   }
 }
@@ -98,8 +98,8 @@ test("a listing is what a filter over all entries gives, page after page", () =>
       fc.array(step, { maxLength: 12 }),
       fc.array(query, { minLength: 1, maxLength: 6 }),
       fc.constantFrom(1, 3, 8, 64),
-      (steps, queries, spanEntries) => {
-        const history = History.open(":memory:", { lastStates: [LAST_STATE], spanEntries });
+      (steps, queries, partitionEntries) => {
+        const history = History.open(":memory:", { lastStates: [LAST_STATE], partitionEntries });
         const plain = new PlainHistory();
         let nowMs = 100;
         let count = 0;

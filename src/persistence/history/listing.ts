@@ -1,8 +1,8 @@
 /**
- * Listings. Without filters by value a page is a merge of the stretches of its
- * states; with them it is looked for span by span, in the order of the page.
+ * Listings. Without filters by value a page is a merge of the ranges of its
+ * states; with them it is looked for partition by partition, in the order of the page.
  *
- *     spans that hold a posting of every filter
+ *     partitions that hold a posting of every filter
  *       -> in each: begin with the postings of the rarest filter, or with the
  *          entries in their order, whichever reads fewer rows
  *       -> compare the attributes themselves, because hashes may be shared
@@ -11,28 +11,28 @@
  * (2) An entry is given to nobody but its user: `entry` has the user's number.
  */
 import { type Database, numberOf, type Row, type Statement, textOf } from "./database.ts";
-import { SPAN_ENTRIES } from "./layout.ts";
+import { PARTITION_ENTRIES } from "./layout.ts";
 import { ListingStatements, type ValueFilter } from "./listing-statements.ts";
 import { PageBuilder } from "./page-builder.ts";
 import {
   BEFORE_FIRST,
-  comparePlaces,
+  compareKeys,
+  type EntryKey,
+  type EntryRange,
   type HistoryPage,
   type HistoryQuery,
-  type Place,
-  type Stretch,
-  stretchOf,
+  rangeOf,
 } from "./query.ts";
 import { parseAttributes, STATE_MAX } from "./record.ts";
 import { ID_NAME, valueHash } from "./value-hash.ts";
 
 /** An entry that was found, without what it says. */
-export interface FoundEntry extends Place {
+export interface FoundEntry extends EntryKey {
   readonly state: number;
   readonly message: number;
 }
 
-/** What a look into one stretch of time is given. */
+/** What a look into one range of time is given. */
 interface Search {
   readonly query: HistoryQuery;
   readonly filters: readonly ValueFilter[];
@@ -42,13 +42,13 @@ interface Search {
   /** Messages whose attributes were compared. */
   readonly hasValues: Map<number, boolean>;
   rowsRead: number;
-  /** A span was read by its entries and did not hold enough. */
+  /** A partition was read by its entries and did not hold enough. */
   areEntriesSparse: boolean;
 }
 
 const ALL_STATES: readonly number[] = Array.from({ length: STATE_MAX + 1 }, (_, state) => state);
 
-/** Fewer entries of the wanted states than this part of a span are all looked at. */
+/** Fewer entries of the wanted states than this part of a partition are all looked at. */
 const FEW_SHARE = 1 / 16;
 /** A search that has read so many rows gives up, with a cursor to go on from: a second at most. */
 const SEARCH_ROWS_MAX = 1_000_000;
@@ -64,9 +64,9 @@ export class HistoryListing {
 
   readonly #fewEntries: number;
 
-  constructor(database: Database, spanEntries = SPAN_ENTRIES) {
+  constructor(database: Database, partitionEntries = PARTITION_ENTRIES) {
     this.#database = database;
-    this.#fewEntries = Math.ceil(spanEntries * FEW_SHARE);
+    this.#fewEntries = Math.ceil(partitionEntries * FEW_SHARE);
     this.#statements = new ListingStatements(database);
     this.#pages = new PageBuilder(database);
     this.#findDropped = database.prepare("SELECT last_message FROM dropped WHERE user = ?");
@@ -75,7 +75,7 @@ export class HistoryListing {
 
   /** Throws `MalformedCursor`, and SQLite's errors. */
   list(query: HistoryQuery): HistoryPage {
-    const stretch = stretchOf(query);
+    const range = rangeOf(query);
     return this.#database.inSnapshot(() => {
       const dropped = this.#findDropped.get(query.user);
       const search: Search = {
@@ -88,28 +88,28 @@ export class HistoryListing {
         areEntriesSparse: false,
       };
       // One more than the page holds tells whether another page follows.
-      const { found, end } = this.#find(search, stretch, query.count + 1);
+      const { found, end } = this.#find(search, range, query.count + 1);
       return this.#pages.build(found, query.count, end);
     });
   }
 
   /** `end` is where the search was given up, undefined if it was not. */
-  #find(search: Search, stretch: Stretch, wanted: number): { found: FoundEntry[]; end: Place | undefined } {
+  #find(search: Search, range: EntryRange, wanted: number): { found: FoundEntry[]; end: EntryKey | undefined } {
     const { filters, query } = search;
-    if (filters.length === 0) return { found: this.#readStates(search, stretch, wanted), end: undefined };
+    if (filters.length === 0) return { found: this.#readStates(search, range, wanted), end: undefined };
     if (filters.some(({ hashes }) => hashes.length === 0)) return { found: [], end: undefined };
     const few = this.#fewEntries;
-    if (query.states !== undefined && this.#countEntries(search, stretch, few) < few) {
-      const found = this.#readStates(search, stretch, few).filter((entry) => this.#hasValues(entry, search));
+    if (query.states !== undefined && this.#countEntries(search, range, few) < few) {
+      const found = this.#readStates(search, range, few).filter((entry) => this.#hasValues(entry, search));
       return { found: found.slice(0, wanted), end: undefined };
     }
     const found: FoundEntry[] = [];
-    for (const span of this.#statements.spans(query.order, filters, stretch)) {
-      let rest = clip(stretch, numberOf(span["start_ms"]), numberOf(span["end_ms"]));
+    for (const partition of this.#statements.partitions(query.order, filters, range)) {
+      let rest = clip(range, numberOf(partition["start_ms"]), numberOf(partition["end_ms"]));
       if (search.rowsRead > SEARCH_ROWS_MAX) return { found, end: nearEnd(rest, query.order) };
       for (;;) {
         const missing = wanted - found.length;
-        const entries = this.#readSpan(search, { span, stretch: rest, wanted: missing });
+        const entries = this.#readPartition(search, { partition, range: rest, wanted: missing });
         for (const entry of entries) if (this.#hasValues(entry, search)) found.push(entry);
         const last = entries.at(-1);
         if (found.length === wanted) return { found, end: undefined };
@@ -120,27 +120,27 @@ export class HistoryListing {
     return { found, end: undefined };
   }
 
-  /** Entries of one span whose messages have a posting of every filter. */
-  #readSpan(search: Search, part: { span: Row; stretch: Stretch; wanted: number }): FoundEntry[] {
+  /** Entries of one partition whose messages have a posting of every filter. */
+  #readPartition(search: Search, part: { partition: Row; range: EntryRange; wanted: number }): FoundEntry[] {
     const { filters, query, states } = search;
-    const { stretch, wanted } = part;
-    const span = numberOf(part.span["number"]);
-    const spanEntries = numberOf(part.span["entry_count"]);
-    const entries = query.states === undefined ? spanEntries : this.#countEntries(search, stretch, spanEntries);
+    const { range, wanted } = part;
+    const partition = numberOf(part.partition["number"]);
+    const partitionEntries = numberOf(part.partition["entry_count"]);
+    const entries = query.states === undefined ? partitionEntries : this.#countEntries(search, range, partitionEntries);
     if (entries === 0) return [];
     // No filter is counted further than it takes to see that another is rarer, or that the entries are fewer.
     let fewest = Math.ceil(entries / ENTRIES_OF_MESSAGE);
     let rarest: ValueFilter | undefined;
     for (const filter of filters) {
-      const count = this.#statements.countPostings(span, filter, fewest + 1);
+      const count = this.#statements.countPostings(partition, filter, fewest + 1);
       if (count > fewest) continue;
       fewest = count;
       rarest = filter;
     }
-    const untilEnough = (wanted * spanEntries * states.length) / Math.max(1, fewest * ENTRIES_OF_MESSAGE);
+    const untilEnough = (wanted * partitionEntries * states.length) / Math.max(1, fewest * ENTRIES_OF_MESSAGE);
     const entriesRead = search.areEntriesSparse ? entries : Math.min(entries, untilEnough);
     if (rarest === undefined || entriesRead < fewest * ENTRIES_OF_MESSAGE) {
-      const found = this.#readStates(search, stretch, wanted, span);
+      const found = this.#readStates(search, range, wanted, partition);
       // What the filters have in common is rarer than each of them: it is not tried again.
       if (found.length < wanted) search.areEntriesSparse = true;
       search.rowsRead += found.length < wanted ? entries : entriesRead;
@@ -148,32 +148,32 @@ export class HistoryListing {
     }
     search.rowsRead += fewest * ENTRIES_OF_MESSAGE;
     const ordered = [rarest, ...filters.filter((filter) => filter !== rarest)];
-    const bounds = { user: query.user, states, stretch, wanted, span, droppedMessage: search.droppedMessage };
+    const bounds = { user: query.user, states, range, wanted, partition, droppedMessage: search.droppedMessage };
     return this.#statements.byPostings(query.order, ordered, bounds).map(foundEntry);
   }
 
-  /** How many entries of the wanted states a stretch has, counted up to `countMax`. */
-  #countEntries({ query, states }: Search, stretch: Stretch, countMax: number): number {
+  /** How many entries of the wanted states a range has, counted up to `countMax`. */
+  #countEntries({ query, states }: Search, range: EntryRange, countMax: number): number {
     let count = 0;
     for (const state of states) {
       if (count >= countMax) break;
-      count += this.#statements.countEntries({ user: query.user, state, stretch, wanted: countMax - count });
+      count += this.#statements.countEntries({ user: query.user, state, range, wanted: countMax - count });
     }
     return count;
   }
 
-  /** Merges the stretches of the states; with a span, only entries whose messages have a posting of every filter. */
-  #readStates(search: Search, stretch: Stretch, wanted: number, span?: number): FoundEntry[] {
+  /** Merges the ranges of the states; with a partition, only entries whose messages have a posting of every filter. */
+  #readStates(search: Search, range: EntryRange, wanted: number, partition?: number): FoundEntry[] {
     const { query, filters, states, droppedMessage } = search;
-    const read = this.#statements.byState(query.order, span === undefined ? [] : filters);
+    const read = this.#statements.byState(query.order, partition === undefined ? [] : filters);
     const found: FoundEntry[] = [];
     for (const state of states) {
-      for (const row of read({ user: query.user, state, stretch, wanted, span, droppedMessage })) {
+      for (const row of read({ user: query.user, state, range, wanted, partition, droppedMessage })) {
         found.push(foundEntry(row));
       }
     }
     const sign = query.order === "latest first" ? -1 : 1;
-    return found.sort((a, b) => sign * comparePlaces(a, b)).slice(0, wanted);
+    return found.sort((a, b) => sign * compareKeys(a, b)).slice(0, wanted);
   }
 
   #hasValues({ message }: FoundEntry, { filters, hasValues }: Search): boolean {
@@ -205,8 +205,8 @@ function filtersOf({ user, messageIds, attributes }: HistoryQuery): readonly Val
   });
 }
 
-/** The place of a stretch at which a page in this order begins. */
-function nearEnd({ after, before }: Stretch, order: HistoryQuery["order"]): Place {
+/** The place of a range at which a page in this order begins. */
+function nearEnd({ after, before }: EntryRange, order: HistoryQuery["order"]): EntryKey {
   return order === "latest first" ? before : after;
 }
 
@@ -219,12 +219,12 @@ function foundEntry(row: Row): FoundEntry {
   };
 }
 
-/** The part of a stretch that lies within [startMs, endMs). */
-function clip({ after, before }: Stretch, startMs: number, endMs: number): Stretch {
+/** The part of a range that lies within [startMs, endMs). */
+function clip({ after, before }: EntryRange, startMs: number, endMs: number): EntryRange {
   const start = { timeMs: startMs, number: BEFORE_FIRST };
   const end = { timeMs: endMs, number: BEFORE_FIRST };
   return {
-    after: comparePlaces(start, after) > 0 ? start : after,
-    before: comparePlaces(end, before) < 0 ? end : before,
+    after: compareKeys(start, after) > 0 ? start : after,
+    before: compareKeys(end, before) < 0 ? end : before,
   };
 }

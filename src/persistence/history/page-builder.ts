@@ -1,7 +1,7 @@
 /** Turns entries that were found into a page: adds what they and their messages say, up to the bounds of a page. */
 import { bytesOf, type Database, numberOf, type Statement, textOf } from "./database.ts";
 import type { FoundEntry } from "./listing.ts";
-import { type HistoryPage, PAGE_BYTES_MAX, type Place, printCursor } from "./query.ts";
+import { type EntryKey, type HistoryPage, PAGE_BYTES_MAX, printCursor } from "./query.ts";
 import { type HistoryMessage, parseAttributes } from "./record.ts";
 
 export class PageBuilder {
@@ -14,28 +14,29 @@ export class PageBuilder {
   }
 
   /** `found` has one entry more than `count` if another page follows; so it does after `end`, if there is one. */
-  build(found: readonly FoundEntry[], count: number, end: Place | undefined): HistoryPage {
+  build(found: readonly FoundEntry[], count: number, end: EntryKey | undefined): HistoryPage {
     const entries: HistoryPage["entries"][number][] = [];
     const messages = new Map<number, HistoryMessage>();
     let bytes = 0;
     let last: FoundEntry | undefined;
-    for (const place of found) {
+    for (const foundEntry of found) {
       // The first entry may be longer than a page.
       if (last !== undefined && (entries.length === count || bytes >= PAGE_BYTES_MAX)) {
         return { entries, cursor: printCursor(last) };
       }
-      last = place;
-      let message = messages.get(place.message);
+      last = foundEntry;
+      let message = messages.get(foundEntry.message);
       if (message === undefined) {
-        message = this.#readMessage(place.message);
+        message = this.#readMessage(foundEntry.message);
         // It was removed while another entry of it came in.
         if (message === undefined) continue;
-        messages.set(place.message, message);
+        messages.set(foundEntry.message, message);
         bytes += message.detail.length;
       }
-      const detail = this.#readDetail(place.number);
+      const detail = this.#readDetail(foundEntry.number);
       bytes += detail?.length ?? 0;
-      entries.push({ entry: { message: place.message, timeMs: place.timeMs, state: place.state, detail }, message });
+      const { timeMs, state } = foundEntry;
+      entries.push({ entry: { message: foundEntry.message, timeMs, state, detail }, message });
     }
     return { entries, cursor: end === undefined ? undefined : printCursor(end) };
   }

@@ -39,15 +39,15 @@ export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
 /** Longer lists of values are refused by whoever reads the request. */
 export const QUERY_VALUES_MAX = 10_000;
 
-export interface Place {
+export interface EntryKey {
   readonly timeMs: number;
   readonly number: number;
 }
 
 /** All places between two, both of which are outside. */
-export interface Stretch {
-  readonly after: Place;
-  readonly before: Place;
+export interface EntryRange {
+  readonly after: EntryKey;
+  readonly before: EntryKey;
 }
 
 /** A cursor that no page had. */
@@ -63,19 +63,19 @@ export class MalformedCursor extends Error {
 export const BEFORE_FIRST = 0;
 
 /** Throws `MalformedCursor`; other faults of a query are the caller's bugs. */
-export function stretchOf(query: HistoryQuery): Stretch {
+export function rangeOf(query: HistoryQuery): EntryRange {
   checkQuery(query);
   const { fromMs = 0, toMs = TIME_MS_END - 1, order, cursor } = query;
-  let after: Place = { timeMs: Math.max(0, fromMs), number: BEFORE_FIRST };
-  let before: Place = { timeMs: Math.min(toMs, TIME_MS_END - 1) + 1, number: BEFORE_FIRST };
+  let after: EntryKey = { timeMs: Math.max(0, fromMs), number: BEFORE_FIRST };
+  let before: EntryKey = { timeMs: Math.min(toMs, TIME_MS_END - 1) + 1, number: BEFORE_FIRST };
   if (cursor !== undefined) {
     const { timeMs, number } = parseCursor(cursor);
     if (order === "latest first") {
       const end = number === undefined ? { timeMs: timeMs + 1, number: BEFORE_FIRST } : { timeMs, number };
-      if (comparePlaces(end, before) < 0) before = end;
+      if (compareKeys(end, before) < 0) before = end;
     } else {
       const start = { timeMs, number: number ?? BEFORE_FIRST };
-      if (comparePlaces(start, after) > 0) after = start;
+      if (compareKeys(start, after) > 0) after = start;
     }
   }
   return { after, before };
@@ -91,11 +91,11 @@ export function parseCursor(cursor: string): { timeMs: number; number: number | 
   return { timeMs, number: Number(number) };
 }
 
-export function printCursor({ timeMs, number }: Place): string {
+export function printCursor({ timeMs, number }: EntryKey): string {
   return `${timeMs}-${number}`;
 }
 
-export function comparePlaces(a: Place, b: Place): number {
+export function compareKeys(a: EntryKey, b: EntryKey): number {
   return a.timeMs - b.timeMs || a.number - b.number;
 }
 

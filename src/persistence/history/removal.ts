@@ -5,7 +5,7 @@
  *
  * (1) A message goes when its last state is too old, and takes all its entries
  *     along. One that has not ended stays, because entries of it will come.
- * (2) The postings of a span go when the span is over, all of them.
+ * (2) The postings of a partition go when the partition is over, all of them.
  */
 import { type Database, numberOf, type Row, type Statement } from "./database.ts";
 import { TIME_MS_END } from "./layout.ts";
@@ -13,7 +13,7 @@ import { TIME_MS_END } from "./layout.ts";
 /** Rows that one call looks at: some 10 ms. */
 const STEP_ROWS = 2_000;
 
-interface StateStretch {
+interface UserState {
   readonly user: number;
   readonly state: number;
 }
@@ -34,39 +34,39 @@ export class Removal {
   /** Removes at most some STEP_ROWS rows. True while there is more. */
   removeSome(timeMs: number): boolean {
     let rest = this.#sweepDropped(STEP_ROWS);
-    for (const stretch of this.#stretches()) {
+    for (const userState of this.#userStates()) {
       if (rest <= 0) return true;
-      rest -= this.#removeEntries(stretch, timeMs, rest);
+      rest -= this.#removeEntries(userState, timeMs, rest);
     }
     return rest <= 0 || this.#removeSpans(timeMs, rest);
   }
 
   /** The time of an entry with some entries in front of it that are older; undefined if there are none at all. */
   findOldMs(): number | undefined {
-    let oldest: { stretch: StateStretch; timeMs: number } | undefined;
-    for (const stretch of this.#stretches()) {
-      const row = this.#statements.oldEntries.get(stretch.user, stretch.state, TIME_MS_END, 1);
+    let oldest: { userState: UserState; timeMs: number } | undefined;
+    for (const userState of this.#userStates()) {
+      const row = this.#statements.oldEntries.get(userState.user, userState.state, TIME_MS_END, 1);
       const timeMs = numberOf(row?.["time_ms"]);
-      if (oldest === undefined || timeMs < oldest.timeMs) oldest = { stretch, timeMs };
+      if (oldest === undefined || timeMs < oldest.timeMs) oldest = { userState, timeMs };
     }
     if (oldest === undefined) return undefined;
-    const { user, state } = oldest.stretch;
+    const { user, state } = oldest.userState;
     return numberOf(this.#statements.oldEntries.all(user, state, TIME_MS_END, STEP_ROWS).at(-1)?.["time_ms"]);
   }
 
   /** Which users have entries of which states: found by jumping from one to the next. */
-  *#stretches(): Generator<StateStretch> {
+  *#userStates(): Generator<UserState> {
     const { nextState, nextUser } = this.#statements;
     let row: Row | undefined = nextUser.get(-1);
     while (row !== undefined) {
-      const stretch = { user: numberOf(row["user"]), state: numberOf(row["state"]) };
-      yield stretch;
-      row = nextState.get(stretch.user, stretch.state) ?? nextUser.get(stretch.user);
+      const userState = { user: numberOf(row["user"]), state: numberOf(row["state"]) };
+      yield userState;
+      row = nextState.get(userState.user, userState.state) ?? nextUser.get(userState.user);
     }
   }
 
   /** Returns how many rows it looked at. */
-  #removeEntries({ user, state }: StateStretch, timeMs: number, countMax: number): number {
+  #removeEntries({ user, state }: UserState, timeMs: number, countMax: number): number {
     const { oldEntries, removeEntry, removeDetail } = this.#statements;
     const rows = oldEntries.all(user, state, timeMs, countMax);
     const isLast = this.#lastStates.has(state);
@@ -91,17 +91,17 @@ export class Removal {
 
   /** keeps (2). True while there is more. */
   #removeSpans(timeMs: number, countMax: number): boolean {
-    const { endedSpans, lastPosting, removePostings, removeSpan, lengthenFirstSpan } = this.#statements;
+    const { endedPartitions, lastPosting, removePostings, removePartition, lengthenFirstPartition } = this.#statements;
     let rest = countMax;
-    for (const row of endedSpans.all(timeMs)) {
-      const span = numberOf(row["number"]);
-      const place = lastPosting.get(span, rest - 1) ?? { value: TIME_MS_END, message: TIME_MS_END };
-      rest -= Number(removePostings.run(span, numberOf(place["value"]), numberOf(place["message"])).changes);
+    for (const row of endedPartitions.all(timeMs)) {
+      const partition = numberOf(row["number"]);
+      const posting = lastPosting.get(partition, rest - 1) ?? { value: TIME_MS_END, message: TIME_MS_END };
+      rest -= Number(removePostings.run(partition, numberOf(posting["value"]), numberOf(posting["message"])).changes);
       if (rest <= 0) return true;
-      if (span === 0) continue;
-      // What is written with a time from back then belongs to the first span now.
-      lengthenFirstSpan.run(numberOf(row["end_ms"]));
-      removeSpan.run(span);
+      if (partition === 0) continue;
+      // What is written with a time from back then belongs to the first partition now.
+      lengthenFirstPartition.run(numberOf(row["end_ms"]));
+      removePartition.run(partition);
     }
     return false;
   }
@@ -127,7 +127,7 @@ export class Removal {
 function prepareStatements(database: Database) {
   const prepare = (sql: string): Statement => database.prepare(sql);
   return {
-    // Together as one comparison of pairs they would read the user's stretch to its end.
+    // Together as one comparison of pairs they would read the user's userState to its end.
     nextState: prepare("SELECT user, state FROM entry WHERE user = ? AND state > ? ORDER BY state LIMIT 1"),
     nextUser: prepare("SELECT user, state FROM entry WHERE user > ? ORDER BY user, state LIMIT 1"),
     oldEntries: prepare(
@@ -139,11 +139,11 @@ function prepareStatements(database: Database) {
     removeDetails: prepare("DELETE FROM detail WHERE entry IN (SELECT number FROM entry WHERE message = ?)"),
     removeEntriesOf: prepare("DELETE FROM entry WHERE message = ?"),
     removeMessage: prepare("DELETE FROM message WHERE number = ?"),
-    endedSpans: prepare("SELECT number, end_ms FROM span WHERE end_ms <= ? ORDER BY number"),
+    endedPartitions: prepare("SELECT number, end_ms FROM span WHERE end_ms <= ? ORDER BY number"),
     lastPosting: prepare("SELECT value, message FROM posting WHERE span = ? ORDER BY value, message LIMIT 1 OFFSET ?"),
     removePostings: prepare("DELETE FROM posting WHERE span = ? AND (value, message) <= (?, ?)"),
-    removeSpan: prepare("DELETE FROM span WHERE number = ?"),
-    lengthenFirstSpan: prepare("UPDATE span SET end_ms = max(end_ms, ?) WHERE number = 0"),
+    removePartition: prepare("DELETE FROM span WHERE number = ?"),
+    lengthenFirstPartition: prepare("UPDATE span SET end_ms = max(end_ms, ?) WHERE number = 0"),
     dropped: prepare("SELECT user, last_message, swept_message FROM dropped"),
     messagesAfter: prepare("SELECT number, user FROM message WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"),
     sweptTo: prepare("UPDATE dropped SET swept_message = ? WHERE user = ?"),

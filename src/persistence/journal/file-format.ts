@@ -75,13 +75,13 @@ export interface Mark {
 }
 
 /** Where a frame lies: its payload begins at the byte `offset` of the segment's file. */
-export interface FramePlace {
+export interface JournalLocation {
   readonly segment: number;
   readonly offset: number;
 }
 
 /** An end of frames as file coordinates: `position` frames lie before the byte `offset` of the segment's file. */
-export interface SyncedPlace {
+export interface SyncedLocation {
   readonly segment: number;
   readonly offset: number;
   readonly position: number;

@@ -14,7 +14,7 @@ import {
 import type { SimulatedDisk } from "../../../test/simulation/simulated-disk.ts";
 import { fileDisk } from "../disk/file-disk.ts";
 import { DamagedData, MissingData, WrongFile } from "../errors.ts";
-import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES, type SyncedPlace } from "./file-format.ts";
+import { FILE_HEADER_BYTES, FRAME_HEADER_BYTES, MARK_BYTES, type SyncedLocation } from "./file-format.ts";
 import { FrameFollower, type FrameFollowerOptions } from "./frame-follower.ts";
 
 const FIRST = "/store/0000000001.journal";
@@ -25,25 +25,25 @@ const FIRST_OFFSET = FILE_HEADER_BYTES + MARK_BYTES + FRAME_HEADER_BYTES;
 interface Followed {
   readonly follower: FrameFollower;
   /** What was told, such as `3:c`. */
-  readonly told: string[];
-  readonly places: string[];
+  readonly followed: string[];
+  readonly locations: string[];
 }
 
 function follower(disk: SimulatedDisk, options: Partial<FrameFollowerOptions> = {}): Followed {
-  const told: string[] = [];
-  const places: string[] = [];
+  const followed: string[] = [];
+  const locations: string[] = [];
   const made = new FrameFollower({
     disk,
     directory: DIRECTORY,
     area: AREA,
     position: 0,
     frame: (payload, position, { segment, offset }) => {
-      told.push(`${position}:${payload.toString("latin1")}`);
-      places.push(`${segment}/${offset}`);
+      followed.push(`${position}:${payload.toString("latin1")}`);
+      locations.push(`${segment}/${offset}`);
     },
     ...options,
   });
-  return { follower: made, told, places };
+  return { follower: made, followed, locations };
 }
 
 /** Segments of `a b`, `c`, `d e`; the last one is open. */
@@ -60,15 +60,15 @@ async function threeSegments(): Promise<OpenedArea & { disk: SimulatedDisk }> {
 
 test("the synced place is the end of what is durable, and is told when it moves", async () => {
   const disk = await emptyDisk();
-  const places: SyncedPlace[] = [];
-  const opened = await openOn(disk, { onSyncedPlace: (place) => places.push(place) });
+  const locations: SyncedLocation[] = [];
+  const opened = await openOn(disk, { onSyncedLocation: (location) => locations.push(location) });
   const { journal } = opened.area;
-  assert.deepEqual(journal.syncedPlace, { segment: 1, offset: FILE_HEADER_BYTES, position: 0 });
+  assert.deepEqual(journal.syncedLocation, { segment: 1, offset: FILE_HEADER_BYTES, position: 0 });
 
   await appendSafely(opened, "a");
   const { segmentBytes: behindFirst } = journal;
   journal.append(Buffer.from("b"));
-  assert.deepEqual(journal.syncedPlace, { segment: 1, offset: behindFirst, position: 1 });
+  assert.deepEqual(journal.syncedLocation, { segment: 1, offset: behindFirst, position: 1 });
   await journal.whenSafe(2);
   const { segmentBytes: behindSecond } = journal;
   await opened.area.closeSegment();
@@ -78,8 +78,8 @@ test("the synced place is the end of what is durable, and is told when it moves"
     { segment: 1, offset: behindSecond, position: 2 },
     { segment: 2, offset: FILE_HEADER_BYTES, position: 2 },
   ];
-  assert.deepEqual(places, expected);
-  assert.deepEqual((await openOn(disk)).area.journal.syncedPlace, expected[2]);
+  assert.deepEqual(locations, expected);
+  assert.deepEqual((await openOn(disk)).area.journal.syncedLocation, expected[2]);
 });
 
 test("everysec: what is written is not in front of the synced place before it is synced", async () => {
@@ -91,20 +91,20 @@ test("everysec: what is written is not in front of the synced place before it is
   const { segmentBytes: offset } = journal;
   await appendSafely(opened, "b");
 
-  assert.deepEqual([journal.written, journal.syncedPlace], [2, { segment: 1, offset, position: 1 }]);
+  assert.deepEqual([journal.written, journal.syncedLocation], [2, { segment: 1, offset, position: 1 }]);
   await journal.sync();
-  assert.deepEqual(journal.syncedPlace, { segment: 1, offset: journal.segmentBytes, position: 2 });
+  assert.deepEqual(journal.syncedLocation, { segment: 1, offset: journal.segmentBytes, position: 2 });
 });
 
 test("a follower tells every frame once, with its position and place, across segments", async () => {
   const { area, disk } = await threeSegments();
-  const { follower: following, told, places } = follower(disk);
+  const { follower: following, followed, locations } = follower(disk);
 
-  await following.follow(area.journal.syncedPlace);
+  await following.follow(area.journal.syncedLocation);
 
-  assert.deepEqual(told, ["1:a", "2:b", "3:c", "4:d", "5:e"]);
+  assert.deepEqual(followed, ["1:a", "2:b", "3:c", "4:d", "5:e"]);
   const second = FIRST_OFFSET + FRAME_HEADER_BYTES + 1;
-  assert.deepEqual(places, [
+  assert.deepEqual(locations, [
     `1/${FIRST_OFFSET}`,
     `1/${second}`,
     `2/${FIRST_OFFSET}`,
@@ -118,9 +118,9 @@ test("a follower begins at any position whose segment is there", async () => {
   const { area, disk } = await threeSegments();
   const all = ["1:a", "2:b", "3:c", "4:d", "5:e"];
   for (let position = 0; position <= 5; position += 1) {
-    const { follower: following, told } = follower(disk, { position });
-    await following.follow(area.journal.syncedPlace);
-    assert.deepEqual(told, all.slice(position), `from position ${position}`);
+    const { follower: following, followed } = follower(disk, { position });
+    await following.follow(area.journal.syncedLocation);
+    assert.deepEqual(followed, all.slice(position), `from position ${position}`);
   }
 });
 
@@ -128,21 +128,21 @@ test("a follower goes on where it was, and never beyond the place that it is tol
   const disk = await emptyDisk();
   const opened = await openOn(disk);
   const { journal } = opened.area;
-  const { follower: following, told } = follower(disk);
-  const places: SyncedPlace[] = [];
+  const { follower: following, followed } = follower(disk);
+  const locations: SyncedLocation[] = [];
   for (const text of ["a", "b", "c", "d", "e", "f"]) {
     await appendSafely(opened, text);
-    places.push(journal.syncedPlace);
+    locations.push(journal.syncedLocation);
     if (text === "c") await opened.area.closeSegment();
   }
 
-  for (const [index, place] of places.entries()) {
-    await following.follow(place);
-    assert.deepEqual(told.length, index + 1);
+  for (const [index, location] of locations.entries()) {
+    await following.follow(location);
+    assert.deepEqual(followed.length, index + 1);
   }
-  await following.follow(places[0] as SyncedPlace);
+  await following.follow(locations[0] as SyncedLocation);
 
-  assert.deepEqual(told, ["1:a", "2:b", "3:c", "4:d", "5:e", "6:f"]);
+  assert.deepEqual(followed, ["1:a", "2:b", "3:c", "4:d", "5:e", "6:f"]);
   await opened.area.close();
   await following.close();
   assert.equal(disk.openCount, 0);
@@ -154,18 +154,18 @@ test("a position in a segment that was removed is refused by name", async () => 
   const why = (position: number): string => `what comes behind position ${position} begins in it, or in one before it`;
 
   const early = follower(disk, { position: 1 });
-  await assert.rejects(early.follower.follow(area.journal.syncedPlace), new MissingData(FIRST, why(1)));
+  await assert.rejects(early.follower.follow(area.journal.syncedLocation), new MissingData(FIRST, why(1)));
   const behind = follower(disk, { position: 2 });
-  await behind.follower.follow(area.journal.syncedPlace);
-  assert.deepEqual(behind.told, ["3:c", "4:d", "5:e"]);
+  await behind.follower.follow(area.journal.syncedLocation);
+  assert.deepEqual(behind.followed, ["3:c", "4:d", "5:e"]);
   await behind.follower.close();
 
   disk.remove(SECOND);
   const between = follower(disk, { position: 2 });
-  await assert.rejects(between.follower.follow(area.journal.syncedPlace), new MissingData(SECOND, why(2)));
+  await assert.rejects(between.follower.follow(area.journal.syncedLocation), new MissingData(SECOND, why(2)));
   const last = follower(disk, { position: 3 });
-  await last.follower.follow(area.journal.syncedPlace);
-  assert.deepEqual(last.told, ["4:d", "5:e"]);
+  await last.follower.follow(area.journal.syncedLocation);
+  assert.deepEqual(last.followed, ["4:d", "5:e"]);
   await last.follower.close();
   await area.close();
   assert.equal(disk.openCount, 0);
@@ -173,19 +173,19 @@ test("a position in a segment that was removed is refused by name", async () => 
 
 test("a flipped bit anywhere in front of the durable place is refused, and no wrong frame is told", async () => {
   const { area, disk } = await threeSegments();
-  const { syncedPlace } = area.journal;
+  const { syncedLocation } = area.journal;
   const all = ["1:a", "2:b", "3:c", "4:d", "5:e"];
   for (const path of [FIRST, SECOND, "/store/0000000003.journal"]) {
     for (let offset = 0; offset < disk.bytesOf(path).length; offset += 1) {
       const damaged = disk.restarted({ seed: 1 });
       damaged.put(path, damaged.bytesOf(path));
       damaged.flipBit(path, offset, 2);
-      const { follower: following, told } = follower(damaged);
-      await assert.rejects(following.follow(syncedPlace), (error) => {
+      const { follower: following, followed } = follower(damaged);
+      await assert.rejects(following.follow(syncedLocation), (error) => {
         assert.ok(error instanceof Error && error.message.startsWith(path), `${path} ${offset}: ${error}`);
         return true;
       });
-      assert.deepEqual(told, all.slice(0, told.length), `${path} ${offset}`);
+      assert.deepEqual(followed, all.slice(0, followed.length), `${path} ${offset}`);
       assert.equal(damaged.openCount, 0);
     }
   }
@@ -193,11 +193,11 @@ test("a flipped bit anywhere in front of the durable place is refused, and no wr
 
 test("a segment that breaks off, or is not the one that continues, is refused by name", async () => {
   const { area, disk } = await threeSegments();
-  const { syncedPlace } = area.journal;
+  const { syncedLocation } = area.journal;
   const first = disk.bytesOf(FIRST);
   const cut = disk.restarted({ seed: 1 });
   cut.put(FIRST, first.subarray(0, -MARK_BYTES));
-  await assert.rejects(follower(cut).follower.follow(syncedPlace), DamagedData);
+  await assert.rejects(follower(cut).follower.follow(syncedLocation), DamagedData);
 
   const other = await emptyDisk();
   const stranger = await openOn(other);
@@ -208,28 +208,28 @@ test("a segment that breaks off, or is not the one that continues, is refused by
   const mixed = disk.restarted({ seed: 1 });
   mixed.put(SECOND, other.bytesOf(SECOND));
   await assert.rejects(
-    follower(mixed).follower.follow(syncedPlace),
+    follower(mixed).follower.follow(syncedLocation),
     new WrongFile(SECOND, "begins at position 1, but the segment before it ends at 2"),
   );
 });
 
 test("what takes a frame may fail, and is told the frame again by the next call", async () => {
   const { area, disk } = await threeSegments();
-  const told: string[] = [];
+  const followed: string[] = [];
   let fails = true;
   const { follower: following } = follower(disk, {
     frame: (payload) => {
       if (fails && payload.toString() === "c") throw new Error("full");
-      told.push(payload.toString());
+      followed.push(payload.toString());
     },
   });
-  await assert.rejects(following.follow(area.journal.syncedPlace), new Error("full"));
+  await assert.rejects(following.follow(area.journal.syncedLocation), new Error("full"));
   assert.equal(following.position, 2);
 
   fails = false;
-  await following.follow(area.journal.syncedPlace);
+  await following.follow(area.journal.syncedLocation);
 
-  assert.deepEqual(told, ["a", "b", "c", "d", "e"]);
+  assert.deepEqual(followed, ["a", "b", "c", "d", "e"]);
 });
 
 test("long journals are told in parts, which are waited for; a follower that is closed stops between two frames", async () => {
@@ -251,33 +251,33 @@ test("long journals are told in parts, which are waited for; a follower that is 
       running -= 1;
     },
   });
-  await whole.follow(opened.area.journal.syncedPlace);
+  await whole.follow(opened.area.journal.syncedLocation);
   assert.ok(parts.length >= 4, parts.join());
   assert.equal(parts.at(-1), 50);
 
-  const { follower: stopped, told } = follower(disk, {
+  const { follower: stopped, followed } = follower(disk, {
     onPart: () => {
       void stopped.close();
     },
   });
-  await stopped.follow(opened.area.journal.syncedPlace);
-  assert.ok(told.length > 0 && told.length < 50, `${told.length} frames`);
-  assert.equal(stopped.position, told.length);
-  await stopped.follow(opened.area.journal.syncedPlace);
-  assert.ok(told.length < 50);
+  await stopped.follow(opened.area.journal.syncedLocation);
+  assert.ok(followed.length > 0 && followed.length < 50, `${followed.length} frames`);
+  assert.equal(stopped.position, followed.length);
+  await stopped.follow(opened.area.journal.syncedLocation);
+  assert.ok(followed.length < 50);
 });
 
 test("a follower keeps up with a journal on the real disk, and ends where it ends", async () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-follower-"));
   try {
     let next: Promise<void> = Promise.resolve();
-    const onSyncedPlace = (place: SyncedPlace): void => {
-      next = next.then(() => following.follow(place));
+    const onSyncedLocation = (location: SyncedLocation): void => {
+      next = next.then(() => following.follow(location));
     };
     const { area, clock } = await openOn(await emptyDisk(), {
-      ...{ disk: fileDisk, directory, segmentBytesMax: 5_000, onSyncedPlace },
+      ...{ disk: fileDisk, directory, segmentBytesMax: 5_000, onSyncedLocation },
     });
-    const { follower: following, told } = follower(await emptyDisk(), { disk: fileDisk, directory });
+    const { follower: following, followed } = follower(await emptyDisk(), { disk: fileDisk, directory });
     const expected: string[] = [];
     for (let turn = 0; turn < 40; turn += 1) {
       for (let i = 0; i < 10; i += 1) {
@@ -289,7 +289,7 @@ test("a follower keeps up with a journal on the real disk, and ends where it end
     }
     await area.close();
     await next;
-    assert.deepEqual(told, expected);
+    assert.deepEqual(followed, expected);
     assert.ok(area.segments.length > 3);
     await following.close();
   } finally {

@@ -19,10 +19,10 @@ import {
   BATCH_WORD,
   FILE_HEADER_BYTES,
   type FileHeader,
-  type FramePlace,
+  type JournalLocation,
   type Mark,
   parseFileHeader,
-  type SyncedPlace,
+  type SyncedLocation,
 } from "./file-format.ts";
 import { readItems } from "./item-reader.ts";
 
@@ -37,7 +37,7 @@ export interface FrameFollowerOptions {
    * Takes one frame: its payload, the position after it (what `append` returned) and its place. Payload and place are
    * only valid until it returns.
    */
-  frame(payload: Buffer, position: number, place: FramePlace): void;
+  frame(payload: Buffer, position: number, location: JournalLocation): void;
   /** Told after each part of about 1 MB, and at the end of what was asked for. Nothing is read until it resolves. */
   onPart?(position: number): void | Promise<void>;
 }
@@ -71,12 +71,12 @@ export class FrameFollower {
   }
 
   /**
-   * Tells all frames up to a durable place, that of `Journal.syncedPlace`; one that lies behind already is no mistake.
+   * Tells all frames up to a durable place, that of `Journal.syncedLocation`; one that lies behind already is no mistake.
    * One call at a time. Resolves early if `close` is called meanwhile. Rejects with `MissingData` if the next frame lies
    * in a segment that was removed, with `DamagedData`, `WrongFile`, `NewerFormat`, the system's error, or what `frame`
    * threw; another call then begins after the last frame that was told.
    */
-  async follow(to: SyncedPlace): Promise<void> {
+  async follow(to: SyncedLocation): Promise<void> {
     assert(this.#following === undefined, "a follower follows to one place at a time");
     if (to.position <= this.#position || this.#isClosing) return;
     this.#following = this.#follow(to);
@@ -97,7 +97,7 @@ export class FrameFollower {
     await this.#leaveSegment();
   }
 
-  async #follow(to: SyncedPlace): Promise<void> {
+  async #follow(to: SyncedLocation): Promise<void> {
     this.#segment ??= await this.#findSegment(to);
     for (let segment = this.#segment; ; ) {
       await this.#read(segment, to);
@@ -118,22 +118,22 @@ export class FrameFollower {
   }
 
   /** Reads on in a segment, to its end or to the durable place in it. */
-  async #read(segment: FollowedSegment, to: SyncedPlace): Promise<void> {
+  async #read(segment: FollowedSegment, to: SyncedLocation): Promise<void> {
     const { file, path, header } = segment;
     const isLast = header.number === to.segment;
     const size = isLast ? to.offset : await file.size(); // keeps (1)
     const from = { offset: segment.offset, position: segment.position };
-    const place = { segment: header.number, offset: 0 };
+    const location = { segment: header.number, offset: 0 };
     let isEnded = false;
-    let toldPosition = this.#position;
+    let reportedPosition = this.#position;
     const found = await readItems(
       { file, size, number: header.number, salt: header.salt, markWord: BATCH_WORD },
       {
         frame: (payload, offset) => {
           from.position += 1;
           if (from.position <= this.#position) return;
-          place.offset = offset;
-          this.#options.frame(payload, from.position, place);
+          location.offset = offset;
+          this.#options.frame(payload, from.position, location);
           this.#position = from.position;
         },
         mark: (mark: Mark, at) => {
@@ -142,9 +142,9 @@ export class FrameFollower {
           return isEnded ? "stop" : "go on";
         },
         progress: () => {
-          if (this.#position === toldPosition) return undefined;
-          toldPosition = this.#position;
-          return this.#options.onPart?.(toldPosition);
+          if (this.#position === reportedPosition) return undefined;
+          reportedPosition = this.#position;
+          return this.#options.onPart?.(reportedPosition);
         },
       },
       from,
@@ -156,7 +156,7 @@ export class FrameFollower {
   }
 
   /** The last segment that begins at or before the position. It is not far from the end, where it lies all the time. */
-  async #findSegment(to: SyncedPlace): Promise<FollowedSegment> {
+  async #findSegment(to: SyncedLocation): Promise<FollowedSegment> {
     for (let number = to.segment; ; number -= 1) {
       const segment = await this.#openSegment(number);
       if (segment.position <= this.#position) return segment;

@@ -41,7 +41,7 @@ import {
   FILE_HEADER_BYTES,
   type FileHeader,
   MARK_BYTES,
-  type SyncedPlace,
+  type SyncedLocation,
   writeMark,
 } from "./file-format.ts";
 import { type Batch, FrameQueue, type Rotation } from "./frame-queue.ts";
@@ -62,8 +62,8 @@ export interface JournalOptions {
   onFatal(error: unknown): void;
   /** Called for each batch after it was written, before any of it is safe. */
   onBatchWritten?(batch: WrittenBatch): void;
-  /** Called whenever `syncedPlace` has moved. */
-  onSyncedPlace?(place: SyncedPlace): void;
+  /** Called whenever `syncedLocation` has moved. */
+  onSyncedLocation?(location: SyncedLocation): void;
   /** Called when a segment was closed and the next one is open. */
   onClosed?(closed: { number: number; bytes: number }): void;
   /** A segment that reaches so many bytes is closed. */
@@ -215,7 +215,7 @@ export class FileJournal implements Journal {
   }
 
   /** Where `synced` lies: after the last durable batch, or after the header of a segment that has none. */
-  get syncedPlace(): SyncedPlace {
+  get syncedLocation(): SyncedLocation {
     return { segment: this.#syncedSegment, offset: this.#syncedOffset, position: this.#synced };
   }
 
@@ -445,7 +445,7 @@ export class FileJournal implements Journal {
     this.#unsyncedBytes -= bytes;
     this.#counts.syncs += 1;
     this.#syncedOffset = offset;
-    this.#options.onSyncedPlace?.(this.syncedPlace);
+    this.#options.onSyncedLocation?.(this.syncedLocation);
     if (this.#isAlways) this.#queue.becomeSafe(position);
   }
 
@@ -525,7 +525,7 @@ export class FileJournal implements Journal {
     this.#isEnded = false;
     this.#syncedSegment = header.number;
     this.#syncedOffset = this.#segment.bytes;
-    this.#options.onSyncedPlace?.(this.syncedPlace);
+    this.#options.onSyncedLocation?.(this.syncedLocation);
     await old.close();
     return true;
   }

@@ -139,17 +139,17 @@ test("the offset of a frame in its batch and of the batch in its segment are whe
   await opened.area.closeSegment();
 
   assert.deepEqual([batches[0]?.start, batches.at(-1)?.end], [0, bodies.length]);
-  const places = bodies.map((_, index) => {
+  const locations = bodies.map((_, index) => {
     const batch = batches.find(({ start, end }) => start <= index && index < end) as WrittenBatch;
     return { segment: batch.segment, offset: batch.offset + (offsets[index] as number) };
   });
-  for (const [index, { segment, offset }] of places.entries()) {
+  for (const [index, { segment, offset }] of locations.entries()) {
     assert.ok((await opened.area.read(segment, offset, bodies[index]?.length ?? 0)).equals(bodies[index] as Buffer));
   }
   const found: unknown[] = [];
-  await openOn(disk, { apply: (_, place) => found.push({ ...place }) });
-  assert.deepEqual(found, places);
-  assert.ok((places.at(-1)?.segment ?? 0) > 1);
+  await openOn(disk, { apply: (_, location) => found.push({ ...location }) });
+  assert.deepEqual(found, locations);
+  assert.ok((locations.at(-1)?.segment ?? 0) > 1);
 });
 
 test("a frame of a snapshot has no place", async () => {
@@ -157,17 +157,17 @@ test("a frame of a snapshot has no place", async () => {
   const opened = await openOn(disk);
   await appendSafely(opened, "a");
   await opened.area.closeSegment();
-  const places: unknown[] = [];
+  const locations: unknown[] = [];
   const engine = {
-    replay: (_: Buffer, place: unknown) => places.push({ ...(place as object) }),
+    replay: (_: Buffer, location: unknown) => locations.push({ ...(location as object) }),
     dump: () => [Buffer.from("a")],
   };
   await writeSnapshot({ disk, directory: "/store", area: "store", engine, random: seededRandom(3) });
   await appendSafely(opened, "b");
 
-  await openOn(disk, { apply: (_, place) => places.push(place === undefined ? undefined : { ...place }) });
+  await openOn(disk, { apply: (_, location) => locations.push(location === undefined ? undefined : { ...location }) });
 
-  assert.deepEqual(places, [{ segment: 1, offset: FIRST_OFFSET }, undefined, { segment: 2, offset: FIRST_OFFSET }]);
+  assert.deepEqual(locations, [{ segment: 1, offset: FIRST_OFFSET }, undefined, { segment: 2, offset: FIRST_OFFSET }]);
 });
 
 test("without space for a while, the place of a batch is that of the write that succeeded", async () => {

@@ -30,7 +30,7 @@ export interface PersistenceContext {
   readonly onFatal: (fault: unknown) => void;
 }
 
-export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedPlace">;
+export type StorageHooks = Pick<AreaStorageOptions, "apply" | "mayRemove" | "onBatchWritten" | "onSyncedLocation">;
 
 export class AreaPersistence implements AreaSnapshots {
   /** The engine's, from before the recovery on. */

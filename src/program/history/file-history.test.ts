@@ -45,7 +45,7 @@ async function open(t: TestContext): Promise<Opened> {
     onFatal: (fault) => {
       throw fault;
     },
-    onSyncedPlace: (place) => opened.history?.durableTo(place),
+    onSyncedLocation: (place) => opened.history?.durableTo(place),
   });
   const opened: Opened = { directory, area, events, history: await openIn(directory, events) };
   t.after(async () => {
@@ -108,7 +108,7 @@ test("a start goes on with what is there, and with what came meanwhile", async (
   await opened.area.journal.whenSafe(position);
 
   opened.history = await openIn(opened.directory, opened.events);
-  opened.history.durableTo(opened.area.journal.syncedPlace);
+  opened.history.durableTo(opened.area.journal.syncedLocation);
 
   assert.deepEqual(await listed(opened, position), ["1/0", "2/0", "1/1"]);
 });
@@ -121,7 +121,7 @@ test("a damaged file is moved aside and derived anew", async (t) => {
   writeFileSync(join(opened.directory, "history.sqlite"), "no database at all".repeat(500));
 
   opened.history = await openIn(opened.directory, opened.events);
-  opened.history.durableTo(opened.area.journal.syncedPlace);
+  opened.history.durableTo(opened.area.journal.syncedLocation);
 
   assert.deepEqual(await listed(opened, position), ["1/0"]);
   assert.deepEqual(opened.events, ["rebuilding the history from the journal"]);

@@ -4,8 +4,8 @@
  */
 import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import { type HistoryPage, type HistoryQuery, stretchOf } from "../../persistence/history/query.ts";
-import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
+import { type HistoryPage, type HistoryQuery, rangeOf } from "../../persistence/history/query.ts";
+import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
 import { eventsModule, lastStates } from "./events.ts";
 import { HISTORY_FILE, type HistoryOptions, type HistoryStore, LIST_WAIT_MS } from "./history-store.ts";
 import type { FromReader, FromWriter, HistoryPlan, ToReader, ToWriter } from "./worker.ts";
@@ -44,7 +44,7 @@ export class FileHistory implements HistoryStore {
   /** What the history has; a power cut may take some of it back. */
   #written = 0;
   #synced = 0;
-  #untold: SyncedPlace | undefined;
+  #untold: SyncedLocation | undefined;
   #cancelReport: (() => void) | undefined;
   #cancelJumps: () => void = () => {};
   #isOpen = false;
@@ -68,7 +68,7 @@ export class FileHistory implements HistoryStore {
     return this.#synced;
   }
 
-  durableTo(place: SyncedPlace): void {
+  durableTo(place: SyncedLocation): void {
     this.#untold = place;
     if (this.#waiting.size > 0) this.#hurry();
     else this.#cancelReport ??= this.#clock.real.after(REPORT_PERIOD_MS, () => this.#reportPlace());
@@ -77,7 +77,7 @@ export class FileHistory implements HistoryStore {
   append(): void {}
 
   async list(query: HistoryQuery, position: number): Promise<HistoryPage> {
-    stretchOf(query);
+    rangeOf(query);
     if (this.#written < position) await this.#whenWritten(position);
     if (this.#isClosing) throw new Error("The history is closed");
     this.#askedCount += 1;

@@ -2,11 +2,11 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { HistoryPage, HistoryQuery } from "../../persistence/history/query.ts";
-import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
+import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
 
 export interface HistoryStore {
   /** In a file: everything up to this place of the journal is durable. The first call says where a start begins. */
-  durableTo(place: SyncedPlace): void;
+  durableTo(place: SyncedLocation): void;
   /** In memory: the next frame, which is only valid during the call, and the position after it. */
   append(frame: Uint8Array, position: number): void;
   /**

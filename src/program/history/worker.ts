@@ -12,7 +12,7 @@ import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { failureOf } from "../../persistence/history/database.ts";
 import type { HistoryPage, HistoryQuery } from "../../persistence/history/query.ts";
 import { HistoryReader } from "../../persistence/history/reader.ts";
-import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
+import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
 import type { EventsOf } from "./batcher.ts";
 import { HistoryWriter } from "./writer.ts";
 
@@ -29,7 +29,7 @@ export interface HistoryPlan {
 }
 
 export type ToWriter =
-  | { readonly kind: "durable"; readonly place: SyncedPlace }
+  | { readonly kind: "durable"; readonly place: SyncedLocation }
   | { readonly kind: "hurry" }
   /** The engine's clock has jumped, and is so far ahead of the machine's. */
   | { readonly kind: "jumped"; readonly aheadMs: number }
@@ -75,7 +75,7 @@ async function write(plan: HistoryPlan, port: MessagePort): Promise<void> {
       },
     });
   let writer = findWriter(make, log);
-  let place: SyncedPlace | undefined;
+  let place: SyncedLocation | undefined;
   let cancel = (): void => {};
   // A full disk keeps nobody from starting: what is not written yet stays in the journal.
   const retry = (): void => {

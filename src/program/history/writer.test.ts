@@ -94,7 +94,7 @@ test("what is durable in the journal comes into the history", async (t) => {
   const { writer, reached } = follow(disk, path);
   await accept(opened, 1, 2);
 
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   await reached(2);
 
   assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1"]);
@@ -107,7 +107,7 @@ test("a batch waits 50 ms for others to join it", async (t) => {
   const opened = await openOn(disk);
   const { writer, clock, reached } = follow(disk, path);
   await accept(opened, 1);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   // Reading takes turns of the event loop, and nothing tells when it is done.
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 
@@ -124,7 +124,7 @@ test("the position that survives a power cut follows within a second", async (t)
   const opened = await openOn(disk);
   const { writer, clock, reached, synced } = follow(disk, folder(t));
   await accept(opened, 1, 2);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   await reached(2);
   assert.equal(synced(), 0);
 
@@ -140,7 +140,7 @@ test("a new start goes on where the last one ended, over several segments", asyn
   const opened = await openOn(disk);
   const first = follow(disk, path);
   await accept(opened, 1);
-  first.writer.durableTo(opened.area.journal.syncedPlace);
+  first.writer.durableTo(opened.area.journal.syncedLocation);
   await first.reached(1);
   await first.writer.close();
   await opened.area.closeSegment();
@@ -149,7 +149,7 @@ test("a new start goes on where the last one ended, over several segments", asyn
   await accept(opened, 3);
 
   const second = follow(disk, path);
-  second.writer.durableTo(opened.area.journal.syncedPlace);
+  second.writer.durableTo(opened.area.journal.syncedLocation);
   await second.reached(3);
 
   assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1", "3/0", "3/1"]);
@@ -163,7 +163,7 @@ test("a clean end leaves one file with everything that was read", async (t) => {
   const opened = await openOn(disk);
   const { writer, reached } = follow(disk, path);
   await accept(opened, 1);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   await reached(1);
 
   await writer.close();
@@ -177,12 +177,12 @@ test("a damaged history is derived anew from the journal", async (t) => {
   const opened = await openOn(disk);
   const { writer, events, reached } = follow(disk, path);
   await accept(opened, 1);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   await reached(1);
 
   writer.damaged("a test says so");
   await accept(opened, 2);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   await reached(2);
 
   assert.deepEqual(listed(path), ["1/0", "1/1", "2/0", "2/1"]);
@@ -196,7 +196,7 @@ test("a history that has more than its journal is derived anew", async (t) => {
   const openedAhead = await openOn(ahead);
   const first = follow(ahead, path);
   await accept(openedAhead, 1, 2, 3);
-  first.writer.durableTo(openedAhead.area.journal.syncedPlace);
+  first.writer.durableTo(openedAhead.area.journal.syncedLocation);
   await first.reached(3);
   await first.writer.close();
 
@@ -204,7 +204,7 @@ test("a history that has more than its journal is derived anew", async (t) => {
   const opened = await openOn(disk);
   await accept(opened, 9);
   const { writer, events } = follow(disk, path);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   while (events.length < 2 || writer.position < 1) {
     writer.hurry();
     await new Promise((resolve) => setImmediate(resolve));
@@ -224,7 +224,7 @@ test("where the first segments are gone the history begins with those that are t
   await disk.unlink(`${DIRECTORY}/0000000001.journal`);
 
   const { writer, events, reached } = follow(disk, path);
-  writer.durableTo(opened.area.journal.syncedPlace);
+  writer.durableTo(opened.area.journal.syncedLocation);
   await reached(2);
 
   assert.deepEqual(listed(path), ["2/0", "2/1"]);
@@ -242,7 +242,7 @@ test("what is older than the retention goes", async (t) => {
   journal.append(frameOf({ message: 1, moves: [[1, nowMs - DAY_MS, 0]] }));
   journal.append(frameOf({ message: 2, moves: [[2, nowMs, 0]] }));
   await journal.whenSafe(2);
-  writer.durableTo(journal.syncedPlace);
+  writer.durableTo(journal.syncedLocation);
   await reached(2);
   assert.deepEqual(listed(path), ["1/0", "2/0"]);
 

@@ -18,7 +18,7 @@ import { failureOf } from "../../persistence/history/database.ts";
 import { findFirstPosition } from "../../persistence/history/first-position.ts";
 import type { History } from "../../persistence/history/history.ts";
 import { openHistory, replaceHistory } from "../../persistence/history/open-history.ts";
-import type { SyncedPlace } from "../../persistence/journal/file-format.ts";
+import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
 import { FrameFollower } from "../../persistence/journal/frame-follower.ts";
 import { type EventsOf, HistoryBatcher } from "./batcher.ts";
 
@@ -61,7 +61,7 @@ export class HistoryWriter {
   readonly #cancels = new Map<"linger" | "sync" | "removal" | "pause", () => void>();
   #history: History;
   #follower: FrameFollower;
-  #target: SyncedPlace | undefined;
+  #target: SyncedLocation | undefined;
   #running: Promise<void> | undefined;
   #isHurried = false;
   #isClosing = false;
@@ -87,7 +87,7 @@ export class HistoryWriter {
   }
 
   /** Everything up to this place of the journal is durable. */
-  durableTo(place: SyncedPlace): void {
+  durableTo(place: SyncedLocation): void {
     // keeps (2): such a journal was put back to an earlier state, and what it says now is not what it said then.
     if (this.#target === undefined && this.#history.position > place.position) {
       this.#damage = "it has more than its journal";

@@ -171,9 +171,9 @@ export class MessagingService implements AreaService {
     engine.state.bodies.open(awaitedReads(clock, bodySource(storage)));
     this.#check = new StoredBodiesCheck({ engine, storage, log });
     await this.#check.checkEnds();
-    this.#segments.recovered(storage.journal.syncedPlace);
+    this.#segments.recovered(storage.journal.syncedLocation);
     this.#history = await openHistory({ ...this.#historyOptions, directory, area: plan.area });
-    this.#history.durableTo(storage.journal.syncedPlace);
+    this.#history.durableTo(storage.journal.syncedLocation);
     this.#cleaning.start();
   }
 
@@ -182,7 +182,7 @@ export class MessagingService implements AreaService {
     return {
       apply: (frame, place) => this.#messaging.replay(frame, place),
       onBatchWritten: (batch) => bodies.written(batch),
-      onSyncedPlace: (place) => {
+      onSyncedLocation: (place) => {
         this.#segments.synced(place);
         this.#history?.durableTo(place);
       },

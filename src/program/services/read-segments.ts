@@ -1,6 +1,6 @@
 /** Which segments of a journal the history has read to their end, so that only bodies still need them. */
 
-interface SyncedPlace {
+interface SyncedLocation {
   readonly segment: number;
   readonly position: number;
 }
@@ -11,12 +11,12 @@ export class ReadSegments {
   #recoveredPosition = 0;
 
   /** What was there at the start ends here, in whichever segment. */
-  recovered({ segment, position }: SyncedPlace): void {
+  recovered({ segment, position }: SyncedLocation): void {
     this.#recoveredPosition = position;
     this.#ends.set(segment, position);
   }
 
-  synced({ segment, position }: SyncedPlace): void {
+  synced({ segment, position }: SyncedLocation): void {
     this.#ends.set(segment, position);
   }
 

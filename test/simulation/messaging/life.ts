@@ -140,11 +140,13 @@ export class Life {
       ...{ clock: this.clock, random: this.#random, segmentBytesMax: swarm.segmentBytesMax },
       apply: (frame, place) => messaging.replay(frame, place),
       onBatchWritten: (batch) => bodies.written(batch),
-      onSyncedPlace: ({ position }) => {
+      onSyncedLocation: ({ position }) => {
         if (this.#random.below(4) === 0) history.follow(ledger.frames, position);
       },
       mayRemove: (segment) =>
-        !bodies.liveBytes.has(segment) && this.#area !== undefined && segment < this.#area.journal.syncedPlace.segment,
+        !bodies.liveBytes.has(segment) &&
+        this.#area !== undefined &&
+        segment < this.#area.journal.syncedLocation.segment,
       onFatal: this.fail,
     }).then((area) => {
       this.#area = area;

@@ -212,7 +212,7 @@ test("at every moment each segment is counted once", async () => {
   const seen = new Set<string>();
   const opened: OpenedArea = await openOn(disk, {
     onBatchWritten: () => look(),
-    onSyncedPlace: () => look(),
+    onSyncedLocation: () => look(),
     onSnapshotDue: () => look(),
     snapshotBytesMin: 1,
   });
