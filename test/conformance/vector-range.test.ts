@@ -141,7 +141,7 @@ test("B1: the cursor may be a number, empty or missing; what is wrong is named",
     [{ cursor: "0", limit: "1" }, 422, /^limit must be/],
     [{ cursor: "0", limit: 1, prefix: 1 }, 422, /^prefix must be/],
     [{ cursor: "0", limit: 1, includeData: "yes" }, 422, /^includeData must be/],
-    [{ cursor: "0", limit: 1, namespace: "a" }, 422, /^namespace is not taken here: put it into the path/],
+    [{ cursor: "0", limit: 1, namespace: "a" }, 422, /^namespace is not allowed here: put it into the path/],
     ["{", 400, /JSON/],
     ["", 400, /empty/],
   ] as const) {

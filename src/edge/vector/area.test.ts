@@ -1,4 +1,4 @@
-/** Who may ask what of the vector index over HTTP, and what every answer has. */
+/** Rights of tokens on the vector index over HTTP, and properties of every answer. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -36,7 +36,7 @@ test("a request without a valid token is 401, on every path and with every metho
   assert.deepEqual(edge.calls, []);
 });
 
-test("the token names the index; in front of the command stands its name or nothing", async () => {
+test("the token selects the index; its name before the command is optional", async () => {
   const edge = vectorEdge({ namespaceNames });
   for (const [line, token, result] of [
     ["GET /list-namespaces", VECTOR_TOKEN, [""]],
@@ -51,7 +51,7 @@ test("the token names the index; in front of the command stands its name or noth
   }
 });
 
-test("a token opens no other index, and does not tell whether there is one", async () => {
+test("a token cannot use another index, nor learn whether it exists", async () => {
   const edge = vectorEdge({ namespaceNames });
   for (const line of ["GET /other/list-namespaces", "GET /no-such-index/list-namespaces", "POST /MAIN/query"]) {
     const reply = await edge.send(line);
@@ -61,14 +61,14 @@ test("a token opens no other index, and does not tell whether there is one", asy
   assert.deepEqual(edge.calls, []);
 });
 
-test("every command is found with GET, POST, PUT, DELETE and HEAD, below the index's name too, and named by its rule", async () => {
+test("finds every command with GET, POST, PUT, DELETE and HEAD, also after the index's name, and names its rule", async () => {
   const edge = vectorEdge({}, { vector: { index: () => undefined } });
   for (const { command, rule } of vectorRoutes) {
     for (const method of ["GET", "POST", "PUT", "DELETE", "HEAD"]) {
       for (const path of [`/${command}`, `/${command}/`, `/main/${command}`, `/main/${command}/`]) {
         const reply = await edge.send(`${method} ${path}`);
         assert.equal(reply.route, `${rule} ${command}`, path);
-        // There is no such index any more.
+        // The index has been deleted.
         assert.deepEqual(reply.json, unauthorized);
       }
     }
@@ -127,7 +127,7 @@ test("B.errors.404, B.paths: a path without a command is 404", async () => {
   }
 });
 
-test("what takes no namespace is not found with one", async () => {
+test("a command without a namespace is 404 with one", async () => {
   const edge = vectorEdge();
   for (const command of [
     "resumable-query-next",
@@ -142,7 +142,7 @@ test("what takes no namespace is not found with one", async () => {
   }
 });
 
-test("B-03: a namespace is decoded and bounded before anything is asked", async () => {
+test("B-03: decodes a namespace and checks its length before any call", async () => {
   const edge = vectorEdge({ random: () => undefined }, { limits: { ...defaultVectorLimits, namespaceBytesMax: 6 } });
   for (const [path, namespace] of [
     ["/random", ""],
@@ -173,7 +173,7 @@ test("B-03: a namespace is decoded and bounded before anything is asked", async 
   assert.deepEqual(edge.calls, []);
 });
 
-test("a read-only token may read and query, and change nothing", async () => {
+test("a read-only token may read and query, but not write", async () => {
   const stopped = new VectorFailure("unavailable", "stopped");
   for (const { command, access } of vectorRoutes) {
     const edge = vectorEdge(
@@ -197,7 +197,7 @@ test("a read-only token may read and query, and change nothing", async () => {
   }
 });
 
-test("B.errors.502, B.errors: what the index refuses has the status of its kind, at once or later", async () => {
+test("B.errors.502, B.errors: a failure of the index has the status of its kind, at once or later", async () => {
   const statuses: [VectorFailureKind, number][] = [
     ["unprocessable", 422],
     ["not found", 404],
@@ -225,7 +225,7 @@ test("B.errors.502, B.errors: what the index refuses has the status of its kind,
   }
 });
 
-test("a body that cannot be read is refused with its status in the body", async () => {
+test("refuses an invalid body with the status in the body", async () => {
   const edge = vectorEdge();
   for (const [body, status] of [
     ["{", 400],
@@ -241,7 +241,7 @@ test("a body that cannot be read is refused with its status in the body", async 
   assert.deepEqual(edge.calls, []);
 });
 
-test("a bug is not taken for a refusal, and the listener learns how to word it", async () => {
+test("a bug is not a refusal, and has the form of the area", async () => {
   for (const query of [
     () => {
       throw new TypeError("a bug");
@@ -256,7 +256,7 @@ test("a bug is not taken for a refusal, and the listener learns how to word it",
   assert.equal(body, '{"error":"ERR internal error","status":500}');
 });
 
-test("B.errors.429: requests per second of a token end in 429", async () => {
+test("B.errors.429: limits the requests per second of a token", async () => {
   const { clock } = vectorEdge();
   const limiter = new RateLimiter(clock, { perSecond: 2, burst: 1 });
   const edge = vectorEdge({ namespaceNames }, { limiter, clock });
@@ -271,7 +271,7 @@ test("B.errors.429: requests per second of a token end in 429", async () => {
   assert.equal((await edge.send("GET /list-namespaces", { token: VECTOR_READ_ONLY_TOKEN })).status, 200);
 });
 
-test("pages of other origins may ask, with all methods of the area", async () => {
+test("allows pages of other origins, with all methods of the area", async () => {
   const edge = vectorEdge({ namespaceNames });
   const preflight = await edge.send("OPTIONS /query/ns", {
     token: null,
@@ -301,7 +301,7 @@ test("pages of other origins may ask, with all methods of the area", async () =>
   assert.equal(refused.headers["access-control-allow-origin"], undefined);
 });
 
-test("H.early: a large body is refused before it is read unless token, method and path are good, and is not counted twice", () => {
+test("H.early: refuses a large body before reading it unless token, method and path are valid, and counts it once", () => {
   const { clock } = vectorEdge();
   const limiter = new RateLimiter(clock, { perSecond: 1, burst: 1 });
   const { area } = vectorEdge({}, { limiter, clock });
@@ -320,12 +320,12 @@ test("H.early: a large body is refused before it is read unless token, method an
   for (let i = 0; i < 3; i += 1) assert.equal(area.refuseEarly(vectorRequest("POST /main/upsert/ns")), undefined);
 });
 
-test("a body may have as many bytes as the limit of a request says", () => {
+test("a body has the limit of a request", () => {
   const { area } = vectorEdge({}, { limits: { ...defaultVectorLimits, requestBytesMax: 5_000 } });
   assert.equal(area.bodyBytesMax(), 5_000);
 });
 
-test("H.durable: an answer is printed when the index answers, and leaves when what it saw is safe", async () => {
+test("H.durable: prints an answer when the index answers, and sends it when everything it saw is safe", async () => {
   const safe = Promise.withResolvers<void>();
   const vector = Float32Array.of(1);
   const edge = vectorEdge({ random: () => ({ id: "a", vector }), whenSafe: () => safe.promise });
@@ -343,7 +343,7 @@ test("H.durable: an answer is printed when the index answers, and leaves when wh
   assert.equal((await answer).text, '{"result":{"id":"a","vector":[1.0]}}');
 });
 
-test("a late answer waits for what is safe when it comes, not when it was asked for", async () => {
+test("a late answer waits for the state at its time, not at the time of the request", async () => {
   const found = Promise.withResolvers<[]>();
   const safe = Promise.withResolvers<void>();
   let asked = 0;
@@ -365,7 +365,7 @@ test("a late answer waits for what is safe when it comes, not when it was asked 
   assert.equal(asked, 1);
 });
 
-test("a refusal that tells what is in the index waits too; that it cannot write is told at once", async () => {
+test("a refusal that reveals the state of the index waits too; unavailability is sent at once", async () => {
   const safe = Promise.withResolvers<void>();
   const refusing = (kind: VectorFailureKind) =>
     vectorEdge({
@@ -391,7 +391,7 @@ test("a refusal that tells what is in the index waits too; that it cannot write 
   assert.equal((await missing).status, 404);
 });
 
-test("whatever the request line and the body are, the answer is a result or an error with its status", async () => {
+test("for any request line and body, the answer is a result or an error with its status", async () => {
   const pieces = vectorRoutes.map(({ command }) => command);
   const piece = fc.oneof(
     fc.constantFrom(
@@ -427,10 +427,10 @@ test("whatever the request line and the body are, the answer is a result or an e
       },
     },
   );
-  // A run that fails prints its seed and path; give them to `fc.assert` to see it again.
+  // A failing run prints its seed and path; pass them to `fc.assert` to repeat it.
   await fc.assert(
-    fc.asyncProperty(method, fc.array(piece, { maxLength: 5 }), token, body, async (verb, parts, given, sent) => {
-      const reply = await edge.send(`${verb} /${parts.join("/")}`, { token: given, body: sent });
+    fc.asyncProperty(method, fc.array(piece, { maxLength: 5 }), token, body, async (verb, parts, chosenToken, sent) => {
+      const reply = await edge.send(`${verb} /${parts.join("/")}`, { token: chosenToken, body: sent });
       const { error, status } = reply.json as { error: string; status: number };
       assert.equal(typeof error, "string");
       assert.equal(status, reply.status);
@@ -440,7 +440,7 @@ test("whatever the request line and the body are, the answer is a result or an e
   );
 });
 
-test("S-09: no answer holds the token", async () => {
+test("S-09: no answer contains the token", async () => {
   const edge = vectorEdge({ namespaceNames, random: () => undefined });
   const replies = await Promise.all([
     edge.send("GET /list-namespaces"),
@@ -464,7 +464,7 @@ test("S-09: no answer holds the token", async () => {
   }
 });
 
-test("the token of a user of a database opens no index", async () => {
+test("refuses the token of a database user", async () => {
   const tokens = new TokenTable(Buffer.alloc(32, 3));
   tokens.replaceUser({ tenant: "main", user: "ann" }, [createHash("sha256").update("anns-token").digest("hex")]);
   const edge = vectorEdge({}, { tokens });

@@ -1,11 +1,11 @@
 /**
  * Area B, the vector index, over HTTP.
  *
- * In order: token, method, path, whether the token is of the index that the
- * path names, what a read-only token may do, rate, route. A route turns a
- * request into one call on the index and prints its answer; what the index
- * refuses becomes a status in `respond.ts`. Every answer is
- * `{"result": …}`, every failure `{"error": text, "status": number}`.
+ * Checks in order: token, method, path, whether the token belongs to the index of
+ * the path, rights of a read-only token, rate, route. A route turns a request into
+ * one call of the index and prints its answer; `respond.ts` turns failures of the
+ * index into a status. Every answer is `{"result": …}`, every failure
+ * `{"error": text, "status": number}`.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Turns } from "../../kernel/turns.ts";
@@ -35,11 +35,11 @@ export interface VectorAreaOptions {
   readonly tokens: TokenTable;
   /** Absent: requests per second are not limited. */
   readonly limiter?: RateLimiter;
-  /** Whether pages of other origins may ask. */
+  /** Whether pages of other origins may send requests. */
   readonly cors: boolean;
   readonly limits: VectorLimits;
   readonly clock: Pick<Clock, "nowMs">;
-  /** Who has the thread next. */
+  /** The turns of tenants on the thread. */
   readonly turns: Turns;
 }
 
@@ -57,10 +57,10 @@ interface Admission {
   readonly query: string;
 }
 
-/** In place of a route for what was refused before one was found. */
+/** Route name of requests that were refused before a route was found. */
 const REFUSED = "B refused";
 
-/** Clients send POST to every path, the documents of the interface name others (B.methods): all are the same. */
+/** Clients send POST to every path, the interface documents name other methods (B.methods): all are the same. */
 const methods: readonly string[] = ["POST", "GET", "PUT", "DELETE", "HEAD"];
 const PREFLIGHT_METHODS = "GET, HEAD, POST, PUT, DELETE";
 
@@ -126,7 +126,7 @@ export class VectorArea implements HttpService {
     try {
       const admission = admitted ?? this.#admit(request, head);
       const index = this.#options.vector.index(admission.grant.tenant);
-      // The token outlives its index by a moment when an index is deleted.
+      // A token is removed shortly after its index was deleted.
       if (index === undefined) throw vectorUnauthorized;
       const overShare = request.claim?.(index);
       if (overShare !== undefined) throw overShare;
@@ -142,10 +142,10 @@ export class VectorArea implements HttpService {
     { index, head, name }: { readonly index: IndexApi; readonly head: VectorHead; readonly name: string },
   ): HttpReply | Promise<HttpReply> {
     const answer = (printed: Buffer): HttpReply | Promise<HttpReply> =>
-      whenTold(index, this.#reply(printed, head, name), request);
+      whenIndexSafe(index, this.#reply(printed, head, name), request);
     const refuse = (thrown: unknown): HttpReply | Promise<HttpReply> => {
       const reply = this.#refusal(thrown, head, name);
-      return saysWhatItSaw(thrown) ? whenTold(index, reply, request) : reply;
+      return revealsState(thrown) ? whenIndexSafe(index, reply, request) : reply;
     };
     try {
       const printed = route.run({ index, namespace, query, body: request.body, limits: this.#options.limits });
@@ -155,7 +155,7 @@ export class VectorArea implements HttpService {
     }
   }
 
-  /** Who asks, and for what: refused unless this token may ask it. Throws a RequestFailure. */
+  /** Checks that the token may make the request. Throws a RequestFailure. */
   #admit({ method, target }: RequestHead, { authorization }: VectorHead): Admission {
     const { tokens, limits } = this.#options;
     const grant = authorization === undefined ? undefined : tokens.findByHeader(authorization);
@@ -187,7 +187,7 @@ export class VectorArea implements HttpService {
     return { status: 200, headers: ["Content-Type", "application/json", ...this.#corsHeaders(head)], body, route };
   }
 
-  /** A failure of the request as a reply; whatever else was thrown is our bug and goes on. */
+  /** A failure of the request as a reply. Rethrows other errors, which are our bugs. */
   #refusal(thrown: unknown, head: VectorHead, route = REFUSED): HttpReply {
     if (!(thrown instanceof RequestFailure) && !(thrown instanceof VectorFailure)) throw thrown;
     const failure =
@@ -212,8 +212,8 @@ function readHead(rawHeaders: readonly string[]): VectorHead {
   return { authorization, hasOrigin };
 }
 
-/** A reply leaves when all that it may have seen is as safe as the setting promises. */
-function whenTold(index: IndexApi, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
+/** Holds a reply until everything that it may have seen is as safe as the setting promises. */
+function whenIndexSafe(index: IndexApi, reply: HttpReply, request: HttpRequest): HttpReply | Promise<HttpReply> {
   const safe = index.whenSafe();
   if (safe === undefined) return reply;
   request.holdReply?.(reply.body.length);
@@ -221,9 +221,9 @@ function whenTold(index: IndexApi, reply: HttpReply, request: HttpRequest): Http
 }
 
 /**
- * Whether a refusal tells what is in the index, such as that a namespace is not there. That nothing can be written now
- * must be told while nothing becomes safe.
+ * Whether a refusal reveals the state of the index, such as a missing namespace. "unavailable" does not, and must be
+ * sent while nothing becomes safe.
  */
-function saysWhatItSaw(thrown: unknown): boolean {
+function revealsState(thrown: unknown): boolean {
   return thrown instanceof VectorFailure && thrown.kind !== "unavailable";
 }

@@ -1,6 +1,6 @@
 /**
- * The members of one object of a body, each read as what it must be. A member
- * that is null is absent; an absent one is undefined, or false for a flag.
+ * Reads the members of an object of a body, each with its type. A null member is
+ * absent; an absent member is undefined, or false for a flag.
  *
  * Everything here throws a RequestFailure that names the field.
  */
@@ -19,13 +19,13 @@ import {
   wrongType,
 } from "./failures.ts";
 
-/** Compact metadata that takes so many times its bytes in the request is not worth the reading. */
+/** Metadata whose text is longer than its limit by this factor is refused without parsing. */
 const METADATA_SPELLING_MAX = 8;
 
-/** A JSON value that has no members. */
+/** A JSON value without members. */
 type Scalar = string | number | boolean | null;
 
-/** What an object of a body is read from. */
+/** The body of an object, with the limits. */
 interface Source {
   readonly body: Buffer;
   readonly limits: VectorLimits;
@@ -36,19 +36,19 @@ export class BodyObject {
   readonly #where: string;
   readonly #source: Source;
 
-  /** `where` is what stands in front of a member's name in a text: `vectors[3].`, or nothing. */
+  /** `where` precedes the names of members in error texts: `vectors[3].`, or empty. */
   constructor(object: FoundObject, where: string, source: Source) {
     this.#members = object.members;
     this.#where = where;
     this.#source = source;
   }
 
-  /** The member's name as texts call it. */
+  /** The member's name in error texts. */
   nameOf(member: string): string {
     return `${this.#where}${member}`;
   }
 
-  /** Whether the member is there and neither null nor an empty text. */
+  /** Whether the member is present, and not null or an empty text. */
   isGiven(member: string): boolean {
     return this.#found(member) !== undefined && this.#scalar(member) !== "";
   }
@@ -89,14 +89,14 @@ export class BodyObject {
     return word;
   }
 
-  /** The id, which every record has. */
+  /** The required id. */
   id(): string {
     const found = this.#found("id");
     if (found === undefined) throw fieldMissing(this.nameOf("id"));
     return readId(found, this.nameOf("id"), this.#source);
   }
 
-  /** One id or a list of them. */
+  /** One id or a list of ids. */
   ids(countMax: number): string[] | undefined {
     const found = this.#found("ids");
     if (found === undefined) return undefined;
@@ -151,7 +151,7 @@ export class BodyObject {
   #scalar(member: string): Scalar | undefined {
     const found = this.#found(member);
     if (found === undefined) return undefined;
-    // What is no scalar is null here: none of those that ask take it.
+    // Objects and lists are null here: no caller accepts null.
     return found.kind === "text" ? scalarOf(found, this.#source.body) : null;
   }
 
@@ -162,7 +162,7 @@ export class BodyObject {
   }
 }
 
-/** A body that is one object. */
+/** Reads a body of one object. */
 export function readObject(body: Buffer, limits: VectorLimits): BodyObject {
   const found = scan({ body, limits });
   if (found.kind !== "object") throw wrongType(BODY, "an object");
@@ -175,7 +175,7 @@ export interface BodyObjects {
   readonly isList: boolean;
 }
 
-/** A body that is an object or a list of them, of which a text calls one `listName[3]`. */
+/** Reads a body of an object or a list of objects, which are `listName[3]` in error texts. */
 export function readObjects(
   body: Buffer,
   limits: VectorLimits,
@@ -193,7 +193,7 @@ export function readObjects(
   return { objects, isList: true };
 }
 
-/** A body that is an object, a list of ids or one id. A text that is no JSON is an id as well: clients send it bare. */
+/** Reads a body of an object, a list of ids or one id. A text that is not JSON is an id too: clients send it bare. */
 export function readObjectOrIds(body: Buffer, limits: VectorLimits, countMax: number): BodyObject | string[] {
   const source = { body, limits };
   const bareId = readBareId(source);
@@ -204,7 +204,7 @@ export function readObjectOrIds(body: Buffer, limits: VectorLimits, countMax: nu
   return [readId(found, "ids", source)];
 }
 
-/** How a text calls what is not a member. */
+/** The body itself in error texts. */
 const BODY = "The body";
 
 const QUOTE = 0x22;
@@ -221,12 +221,12 @@ function scan({ body, limits }: Source): Found {
   });
 }
 
-/** White space, and what objects, lists and texts begin with; null, numbers and the white space around them. */
+/** Empty bodies, the starts of objects, lists and texts, and whole bodies of null or a number, with white space. */
 const JSON_BODY = /^[ \t\n\r]*(?:$|["{[]|(?:null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)[ \t\n\r]*$)/;
 
-/** The whole body, when it is an id that was sent as it is. */
+/** The whole body, if it is a bare id. */
 function readBareId({ body, limits }: Source): string | undefined {
-  // Longer ones are refused as ids, whatever they end in.
+  // Longer bodies are too long for an id.
   const start = body.latin1Slice(0, Math.min(body.length, limits.idBytesMax + 1));
   if (JSON_BODY.test(start)) return undefined;
   if (!isUtf8(body)) throw bodyNotUtf8;
@@ -243,7 +243,7 @@ function readIds(
   return elements.map((element, index) => readId(element, `${name}[${index}]`, source));
 }
 
-/** A number is an id as it is spelled: two that float64 cannot tell apart are two ids. */
+/** The spelling of a number is its id: two numbers that are equal as float64 are two ids. */
 function readId(found: Found, name: string, { body, limits }: Source): string {
   if (found.kind !== "text") throw wrongType(name, "a string or a number");
   const value = scalarOf(found, body);
@@ -261,30 +261,30 @@ function readMetadata(found: Found, name: string, { body, limits }: Source): str
   if (spelledBytes > METADATA_SPELLING_MAX * bytesMax) throw tooManyBytes(name, spelledBytes, bytesMax);
   const text = body.utf8Slice(start, end);
   const value: unknown = facts.hasOddNumber ? parseSpelled(text) : JSON.parse(text);
-  // Clients read it as infinity, and no filter finds it.
+  // Clients would read it as infinity, and no filter would match it.
   if (facts.hasLargeNumber && hasInfinity(JSON.parse(text)))
     throw wrongType(name, "made of numbers within the range of float64");
   if (facts.hasEscape && SURROGATE_ESCAPE.test(text) && hasLoneSurrogate(value)) throw loneSurrogate(name);
   return within(JSON.stringify(value), name, bytesMax);
 }
 
-/** Nearly no text has one. */
+/** Nearly no text contains one. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
-/** Not called but for values of few levels. */
+/** Recursive; called only for values of few levels. */
 function hasInfinity(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   return typeof value === "object" && value !== null && Object.values(value).some(hasInfinity);
 }
 
-/** Not called but for values of few levels. */
+/** Recursive; called only for values of few levels. */
 function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return !value.isWellFormed();
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([key, member]) => !key.isWellFormed() || hasLoneSurrogate(member));
 }
 
-/** The value, or null when it is null, an object or a list. */
+/** The value; null for null, an object or a list. */
 function scalarOf({ start, end, facts }: FoundText, body: Buffer): Scalar {
   switch (body[start]) {
     case QUOTE:
@@ -302,7 +302,7 @@ function scalarOf({ start, end, facts }: FoundText, body: Buffer): Scalar {
   }
 }
 
-/** Text is kept as UTF-8, which has no lone surrogates: all would become one character, and two ids one id. */
+/** Text is stored as UTF-8, where all lone surrogates would become one character, and two ids could become one. */
 function wellFormed(text: string, name: string): string {
   if (!text.isWellFormed()) throw loneSurrogate(name);
   return text;

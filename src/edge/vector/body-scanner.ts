@@ -1,14 +1,13 @@
 /**
- * Walks the JSON of a body once. Lists of numbers become typed arrays on the
- * way, without ever being JavaScript arrays; of every other member the walk
- * checks the text and keeps where it lies.
+ * Scans the JSON of a body once. Lists of numbers become typed arrays directly.
+ * For other members, the scan checks the text and stores its position.
  *
- * (1) What is accepted is what `JSON.parse` accepts, up to 128 levels, in any
- *     white space and order; of members with one name the last counts.
- * (2) Nothing is kept of a member that no endpoint knows, nor of elements beyond
- *     `elementsMax`: what is kept is bounded by the body, not by its structure.
- * (3) A member at fault is no failure here: a later one of its name may stand
- *     for it, and the text behind it may be no JSON at all.
+ * (1) It accepts the same texts as `JSON.parse`, up to 128 levels, in any white
+ *     space and order; the last of several members with one name counts.
+ * (2) It stores nothing of members that no endpoint knows, nor of elements beyond
+ *     `elementsMax`: memory is bounded by the size of the body, not its structure.
+ * (3) An invalid member is not an error here: a later member with its name may
+ *     replace it, and the text after it may be invalid JSON.
  */
 import { isUtf8 } from "node:buffer";
 import { JsonDocument, LIST_VALUES_MAX, type ListFault, type ValueFacts } from "../../kernel/float32/document.ts";
@@ -17,18 +16,18 @@ import { bodyNotUtf8, emptyBody, malformedJson, nestedTooDeep } from "./failures
 /** Levels of objects and lists in a body (threats A-14). */
 export const DEPTH_MAX = 128;
 
-/** What the walk found where a value stands. */
+/** A value of the scan. */
 export type Found =
   | FoundText
   | { readonly kind: "floats"; readonly values: Float32Array }
   | { readonly kind: "whole numbers"; readonly values: Int32Array }
-  /** JSON, but not the list that it must be. */
+  /** JSON, but not a list of the right type. */
   | { readonly kind: "faulty list"; readonly fault: ListFault; readonly index: number }
-  /** Not whole: it has more than `elementsMax`. */
+  /** `isWhole` is false for more than `elementsMax` elements. */
   | { readonly kind: "list"; readonly elements: readonly Found[]; readonly isWhole: boolean }
   | FoundObject;
 
-/** A value that was checked, at these bytes of the body. */
+/** A checked value at these bytes of the body. */
 export interface FoundText {
   readonly kind: "text";
   readonly start: number;
@@ -41,10 +40,10 @@ export interface FoundObject {
   readonly members: ReadonlyMap<string, Found>;
 }
 
-/** How a member is kept when its value is a list, or for `sparse` an object. */
+/** How a list, or an object for `sparse`, is stored. */
 type Reading = "text" | "floats" | "sparse floats" | "sparse indices" | "elements" | "sparse";
 
-/** The members that some endpoint knows. */
+/** The members of all endpoints. */
 const bodyMembers: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ["id", "text"],
   ["vector", "floats"],
@@ -77,7 +76,7 @@ const sparseMembers: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ["values", "sparse floats"],
 ]);
 
-/** A name that was written with escapes has six bytes for a character at most. */
+/** A name with escapes has at most six bytes for each character. */
 const NAME_BYTES_MAX = 6 * Math.max(...[...bodyMembers.keys()].map((name) => name.length));
 
 const QUOTE = 0x22;
@@ -90,7 +89,7 @@ const OBJECT_START = 0x7b;
 const OBJECT_END = 0x7d;
 const FIRST_PRINTABLE = 0x20;
 
-/** The whole body: an object, a list of whatever it holds, or a scalar as text. Throws a RequestFailure. */
+/** The whole body: an object, a list, or a scalar as text. Throws a RequestFailure. */
 export function scanBody(body: Buffer, bounds: ScanBounds): Found {
   if (body.length === 0) throw emptyBody;
   if (!isUtf8(body)) throw bodyNotUtf8;
@@ -98,7 +97,7 @@ export function scanBody(body: Buffer, bounds: ScanBounds): Found {
 }
 
 export interface ScanBounds {
-  /** Elements of a list that are kept. */
+  /** Stored elements of a list. */
   readonly elementsMax: number;
   /** Values of a sparse vector. */
   readonly sparseValuesMax: number;
@@ -155,12 +154,12 @@ class BodyScanner {
     }
     do {
       if (elements.length === this.#bounds.elementsMax) {
-        // keeps (2): all of it is checked at once, from the start.
+        // keeps (2): the whole list is checked at once, from its start.
         this.#at = start;
         this.#check(depth);
         return { kind: "list", elements, isWhole: false };
       }
-      // Only in a list that is the body do objects mean something.
+      // Objects have a meaning only in the outermost list.
       const isObject = this.#next() === OBJECT_START && depth === 1;
       elements.push(isObject ? this.#object(bodyMembers, depth + 1) : this.#text(depth + 1));
     } while (this.#hasNext(ARRAY_END));
@@ -213,7 +212,7 @@ class BodyScanner {
     return { kind: "text", start, end: this.#at, facts: this.#document.facts };
   }
 
-  /** Goes past the value at `#at`, of which the outermost level is `depth` if it has levels. keeps (1) */
+  /** Checks the value at `#at`, whose outermost level is `depth`, and moves after it. keeps (1) */
   #check(depth: number): void {
     this.#next();
     const outcome = this.#document.checkValue(this.#at, DEPTH_MAX - depth + 1);
@@ -222,12 +221,12 @@ class BodyScanner {
     if (outcome === "too deep") throw nestedTooDeep(DEPTH_MAX);
   }
 
-  /** The name of a member, or any other text that no member has. */
+  /** The name of a member, or another text that no member has. */
   #name(): string {
     if (this.#next() !== QUOTE) throw malformedJson(this.#at);
     const body = this.#body;
     const start = this.#at + 1;
-    // Names are short, and mostly nothing but letters.
+    // Names are short, and mostly letters.
     for (let at = start; at < start + NAME_BYTES_MAX; at += 1) {
       const byte = body[at];
       if (byte === QUOTE) {
@@ -241,7 +240,7 @@ class BodyScanner {
     return JSON.parse(body.utf8Slice(start - 1, this.#at));
   }
 
-  /** Behind an element: true when another follows, false when `end` closes what they are in. */
+  /** After an element: true if another follows, false at the closing `end`. */
   #hasNext(end: number): boolean {
     const byte = this.#next();
     if (byte !== COMMA && byte !== end) throw malformedJson(this.#at);
@@ -249,7 +248,7 @@ class BodyScanner {
     return byte === COMMA;
   }
 
-  /** The next byte that is no white space, or undefined at the end. */
+  /** The next byte that is not white space, or undefined at the end. */
   #next(): number | undefined {
     for (;;) {
       const byte = this.#body[this.#at];

@@ -19,7 +19,7 @@ import {
 } from "./body.ts";
 
 const limits = defaultVectorLimits;
-/** Small enough that a test can exceed them. */
+/** Small limits, which a test can exceed. */
 const tight: VectorLimits = {
   ...limits,
   topKMax: 5,
@@ -34,7 +34,7 @@ const tight: VectorLimits = {
 
 type Read = (body: Buffer, limits: VectorLimits) => unknown;
 
-/** What it throws, as kind and text. */
+/** Kind and text of the thrown failure. */
 function refusal(read: Read, text: string | Buffer, given: VectorLimits = limits): string {
   try {
     read(typeof text === "string" ? Buffer.from(text) : text, given);
@@ -51,7 +51,7 @@ function read<Value>(reader: (body: Buffer, limits: VectorLimits) => Value, text
 
 const nothing = { vector: undefined, sparseVector: undefined, metadata: undefined, data: undefined };
 
-test("B.upsert: an upsert is an object or a list of them", () => {
+test("B.upsert: an upsert is an object or a list of objects", () => {
   assert.deepEqual(read(readUpsert, '{"id":"a","vector":[1,0.5]}'), [
     { ...nothing, id: "a", vector: Float32Array.of(1, 0.5) },
   ]);
@@ -74,7 +74,7 @@ test("B.upsert: an upsert is an object or a list of them", () => {
   assert.deepEqual(read(readUpsert, "[]"), []);
 });
 
-test("B.fields: null is absent, unknown members are ignored, and of members with one name the last counts", () => {
+test("B.fields: null is absent, unknown members are ignored, and the last of several members with one name counts", () => {
   const rows: [string, object][] = [
     ['{"id":"a","vector":null,"sparseVector":null,"metadata":null,"data":null,"namespace":null}', nothing],
     ['{"id":"a","namespace":"","values":[1],"indices":"x","other":{"id":"b"},"":[],"i":1}', nothing],
@@ -85,7 +85,7 @@ test("B.fields: null is absent, unknown members are ignored, and of members with
   for (const [text, rest] of rows) assert.deepEqual(read(readUpsert, text), [{ ...rest, id: "a" }], text);
 });
 
-test("B-01: a record is refused with a text that names the field", () => {
+test("B-01: refuses a record with a text that names the field", () => {
   const rows: [string, string][] = [
     ["{}", "unprocessable: id is missing"],
     ['[{"id":"a"},{"vector":[1]}]', "unprocessable: vectors[1].id is missing"],
@@ -130,11 +130,11 @@ test("B-01: a record is refused with a text that names the field", () => {
     ['{"id":"a","data":5}', "unprocessable: data must be a string"],
     [
       '{"id":"a","namespace":"ns"}',
-      "unprocessable: namespace is not taken here: put it into the path, behind the command",
+      "unprocessable: namespace is not allowed here: put it into the path, after the command",
     ],
     [
       '[{"id":"a","namespace":5}]',
-      "unprocessable: vectors[0].namespace is not taken here: put it into the path, behind the command",
+      "unprocessable: vectors[0].namespace is not allowed here: put it into the path, after the command",
     ],
     ['[{"id":"a"},[]]', "unprocessable: vectors[1] must be an object"],
     ['["a"]', "unprocessable: vectors[0] must be an object"],
@@ -144,7 +144,7 @@ test("B-01: a record is refused with a text that names the field", () => {
   for (const [text, wanted] of rows) assert.equal(refusal(readUpsert, text), wanted, text);
 });
 
-test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.limits: each limit of a record refuses what is beyond it, and nothing else", () => {
+test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.limits: refuses only values beyond each limit of a record", () => {
   const rows: [string, string][] = [
     ['{"id":"éé"}', "accepted"],
     ['{"id":"ééa"}', "unprocessable: id has 5 bytes. Limit: 4 bytes"],
@@ -174,7 +174,7 @@ test("B.record.id, B.record.sparse-vector, B.record.metadata, B.record.data, B.l
   );
 });
 
-test("B.errors.400: what is no JSON is a bad request, whatever else is wrong with it", () => {
+test("B.errors.400: invalid JSON is a bad request, before any other error", () => {
   const rows: [string | Buffer, string][] = [
     ["", "bad request: The body is empty; send JSON"],
     [" ", "bad request: The body is not JSON: error at byte 1"],
@@ -203,9 +203,9 @@ test("B.errors.400: what is no JSON is a bad request, whatever else is wrong wit
   assert.equal(refusal(readUpsert, `{"id":1,"x":${"[".repeat(127)}${"]".repeat(127)}}`), "accepted");
 });
 
-const surrogate = "has a lone surrogate (\\ud800 to \\udfff), which is no character: send whole characters";
+const surrogate = "has a lone surrogate (\\ud800 to \\udfff), which is not a character: send whole characters";
 
-test("text with a lone surrogate is refused by the name of its field, wherever it is", () => {
+test("refuses a lone surrogate in any text, and names the field", () => {
   const rows: [Read, string, string][] = [
     [readUpsert, '{"id":"\\ud800"}', "id"],
     [readUpsert, '[{"id":"a"},{"id":"\\udc00b"}]', "vectors[1].id"],
@@ -229,7 +229,7 @@ test("text with a lone surrogate is refused by the name of its field, wherever i
     assert.equal(refusal(reader, text), `unprocessable: ${field} ${surrogate}`, text);
 });
 
-test("pairs of surrogates are characters, and a spelled backslash is no escape", () => {
+test("pairs of surrogates are characters, and an escaped backslash begins no escape", () => {
   const text = '{"id":"\\ud83d\\ude00","data":"\\\\ud800","metadata":{"s":"\\ud83d\\ude00","t":"\\\\ud800"}}';
   const [record] = read(readUpsert, text);
   assert.deepEqual(
@@ -238,7 +238,7 @@ test("pairs of surrogates are characters, and a spelled backslash is no escape",
   );
 });
 
-test("B.record.id: an id that is a number is kept as it is spelled", () => {
+test("B.record.id: the spelling of a number is its id", () => {
   const ids = ["1152921504606846977", "1152921504606846978", "1.0", "-0", "1e3", "33"];
   const records = read(readUpsert, `[${ids.map((id) => `{"id": ${id} }`).join()}]`);
   assert.deepEqual(
@@ -261,13 +261,13 @@ test("B.record.id: an empty id is an id", () => {
 });
 
 test("numbers in metadata keep their spelling", () => {
-  const kept = '{"a":12345678901234567890,"b":[9007199254740993,1.0,-0,1E+2,0.10],"c":{"d":1.50}}';
-  const spaced = kept.replaceAll(/([:,[{])/g, "$1 ");
-  assert.equal(read(readUpsert, `{"id":"a","metadata": ${spaced}}`)[0]?.metadata, kept);
-  assert.equal(read(readUpdate, `{"id":"a","metadata":${kept}}`).metadata, kept);
+  const compact = '{"a":12345678901234567890,"b":[9007199254740993,1.0,-0,1E+2,0.10],"c":{"d":1.50}}';
+  const spaced = compact.replaceAll(/([:,[{])/g, "$1 ");
+  assert.equal(read(readUpsert, `{"id":"a","metadata": ${spaced}}`)[0]?.metadata, compact);
+  assert.equal(read(readUpdate, `{"id":"a","metadata":${compact}}`).metadata, compact);
 });
 
-test("a name like __proto__ is data in metadata and nothing elsewhere", () => {
+test("a name like __proto__ is data in metadata and ignored elsewhere", () => {
   const [record] = read(readUpsert, '{"id":"__proto__","__proto__":{"data":"x"},"metadata":{"__proto__":{"a":1}}}');
   assert.deepEqual(record, { ...nothing, id: "__proto__", metadata: '{"__proto__":{"a":1}}' });
 });
@@ -281,7 +281,7 @@ test("B.upsert-data: an upsert of texts has data in each record", () => {
   assert.equal(refusal(readUpsertData, '{"id":1,"data":null}'), "unprocessable: data is missing");
 });
 
-test("an update overwrites metadata unless it says PATCH", () => {
+test("an update overwrites metadata unless its mode is PATCH", () => {
   assert.deepEqual(read(readUpdate, '{"id":"a","metadata":{"x":null}}'), {
     ...nothing,
     id: "a",
@@ -325,7 +325,7 @@ test("B.fetch: a fetch has ids or a prefix", () => {
   for (const [text, wanted] of refused) assert.equal(refusal(readFetch, text, tight), wanted, text);
 });
 
-test("B.delete: a delete has ids, a prefix or a filter, and just one of them", () => {
+test("B.delete: a delete has exactly one of ids, prefix and filter", () => {
   const rows: [string, object][] = [
     ["[1,2]", { kind: "ids", ids: ["1", "2"] }],
     ['["a"]', { kind: "ids", ids: ["a"] }],
@@ -363,7 +363,7 @@ test("B.delete: a delete has ids, a prefix or a filter, and just one of them", (
     [" ", "bad request: The body is not JSON: error at byte 1"],
     ['"abc', "bad request: The body is not JSON: error at byte 4"],
     ["[a]", "bad request: The body is not JSON: error at byte 1"],
-    ['{"namespace":"x"}', "unprocessable: namespace is not taken here: put it into the path, behind the command"],
+    ['{"namespace":"x"}', "unprocessable: namespace is not allowed here: put it into the path, after the command"],
   ];
   for (const [text, wanted] of refused) assert.equal(refusal(readDelete, text, tight), wanted, text);
 });
@@ -410,7 +410,7 @@ const options = {
   fusion: "RRF",
 };
 
-test("B2: a query is an object or a list of them", () => {
+test("B2: a query is an object or a list of objects", () => {
   assert.deepEqual(read(readQueries, '{"vector":[1]}'), {
     queries: [{ ...options, vector: Float32Array.of(1), sparseVector: undefined }],
     isList: false,
@@ -438,7 +438,7 @@ test("B2: a query is an object or a list of them", () => {
   );
 });
 
-test("B2: a query is refused with a text that names the field", () => {
+test("B2: refuses a query with a text that names the field", () => {
   const rows: [string, string][] = [
     ['{"topK":0}', "unprocessable: topK must be a whole number from 1 to 5"],
     ['[{"topK":6}]', "unprocessable: queries[0].topK must be a whole number from 1 to 5"],
@@ -449,12 +449,12 @@ test("B2: a query is refused with a text that names the field", () => {
     ['{"fusionAlgorithm":"SUM"}', 'unprocessable: fusionAlgorithm must be "RRF" or "DBSF"'],
     ['[{},{"vector":[null]}]', "unprocessable: queries[1].vector[0] must be a number"],
     ["[{},{},{}]", "unprocessable: The body has more than 2 elements"],
-    ['{"namespace":"ns"}', "unprocessable: namespace is not taken here: put it into the path, behind the command"],
+    ['{"namespace":"ns"}', "unprocessable: namespace is not allowed here: put it into the path, after the command"],
   ];
   for (const [text, wanted] of rows) assert.equal(refusal(readQueries, text, tight), wanted, text);
 });
 
-test("a query without topK asks for ten hits, or for the most when that is less", () => {
+test("topK is ten by default, or the limit if that is lower", () => {
   assert.equal(read(readQueries, '{"topK":null}').queries[0]?.topK, 10);
   assert.equal(read(readQueries, "{}", tight).queries[0]?.topK, 5);
 });
@@ -471,7 +471,7 @@ test("a query by text has data and a mode", () => {
   );
 });
 
-test("a resumable query is one object and may say how long it is kept", () => {
+test("a resumable query is one object with an optional idle time", () => {
   assert.equal(read(readResumableQuery, '{"vector":[1]}').maxIdleSeconds, 3_600);
   assert.equal(read(readResumableDataQuery, '{"data":"x","maxIdle":5}').maxIdleSeconds, 5);
   assert.deepEqual(read(readResumableQuery, '{"vector":[1],"topK":2}').query, {
@@ -496,7 +496,7 @@ test("a resumable query is continued and ended by its uuid", () => {
   assert.equal(refusal(readResumableEnd, '{"uuid":5}'), "unprocessable: uuid must be a string");
 });
 
-test("a namespace is renamed by two names, and only there is a namespace in the body", () => {
+test("a rename has two names, in the only body with namespaces", () => {
   assert.deepEqual(read(readRename, '{"namespace":"a","newNamespace":"b"}'), {
     namespace: "a",
     newNamespace: "b",

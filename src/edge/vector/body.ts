@@ -1,13 +1,12 @@
 /**
- * Bodies of the vector index, endpoint by endpoint, as the engine wants them
- * (docs/interface/vector.md).
+ * Reads the bodies of the vector index, endpoint by endpoint, into requests of the
+ * engine (docs/interface/vector.md).
  *
  * (1) null is the same as absent, and unknown members are ignored, because
  *     clients send both.
- * (2) What leaves here is what the body says, to the last digit and character.
- *     Text with a lone surrogate is refused: it is stored as UTF-8, where all of
- *     them would become one. A number that is an id or stands in metadata keeps
- *     its spelling.
+ * (2) The result is exact, to the last digit and character. Text with a lone
+ *     surrogate is refused: in UTF-8, all of them would become one character. A
+ *     number in metadata or as an id keeps its spelling.
  *
  * Everything here throws a RequestFailure that names the field.
  */
@@ -37,7 +36,7 @@ import {
 } from "./body-object.ts";
 import { fieldMissing, idsOrPrefix, idsPrefixOrFilter, namespaceInBody, wrongType } from "./failures.ts";
 
-/** An object or a list of them. A record with neither vector is for the engine to judge: it knows the type of the index. */
+/** An object or a list of objects. The engine checks which vectors a record needs: it knows the type of the index. */
 export function readUpsert(body: Buffer, limits: VectorLimits): NewRecord[] {
   return readRecords(body, limits).map((object) => ({
     id: object.id(),
@@ -78,13 +77,13 @@ export function readFetch(body: Buffer, limits: VectorLimits): FetchRequest {
   const ids = object.ids(limits.readsPerRequestMax);
   const prefix = object.text("prefix");
   const include = readInclude(object);
-  // Clients without optional members send an empty prefix beside ids.
+  // Clients without optional members send an empty prefix with ids.
   if (ids !== undefined && (prefix === undefined || prefix === "")) return { selection: { kind: "ids", ids }, include };
   if (ids !== undefined || prefix === undefined) throw idsOrPrefix;
   return { selection: { kind: "prefix", prefix }, include };
 }
 
-/** An object, or the id or the list of ids alone that older clients send. An empty prefix or filter would delete everything. */
+/** An object, or the id or list of ids of older clients. An empty prefix or filter would delete everything. */
 export function readDelete(body: Buffer, limits: VectorLimits): DeleteSelection {
   const object = readObjectOrIds(body, limits, limits.writesPerRequestMax);
   if (Array.isArray(object)) return { kind: "ids", ids: object };
@@ -163,7 +162,7 @@ export interface Rename {
   readonly deletesExisting: boolean;
 }
 
-/** Here the names of namespaces stand in the body. What an empty one means is for the engine to say. */
+/** The only body with names of namespaces. The engine interprets empty ones. */
 export function readRename(body: Buffer, limits: VectorLimits): Rename {
   const object = readAnyObject(body, limits);
   return {
@@ -187,7 +186,7 @@ function readObject(body: Buffer, limits: VectorLimits): BodyObject {
   return checkNamespace(readAnyObject(body, limits));
 }
 
-/** A namespace in the body would be ignored, and something done in the default one. Clients do send an empty one there. */
+/** A namespace in the body would be ignored, and the default one used instead. Clients may send an empty one. */
 function checkNamespace(object: BodyObject): BodyObject {
   if (object.isGiven("namespace")) throw namespaceInBody(object.nameOf("namespace"));
   return object;
@@ -223,10 +222,10 @@ function readInclude(object: BodyObject): Include {
   };
 }
 
-/** A cursor that we returned, an offset as a text or a number, or nothing for the start (B1.cursor, B1.offset). */
+/** A cursor of an earlier page, an offset as a text or a number, or empty for the start (B1.cursor, B1.offset). */
 function readCursor(object: BodyObject): RangeCursor {
-  const given = object.textOrNumber("cursor") ?? "";
-  const cursor = typeof given === "number" ? given : parseRangeCursor(given);
+  const value = object.textOrNumber("cursor") ?? "";
+  const cursor = typeof value === "number" ? value : parseRangeCursor(value);
   if (cursor === undefined || (typeof cursor === "number" && (!Number.isSafeInteger(cursor) || cursor < 0)))
     throw wrongType(object.nameOf("cursor"), '"0" for the start, or the nextCursor of the page before');
   return cursor;

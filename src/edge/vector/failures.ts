@@ -1,7 +1,7 @@
 /**
- * How the bodies of the vector index are refused. What is no JSON is a bad
- * request; JSON that does not say what the endpoint takes is unprocessable, and
- * the text names the field: `vectors[3].id must be a string or a number`.
+ * Failures of vector index bodies. Invalid JSON is a bad request. Other JSON that
+ * the endpoint does not accept is unprocessable, and the text names the field:
+ * `vectors[3].id must be a string or a number`.
  */
 import type { ListFault } from "../../kernel/float32/document.ts";
 import { RequestFailure } from "../errors.ts";
@@ -18,13 +18,13 @@ export function nestedTooDeep(depthMax: number): RequestFailure {
   return new RequestFailure("bad request", `The body is nested deeper than ${depthMax} levels`);
 }
 
-/** Every text of a body begins with the place of the trouble: a field, or `The body`. */
+/** Every text begins with a field or `The body`. */
 export function unprocessableBody(text: string): RequestFailure {
   return new RequestFailure("unprocessable", text);
 }
 
-export function wrongType(field: string, wanted: string): RequestFailure {
-  return unprocessableBody(`${field} must be ${wanted}`);
+export function wrongType(field: string, expected: string): RequestFailure {
+  return unprocessableBody(`${field} must be ${expected}`);
 }
 
 export function fieldMissing(field: string): RequestFailure {
@@ -35,22 +35,22 @@ export function tooManyBytes(field: string, actualBytes: number, limitBytes: num
   return unprocessableBody(`${field} has ${actualBytes} bytes. Limit: ${limitBytes} bytes`);
 }
 
-/** `what` they are, in the plural. */
+/** `what`: the elements in the plural. */
 export function tooManyElements(field: string, what: string, limit: number): RequestFailure {
   return unprocessableBody(`${field} has more than ${limit} ${what}`);
 }
 
 export function loneSurrogate(field: string): RequestFailure {
   return unprocessableBody(
-    `${field} has a lone surrogate (\\ud800 to \\udfff), which is no character: send whole characters`,
+    `${field} has a lone surrogate (\\ud800 to \\udfff), which is not a character: send whole characters`,
   );
 }
 
-/** `wanted` is what an element must be. */
+/** `expected`: the description of a valid element. */
 export function listAtFault(
   field: string,
   { fault, index }: { readonly fault: ListFault; readonly index: number },
-  wanted: string,
+  expected: string,
 ): RequestFailure {
   switch (fault) {
     case "no list":
@@ -58,7 +58,7 @@ export function listAtFault(
     case "no number":
       return wrongType(`${field}[${index}]`, "a number");
     case "out of range":
-      return wrongType(`${field}[${index}]`, wanted);
+      return wrongType(`${field}[${index}]`, expected);
     case "too many values":
       return tooManyElements(field, "values", index);
     default: {
@@ -73,7 +73,7 @@ export function sparseLengthsDiffer(field: string, indexCount: number, valueCoun
 }
 
 export function namespaceInBody(field: string): RequestFailure {
-  return unprocessableBody(`${field} is not taken here: put it into the path, behind the command`);
+  return unprocessableBody(`${field} is not allowed here: put it into the path, after the command`);
 }
 
 /** The two texts that clients of the interface know (B.fetch, B.delete). */

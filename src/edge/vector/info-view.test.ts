@@ -17,7 +17,7 @@ function shown(definition: IndexDefinition, names: readonly string[] = [""]): un
   return JSON.parse(JSON.stringify(infoView(info)));
 }
 
-test("B3: a HYBRID index shows both of its parts", () => {
+test("B3: a HYBRID index has both parts", () => {
   assert.deepEqual(shown(hybrid), {
     vectorCount: 4,
     pendingVectorCount: 1,
@@ -31,7 +31,7 @@ test("B3: a HYBRID index shows both of its parts", () => {
   });
 });
 
-test("B3: a DENSE index without model and with a dimension that is still open", () => {
+test("B3: a DENSE index without a model and without a dimension", () => {
   const definition = { ...hybrid, type: "DENSE", dimension: undefined, denseModel: undefined, sparseModel: undefined };
   assert.deepEqual(shown(definition as IndexDefinition), {
     vectorCount: 4,
@@ -58,7 +58,7 @@ test("B3: a SPARSE index has no dimension and no similarity", () => {
   });
 });
 
-test("A-11: names of namespaces are data, whatever they are", () => {
+test("A-11: any name of a namespace is data", () => {
   const names = ["", "__proto__", "constructor", "toString", "hasOwnProperty", "1", "a/b", "\u0000", "Ä"];
   const { namespaces } = shown(hybrid, names) as { namespaces: Record<string, unknown> };
   assert.deepEqual(Object.keys(namespaces).sort(), [...names].sort());

@@ -1,8 +1,8 @@
-/** What an index tells of itself, as `/info` answers it (B3). */
+/** The answer of `/info` (B3). */
 
 import { type Counts, hasDense, hasSparse, type IndexInfo } from "../../vector/mod.ts";
 
-/** Where a part is not there the value is empty, never absent, but for the two objects of the index's parts. */
+/** Values of missing parts are empty; only the objects of the two parts can be absent. */
 export function infoView({
   definition,
   indexSize,
@@ -11,7 +11,7 @@ export function infoView({
 }: IndexInfo): Readonly<Record<string, unknown>> {
   const { type, similarity, denseModel, sparseModel } = definition;
   const isDense = hasDense(definition);
-  // A dimension that the first vector will fix is 0 until then.
+  // The first vector may set the dimension; it is 0 until then.
   const dimension = isDense ? (definition.dimension ?? 0) : 0;
   const similarityFunction = isDense ? similarity : "";
   return {
@@ -22,7 +22,7 @@ export function infoView({
     indexType: type,
     ...(isDense && { denseIndex: { dimension, similarityFunction, embeddingModel: denseModel ?? "" } }),
     ...(hasSparse(definition) && { sparseIndex: { embeddingModel: sparseModel ?? "" } }),
-    // Names are the callers': `fromEntries` makes a member of every one, also of `__proto__` (threats A-11).
+    // Callers choose the names: `fromEntries` adds any name as a member, also `__proto__` (threats A-11).
     namespaces: Object.fromEntries(namespaces.map(({ name, ...counted }) => [name, countsView(counted)])),
   };
 }

@@ -1,13 +1,13 @@
 /**
- * Puts a JSON answer together: text piece by piece, and lists of floats straight
- * as bytes. Pieces of text are gathered in a string until a list comes, because
- * a write costs more than what it writes. The caller keeps the JSON right.
+ * Writes a JSON answer: text piece by piece, and lists of floats directly as
+ * bytes. Pieces of text are collected in a string until the next list, because
+ * small writes are expensive. The caller is responsible for valid JSON.
  */
 import { FLOAT32_TEXT_BYTES_MAX, writeFloat32List } from "../../kernel/float32/text.ts";
 
-/** Gathered text is written at this length, so that it is never as long as the answer. */
+/** Collected text is written at this length, so that it does not grow with the answer. */
 const GATHERED_LENGTH_MAX = 65_536;
-/** UTF-8 bytes of one code unit at most. */
+/** The most UTF-8 bytes of one code unit. */
 const UNIT_BYTES_MAX = 3;
 
 export class JsonWriter {
@@ -15,7 +15,7 @@ export class JsonWriter {
   #length = 0;
   #gathered = "";
 
-  /** `expectedBytes` is room that is taken at once; the answer may be longer. */
+  /** `expectedBytes`: initial size of the buffer; the answer may be longer. */
   constructor(expectedBytes: number) {
     this.#buffer = expectedBytes > GATHERED_LENGTH_MAX ? Buffer.allocUnsafeSlow(expectedBytes) : Buffer.alloc(0);
   }
@@ -32,7 +32,7 @@ export class JsonWriter {
     this.#length = writeFloat32List(values, this.#buffer, this.#length);
   }
 
-  /** The whole answer, which is the caller's. */
+  /** The whole answer, which the caller owns. */
   take(): Buffer {
     if (this.#length === 0) return Buffer.from(this.#gathered);
     this.#write();

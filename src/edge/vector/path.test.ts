@@ -1,4 +1,4 @@
-/** What a path of the vector index names: index, command, namespace. */
+/** Index, command and namespace of a path. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestFailure } from "../errors.ts";
@@ -11,7 +11,7 @@ function split(path: string): readonly [index: string | undefined, command: stri
   return found && [found.indexName, found.command, found.rest];
 }
 
-test("a path is a command and what stands behind it, or that behind the name of an index", () => {
+test("a path is a command and a rest, optionally after the name of an index", () => {
   const rows: [string, ReturnType<typeof split>][] = [
     ["/query", [undefined, "query", ""]],
     ["/query/", [undefined, "query", ""]],
@@ -34,13 +34,13 @@ test("a path is a command and what stands behind it, or that behind the name of 
   for (const [path, expected] of rows) assert.deepEqual(split(path), expected, path);
 });
 
-test("an index called like a command is not found in the path: its name is the command", () => {
+test("the name of an index that is also a command is read as the command", () => {
   assert.deepEqual(split("/query/info"), [undefined, "query", "info"]);
   assert.deepEqual(split("/info/query/a"), [undefined, "info", "query/a"]);
 });
 
 // B.namespace
-test("B-03: a namespace is whatever text the path spells", () => {
+test("B-03: a namespace is any text", () => {
   const rows: [string, string][] = [
     ["", ""],
     ["plain", "plain"],
@@ -54,13 +54,13 @@ test("B-03: a namespace is whatever text the path spells", () => {
     ["%C3%A9", "é"],
     ["e%CC%81", "e\u0301"],
     ["%F0%9F%98%80", "😀"],
-    // Bytes that a client did not encode.
+    // Bytes without percent-encoding.
     ["\xc3\xa9", "é"],
   ];
   for (const [rest, expected] of rows) assert.equal(readNamespace(rest, 256), expected, rest);
 });
 
-test("B.namespace, B.errors.400: a namespace that is not percent-encoded UTF-8 is refused", () => {
+test("B.namespace, B.errors.400: refuses a namespace that is not percent-encoded UTF-8", () => {
   for (const rest of ["%", "a%", "%2", "%zz", "%2g", "a%%20", "%FF", "%C3", "%ED%A0%80", "\xff"]) {
     assert.throws(
       () => readNamespace(rest, 256),
@@ -70,7 +70,7 @@ test("B.namespace, B.errors.400: a namespace that is not percent-encoded UTF-8 i
   }
 });
 
-test("a namespace is bounded by its bytes in UTF-8", () => {
+test("limits a namespace by its bytes in UTF-8", () => {
   assert.equal(readNamespace("%C3%A9%C3%A9", 4), "éé");
   assert.equal(readNamespace("abcd", 4), "abcd");
   for (const rest of ["abcde", "%C3%A9%C3%A9a"]) {

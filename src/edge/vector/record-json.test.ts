@@ -15,7 +15,7 @@ const whole: ScoredView = {
 const wholeText =
   '{"id":"a\\"\\\\\\u0001é","score":0.033333335,"vector":[0.1,-0.0,1e+21],"sparseVector":{"indices":[7,-7],"values":[0.25,1e-7]},"metadata":{"b":1,"a":"é"},"data":"é \\"quoted\\"\\n"}';
 
-test("a hit has its members in one order, and those it has not are left out", () => {
+test("a hit has its members in a fixed order, without absent ones", () => {
   assert.equal(printScores([[whole]]).toString(), `{"result":[${wholeText}]}`);
   assert.equal(
     printScores([
@@ -36,14 +36,14 @@ test("B.numbers: floats are printed as floats, and indices as integers", () => {
   );
 });
 
-test("B2: the hits of one query stand alone, those of several in a list", () => {
+test("B2: the hits of one query are not nested, those of several are in a list", () => {
   const hit = { id: "a", score: 0 };
   assert.equal(printScores([[]]).toString(), '{"result":[]}');
   assert.equal(printScores([[], [hit]]).toString(), '{"result":[[],[{"id":"a","score":0.0}]]}');
   assert.equal(printScores([]).toString(), '{"result":[]}');
 });
 
-test("a record that is not there is null", () => {
+test("a missing record is null", () => {
   assert.equal(
     printRecords([{ id: "a" }, undefined, { id: "b", vector: new Float32Array(0) }]).toString(),
     '{"result":[{"id":"a"},null,{"id":"b","vector":[]}]}',
@@ -53,7 +53,7 @@ test("a record that is not there is null", () => {
   assert.equal(printRecord({ id: "a", metadata: "{}" }).toString(), '{"result":{"id":"a","metadata":{}}}');
 });
 
-test("B1: a page has its cursor in front of its records", () => {
+test("B1: a page has its cursor before its records", () => {
   assert.equal(
     printRange({ nextCursor: "5", vectors: [{ id: "a" }] }).toString(),
     '{"result":{"nextCursor":"5","vectors":[{"id":"a"}]}}',
@@ -73,7 +73,7 @@ test("other results are printed as JSON", () => {
   assert.equal(printResult({ deleted: 2 }).toString(), '{"result":{"deleted":2}}');
 });
 
-test("long answers are whole, whatever they are made of", () => {
+test("long answers of all kinds are complete", () => {
   const records = Array.from({ length: 300 }, (_, index) => ({
     id: `é${index}`.repeat(10),
     score: index / 4,
@@ -89,11 +89,11 @@ test("long answers are whole, whatever they are made of", () => {
     ...("vector" in record ? { vector: Array.from(record.vector ?? []) } : {}),
     ...("metadata" in record ? { metadata: JSON.parse(record.metadata ?? "") } : {}),
   }));
-  // Not deepEqual, which would compare megabytes of text to say how they differ.
+  // deepEqual would print a difference of megabytes.
   assert.ok(isDeepStrictEqual(result, wanted));
 });
 
-test("an answer is its caller's: the next one does not touch it", () => {
+test("an answer belongs to its caller: the next one does not change it", () => {
   const vector = Float32Array.of(1, 2);
   const first = printRecords([{ id: "a", vector }]);
   printRecords([{ id: "b", vector }]);

@@ -1,14 +1,14 @@
 /**
- * Prints answers of the vector index: `{"result": …}` in UTF-8. Members come in
- * the order id, score, vector, sparseVector, metadata, data; an absent one is
- * left out. A float32 is the shortest decimal that reads back as the same
- * float32, and the text of metadata is copied in as it is.
+ * Prints answers of the vector index: `{"result": …}` in UTF-8. The order of
+ * members is id, score, vector, sparseVector, metadata, data, without absent ones.
+ * A float32 is the shortest decimal that reads back as the same float32, and the
+ * text of metadata is copied unchanged.
  */
 import { FLOAT32_TEXT_BYTES_MAX, float32Texts } from "../../kernel/float32/text.ts";
 import type { RangePage, RecordView, ResumableStart, ScoredView } from "../../vector/mod.ts";
 import { JsonWriter } from "./json-writer.ts";
 
-/** One list for each query; a single one stands alone (B2.result). */
+/** One list for each query; the list of a single query is not nested (B2.result). */
 export function printScores(lists: readonly (readonly ScoredView[])[]): Buffer {
   const [first] = lists;
   if (lists.length === 1 && first !== undefined) {
@@ -26,7 +26,7 @@ export function printScores(lists: readonly (readonly ScoredView[])[]): Buffer {
   return closed(writer, "]}");
 }
 
-/** A record that is not there is null. */
+/** A missing record is null. */
 export function printRecords(records: readonly (RecordView | undefined)[]): Buffer {
   const writer = writerFor(records);
   writer.text('{"result":');
@@ -56,7 +56,7 @@ export function printResumable({ uuid, scores }: ResumableStart): Buffer {
   return closed(writer, "}}");
 }
 
-/** Whatever else an endpoint answers. */
+/** Any other answer of an endpoint. */
 export function printResult(value: unknown): Buffer {
   return Buffer.from(`{"result":${JSON.stringify(value)}}`);
 }
@@ -118,7 +118,7 @@ const RECORD_BYTES = 64;
 const FLOAT_BYTES = 13;
 const INDEX_BYTES = 11;
 
-/** Room for the answer, mostly a little more than it needs. */
+/** Estimated size of the answer, usually slightly too large. */
 function expectedBytes(records: readonly (RecordView | undefined)[]): number {
   let bytes = RECORD_BYTES;
   for (const record of records) {
@@ -128,6 +128,6 @@ function expectedBytes(records: readonly (RecordView | undefined)[]): number {
     if (vector !== undefined) bytes += vector.length * FLOAT_BYTES;
     if (sparseVector !== undefined) bytes += sparseVector.values.length * (FLOAT_BYTES + INDEX_BYTES);
   }
-  // A list is written where there is room for its longest text.
+  // The writer reserves room for the longest text of a list.
   return bytes + (records.find((record) => record !== undefined)?.vector?.length ?? 0) * FLOAT32_TEXT_BYTES_MAX;
 }

@@ -1,7 +1,7 @@
 /**
- * A route of the vector index as a row: one call on the index, read from the
- * request and printed at once. Records may change after the call returned, so
- * nothing of an answer is looked at later than that.
+ * A route of the vector index as a row: one call of the index, read from the
+ * request and printed at once. Records may change after the call has returned, so
+ * the answer is not read later.
  */
 import type { Eventually, IndexApi, VectorLimits } from "../../vector/mod.ts";
 import type { Route } from "../route.ts";
@@ -21,9 +21,9 @@ export interface VectorRoute extends Route<VectorCall, Eventually<Buffer>> {
   /** The segment of the path that leads here. */
   readonly command: string;
   readonly summary: string;
-  /** What stands behind the command is a namespace; otherwise nothing may stand there. */
+  /** Whether the command may be followed by a namespace. */
   readonly takesNamespace: boolean;
-  /** What writes is refused to a read-only token. */
+  /** A read-only token may not use "write" routes. */
   readonly access: "read" | "write";
 }
 
