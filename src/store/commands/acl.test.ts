@@ -1,4 +1,4 @@
-/** ACL: rules, what they let through, what is told of users, tokens and the log. */
+/** ACL: rules and what they allow, reports of changed users, tokens and the log. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -21,13 +21,13 @@ function ruleError(rule: string, reason: string): Reply {
   return error(`ERR Error in ACL SETUSER modifier '${rule}': ${reason}`);
 }
 
-/** What ACL LIST has on this user behind its name. */
+/** The rules that ACL LIST prints after this user's name. */
 function rulesOf(session: Session, name: string): string | undefined {
   const lines = session.run("ACL LIST") as readonly string[];
   return lines.find((line) => line.startsWith(`user ${name} `))?.slice(`user ${name} `.length);
 }
 
-/** Rules of ACL SETUSER, and what ACL LIST makes of them, as Redis does but for the order of rules on commands. */
+/** Rules for ACL SETUSER, and how ACL LIST prints them: as Redis does, except for the order of command rules. */
 const described: readonly (readonly [rules: string, described: string])[] = [
   ["", "off resetchannels -@all"],
   ["on", "on resetchannels -@all"],
@@ -67,13 +67,13 @@ const described: readonly (readonly [rules: string, described: string])[] = [
   ["on >p ~a &b +get (+set) reset", "off sanitize-payload resetchannels -@all"],
 ];
 
-test("ACL SETUSER takes every rule, and ACL LIST tells them again", () => {
+test("ACL SETUSER accepts every rule, and ACL LIST prints it", () => {
   for (const [rules, expected] of described) {
     const session = startSession();
     assert.deepEqual(session.run(`ACL SETUSER ann ${rules}`), ok, rules);
     assert.equal(rulesOf(session, "ann"), expected, rules);
     assert.deepEqual(session.run(`ACL SETUSER bob ${expected}`), ok, expected);
-    assert.equal(rulesOf(session, "bob"), expected, "what is told can be given again");
+    assert.equal(rulesOf(session, "bob"), expected, "ACL SETUSER accepts what ACL LIST prints");
   }
 });
 
@@ -82,7 +82,7 @@ const UNKNOWN = "Unknown command or category name in ACL";
 const MALFORMED_HASH =
   "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters";
 
-/** Rules of which the last one is wrong. */
+/** Rules whose last one is wrong. */
 const wrong: readonly (readonly [rules: string, reply: Reply])[] = [
   ["+get what", ruleError("what", SYNTAX)],
   ["+nope", ruleError("+nope", UNKNOWN)],
@@ -124,7 +124,7 @@ const wrong: readonly (readonly [rules: string, reply: Reply])[] = [
   ["on (+get ~a", error("ERR Unmatched parenthesis in acl selector starting at '(+get'.")],
 ];
 
-test("ACL SETUSER says what is wrong and changes nothing", () => {
+test("ACL SETUSER names the wrong rule and changes nothing", () => {
   for (const [rules, reply] of wrong) {
     const session = startSession();
     session.expect([
@@ -138,7 +138,7 @@ test("ACL SETUSER says what is wrong and changes nothing", () => {
   }
 });
 
-test("ACL SETUSER takes names without spaces that are not those of the tokens", () => {
+test("ACL SETUSER accepts names without spaces, except those of the tokens", () => {
   startSession().expect([
     ['ACL SETUSER "a b" on', error("ERR Usernames can't contain spaces or null characters")],
     ['ACL SETUSER "a\\x00" on', error("ERR Usernames can't contain spaces or null characters")],
@@ -150,7 +150,7 @@ test("ACL SETUSER takes names without spaces that are not those of the tokens", 
   ]);
 });
 
-test("a user has bounds: passwords, rules, bytes of rules", () => {
+test("limits the passwords, rules and bytes of rules of a user", () => {
   const session = startSession();
   const numbered = (count: number, sign: string): string[] => Array.from({ length: count }, (_, i) => `${sign}${i}`);
   assert.deepEqual(session.call("ACL", "SETUSER", "ann", ...numbered(100, ">")), ok);
@@ -229,7 +229,7 @@ test("ACL GETUSER, USERS and DELUSER", () => {
   assert.deepEqual(help[0], simple("ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"));
 });
 
-test("ACL CAT tells the categories of Redis and json, and the commands of each", () => {
+test("ACL CAT lists the categories of Redis and json, and the commands of each", () => {
   const session = startSession();
   const categories = session.run("ACL CAT") as readonly string[];
   assert.deepEqual(categories.slice(0, 3), ["keyspace", "read", "write"]);
@@ -254,7 +254,7 @@ const noCommand = (name: string): Reply => `This user has no permissions to run 
 const noKey = (key: string): Reply => `This user has no permissions to access the '${key}' key`;
 const noChannel = (channel: string): Reply => `This user has no permissions to access the '${channel}' channel`;
 
-/** A user's rules, a command, and what ACL DRYRUN says. */
+/** A user's rules, a command, and the reply of ACL DRYRUN. */
 const dryRuns: readonly (readonly [rules: string, command: string, reply: Reply])[] = [
   ["", "GET k", noCommand("get")],
   ["+get", "GET k", noKey("k")],
@@ -334,7 +334,7 @@ const dryRuns: readonly (readonly [rules: string, command: string, reply: Reply]
   ["+publish &c*", "PUBLISH cc m", allowed],
   ["+publish &d", "PUBLISH c m", noChannel("c")],
   ["+publish allchannels", "PUBLISH c m", allowed],
-  // Selectors: one of them has to let everything pass.
+  // Selectors: one of them has to allow the whole command.
   ["+get ~a (+set ~b)", "GET a", allowed],
   ["+get ~a (+set ~b)", "SET b v", allowed],
   ["+get ~a (+set ~b)", "GET b", noKey("b")],
@@ -346,7 +346,7 @@ const dryRuns: readonly (readonly [rules: string, command: string, reply: Reply]
   ["(+@all ~*)", "GET a", allowed],
 ];
 
-test("ACL DRYRUN tells what a user may do", () => {
+test("ACL DRYRUN reports what a user may do", () => {
   const session = startSession();
   for (const [rules, command, reply] of dryRuns) {
     session.run(`ACL SETUSER ann reset ${rules}`);
@@ -363,7 +363,7 @@ test("ACL DRYRUN tells what a user may do", () => {
   ]);
 });
 
-test("ACL GENPASS makes hexadecimal digits, four bits each", () => {
+test("ACL GENPASS returns hexadecimal digits, four bits each", () => {
   const session = startSession();
   const refused = error(
     "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096",
@@ -388,7 +388,7 @@ const digestOf = (token: Reply): string => createHash("sha256").update(String(to
 const wrongPassword = (name: string): Reply => error(`ERR Wrong password or user "${name}" does not exist`);
 const restTokenUsage = error("ERR invalid syntax. Usage: ACL RESTTOKEN username password");
 
-test("ACL RESTTOKEN gives a token that is the same each time and dies with the password", () => {
+test("ACL RESTTOKEN returns the same token each time, until its password is removed", () => {
   const session = startSession();
   const { users } = session.database;
   session.expect([
@@ -401,7 +401,7 @@ test("ACL RESTTOKEN gives a token that is the same each time and dies with the p
     ["ACL SETUSER bob on >p", ok],
     ["ACL RESTTOKEN ann r", wrongPassword("ann")],
   ]);
-  assert.deepEqual(users.tokenDigestsOf("ann"), [], "nobody has asked for a token yet");
+  assert.deepEqual(users.tokenDigestsOf("ann"), [], "no token was requested yet");
   const token = session.run("ACL RESTTOKEN ann p");
   const other = session.run("ACL RESTTOKEN ann q");
   assert.equal(session.run("ACL RESTTOKEN ann p"), token);
@@ -422,7 +422,7 @@ test("ACL RESTTOKEN gives a token that is the same each time and dies with the p
   session.expect([["ACL RESTTOKEN ann q", wrongPassword("ann")]]);
 });
 
-test("a user without a password has one token for all of them", () => {
+test("a nopass user has one token for all passwords", () => {
   const session = startSession();
   session.expect([["ACL SETUSER ann on nopass", ok]]);
   const token = session.run("ACL RESTTOKEN ann any");
@@ -432,7 +432,7 @@ test("a user without a password has one token for all of them", () => {
   assert.ok(!session.database.users.tokenDigestsOf("ann").includes(digestOf(token)));
 });
 
-test("ACL GENTOKEN gives a password that is a token too", () => {
+test("ACL GENTOKEN returns a password that is also a token", () => {
   const session = startSession();
   const { users } = session.database;
   const token = String(session.run("ACL GENTOKEN ann"));
@@ -442,8 +442,8 @@ test("ACL GENTOKEN gives a password that is a token too", () => {
   assert.deepEqual(users.tokenDigestsOf("ann"), []);
   session.expect([[`ACL SETUSER ann on >${token} >${foreign}`, ok]]);
   const digests = users.tokenDigestsOf("ann");
-  assert.ok(digests.includes(digestOf(token)), "it opens the REST interface");
-  assert.ok(!digests.includes(digestOf(foreign)), "a token of another user is a password and no more");
+  assert.ok(digests.includes(digestOf(token)), "the REST interface accepts it");
+  assert.ok(!digests.includes(digestOf(foreign)), "a token of another user is only a password");
   assert.equal(users.authenticate("ann", token), users.find("ann"));
   assert.ok(digests.includes(digestOf(session.run(`ACL RESTTOKEN ann ${token}`))));
 
@@ -488,10 +488,10 @@ test("a user logs in with any of its passwords while it is enabled", () => {
   session.expect([["ACL DELUSER ann", 1]]);
   assert.equal(ann.isDeleted, true);
   session.expect([["ACL SETUSER ann on nopass", ok]]);
-  assert.notEqual(users.authenticate("ann", ""), ann, "another user of the same name is another user");
+  assert.notEqual(users.authenticate("ann", ""), ann, "a new user of the same name is a different user");
 });
 
-test("who changes is told once for each unit of work, and everybody when the first token is made", () => {
+test("reports each changed user once per unit of work, and all users when the first token is made", () => {
   const session = startSession();
   const { users } = session.database;
   const told: string[] = [];
@@ -514,7 +514,7 @@ test("who changes is told once for each unit of work, and everybody when the fir
   assert.deepEqual(told.splice(0), ["ann", "bob"]);
 });
 
-test("users cannot be changed while the disk takes nothing", () => {
+test("users cannot be changed while the disk refuses writes", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   session.expect([["ACL SETUSER ann on >p", ok]]);
@@ -531,7 +531,7 @@ test("users cannot be changed while the disk takes nothing", () => {
   assert.ok(session.database.users.authenticate("ann", "p") !== undefined);
 });
 
-test("ACL LOG counts what agrees, the newest first, and forgets the oldest", () => {
+test("ACL LOG counts equal entries, lists the newest first, and drops the oldest", () => {
   const session = startSession();
   session.expect([["ACL SETUSER ann on nopass +get +acl|whoami ~a", ok]]);
   const ann = session.database.users.find("ann");
@@ -577,7 +577,7 @@ test("ACL LOG counts what agrees, the newest first, and forgets the oldest", () 
     ["ACL LOG x", error("ERR value is not an integer or out of range")],
     ["ACL LOG 1 2", error("ERR unknown subcommand or wrong number of arguments for 'LOG'. Try ACL HELP.")],
   ]);
-  // A minute later it is another entry.
+  // A minute later it is a new entry.
   session.clock.advance(60_000);
   run("GET b");
   assert.equal((session.run("ACL LOG") as readonly Reply[]).length, 4);

@@ -1,10 +1,10 @@
 /**
- * ACL: the users of a database, and what they may do. Rules and texts are those
- * of Redis 7; two commands are of the hosted service, whose users log in to the
+ * ACL: the users of a database and their rights. Rules and texts are those of
+ * Redis 7; two commands come from the hosted service, whose users log in to the
  * REST interface with tokens.
  *
- * Users are kept like keys, so SAVE has nothing left to do, and LOAD, which in
- * Redis replaces the users by those of a file, has nothing to load.
+ * Users are stored like keys, so SAVE does nothing, and LOAD, which in Redis
+ * replaces the users by those of a file, has no file to load.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { secretBytes } from "../../kernel/random.ts";
@@ -33,55 +33,55 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "CAT [<category>]",
-  "    The categories of commands, or the commands of one.",
+  "    List the categories of commands, or the commands of one category.",
   "DELUSER <username> [<username> ...]",
   "    Delete users.",
   "DRYRUN <username> <command> [<arg> ...]",
-  "    Whether a user may run a command, without running it.",
+  "    Report whether a user may run a command, without running it.",
   "GENPASS [<bits>]",
-  "    A password that nobody can guess.",
+  "    Generate a random password.",
   "GENTOKEN <username> [<password>]",
-  "    A password for a user that is a token of the REST interface too.",
+  "    Generate a password for a user that is also a token for the REST interface.",
   "GETUSER <username>",
-  "    The rights of a user.",
+  "    Show the rights of a user.",
   "LIST",
-  "    All users, as rules.",
+  "    List all users, as rules.",
   "LOAD",
-  "    Does nothing: users are kept as keys are.",
+  "    Does nothing: users are stored like keys.",
   "LOG [<count>|RESET]",
-  "    What was refused to users lately.",
+  "    List the latest commands that were refused to users.",
   "RESTTOKEN <username> <password>",
-  "    The token with which a user may use the REST interface.",
+  "    Return the token for the REST interface of a user.",
   "SAVE",
-  "    Does nothing: users are kept as keys are.",
+  "    Does nothing: users are stored like keys.",
   "SETUSER <username> <rule> [<rule> ...]",
-  "    Make a user, or change one.",
+  "    Create a user, or change one.",
   "USERS",
-  "    The names of all users.",
+  "    List the names of all users.",
   "WHOAMI",
-  "    The name of the user who asks.",
+  "    Return the name of the user of this connection.",
 ];
 
-/** What tells of nobody's rights. */
+/** For subcommands that reveal no rights. */
 const OPEN_FLAGS = ["noscript", "loading", "stale"] as const;
 const ADMIN_FLAGS = ["admin", ...OPEN_FLAGS] as const;
-/** The family is the server's, which is no category. */
+/** The family is the server's, which is not a category. */
 const facts = { categories: [], keys: noKeys } as const;
-/** What makes passwords and tokens is shown without its words, names too, as in Redis. */
+/** The log hides the arguments of commands that generate passwords and tokens, names too, as in Redis. */
 const shownWords = (words: readonly Bytes[]): readonly Bytes[] =>
   words.map((word, index) => (index < 2 ? word : REDACTED));
 
 export const aclRow: Row = {
   ...facts,
   name: "ACL",
-  summary: "Commands on users and their rights",
+  summary: "Commands for users and their rights",
   arity: -2,
   flags: [],
   subcommands: [
     {
       ...facts,
       name: "CAT",
-      summary: "The categories of commands, or the commands of one",
+      summary: "Lists the categories of commands, or the commands of one",
       arity: -2,
       flags: OPEN_FLAGS,
       run: categories,
@@ -89,7 +89,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "DELUSER",
-      summary: "Deletes users and tells how many there were",
+      summary: "Deletes users and returns how many existed",
       arity: -3,
       flags: ADMIN_FLAGS,
       run: (call) => {
@@ -100,7 +100,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "DRYRUN",
-      summary: "Tells whether a user may run a command",
+      summary: "Reports whether a user may run a command",
       arity: -4,
       flags: ADMIN_FLAGS,
       run: dryRun,
@@ -108,7 +108,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "GENPASS",
-      summary: "A password that nobody can guess",
+      summary: "Generates a random password",
       arity: -2,
       flags: OPEN_FLAGS,
       run: generatePassword,
@@ -116,7 +116,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "GENTOKEN",
-      summary: "A password for a user that is a token of the REST interface too",
+      summary: "Generates a password for a user that is also a token for the REST interface",
       arity: -2,
       flags: ADMIN_FLAGS,
       shownWords,
@@ -125,7 +125,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "GETUSER",
-      summary: "The rights of a user",
+      summary: "Returns the rights of a user",
       arity: 3,
       flags: ADMIN_FLAGS,
       run: getUser,
@@ -134,7 +134,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "LIST",
-      summary: "All users, as rules that would make them",
+      summary: "Lists all users, as rules that would create them",
       arity: 2,
       flags: ADMIN_FLAGS,
       run: list,
@@ -142,7 +142,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "LOAD",
-      summary: "Does nothing, since users are kept as keys are",
+      summary: "Does nothing, since users are stored like keys",
       arity: 2,
       flags: ADMIN_FLAGS,
       run: () => ok,
@@ -150,7 +150,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "LOG",
-      summary: "What was refused to users lately",
+      summary: "Lists the latest commands that were refused to users",
       arity: -2,
       flags: ADMIN_FLAGS,
       run: log,
@@ -158,7 +158,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "RESTTOKEN",
-      summary: "The token with which a user may use the REST interface",
+      summary: "Returns the token for the REST interface of a user",
       arity: -2,
       flags: ADMIN_FLAGS,
       shownWords,
@@ -167,7 +167,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "SAVE",
-      summary: "Does nothing, since users are kept as keys are",
+      summary: "Does nothing, since users are stored like keys",
       arity: 2,
       flags: ADMIN_FLAGS,
       run: () => ok,
@@ -175,7 +175,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "SETUSER",
-      summary: "Makes a user or changes its rights, by rules",
+      summary: "Creates a user or changes its rights, by rules",
       arity: -3,
       flags: ADMIN_FLAGS,
       shownWords,
@@ -188,7 +188,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "USERS",
-      summary: "The names of all users",
+      summary: "Lists the names of all users",
       arity: 2,
       flags: ADMIN_FLAGS,
       run: namesOf,
@@ -196,7 +196,7 @@ export const aclRow: Row = {
     {
       ...facts,
       name: "WHOAMI",
-      summary: "The name of the user who asks",
+      summary: "Returns the name of the current user",
       arity: 2,
       flags: OPEN_FLAGS,
       run: ({ caller }) => caller.user.name,
@@ -205,10 +205,10 @@ export const aclRow: Row = {
   run: () => nil,
 };
 
-/** Its password is a token, of which the store knows nothing. */
+/** The password of the default user is a token, which the store does not know. */
 const DEFAULT_RULES = "on ~* &* +@all";
 
-/** In the order of Redis, that of their bytes. */
+/** In the order of Redis: by bytes. */
 function namesOf({ database: { users } }: Call): readonly Bytes[] {
   return [...users.names(), defaultUser.name].sort();
 }
@@ -224,7 +224,7 @@ function list(call: Call): Reply {
   });
 }
 
-/** These rows are not flagged `write`, as in Redis, and yet users are written to the journal. */
+/** These rows are not flagged `write`, as in Redis, although users are written to the journal. */
 function checkDisk({ database }: Call): void {
   const { refusal } = database.context.journal;
   if (refusal !== undefined) throw diskRefusal(refusal);
@@ -261,7 +261,7 @@ function dryRun({ database, arg, argsFrom }: Call): Reply {
 const PASSWORD_BITS = 256;
 const PASSWORD_BITS_MAX = 4_096;
 
-/** Hexadecimal digits, four bits each. */
+/** Each hexadecimal digit has four bits. */
 function generatePassword(call: Call): Reply {
   const { argCount, arg } = call;
   if (argCount > 3) throw subcommandSyntax("ACL", arg(1));
@@ -282,7 +282,7 @@ function restToken(call: Call): Reply {
   return token;
 }
 
-/** The least that a password given to GENTOKEN must have: bytes, and different ones among them. */
+/** The minimum for a password passed to GENTOKEN: its bytes, and the number of different ones. */
 const GENERATED_FROM_LENGTH_MIN = 12;
 const GENERATED_FROM_VARIETY_MIN = 6;
 

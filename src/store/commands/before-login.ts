@@ -1,4 +1,4 @@
-/** Commands over TCP before login: a few of them answer, and the others are refused without a word of what exists. */
+/** Commands over TCP before login: a few are allowed; for all others the refusal does not reveal whether they exist. */
 
 import type { CommandRequest } from "../command-facts.ts";
 import { CommandError, noAuthentication, wrongArity } from "../errors.ts";

@@ -1,13 +1,13 @@
-/** Where a bit stands, as the bitmap commands are told. */
+/** Reads the bit offsets of bitmap commands. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { bitOffsetOutOfRange } from "../errors.ts";
 import { parseInteger } from "../structures/numbers/number-text.ts";
 
-/** The first offset that is refused: Redis' proto-max-bulk-len, in bits. */
+/** The first refused offset: Redis' proto-max-bulk-len, in bits. */
 const OFFSET_BITS_END = 512 * 1024 * 1024 * 8;
 
 /**
- * A place in a string, in bits. With `unitBits`, `#3` is the place of the fourth unit of so many bits. Throws
+ * An offset in a string, in bits. With `unitBits`, `#3` is the offset of the fourth unit of that many bits. Throws
  * `bitOffsetOutOfRange`.
  */
 export function readBitOffset(text: Bytes, unitBits?: number): number {
@@ -19,7 +19,7 @@ export function readBitOffset(text: Bytes, unitBits?: number): number {
   return Number(offset);
 }
 
-/** As in Redis, it wraps around in 64 bits. */
+/** As in Redis, the product wraps around in 64 bits. */
 function product(value: number | bigint, unitBits: number): number | bigint {
   const exact = Number(value) * unitBits;
   return Number.isSafeInteger(exact) ? exact : BigInt.asIntN(64, BigInt(value) * BigInt(unitBits));

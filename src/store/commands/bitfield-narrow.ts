@@ -1,7 +1,7 @@
 /**
- * Steps of BITFIELD on fields of up to 32 bits, in doubles. A field and the
- * bits around it in its bytes are 40 bits at most, and a sum stays below 2^53,
- * so everything is exact, and ten times as fast as with bigints.
+ * Steps of BITFIELD on fields of up to 32 bits, computed in doubles. The bytes
+ * that contain such a field have 40 bits at most, and a sum stays below 2^53, so
+ * everything is exact, and ten times as fast as with bigints.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { byteAt, type StringValue } from "../values/string.ts";
@@ -14,10 +14,10 @@ export interface FieldType {
   readonly bits: number;
 }
 
-/** Whether a field is narrow, and what is set in it or added to it, if anything is, can be so exactly. */
+/** Whether the field is narrow, and its operand, if any, can be set or added exactly in doubles. */
 export function isNarrow({ bits, isSigned }: FieldType, operand: number, isSet: boolean): boolean {
   if (bits > NARROW_BITS_MAX || Math.abs(operand) >= OPERAND_END) return false;
-  // What is set in an unsigned field counts as 64 bits without a sign.
+  // A value set in an unsigned field counts as 64 bits without a sign.
   return !isSet || isSigned || operand >= 0;
 }
 
@@ -30,7 +30,7 @@ export function readNarrow(value: StringValue | undefined, type: FieldType, offs
   return isSigned && field >= powerOf2(bits - 1) ? field - powerOf2(bits) : field;
 }
 
-/** A sum as it fits the field, and the bound that it has passed, if any. */
+/** The sum wrapped to the field, and the bound that it exceeds, if any. */
 export function sumNarrow({ bits, isSigned }: FieldType, sum: number): { wrapped: number; bound: number | undefined } {
   const size = powerOf2(bits);
   const most = isSigned ? size / 2 - 1 : size - 1;
@@ -40,7 +40,7 @@ export function sumNarrow({ bits, isSigned }: FieldType, sum: number): { wrapped
   return { wrapped: rest > most ? rest - size : rest, bound: sum > most ? most : least };
 }
 
-/** The bytes that a field lies in, with another value in it. */
+/** The bytes that contain the field, with a new value in it. */
 export function writtenNarrow(
   value: StringValue | undefined,
   { type, offset, field }: { type: FieldType; offset: number; field: number },
@@ -60,7 +60,7 @@ export function writtenNarrow(
   return bytes;
 }
 
-/** How many bytes the bits of a field lie in. */
+/** The number of bytes that contain the field. */
 function byteCountOf(offset: number, bits: number): number {
   return ((offset % 8) + bits + 7) >> 3;
 }

@@ -1,4 +1,4 @@
-/** BITFIELD: literal replies as of Redis 7.0.15, and every type beside the obvious way. */
+/** BITFIELD: literal replies as of Redis 7.0.15, and every type compared with a plain implementation. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -14,7 +14,7 @@ const badType = error(
 );
 const onlyGets = error("ERR BITFIELD_RO only supports the GET subcommand");
 
-test("BITFIELD reads, sets and adds, one after the other", () => {
+test("BITFIELD reads, sets and adds, one step after the other", () => {
   startSession().expect([
     ["BITFIELD k SET u8 0 255 GET u8 0 INCRBY u4 4 1 GET u8 0", [0, 255, 0, 240]],
     ["GET k", "\xf0"],
@@ -31,7 +31,7 @@ test("BITFIELD reads, sets and adds, one after the other", () => {
   ]);
 });
 
-test("OVERFLOW says what happens to what comes behind it", () => {
+test("OVERFLOW applies to the steps after it", () => {
   startSession().expect([
     ["BITFIELD k SET u8 0 250 INCRBY u8 0 10", [0, 4]],
     ["BITFIELD k OVERFLOW SAT INCRBY u8 0 300 OVERFLOW WRAP INCRBY u8 0 1", [255, 0]],
@@ -53,7 +53,7 @@ test("OVERFLOW says what happens to what comes behind it", () => {
   ]);
 });
 
-test("BITFIELD makes the string reach as far as it may write, even where it writes nothing", () => {
+test("BITFIELD grows the string to the farthest bit it may write, even if it writes nothing", () => {
   startSession().expect([
     ["BITFIELD k OVERFLOW FAIL SET u8 17 999", [nil]],
     ["GET k", "\x00\x00\x00\x00"],
@@ -62,7 +62,7 @@ test("BITFIELD makes the string reach as far as it may write, even where it writ
   ]);
 });
 
-test("BITFIELD refuses the whole before it does a part", () => {
+test("BITFIELD checks all steps before it runs the first", () => {
   startSession().expect([
     ["BITFIELD k SET u8 0 1 GET u64 0", badType],
     ["BITFIELD k SET u8 0 1 GET i65 0", badType],
@@ -104,7 +104,7 @@ test("BITFIELD_RO only reads", () => {
   ]);
 });
 
-test("every type at every bit of a byte is written and read as its bits say, and journaled so", () => {
+test("every type at every bit of a byte is read, written and journaled as its bits", () => {
   const random = seededRandom(1);
   const journal = new RecordingJournal();
   const session = startSession({ journal });

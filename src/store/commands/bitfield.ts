@@ -1,9 +1,9 @@
 /**
  * BITFIELD: integers of 1 to 64 bits at any bit of a string, read, set and
- * added to. The whole command is read before anything is done.
+ * added to. The whole command is parsed before anything is done.
  *
- * Values are bigints here: 64 bits, and the arithmetic of Redis in them. Fields
- * of up to 32 bits, the usual ones, go the short way of `bitfield-narrow.ts`.
+ * Values are bigints here: 64 bits, with the arithmetic of Redis. Fields of up
+ * to 32 bits, the usual ones, take the fast path in `bitfield-narrow.ts`.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
@@ -35,11 +35,11 @@ export function bitfield(call: Call): Reply {
   const steps = readSteps(call);
   const { keyspace, arg } = call;
   const key = arg(1);
-  // Refuses another type.
+  // Refuses other types.
   const value = keyspace.readString(key);
-  // As Redis: this command looks up to write, unless it only reads.
+  // As Redis: this command looks the key up for writing, unless it only reads.
   if (value === undefined && steps.every(({ kind }) => kind === "get")) keyspace.notify(events.keymiss, key);
-  // As Redis: the string reaches to the farthest bit that may be written, even where nothing is then written.
+  // As Redis: the string grows to the farthest bit that may be written, even if nothing is written there.
   let length = 0;
   for (const { kind, offset, type } of steps)
     if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits - 1) / 8) + 1);
@@ -51,7 +51,7 @@ export function bitfield(call: Call): Reply {
   return replies;
 }
 
-/** The string that is worked on, and whether a step has changed it, as Redis sees that: after growing, all that write do. */
+/** The string, and whether a step has changed it. As in Redis, after growth every step that writes is a change. */
 interface Target {
   readonly keyspace: Keyspace;
   readonly key: Bytes;
@@ -59,13 +59,13 @@ interface Target {
   isChanged: boolean;
 }
 
-/** How many words follow these, which write nothing. */
+/** The number of words after each step that writes nothing. */
 const operandCounts: OperandCounts = new Map([
   ["GET", 2],
   ["OVERFLOW", 1],
 ]);
 
-/** Steps that only get only read. What is no such step, malformed ones too, may write. */
+/** A command with GET steps only is a read. Any other step, malformed ones too, may write. */
 export function bitfieldUses(words: readonly Bytes[]): readonly KeyUse[] {
   for (let at = 2; at < words.length; at += 1) {
     const operandCount = operandCounts.get(upperCase(words[at] as Bytes));
@@ -115,7 +115,7 @@ function readOverflow(word: string): Overflow {
   return word;
 }
 
-/** `i1` to `i64`, `u1` to `u63`, in small letters. */
+/** `i1` to `i64`, `u1` to `u63`, in lower case. */
 function readType(text: Bytes): FieldType {
   const isSigned = text.startsWith("i");
   // A C string ends at its first zero byte.
@@ -157,7 +157,7 @@ function runWideStep(
 ): Reply {
   const { type, offset, string } = step;
   const old = readField(string, type, offset);
-  // An unsigned field takes what is set as 64 bits without a sign.
+  // A value set in an unsigned field counts as 64 bits.
   const operand = step.kind === "set" && !type.isSigned ? BigInt.asUintN(64, step.operand) : step.operand;
   const [start, increment] = step.kind === "set" ? [operand, 0n] : [old, operand];
   const bound = type.isSigned
@@ -173,14 +173,14 @@ function runWideStep(
   return numberOf(step.kind === "set" ? old : changed);
 }
 
-/** The bound that the sum of both would pass, or undefined when it stays within. */
+/** The bound that the sum would exceed, or undefined if it stays in range. */
 function overflowOfUnsigned(value: bigint, increment: bigint, bits: number): bigint | undefined {
   const most = (1n << BigInt(bits)) - 1n;
   if (value > most || (increment > 0n && value + increment > most)) return most;
   return increment < 0n && value + increment < 0n ? 0n : undefined;
 }
 
-/** As `overflowOfUnsigned`. The differences wrap around in 64 bits, as they do in Redis. */
+/** Like `overflowOfUnsigned`. The differences wrap around in 64 bits, as in Redis. */
 function overflowOfSigned(value: bigint, increment: bigint, bits: number): bigint | undefined {
   const most = (1n << BigInt(bits - 1)) - 1n;
   const least = -most - 1n;
@@ -196,7 +196,7 @@ function wrapped(value: bigint, { isSigned, bits }: FieldType): bigint {
   return isSigned ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
 }
 
-/** The bits of all bytes that a field lies in, how many bits follow it there, and its first byte. */
+/** The bits of all bytes that contain the field, the number of bits after it, and its first byte. */
 function bytesAround(value: StringValue | undefined, { bits }: FieldType, offset: number) {
   const firstByte = Math.floor(offset / 8);
   const lastByte = Math.floor((offset + bits - 1) / 8);
@@ -224,7 +224,7 @@ function writeField(
   setStringRange(keyspace, key, { offset: firstByte, bytes });
 }
 
-/** As a reply: a number where that is exact. */
+/** A number if that is exact. */
 function numberOf(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

@@ -1,4 +1,4 @@
-/** The bitmap commands one by one: what is sent, and the literal reply. Redis 7.0.15 gives the same ones. */
+/** The bitmap commands: input and literal reply. Redis 7.0.15 gives the same replies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contentOf, RecordingJournal, replayed } from "../../../test/harness/recording-journal.ts";
@@ -26,7 +26,7 @@ function sessionWithBits(options?: { journal: RecordingJournal }): Session {
   return session;
 }
 
-test("SETBIT answers the bit that was there, and makes the string as long as it must be", () => {
+test("SETBIT returns the old bit, and grows the string as needed", () => {
   sessionWithBits().expect([
     ["SETBIT n 7 1", 0],
     ["GET n", "\x01"],
@@ -51,7 +51,7 @@ test("SETBIT answers the bit that was there, and makes the string as long as it 
   ]);
 });
 
-test("SETBIT keeps the expiry of the key", () => {
+test("SETBIT preserves the expiry of the key", () => {
   sessionWithBits().expect([
     ["EXPIRE s 100", 1],
     ["SETBIT s 100 1", 0],
@@ -59,7 +59,7 @@ test("SETBIT keeps the expiry of the key", () => {
   ]);
 });
 
-test("SETBIT records the byte that it changes, and nothing where nothing changes", () => {
+test("SETBIT records the byte that it changes, and nothing if nothing changes", () => {
   const journal = new RecordingJournal();
   const session = sessionWithBits({ journal });
   const before = journal.frames.length;
@@ -74,7 +74,7 @@ test("SETBIT records the byte that it changes, and nothing where nothing changes
   );
 });
 
-test("GETBIT answers 0 behind the end", () => {
+test("GETBIT returns 0 after the end", () => {
   sessionWithBits().expect([
     ["GETBIT s 1", 1],
     ["GETBIT s 0", 0],
@@ -89,7 +89,7 @@ test("GETBIT answers 0 behind the end", () => {
   ]);
 });
 
-test("BITCOUNT counts a string, or a range of bytes or bits", () => {
+test("BITCOUNT counts the bits of a string, or of a range of bytes or bits", () => {
   sessionWithBits().expect([
     ["BITCOUNT s", 26],
     ["BITCOUNT s 0 0", 4],
@@ -118,7 +118,7 @@ test("BITCOUNT counts a string, or a range of bytes or bits", () => {
   ]);
 });
 
-test("BITPOS finds the first bit, and takes what follows an open range for zeros", () => {
+test("BITPOS finds the first bit, and treats the bits after an open range as zeros", () => {
   sessionWithBits().expect([
     ["BITPOS b 1", 0],
     ["BITPOS b 0", 24],
@@ -153,7 +153,7 @@ test("BITPOS finds the first bit, and takes what follows an open range for zeros
   ]);
 });
 
-test("BITOP combines strings, the shorter ones followed by zeros", () => {
+test("BITOP combines strings and pads the shorter ones with zeros", () => {
   sessionWithBits().expect([
     ["SET a abcdef", ok],
     ["BITOP AND d s a", 6],
@@ -214,7 +214,7 @@ test("BITOP DIFF, DIFF1, ANDOR and ONE, as of Redis 8.2", () => {
   ]);
 });
 
-/** Each operation on the bits that the sources have at one place. */
+/** Each operation on the bits of the sources at one offset. */
 const plainOperations: ReadonlyMap<string, (bits: readonly number[]) => boolean> = new Map([
   ["AND", (bits: readonly number[]) => bits.every((bit) => bit === 1)],
   ["OR", (bits: readonly number[]) => bits.includes(1)],
@@ -230,7 +230,7 @@ function drawBytes(random: Random): string {
   return Array.from({ length }, () => String.fromCharCode(random.below(256))).join("");
 }
 
-test("BITOP gives what its operation gives for every single bit, and journal and snapshot have it", () => {
+test("BITOP applies its operation to every bit, and journal and snapshot have the result", () => {
   for (let seed = 1; seed <= 25; seed += 1) {
     const random = seededRandom(seed);
     const journal = new RecordingJournal();
@@ -257,7 +257,7 @@ test("BITOP gives what its operation gives for every single bit, and journal and
   }
 });
 
-test("A-15: a key that is named many times is combined once", () => {
+test("A-15: combines a key that is named many times once", () => {
   const session = startSession();
   session.call("SET", "k", "x".repeat(4 * 1024 * 1024));
   const keys = Array<string>(20_000).fill("k");
@@ -265,7 +265,7 @@ test("A-15: a key that is named many times is combined once", () => {
     assert.equal(session.call("BITOP", name, "target", ...keys), 4 * 1024 * 1024, name);
 });
 
-test("a bitmap of a few MB is counted and searched in place", () => {
+test("counts and searches a bitmap of a few MB in place", () => {
   const session = startSession();
   session.expect([
     ["SETBIT k 33554431 1", 0],
@@ -279,7 +279,7 @@ test("a bitmap of a few MB is counted and searched in place", () => {
   ]);
 });
 
-test("BITOP puts its result in the place of a long string whole, and the journal knows", () => {
+test("BITOP replaces a long string as a whole, in the journal too", () => {
   const journal = new RecordingJournal();
   const session = startSession({ journal });
   session.expect([

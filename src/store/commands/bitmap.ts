@@ -1,6 +1,6 @@
 /**
- * Bitmap commands. A bitmap is a string whose bits count: bit 0 is the highest
- * bit of byte 0, and behind the end every bit is 0. Writing a bit there makes
+ * Bitmap commands. A bitmap is a string seen as bits: bit 0 is the highest bit
+ * of byte 0, and every bit after the end is 0. Writing a bit after the end makes
  * the string longer. BITFIELD is in `bitfield.ts`, BITOP in `bitop.ts`.
  */
 import { type Call, family, firstKey } from "../command.ts";
@@ -22,7 +22,7 @@ const keysFromSecond: KeyPositions = { first: 2, last: -1, step: 1 };
 export const bitmapCommands = family("bitmap", [
   {
     name: "BITCOUNT",
-    summary: "How many bits of a string are set, in a range of bytes or bits",
+    summary: "Counts the set bits of a string, in a range of bytes or bits",
     arity: -2,
     flags: ["readonly"],
     keys: firstKey,
@@ -47,7 +47,7 @@ export const bitmapCommands = family("bitmap", [
   },
   {
     name: "BITOP",
-    summary: "Stores what strings give when they are combined bit by bit, and answers its length",
+    summary: "Combines strings bit by bit, stores the result and returns its length",
     arity: -4,
     flags: ["write", "denyoom"],
     notifiesMisses: true,
@@ -57,7 +57,7 @@ export const bitmapCommands = family("bitmap", [
   },
   {
     name: "BITPOS",
-    summary: "The first bit that is set, or clear, in a range of bytes or bits",
+    summary: "Finds the first set or clear bit in a range of bytes or bits",
     arity: -3,
     flags: ["readonly"],
     keys: firstKey,
@@ -65,7 +65,7 @@ export const bitmapCommands = family("bitmap", [
   },
   {
     name: "GETBIT",
-    summary: "One bit of a string",
+    summary: "Returns one bit of a string",
     arity: 3,
     flags: ["readonly", "fast"],
     keys: firstKey,
@@ -76,7 +76,7 @@ export const bitmapCommands = family("bitmap", [
   },
   {
     name: "SETBIT",
-    summary: "Sets or clears one bit of a string and answers what it was",
+    summary: "Sets or clears one bit of a string and returns the old bit",
     arity: 4,
     flags: ["write", "denyoom"],
     keys: firstKey,
@@ -107,13 +107,13 @@ function setbit({ keyspace, arg }: Call): Reply {
 
 function bitcount({ keyspace, arg, argCount, word, integer }: Call): Reply {
   const value = keyspace.readString(arg(1));
-  // As Redis: where there is no string, the rest is not looked at.
+  // As Redis: if the key does not exist, the other arguments are not checked.
   if (value === undefined) return zero;
   if (argCount === 2) return countBits(viewOf(value), 0, value.length);
   if (argCount !== 4 && argCount !== 5) throw syntaxError;
   const start = integer(2);
   const end = integer(3);
-  // Said before the unit is read, as in Redis.
+  // Checked before the unit is read, as in Redis.
   if (start < 0 && end < 0 && start > end) return zero;
   const range = rangeOf({ start, end, unitBits: argCount === 5 ? unitBitsOf(word(4)) : 8, length: value.length });
   if (range === undefined) return zero;
@@ -139,7 +139,7 @@ function bitpos(call: Call): Reply {
   const range = rangeOf({ start, end, unitBits, length: value.length });
   if (range === undefined) return -1;
   const found = findBit(viewOf(value), bit, range);
-  // Behind the end of the string all bits are clear; behind the end that was asked for nothing is looked at.
+  // All bits after the end of the string are clear, but bits after an explicit end do not count.
   return found === -1 && bit === 0 && !hasEnd ? value.length * 8 : found;
 }
 
@@ -149,7 +149,7 @@ function unitBitsOf(word: string): number {
   throw syntaxError;
 }
 
-/** The bits between two places, both included, that count from the end when negative; undefined if there are none. */
+/** The bits between two indexes, both included, negative ones counted from the end; undefined for an empty range. */
 function rangeOf(given: {
   start: number | bigint;
   end: number | bigint;

@@ -1,9 +1,9 @@
 /**
- * BITOP: strings combined bit by bit. A shorter string, and an absent one,
- * counts as followed by zeros. DIFF, DIFF1, ANDOR and ONE are of Redis 8.2.
+ * BITOP: combines strings bit by bit. A shorter string, and a missing one, is
+ * padded with zeros. DIFF, DIFF1, ANDOR and ONE are from Redis 8.2.
  *
- * A key named many times is combined as often as that can matter, so the work
- * is bounded by what the database holds, however long the command is.
+ * A key named many times is combined only as often as that can matter, so the
+ * size of the database bounds the work, however long the command is.
  */
 import type { Call } from "../command.ts";
 import { bitopNeedsOneKey, bitopNeedsTwoKeys, syntaxError } from "../errors.ts";
@@ -21,7 +21,7 @@ interface Operation {
   readonly name: string;
   readonly keyCountMin: number;
   readonly keyCountMax: number;
-  /** Fills `result`, which has the length of the longest source and holds zeros. */
+  /** Fills `result`, which has the length of the longest source and is zeroed. */
   readonly run: (result: Buffer, sources: Sources) => void;
 }
 
@@ -46,7 +46,7 @@ const operations: readonly Operation[] = [
     },
   },
   {
-    // What the first has and no other one.
+    // Bits of the first source that no other one has.
     name: "DIFF",
     keyCountMin: 2,
     keyCountMax: MANY,
@@ -56,7 +56,7 @@ const operations: readonly Operation[] = [
     },
   },
   {
-    // What any other one has and the first has not.
+    // Bits of any other source that the first does not have.
     name: "DIFF1",
     keyCountMin: 2,
     keyCountMax: MANY,
@@ -66,7 +66,7 @@ const operations: readonly Operation[] = [
     },
   },
   {
-    // What the first has and any other one.
+    // Bits of the first source that any other one has.
     name: "ANDOR",
     keyCountMin: 2,
     keyCountMax: MANY,
@@ -77,7 +77,7 @@ const operations: readonly Operation[] = [
     },
   },
   {
-    // What exactly one has.
+    // Bits that exactly one source has.
     name: "ONE",
     keyCountMin: 1,
     keyCountMax: MANY,
@@ -122,19 +122,19 @@ export function bitop({ keyspace, arg, word, argCount }: Call): Reply {
 }
 
 /**
- * Where results up to a size are made: fresh memory costs more than to combine two strings there and to copy what comes
- * out.
+ * Results up to this size are made in a reused buffer: allocating memory costs more than combining two strings there
+ * and copying the result.
  */
 const SCRATCH_BYTES_MAX = 1024 * 1024;
 let scratch = Buffer.alloc(LARGE_BYTES_MIN);
 
-/** So many zeros, good until the next call. */
+/** A zeroed buffer, valid until the next call. */
 function scratchOf(length: number): Buffer {
   if (scratch.length < length) scratch = Buffer.alloc(Math.min(SCRATCH_BYTES_MAX, length * 2));
   return scratch.subarray(0, length).fill(0);
 }
 
-/** The first source, then each other one combined with it. An absent one is all zeros. */
+/** Combines each other source with the first. A missing source is all zeros. */
 function fold(result: Buffer, sources: Sources, combine: Combine): void {
   const [first, ...others] = sources;
   if (first !== undefined) result.set(viewOf(first));
@@ -147,14 +147,14 @@ function differentOnes(sources: Sources): Sources {
   return [...new Set(sources)];
 }
 
-/** Those that come an odd number of times: any two of the same cancel each other. */
+/** The sources that occur an odd number of times: two equal ones cancel each other. */
 function oddOnes(sources: Sources): Sources {
   const odd = new Set<StringValue | undefined>();
   for (const source of sources) if (!odd.delete(source)) odd.add(source);
   return [...odd];
 }
 
-/** Each source as often as it comes, but at most twice: then none of its bits is in one alone. */
+/** Each source as often as it occurs, but at most twice: with two, none of its bits is in one source alone. */
 function atMostTwice(sources: Sources): Sources {
   const counts = new Map<StringValue | undefined, number>();
   return sources.filter((source) => {

@@ -1,4 +1,4 @@
-/** CLIENT: what sessions say of themselves and do to others. */
+/** CLIENT: what sessions report about themselves and do to others. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { heard, settled, startSessions } from "../../../test/harness/session-harness.ts";
@@ -8,7 +8,7 @@ import { map, push, set, simple, verbatim } from "../reply/reply.ts";
 
 const syntaxError = error("ERR syntax error");
 
-test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO tell of the session itself", () => {
+test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO describe the session itself", () => {
   const { clock, connect } = startSessions();
   const one = connect();
   one.expect([
@@ -51,7 +51,7 @@ test("CLIENT ID, GETNAME, SETNAME, SETINFO and INFO tell of the session itself",
   ]);
 });
 
-test("CLIENT LIST has the sessions of its own database, or some of them", () => {
+test("CLIENT LIST lists the sessions of its own database, or some of them", () => {
   const { store, connect } = startSessions();
   const one = connect();
   const two = connect({ user: readOnlyUser });
@@ -83,7 +83,7 @@ test("CLIENT LIST has the sessions of its own database, or some of them", () => 
   assert.equal(strange.closed, undefined);
 });
 
-test("CLIENT KILL closes by address, number, user and type, and spares who asks unless told", () => {
+test("CLIENT KILL closes by address, id, user and type, and skips the caller unless asked", () => {
   const { connect } = startSessions();
   const one = connect();
   one.expect([
@@ -119,14 +119,14 @@ test("CLIENT KILL closes by address, number, user and type, and spares who asks 
   assert.equal(one.closed, "when written");
 });
 
-test("CLIENT KILL of oneself by address answers and closes", () => {
+test("CLIENT KILL with the caller's own address replies and closes", () => {
   const { connect } = startSessions();
   const one = connect();
   one.expect([["CLIENT KILL 127.0.0.1:40001", ok], ["PING"]]);
   assert.equal(one.closed, "when written");
 });
 
-test("nobody's keys are tracked, and no connection is closed for its memory", () => {
+test("no keys are tracked, and no connection is closed because of its memory", () => {
   const { connect } = startSessions();
   const tracking = map([
     ["flags", set(["off"])],
@@ -154,7 +154,7 @@ test("nobody's keys are tracked, and no connection is closed for its memory", ()
   assert.ok(Array.isArray(help) && help.length > 10);
 });
 
-test("CLIENT NO-TOUCH lets reads be no use of a key", () => {
+test("CLIENT NO-TOUCH stops reads from updating the time of last use", () => {
   const { clock, connect } = startSessions();
   const one = connect();
   one.run("SET k v");
@@ -170,7 +170,7 @@ test("CLIENT NO-TOUCH lets reads be no use of a key", () => {
   ]);
 });
 
-test("CLIENT PAUSE holds up everybody of the database until its end", async () => {
+test("CLIENT PAUSE holds up all clients of the database until it ends", async () => {
   const { clock, store, connect } = startSessions();
   const one = connect();
   const two = connect();
@@ -196,7 +196,7 @@ test("CLIENT PAUSE holds up everybody of the database until its end", async () =
   one.expect([["GET k", "v"]]);
 });
 
-test("a pause goes on while nobody is there, and keeps no timer then", async () => {
+test("a pause continues while no client is connected, and then needs no timer", async () => {
   const { clock, connect } = startSessions();
   const one = connect();
   one.expect([["CLIENT PAUSE 1000", ok]]);
@@ -219,7 +219,7 @@ test("a pause goes on while nobody is there, and keeps no timer then", async () 
   assert.deepEqual(four.listen(), [simple("PONG")]);
 });
 
-test("CLIENT PAUSE WRITE holds up what may write, and CLIENT UNPAUSE ends it", async () => {
+test("CLIENT PAUSE WRITE holds up commands that may write, and CLIENT UNPAUSE ends it", async () => {
   const { connect } = startSessions();
   const one = connect();
   const two = connect();
@@ -244,13 +244,13 @@ test("CLIENT PAUSE WRITE holds up what may write, and CLIENT UNPAUSE ends it", a
   ]);
 });
 
-test("CLIENT UNBLOCK ends the waiting of a session, as a timeout or by an error", async () => {
+test("CLIENT UNBLOCK unblocks a session, with a timeout or an error", async () => {
   const { connect } = startSessions();
   const one = connect();
   const two = connect();
   const wait = (): void => {
     const { database } = two.session;
-    // As a command that waits does.
+    // As a blocking command does.
     database.waiters.add(two.session, {
       keys: ["k"],
       line: "test",
@@ -279,7 +279,7 @@ test("CLIENT UNBLOCK ends the waiting of a session, as a timeout or by an error"
   assert.deepEqual(two.listen(), [error("UNBLOCKED client unblocked via CLIENT UNBLOCK")]);
 });
 
-test("in RESP2 who listens says little else, in RESP3 everything", () => {
+test("a RESP2 subscriber may run few commands, a RESP3 subscriber all of them", () => {
   const { connect } = startSessions();
   const one = connect();
   const refused = error(

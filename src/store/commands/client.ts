@@ -1,6 +1,6 @@
 /**
- * CLIENT: what a session says of itself, and what it can learn of the others of
- * its database and do to them. Nobody sees the sessions of another database.
+ * CLIENT: what a session reports about itself, and what it can learn about and
+ * do to other sessions of its database. Sessions of other databases are hidden.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import { noKeys, type Row } from "../command.ts";
@@ -33,45 +33,45 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "CACHING (YES|NO)",
-  "    Refused: nobody's keys are tracked.",
+  "    Refused: key tracking is not available.",
   "GETNAME",
-  "    The name of this connection.",
+  "    Return the name of this connection.",
   "GETREDIR",
-  "    -1: nobody's keys are tracked.",
+  "    Return -1: key tracking is not available.",
   "ID",
-  "    The number of this connection.",
+  "    Return the id of this connection.",
   "INFO",
-  "    Facts of this connection.",
+  "    Return information about this connection.",
   "KILL <ip:port>",
-  "    Closes the connection from there.",
+  "    Close the connection from this address.",
   "KILL <option> <value> [<option> <value> [...]]",
-  "    Closes the connections for which all of these hold: ADDR (<ip:port>|<unixsocket>:0), LADDR, TYPE (NORMAL|MASTER|",
-  "    REPLICA|PUBSUB), USER <username>, ID <client-id>; with SKIPME NO perhaps this one too.",
+  "    Close the connections that match all options: ADDR (<ip:port>|<unixsocket>:0), LADDR, TYPE (NORMAL|MASTER|",
+  "    REPLICA|PUBSUB), USER <username>, ID <client-id>. SKIPME NO includes this connection.",
   "LIST [TYPE (NORMAL|MASTER|REPLICA|PUBSUB)] [ID <client-id> [...]]",
-  "    Facts of the connections to this database, or of some of them.",
+  "    Return information about the connections to this database, or some of them.",
   "NO-EVICT (ON|OFF)",
-  "    Changes nothing but what CLIENT LIST tells: no connection is closed for its memory.",
+  "    Changes only the output of CLIENT LIST: no connection is closed because of its memory.",
   "NO-TOUCH (ON|OFF)",
-  "    Whether what this connection does with keys is no use of them.",
+  "    With ON, commands of this connection do not update the time of last use of keys.",
   "PAUSE <timeout> [WRITE|ALL]",
-  "    Holds up the commands that come over TCP to this database for so many milliseconds, or those that may write.",
+  "    Hold up commands over TCP to this database for <timeout> milliseconds: all, or those that may write.",
   "REPLY (ON|OFF|SKIP)",
-  "    Whether there are replies.",
+  "    Turn replies on or off, or skip the next one.",
   "SETINFO (LIB-NAME|LIB-VER) <value>",
-  "    Says which library is speaking.",
+  "    Set the name or the version of the client library.",
   "SETNAME <name>",
-  "    Names this connection.",
+  "    Set the name of this connection.",
   "TRACKING (ON|OFF) [...]",
-  "    ON is refused: nobody's keys are tracked.",
+  "    ON is refused: key tracking is not available.",
   "TRACKINGINFO",
-  "    That nobody's keys are tracked.",
+  "    Report that key tracking is off.",
   "UNBLOCK <client-id> [TIMEOUT|ERROR]",
-  "    Ends the waiting of a connection, as if its time were over, or by an error.",
+  "    Unblock a blocked connection, as if its timeout had passed, or with an error.",
   "UNPAUSE",
-  "    Ends the pause.",
+  "    End the pause.",
 ];
 
-/** About the connection itself: everybody may. */
+/** About the connection itself: allowed for all users. */
 const own: Pick<Row, "flags" | "categories" | "keys" | "run"> = {
   flags: ["noscript", "loading", "stale", "public", "tcp-only"],
   categories: ["connection"],
@@ -79,12 +79,12 @@ const own: Pick<Row, "flags" | "categories" | "keys" | "run"> = {
   run: () => ok,
 };
 
-/** About the connections of others. */
+/** About other connections. */
 const others: typeof own = { ...own, flags: ["admin", "noscript", "loading", "stale", "tcp-only"] };
 
 export const clientRow: Row = {
   name: "CLIENT",
-  summary: "Commands on connections",
+  summary: "Commands for connections",
   arity: -2,
   flags: ["tcp-only"],
   categories: [],
@@ -93,7 +93,7 @@ export const clientRow: Row = {
     {
       ...own,
       name: "CACHING",
-      summary: "Refused: nobody's keys are tracked",
+      summary: "Refused: key tracking is not available",
       arity: 3,
       runInSession: () => {
         throw cachingWithoutTracking;
@@ -102,26 +102,32 @@ export const clientRow: Row = {
     {
       ...own,
       name: "GETNAME",
-      summary: "The name of this connection",
+      summary: "Returns the name of this connection",
       arity: 2,
       runInSession: ({ name }) => bulk(name === "" ? undefined : name),
     },
-    { ...own, name: "GETREDIR", summary: "To whom invalidations go: to nobody", arity: 2, runInSession: () => -1 },
+    {
+      ...own,
+      name: "GETREDIR",
+      summary: "Returns -1: key tracking is not available",
+      arity: 2,
+      runInSession: () => -1,
+    },
     helpRow(helpLines, { ...own, flags: ["loading", "stale", "public", "tcp-only"] }),
-    { ...own, name: "ID", summary: "The number of this connection", arity: 2, runInSession: ({ id }) => id },
+    { ...own, name: "ID", summary: "Returns the id of this connection", arity: 2, runInSession: ({ id }) => id },
     {
       ...own,
       name: "INFO",
-      summary: "Facts of this connection",
+      summary: "Returns information about this connection",
       arity: 2,
       runInSession: (session) => verbatim(linesOf([session], session.database)),
     },
     { ...others, name: "KILL", summary: "Closes connections", arity: -3, runInSession: kill },
-    { ...others, name: "LIST", summary: "Facts of the connections to this database", arity: -2, runInSession: list },
+    { ...others, name: "LIST", summary: "Lists the connections to this database", arity: -2, runInSession: list },
     {
       ...others,
       name: "NO-EVICT",
-      summary: "Changes nothing: no connection is closed for its memory",
+      summary: "Changes nothing: no connection is closed because of its memory",
       arity: 3,
       runInSession: (session, words) => {
         session.isExemptFromEviction = readSwitch(words);
@@ -131,27 +137,33 @@ export const clientRow: Row = {
     {
       ...own,
       name: "NO-TOUCH",
-      summary: "Whether what this connection does with keys is no use of them",
+      summary: "Sets whether commands of this connection update the time of last use of keys",
       arity: 3,
       runInSession: (session, words) => {
         session.setLeavesKeysUntouched(readSwitch(words));
         return ok;
       },
     },
-    { ...others, name: "PAUSE", summary: "Holds up the commands that come over TCP", arity: -3, runInSession: pause },
+    { ...others, name: "PAUSE", summary: "Holds up commands over TCP for some time", arity: -3, runInSession: pause },
     {
       ...own,
       name: "REPLY",
-      summary: "Whether there are replies",
+      summary: "Turns replies on or off",
       arity: 3,
       flags: [...own.flags, "no-transaction"],
       runInSession: reply,
     },
-    { ...own, name: "SETINFO", summary: "Says which library is speaking", arity: 4, runInSession: setInfo },
+    {
+      ...own,
+      name: "SETINFO",
+      summary: "Sets the name or the version of the client library",
+      arity: 4,
+      runInSession: setInfo,
+    },
     {
       ...own,
       name: "SETNAME",
-      summary: "Names this connection",
+      summary: "Sets the name of this connection",
       arity: 3,
       runInSession: (session, words) => {
         const name = words[2] as Bytes;
@@ -163,7 +175,7 @@ export const clientRow: Row = {
     {
       ...own,
       name: "TRACKING",
-      summary: "ON is refused: nobody's keys are tracked",
+      summary: "ON is refused: key tracking is not available",
       arity: -3,
       runInSession: (_session, words) => {
         if (readSwitch(words)) throw trackingNotThere;
@@ -173,7 +185,7 @@ export const clientRow: Row = {
     {
       ...own,
       name: "TRACKINGINFO",
-      summary: "That nobody's keys are tracked",
+      summary: "Reports that key tracking is off",
       arity: 2,
       runInSession: () =>
         map([
@@ -182,7 +194,7 @@ export const clientRow: Row = {
           ["prefixes", emptyArray],
         ]),
     },
-    { ...others, name: "UNBLOCK", summary: "Ends the waiting of a connection", arity: -3, runInSession: unblock },
+    { ...others, name: "UNBLOCK", summary: "Unblocks a blocked connection", arity: -3, runInSession: unblock },
     {
       ...others,
       name: "UNPAUSE",
@@ -197,7 +209,7 @@ export const clientRow: Row = {
   run: () => nilArray,
 };
 
-/** A name stands between spaces in a line of CLIENT LIST. @throws {CommandError} */
+/** Spaces end a name in a line of CLIENT LIST. @throws {CommandError} */
 export function checkClientName(name: Bytes): void {
   if (!PRINTED.test(name)) throw clientNameInvalid;
 }
@@ -208,14 +220,14 @@ function linesOf(sessions: Iterable<Session>, database: SessionHost): Bytes {
   return Array.from(sessions, (session) => `${clientLine(session, database.keyspace.nowMs)}\n`).join("");
 }
 
-/** Of the third word. */
+/** Reads the third word. */
 function readSwitch(words: readonly Bytes[]): boolean {
   const word = upperCase(words[2] as Bytes);
   if (word !== "ON" && word !== "OFF") throw syntaxError;
   return word === "ON";
 }
 
-/** There are no replicas and no master, but it may be asked for them. */
+/** No session is a replica or a master, but clients may ask for them. */
 const types: ReadonlyMap<string, (session: Session) => boolean> = new Map([
   ["NORMAL", (session: Session) => session.listening.count === 0],
   ["PUBSUB", (session: Session) => session.listening.count > 0],
@@ -251,7 +263,7 @@ function list({ database }: Session, words: readonly Bytes[]): Reply {
 
 type Condition = (session: Session) => boolean;
 
-/** The old form names an address; the new one has options, all of which hold for who is closed. */
+/** The old form names an address; the new one has options, which a closed session matches all. */
 function kill(session: Session, words: readonly Bytes[]): Reply {
   if (words.length === 3) {
     const count = killAll(session, { conditions: [({ address }) => address === words[2]], skipsMe: false });
@@ -308,7 +320,7 @@ function killAll(
   let count = 0;
   for (const session of [...killer.database.sessions.all()]) {
     if ((session === killer && skipsMe) || !conditions.every((holds) => holds(session))) continue;
-    // Who closes itself still gets the answer.
+    // A session that closes itself still gets the reply.
     if (session === killer) session.end();
     else session.kill();
     count += 1;
@@ -316,7 +328,7 @@ function killAll(
   return count;
 }
 
-/** What is not switched on says nothing. */
+/** No reply unless replies are turned on. */
 function reply(session: Session, words: readonly Bytes[]): Reply | undefined {
   switch (upperCase(words[2] as Bytes)) {
     case "ON":
@@ -343,7 +355,7 @@ function setInfo(session: Session, words: readonly Bytes[]): Reply {
   return ok;
 }
 
-/** A longer one ends after a year. */
+/** A longer pause ends after a year. */
 const PAUSE_MS_MAX = 366 * 24 * 3_600_000;
 
 function pause({ database }: Session, words: readonly Bytes[]): Reply {

@@ -1,4 +1,4 @@
-/** COMMAND: what the table tells of itself. */
+/** COMMAND: information about the table of commands. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { error, nil, startSession } from "../../../test/harness/store-harness.ts";
@@ -8,7 +8,7 @@ function arity(name: string): Reply {
   return error(`ERR wrong number of arguments for '${name}' command`);
 }
 
-test("COMMAND and COMMAND INFO answer the ten facts of each command", () => {
+test("COMMAND and COMMAND INFO return the ten facts of each command", () => {
   const session = startSession();
   const hset: Reply = [
     "hset",
@@ -57,7 +57,7 @@ test("COMMAND and COMMAND INFO answer the ten facts of each command", () => {
   assert.equal(session.run("COMMAND COUNT"), all.length);
 });
 
-test("COMMAND INFO tells keys that reach to the end, and subcommands", () => {
+test("COMMAND INFO describes keys up to the end, and subcommands", () => {
   const session = startSession();
   const [del, object, encoding] = session.run("COMMAND INFO del object OBJECT|ENCODING") as Reply[][];
   assert.deepEqual(del?.slice(3, 6), [1, -1, 1]);
@@ -98,7 +98,7 @@ test("COMMAND INFO tells keys that reach to the end, and subcommands", () => {
   session.expect([["COMMAND INFO object|nope object|encoding|x", [nil, nil]]]);
 });
 
-test("COMMAND DOCS tells what commands do, and leaves out what it does not know", () => {
+test("COMMAND DOCS describes commands, and omits unknown ones", () => {
   const session = startSession();
   session.expect([
     [
@@ -147,7 +147,7 @@ test("COMMAND GETKEYS finds the keys of a command by its row", () => {
   ]);
 });
 
-test("COMMAND GETKEYS finds the keys behind STORE and STOREDIST", () => {
+test("COMMAND GETKEYS finds the keys after STORE and STOREDIST", () => {
   startSession().expect([
     ["COMMAND GETKEYS sort a", ["a"]],
     ["COMMAND GETKEYS sort a limit 0 1 store b", ["a", "b"]],
@@ -166,7 +166,7 @@ test("COMMAND GETKEYS finds the keys behind STORE and STOREDIST", () => {
   ]);
 });
 
-test("COMMAND GETKEYSANDFLAGS tells whether keys are written", () => {
+test("COMMAND GETKEYSANDFLAGS reports whether keys are written", () => {
   const read: Reply = set([simple("RO"), simple("access")]);
   const changed: Reply = set([simple("RW"), simple("access"), simple("update")]);
   const inserted: Reply = set([simple("RW"), simple("insert")]);
@@ -204,7 +204,7 @@ test("COMMAND GETKEYSANDFLAGS tells whether keys are written", () => {
   ]);
 });
 
-test("COMMAND LIST names all commands, or those that a filter lets through", () => {
+test("COMMAND LIST names all commands, or those that match a filter", () => {
   const session = startSession();
   session.expect([
     ["COMMAND LIST FILTERBY PATTERN HS*", ["hscan", "hset", "hsetnx", "hstrlen", "hsetex"]],

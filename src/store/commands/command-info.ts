@@ -1,4 +1,4 @@
-/** COMMAND: the table of commands, told by itself. Everything here is read from the rows. */
+/** COMMAND: information about the table of commands, all read from its rows. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { categoriesOf } from "../acl/categories.ts";
 import { type Call, noKeys, type Row } from "../command.ts";
@@ -18,24 +18,24 @@ import { helpRow } from "./help.ts";
 const helpLines: readonly string[] = [
   "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
   "(no subcommand)",
-  "    Facts of all commands.",
+  "    Return information about all commands.",
   "COUNT",
-  "    How many commands there are.",
+  "    Return the number of commands.",
   "DOCS [<command-name> ...]",
-  "    What these commands do, or all of them.",
+  "    Describe these commands, or all of them.",
   "GETKEYS <full-command>",
-  "    The keys among the words of a command.",
+  "    Return the keys of a command.",
   "GETKEYSANDFLAGS <full-command>",
-  "    The keys among the words of a command, and how it uses them.",
+  "    Return the keys of a command, and how it uses them.",
   "INFO [<command-name> ...]",
-  "    Facts of these commands, or of all of them.",
+  "    Return information about these commands, or about all of them.",
   "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
-  "    The names of all commands, or of those that the filter lets through.",
+  "    List the names of all commands, or of those that match the filter.",
 ];
 
 export const commandRow: Row = {
   name: "COMMAND",
-  summary: "Facts of all commands",
+  summary: "Returns information about all commands",
   arity: -1,
   flags: ["loading", "stale"],
   categories: ["connection"],
@@ -43,7 +43,7 @@ export const commandRow: Row = {
   subcommands: [
     {
       name: "COUNT",
-      summary: "How many commands there are",
+      summary: "Returns the number of commands",
       arity: 2,
       flags: ["loading", "stale"],
       categories: ["connection"],
@@ -52,7 +52,7 @@ export const commandRow: Row = {
     },
     {
       name: "DOCS",
-      summary: "What commands do, in words",
+      summary: "Describes commands in words",
       arity: -2,
       flags: ["loading", "stale"],
       categories: ["connection"],
@@ -61,7 +61,7 @@ export const commandRow: Row = {
     },
     {
       name: "GETKEYS",
-      summary: "The keys among the words of a command",
+      summary: "Returns the keys of a command",
       arity: -4,
       flags: ["loading", "stale"],
       categories: ["connection"],
@@ -70,7 +70,7 @@ export const commandRow: Row = {
     },
     {
       name: "GETKEYSANDFLAGS",
-      summary: "The keys among the words of a command, and how it uses them",
+      summary: "Returns the keys of a command, and how it uses them",
       arity: -4,
       flags: ["loading", "stale"],
       categories: ["connection"],
@@ -80,7 +80,7 @@ export const commandRow: Row = {
     helpRow(helpLines, { categories: ["connection"] }),
     {
       name: "INFO",
-      summary: "Facts of commands",
+      summary: "Returns information about commands",
       arity: -2,
       flags: ["loading", "stale"],
       categories: ["connection"],
@@ -95,7 +95,7 @@ export const commandRow: Row = {
     },
     {
       name: "LIST",
-      summary: "The names of all commands, or of some",
+      summary: "Lists the names of all commands, or of some",
       arity: -2,
       flags: ["loading", "stale"],
       categories: ["connection"],
@@ -106,7 +106,7 @@ export const commandRow: Row = {
   run: ({ database }) => database.commands.map(factsOf),
 };
 
-/** Flags of our own, of which Redis' clients know nothing. */
+/** Our own flags, which Redis' clients do not know. */
 const OWN_FLAGS: ReadonlySet<Flag> = new Set<Flag>([
   "powerful",
   "public",
@@ -136,20 +136,20 @@ function factsOf(command: CommandFacts): Reply {
     set(categoriesOf(command).map((category) => simple(`@${category}`))),
     noTips,
     set(keySpecificationsOf(command)),
-    // As in Redis: a set where there are none.
+    // As in Redis: a set if the command has no subcommands.
     command.subcommandByName === undefined ? noSubcommands : [...command.subcommandByName.values()].map(factsOf),
   ];
 }
 
-/** The word in front of them, a key and an id: the shortest end of a command whose keys come after a word. */
+/** The word before them, a key and an id: the shortest tail of a command whose keys come after a word. */
 const KEYS_AND_IDS = 3;
 
-/** `variable_flags`: some words make it less. */
+/** `variable_flags`: some words reduce the use of the key. */
 function flagsOf(command: CommandFacts, { flags }: KeyUse): readonly string[] {
   return command.keyUsesWith === undefined ? flags : [...flags, "variable_flags"];
 }
 
-/** Where the keys are, in the form that Redis 7 has for it. */
+/** The key specifications of Redis 7. */
 function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
   const { first, last, step, countAt, after } = command.keys;
   const uses = keyUsesOf(command);
@@ -192,7 +192,7 @@ function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
   const range = (from: number, use: KeyUse, end: number): void => {
     found.push(
       specification({ index: from, use }, "range", [
-        // Counted from the first key, or from the end when negative.
+        // Relative to the first key, or to the end when negative.
         ["lastkey", end < 0 ? end : end - from],
         ["keystep", step],
         ["limit", 0],
@@ -207,7 +207,7 @@ function keySpecificationsOf(command: CommandFacts): readonly Reply[] {
       specification({ index: -command.arity - KEYS_AND_IDS, use: firstUse, word: after.word }, "range", [
         ["lastkey", -1],
         ["keystep", 1],
-        // The keys are the first half of what is left.
+        // The keys are the first half of the remaining words.
         ["limit", 2],
       ]),
     );
@@ -248,7 +248,7 @@ function docsOf(commands: Iterable<CommandFacts>): Reply {
   return map(pairs);
 }
 
-/** The keys of the command whose words come after the subcommand. */
+/** The keys of the command after the subcommand. */
 function keysOf({ database, argsFrom }: Call): readonly FoundKey[] {
   const words = argsFrom(2);
   let command = database.findCommand(words[0] ?? "");
@@ -259,7 +259,7 @@ function keysOf({ database, argsFrom }: Call): readonly FoundKey[] {
   if (!hasKeys(command)) throw commandWithoutKeys;
   if (arity >= 0 ? words.length !== arity : words.length < -arity) throw commandWithWrongArity;
   const { keys, isMalformed } = findKeys(command, words);
-  // As Redis: what may have no keys has none where it is wrong how many there are.
+  // As Redis: a command that may have no keys has none if its number of keys is wrong.
   if (isMalformed && !command.flags.includes("no_mandatory_keys")) throw commandWithWrongKeys;
   return keys;
 }
@@ -285,7 +285,7 @@ function list({ database, word, arg, argCount }: Call): Reply {
 type Filter = (command: CommandFacts, operand: Bytes) => boolean;
 
 const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
-  // There are no modules, so none has a command.
+  // Modules do not exist, so no command belongs to one.
   ["MODULE", () => false],
   ["ACLCAT", (command, operand) => categoriesOf(command).includes(operand.toLowerCase() as AclCategory)],
   ["PATTERN", (command, operand) => matchesGlob(operand, command.fullName, { ignoreCase: true })],

@@ -1,7 +1,7 @@
 /**
- * Random commands of all families touch no key but those that are found among
- * their words, and change none but those that they are said to write. So a
- * user's rights, which ask for these keys, leave no way around.
+ * Random commands of all families touch only keys that `findKeys` finds, and
+ * change only keys that it marks as written. So a user cannot bypass the key
+ * rights, which use these keys.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import { findKeys, hasKeys } from "./command-keys.ts";
 
 const PROGRAMS_OF_FAMILY = 12;
 
-/** What is looked up and changed from now on. */
+/** Collects the keys that are looked up and changed from now on. */
 function watch({ keyspace }: Database): { touched: Set<Bytes>; changed: Set<Bytes> } {
   const touched = new Set<Bytes>();
   const changed = new Set<Bytes>();
@@ -45,9 +45,9 @@ function findCommand(database: Database, words: readonly Bytes[]): Command | und
   return command?.subcommandByName?.get(upperCase(words[1] ?? "")) ?? command;
 }
 
-// Scripts call commands that are asked about by themselves.
+// Commands that scripts call are checked on their own.
 for (const family of [...families, jsonFamily].filter(({ name }) => name !== "scripting")) {
-  test(`${family.name}: commands touch the keys that are found among their words, and no others`, () => {
+  test(`${family.name}: commands touch only the keys that are found among their words`, () => {
     for (let seed = 1; seed <= PROGRAMS_OF_FAMILY; seed += 1) {
       const session = startSession();
       const { database } = session;
@@ -61,10 +61,10 @@ for (const family of [...families, jsonFamily].filter(({ name }) => name !== "sc
         const { keys } = findKeys(command, words);
         const what = `${joinLine(words)} (seed ${seed})`;
         const named = new Set(keys.map(({ key }) => key));
-        // BY and GET of SORT ask for the right to read all keys.
+        // BY and GET of SORT require the right to read all keys.
         const readsUnnamed = /^SORT/i.test(words[0] ?? "");
         if (!readsUnnamed) for (const key of touched) assert.ok(named.has(key), `${what} touched ${key}`);
-        // A read may keep what it has worked out, and takes away what has expired.
+        // A read may store a computed form, and removes expired values.
         if (!command.isWrite) continue;
         const written = new Set(keys.flatMap(({ key, use }) => (use.isWritten ? [key] : [])));
         for (const key of changed) assert.ok(written.has(key), `${what} changed ${key}`);

@@ -2,9 +2,9 @@
  * The keys among the words of a command, and how it uses each: for COMMAND
  * GETKEYS, for the rights of users and for scripts, which must agree.
  *
- * What is found here has to be what the command takes for its keys, whatever
- * the words: a key that it uses and that is not found would be open to all.
- * `command-keys.test.ts` watches the keyspace while commands run.
+ * `findKeys` must find exactly the keys that the command uses, for all words: a
+ * key that it misses would be open to all users. `command-keys.test.ts` watches
+ * the keyspace while commands run.
  */
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { CommandFacts, KeyUse, OperandCounts, RowFacts } from "../command-facts.ts";
@@ -17,45 +17,45 @@ function use(...flags: readonly string[]): KeyUse {
   };
 }
 
-/** That it exists, its type, its length, whether it has a member: nothing of what it holds. */
+/** Whether it exists, its type, its length, whether it has a member, but none of its contents. */
 export const looked = use("RO");
 export const read = use("RO", "access");
-/** Read, and perhaps kept in another form. */
+/** Read, and perhaps stored in another form. */
 export const readAndStored = use("RW", "access");
 export const inserted = use("RW", "insert");
 export const readAndInserted = use("RW", "access", "insert");
 export const updated = use("RW", "update");
 export const readAndUpdated = use("RW", "access", "update");
-/** Parts of it go, unseen. */
+/** Parts of it are removed, but not returned. */
 export const reduced = use("RW", "delete");
-/** What goes is seen. */
+/** Parts of it are removed and returned. */
 export const taken = use("RW", "access", "delete");
-/** Whatever it held. */
+/** Whatever its old value. */
 export const overwritten = use("OW", "update");
-/** Made where there was nothing. */
+/** Created if it does not exist. */
 export const created = use("OW", "insert");
 export const removed = use("RM", "delete");
 
 const READ: readonly KeyUse[] = [read];
 const READ_AND_UPDATED: readonly KeyUse[] = [readAndUpdated];
 
-/** How a row uses its first key, and all others if that differs. */
+/** How a row uses its first key, and its other keys if that differs. */
 export function keyUsesOf({ keyUses, flags }: RowFacts): readonly KeyUse[] {
   if (keyUses !== undefined) return keyUses.filter((one) => one !== undefined);
-  // What a script does with its keys cannot be known, so it is the worst.
+  // What a script does with its keys is unknown, so assume the worst.
   return flags.includes("readonly") ? READ : READ_AND_UPDATED;
 }
 
 export interface FoundKey {
   readonly key: Bytes;
   readonly use: KeyUse;
-  /** Which word it is. */
+  /** The index of the word. */
   readonly at: number;
 }
 
 export interface FoundKeys {
   readonly keys: readonly FoundKey[];
-  /** True where the command will refuse these words before it looks at a key, since it has no such number of keys. */
+  /** True if the command will refuse these words before it looks at a key, because the number of keys is wrong. */
   readonly isMalformed: boolean;
 }
 
@@ -63,7 +63,7 @@ export function hasKeys({ keys }: RowFacts): boolean {
   return keys.first !== 0 || keys.countAt !== undefined || keys.after !== undefined;
 }
 
-/** The words are as many as the arity asks for. */
+/** Assumes that the number of words matches the arity. */
 export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundKeys {
   const { keys } = command;
   const uses = command.keyUsesWith?.(words) ?? keyUsesOf(command);
@@ -83,7 +83,7 @@ export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundK
   }
   if (keys.after !== undefined) {
     const { word, operandCounts } = keys.after;
-    // Where it stands as what an option takes alone, the command is refused; yet its keys are told, as Redis does.
+    // If the word occurs only as an operand, the command is refused; yet its keys are reported, as in Redis.
     const place =
       placesOf(words, { word, operandCounts, from: 1 })[0] ?? words.findIndex((one) => upperCase(one) === word);
     const start = (place > 0 ? place : words.length) + 1;
@@ -95,7 +95,7 @@ export function findKeys(command: CommandFacts, words: readonly Bytes[]): FoundK
   return { keys: found, isMalformed };
 }
 
-/** Where an option stands as an option, and not as what another one takes. */
+/** The indexes at which an option occurs as an option, not as the operand of another one. */
 export function placesOf(
   words: readonly Bytes[],
   { word, operandCounts, from }: { word: string; operandCounts: OperandCounts; from: number },
