@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { startServer, TOKEN } from "../harness/server.ts";
 
 const HEAD = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`;
-/** Sent behind each row: it must never be answered unless the row is, and never changed by it. */
+/** Sent after each row: answered only if the row is answered, and never changed by it. */
 const PROBE = `GET /echo/probe HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`;
 const PING = '["PING"]';
 const chunked = (body: string): string => `POST / HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\n${body}`;
@@ -26,7 +26,7 @@ const refused: [string, string][] = [
   ["a space before the colon of a transfer encoding", sized("Transfer-Encoding : chunked", "0\r\n\r\n")],
   ["an unknown transfer encoding", sized("Transfer-Encoding: xchunked", "0\r\n\r\n")],
   ["identity as transfer encoding", sized("Transfer-Encoding: identity")],
-  ["chunked that is not last", sized("Transfer-Encoding: chunked, identity", "0\r\n\r\n")],
+  ["chunked before another encoding", sized("Transfer-Encoding: chunked, identity", "0\r\n\r\n")],
   ["a compressed transfer", sized("Transfer-Encoding: gzip, chunked", "0\r\n\r\n")],
   ["chunked twice", sized("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n")],
   ["a vertical tab before chunked", sized("Transfer-Encoding: \x0bchunked", "0\r\n\r\n")],
@@ -61,12 +61,12 @@ const refused: [string, string][] = [
   ["bytes above 127 in the target", `GET /echo/\xc3\xa9 HTTP/1.1\r\n${HEAD}\r\n`],
   ["tabs in the request line", `GET\t/ping\tHTTP/1.1\r\n${HEAD}\r\n`],
   ["a method in lower case", `get /ping HTTP/1.1\r\n${HEAD}\r\n`],
-  ["a target that is no path", `GET * HTTP/1.1\r\n${HEAD}\r\n`],
+  ["a target that is not a path", `GET * HTTP/1.1\r\n${HEAD}\r\n`],
   ["a compressed body", sized("Content-Encoding: gzip\r\nContent-Length: 8")],
 ];
 
 for (const [name, bytes] of refused) {
-  test(`S-02: ${name}: refused, and what follows is not answered`, async () => {
+  test(`S-02: ${name}: refused, and the next request is not answered`, async () => {
     await using server = await startServer({ limits: { refusedMs: 50 } });
 
     const answer = await server.raw(bytes + PROBE);
@@ -82,17 +82,17 @@ for (const [name, bytes] of refused) {
 
 const served: [string, string, string][] = [
   ["a plain length", sized("Content-Length: 8"), "PONG"],
-  ["white space behind a length", sized("Content-Length: 8  "), "PONG"],
+  ["white space after a length", sized("Content-Length: 8  "), "PONG"],
   ["chunks", chunked(`3\r\n["P\r\n5\r\nING"]\r\n0\r\n\r\n`), "PONG"],
   ["a chunk extension", chunked(`8;a=b\r\n${PING}\r\n0\r\n\r\n`), "PONG"],
   ["a header that only looks like a length", `GET /echo/a HTTP/1.1\r\n${HEAD}Content_Length: 8\r\n\r\n`, "a"],
   ["a body on GET", `GET /ping HTTP/1.1\r\n${HEAD}Content-Length: 5\r\n\r\nhello`, "PONG"],
   ["an absolute target", `GET http://elsewhere/ping HTTP/1.1\r\n${HEAD}\r\n`, "PONG"],
-  ["an empty line in front", `\r\nGET /ping HTTP/1.1\r\n${HEAD}\r\n`, "PONG"],
+  ["an empty line before the request", `\r\nGET /ping HTTP/1.1\r\n${HEAD}\r\n`, "PONG"],
 ];
 
 for (const [name, bytes, result] of served) {
-  test(`S-02: ${name}: served, and what follows is a request of its own`, async () => {
+  test(`S-02: ${name}: served, and the next request is separate`, async () => {
     await using server = await startServer();
 
     const answer = await server.raw(bytes + PROBE);
@@ -113,7 +113,7 @@ test("A-18: a target beyond the header limit is 431 in JSON", async () => {
   assert.deepEqual(reply.json, { error: "ERR max header size exceeded. Limit: 65536 bytes" });
 });
 
-test("A-14: deeply nested JSON is 400, whatever its size, and the server goes on", async () => {
+test("A-14: deeply nested JSON of any size is 400, and the server keeps serving", async () => {
   await using server = await startServer();
   for (const depth of [3, 129, 60_000, 4_000_000]) {
     for (const path of ["/", "/pipeline", "/multi-exec"]) {
@@ -127,7 +127,7 @@ test("A-14: deeply nested JSON is 400, whatever its size, and the server goes on
   assert.equal((await server.get("/ping")).status, 200);
 });
 
-test("A-13: a body without a token is refused before it has been sent", async () => {
+test("A-13: a request without a token is refused before its body is sent", async () => {
   await using server = await startServer();
   const answer = await server.raw(
     "POST /set/k HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9000000\r\n\r\n",
@@ -137,7 +137,7 @@ test("A-13: a body without a token is refused before it has been sent", async ()
 });
 
 // A.errors.503
-test("A-13: bodies that together exceed the budget are 503, and the budget comes back", async () => {
+test("A-13: bodies that together exceed the budget are 503, and the budget is released", async () => {
   await using server = await startServer({ inFlightBytesMax: 190_000 });
   const reply = await server.post("/set/k", "x".repeat(200_000));
   assert.equal(reply.status, 503);
@@ -147,7 +147,7 @@ test("A-13: bodies that together exceed the budget are 503, and the budget comes
   assert.equal(server.budget.usedBytes, 0);
 });
 
-test("S-03: a compressed body is 415 with a text that says what to do", async () => {
+test("S-03: a compressed body is 415 with a text that names the remedy", async () => {
   await using server = await startServer();
   for (const encoding of ["gzip", "br", "deflate", "zstd", "gzip, identity"]) {
     const reply = await server.post("/set/k", "abc", { headers: { "content-encoding": encoding } });
@@ -159,7 +159,7 @@ test("S-03: a compressed body is 415 with a text that says what to do", async ()
   assert.equal((await server.post("/set/k", "abc", { headers: { "content-encoding": "identity" } })).status, 200);
 });
 
-test("S-10: a fault of ours is 500 with an id that is in the log, and nothing else of it", async () => {
+test("S-10: an internal error is 500 with an id that is in the log, and no other detail", async () => {
   await using server = await startServer({
     area: (store) => ({
       bodyBytesMax: (target) => store.bodyBytesMax(target),
@@ -177,7 +177,7 @@ test("S-10: a fault of ours is 500 with an id that is in the log, and nothing el
   assert.ok(server.logLines.some((line) => line.includes(`"requestId":"${id}"`)));
 });
 
-test("S-01: a thousand idle and half-open connections do not keep a good client waiting", async () => {
+test("S-01: a thousand idle and half-open connections do not delay a good client", async () => {
   await using server = await startServer();
   const { connect } = await import("node:net");
   const sockets = Array.from({ length: 1_000 }, (_, i) => {

@@ -1,6 +1,6 @@
 /**
- * Bodies that are too deep or have too many parts (threats A-14), at every route of every area. The routes come from the
- * tables, so a new one is asked too. Whatever a route makes of its body, nothing deep reaches `JSON.parse`.
+ * Bodies that are too deep or have too many parts (threat A-14), at every route of every area. The routes come from the
+ * tables, so new routes are included. Whatever a route does with its body, nothing deep reaches `JSON.parse`.
  */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -13,7 +13,7 @@ import { vectorRoutes } from "../../src/edge/vector/routes.ts";
 import { subjects, TOKEN } from "../fuzz/api/subjects.ts";
 import { edgeRequest } from "../harness/messaging-edge.ts";
 
-/** Shorter bodies of the store are parsed as they are: 64 KB of brackets are a few MB. */
+/** Shorter bodies of the store are parsed without a check: 64 KB of brackets are a few MB. */
 const DEPTH = 70_000;
 const bodies: readonly string[] = [
   "[".repeat(DEPTH),
@@ -24,14 +24,14 @@ const bodies: readonly string[] = [
   `{"id":"a","vector":[1,2,3],"metadata":${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH + 1)}`,
 ];
 
-/** The headers that make a message a step of a workflow, and none. */
+/** With and without the headers that make a message a workflow step. */
 const heads: readonly (readonly string[])[] = [
   ["Content-Type", "application/json"],
   ["Content-Type", "application/json", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-CallType", "step"],
   ["Content-Type", "application/json", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Invoke", "true"],
 ];
 
-/** How many levels the deepest text had that was parsed since the test began. */
+/** The depth of the deepest text parsed since the test began. */
 function deepestParsed(context: TestContext): () => number {
   let deepest = 0;
   const { parse } = JSON;
@@ -47,7 +47,7 @@ function deepestParsed(context: TestContext): () => number {
   return () => deepest;
 }
 
-/** Sends every body to every line; the lines that say that a body is too deep. */
+/** Sends every body to every line; returns the lines that report a body as too deep. */
 async function refusing(area: HttpService, lines: readonly string[], token: string): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const line of lines)
@@ -60,7 +60,7 @@ async function refusing(area: HttpService, lines: readonly string[], token: stri
   return [...found];
 }
 
-/** A path of a template: names and what stands for a star are made up. */
+/** The path for a template: names and the star are filled with samples. */
 function pathOf(template: string): string {
   return template.replace(/\/:[a-zA-Z]+/g, "/n").replace("*", "https://a.test/x");
 }
@@ -69,7 +69,7 @@ test("A-14: no route of messaging parses a deep body", async (context) => {
   await using subject = (await subjects[2]?.(1)) ?? assert.fail();
   const deepest = deepestParsed(context);
   const lines = messagingRoutes.map(({ method, template }) => `${method} ${pathOf(template)}`);
-  // The others take their bodies as they are, or have none.
+  // The others do not parse their bodies, or have none.
   assert.deepEqual(await refusing(subject.area, lines, TOKEN), [
     "POST /v2/batch",
     "DELETE /v2/messages",
@@ -102,7 +102,7 @@ test("A-14: no route of the vector index parses a deep body", async (context) =>
   await using subject = (await subjects[1]?.(1)) ?? assert.fail();
   const deepest = deepestParsed(context);
   const lines = vectorRoutes.map(({ command }) => `POST /${command}`);
-  // The others have no body, or are decided before it.
+  // The others have no body, or answer before they read it.
   assert.deepEqual(await refusing(subject.area, lines, TOKEN), [
     "POST /upsert",
     "POST /upsert-data",

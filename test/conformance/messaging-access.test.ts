@@ -1,5 +1,5 @@
 /**
- * Who may do what, and what is never shown: tokens, a token that only reads, redaction (threats
+ * Permissions and secrecy: tokens, the read-only token, redaction (threats
  * C-12, C-20, C-21).
  */
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ import {
 
 type Json = Record<string, unknown>;
 
-/** A request that the route takes, whatever comes of it. */
+/** A request that the route accepts, whatever its outcome. */
 function lineFor(method: string, template: string): string {
   const path = template.replace(/:\w+/g, "x").replace("*", "https://a.test");
   return `${method === "ANY" ? "POST" : method} ${path}`;
@@ -25,14 +25,14 @@ test("C.authentication: without a token, or with a wrong one, every route is 401
   await using server = await startMessagingServer();
   for (const { method, template, isOpen } of messagingRoutes) {
     const line = lineFor(method, template);
-    // A webhook is for those who have no token.
+    // A webhook needs no token.
     if (isOpen) assert.equal((await server.send(line, { token: null })).status, 404, line);
     else for (const token of [null, "wrong", ""]) assert.equal((await server.send(line, { token })).status, 401, line);
   }
 });
 
 // C.read-only-token, C.errors.403
-test("C-20: a read-only token may send GET and nothing else, and sees no signing keys", async () => {
+test("C-20: a read-only token may send GET only, and does not see signing keys", async () => {
   await using server = await startMessagingServer();
   const refused = { error: "A read-only token may only read" };
   for (const { method, template } of messagingRoutes.filter(({ isOpen }) => isOpen !== true)) {
@@ -45,7 +45,7 @@ test("C-20: a read-only token may send GET and nothing else, and sees no signing
   assert.deepEqual((await server.send("GET /v2/queues")).json, []);
 });
 
-test("C.query-token, C-12: a token in the query lets a publish in, in each spelling, and nobody ever sees it", async () => {
+test("C.query-token, C-12: a token in the query authenticates a publish, in each spelling, and is never shown", async () => {
   await using server = await startMessagingServer();
   const url = "https://a.test/b?x=1&token=theirs&y=%20";
   for (const name of ["service_token", "qstash_token", "upstash_token"]) {
@@ -80,7 +80,7 @@ test("C.query-token, C-12: a token in the query lets a publish in, in each spell
   assert.equal(everything.includes(MESSAGING_TOKEN), false);
 });
 
-test("C-12: the token of a request is not sent on, whatever is forwarded", async () => {
+test("C-12: the token of a request is not forwarded, whatever the forward options", async () => {
   await using server = await startMessagingServer();
   await server.publish("https://a.test/", { headers: ["Service-Header-Forward", "true", "X-Team", "blue"] });
   await server.publish("https://a.test/", { headers: ["Service-Forward-Authorization", "of the destination"] });
@@ -95,7 +95,7 @@ test("C-12: the token of a request is not sent on, whatever is forwarded", async
 });
 
 // C.delivery.forwarded
-test("C-11: what belongs to the connection, or is ours, is not passed on however it is forwarded", async () => {
+test("C-11: headers of the connection and larder's own are not passed on, however they are forwarded", async () => {
   await using server = await startMessagingServer();
   const names = [
     ...[
@@ -126,7 +126,7 @@ test("C-11: what belongs to the connection, or is ours, is not passed on however
 });
 
 // C.options.size
-test("C-10: a header that could forge others is refused when it is published", async () => {
+test("C-10: a header that could forge others is refused at publish", async () => {
   await using server = await startMessagingServer();
   for (const [headers, text] of [
     [{ "service-forward-x": "a\r\nb: c" }, "Invalid value for the header X: "],
@@ -144,7 +144,7 @@ test("C-10: a header that could forge others is refused when it is published", a
   }
 });
 
-/** SHA-256 of what is hidden. */
+/** SHA-256 of a hidden value. */
 const hidden = {
   "secret body": "REDACTED:007eb37ae2002291ecada25cbc5b8b342bd0ce84623487a168c5824d0d945107",
   "secret value": "REDACTED:c3a57afaa51d985ac0b4117f509e2ce6dd94d520e441778736a945b4cb941755",
@@ -170,7 +170,7 @@ async function publishSecret(server: MessagingServer, fields: string): Promise<s
 }
 
 // C.redaction, C15.redact-fields
-test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules and callbacks, and are delivered", async () => {
+test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules and callbacks, but delivered", async () => {
   const open = { "Content-Type": ["text/plain"], "X-Secret": ["secret value"], "X-Open": ["other value"] };
   for (const [fields, header, body] of [
     ["body", open, hidden["secret body"]],
@@ -221,7 +221,7 @@ test("C-21: redacted parts are hidden in messages, logs, dead letters, schedules
 });
 
 // C.redaction.derived
-test("C-21: what is built from a message hides what the message hides, and a name in UTF-8 is hashed and shown as it was sent", async () => {
+test("C-21: messages derived from a message hide the same parts, and a name in UTF-8 is hashed and shown as it was sent", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url === "https://a.test/" ? 500 : 503);
   // The client sends it as UTF-8.
@@ -238,7 +238,7 @@ test("C-21: what is built from a message hides what the message hides, and a nam
   const read = { token: MESSAGING_READ_ONLY_TOKEN };
   for (const url of ["https://callback.test/", "https://failure.test/"]) {
     const call = server.calls.find((made) => made.url === url);
-    assert.equal(call?.headers.get("x-secret"), "Zo\u00c3\u00ab", "the callback itself is sent it");
+    assert.equal(call?.headers.get("x-secret"), "Zo\u00c3\u00ab", "the callback itself receives it");
     const { logs } = (await server.send(`GET /v2/logs?url=${url}`, read)).json as { logs: Json[] };
     assert.equal(logs.length > 2, true);
     for (const { header } of logs) assert.deepEqual((header as Json)["X-Secret"], [hiddenName]);
@@ -251,7 +251,7 @@ test("C-21: what is built from a message hides what the message hides, and a nam
   assert.partialDeepStrictEqual(messages[0]?.["header"], { "X-Name": ["Zo\u00eb"] });
 });
 
-test("C-21: the messages of a URL group, of a schedule and of a retry hide what was hidden", async () => {
+test("C-21: the messages of a URL group, of a schedule and of a retry hide the same parts", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.send("POST /v2/topics/group/endpoints", { body: { endpoints: [{ url: "https://a.test/" }] } });

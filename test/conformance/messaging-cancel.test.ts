@@ -1,4 +1,4 @@
-/** Cancelling messages by id and in bulk, and what is left of them (C.messages). */
+/** Cancelling messages by id and in bulk, and their state afterwards (C.messages). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
@@ -8,7 +8,7 @@ import { type MessagingServer, startMessagingServer } from "../harness/messaging
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** Messages that wait, each with something of its own; some are a minute younger. */
+/** Waiting messages, each with one distinct property; some are a minute younger. */
 async function worldToCancel(): Promise<{ server: MessagingServer; ids: readonly string[] }> {
   const server = await startMessagingServer();
   await server.send("POST /v2/topics/group/endpoints", { body: { endpoints: [{ url: "https://group.test/" }] } });
@@ -30,7 +30,7 @@ async function worldToCancel(): Promise<{ server: MessagingServer; ids: readonly
   return { server, ids };
 }
 
-/** A query, and how many it cancels. */
+/** A query, and how many messages it cancels. */
 function rowsToCancel([first, second]: readonly string[]): readonly (readonly [string, number])[] {
   return [
     ["", 6],
@@ -62,7 +62,7 @@ function rowsToCancel([first, second]: readonly string[]): readonly (readonly [s
   ];
 }
 
-test("C.messages.cancel-many: each filter means its own, in the query and in a JSON body; what is left is delivered", async () => {
+test("C.messages.cancel-many: each filter selects its own messages, in the query and in a JSON body; the others are delivered", async () => {
   for (const form of ["query", "body"] as const) {
     // The ids are the same in each world.
     const { server: first, ids } = await worldToCancel();
@@ -84,13 +84,13 @@ test("C.messages.cancel-many: each filter means its own, in the query and in a J
   }
 });
 
-test("bulk cancel: every filter of the table is among them", () => {
+test("bulk cancel: every filter of the table is tested", () => {
   const used = new Set(rowsToCancel([]).flatMap(([query]) => [...new URLSearchParams(query).keys()]));
   const missing = filterRows.filter((row) => row.for.includes("messages") && !used.has(row.name));
   assert.deepEqual(missing, []);
 });
 
-test("C.pages.bulk: the oldest go first, and what is cancelled is not found again", async () => {
+test("C.pages.bulk: the oldest messages are cancelled first, and cancelled messages are not found again", async () => {
   await using server = await startMessagingServer();
   for (let number = 0; number < 5; number += 1) await server.publish(`https://a.test/${number}?service-delay=1h`);
   const cancel = async (): Promise<unknown> => (await server.send("DELETE /v2/messages?count=2")).json;
@@ -103,7 +103,7 @@ test("C.pages.bulk: the oldest go first, and what is cancelled is not found agai
   assert.deepEqual(await cancel(), { cancelled: 0 });
 });
 
-test("C.states.cancel, C.messages.cancel: a message can be cancelled while it is called, between retries and in a queue, and the queue goes on", async () => {
+test("C.states.cancel, C.messages.cancel: a message can be cancelled during a call, between retries and in a queue, and the queue continues", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => (url === "https://slow.test/" ? "later" : answered(500));
   const called = await server.publish("https://slow.test/");

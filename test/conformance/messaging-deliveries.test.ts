@@ -1,6 +1,6 @@
 /**
- * What comes of an attempt, who is told, and the dead letters that are left.
- * Destinations answer what the test says, and time is virtual.
+ * Outcomes of attempts, their callbacks, and the dead letters.
+ * The test sets the answers of the destinations, and time is virtual.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ async function statesOf(server: MessagingServer, messageId: string): Promise<rea
   return (json as { logs: { state: string }[] }).logs.map(({ state }) => state);
 }
 
-test("C1, C.delivery.schedule: a schedule publishes its message whenever its expression fires", async () => {
+test("C1, C.delivery.schedule: a schedule publishes its message each time its expression fires", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/schedules/https://a.test/b", {
     headers: ["Service-Cron", "0 */6 * * *", "Service-Schedule-Id", "quarter", "Service-Method", "PUT"],
@@ -36,7 +36,7 @@ test("C1, C.delivery.schedule: a schedule publishes its message whenever its exp
   }
 });
 
-test("C.callbacks.body: the callback comes after every attempt, the failure callback when all retries are used up", async () => {
+test("C.callbacks.body: the callback comes after every attempt, the failure callback when all retries are exhausted", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => (url === "https://a.test/" ? answered(500, ["X-R", "1"], "no") : answered(200));
   const id = await server.publish("https://a.test/", {
@@ -78,7 +78,7 @@ test("C.callbacks.body: the callback comes after every attempt, the failure call
   assert.equal(failure?.["retried"], 2);
 });
 
-test("C.limits.response, C.body-cut: an answer that is longer than is kept says so in callbacks, logs and dead letters, and claims no other length", async () => {
+test("C.limits.response, C.body-cut: a truncated answer is marked in callbacks, logs and dead letters, with no other length", async () => {
   await using server = await startMessagingServer();
   const headers = ["X-R", "1", "Content-Length", "5242880", "Content-MD5", "eA==", "Repr-Digest", "sha-256=:eA==:"];
   server.destination = ({ url }) =>
@@ -97,7 +97,7 @@ test("C.limits.response, C.body-cut: an answer that is longer than is kept says 
   assert.deepEqual([messages[0]?.["responseHeader"], messages[0]?.["responseBody"]], [shown, "start"]);
 });
 
-test("C.callbacks: a callback is a message of its own, with a log, and a dead letter when it fails", async () => {
+test("C.callbacks: a callback is a separate message, with a log, and a dead letter when it fails", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url === "https://callback.test/" ? 404 : 200);
   await server.publish("https://a.test/", {
@@ -118,7 +118,7 @@ test("C.callbacks: a callback is a message of its own, with a log, and a dead le
   );
 });
 
-test("C.callbacks.options: a callback may have a failure callback, and nothing deeper", async () => {
+test("C.callbacks.options: a callback may have a failure callback, but no deeper nesting", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url === "https://a.test/" ? 200 : 500);
   await server.publish("https://a.test/", {
@@ -149,7 +149,7 @@ test("C.delivery.caller: a delivery carries the address of the publisher, in bot
 });
 
 // C.outcome
-test("C-06: an attempt has succeeded with 2xx alone: redirects are not followed, and count as failures", async () => {
+test("C-06: only 2xx is a success: redirects are not followed, and count as failures", async () => {
   await using server = await startMessagingServer();
   for (const [status, last] of [
     [200, "DELIVERED"],
@@ -169,7 +169,7 @@ test("C-06: an attempt has succeeded with 2xx alone: redirects are not followed,
   assert.deepEqual([...new Set(server.calls.map(({ url }) => url))], ["https://a.test/"]);
 });
 
-test("C.outcome.non-retryable: 489 with the header says that trying again is useless; without it, it does not", async () => {
+test("C.outcome.non-retryable: 489 with the header stops retries; without it, retries continue", async () => {
   await using server = await startMessagingServer();
   for (const [headers, states] of [
     [
@@ -193,7 +193,7 @@ test("C.outcome.non-retryable: 489 with the header says that trying again is use
   }
 });
 
-test("C.retry-delay, C.retry-expression: what the receiver asks for is waited, else the expression, else the default", async () => {
+test("C.retry-delay, C.retry-expression: the delay is the receiver's, else the expression's, else the default", async () => {
   const inAnHour = new Date(START_MS + HOUR_MS).toUTCString();
   for (const [headers, expression, delayMs] of [
     [["Retry-After", "7"], undefined, 7_000],
@@ -226,7 +226,7 @@ test("C.retry-delay, C.retry-expression: what the receiver asks for is waited, e
   }
 });
 
-test("C.limits.timeout, C15.timeout: a message's time limit reaches the call, and the longest without one", async () => {
+test("C.limits.timeout, C15.timeout: a call gets the time limit of its message, or the maximum without one", async () => {
   await using server = await startMessagingServer({ timeoutMsMax: HOUR_MS });
   const id = await server.publish("https://a.test/?service-timeout=90s&service-delay=1h");
   assert.equal(((await server.send(`GET /v2/messages/${id}`)).json as Json)["timeout"], 90_000);
@@ -237,7 +237,7 @@ test("C.limits.timeout, C15.timeout: a message's time limit reaches the call, an
   );
 });
 
-/** Dead letters that each have something of their own, failed a minute apart. */
+/** Dead letters that each have one distinct property, failed a minute apart. */
 async function worldOfDeadLetters(): Promise<{ server: MessagingServer; ids: readonly string[] }> {
   const server = await startMessagingServer();
   server.destination = ({ url }) => answered(url.includes("busy") ? 503 : 500);
@@ -295,7 +295,7 @@ function rowsToFilter(ids: readonly string[], messageId: unknown): readonly (rea
   ];
 }
 
-test("C8, C.filters: each filter finds its own dead letters, for listing, retrying and deleting", async () => {
+test("C8, C.filters: each filter selects its own dead letters, for listing, retrying and deleting", async () => {
   const { server, ids } = await worldOfDeadLetters();
   await using _server = server;
   const { messages } = (await server.send("GET /v2/dlq")).json as { messages: Json[] };
@@ -334,13 +334,13 @@ test("C8, C.filters: each filter finds its own dead letters, for listing, retryi
   }
 });
 
-test("C8: every filter of the table is among them", () => {
+test("C8: every filter of the table is tested", () => {
   const used = new Set(rowsToFilter([], "").flatMap(([query]) => [...new URLSearchParams(query).keys()]));
   const missing = filterRows.filter((row) => row.for.includes("dead letters") && !used.has(row.name));
   assert.deepEqual(missing, []);
 });
 
-test("C8, C.filters.body: the same parameters may stand in a JSON body, and an unknown name is 400", async () => {
+test("C8, C.filters.body: a JSON body may have the same parameters, and an unknown name is 400", async () => {
   const { server, ids } = await worldOfDeadLetters();
   await using _server = server;
   for (const [line, body, error] of [
@@ -361,7 +361,7 @@ test("C8, C.filters.body: the same parameters may stand in a JSON body, and an u
   assert.deepEqual(deleted.json, { deleted: 1 });
 });
 
-test("C8.message, C8.options: a retry keeps all of the message but its id, and headers change its settings", async () => {
+test("C8.message, C8.options: a retry keeps everything of the message except its id, and headers change its settings", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const id = await server.publish("https://a.test/b?x=1", {
@@ -400,7 +400,7 @@ test("C8.message, C8.options: a retry keeps all of the message but its id, and h
   });
 });
 
-test("C.dlq.retention: a dead letter is there until its time is over, and then not found", async () => {
+test("C.dlq.retention: a dead letter is found until its retention ends", async () => {
   await using server = await startMessagingServer({ deadLetterRetentionMs: HOUR_MS });
   server.destination = () => answered(500);
   await server.publish("https://a.test/?service-retries=0");

@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
 
 const MINUTE_MS = 60_000;
 
-/** What is sent, and the whole answer. */
+/** A request, and the whole answer. */
 type Exchange = readonly [line: string, options: MessagingSend, status: number, json: unknown];
 
 async function assertExchanges(server: MessagingServer, exchanges: readonly Exchange[]): Promise<void> {
@@ -30,7 +30,7 @@ function refusal(error: string): { error: string } {
   return { error };
 }
 
-test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limits.queues, C.limits.groups, C.limits: what a user may have at most is 412 beyond it, and names the limit", async () => {
+test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limits.queues, C.limits.groups, C.limits: requests beyond a limit of the user are 412 and name the limit", async () => {
   await using server = await startMessagingServer({
     schedulesMax: 1,
     queuesMax: 1,
@@ -94,7 +94,7 @@ test("C.errors.412, C.limits.retries, C.limits.delay, C.limits.schedules, C.limi
   assert.equal(server.calls.length, 0);
 });
 
-test("C15.retries, C.outcome.retry, C.retry-delay: retries are 3 without a word, which is four deliveries", async () => {
+test("C15.retries, C.outcome.retry, C.retry-delay: the default is 3 retries, which is four deliveries", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test/");
@@ -106,7 +106,7 @@ test("C15.retries, C.outcome.retry, C.retry-delay: retries are 3 without a word,
   );
 });
 
-test("C.limits.daily, C.errors.429: more messages than a day allows are 429 with its limit, what is left and its end", async () => {
+test("C.limits.daily, C.errors.429: messages above the daily limit are 429 with the limit, the remainder and the reset time", async () => {
   await using server = await startMessagingServer({ messagesPerDayMax: 2 });
   const body = [{ destination: "https://a.test" }, { destination: "https://a.test" }];
   await server.publish("https://a.test");
@@ -123,7 +123,7 @@ test("C.limits.daily, C.errors.429: more messages than a day allows are 429 with
   assert.equal((await server.send("POST /v2/batch", { body })).status, 200);
 });
 
-test("C.limits.rate, C.errors.429: more requests than a second allows are 429 with the headers of bursts; publishing is not counted", async () => {
+test("C.limits.rate, C.errors.429: requests above the rate per second are 429 with the burst headers; publishing is not counted", async () => {
   await using server = await startMessagingServer({}, { rate: { perSecond: 2, burst: 2 } });
   for (const line of [
     "POST /v2/publish/https://a.test",
@@ -147,7 +147,7 @@ test("C.limits.rate, C.errors.429: more requests than a second allows are 429 wi
   assert.equal((await server.send("GET /v2/queues")).status, 200);
 });
 
-test("H.identifiers: names have letters, digits, hyphens, underscores and periods; all else is 400 naming the field", async () => {
+test("H.identifiers: names have letters, digits, hyphens, underscores and periods; anything else is 400 and names the field", async () => {
   await using server = await startMessagingServer();
   const body = { endpoints: [{ url: "https://a.test" }] };
   for (const [name, written] of [
@@ -181,7 +181,7 @@ test("H.identifiers: names have letters, digits, hyphens, underscores and period
   assert.deepEqual((await server.send(`POST /v2/schedules/${good}`, { headers })).json, { scheduleId: good });
 });
 
-test("Limits: the period of a flow-control key is a week at most", async () => {
+test("Limits: the period of a flow-control key is at most a week", async () => {
   await using server = await startMessagingServer();
   const week = 7 * 86_400;
   await assertExchanges(server, [
@@ -196,7 +196,7 @@ test("Limits: the period of a flow-control key is a week at most", async () => {
   assert.equal(((await server.send("GET /v2/flowControl/k")).json as Json)["ratePeriod"], week);
 });
 
-test("C12: each value of a pin that is no limit is 400 and named, and the key does not come into being", async () => {
+test("C12: each invalid value of a pin is 400 and named, and the key is not created", async () => {
   await using server = await startMessagingServer();
   const count = "give a whole number from 1 to 1000000000";
   const span = "give a span such as 30s, 5m or 1d";
@@ -255,7 +255,7 @@ test("an empty id in a path is 400 and named", async () => {
   }
 });
 
-test("C10, C12, C13, C18, C.empty, C.keys.get: pause and pin create a key; reset and resetRate of an unknown one are 200 and do not", async () => {
+test("C10, C12, C13, C18, C.empty, C.keys.get: pause and pin create a key; reset and resetRate of an unknown key are 200 and do not create it", async () => {
   await using server = await startMessagingServer();
   await assertExchanges(server, [
     ["POST /v2/flowControl/a/resetRate", {}, 200, {}],
@@ -275,7 +275,7 @@ test("C10, C12, C13, C18, C.empty, C.keys.get: pause and pin create a key; reset
   );
 });
 
-test("C17: keys are searched by a part of their name", async () => {
+test("C17: keys are searched by a substring of their name", async () => {
   await using server = await startMessagingServer();
   for (const key of ["orders-eu", "orders-us", "mail"]) await server.send(`POST /v2/flowControl/${key}/pause`);
   const found = async (query: string): Promise<readonly unknown[]> =>
@@ -323,7 +323,7 @@ test("C7, C17, C.times, C.keys.get: a key has both spellings of its waitlist, ev
   });
 });
 
-test("C17: a key that nobody has used for a day is not listed, unless it is paused or pinned", async () => {
+test("C17: a key that has not been used for a day is not listed, unless it is paused or pinned", async () => {
   await using server = await startMessagingServer();
   const headers = ["Service-Flow-Control-Key", "used", "Service-Flow-Control-Value", "rate=1"];
   await server.publish("https://a.test", { headers });
@@ -337,7 +337,7 @@ test("C17: a key that nobody has used for a day is not listed, unless it is paus
   assert.deepEqual(await listed(), ["paused", "pinned"]);
 });
 
-test("C18: reset forgets the calls under way too, resetRate the window alone", async () => {
+test("C18: reset also forgets the running calls, resetRate only the window", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   const headers = ["Service-Flow-Control-Key", "k", "Service-Flow-Control-Value", "parallelism=1, rate=1, period=1h"];
@@ -356,7 +356,7 @@ test("C18: reset forgets the calls under way too, resetRate the window alone", a
   assert.deepEqual(await counts(), [2, 1, 1, 1]);
 });
 
-test("C2, C16: bodies that say nothing are 400 and named, an absent group is 404", async () => {
+test("C2, C16: empty bodies are 400 and named, a missing group is 404", async () => {
   await using server = await startMessagingServer();
   const endpoints = "POST /v2/topics/g/endpoints";
   await assertExchanges(server, [
@@ -394,7 +394,7 @@ test("C2, C16: bodies that say nothing are 400 and named, an absent group is 404
   ]);
 });
 
-test("H.errors, C.errors, C.errors.400, C.errors.401, C.errors.404, C.errors.405: every failure is an object with one text, and paths and methods that are not there say so", async () => {
+test("H.errors, C.errors, C.errors.400, C.errors.401, C.errors.404, C.errors.405: every failure is an object with one text, and unknown paths and methods are named", async () => {
   await using server = await startMessagingServer();
   const unauthorized = refusal("Missing or invalid token: send it as Authorization: Bearer <token>");
   await assertExchanges(server, [
@@ -471,7 +471,7 @@ test("H.errors, C.errors, C.errors.400, C.errors.401, C.errors.404, C.errors.405
   ]);
 });
 
-test("C.batch.whole: whatever is wrong with one message, nothing of the others is stored", async () => {
+test("C.batch.whole: if one message is invalid, none of the others is stored", async () => {
   await using server = await startMessagingServer({ queuesMax: 1 });
   const good = { destination: "https://a.test", headers: { "service-deduplication-id": "once" } };
   const bad: readonly (readonly [element: unknown, status: number])[] = [
@@ -496,10 +496,10 @@ test("C.batch.whole: whatever is wrong with one message, nothing of the others i
   assert.deepEqual([queues.status, queues.json], [412, refusal("Maximum number of queues exceeded: 1")]);
   assert.deepEqual((await server.send("GET /v2/logs")).json, { logs: [] });
   assert.deepEqual((await server.send("GET /v2/queues")).json, []);
-  assert.equal((await server.send("POST /v2/batch", { body: [good] })).status, 200, "its id was not used up");
+  assert.equal((await server.send("POST /v2/batch", { body: [good] })).status, 200, "its id was not consumed");
 });
 
-test("a message says what it waits for", async () => {
+test("a message reports what it waits for", async () => {
   await using server = await startMessagingServer({ originParallelism: 1, userParallelism: 2 });
   server.destination = () => "later";
   const waits = async (reply: MessagingReply): Promise<unknown> =>
@@ -522,7 +522,7 @@ test("a message says what it waits for", async () => {
     await publish("/v2/enqueue/orders/https://two.test/"),
   ];
   await server.advance(0);
-  // The user may have two calls under way.
+  // The user may have two running calls.
   const last = await publish("/v2/publish/https://three.test/");
   await server.advance(0);
   assert.deepEqual(await Promise.all([...replies, last].map(waits)), [
@@ -537,7 +537,7 @@ test("a message says what it waits for", async () => {
   ]);
 });
 
-test("a message that waits for a flow-control key says for which limit of it", async () => {
+test("a message that waits for a flow-control key reports which limit of the key it waits for", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   for (const [value, waitsFor] of [
@@ -556,7 +556,7 @@ test("a message that waits for a flow-control key says for which limit of it", a
 });
 
 // C.errors.503
-test("S-04: while the disk is full nothing is accepted or changed, with 503 and Retry-After, and reads go on", async () => {
+test("S-04: while the disk is full, writes are 503 with Retry-After, and reads continue", async () => {
   await using server = await startMessagingServer();
   const id = await server.publish("https://a.test/?service-delay=1h");
   const { journal } = server.harness;
@@ -588,7 +588,7 @@ test("S-04: while the disk is full nothing is accepted or changed, with 503 and 
   assert.equal(journal.frames.length, frameCount);
   assert.equal((await server.send(`GET /v2/messages/${id}`)).status, 200);
   await server.advance(2 * 60 * MINUTE_MS);
-  assert.equal(server.calls.length, 0, "what cannot be recorded is not called");
+  assert.equal(server.calls.length, 0, "a message that cannot be recorded is not delivered");
 
   journal.refusal = undefined;
   assert.equal((await server.send("POST /v2/publish/https://b.test/")).status, 200);

@@ -27,7 +27,7 @@ async function statesOf(server: MessagingServer, messageId: string): Promise<rea
   return (await logs(server, `messageId=${messageId}&order=earliestFirst`)).map(({ state }) => state);
 }
 
-test("C6, C.states: every state of a message is an entry, in the order in which it had them", async () => {
+test("C6, C.states: every state of a message is an entry, in order", async () => {
   await using server = await startMessagingServer();
   const outcomes = new Map([
     ["https://good.test/", 200],
@@ -52,7 +52,7 @@ test("C6, C.states: every state of a message is an entry, in the order in which 
   assert.deepEqual(await statesOf(server, slow), ["CREATED", "ACTIVE", "CANCEL_REQUESTED", "CANCELLED"]);
 });
 
-test("C6.entry, C.callers, C.labels: an entry has the fields of its message, and those of the error only where one is", async () => {
+test("C6.entry, C.callers, C.labels: an entry has the fields of its message, and those of the error only if one occurred", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(503, ["X-Reason", "tired", "X-Reason", "still"], "busy");
   await server.send("POST /v2/topics/group/endpoints", {
@@ -113,7 +113,7 @@ test("C6.entry, C.callers, C.labels: an entry has the fields of its message, and
   assert.deepEqual(retry, { ...common, state: "RETRY", nextDeliveryTime: START_MS + 1_000 });
 });
 
-test("C6.entry: where no answer came, the entry says why, and its status is 0", async () => {
+test("C6.entry: without an answer, the entry gives the reason, and its status is 0", async () => {
   await using server = await startMessagingServer();
   server.destination = () => ({ kind: "failure", text: "Connection refused" });
   await server.publish("https://a.test/");
@@ -125,7 +125,7 @@ test("C6.entry: where no answer came, the entry says why, and its status is 0", 
   );
 });
 
-/** One message for each filter, each created a minute after the one before. */
+/** One message for each filter, created a minute apart. */
 async function worldToFilter(): Promise<{ server: MessagingServer; ids: readonly string[] }> {
   const server = await startMessagingServer();
   await server.send("POST /v2/topics/group/endpoints", { body: { endpoints: [{ url: "https://group.test/" }] } });
@@ -195,7 +195,7 @@ function rowsToFilter([first, second, , group]: readonly string[]): readonly (re
   ];
 }
 
-test("C6, C.filters: each filter finds its own; values of one are alternatives, several must all match", async () => {
+test("C6, C.filters: each filter selects its own entries; values of one filter are alternatives, several filters must all match", async () => {
   const { server, ids } = await worldToFilter();
   await using _server = server;
   for (const [query, urls] of rowsToFilter(ids)) {
@@ -207,7 +207,7 @@ test("C6, C.filters: each filter finds its own; values of one are alternatives, 
   }
 });
 
-test("C6: every filter of the table is among them", () => {
+test("C6: every filter of the table is tested", () => {
   const used = new Set(rowsToFilter([]).flatMap(([query]) => [...new URLSearchParams(query).keys()]));
   const missing = filterRows.filter((row) => row.for.includes("logs") && !used.has(row.name));
   assert.deepEqual(missing, []);
@@ -242,12 +242,12 @@ test("C6.events, C.states.filter: IN_PROGRESS is ACTIVE, RETRY or ERROR, and bot
   });
 });
 
-test("C6, C.pages: pages in both orders have each entry once, and the cursor is absent on the last", async () => {
+test("C6, C.pages: pages in both orders have each entry once, and the last page has no cursor", async () => {
   await using server = await startMessagingServer();
   const ids: string[] = [];
   for (let number = 0; number < 7; number += 1) {
     ids.push(await server.publish(`https://a.test/${number}?service-delay=1d`));
-    // Several in one ms, and several ms.
+    // Several entries in one ms, and several ms.
     if (number % 3 === 2) await server.advance(1);
   }
   for (const [order, expected] of [
@@ -271,7 +271,7 @@ test("C6, C.pages: pages in both orders have each entry once, and the cursor is 
   }
 });
 
-test("C6.cursor: a bare number is a cursor too, and means that moment", async () => {
+test("C6.cursor: a bare number is also a cursor, for that moment", async () => {
   await using server = await startMessagingServer();
   await server.publish("https://a.test/1?service-delay=1d");
   await server.advance(1_000);
@@ -290,7 +290,7 @@ test("C6.cursor: a bare number is a cursor too, and means that moment", async ()
   }
 });
 
-test("C6, C.pages: what cannot be is 400 and named", async () => {
+test("C6, C.pages: invalid parameters are 400 and named", async () => {
   await using server = await startMessagingServer();
   for (const [query, text] of [
     ["count=0", "Invalid value for count: it must be 1 or more"],
@@ -323,7 +323,7 @@ test("C6, C.pages: a page has 100 entries of logs and 1000 of events unless a co
   }
 });
 
-test("Limits: entries of the log are kept for the time that the operator says, 14 days without a word", async () => {
+test("Limits: log entries are stored for the configured time, 14 days by default", async () => {
   assert.equal(settingRows.logRetentionMs.default, "14d");
   await using server = await startMessagingServer({}, { logRetentionMs: 60 * MINUTE_MS });
   await server.publish("https://a.test/old");

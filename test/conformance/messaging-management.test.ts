@@ -1,4 +1,4 @@
-/** What is managed over HTTP, on the engine: schedules, groups, queues, keys, dead letters, cancelling. */
+/** Management over HTTP, on the engine: schedules, groups, queues, keys, dead letters, cancelling. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -7,7 +7,7 @@ import { MESSAGING_READ_ONLY_TOKEN, startMessagingServer } from "../harness/mess
 const MINUTE_MS = 60_000;
 type Json = Record<string, unknown>;
 
-test("C1, C.schedules.pause: a schedule publishes its body whenever it is due, until it is paused", async () => {
+test("C1, C.schedules.pause: a schedule publishes its body each time it is due, until it is paused", async () => {
   await using server = await startMessagingServer();
   const created = await server.send("POST /v2/schedules/https://a.test/b?x=1", {
     headers: ["Upstash-Cron", "*/5 * * * *", "Upstash-Schedule-Id", "s", "Content-Type", "text/plain"],
@@ -29,7 +29,7 @@ test("C1, C.schedules.pause: a schedule publishes its body whenever it is due, u
   assert.equal(((await server.send("GET /v2/schedules/s")).json as Json)["isPaused"], true);
 });
 
-test("C1.schedule-id, C1.replace: the same id replaces the schedule, body and all", async () => {
+test("C1.schedule-id, C1.replace: the same id replaces the whole schedule, including its body", async () => {
   await using server = await startMessagingServer();
   const id = ["Upstash-Schedule-Id", "s"];
   await server.send("POST /v2/schedules/https://a.test", {
@@ -57,7 +57,7 @@ test("C1.refused: more schedules than the limit are 412, and a bad id is 400", a
   assert.equal(bad.status, 400);
 });
 
-test("C2, C.topics.delete, C.topics.remove-endpoints: endpoints are added by url and changed by url or name; the group goes with its last endpoint", async () => {
+test("C2, C.topics.delete, C.topics.remove-endpoints: endpoints are added by url and changed by url or name; the group is deleted with its last endpoint", async () => {
   await using server = await startMessagingServer();
   const put = (endpoints: unknown) => server.send("POST /v2/topics/g/endpoints", { body: { endpoints } });
   await put([{ url: "https://a.test", name: "a" }, { url: "https://b.test" }]);
@@ -74,7 +74,7 @@ test("C2, C.topics.delete, C.topics.remove-endpoints: endpoints are added by url
   assert.equal((await server.send("DELETE /v2/topics/g")).status, 200);
 });
 
-test("C16: headers of a group are shown, and an absent group is 404", async () => {
+test("C16: headers of a group are shown, and a missing group is 404", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/topics/g/endpoints", { body: { endpoints: [{ url: "https://a.test" }] } });
   const headers = { "X-A": "1", "X-B": ["2", "3"] };
@@ -83,7 +83,7 @@ test("C16: headers of a group are shown, and an absent group is 404", async () =
   assert.equal((await server.send("PATCH /v2/topics/other", { body: { headers } })).status, 404);
 });
 
-test("C.queues.put, C.queues.delete: what is left out stays, and deleting an absent one is 200", async () => {
+test("C.queues.put, C.queues.delete: omitted fields keep their values, and deleting a missing queue is 200", async () => {
   await using server = await startMessagingServer({ queueParallelismMax: 10 });
   const put = (body: unknown) => server.send("POST /v2/queues", { body });
   await put({ queueName: "q", parallelism: 5 });
@@ -97,7 +97,7 @@ test("C.queues.put, C.queues.delete: what is left out stays, and deleting an abs
   assert.equal((await server.send("GET /v2/queues/q")).status, 404);
 });
 
-test("C.queues.pause: a paused queue holds its messages, which say so", async () => {
+test("C.queues.pause: a paused queue holds its messages, which report it", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/queues/q/pause");
   const { messageId } = (await server.send("POST /v2/enqueue/q/https://a.test")).json as { messageId: string };
@@ -132,7 +132,7 @@ test("C7, C13, C17, C.keys, C.keys.resume: a paused key holds messages in its wa
   assert.equal((await server.send("GET /v2/keys/rotate?flowControlKey=other")).status, 404);
 });
 
-test("C12, C.keys.unpin, C.flow-control.newest: a pinned key keeps its values against what messages say, until it is unpinned", async () => {
+test("C12, C.keys.unpin, C.flow-control.newest: a pinned key keeps its values, whatever messages request, until it is unpinned", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/flowControl/k/pin?parallelism=7&rate=3");
   const publish = () =>
@@ -158,7 +158,7 @@ test("C12: pin refuses a rate of zero", async () => {
   assert.match((reply.json as { error: string }).error, /rate/);
 });
 
-test("C10, C18: a reset key counts from nothing, and an unknown one is 200", async () => {
+test("C10, C18: a reset key counts from zero, and an unknown one is 200", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Flow-Control-Key", "k", "Upstash-Flow-Control-Value", "rate=1, period=1h"];
   await server.publish("https://a.test", { headers });
@@ -174,7 +174,7 @@ test("C10, C18: a reset key counts from nothing, and an unknown one is 200", asy
   }
 });
 
-test("C19: how many deliveries are under way", async () => {
+test("C19: the number of running deliveries is reported", async () => {
   await using server = await startMessagingServer({ userParallelism: 12 });
   server.destination = () => "later";
   await server.publish("https://a.test");
@@ -182,7 +182,7 @@ test("C19: how many deliveries are under way", async () => {
   assert.deepEqual((await server.send("GET /v2/globalParallelism")).json, { parallelismMax: 12, parallelismCount: 1 });
 });
 
-test("C11: a dead letter has its last answer, and is deleted once", async () => {
+test("C11: a dead letter shows its last answer, and is deleted once", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(503, ["X-R", "1"], "busy");
   await server.publish("https://a.test", { headers: ["Upstash-Retries", "0", "Upstash-Label", "l"], body: "payload" });
@@ -198,7 +198,7 @@ test("C11: a dead letter has its last answer, and is deleted once", async () => 
   assert.equal((await server.send(`DELETE /v2/dlq/${letter?.["dlqId"]}`)).status, 404);
 });
 
-test("C8.message, C8.options: a dead letter is published again as it was, with the settings that headers change", async () => {
+test("C8.message, C8.options: a dead letter is published again unchanged, except for settings in the headers", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test/b", {
@@ -225,7 +225,7 @@ test("C8.message, C8.options: a dead letter is published again as it was, with t
   assert.deepEqual((await server.send("GET /v2/dlq")).json, { messages: [] });
 });
 
-test("C8.options: what a dead letter hides stays hidden when it is published again, whatever else is to be hidden", async () => {
+test("C8.options: redacted parts of a dead letter stay redacted when it is published again, whatever else is redacted", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const headers = ["Upstash-Retries", "0", "Upstash-Redact-Fields", "headers", "Upstash-Forward-X", "secret"];
@@ -242,7 +242,7 @@ test("C8.options: what a dead letter hides stays hidden when it is published aga
   assert.match(shown.body, /^REDACTED:/);
 });
 
-test("C8.missing: if one id is absent nothing is retried, and filters that match nothing are 201", async () => {
+test("C8.missing: if one id is missing, nothing is retried, and filters that match nothing are 201", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   await server.publish("https://a.test", { headers: ["Upstash-Retries", "0"] });
@@ -282,7 +282,7 @@ test("C.dlq, C.dlq.list, C.dlq.delete: dead letters are listed page by page in b
   assert.deepEqual((await server.send("DELETE /v2/dlq")).json, { deleted: 0 });
 });
 
-test("C.messages.cancel, C.messages.cancel-many: messages are cancelled by id and by filters, those that are called too, and then are not delivered", async () => {
+test("C.messages.cancel, C.messages.cancel-many: messages are cancelled by id and by filters, including those being called, and are then not delivered", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   const called = await server.publish("https://a.test/1");
@@ -318,7 +318,7 @@ test("C.read-only-token, C.signing-keys: a read-only token reads and changes not
   assert.equal((await server.send("GET /v2/queues", { token: null })).status, 401);
 });
 
-test("C.signing-keys.rotate: rotating makes the next one current, in the answer and for deliveries", async () => {
+test("C.signing-keys.rotate: rotating makes the next one current, in the response and for deliveries", async () => {
   await using server = await startMessagingServer();
   const before = (await server.send("GET /v2/keys")).json as { current: string; next: string };
   const rotated = (await server.send("POST /v2/keys/rotate")).json as { current: string; next: string };
@@ -327,7 +327,7 @@ test("C.signing-keys.rotate: rotating makes the next one current, in the answer 
   assert.deepEqual((await server.send("GET /v2/keys")).json, rotated);
 });
 
-test("C.ids: what larder generates begins with the kind of what it names", async () => {
+test("C.ids: generated ids begin with the kind of object", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const message = await server.publish("https://a.test", { headers: ["Upstash-Retries", "0"] });

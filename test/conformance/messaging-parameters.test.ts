@@ -1,6 +1,6 @@
 /**
- * What may be said about a message, header by header, in every place and spelling in which it may be said.
- * The values that are refused are the second table.
+ * The options of a message, header by header, in every place and spelling that accepts them.
+ * The second table has the refused values.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ type Json = Record<string, unknown>;
 const MINUTE_MS = 60_000;
 const URL_CALLED = "https://a.test/b?x=1";
 
-/** One row of C1: what is said, and what then stands in a schedule's record and in a message's. */
+/** One row of C1: the option, and the resulting fields in the record of a schedule and of a message. */
 type Row = readonly [name: string, value: string, inSchedule: Json, inMessage: Json];
 
 const rows: readonly Row[] = [
@@ -85,20 +85,20 @@ async function get(server: MessagingServer, path: string): Promise<Json> {
   return (await server.send(`GET ${path}`)).json as Json;
 }
 
-/** Headers with tests of their own, here or in `messaging-publish.test.ts`: two belong together, or a record does not show them. */
+/** Headers with other tests here or in `messaging-publish.test.ts`: they come in pairs, or no record shows them. */
 const elsewhere = [
   ...["not-before", "deduplication-id", "content-based-deduplication", "flow-control-key", "flow-control-value"],
   ...["header-forward", "hops", "cron", "schedule-id"],
 ];
 
-test("C1, C15: every header of the table has a row here, or a test of its own", () => {
+test("C1, C15: every header of the table has a row here, or its own test", () => {
   const own = rows.map(([name]) => name.toLowerCase());
   const missing = headerRows.filter(({ name }) => !own.includes(name) && !elsewhere.includes(name));
   assert.deepEqual(missing, []);
 });
 
 // C.options.query, C15.method, C15.timeout, C15.retries, C15.retry-delay, C15.delay, C15.forward, C15.redact-fields, C15.label, C15.queue-name, C.labels
-test("C1, C15: every parameter is taken in both spellings, as header and in the query", async () => {
+test("C1, C15: every parameter is accepted in both spellings, as a header and in the query", async () => {
   await using server = await startMessagingServer();
   const cron = ["Service-Cron", "@yearly", "Service-Schedule-Id", "s"];
   for (const [name, value, inSchedule, inMessage] of rows) {
@@ -113,7 +113,7 @@ test("C1, C15: every parameter is taken in both spellings, as header and in the 
       const schedule = await get(server, "/v2/schedules/s");
       assertHas(schedule, { ...inSchedule, destination: URL_CALLED }, context);
 
-      // The queue keeps what is due at once, so that the record can be looked at.
+      // The queue holds messages that are due, so that the record can be inspected.
       await server.send("POST /v2/queues/paused/pause");
       const published = await server.send(`POST /v2/enqueue/paused/${URL_CALLED}${query}`, {
         headers,
@@ -127,7 +127,7 @@ test("C1, C15: every parameter is taken in both spellings, as header and in the 
   }
 });
 
-test("C.batch.defaults: every parameter is taken in an element, and as a default from the headers of the request", async () => {
+test("C.batch.defaults: every parameter is accepted in an element, and as a default in the headers of the request", async () => {
   await using server = await startMessagingServer();
   for (const queueName of ["paused", "orders"]) await server.send(`POST /v2/queues/${queueName}/pause`);
   for (const [name, value, , inMessage] of rows) {
@@ -153,7 +153,7 @@ test("C1, C.options.query: of two spellings Service- wins, and a header wins ove
   assert.deepEqual([maxRetries, url], [3, URL_CALLED]);
 });
 
-test("C15.callback, C15.failure-callback, C15.callback-options: each row of the callback's table, and the same of the failure callback", async () => {
+test("C15.callback, C15.failure-callback, C15.callback-options: each row of the table of callback options, also for the failure callback", async () => {
   for (const [prefix, url] of [
     ["Callback", "https://callback.test/"],
     ["Failure-Callback", "https://failure.test/"],
@@ -196,7 +196,7 @@ test("C15.callback, C15.failure-callback, C15.callback-options: each row of the 
   }
 });
 
-test("C.callbacks.options: without settings of its own it has the retry settings of the original", async () => {
+test("C.callbacks.options: a callback without its own settings has the retry settings of the original", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url.startsWith("https://callback.test") ? 500 : 200);
   await server.publish(URL_CALLED, {
@@ -213,7 +213,7 @@ test("C.callbacks.options: without settings of its own it has the retry settings
   );
 });
 
-test("C15.method: each method reaches the destination, POST without one", async () => {
+test("C15.method: each method reaches the destination, POST by default", async () => {
   await using server = await startMessagingServer();
   const methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
   for (const method of methods) await server.publish(URL_CALLED, { headers: ["Service-Method", method.toLowerCase()] });
@@ -225,7 +225,7 @@ test("C15.method: each method reaches the destination, POST without one", async 
   );
 });
 
-test("C15.content-type: it is sent on, and shown among the headers", async () => {
+test("C15.content-type: it is forwarded, and shown among the headers", async () => {
   await using server = await startMessagingServer();
   for (const type of ["application/json", "application/xml", "application/octet-stream", "text/plain"]) {
     const id = await server.publish(`${URL_CALLED}&service-delay=1m`, { headers: ["Content-Type", type] });
@@ -238,7 +238,7 @@ test("C15.content-type: it is sent on, and shown among the headers", async () =>
   );
 });
 
-/** What is refused wherever it is said: name, value, status, text behind `Invalid value for <name>: <value>: ` or whole. */
+/** Values refused in every place: name, value, status, text after `Invalid value for <name>: <value>: ` or whole. */
 const refused: readonly (readonly [name: string, value: string, status: number, text: string])[] = [
   ["Method", "BREW", 400, 'Invalid value for Method: "BREW": use GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS'],
   ["Timeout", "3d", 400, 'Invalid value for Timeout: "3d": a span is like 50s, 3m or 2h'],
@@ -284,7 +284,7 @@ const refused: readonly (readonly [name: string, value: string, status: number, 
   ["Header-Forward", "yes", 400, 'Invalid value for Header-Forward: "yes": use true or false'],
 ];
 
-test("C1, C15: a value that cannot be is refused by its name everywhere, and nothing is stored", async () => {
+test("C1, C15: an invalid value is refused with its name everywhere, and nothing is stored", async () => {
   await using server = await startMessagingServer();
   const cron = ["Service-Cron", "@daily"];
   for (const [name, value, status, text] of refused) {
@@ -309,7 +309,7 @@ test("C1, C15: a value that cannot be is refused by its name everywhere, and not
   }
 });
 
-test("C.callbacks.refused: delayed callbacks are rejected on insertion, and a callback has no callback", async () => {
+test("C.callbacks.refused: delayed callbacks are rejected at publish, and a callback has no callback", async () => {
   await using server = await startMessagingServer();
   const callback = ["Service-Callback", "https://callback.test/"];
   for (const [name, text] of [
@@ -328,7 +328,7 @@ test("C.callbacks.refused: delayed callbacks are rejected on insertion, and a ca
   }
 });
 
-test("C.callbacks.refused: settings of a callback are validated though no callback is named", async () => {
+test("C.callbacks.refused: settings of a callback are validated even if no callback is named", async () => {
   await using server = await startMessagingServer();
   for (const family of ["Callback", "Failure-Callback"]) {
     for (const [name, value, text] of [
@@ -350,7 +350,7 @@ test("C.callbacks.refused: settings of a callback are validated though no callba
   }
 });
 
-test("C-23, C1.cron: what never fires, has seconds, or is no cron, is 400; a schedule without one too", async () => {
+test("C-23, C1.cron: an expression that never fires, has seconds or is invalid is 400; a schedule without one is too", async () => {
   await using server = await startMessagingServer();
   for (const [cron, text] of [
     ["0 0 30 2 *", 'Invalid value for Cron: "0 0 30 2 *": None of the mo'],
@@ -367,7 +367,7 @@ test("C-23, C1.cron: what never fires, has seconds, or is no cron, is 400; a sch
   }
 });
 
-test("C1.cron, C.cron: the timezone is kept, through the change to summer time", async () => {
+test("C1.cron, C.cron: the timezone is respected, also across the change to summer time", async () => {
   await using server = await startMessagingServer();
   // 2026-03-29: Berlin leaves out the hour from 2 to 3.
   server.harness.clock.advance(Date.UTC(2026, 2, 28, 12) - server.harness.clock.nowMs());
@@ -385,7 +385,7 @@ test("C1.cron, C.cron: the timezone is kept, through the change to summer time",
   );
 });
 
-test("C1.delay: it is added at each firing", async () => {
+test("C1.delay: the delay is added at each firing", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/schedules/https://a.test", {
     headers: ["Service-Cron", "*/10 * * * *", "Service-Delay", "90s"],
@@ -397,7 +397,7 @@ test("C1.delay: it is added at each firing", async () => {
   );
 });
 
-test("C1.deduplication: each firing is a message of its own, whatever is said of duplicates", async () => {
+test("C1.deduplication: each firing is a separate message, whatever the deduplication options", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/schedules/https://a.test", {
     headers: [

@@ -1,4 +1,4 @@
-/** Publishing, seen from outside: what destinations get, and when (C15). Time is virtual. */
+/** Publishing as destinations see it: requests and their times (C15). Time is virtual. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -37,7 +37,7 @@ test("C15: a 2xx answer means that the message is delivered, body bytes untouche
   assert.equal(call?.headers.get("service-caller-ip"), "127.0.0.1");
 });
 
-test("C15.header-forward: all headers of the request are sent on, but not its token, and not those of the connection", async () => {
+test("C15.header-forward: all headers of the request are forwarded, except its token and those of the connection", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/publish/https://a.test?service-header-forward=true", {
     headers: ["X-A", "1", "Cookie", "c=1", "User-Agent", "curl/8", "Connection", "close", "Upstash-Label", "l"],
@@ -52,7 +52,7 @@ test("C15.header-forward: all headers of the request are sent on, but not its to
   }
 });
 
-test("C15.forward: a User-Agent that is forwarded by name is sent in place of ours", async () => {
+test("C15.forward: a User-Agent that is forwarded by name replaces larder's", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/publish/https://a.test", { headers: ["Service-Forward-User-Agent", "mine/1"] });
   await server.send("POST /v2/publish/https://a.test");
@@ -90,7 +90,7 @@ test("C15.delay: nothing is delivered before its time", async () => {
   assert.equal(server.calls.length, 1);
 });
 
-test("C15.not-before: seconds since the epoch, and it wins over a delay", async () => {
+test("C15.not-before: the value is in seconds since the epoch, and wins over a delay", async () => {
   await using server = await startMessagingServer();
   const seconds = Math.floor(server.harness.clock.nowMs() / 1_000) + 30;
   await server.send("POST /v2/publish/https://a.test", {
@@ -168,7 +168,7 @@ test("C15.deduplication, C.deduplication: the same id within the window is 202 w
   assert.equal(server.calls.length, 1);
 });
 
-test("C15.deduplication, C.enqueue: a publish that is only duplicates creates no queue, and one that is not creates its own", async () => {
+test("C15.deduplication, C.enqueue: a publish with only duplicates creates no queue, and any other creates its own", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Deduplication-Id", "once"];
   await server.send("POST /v2/publish/https://a.test", { headers });
@@ -198,7 +198,7 @@ test("C15.content-based-deduplication, C.deduplication: another body is another 
   }
 });
 
-test("C15.flow-control, C.flow-control.rate: the rate of a key holds for all that name it, and what waits says so", async () => {
+test("C15.flow-control, C.flow-control.rate: the rate of a key applies to all messages with that key, and waiting messages report it", async () => {
   await using server = await startMessagingServer();
   const headers = ["Upstash-Flow-Control-Key", "k", "Upstash-Flow-Control-Value", "rate=1, period=1m"];
   await server.publish("https://a.test", { headers });
@@ -236,7 +236,7 @@ test("C15.group: one message for each endpoint, with the headers of the group th
   );
 });
 
-test("C.enqueue, C.queue-order: messages of a queue go one after the other", async () => {
+test("C.enqueue, C.queue-order: messages of a queue are delivered one after the other", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   await server.send("POST /v2/enqueue/q/https://a.test/1");
@@ -281,7 +281,7 @@ test("C15, C.limits.body: a body above the limit is refused with the limit", asy
 });
 
 // C15.hops, C.delivery.hops
-test("C-08: deliveries count how often one led to the next, callbacks too, and the eleventh is refused", async () => {
+test("C-08: deliveries count the hops of a chain, callbacks included, and the eleventh is refused", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/publish/https://a.test", { headers: ["Upstash-Callback", "https://callback.test"] });
   await server.send("POST /v2/publish/https://b.test", {
@@ -302,7 +302,7 @@ test("C-08: deliveries count how often one led to the next, callbacks too, and t
   assert.deepEqual(reply.json, { error: "Hops is above 10: the message goes round in circles" });
 });
 
-test("C-21: a callback does not tell what its message hides", async () => {
+test("C-21: a callback does not reveal what its message hides", async () => {
   await using server = await startMessagingServer();
   await server.send("POST /v2/publish/https://a.test", {
     headers: [

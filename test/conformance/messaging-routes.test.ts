@@ -1,4 +1,4 @@
-/** Each endpoint of area C once, on a server that has one of everything (docs/interface/messaging.md, workflows.md). */
+/** Each endpoint of area C once, on a server with an object of each kind (docs/interface/messaging.md). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messagingRoutes } from "../../src/edge/messaging/routes/table.ts";
@@ -127,7 +127,7 @@ function rows({ message, letter }: Ids): readonly Row[] {
   ];
 }
 
-test("H.json: every route answers, with JSON, under its own name", async () => {
+test("H.json: every route answers with JSON, under its own name", async () => {
   const { server, ids } = await worldWithOneOfEach();
   await using _ = server;
   for (const [, line, status, options] of rows(ids)) {

@@ -1,4 +1,4 @@
-/** W3C Trace Context through messaging: what a publisher's request belongs to, its deliveries belong to. */
+/** W3C Trace Context through messaging: deliveries belong to the trace of the publisher's request. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -19,7 +19,7 @@ function tracesOf({ calls }: MessagingServer): readonly (readonly [string | unde
 const sent = [TRACE, "congo=t61rcWkgMzE"] as const;
 const none = [undefined, undefined] as const;
 
-test("C15.traces: the trace of a publish is sent with every attempt, those after a restart included, and with callbacks", async () => {
+test("C15.traces: the trace of a publish is sent with every attempt, including those after a restart, and with callbacks", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) => answered(url.includes("fails") ? 500 : 200);
   await server.publish("https://fails.test/", {
@@ -51,7 +51,7 @@ test("C15: a dead letter that is retried keeps its trace", async () => {
   assert.deepEqual(tracesOf(server), [sent, sent]);
 });
 
-test("C15: a traceparent that breaks the grammar counts as none, and with it the tracestate", async () => {
+test("C15: an invalid traceparent is ignored, and the tracestate with it", async () => {
   await using server = await startMessagingServer();
   for (const broken of [
     TRACE.toUpperCase(),
@@ -67,7 +67,7 @@ test("C15: a traceparent that breaks the grammar counts as none, and with it the
   assert.deepEqual(tracesOf(server), [none, none, none, none, [TRACE, undefined], none]);
 });
 
-test("C15.traces: a trace that is forwarded by name wins, one among all headers is the trace of the request", async () => {
+test("C15.traces: a trace forwarded by name wins, one among all forwarded headers is the trace of the request", async () => {
   await using server = await startMessagingServer();
   await server.publish("https://a.test/", { headers: [...TRACED, "Upstash-Forward-Traceparent", OTHER] });
   await server.publish("https://a.test/", { headers: [...TRACED, "Service-Forward-Tracestate", "own=1"] });
@@ -88,7 +88,7 @@ test("C15: a message of a batch or a queue has its own trace, or that of the req
   assert.deepEqual(tracesOf(server), [sent, [OTHER, undefined], sent]);
 });
 
-test("C15: messages that differ in their trace alone are the same by content", async () => {
+test("C15: messages that differ only in their trace have the same content for deduplication", async () => {
   await using server = await startMessagingServer();
   for (const headers of [["traceparent", TRACE], ["traceparent", OTHER], []]) {
     const given = [...headers, "Upstash-Content-Based-Deduplication", "true", "Upstash-Header-Forward", "true"];
@@ -98,7 +98,7 @@ test("C15: messages that differ in their trace alone are the same by content", a
   assert.deepEqual(tracesOf(server), [[TRACE, undefined]]);
 });
 
-test("C: the firing of a schedule has no caller, and no trace", async () => {
+test("C: the firing of a schedule has no caller and no trace", async () => {
   await using server = await startMessagingServer();
   for (const forwarding of [[], ["Upstash-Header-Forward", "true"]]) {
     const headers = [...TRACED, "Upstash-Cron", "* * * * *", ...forwarding];
@@ -108,7 +108,7 @@ test("C: the firing of a schedule has no caller, and no trace", async () => {
   assert.deepEqual(tracesOf(server), [none, none]);
 });
 
-test("C14: entries and calls of a run belong to the trace of its start, unless they have one of their own", async () => {
+test("C14: entries and calls of a run belong to the trace of its start, unless they have their own", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   const ofRun = ["Upstash-Workflow-RunId", "wfr_1", "Upstash-Retries", "0"];
@@ -136,7 +136,7 @@ test("C14: entries and calls of a run belong to the trace of its start, unless t
   assert.deepEqual(tracesOf(server), [sent, sent, [OTHER, undefined], sent, sent]);
 });
 
-test("C14: a run that a plain request starts, and the call that tells of its failure, belong to the trace of that request", async () => {
+test("C14: a run that a plain request starts, and the call that reports its failure, belong to the trace of that request", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(500);
   const headers = [...TRACED, "Upstash-Retries", "0"];

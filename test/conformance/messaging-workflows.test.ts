@@ -58,7 +58,7 @@ const notifyResult = {
   workflowCreatedAt: START_MS,
 };
 
-test("C3, W.wait, W.wait.saved, W.wait.result: a waiter is told at once, and without one the event is kept for the run", async () => {
+test("C3, W.wait, W.wait.saved, W.wait.result: a waiter is notified at once, and without one the event is stored for the run", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -87,7 +87,7 @@ test("C3, W.wait, W.wait.saved, W.wait.result: a waiter is told at once, and wit
   assert.equal(JSON.parse(server.calls.at(-1)?.body ?? "").length, 3);
 });
 
-test("C3.refused, W.notify-all: a run that is unknown or has ended is 400 and named; an event id has its bounds", async () => {
+test("C3.refused, W.notify-all: a run that is unknown or has ended is 400 and named; event ids have a maximum length", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -103,7 +103,7 @@ test("C3.refused, W.notify-all: a run that is unknown or has ended is 400 and na
   assert.deepEqual(await send(server, "POST /v2/notify/paid", { body: "nobody" }), [201, []]);
 });
 
-test("C9.waiter, C3.refused: waiters of an event; an id that is none is 400", async () => {
+test("C9.waiter, C3.refused: waiters of an event are listed; an invalid id is 400", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -118,7 +118,7 @@ test("C9.waiter, C3.refused: waiters of an event; an id that is none is 400", as
   assert.deepEqual(await send(server, "GET /v2/waiters/paid"), [200, []]);
 });
 
-test("W.wait.timeout: a time-out calls timeoutUrl with timeoutHeaders, and with timeoutBody or the entries", async () => {
+test("W.wait.timeout: a timeout calls timeoutUrl with timeoutHeaders, and with timeoutBody or the entries", async () => {
   for (const timeoutBody of [undefined, "too late"]) {
     await using server = await startMessagingServer();
     server.destination = () => answered(200, SDK);
@@ -143,7 +143,7 @@ test("W.wait.timeout: a time-out calls timeoutUrl with timeoutHeaders, and with 
   }
 });
 
-test("W.wait.timeout: timeoutUrl is called with all timeoutHeaders, but for those of a connection and ours", async () => {
+test("W.wait.timeout: timeoutUrl is called with all timeoutHeaders, except those of the connection and larder's own", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -174,7 +174,7 @@ test("W.wait.timeout: timeoutUrl is called with all timeoutHeaders, but for thos
   );
 });
 
-test("C-10: timeoutHeaders that could forge others are refused when the run waits", async () => {
+test("C-10: timeoutHeaders that could forge others are refused when the run starts to wait", async () => {
   await using server = await startMessagingServer();
   server.destination = () => answered(200, SDK);
   await startRun(server, "wfr_1");
@@ -187,7 +187,7 @@ test("C-10: timeoutHeaders that could forge others are refused when the run wait
   }
 });
 
-test("C14.cancel, C14.finish: a run that goes on is cancelled, any other is 404", async () => {
+test("C14.cancel, C14.finish: a running run is cancelled, any other is 404", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";
   await startRun(server, "wfr_1");
@@ -271,7 +271,7 @@ const filters: readonly (readonly [query: string, found: readonly number[]])[] =
   [`toDate=${START_MS + 60_000}`, [0, 1]],
 ];
 
-test("C5, C4: each filter finds its own, to list them and to delete them", async () => {
+test("C5, C4: each filter selects its own runs, for listing and for deleting", async () => {
   for (const [query, found] of filters) {
     const { server, ids } = await worldOfFailures();
     await using _server = server;
@@ -282,7 +282,7 @@ test("C5, C4: each filter finds its own, to list them and to delete them", async
   }
 });
 
-test("C4: ids are what counts, absent ones are passed over; without ids there are pages", async () => {
+test("C4: ids win over filters, missing ids are skipped; without ids, runs are deleted page by page", async () => {
   const { server, ids } = await worldOfFailures();
   await using _server = server;
   const two = `dlqIds=${ids[0]}&dlqIds=1-0&label=nobody`;
@@ -294,7 +294,7 @@ test("C4: ids are what counts, absent ones are passed over; without ids there ar
   }
 });
 
-test("C5, C8.runs, C.dlq.list: other dead letters are not among them, and retrying those passes failed runs over", async () => {
+test("C5, C8.runs, C.dlq.list: other dead letters are not listed, and retrying dead letters skips failed runs", async () => {
   const { server, ids } = await worldOfFailures();
   await using _server = server;
   await server.send("POST /v2/publish/https://plain.test/", { headers: ["Upstash-Retries", "0"] });
@@ -307,7 +307,7 @@ test("C5, C8.runs, C.dlq.list: other dead letters are not among them, and retryi
   assert.equal((retried as { responses: unknown[] }).responses.length, 1);
 });
 
-test("W.failure.body: a failure function reads the message of an error that is longer than is kept, also when it is called again", async () => {
+test("W.failure.body: a failure function reads the message of an error that was truncated, also when it is called again", async () => {
   await using server = await startMessagingServer();
   let told = 0;
   server.destination = ({ url }) => {
@@ -334,7 +334,7 @@ test("W.failure.body: a failure function reads the message of an error that is l
   }
 });
 
-test("W.call.cut: what a workflow calls may be answered with more than is kept: the run is told, and told that it is a part", async () => {
+test("W.call.cut: an answer to a call may exceed the limit: the run gets the first part, marked as truncated", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) =>
     url.includes("third") ? answeredTooLong(200, ["Content-Length", "5242880"], "start") : answered(200, SDK);
@@ -352,7 +352,7 @@ test("W.call.cut: what a workflow calls may be answered with more than is kept: 
 });
 
 // C.redaction.derived
-test("C-21: calls, results, time-outs and invoked runs hide what their run hides, and what they hide themselves", async () => {
+test("C-21: calls, results, timeouts and invoked runs hide what their run hides, and what they hide themselves", async () => {
   await using server = await startMessagingServer();
   server.destination = ({ url }) =>
     url.includes("third") ? answered(200, ["X-A", "secret"], "secret") : answered(200, SDK);

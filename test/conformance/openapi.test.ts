@@ -1,4 +1,4 @@
-/** What a server that runs says of itself: its OpenAPI documents, and the figures that the reference lists. */
+/** A running server describes itself: its OpenAPI documents, and the metrics that the reference lists. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { describedAreas } from "../../src/edge/openapi/area-documents.ts";
 import { start } from "../../src/mod.ts";
 
-test("each area serves its document below its prefix, and the admin port its own, without a token", async () => {
+test("each area serves its document below its prefix, and the admin port serves its own, without a token", async () => {
   await using larder = await start({ port: 0 });
   const titles: unknown[] = [];
   for (const { url } of [larder.store, larder.vector, larder.messaging, larder.admin]) {
@@ -25,7 +25,7 @@ test("each area serves its document below its prefix, and the admin port its own
   ]);
 });
 
-test("a read-only token is refused where the documents ask for the standard one, in streams and PUBLISH", async () => {
+test("a read-only token is refused where the documents require the standard one, in streams and PUBLISH", async () => {
   await using larder = await start({ port: 0 });
   const { operations } = describedAreas.store();
   for (const [path, asked, status] of [
@@ -44,7 +44,7 @@ test("a read-only token is refused where the documents ask for the standard one,
   }
 });
 
-test("every figure of a server that keeps something and speaks RESP is in docs/reference/metrics.md", async () => {
+test("every metric of a server with data and a RESP port is in docs/reference/metrics.md", async () => {
   const page = readFileSync(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
   const dataDir = mkdtempSync(join(tmpdir(), "larder-metrics-"));
   try {

@@ -1,4 +1,4 @@
-/** Tokens and what they open (A.token; threats A-01 to A-04, A-06). */
+/** Tokens and their permissions (A.token; threats A-01 to A-04, A-06). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { READ_ONLY_TOKEN, startServer, TOKEN } from "../harness/server.ts";
@@ -27,7 +27,7 @@ test("A.unauthorized: a query that cannot be decoded is 401 without a token, as 
   assert.equal((await server.get(`/ping?a=%zz&_token=${TOKEN}`, { token: null })).status, 400);
 });
 
-test("A.token: the header decides when both are there", async () => {
+test("A.token: the header wins over the query parameter", async () => {
   await using server = await startServer();
   assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: "wrong" })).status, 401);
   assert.equal((await server.get("/ping?_token=wrong", { token: TOKEN })).status, 200);
@@ -49,13 +49,13 @@ test("A.unauthorized: a missing or invalid token is 401, on every path and in ev
   assert.equal((await server.get(`/ping?token=${TOKEN}`, { token: null })).status, 401);
 });
 
-test("H.bearer: several tokens at once are no token", async () => {
+test("H.bearer: several tokens in one request are not accepted", async () => {
   await using server = await startServer();
   const twice = `GET /ping HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`;
   assert.match(await server.raw(twice), /^HTTP\/1\.1 401 /);
 });
 
-test("A-02: _token is no argument of the command, wherever and however it is written", async () => {
+test("A-02: _token is not an argument of the command, in any place and spelling", async () => {
   await using server = await startServer();
   for (const query of [`_token=${TOKEN}&EX=100`, `EX=100&_token=${TOKEN}`, `%5ftoken=${TOKEN}&EX=100`, `_token&EX=100`])
     assert.deepEqual((await server.post(`/set/k?${query}`, "v")).json, { result: "OK" }, query);
@@ -91,13 +91,13 @@ test("A-02: neither a token nor a key is in the log, in an observation or in an 
   assert.ok(!all.includes(canary));
 });
 
-test("A-02: the query parameter can be turned off", async () => {
+test("A-02: the query parameter can be disabled", async () => {
   await using server = await startServer({ queryToken: false });
   assert.equal((await server.get(`/ping?_token=${TOKEN}`, { token: null })).status, 401);
   assert.deepEqual((await server.get(`/ping?_token=${TOKEN}`)).json, { result: "PONG" });
 });
 
-test("A.standard-token: the standard token is refused nothing for want of a permission", async () => {
+test("A.standard-token: the standard token has every permission", async () => {
   await using server = await startServer();
   const lines = escapes.map(({ words }) => words).filter(([name]) => name !== "");
   const replies = (await server.post("/pipeline", lines)).json as { error?: string }[];
@@ -186,7 +186,7 @@ test("A-06: the token chooses the database, and databases share nothing", async 
   assert.deepEqual((await server.get("/dbsize")).json, { result: 1 });
 });
 
-test("A.user-agent: any User-Agent is taken, and none", async () => {
+test("A.user-agent: any User-Agent is accepted, and so is none", async () => {
   await using server = await startServer();
   for (const agent of ["some-agent/1.0 (+https://agent.test)", ""])
     assert.equal((await server.get("/ping", { headers: { "user-agent": agent } })).status, 200);

@@ -6,7 +6,7 @@ import { startServer, TOKEN } from "../harness/server.ts";
 
 const NOT_AVAILABLE = "ERR Command is not available: 'NOPE'. See docs/reference/commands.md of larder for its commands";
 
-test("A3.order: each command has its element, in order, errors included, and the batch is 200", async () => {
+test("A3.order: each command has its element, in order, including errors, and the batch is 200", async () => {
   await using server = await startServer();
   const reply = await server.post("/pipeline", [
     ["SET", "k", "v"],
@@ -36,7 +36,7 @@ test("A3.path, A.routing: any path that begins with the word is the endpoint, an
   assert.deepEqual((await server.send("/pipeline", { method: "PUT", body: [["PING"]] })).json, [{ result: "PONG" }]);
 });
 
-test("A3, A.errors.parse: what is no array of arrays fails to parse, and so do GET and HEAD", async () => {
+test("A3, A.errors.parse: anything but an array of arrays fails to parse, and so do GET and HEAD", async () => {
   await using server = await startServer();
   for (const body of ["", "{}", '["GET","k"]', '[["GET","k"],1]', "[null]", '[["GET","k"]'])
     await assertRefused(server.post("/pipeline", body), "ERR failed to parse pipeline request");
@@ -48,7 +48,7 @@ test("A3, A.errors.parse: what is no array of arrays fails to parse, and so do G
   assert.equal((await server.send("/pipeline", { method: "HEAD" })).status, 400);
 });
 
-test("A3.null: a null among the words refuses its command of a pipeline, and all of a transaction", async () => {
+test("A3.null: a null among the words fails its command in a pipeline, and all of a transaction", async () => {
   await using server = await startServer();
   const commands = [
     ["SET", "k", "v"],
@@ -65,7 +65,7 @@ test("A3.null: a null among the words refuses its command of a pipeline, and all
   ]);
 });
 
-test("A3, A.errors.parse: an empty pipeline is refused, an empty command is an error at its place", async () => {
+test("A3, A.errors.parse: an empty pipeline is refused, an empty command is an error in its position", async () => {
   await using server = await startServer();
   await assertRefused(server.post("/pipeline", "[]"), "ERR empty pipeline request");
 
@@ -77,7 +77,7 @@ test("A3, A.errors.parse: an empty pipeline is refused, an empty command is an e
   ]);
 });
 
-test("A3: a long pipeline answers all of it, and others are served meanwhile", async () => {
+test("A3: a long pipeline answers every command, and other clients are served meanwhile", async () => {
   await using server = await startServer();
   const commands = Array.from({ length: 5_000 }, () => ["INCR", "n"]);
 
@@ -90,7 +90,7 @@ test("A3: a long pipeline answers all of it, and others are served meanwhile", a
   );
 });
 
-test("A3.order: other clients' commands run between those of a pipeline, whose answer comes when all of it has run", async () => {
+test("A3.order: other clients' commands run between those of a pipeline, which is answered when all of them have run", async () => {
   await using server = await startServer();
   const reader = await openStream(`${server.url}/subscribe/begun`, { token: TOKEN });
   await reader.next();
@@ -174,7 +174,7 @@ test("A4: concurrent transactions do not mix", async () => {
   assert.equal(new Set(pairs.map(([a]) => a)).size, 50);
 });
 
-test("A3.resp: a pipeline and a transaction may be commands as they are sent over TCP, with any bytes", async () => {
+test("A3.resp: a pipeline and a transaction may be RESP commands, with any bytes", async () => {
   await using server = await startServer();
   const body = Buffer.concat([
     Buffer.from("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n"),
@@ -189,7 +189,7 @@ test("A3.resp: a pipeline and a transaction may be commands as they are sent ove
   });
 });
 
-test("A.limits.daily: the daily request limit is 400 for a command, an element of a pipeline, and discards a transaction", async () => {
+test("A.limits.daily: the daily request limit is 400 for a command, an error element in a pipeline, and discards a transaction", async () => {
   await using server = await startServer({ dailyRequestsMax: 3 });
   const over = (usage: number): string =>
     `ERR max daily request limit exceeded. Limit: 3, Usage: ${usage}. The operator sets it with --daily-request-limit`;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer } from "../harness/server.ts";
 
-test("A1, A.methods: a command is given as path segments, in any of the four methods", async () => {
+test("A1, A.methods: a command is given as path segments, with any of the four methods", async () => {
   await using server = await startServer();
 
   assert.deepEqual((await server.send("/set/k/v", { method: "POST" })).json, { result: "OK" });
@@ -96,7 +96,7 @@ test("A1.body: JSON in the body of a path command is a value, not a command", as
   assert.deepEqual((await server.get("/get/quoted")).json, { result: '"test"' });
 });
 
-test("A1.body: PUT counts as POST, an empty body adds nothing, a body on GET means nothing", async () => {
+test("A1.body: PUT counts as POST, an empty body adds nothing, a body on GET is ignored", async () => {
   await using server = await startServer();
 
   assert.deepEqual((await server.send("/set/k", { method: "PUT", body: "v" })).json, { result: "OK" });
@@ -104,7 +104,7 @@ test("A1.body: PUT counts as POST, an empty body adds nothing, a body on GET mea
   assert.deepEqual((await server.send("/get/k", { method: "GET", body: "more" })).json, { result: "v" });
 });
 
-test("A1.query: query parameters follow the body, as path segments behind it would", async () => {
+test("A1.query: query parameters follow the body, like further path segments", async () => {
   await using server = await startServer();
 
   await server.post("/set/k?EX=100", "v");
@@ -171,7 +171,7 @@ test("A2.types: text is stored as UTF-8, a lone surrogate as U+FFFD", async () =
   }
 });
 
-test("A2, A.errors.parse: what is no JSON array fails to parse, an empty array is an empty command", async () => {
+test("A2, A.errors.parse: anything but a JSON array fails to parse, an empty array is an empty command", async () => {
   await using server = await startServer();
   for (const body of ["", "{}", '"GET"', "null", "[", '["GET",]', "GET k", '["a"] x']) {
     const reply = await server.post("/", body);
@@ -189,7 +189,7 @@ test("A7: publish is an ordinary command and answers with the number of receiver
   assert.deepEqual((await server.post("/publish/news", "hello")).json, { result: 0 });
 });
 
-test("A.sync-token: every response carries a sync token of its own, spelled as the client asked", async () => {
+test("A.sync-token: every response has its own sync token, in the client's spelling", async () => {
   await using server = await startServer();
   const seen = new Set<unknown>();
   for (const [asked, path, body] of [
@@ -210,7 +210,7 @@ test("A.sync-token: every response carries a sync token of its own, spelled as t
   assert.ok(!seen.has(undefined));
 });
 
-test("H.cors: browsers may ask from any origin; what is no preflight is 405", async () => {
+test("H.cors: browsers may send requests from any origin; an OPTIONS request that is not a preflight is 405", async () => {
   await using server = await startServer();
   const preflight = await server.send("/get/k", {
     method: "OPTIONS",
@@ -237,14 +237,14 @@ test("H.cors: browsers may ask from any origin; what is no preflight is 405", as
   assert.equal((await server.get("/get/k")).headers["access-control-allow-origin"], undefined);
 });
 
-test("H.cors: with CORS turned off a page of another origin gets no permission", async () => {
+test("H.cors: with CORS disabled, a page of another origin gets no permission", async () => {
   await using server = await startServer({ cors: false });
   const headers = { origin: "https://page.test", "access-control-request-method": "POST" };
   assert.equal((await server.send("/get/k", { method: "OPTIONS", headers })).status, 405);
   assert.equal((await server.get("/get/k", { headers })).headers["access-control-allow-origin"], undefined);
 });
 
-test("A-11: names that mean something to JavaScript are data", async () => {
+test("A-11: property names of JavaScript objects are plain data", async () => {
   await using server = await startServer();
   for (const name of ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"]) {
     assert.deepEqual((await server.get(`/get/${name}`)).json, { result: null }, name);

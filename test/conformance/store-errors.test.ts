@@ -31,7 +31,7 @@ test("A.errors.400, A.result: a failing command is 400 with one field, error", a
   }
 });
 
-test("A.errors.400, A.unavailable: unknown and unsupported commands have the text that clients know", async () => {
+test("A.errors.400, A.unavailable: unknown and unsupported commands have the texts that clients match on", async () => {
   await using server = await startServer();
   const names = [
     "NOPE",
@@ -74,7 +74,7 @@ test("A.errors.400: an error may quote any bytes and is still JSON", async () =>
   }
 });
 
-test("A.errors: every text begins with a code word in capitals, and the body is that one field", async () => {
+test("A.errors: every text begins with a code word in capitals, and is the only field of the body", async () => {
   await using server = await startServer({ requestBytesMax: 1_000 });
   await server.post("/", ["HSET", "h", "f", "v"]);
   const rows: readonly (readonly [status: number, method: string, path: string, body?: unknown, token?: string])[] = [
@@ -112,7 +112,7 @@ test("A.errors.401: a missing or invalid token", async () => {
   assert.equal(reply.text, '{"error":"WRONGPASS invalid or missing auth token"}');
 });
 
-test("A.errors.405, A.methods: any other method, with the allowed ones named", async () => {
+test("A.errors.405, A.methods: any other method, and the answer lists the allowed ones", async () => {
   await using server = await startServer();
   for (const method of ["DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"]) {
     for (const token of ["standard-token", null]) {
@@ -124,7 +124,7 @@ test("A.errors.405, A.methods: any other method, with the allowed ones named", a
   }
 });
 
-test("A.limits.request: a request beyond the size limit is 400 with limit and size", async () => {
+test("A.limits.request: a request beyond the size limit is 400 and names the limit and the size", async () => {
   await using server = await startServer({ requestBytesMax: 1_000 });
   assert.deepEqual((await server.post("/set/k", "x".repeat(1_000))).json, { result: "OK" });
 
@@ -142,7 +142,7 @@ test("A.limits.request: a request beyond the size limit is 400 with limit and si
   assert.deepEqual((await server.get("/getrange/k/0/0")).json, { result: "x" });
 });
 
-test("A.limits.rate, A.errors.429: requests per second of a token, when configured, end in 429", async () => {
+test("A.limits.rate, A.errors.429: requests of a token above its configured rate are 429", async () => {
   await using server = await startServer({ rate: { perSecond: 10, burst: 2 } });
   assert.equal((await server.get("/ping")).status, 200);
   assert.equal((await server.get("/ping")).status, 200);
@@ -157,7 +157,7 @@ test("A.limits.rate, A.errors.429: requests per second of a token, when configur
 });
 
 // A.limits.reply
-test("A-15: a reply beyond the budget is an error at its place, and the rest is answered", async () => {
+test("A-15: a reply above the budget is an error in its position, and the other commands are answered", async () => {
   await using server = await startServer({ replyBytesMax: 2_000 });
   await server.post("/set/large", "x".repeat(1_500));
   const tooLarge = { error: "ERR reply exceeds the maximum allowed size" };

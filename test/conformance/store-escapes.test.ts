@@ -1,6 +1,6 @@
 /**
- * Who may only read can do nothing else, however it is asked (A.read-only-token; threats A-03,
- * A-04): every line of `test/harness/store-escapes.ts`, in every way to send it and every spelling of its name.
+ * Read-only tokens and users cannot do anything else, in any form (A.read-only-token; threats A-03,
+ * A-04): every line of `test/harness/store-escapes.ts`, sent in every way and with every spelling of its name.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { type Escape, escapes, spellings, ways } from "../harness/store-escapes.
 
 const refusal =
   /^\{"error":"(?:NOPERM this user has no permissions to run the '[^']+' command or its subcommand|ERR Command is not available: )/;
-/** The path of a stream, which is refused for its form before anybody asks who may read it. */
+/** The path of a stream, which is refused for its form before permissions are checked. */
 const isStream = /this is an event stream/;
 
 async function fill(server: TestServer): Promise<void> {
@@ -25,7 +25,7 @@ async function fill(server: TestServer): Promise<void> {
   ]);
 }
 
-/** All that those lines could have changed. */
+/** Everything that those lines could have changed. */
 async function stateOf(server: TestServer): Promise<string> {
   const reads = [
     ["GET", "app:k"],
@@ -43,7 +43,7 @@ async function stateOf(server: TestServer): Promise<string> {
   return (await server.post("/pipeline", reads)).text;
 }
 
-/** Sends a line in every way and spelling, and shows that each was refused. */
+/** Sends a line in every way and spelling, and checks that each is refused. */
 async function tryAll(server: TestServer, { words: [name = "", ...rest] }: Escape, token: string): Promise<void> {
   for (const [spelling, write] of spellings) {
     const words = [write(name), ...rest];
@@ -57,7 +57,7 @@ async function tryAll(server: TestServer, { words: [name = "", ...rest] }: Escap
   }
 }
 
-test("every way to send a line sends it as it is, and the first three spellings name the command", async () => {
+test("every way to send a line sends it unchanged, and the first three spellings name the command", async () => {
   await using server = await startServer();
   for (const [index, [spelling, write]] of spellings.entries()) {
     for (const way of ways) {
@@ -69,7 +69,7 @@ test("every way to send a line sends it as it is, and the first three spellings 
   }
 });
 
-test("A-04: no command that writes or tells too much gets past the read-only token", async () => {
+test("A-04: no command that writes or discloses too much is allowed with the read-only token", async () => {
   await using server = await startServer();
   await fill(server);
   const before = await stateOf(server);
@@ -89,7 +89,7 @@ async function tokenOf(server: TestServer, rules: string): Promise<string> {
   return token?.result ?? "";
 }
 
-test("A-04, A-05: nor past a user who may only read below a prefix", async () => {
+test("A-04, A-05: nor for a user with read permission below a prefix", async () => {
   await using server = await startServer();
   await fill(server);
   const token = await tokenOf(server, "+@read +ping ~app:*");

@@ -1,7 +1,7 @@
 /**
- * The table of command families (A.families),
- * taken at its word: each command of a family that is supported works in every
- * form of a request, and each exception is refused, by its name.
+ * The table of command families (A.families):
+ * each command of a supported family works in every
+ * form of a request, and each exception is refused with its name.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,12 +12,12 @@ import { type FamilyRow, valueFamilies } from "./store-family-values.ts";
 
 const families: Readonly<Record<string, readonly FamilyRow[]>> = { ...valueFamilies, ...otherFamilies };
 
-/** The words of a row; a text of them has blanks between. */
+/** The words of a row; in a string, blanks separate them. */
 function wordsOf([command]: FamilyRow): readonly string[] {
   return typeof command === "string" ? command.split(" ") : command;
 }
 
-/** Runs the words of a family's program in one form of a request and answers the text of each element. */
+/** Runs the words of a family's program in one form of a request and returns the text of each element. */
 type Form = (server: TestServer, program: readonly (readonly string[])[]) => Promise<string[]>;
 
 const forms: Readonly<Record<string, Form>> = {
@@ -62,16 +62,16 @@ for (const [family, rows] of Object.entries(families))
       );
     });
 
-/** Shown in tests of their own, since their words or answers are no text. */
+/** Covered by their own tests, since their words or answers are not text. */
 const SHOWN_BELOW: readonly string[] = ["DUMP", "RESTORE", "LOLWUT"];
 const SUBCOMMANDS_SHOWN_BELOW: readonly string[] = [
   ...["function|dump", "function|kill", "function|restore", "script|kill", "object|freq", "command|count"],
   ...["config|rewrite", "latency|graph", "memory|stats"],
-  // Their answers are drawn: `store-users.test.ts`.
+  // Their answers are random: `store-users.test.ts`.
   ...["acl|genpass", "acl|gentoken", "acl|resttoken"],
 ];
 
-test("A.families: LOLWUT, MEMORY STATS, and what there is nothing for", async () => {
+test("A.families: LOLWUT, MEMORY STATS, and CONFIG REWRITE and LATENCY GRAPH", async () => {
   await using server = await startServer();
   const resultOf = async (path: string): Promise<unknown> =>
     ((await server.get(path)).json as { result: unknown }).result;
@@ -101,7 +101,7 @@ test("A.families: DUMP and RESTORE carry any value in a request's body", async (
   });
 });
 
-/** What Redis 7.0 names in the groups of its reference that the table calls supported. */
+/** The commands of Redis 7.0 in the groups of its reference that the table calls supported. */
 const redisCommands: Readonly<Record<string, string>> = {
   String:
     "APPEND DECR DECRBY GET GETDEL GETEX GETRANGE GETSET INCR INCRBY INCRBYFLOAT LCS MGET MSET MSETNX PSETEX SET SETEX " +
@@ -131,7 +131,7 @@ const redisCommands: Readonly<Record<string, string>> = {
   Cluster: "ASKING CLUSTER READONLY READWRITE",
 };
 
-/** What is refused, by the reason. The table itself names the first three, and what it calls unsupported. */
+/** The refused commands, by reason. The table itself names the first three, and those it calls unsupported. */
 const refused: Readonly<Record<string, readonly string[]>> = {
   "they wait": ["BLMOVE", "BLMPOP", "BLPOP", "BRPOP", "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN"],
   "a transaction is one request": ["DISCARD", "EXEC", "MULTI", "UNWATCH", "WATCH"],
@@ -147,7 +147,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 
 const refusedNames: readonly string[] = Object.values(refused).flat();
 
-test("A.families: every command that Redis 7.0 has in a family is shown here, or refused for a reason", () => {
+test("A.families: every command of Redis 7.0 in a family is tested here, or refused for a reason", () => {
   for (const [family, names] of Object.entries(redisCommands)) {
     const shown = new Set((families[family] ?? []).map((row) => wordsOf(row)[0]));
     assert.deepEqual(
@@ -160,7 +160,7 @@ test("A.families: every command that Redis 7.0 has in a family is shown here, or
   }
 });
 
-/** Rows of the store by the family that they say, and the name that the table has for it. */
+/** The family of a row of the store, and its name in the table. */
 const tableNames: Readonly<Record<string, string>> = {
   string: "String",
   bitmap: "Bitmap",
@@ -179,7 +179,7 @@ const tableNames: Readonly<Record<string, string>> = {
   connection: "Connection",
 };
 
-test("A.families: FUNCTION DUMP and RESTORE carry libraries, and there is nothing to kill", async () => {
+test("A.families: FUNCTION DUMP and RESTORE carry libraries, and FUNCTION KILL finds no running script", async () => {
   await using server = await startServer();
   const library = "#!lua name=lib\nredis.register_function('f', function() return 7 end)";
   await server.post("/", ["FUNCTION", "LOAD", library]);
@@ -193,7 +193,7 @@ test("A.families: FUNCTION DUMP and RESTORE carry libraries, and there is nothin
     assert.deepEqual((await server.get(path)).json, { error: "NOTBUSY No scripts in execution right now." });
 });
 
-test("A.families: COMMAND counts what it lists, and FREQ is there while the policy counts", async () => {
+test("A.families: COMMAND counts what it lists, and OBJECT FREQ works under an LFU policy", async () => {
   await using server = await startServer();
   const listed = (await server.get("/command/list")).json as { result: string[] };
   assert.deepEqual((await server.get("/command/count")).json, {
@@ -204,7 +204,7 @@ test("A.families: COMMAND counts what it lists, and FREQ is there while the poli
   assert.deepEqual((await server.get("/object/freq/k")).json, { result: 5 });
 });
 
-test("A.families: every subcommand of the store but HELP is shown here, and HELP answers lines", async () => {
+test("A.families: every subcommand of the store but HELP is tested here, and HELP answers lines", async () => {
   await using server = await startServer();
   for (const { name, family, subcommandByName, isAvailableOverHttp } of commands)
     for (const { name: subName, fullName } of (isAvailableOverHttp && subcommandByName?.values()) || []) {
@@ -221,7 +221,7 @@ test("A.families: every subcommand of the store but HELP is shown here, and HELP
     }
 });
 
-test("A.families: every row of the store in these families is shown here or refused over HTTP", () => {
+test("A.families: every row of the store in these families is tested here or refused over HTTP", () => {
   for (const command of commands) {
     const rows = families[tableNames[command.family] ?? ""];
     if (rows === undefined || SHOWN_BELOW.includes(command.name)) continue;
@@ -259,7 +259,7 @@ for (const [reason, names] of Object.entries(refused))
     }
   });
 
-test("A.families: streams are read at once; to wait for entries is refused by name", async () => {
+test("A.families: streams are read without waiting; a blocking read is refused with its name", async () => {
   await using server = await startServer();
   await server.post("/", ["XGROUP", "CREATE", "s", "g", "0", "MKSTREAM"]);
   for (const [name, words] of [

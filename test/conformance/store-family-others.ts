@@ -1,7 +1,7 @@
 /**
  * The other families of the store: a program that calls each of their commands on an empty
- * database, and what each call answers. Words are separated by blanks; an
- * answer is the JSON behind `result`. Texts and shapes are those of Redis 7.0
+ * database, with their answers. Words are separated by blanks; an
+ * answer is the JSON of `result`. Texts and shapes are those of Redis 7.0
  * wherever it has the command. `store-families.test.ts` runs them.
  */
 import type { FamilyRow } from "./store-family-values.ts";

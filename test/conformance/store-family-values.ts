@@ -1,7 +1,7 @@
 /**
- * Families of the store whose values Redis has had from the start: a program that calls each of their commands on an empty
- * database, and what each call answers. Words are separated by blanks; an
- * answer is the JSON behind `result`. Texts and shapes are those of Redis 7.0
+ * Families of the store whose values are as old as Redis: a program that calls each of their commands on an empty
+ * database, with their answers. Words are separated by blanks; an
+ * answer is the JSON of `result`. Texts and shapes are those of Redis 7.0
  * wherever it has the command. `store-families.test.ts` runs them.
  */
 export type FamilyRow = readonly [command: string | readonly string[], result: string];

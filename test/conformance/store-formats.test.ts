@@ -17,7 +17,7 @@ async function seeded(): Promise<TestServer> {
   return server;
 }
 
-test("A.encoding: base64 encodes every string at every depth, and leaves numbers and null", async () => {
+test("A.encoding: base64 encodes every string at every depth, but not numbers and null", async () => {
   await using server = await seeded();
   const rows: [string[], string][] = [
     [["GET", "text"], '{"result":"aMOpbGxv"}'],
@@ -66,7 +66,7 @@ test("A.encoding: the string OK stays as it is at the top, also in each element 
   assert.equal((await server.post("/", ["MGET", "ok"], { headers })).text, '{"result":["T0s="]}');
 });
 
-test("A.encoding: errors are never encoded, and another encoding means nothing", async () => {
+test("A.encoding: errors are never encoded, and an unknown encoding is ignored", async () => {
   await using server = await seeded();
   const error = await server.post("/", ["INCR", "text"], { headers: { "service-encoding": "base64" } });
   assert.equal(error.text, '{"error":"ERR value is not an integer or out of range"}');
@@ -74,7 +74,7 @@ test("A.encoding: errors are never encoded, and another encoding means nothing",
   assert.equal(plain.text, '{"result":"OK"}');
 });
 
-test("A.utf8: without base64 bytes that are no UTF-8 become U+FFFD", async () => {
+test("A.utf8: without base64, invalid UTF-8 becomes U+FFFD", async () => {
   await using server = await seeded();
   const reply = await server.get("/get/bin");
   assert.deepEqual(reply.bytes, Buffer.from('{"result":"a\ufffd\\u0000"}'));
@@ -92,7 +92,7 @@ test("A.json-types: integers beyond 2^53 are strings of their digits in JSON", a
   assert.equal((await server.get("/incr/c")).text, '{"error":"ERR increment or decrement would overflow"}');
 });
 
-test("A.response-format: resp2 is the bytes that a TCP client would get", async () => {
+test("A.response-format: resp2 returns the bytes that a TCP client would get", async () => {
   await using server = await seeded();
   const rows: [string[], string, number][] = [
     [["SET", "k", "v"], "+OK\r\n", 200],
@@ -157,7 +157,7 @@ test("A.response-format: any other format is 400, and so is resp2 with base64, a
   assert.equal((await server.get("/exists/k")).text, '{"result":0}');
 });
 
-test("A.response-format: what fails before a command runs is JSON under resp2 too", async () => {
+test("A.response-format: an error before a command runs is JSON, also under resp2", async () => {
   await using server = await seeded();
   const headers = { "Service-Response-Format": "resp2" };
 
@@ -168,7 +168,7 @@ test("A.response-format: what fails before a command runs is JSON under resp2 to
   assert.equal(token.text, '{"error":"WRONGPASS invalid or missing auth token"}');
 });
 
-test("A.response-format: json may be asked for by name, with base64", async () => {
+test("A.response-format: json may be requested by name, with base64", async () => {
   await using server = await seeded();
   const headers = { "Service-Response-Format": "json", "Service-Encoding": "base64" };
   assert.equal((await server.post("/", ["GET", "text"], { headers })).text, '{"result":"aMOpbGxv"}');

@@ -1,6 +1,6 @@
 /**
- * What the store does beside, or unlike, Redis 7.0, as the official clients and
- * the hosted service have it (A.particulars). Each program begins with an
+ * Behaviour of the store that Redis 7.0 lacks or has differently, as in the official clients and
+ * the hosted service (A.particulars). Each program begins with an
  * empty database; a line is words separated by blanks, and the answer in JSON.
  */
 import assert from "node:assert/strict";
@@ -95,7 +95,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.scan: SCAN tells types if asked, and knows names of types that no key has",
+    "A.particulars.scan: SCAN filters by type, and knows names of types that no key has",
     [
       ["SET s v", "OK"],
       ["SCAN 0 WITHTYPE", ["0", ["s", "string"]]],
@@ -108,7 +108,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.wait: nobody replicates: WAIT counts none",
+    "A.particulars.wait: WAIT returns 0, since there are no replicas",
     [
       ["SET k v", "OK"],
       ["WAIT 1 10", 0],
@@ -167,7 +167,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.info: INFO, COMMAND and CONFIG answer with nothing for what they do not know",
+    "A.particulars.info: INFO, COMMAND and CONFIG return empty answers for unknown names",
     [
       ["INFO nope", ""],
       ["COMMAND INFO nope", [null]],
@@ -179,7 +179,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-order: what a path finds below a value comes before the value",
+    "A.particulars.json-order: matches below a value come before the value",
     [
       ['JSON.SET j $ {"a":2,"b":3,"nested":{"a":4,"b":null}}', "OK"],
       ["JSON.GET j $..b", "[null,3]"],
@@ -205,7 +205,7 @@ const programs: readonly (readonly [fact: string, lines: readonly Line[]])[] = [
     ],
   ],
   [
-    "A.particulars.json-set: one missing level is made, booleans toggle to 0 and 1, and what is emptied is counted",
+    "A.particulars.json-set: one missing level is created, booleans toggle to 0 and 1, and cleared values are counted",
     [
       ["JSON.SET j $ {}", "OK"],
       ["JSON.SET j $.a.b 1", null],

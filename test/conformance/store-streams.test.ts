@@ -8,7 +8,7 @@ function open(server: TestServer, path: string, options: Partial<StreamOptions> 
   return openStream(server.url + path, { token: TOKEN, ...options });
 }
 
-/** The text of a stream that was refused. */
+/** The text of the refusal of a stream. */
 async function refusalOf(reader: EventReader): Promise<string> {
   await reader.untilEnd();
   return `${reader.status} ${reader.text}`;
@@ -22,7 +22,7 @@ async function untilListeners(server: TestServer, channel: string, count: number
   }
 }
 
-test("A.streams, A6.events: subscribe answers at once as an event stream and tells how many channels there are", async () => {
+test("A.streams, A6.events: subscribe answers at once as an event stream and reports the number of channels", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/news/sport", { body: "[]" });
   assert.equal(reader.status, 200);
@@ -34,7 +34,7 @@ test("A.streams, A6.events: subscribe answers at once as an event stream and tel
   reader.leave();
 });
 
-test("A7: publish reaches every subscriber of the channel and answers how many", async () => {
+test("A7: publish reaches every subscriber of the channel and returns their number", async () => {
   await using server = await startServer();
   const first = await open(server, "/subscribe/news");
   const second = await open(server, "/subscribe/news");
@@ -47,7 +47,7 @@ test("A7: publish reaches every subscriber of the channel and answers how many",
   assert.equal(await other.next(), 'message,other,{"a":1}');
 });
 
-test("A6.events: psubscribe gets what is published to matching channels, with the pattern", async () => {
+test("A6.events: psubscribe gets the messages of matching channels, with the pattern", async () => {
   await using server = await startServer();
   const reader = await open(server, "/psubscribe/news.*/h%3Fllo");
   assert.deepEqual(await reader.take(2), ["psubscribe,news.*,1", "psubscribe,h?llo,2"]);
@@ -81,7 +81,7 @@ test("A6.events: messages of pipelines and transactions come in the order they w
   assert.deepEqual(await reader.take(5), messages);
 });
 
-test("A6, A.streams.lines: a payload with line ends is one event and names no field", async () => {
+test("A6, A.streams.lines: a payload with line ends is one event and adds no field", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/c");
   await reader.next();
@@ -92,14 +92,14 @@ test("A6, A.streams.lines: a payload with line ends is one event and names no fi
   for (const line of reader.text.split("\n")) assert.match(line, /^(?:|data: .*)$/);
 });
 
-test("A6: a channel with line ends is one event too", async () => {
+test("A6: a channel with line ends is also one event", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/a%0A%0Adata:%20x");
   assert.equal(await reader.next(), "subscribe,a\n\ndata: x,1");
   assert.equal(reader.text, "data: subscribe,a\ndata: \ndata: data: x,1\n\n");
 });
 
-test("A6, A.streams.lines: events are text whatever encoding was asked for; what is no UTF-8 is U+FFFD", async () => {
+test("A6, A.streams.lines: events are text whatever the requested encoding; invalid UTF-8 becomes U+FFFD", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/%C3%A9%FF", { headers: { "upstash-encoding": "base64" } });
   assert.equal(await reader.next(), "subscribe,é\ufffd,1");
@@ -121,7 +121,7 @@ test("A6, A.streams.accept: POST, PUT and GET open streams; HEAD, and a request 
     );
 });
 
-test("A6, A.streams.accept: a browser can only name its token in the address", async () => {
+test("A6, A.streams.accept: a browser may pass its token in the URL", async () => {
   await using server = await startServer();
   const reader = await open(server, `/subscribe/c?_token=${TOKEN}`, {
     method: "GET",
@@ -161,7 +161,7 @@ test("A5.rights, A.read-only-token: streams need the standard token", async () =
   assert.deepEqual((await server.post("/", ["PUBSUB", "CHANNELS"])).json, { result: [] });
 });
 
-test("A.unavailable: the streams are no commands", async () => {
+test("A.unavailable: streams are not commands", async () => {
   await using server = await startServer();
   for (const words of [["SUBSCRIBE", "c"], ["PSUBSCRIBE", "c"], ["MONITOR"], ["UNSUBSCRIBE"], ["SSUBSCRIBE", "c"]]) {
     const { status, text } = await server.post("/", words);
@@ -170,7 +170,7 @@ test("A.unavailable: the streams are no commands", async () => {
   }
 });
 
-test("A.routing: in capitals the words of the streams are commands, which HTTP does not have", async () => {
+test("A.routing: in capitals, the names of the streams are commands, which HTTP does not support", async () => {
   await using server = await startServer();
   for (const path of ["/SUBSCRIBE/c", "/PSUBSCRIBE/c", "/MONITOR", "/PIPELINE"]) {
     const { status, text } = await server.get(path);
@@ -197,7 +197,7 @@ test("A5.lines: the monitor begins with a quoted OK and shows every command as R
 });
 
 // A5.lines
-test("A-02: the monitor shows neither tokens nor commands that administer", async () => {
+test("A-02: the monitor shows neither tokens nor administrative commands", async () => {
   await using server = await startServer();
   const reader = await open(server, `/monitor?_token=${TOKEN}`, { token: null, method: "GET" });
   await reader.next();
@@ -227,7 +227,7 @@ test("A6: keyspace notifications arrive like messages", async () => {
   assert.equal(await reader.next(), "pmessage,__key*@0__:*,__keyspace@0__:k,expired");
 });
 
-test("A6: a client that leaves is forgotten at once", async () => {
+test("A6: a client that disconnects is removed at once", async () => {
   await using server = await startServer();
   const staying = await open(server, "/subscribe/c");
   const leaving = await open(server, "/subscribe/c/d");
@@ -240,7 +240,7 @@ test("A6: a client that leaves is forgotten at once", async () => {
   assert.equal(await staying.next(), "message,c,x");
 });
 
-test("A6, A.streams.comments: a silent stream gets a comment now and then, which clients pass over", async () => {
+test("A6, A.streams.comments: an idle stream gets periodic comments, which clients ignore", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/c");
   await reader.next();
@@ -254,7 +254,7 @@ test("A6, A.streams.comments: a silent stream gets a comment now and then, which
 });
 
 // A.streams.slow
-test("A-17: a subscriber that does not read is cut off when too much waits for it", async () => {
+test("A-17: a subscriber that does not read is disconnected when its output buffer is too large", async () => {
   const MB = 2 ** 20;
   await using server = await startServer({ streams: { queuedBytesMax: 8 * MB, slowBytesMax: 4 * MB } });
   const reader = await open(server, "/subscribe/c");
@@ -264,7 +264,7 @@ test("A-17: a subscriber that does not read is cut off when too much waits for i
   reader.pause();
   const payload = "x".repeat(MB);
   let receivers = 2;
-  // The system takes some megabytes for a peer that does not read.
+  // The operating system buffers some megabytes for a peer that does not read.
   for (let sent = 0; receivers === 2 && sent < 100; sent += 1) {
     const { json } = await server.post("/publish/c", payload);
     receivers = (json as { result: number }).result;
@@ -277,7 +277,7 @@ test("A-17: a subscriber that does not read is cut off when too much waits for i
 });
 
 // A.streams.slow
-test("A-17: a subscriber may lag a little, but not for long", async () => {
+test("A-17: a subscriber may exceed the soft limit only briefly", async () => {
   const MB = 2 ** 20;
   await using server = await startServer({ streams: { slowBytesMax: 0, queuedBytesMax: 1_000 * MB } });
   const reader = await open(server, "/subscribe/c");
@@ -292,7 +292,7 @@ test("A-17: a subscriber may lag a little, but not for long", async () => {
 });
 
 // A.limits.streams
-test("A-17: a token has so many streams at most, and one that ends makes room", async () => {
+test("A-17: a token has a maximum number of streams, and a stream that ends makes room", async () => {
   await using server = await startServer({ streams: { streamsPerTokenMax: 2 } });
   const first = await open(server, "/subscribe/c");
   await first.next();
@@ -308,7 +308,7 @@ test("A-17: a token has so many streams at most, and one that ends makes room", 
   assert.equal(await third.next(), "subscribe,c,1");
 });
 
-test("A.token-reset, H.revoked: a reset of the password ends the streams of the old token", async () => {
+test("A.token-reset, H.revoked: resetting the password ends the streams of the old token", async () => {
   await using server = await startServer();
   server.tokens.replaceTenant("other", [{ token: "other-token", access: "standard" }]);
   const reader = await open(server, "/subscribe/c");
@@ -337,7 +337,7 @@ test("a server that stops ends its streams", async () => {
   assert.equal(await reader.next(), undefined);
 });
 
-test("A-06: channels, patterns and the monitor of one database hear nothing of another", async () => {
+test("A-06: channels, patterns and the monitor of one database receive nothing from another", async () => {
   await using server = await startServer();
   const token = "other-token";
   server.tokens.replaceTenant("other", [{ token, access: "standard" }]);

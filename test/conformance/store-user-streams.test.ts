@@ -1,4 +1,4 @@
-/** What users of a database may listen to over HTTP, and for how long (A5, A6; threats A-05, A-17). */
+/** Streams of the users of a database over HTTP: permissions and lifetime (A5, A6; threats A-05, A-17). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStream } from "../harness/event-reader.ts";
@@ -23,7 +23,7 @@ async function userOf(server: TestServer, name: string, rules: string): Promise<
   return String(await run(server, `ACL RESTTOKEN ${name} secret`));
 }
 
-test("A6.rights, A5.rights: channels need a permission of their own, and the monitor its command", async () => {
+test("A6.rights, A5.rights: channels need channel permissions, and the monitor needs its command", async () => {
   await using server = await startServer();
   const token = await userOf(server, "ann", "resetchannels +subscribe +psubscribe +publish &news.* &exact");
   const refusalOf = async (path: string): Promise<string> => {
@@ -48,7 +48,7 @@ test("A6.rights, A5.rights: channels need a permission of their own, and the mon
 });
 
 // A6.rights, A.acl-token
-test("A-05: the streams of a user end when it changes, and those of others go on", async () => {
+test("A-05: the streams of a user end when the user changes, and those of others continue", async () => {
   await using server = await startServer();
   const changes: readonly string[] = [
     "ACL SETUSER ann -subscribe",
@@ -71,7 +71,7 @@ test("A-05: the streams of a user end when it changes, and those of others go on
   assert.equal(await others.next(), "message,c,x");
 });
 
-test("A-05: no stream begins or goes on with rights that were taken away in the same request", async () => {
+test("A-05: no stream begins or continues with permissions that were revoked in the same request", async () => {
   await using server = await startServer();
   const token = await userOf(server, "ann", "+@all ~* &*");
   const reader = await openStream(`${server.url}/monitor`, { token });

@@ -63,7 +63,7 @@ test("A.acl-token: ACL RESTTOKEN returns a token that has the rights of its user
   assert.deepEqual([resp.status, resp.text], [400, `-${NO_KEY}\r\n`]);
 });
 
-test("A.acl-token: a wrong password, no such user, and wrong arguments are errors", async () => {
+test("A.acl-token: a wrong password, an unknown user and wrong arguments are errors", async () => {
   await using server = await startServer();
   await run(server, "ACL SETUSER ann on >secret +@all ~*");
   await run(server, "ACL SETUSER off off >secret +@all ~*");
@@ -86,7 +86,7 @@ test("A.acl-token: a wrong password, no such user, and wrong arguments are error
   assert.equal(await run(server, `ACL RESTTOKEN default ${TOKEN}`), wrong("default"));
 });
 
-test("A.acl-token: a token has what its user may at that moment, from the reply of the change on", async () => {
+test("A.acl-token: a token has the current permissions of its user, as soon as the change is acknowledged", async () => {
   await using server = await startServer();
   const token = await userOf(server);
   assert.equal(await run(server, "SET app:k v", token), "OK");
@@ -104,7 +104,7 @@ test("A.acl-token: a token has what its user may at that moment, from the reply 
 });
 
 // A.acl-token
-test("A-05: a token dies with its user, its password, and the user's being enabled", async () => {
+test("A-05: a token is revoked when its user is deleted, disabled or changes the password", async () => {
   await using server = await startServer();
   const token = await userOf(server);
   const status = async (): Promise<number> => (await server.get("/get/app:k", { token })).status;
@@ -128,12 +128,12 @@ test("A-05: a token dies with its user, its password, and the user's being enabl
   const refused = await server.post("/", ["GET", "app:k"], { token: third });
   assert.deepEqual([refused.status, refused.text], [401, UNAUTHORIZED]);
 
-  // Another user of that name is another user, though what makes its token is the same.
+  // A new user of that name is another user, although its token is derived from the same values.
   await run(server, "ACL SETUSER ann on >fourth +get ~*");
   assert.equal((await server.get("/get/app:k", { token: third })).status, 401);
 });
 
-test("A.acl-token: a user may give itself away, in the middle of a pipeline", async () => {
+test("A.acl-token: a user may delete itself in the middle of a pipeline", async () => {
   await using server = await startServer();
   const token = await userOf(server, "on >secret +@all ~*");
   const pipeline = await server.post(
@@ -150,7 +150,7 @@ test("A.acl-token: a user may give itself away, in the middle of a pipeline", as
   assert.equal(await run(server, "GET k", token), "v");
 });
 
-test("A-05: in a transaction too, what a command takes away is refused behind it", async () => {
+test("A-05: in a transaction, too, revoked permissions apply to the next commands", async () => {
   await using server = await startServer();
   const token = await userOf(server, "on >secret +@all ~*");
   const transaction = await server.post(
@@ -169,7 +169,7 @@ test("A-05: in a transaction too, what a command takes away is refused behind it
   assert.deepEqual(transaction.json, [{ result: "OK" }, { result: "OK" }, { error }, { result: "v" }]);
 });
 
-test("A-05: a script, and a function, has the rights of the user who calls it", async () => {
+test("A-05: a script or function has the permissions of its caller", async () => {
   await using server = await startServer();
   const library =
     "#!lua name=lib\nredis.register_function('take', function(keys) return redis.call('DEL', keys[1]) end)";
@@ -198,7 +198,7 @@ test("A-05: a script, and a function, has the rights of the user who calls it", 
   assert.equal(await run(server, "GET other"), "kept");
 });
 
-test("A.acl-gentoken: ACL GENTOKEN gives a token that is a password and a bearer token at once", async () => {
+test("A.acl-gentoken: ACL GENTOKEN returns a token that is both a password and a bearer token", async () => {
   await using server = await startServer();
   const token = String(await run(server, "ACL GENTOKEN bot"));
   assert.equal((await server.get("/get/k", { token })).status, 401);
@@ -214,7 +214,7 @@ test("A.acl-gentoken: ACL GENTOKEN gives a token that is a password and a bearer
   assert.equal((await server.get("/get/k", { token })).status, 401);
 });
 
-test("A.acl-gentoken: a password is no bearer token", async () => {
+test("A.acl-gentoken: a password is not a bearer token", async () => {
   await using server = await startServer();
   await userOf(server);
   const password = "a-password-that-is-long-enough-for-a-token-0123456789";
@@ -223,7 +223,7 @@ test("A.acl-gentoken: a password is no bearer token", async () => {
     assert.equal((await server.get("/get/app:k", { token })).status, 401, token);
 });
 
-test("A-05: no user's password can take over a token of the database", async () => {
+test("A-05: a user's password cannot replace a token of the database", async () => {
   await using server = await startServer();
   await run(server, `ACL SETUSER eve on >${TOKEN} >${READ_ONLY_TOKEN} +ping`);
   assert.equal(await run(server, "ACL WHOAMI"), "default");
@@ -232,7 +232,7 @@ test("A-05: no user's password can take over a token of the database", async () 
   assert.equal((await server.get("/get/k", { token: READ_ONLY_TOKEN })).status, 200);
 });
 
-test("A.token-reset: a reset of the password leaves users and what they have open alone", async () => {
+test("A.token-reset: resetting the password affects neither users nor their connections", async () => {
   await using server = await startServer();
   const token = await userOf(server, "on >secret +@all ~* &*");
   const reader = await openStream(`${server.url}/subscribe/c`, { token });
@@ -251,7 +251,7 @@ test("A.token-reset: a reset of the password leaves users and what they have ope
   assert.equal(await reader.next(), "message,c,x");
 });
 
-test("A-06: a user is of one database, and one of the same name in another has other tokens", async () => {
+test("A-06: a user belongs to one database, and a user of the same name in another has other tokens", async () => {
   await using server = await startServer();
   server.addDatabase("other", [{ token: "other-token", access: "standard" }]);
   const token = await userOf(server, "on >secret +@all ~*");

@@ -1,4 +1,4 @@
-/** The caller behind a proxy that is trusted, wherever it is shown or written down. */
+/** The caller's address behind a trusted proxy, wherever it is shown or logged. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { openStream } from "../harness/event-reader.ts";
 
 const FORWARDED = { "x-forwarded-for": "198.51.100.66, 203.0.113.9" };
 
-/** Where the address of one caller is seen: of a message, by MONITOR, in ACL LOG and in the audit log. */
+/** The places that show the address of a caller: a message, MONITOR, ACL LOG and the audit log. */
 async function seen(larder: Larder, dataDir: string): Promise<readonly unknown[]> {
   const { messaging, store, admin } = larder;
   const bearer = (token: string) => ({ authorization: `Bearer ${token}`, ...FORWARDED });

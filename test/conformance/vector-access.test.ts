@@ -1,4 +1,4 @@
-/** Who may do what with an index, and by which path (B.authentication, B.paths; threats B-03). */
+/** Permissions and paths of an index (B.authentication, B.paths; threats B-03). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { vectorRoutes } from "../../src/edge/vector/routes.ts";
@@ -33,7 +33,7 @@ test("B.authentication, B.errors.403: a read-only token reads everything and cha
   assert.deepEqual((await server.send("POST /query/ns", query)).json, { result: [{ id: "a", score: 1 }] });
 });
 
-test("B.paths: a token is of one index, with its name in the path or without", async () => {
+test("B.paths: a token belongs to one index, with or without its name in the path", async () => {
   await using server = await startVectorServer();
   await server.post("/main/upsert/ns", { id: "of main", vector: [1, 0] });
   assert.deepEqual(await server.post("/fetch/ns", { ids: ["of main"] }), [{ id: "of main" }]);
@@ -48,7 +48,7 @@ test("B.paths: a token is of one index, with its name in the path or without", a
   assert.deepEqual(other.json, { result: [null] });
 });
 
-test("B.methods, B.result: GET, POST, PUT and DELETE are the same, with a body or without; HEAD answers no body", async () => {
+test("B.methods, B.result: GET, POST, PUT and DELETE are equivalent, with or without a body; HEAD returns no body", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", { id: "a", vector: [1, 0] });
   for (const method of ["GET", "POST", "PUT", "DELETE"]) {
@@ -61,7 +61,7 @@ test("B.methods, B.result: GET, POST, PUT and DELETE are the same, with a body o
   assert.deepEqual([patch.status, patch.headers["allow"]], [405, "GET, HEAD, POST, PUT, DELETE"]);
 });
 
-test("B.errors.503: while nothing can be written, a write is 503 and a read is answered", async () => {
+test("B.errors.503: while the journal cannot be written, writes are 503 and reads are answered", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", { id: "a", vector: [1, 0] });
   server.journal.refusal = "no space left on the device";
@@ -74,7 +74,7 @@ test("B.errors.503: while nothing can be written, a write is 503 and a read is a
 });
 
 // B.consistency
-test("B-02: of a list of records with one that is refused, none is stored", async () => {
+test("B-02: if one record of a list is refused, none is stored", async () => {
   await using server = await startVectorServer();
   for (const body of [
     [{ id: "a", vector: [1, 0] }, { vector: [1, 0] }],
@@ -93,7 +93,7 @@ test("B-02: of a list of records with one that is refused, none is stored", asyn
   assert.deepEqual(await server.post("/list-namespaces"), [""]);
 });
 
-test("B.delete.portions: a delete of very many by prefix or filter is several frames, one by ids a single frame", async () => {
+test("B.delete.portions: a large delete by prefix or filter is several frames, a delete by ids is a single frame", async () => {
   await using server = await startVectorServer();
   const ids = Array.from({ length: 2_500 }, (_, number) => `id-${number}`);
   const fill = async () => {

@@ -1,6 +1,6 @@
 /**
- * The requests of the official clients in Go and PHP, with the bodies that they
- * send to the letter, and what their own tests expect of the answers.
+ * The requests of the official clients in Go and PHP, with their exact
+ * bodies, and the answers that their own tests expect.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,14 +8,14 @@ import { startVectorServer, type VectorServer } from "../harness/vector-server.t
 
 const HEADERS = ["Upstash-Telemetry-Runtime", "vector-go@go1.22.0", "Upstash-Telemetry-Platform", "unknown"];
 
-/** As the client in Go sends everything: POST without a content type. */
+/** Sends as the client in Go does: POST without a content type. */
 async function go(server: VectorServer, target: string, body: string): Promise<unknown> {
   const { status, json, text } = await server.send(`POST ${target}`, { body, headers: HEADERS });
   assert.equal(status, 200, `${target} ${body}: ${text}`);
   return (json as { result: unknown }).result;
 }
 
-/** As the client in PHP sends it: the method that is documented, and JSON as content type, also without a body. */
+/** Sends as the client in PHP does: the documented method, and JSON as content type, also without a body. */
 async function php(server: VectorServer, line: string, body = ""): Promise<unknown> {
   const headers = ["Content-Type", "application/json", "Upstash-Telemetry-Runtime", "php@8.3.0"];
   const { status, json, text } = await server.send(line, { body, headers });
@@ -51,7 +51,7 @@ test("Go: a range without a cursor is the first page, and the cursor leads to th
   }
 });
 
-test("B.delete.bare: Go: an id is deleted as the bare body, as a text or as a list, in each namespace", async () => {
+test("B.delete.bare: Go: an id is deleted as the bare body, as a string or as a list, in each namespace", async () => {
   await using server = await startVectorServer();
   // Base64 of random bytes, as the client's tests draw ids.
   const id = "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA=";
@@ -68,7 +68,7 @@ test("B.delete.bare: Go: an id is deleted as the bare body, as a text or as a li
   assert.deepEqual(await go(server, "/delete", '["a","b","c"]'), { deleted: 2 });
 });
 
-test("B.list-namespaces, B.delete-namespace, B.reset: Go: a namespace is made by a record without an id, and reset, listed and deleted", async () => {
+test("B.list-namespaces, B.delete-namespace, B.reset: Go: a namespace is created by a record without an id, and reset, listed and deleted", async () => {
   await using server = await startVectorServer();
   assert.equal(await go(server, "/reset/ns", ""), "Success");
   assert.equal(await go(server, "/upsert/ns", '{"id":"","vector":[0.1,0.1]}'), "Success");
@@ -89,7 +89,7 @@ test("B.list-namespaces, B.delete-namespace, B.reset: Go: a namespace is made by
   assert.deepEqual(await go(server, "/list-namespaces", "null"), [""]);
 });
 
-test("Go: queries, resumable queries and updates leave out what is empty", async () => {
+test("Go: queries, resumable queries and updates omit empty fields", async () => {
   await using server = await startVectorServer();
   const records = [0, 1, 2, 3].map((id) => ({ id: `id${id}`, vector: [1, id], metadata: { metadata: `id${id}` } }));
   await go(server, "/upsert", JSON.stringify(records));
@@ -114,7 +114,7 @@ test("Go: queries, resumable queries and updates leave out what is empty", async
   ]);
 });
 
-test("PHP: every operation, by the method and with the body that it is sent with", async () => {
+test("PHP: every operation, with the client's method and body", async () => {
   await using server = await startVectorServer();
   const flags = '"includeMetadata":false,"includeVectors":false,"includeData":false';
   assert.equal(await php(server, "DELETE /reset"), "Success");
@@ -159,7 +159,7 @@ test("PHP: every operation, by the method and with the body that it is sent with
   assert.deepEqual(info.namespaces, { "": { vectorCount: 0, pendingVectorCount: 0 } });
 });
 
-test("PHP: sparse values that are whole come back as floats, and indices as integers", async () => {
+test("PHP: whole sparse values come back as floats, and indices as integers", async () => {
   await using server = await startVectorServer({ type: "SPARSE", dimension: undefined });
   await php(server, "POST /upsert", '{"id":"1","sparseVector":{"indices":[1,2,3],"values":[5,6,7]}}');
   const body = '{"ids":["1"],"includeMetadata":false,"includeVectors":true,"includeData":false}';
@@ -169,7 +169,7 @@ test("PHP: sparse values that are whole come back as floats, and indices as inte
   assert.equal(query.text, '{"result":[{"id":"1","score":5.0}]}');
 });
 
-test("B.vectors: PHP: what its exceptions are told by", async () => {
+test("B.vectors: PHP: errors have the fields that its exceptions read", async () => {
   await using server = await startVectorServer({ type: "HYBRID" });
   const sparse = '"sparseVector":{"indices":[1],"values":[5]}';
   for (const [body, error] of [

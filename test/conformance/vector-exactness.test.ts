@@ -1,18 +1,18 @@
-/** What is stored comes back as it was written, to the last digit, also after a restart (B.exact). */
+/** Stored values come back exactly as written, also after a restart (B.exact). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer, type VectorServer } from "../harness/vector-server.ts";
 
 const EVERYTHING = { includeMetadata: true, includeVectors: true, includeData: true };
 
-/** The answer as it is written. */
+/** The answer as text. */
 async function textOf(server: VectorServer, target: string, body: unknown): Promise<string> {
   const { status, text } = await server.send(`POST ${target}`, { body });
   assert.equal(status, 200, text);
   return text;
 }
 
-test("B.exact, B.record.id: ids that are numbers are told apart to the last digit, wherever an id is given", async () => {
+test("B.exact, B.record.id: numeric ids are distinguished to the last digit, in every place for an id", async () => {
   await using server = await startVectorServer();
   const [one, other] = ["1152921504606846977", "1152921504606846978"];
   await server.post("/upsert", `[{"id":${one},"vector":[1,0]},{"id":${other},"vector":[0,1]}]`);
@@ -30,7 +30,7 @@ test("B.exact, B.record.id: ids that are numbers are told apart to the last digi
   assert.deepEqual(await server.post("/delete", `[${other}]`), { deleted: 1 });
 });
 
-test("two texts that are no text do not become one record", async () => {
+test("two ids that are invalid Unicode do not become one record", async () => {
   await using server = await startVectorServer();
   for (const id of ['"\\ud800"', '"\\ud801"']) {
     const [status, error] = await server.refusal("/upsert", `[{"id":"a","vector":[1,0]},{"id":${id},"vector":[1,0]}]`);
@@ -40,7 +40,7 @@ test("two texts that are no text do not become one record", async () => {
   assert.deepEqual(await server.post("/range", { cursor: "0", limit: 5 }), { nextCursor: "", vectors: [] });
 });
 
-test("B.exact, B.numbers, B.record.vector: numbers in metadata and the sign of zero come back as they were written, by every way out", async () => {
+test("B.exact, B.numbers, B.record.vector: numbers in metadata and the sign of zero come back as they were written, from every route", async () => {
   await using server = await startVectorServer({ type: "HYBRID", dimension: 2, similarity: "EUCLIDEAN" });
   const metadata = '{"big":12345678901234567890,"odd":9007199254740993,"float":1.0,"zero":-0,"list":[1e2,0.10]}';
   const vectors = '"vector":[-0,5],"sparseVector":{"indices":[3,-1],"values":[5,-0.0]}';
@@ -60,7 +60,7 @@ test("B.exact, B.numbers, B.record.vector: numbers in metadata and the sign of z
   assert.equal(await textOf(server, "/resumable-query", query), `{"result":{"uuid":"handle-1","scores":[${scored}]}}`);
 });
 
-test("a patch keeps the spelling of what it does not touch, and filters compare the numbers", async () => {
+test("a patch keeps the spelling of untouched fields, and filters compare the numbers", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", '{"id":"a","vector":[1,0],"metadata":{"big":12345678901234567890,"float":1.0}}');
   await server.post("/update", '{"id":"a","metadata":{"new":2.50},"metadataUpdateMode":"PATCH"}');
@@ -81,7 +81,7 @@ test("a patch keeps the spelling of what it does not touch, and filters compare 
   }
 });
 
-test("what was stored is written to the journal and to a snapshot to the last digit", async () => {
+test("the journal and the snapshot have stored values to the last digit", async () => {
   await using server = await startVectorServer({ type: "HYBRID", dimension: 2 });
   const metadata = '{"a":9007199254740993,"b":1.0,"c":-0}';
   const vectors = '"vector":[-0,5],"sparseVector":{"indices":[3],"values":[-0]}';
@@ -94,7 +94,7 @@ test("what was stored is written to the journal and to a snapshot to the last di
   }
 });
 
-test("filters tell whole numbers apart to the last digit, with and without columns", async () => {
+test("filters distinguish whole numbers to the last digit, with and without columns", async () => {
   await using server = await startVectorServer();
   const numbers = [
     "9007199254740991",
@@ -139,7 +139,7 @@ test("filters tell whole numbers apart to the last digit, with and without colum
   );
   await server.post("/upsert", `[${many.join()}]`);
   for (const [filter, ids] of rows) {
-    // Texts are there, and so not equal to a number, and lists that contain none.
+    // Strings are present and so not equal to a number; the same goes for lists without that number.
     const numbersOnly = (await idsWith(filter)).filter((id) => !id.startsWith("m"));
     assert.deepEqual(numbersOnly, ids, filter);
   }

@@ -1,4 +1,4 @@
-/** What an index tells of itself (B3). */
+/** The description of an index (B3). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer } from "../harness/vector-server.ts";
@@ -40,7 +40,7 @@ for (const [type, definition, shown] of [
   ],
 ] as const) {
   // B3.model
-  test(`B3: a ${type} index that is empty`, async () => {
+  test(`B3: a ${type} index without records`, async () => {
     await using server = await startVectorServer({ type, ...definition });
     const info = (await server.post("/info", "[]")) as Info;
     assert.deepEqual(info, {
@@ -54,7 +54,7 @@ for (const [type, definition, shown] of [
   });
 }
 
-test("B3.fresh: counts are of each namespace and of all, whatever a namespace is called", async () => {
+test("B3.fresh: counts cover each namespace and the whole index, for any namespace name", async () => {
   await using server = await startVectorServer();
   const records = [
     { id: "a", vector: [1, 0] },
@@ -75,7 +75,7 @@ test("B3.fresh: counts are of each namespace and of all, whatever a namespace is
   assert.ok(info.indexSize > before.indexSize);
 });
 
-test("B3: a dimension that was left open is 0 until the first vector fixes it", async () => {
+test("B3: an unset dimension is 0 until the first vector fixes it", async () => {
   await using server = await startVectorServer({ dimension: undefined });
   assert.equal(((await server.post("/info")) as Info).dimension, 0);
   await server.post("/upsert", { id: "a", vector: [1, 2, 3] });
@@ -86,7 +86,7 @@ test("B3: a dimension that was left open is 0 until the first vector fixes it", 
   ]);
 });
 
-test("B3.fresh, B.reset, B.delete-namespace, B.errors.404: a reset is seen at once, and keeps the namespace; deleting it does not", async () => {
+test("B3.fresh, B.reset, B.delete-namespace, B.errors.404: a reset is visible at once and keeps the namespace; deleting it removes it", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert/ns", { id: "a", vector: [1, 0] });
   await server.post("/upsert", { id: "a", vector: [1, 0] });

@@ -1,4 +1,4 @@
-/** What one request, one day and one index may have (B.limits). */
+/** Limits of a request, a day and an index (B.limits). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startVectorServer } from "../harness/vector-server.ts";
@@ -6,7 +6,7 @@ import { startVectorServer } from "../harness/vector-server.ts";
 const vector = [1, 0];
 const record = (id: string) => ({ id, vector });
 
-test("B.limits, B.errors.422: a request beyond a limit is refused by its field, and changes nothing", async () => {
+test("B.limits, B.errors.422: a request above a limit is refused with the field named, and changes nothing", async () => {
   await using server = await startVectorServer(
     {},
     { topKMax: 3, readsPerRequestMax: 2, writesPerRequestMax: 2, namespacesMax: 2 },
@@ -30,7 +30,7 @@ test("B.limits, B.errors.422: a request beyond a limit is refused by its field, 
   assert.deepEqual(await server.post("/fetch", { ids: ["a", "c"] }), [{ id: "a" }, null]);
 });
 
-test("B.limits, B.errors.429: queries and updates of a day have limits, by their number, until the next day", async () => {
+test("B.limits, B.errors.429: the number of queries and updates per day is limited", async () => {
   await using server = await startVectorServer({}, { queriesPerDayMax: 3, updatesPerDayMax: 3 });
   await server.post("/upsert", [record("a"), record("b")]);
   assert.deepEqual(await server.refusal("/upsert", [record("c"), record("d")]), [
@@ -51,7 +51,7 @@ test("B.limits, B.errors.429: queries and updates of a day have limits, by their
   assert.deepEqual(await server.post("/query", { vector, topK: 1 }), [{ id: "a", score: 1 }]);
 });
 
-test("B.limits, B.errors.429, B.resumable: an index has so many resumable queries, and one that ends makes room", async () => {
+test("B.limits, B.errors.429, B.resumable: an index has a maximum number of resumable queries, and a query that ends makes room", async () => {
   await using server = await startVectorServer({}, { resumableQueriesMax: 1 });
   await server.post("/upsert", record("a"));
   const { uuid } = (await server.post("/resumable-query", { vector })) as { uuid: string };
@@ -60,7 +60,7 @@ test("B.limits, B.errors.429, B.resumable: an index has so many resumable querie
   assert.partialDeepStrictEqual(await server.post("/resumable-query", { vector }), { scores: [{ id: "a", score: 1 }] });
 });
 
-test("B.limits: a page that would be too long ends early, another answer that is too long is refused", async () => {
+test("B.limits: a page that would be too long ends early, any other answer that is too long is refused", async () => {
   await using server = await startVectorServer({}, { answerBytesMax: 1_000 });
   const records = Array.from({ length: 8 }, (_, number) => ({ ...record(`id-${number}`), data: "x".repeat(300) }));
   await server.post("/upsert", records);

@@ -9,7 +9,7 @@ function idsOf(hits: unknown): readonly string[] {
   return (hits as { id: string }[]).map(({ id }) => id);
 }
 
-test("B2.result: an object and a list of one are answered by a list, a longer list by a list for each query", async () => {
+test("B2.result: an object and a list of one return a list of hits, a longer list returns a list for each query", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", [
     { id: "east", vector: [1, 0] },
@@ -29,7 +29,7 @@ test("B2.result: an object and a list of one are answered by a list, a longer li
   assert.deepEqual(await server.refusal("/query", []), [422, "The body is an empty list of queries"]);
 });
 
-test("B2: at most topK hits, ten when it is not said, the best first", async () => {
+test("B2: at most topK hits, ten by default, the best first", async () => {
   await using server = await startVectorServer();
   await server.post(
     "/upsert",
@@ -74,7 +74,7 @@ for (const [similarity, vector, hits] of [
   ],
 ] as const) {
   // B2.cosine, B2.euclidean, B2.dot-product, B2.order
-  test(`B2: scores of ${similarity} are between 0 and 1, and equal ones in the order the records came`, async () => {
+  test(`B2: scores of ${similarity} are between 0 and 1, and equal ones in the order of insertion`, async () => {
     await using server = await startVectorServer({ similarity });
     await server.post("/upsert", [
       { id: "opposite", vector: [-1, 0] },
@@ -89,7 +89,7 @@ for (const [similarity, vector, hits] of [
   });
 }
 
-test("B2.cosine, B.record.score: the stored vector is found with exactly 1, and comes back as it was sent", async () => {
+test("B2.cosine, B.record.score: the stored vector is found with a score of exactly 1, and comes back as it was sent", async () => {
   await using server = await startVectorServer({ dimension: 384 });
   const vector = Array.from({ length: 384 }, (_, place) => (((place * 37) % 101) + 1) / 100);
   await server.post("/upsert", { id: 33, vector });
@@ -97,7 +97,7 @@ test("B2.cosine, B.record.score: the stored vector is found with exactly 1, and 
   assert.deepEqual(hit, { id: "33", score: 1, vector });
 });
 
-test("B.include, B2.filter: what is included, and what a filter leaves", async () => {
+test("B.include, B2.filter: include options select fields, and a filter selects records", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", [
     { id: "a", vector: [1, 0], metadata: { kind: "x", size: 2 }, data: "of a" },
@@ -124,7 +124,7 @@ test("B.include, B2.filter: what is included, and what a filter leaves", async (
   }
 });
 
-test("B2: a namespace is searched alone; one that is not there holds nothing", async () => {
+test("B2: a namespace is searched alone; a missing one has no records", async () => {
   await using server = await startVectorServer();
   await server.post("/upsert", { id: "default", vector: [1, 0] });
   await server.post("/upsert/ns", { id: "own", vector: [1, 0] });
@@ -133,7 +133,7 @@ test("B2: a namespace is searched alone; one that is not there holds nothing", a
   assert.deepEqual(await server.post("/query/nowhere", { vector: [1, 0] }), []);
 });
 
-test("B2.sparse, B2.idf: SPARSE scores are inner products over shared indices, weighted by IDF when asked", async () => {
+test("B2.sparse, B2.idf: SPARSE scores are inner products over shared indices, weighted by IDF on request", async () => {
   await using server = await startVectorServer({ type: "SPARSE", dimension: 0 });
   await server.post("/upsert", [
     { id: "two", sparseVector: { indices: [1, 2], values: [0.5, 1] } },
@@ -152,7 +152,7 @@ test("B2.sparse, B2.idf: SPARSE scores are inner products over shared indices, w
   ]);
 });
 
-test("B2.hybrid, B2.fusion, B2.rrf, B2.dbsf: HYBRID fuses ranks by RRF, or scores by DBSF; one vector alone is not fused", async () => {
+test("B2.hybrid, B2.fusion, B2.rrf, B2.dbsf: HYBRID fuses ranks by RRF, or scores by DBSF; a single vector is not fused", async () => {
   await using server = await startVectorServer({ type: "HYBRID" });
   await server.post("/upsert", [
     { id: "first", vector: [1, 0], sparseVector: { indices: [1], values: [2] } },
@@ -181,7 +181,7 @@ test("B2.hybrid, B2.fusion, B2.rrf, B2.dbsf: HYBRID fuses ranks by RRF, or score
 
 test("B2.fusion: a query for one record fuses a hundred candidates of each part", async () => {
   await using server = await startVectorServer({ type: "HYBRID", similarity: "DOT_PRODUCT" });
-  // The hundredth of one part is the best of the other, and with both ranks above each record that is in one list alone.
+  // The hundredth of one part is the best of the other, and with both ranks above each record that is in only one list.
   const records = Array.from({ length: 100 }, (_, number) => ({
     id: `id-${number}`,
     vector: [1 - number / 128, 0],
@@ -192,7 +192,7 @@ test("B2.fusion: a query for one record fuses a hundred candidates of each part"
   assert.deepEqual(await server.post("/query", query), [{ id: "id-99", score: 0.022955976 }]);
 });
 
-test("B2, B.resumable, B.resumable.start, B.resumable.next, B.resumable.end, B.errors.404: a resumable query goes on where it stopped and answers nobody twice, until it is ended", async () => {
+test("B2, B.resumable, B.resumable.start, B.resumable.next, B.resumable.end, B.errors.404: a resumable query continues where it stopped and returns no record twice, until it is ended", async () => {
   await using server = await startVectorServer();
   await server.post(
     "/upsert",
@@ -213,7 +213,7 @@ test("B2, B.resumable, B.resumable.start, B.resumable.next, B.resumable.end, B.e
   }
 });
 
-test("B2, B.errors.422, B.vectors: a query that cannot be asked of the index is refused, and says why", async () => {
+test("B2, B.errors.422, B.vectors: a query that does not fit the index is refused with the reason", async () => {
   await using server = await startVectorServer();
   const vector = [1, 0];
   for (const [body, error] of [

@@ -12,7 +12,7 @@ function idsOf(page: unknown): readonly string[] {
   return (page as { vectors: { id: string }[] }).vectors.map(({ id }) => id);
 }
 
-test("B1.cursor, B1.order: pages follow each other by their cursor, in the order in which the records came", async () => {
+test("B1.cursor, B1.order: pages follow each other by their cursor, in the order of insertion", async () => {
   await using server = await startVectorServer();
   await fill(server, 20);
   const first = await server.post("/range", { cursor: "0", limit: 5 });
@@ -33,7 +33,7 @@ test("B1.cursor, B1.order: pages follow each other by their cursor, in the order
   );
 });
 
-test("B1.end: the page that ends at the last record says that there is no other", async () => {
+test("B1.end: the page that ends at the last record has an empty cursor", async () => {
   await using server = await startVectorServer();
   await fill(server, 4);
   assert.deepEqual(await server.post("/range", { cursor: "2", limit: 2 }), {
@@ -45,7 +45,7 @@ test("B1.end: the page that ends at the last record says that there is no other"
   }
 });
 
-test("B1: a prefix leaves out other ids, on every page", async () => {
+test("B1: a prefix excludes other ids, on every page", async () => {
   await using server = await startVectorServer();
   await fill(server, 14);
   const first = await server.post("/range", { cursor: "0", limit: 2, prefix: "id-1" });
@@ -55,7 +55,7 @@ test("B1: a prefix leaves out other ids, on every page", async () => {
   assert.deepEqual([idsOf(second), (second as { nextCursor: string }).nextCursor], [["id-11", "id-12", "id-13"], ""]);
 });
 
-test("B1, B.include: what is included is there where a record has it, and absent otherwise", async () => {
+test("B1, B.include: included fields are present if the record has them", async () => {
   await using server = await startVectorServer();
   const metadata = { a: { b: [1, null, "ü"] }, ["__proto__"]: 1 };
   await server.post("/upsert", [
@@ -81,7 +81,7 @@ test("B1, B.include: what is included is there where a record has it, and absent
   }
 });
 
-test("B1, B.namespace: a namespace has pages of its own; one that is not there has none", async () => {
+test("B1, B.namespace: a namespace has its own pages; a missing one has none", async () => {
   await using server = await startVectorServer();
   await fill(server, 3);
   await fill(server, 2, "/upsert/a%20b/c");
@@ -92,7 +92,7 @@ test("B1, B.namespace: a namespace has pages of its own; one that is not there h
   assert.deepEqual(await server.post("/list-namespaces"), ["", "a b/c"]);
 });
 
-test("B1.order: an update keeps the place of a record, a delete gives it up", async () => {
+test("B1.order: an update keeps the position of a record, a delete does not", async () => {
   await using server = await startVectorServer();
   await fill(server, 4);
   await server.post("/update", { id: "id-1", metadata: { new: true } });
@@ -100,7 +100,7 @@ test("B1.order: an update keeps the place of a record, a delete gives it up", as
   assert.deepEqual(idsOf(await server.post("/range", { cursor: "0", limit: 10 })), ["id-0", "id-1", "id-3"]);
 });
 
-test("B1.cursor, B1.offset: what others delete between two pages takes nothing from the next one; an offset counts what is there", async () => {
+test("B1.cursor, B1.offset: deletes between two pages skip no record of the next page; an offset counts existing records", async () => {
   await using server = await startVectorServer();
   await fill(server, 6);
   const { nextCursor } = (await server.post("/range", { cursor: "0", limit: 2 })) as { nextCursor: string };
@@ -122,7 +122,7 @@ test("B1.foreign: a cursor of another namespace is refused", async () => {
   ]);
 });
 
-test("B1: the cursor may be a number, empty or missing; what is wrong is named", async () => {
+test("B1: the cursor may be a number, empty or missing; an invalid one is named", async () => {
   await using server = await startVectorServer();
   await fill(server, 3);
   assert.deepEqual(idsOf(await server.post("/range", { limit: 1 })), ["id-0"]);

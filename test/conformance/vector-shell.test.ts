@@ -1,5 +1,5 @@
 /**
- * What the listener refuses before the vector index sees it has the shape of the index's other errors (B.errors).
+ * Requests that the listener refuses before the vector index gets them have the shape of its other errors (B.errors).
  * Checks: H.statuses, B.errors.413.
  */
 import assert from "node:assert/strict";
@@ -38,7 +38,7 @@ const refused: readonly (readonly [what: string, request: string, status: number
   ],
   ["an expectation", `POST /query HTTP/1.1\r\n${HEAD}Expect: x\r\nContent-Length: 2\r\n\r\n`, 417, /Expect/],
   ["no host", `GET /info HTTP/1.1\r\nAuthorization: Bearer ${VECTOR_TOKEN}\r\n\r\n`, 400, /malformed HTTP request/],
-  ["what is no HTTP", "HELLO\r\n\r\n", 400, /malformed HTTP request/],
+  ["a request that is not HTTP", "HELLO\r\n\r\n", 400, /malformed HTTP request/],
   ["a tunnel", `CONNECT a:1 HTTP/1.1\r\n${HEAD}\r\n`, 405, /CONNECT/],
   [
     "headers beyond the limit",

@@ -1,4 +1,4 @@
-/** What a workflow endpoint, a third party and a failure function are sent, and the entries that it leaves (docs/interface/workflows.md). */
+/** Deliveries to a workflow endpoint, a third party and a failure function, and their log entries (workflows.md). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -18,7 +18,7 @@ const call = [
   ...["Upstash-Callback-Workflow-RunId", "wfr_1", "Upstash-Callback-Workflow-CallType", "fromCallback"],
 ];
 
-/** A server whose endpoint takes every delivery, unless the run is ill. */
+/** A server whose endpoint accepts every delivery, except those of the run `ill`. */
 async function started({ isIll = false } = {}): Promise<MessagingServer> {
   const server = await startMessagingServer();
   server.destination = ({ url }) => answered(isIll && url === ENDPOINT ? 500 : 200, SDK, "answer");
@@ -41,7 +41,7 @@ test("W.start: a publish with Workflow-Init starts a run, and its answer names t
   assert.equal((await server.send("POST /v2/publish/group", { headers: other })).status, 400);
 });
 
-test("W.entry: the list of a run has its start, its results, its calls and their answers, each with its callType", async () => {
+test("W.entry: the message list of a run has its start, its results, its calls and their answers, each with its callType", async () => {
   await using server = await started();
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin, body: "payload" });
   await server.advance(0);
@@ -62,7 +62,7 @@ test("W.entry: the list of a run has its start, its results, its calls and their
   );
 });
 
-test("W.delivery, W.call: the endpoint is told the run in both spellings, a third party nothing of it", async () => {
+test("W.delivery, W.call: the endpoint gets the run's id in both spellings, a third party does not get it", async () => {
   await using server = await started();
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
   await server.send(`POST /v2/publish/${THIRD}`, { headers: call, body: "asked" });
@@ -84,7 +84,7 @@ test("W.delivery, W.call: the endpoint is told the run in both spellings, a thir
   assert.equal(server.calls.find(({ url }) => url === THIRD)?.body, "asked");
 });
 
-test("W.failure.headers: the call of a failure function says what it is, and has the headers that it was given", async () => {
+test("W.failure.headers: the call of a failure function is marked as one, and has its configured headers", async () => {
   await using server = await started({ isIll: true });
   const failure = ["Upstash-Failure-Callback", TOLD, "Upstash-Failure-Callback-Forward-X-Team", "blue"];
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: [...begin, ...failure] });
@@ -100,7 +100,7 @@ test("W.failure.headers: the call of a failure function says what it is, and has
   );
 });
 
-test("W.logs.events: without groupBy the log has the entries of the messages of runs, and of no other message", async () => {
+test("W.logs.events: without groupBy, the log has only the entries of messages of runs", async () => {
   await using server = await started();
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
   await server.publish("https://plain.test/");
@@ -123,7 +123,7 @@ test("W.logs.events: without groupBy the log has the entries of the messages of 
   }
 });
 
-test("W.invoke.refused: a run that has ended cannot invoke another", async () => {
+test("W.invoke.refused: a run that has ended cannot invoke another run", async () => {
   await using server = await started();
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
   await server.send("DELETE /v2/workflows/runs/wfr_1");
@@ -136,7 +136,7 @@ test("W.invoke.refused: a run that has ended cannot invoke another", async () =>
   assert.equal((await server.send("GET /v2/workflows/runs/wfr_2")).status, 404);
 });
 
-test("W.limits: more runs than may wait for one event are 412", async () => {
+test("W.limits: runs above the limit of waiters for one event are 412", async () => {
   await using server = await startMessagingServer({ waitersPerEventMax: 1 });
   server.destination = () => answered(200, SDK);
   const statuses: number[] = [];

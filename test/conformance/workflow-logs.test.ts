@@ -55,7 +55,7 @@ const rest = { stepId: 1, stepName: "rest", stepType: "SleepFor", sleepFor: 3_60
 const hold = { stepId: 1, stepName: "hold", stepType: "Wait", concurrent: 1 };
 const span = { waitEventId: "paid", waitTimeoutDuration: "1h", waitTimeoutDeadline: START_MS + HOUR_MS };
 
-test("W.logs.step: a wait that goes on has its event, its span and its start", async () => {
+test("W.logs.step: a pending wait has its event, its duration and its start", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await wait(to, "wfr_1", hold, "1h");
@@ -64,7 +64,7 @@ test("W.logs.step: a wait that goes on has its event, its span and its start", a
   assert.deepEqual((await steps(to, "wfr_1"))[1], expected);
 });
 
-test("log of runs: a wait that a cancel or a failure left is there as cancelled, also after a restart", async () => {
+test("log of runs: a wait interrupted by a cancel or a failure is shown as cancelled, also after a restart", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await wait(to, "wfr_1", hold, "1h");
@@ -84,7 +84,7 @@ test("log of runs: a wait that a cancel or a failure left is there as cancelled,
   ]);
 });
 
-test("log of runs: a wait that ended says whether its time was over", async () => {
+test("log of runs: a wait that ended shows whether it timed out", async () => {
   for (const isLate of [false, true]) {
     await using to = await server();
     await begin(to, "wfr_1");
@@ -108,7 +108,7 @@ test("log of runs: a wait that ended says whether its time was over", async () =
   }
 });
 
-test("log of runs: in a fork a plan to wait has its span, and what was dropped keeps its fields", async () => {
+test("log of runs: in a fork, a planned wait has its duration, and dropped steps keep their fields", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   const plan = { stepId: 0, concurrent: 2 };
@@ -136,7 +136,7 @@ test("log of runs: in a fork a plan to wait has its span, and what was dropped k
   ]);
 });
 
-test("log of runs: a sleep that a cancel dropped keeps its span", async () => {
+test("log of runs: a sleep that a cancel dropped keeps its duration", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await publish(to, "wfr_1", rest, ["Upstash-Delay", "1h"]);
@@ -145,7 +145,7 @@ test("log of runs: a sleep that a cancel dropped keeps its span", async () => {
   assert.partialDeepStrictEqual((await steps(to, "wfr_1"))[1], { state: "STEP_CANCELED", sleepFor: 3_600 });
 });
 
-test("log of runs: a run that hides its bodies tells its failure function all, and the log nothing", async () => {
+test("log of runs: a run with redacted bodies sends them to its failure function, and hides them in the log", async () => {
   await using to = await server();
   to.destination = ({ url }) => (url.includes("told") ? answered(200) : answered(500, SDK, "why"));
   const failure = ["Upstash-Failure-Callback", "https://app.test/told", "Upstash-Retries", "0"];
@@ -163,7 +163,7 @@ test("log of runs: a run that hides its bodies tells its failure function all, a
   for (const { body } of (json as { logs: { body: string }[] }).logs) assert.match(body, /^REDACTED:[0-9a-f]{64}$/);
 });
 
-test("log of runs: what a call was answered is hidden where the run hides bodies and headers", async () => {
+test("log of runs: the answer of a call is hidden if the run hides bodies and headers", async () => {
   await using to = await server();
   to.destination = ({ url }) =>
     url.includes("third") ? answered(200, ["X-Answer", "secret"], "secret") : answered(200, SDK);
@@ -193,7 +193,7 @@ test("log of runs: what a call was answered is hidden where the run hides bodies
   });
 });
 
-test("W.logs.step: an invoked run is shown with what it was sent, also when it has ended, and hidden if it is", async () => {
+test("W.logs.step: an invoked run is shown with its body and headers, also after its end, unless they are redacted", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await begin(to, "wfr_2", ["Upstash-Redact-Fields", "body,header[X-A]"]);
@@ -225,7 +225,7 @@ test("W.logs.step: an invoked run is shown with what it was sent, also when it h
   }
 });
 
-test("log of runs: a failure function that is called again says when", async () => {
+test("log of runs: a failure function that is called again shows the time", async () => {
   await using to = await server();
   to.destination = () => answered(500, SDK);
   const told = ["Upstash-Failure-Callback", "https://app.test/told", "Upstash-Failure-Callback-Retry-Delay", "60000"];
@@ -259,7 +259,7 @@ test("C.trim-body: every list shows the start of each body", async () => {
 });
 
 // W.entries
-test("C-20, C-21: a token that only reads does not see bodies that a run hides, its endpoint does", async () => {
+test("C-20, C-21: a read-only token does not see bodies that a run hides, its endpoint does", async () => {
   await using to = await server();
   to.destination = () => "later";
   await begin(to, "wfr_1", ["Upstash-Redact-Fields", "body"], "secret");
@@ -270,7 +270,7 @@ test("C-20, C-21: a token that only reads does not see bodies that a run hides, 
   assert.equal(read?.["body"], "REDACTED:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b");
 });
 
-/** Five runs, a second apart, each in a state of its own. */
+/** Five runs, a second apart, each in a different state. */
 async function world(): Promise<{ to: MessagingServer; messageId: string }> {
   const to = await server();
   to.destination = ({ headers }) => {
@@ -293,7 +293,7 @@ async function world(): Promise<{ to: MessagingServer; messageId: string }> {
   return { to, messageId };
 }
 
-test("W.states, W.logs.filters: filters mean runs, states of runs and states of steps", async () => {
+test("W.states, W.logs.filters: filters select by run, state of run and state of step", async () => {
   const { to, messageId } = await world();
   await using _server = to;
   for (const [query, names] of [
@@ -328,7 +328,7 @@ test("W.states, W.logs.filters: filters mean runs, states of runs and states of 
   }
 });
 
-test("W.logs.runs: pages go on where they ended, though runs come and go, and read no log but their own", async () => {
+test("W.logs.runs: pages continue where they ended, although runs come and go, and read only their own log", async () => {
   const { to } = await world();
   await using _server = to;
   const asked: unknown[] = [];

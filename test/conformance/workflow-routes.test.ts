@@ -1,4 +1,4 @@
-/** Routes of workflows without a number, and the last corners of C3, C4, C5 and C14. */
+/** Routes of workflows without a number, and the remaining cases of C3, C4, C5 and C14. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answered } from "../harness/messaging-harness.ts";
@@ -27,7 +27,7 @@ async function begin(
   await to.advance(0);
 }
 
-/** Answers what a test says for the endpoint and for who is told of failures. */
+/** The endpoint and the failure callback answer with these statuses. */
 async function server({ endpoint = 200, told = 200 } = {}): Promise<MessagingServer> {
   const to = await startMessagingServer();
   to.destination = ({ url }) => answered(url === TOLD ? told : endpoint, SDK, url === TOLD ? "noted" : "no");
@@ -40,7 +40,7 @@ async function letters(to: MessagingServer, query = ""): Promise<readonly Json[]
 
 const failure = ["Upstash-Failure-Callback", TOLD, "Upstash-Failure-Callback-Retries", "0"];
 
-test("C3, C9.waiter, C.times: the waiter of a notify result has what was given for a time-out", async () => {
+test("C3, C9.waiter, C.times: the waiter of a notify result has the options of its timeout", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   const headers = ["Upstash-Workflow-Runid", "wfr_1"];
@@ -72,7 +72,7 @@ test("C3, C9.waiter, C.times: the waiter of a notify result has what was given f
   assert.match(String(messageId), /^msg_/);
 });
 
-test("C3, C9: what a run hides, or a wait by itself, is hidden of its waiters", async () => {
+test("C3, C9: redactions of a run, or of the wait itself, apply to its waiters", async () => {
   await using to = await server();
   await begin(to, "wfr_1", ["Upstash-Redact-Fields", "header[X-Key]"]);
   const headers = [
@@ -99,7 +99,7 @@ test("C3, C9: what a run hides, or a wait by itself, is hidden of its waiters", 
   }
 });
 
-test("C3: 401 without a token and 429 beyond the rate, and the run hears nothing of either", async () => {
+test("C3: 401 without a token and 429 beyond the rate, and neither reaches the run", async () => {
   await using to = await startMessagingServer({}, { rate: { perSecond: 1, burst: 1 } });
   to.destination = () => answered(200, SDK);
   await begin(to, "wfr_1");
@@ -112,7 +112,7 @@ test("C3: 401 without a token and 429 beyond the rate, and the run hears nothing
   assert.equal(to.harness.user.workflows.find("wfr_1")?.savedEvents.get("paid")?.length, 1);
 });
 
-test("C5: a run with a flow-control key, and one with a failure function, have exactly their fields", async () => {
+test("C5: a run with a flow-control key, and one with a failure function, have exactly the documented fields", async () => {
   await using to = await server({ endpoint: 503 });
   await begin(to, "wfr_1", ["Upstash-Flow-Control-Key", "key", "Upstash-Flow-Control-Value", "parallelism=1, rate=9"]);
   await begin(to, "wfr_2", failure);
@@ -143,7 +143,7 @@ test("C5: a run with a flow-control key, and one with a failure function, have e
   });
 });
 
-test("C.bodies, C5.record: bodies that are no UTF-8 are base64, and without an answer the error is its body", async () => {
+test("C.bodies, C5.record: bodies that are not UTF-8 are base64, and without an answer the body is the error", async () => {
   await using to = await startMessagingServer();
   const bytes = Buffer.from([0xff, 0xfe]);
   to.destination = () => ({ kind: "answer", status: 500, headers: SDK, body: bytes });
@@ -155,7 +155,7 @@ test("C.bodies, C5.record: bodies that are no UTF-8 are base64, and without an a
   assert.partialDeepStrictEqual(silent, { responseStatus: 0, responseBody: "connection refused", responseHeader: {} });
 });
 
-test("C5: pages end with an empty cursor; C4: so many at once, and no cursor where ids are given", async () => {
+test("C5: pages end with an empty cursor; C4: a maximum number at once, and no cursor with ids", async () => {
   await using to = await server({ endpoint: 500 });
   for (const id of ["a", "b", "c"]) await begin(to, id);
   const names: unknown[] = [];
@@ -172,7 +172,7 @@ test("C5: pages end with an empty cursor; C4: so many at once, and no cursor whe
   assert.deepEqual(await send(to, line), [200, { deleted: 1 }]);
 });
 
-test("C4, C5: values of one filter are alternatives, filters are not; a body says the same as a query", async () => {
+test("C4, C5: values of one filter are alternatives, filters are not; a body is equivalent to a query", async () => {
   await using to = await server({ endpoint: 500 });
   await begin(to, "a", ["Upstash-Label", "blue", "Upstash-Workflow-Url", "https://a.test"]);
   await begin(to, "b", ["Upstash-Label", "red", "Upstash-Workflow-Url", "https://b.test"]);
@@ -189,7 +189,7 @@ test("C4, C5: values of one filter are alternatives, filters are not; a body say
   assert.deepEqual(await send(to, "DELETE /v2/workflows/dlq", { body }), [200, { deleted: 1 }]);
 });
 
-test("C14: a token that only reads may not cancel, and without one nobody may", async () => {
+test("C14: a read-only token cannot cancel, nor can a request without a token", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   for (const [token, status] of [
@@ -201,7 +201,7 @@ test("C14: a token that only reads may not cancel, and without one nobody may", 
   assert.equal(to.harness.user.workflows.find("wfr_1")?.isStarted, true);
 });
 
-test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, W.failure.states: it is called again only when it has failed, and cancelled only while it is under way", async () => {
+test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, W.failure.states: a failure callback is called again only after it failed, and cancelled only while it runs", async () => {
   await using to = await server({ endpoint: 500, told: 500 });
   await begin(to, "wfr_1", failure);
   const [letter] = await letters(to);
@@ -229,7 +229,7 @@ test("W.failure-callback, W.failure-callback.repeat, W.failure-callback.cancel, 
   }
 });
 
-test("W.resume, W.resume.answer, W.config: one is the run itself, many are a list; an id that is missing leaves all as they are", async () => {
+test("W.resume, W.resume.answer, W.config: one id returns the run, several return a list; with a missing id nothing changes", async () => {
   await using to = await server({ endpoint: 500 });
   for (const id of ["a", "b", "c", "d"]) await begin(to, id);
   to.destination = () => answered(200, SDK);
@@ -284,7 +284,7 @@ test("W.trigger, W.batch-trigger, W.duplicate: 200 with the run; in a batch 201 
   ]);
 });
 
-test("W.hooks: no token, any method; each call is an event of its own, and an ended run is 404", async () => {
+test("W.hooks: a hook takes any method without a token; each call is a separate event, and an ended run is 404", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   for (const method of ["GET", "PUT", "DELETE"]) {
@@ -302,7 +302,7 @@ test("W.hooks: no token, any method; each call is an event of its own, and an en
   }
 });
 
-test("failure callback: a long answer of it is shown, also after a restart with and without a snapshot", async () => {
+test("failure callback: its long answer is shown, also after a restart with and without a snapshot", async () => {
   await using to = await server({ endpoint: 500 });
   const long = "y".repeat(10_000);
   to.destination = ({ url }) => answered(url === TOLD ? 200 : 500, SDK, url === TOLD ? long : "no");
@@ -327,7 +327,7 @@ test("failure callback: a long answer of it is shown, also after a restart with 
   }
 });
 
-/** Messaging again, from the frames of a snapshot. */
+/** Messaging recovered from the frames of a snapshot. */
 function replayed(to: MessagingServer, frames: readonly Buffer[]): MessagingServer["harness"]["messaging"] {
   const { harness } = to;
   const kept = harness.journal.frames.splice(0);
