@@ -180,7 +180,7 @@ export class MessagingArea implements HttpService {
       ownQuery,
     });
     const print = (given: MessagingAnswer): HttpReply | Promise<HttpReply> => {
-      const reply = this.#reply(given, found.name);
+      const reply = this.#reply(given, found);
       // What publishes waits for its own messages alone.
       return found.route.body === undefined ? whenTold(reply, door, request) : reply;
     };
@@ -233,10 +233,11 @@ export class MessagingArea implements HttpService {
     throw burstExceeded(limiter.perSecond, { resetAtMs: clock.nowMs() + retryAfterMs, retryAfterMs });
   }
 
-  #reply({ status, value }: MessagingAnswer, route: string): HttpReply {
+  #reply({ value, isRepeat = false }: MessagingAnswer, { route: row, name: route }: FoundRoute): HttpReply {
+    const { status = 200, repeatStatus = status } = row;
     const headers = ["Content-Type", "application/json"];
     try {
-      return { status, headers, body: jsonText(value), route };
+      return { status: isRepeat ? repeatStatus : status, headers, body: jsonText(value), route };
     } catch (thrown) {
       return this.#refusal(thrown, route);
     }

@@ -37,14 +37,24 @@ export interface MessagingCall {
 }
 
 export interface MessagingAnswer {
-  readonly status: number;
   /** Becomes JSON. */
   readonly value: unknown;
+  /** Everything in the request was accepted before. */
+  readonly isRepeat?: boolean;
 }
 
-export type MessagingRoute = Route<MessagingCall, MessagingAnswer | Promise<MessagingAnswer>> & {
+export type MessagingRoute<Id extends string = string> = Route<
+  MessagingCall,
+  MessagingAnswer | Promise<MessagingAnswer>
+> & {
+  /** The operation in the OpenAPI document, which has a description for each id (openapi/messaging.ts). */
+  readonly id: Id;
   readonly method: Method;
   readonly summary: string;
+  /** The status of success; 200 if absent. */
+  readonly status?: 201 | 302;
+  /** The status of success if everything in the request was accepted before. */
+  readonly repeatStatus?: 202;
   /** Open to a read-only token. */
   readonly isForReadOnlyToken?: true;
   /** Counted by the limit on requests per second. */
@@ -62,7 +72,12 @@ export type MessagingRoute = Route<MessagingCall, MessagingAnswer | Promise<Mess
 /** `ANY`: all of them. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ANY";
 
-export const ok: MessagingAnswer = { status: 200, value: {} };
+export const ok: MessagingAnswer = { value: {} };
+
+/** Rows with their ids as types, so that an id without a description does not compile. */
+export function messagingRows<Id extends string>(rows: readonly MessagingRoute<Id>[]): readonly MessagingRoute<Id>[] {
+  return rows;
+}
 
 interface CompiledRoute {
   readonly route: MessagingRoute;

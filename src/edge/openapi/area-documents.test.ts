@@ -3,12 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commands } from "../../store/commands/table.ts";
 import { adminRoutes } from "../admin/routes.ts";
-import { messagingRoutes } from "../messaging/routes/table.ts";
 import { storeRoutes } from "../store/routes.ts";
 import { vectorRoutes } from "../vector/routes.ts";
 import { adminDescriptions, adminRouteKey } from "./admin.ts";
 import { areaDocument, describedAreas } from "./area-documents.ts";
-import { messagingDescriptions, messagingRouteKey } from "./messaging.ts";
 import { namesIn } from "./operation.ts";
 import { storeDescriptions } from "./store.ts";
 import { vectorDescriptions } from "./vector.ts";
@@ -16,7 +14,6 @@ import { vectorDescriptions } from "./vector.ts";
 const tables: readonly (readonly [string, readonly string[], ReadonlyMap<string, unknown>])[] = [
   ["store.ts", storeRoutes.map(({ template }) => template), storeDescriptions],
   ["vector.ts", vectorRoutes.map(({ command }) => command), vectorDescriptions],
-  ["messaging.ts", messagingRoutes.map(messagingRouteKey), messagingDescriptions],
   ["admin.ts", adminRoutes.map(adminRouteKey), adminDescriptions],
 ];
 

@@ -1,10 +1,16 @@
 /**
- * What the routes of messaging take and answer, for its OpenAPI document: one
- * entry for each row of `messagingRoutes`, by its method and template. A test
- * holds that none is missing.
+ * What the routes of messaging take and answer, for its OpenAPI document: an
+ * entry for each row of `messagingRoutes`, by its id. What a row says (path,
+ * method, token, statuses of success) is read from the row.
  */
 import type { MessagingRoute, Method } from "../messaging/route.ts";
-import { messagingRoutes } from "../messaging/routes/table.ts";
+import { LETTER_BULK_MAX, LETTER_LIST_MAX } from "../messaging/routes/dead-letters.ts";
+import { FAILED_RUN_START_MAX } from "../messaging/routes/failed-runs.ts";
+import { LOG_LIST_MAX } from "../messaging/routes/logs.ts";
+import { MESSAGE_CANCEL_MAX } from "../messaging/routes/messages.ts";
+import { RUN_EVENT_LIST_MAX } from "../messaging/routes/run-logs.ts";
+import { RUN_CANCEL_MAX } from "../messaging/routes/runs.ts";
+import { type MessagingOperationId, messagingRoutes } from "../messaging/routes/table.ts";
 import {
   count,
   cursor,
@@ -50,16 +56,17 @@ import {
 import { TRANSPORT } from "./store.ts";
 
 interface Described {
-  readonly id: string;
   readonly parameters?: readonly Parameter[];
   readonly body?: RequestBody;
-  /** Answers of success, by status. */
-  readonly done: Readonly<Record<number, Schema>>;
+  /** The answer of success; undefined if the route never succeeds. */
+  readonly done: Schema | undefined;
   /** Statuses of refusals besides those that every route may have. */
   readonly refusals?: readonly (404 | 412 | 501)[];
+  /** The name of what stands in the place of `*`; a destination if absent. */
+  readonly rest?: string;
 }
 
-const empty = { 200: named("Empty") };
+const empty = named("Empty");
 const message = bytesBody("The body of the message, as it is");
 const publishedOrList = either(named("Published"), list(named("Published")));
 const headerMap = mapOf(either(text, list(text)));
@@ -74,384 +81,234 @@ const query = (name: string, schema: Schema, description?: string): Parameter =>
   ...(description !== undefined && { description }),
 });
 
-const letterPage = [...filters("dead letters"), count(100), cursor, order, trimBody];
-const letterBulk = [...filters("dead letters"), count(500), cursor];
-const logPage = [...filters("logs"), count(1_000), cursor, order, trimBody];
+const letterPage = [...filters("dead letters"), count(LETTER_LIST_MAX), cursor, order, trimBody];
+const letterBulk = [...filters("dead letters"), count(LETTER_BULK_MAX), cursor];
+const logPage = [...filters("logs"), count(LOG_LIST_MAX), cursor, order, trimBody];
 /** The same in a JSON body, where both count. */
 const parametersBody = jsonBody(anyObject, {
   isOptional: true,
   description: "The parameters of the query may stand here instead, a list for several values",
 });
-const orEmptyCursor = { cursor: text };
-const pausing: readonly (readonly [string, Described])[] = (["PATCH", "POST"] as const).flatMap((method) =>
-  (["pause", "resume"] as const).map((what): readonly [string, Described] => [
-    `${method} /v2/schedules/:scheduleId/${what}`,
-    { id: `${what}Schedule${method === "PATCH" ? "" : "ByPost"}`, done: empty, refusals: [404] },
-  ]),
-);
-const runLists: readonly (readonly [string, Described])[] = ["logs", "events", "messageLogs"].map((name) => [
-  `GET /v2/workflows/${name}`,
-  {
-    id: `listRun${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    parameters: [
-      query("groupBy", words("workflowRunId"), "Runs with their steps, instead of what happened to their messages"),
-      ...new Map([...filters("logs"), ...runFilters].map((parameter) => [parameter.name, parameter])).values(),
-      count(1_000),
-      cursor,
-      order,
-      trimBody,
-    ],
-    done: { 200: either(named("Runs"), named("RunEvents")) },
+const runLogs = (): Described => ({
+  parameters: [
+    query("groupBy", words("workflowRunId"), "Runs with their steps, instead of what happened to their messages"),
+    ...new Map([...filters("logs"), ...runFilters].map((parameter) => [parameter.name, parameter])).values(),
+    count(RUN_EVENT_LIST_MAX),
+    cursor,
+    order,
+    trimBody,
+  ],
+  done: either(named("Runs"), named("RunEvents")),
+});
+const startFailedRuns = (): Described => ({
+  parameters: [...filters("dead letters"), count(FAILED_RUN_START_MAX), cursor, ...overrideHeaders],
+  body: parametersBody,
+  done: object({ workflowRuns: list(named("StartedRun")) }, { cursor: text }),
+  refusals: [404, 412],
+});
+const startFailedRun: Described = { parameters: overrideHeaders, done: named("StartedRun"), refusals: [404, 412] };
+
+/** A route without a description does not compile, nor does a description without a route. */
+const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
+  publish: {
+    parameters: messageHeaders,
+    body: message,
+    done: publishedOrList,
+    refusals: [412],
   },
-]);
-const again: readonly (readonly [string, Described])[] = ["resume", "restart"].flatMap((how) => [
-  [
-    `POST /v2/workflows/dlq/${how}`,
-    {
-      id: `${how}Runs`,
-      parameters: [...filters("dead letters"), count(50), cursor, ...overrideHeaders],
-      body: parametersBody,
-      done: { 200: object({ workflowRuns: list(named("StartedRun")) }, { cursor: text }) },
-      refusals: [404, 412],
-    },
-  ],
-  [
-    `POST /v2/workflows/dlq/${how}/:dlqId`,
-    { id: `${how}Run`, parameters: overrideHeaders, done: { 200: named("StartedRun") }, refusals: [404, 412] },
-  ],
-]);
-const flowKeyCalls: readonly (readonly [string, Described])[] = ["pause", "resume", "resetRate", "reset"].map(
-  (what) => [`POST /v2/flowControl/:flowControlKey/${what}`, { id: `${what}FlowControlKey`, done: empty }],
-);
+  enqueue: {
+    parameters: messageHeaders,
+    body: message,
+    done: publishedOrList,
+    refusals: [412],
+  },
+  publishBatch: {
+    parameters: messageHeaders,
+    body: jsonBody(list(batchElement)),
+    done: list(publishedOrList),
+    refusals: [412],
+  },
+  getMessage: { done: named("Message"), refusals: [404] },
+  cancelMessage: { done: object({ cancelled: wholeNumber }), refusals: [404] },
+  cancelMessages: {
+    parameters: [...filters("messages"), count(MESSAGE_CANCEL_MAX)],
+    body: parametersBody,
+    done: object({ cancelled: wholeNumber }),
+  },
+  putQueue: {
+    body: jsonBody(
+      object({ queueName: text }, { parallelism: orNull({ type: "integer", minimum: 1 }), paused: orNull(flag) }),
+    ),
+    done: empty,
+    refusals: [412],
+  },
+  listQueues: { done: list(named("Queue")) },
+  getQueue: { done: named("Queue"), refusals: [404] },
+  deleteQueue: { done: empty },
+  pauseQueue: { done: empty, refusals: [412] },
+  resumeQueue: { done: empty, refusals: [412] },
+  pauseSchedule: { done: empty, refusals: [404] },
+  resumeSchedule: { done: empty, refusals: [404] },
+  pauseScheduleByPost: { done: empty, refusals: [404] },
+  resumeScheduleByPost: { done: empty, refusals: [404] },
+  listSchedules: { done: list(named("Schedule")) },
+  getSchedule: { done: named("Schedule"), refusals: [404] },
+  deleteSchedule: { done: empty, refusals: [404] },
+  putSchedule: {
+    parameters: scheduleHeaders,
+    body: message,
+    done: object({ scheduleId: text }),
+    refusals: [412],
+  },
+  listUrlGroups: { done: list(named("UrlGroup")) },
+  getUrlGroup: { done: named("UrlGroup"), refusals: [404] },
+  setUrlGroupHeaders: { body: jsonBody(object({ headers: headerMap })), done: empty, refusals: [404] },
+  deleteUrlGroup: { done: empty },
+  addEndpoints: {
+    body: jsonBody(object({ endpoints: list(object({ url: text }, { name: orNull(text) }), { minItems: 1 }) })),
+    done: empty,
+    refusals: [412],
+  },
+  removeEndpoints: {
+    body: jsonBody(object({ endpoints: list(either(object({ url: text }), object({ name: text })), { minItems: 1 }) })),
+    done: empty,
+  },
+  listDeadLetters: {
+    parameters: letterPage,
+    done: object({ messages: list(named("DeadLetter")) }, { cursor: text }),
+  },
+  getDeadLetter: { done: named("DeadLetter"), refusals: [404] },
+  deleteDeadLetter: { done: empty, refusals: [404] },
+  deleteDeadLetters: {
+    parameters: letterBulk,
+    body: parametersBody,
+    done: object({ deleted: wholeNumber }, { cursor: text }),
+  },
+  retryDeadLetters: {
+    parameters: [...letterBulk, ...overrideHeaders],
+    body: parametersBody,
+    done: object({ responses: list(named("Retried")) }, { cursor: text }),
+    refusals: [404, 412],
+  },
+  retryDeadLetter: {
+    parameters: overrideHeaders,
+    done: object({ responses: list(named("Retried")) }, { cursor: text }),
+    refusals: [404, 412],
+  },
+  listFlowControlKeys: {
+    parameters: [query("search", text, "What the name contains")],
+    done: list(named("FlowControlKey")),
+  },
+  getFlowControlKey: { done: named("FlowControlKey"), refusals: [404] },
+  pauseFlowControlKey: { done: empty },
+  resumeFlowControlKey: { done: empty },
+  pinFlowControlKey: {
+    parameters: [
+      query("parallelism", { type: "integer", minimum: 1 }),
+      query("rate", { type: "integer", minimum: 1 }),
+      query("period", { type: "integer", minimum: 1, maximum: 604_800 }, "Seconds, of the rate"),
+    ],
+    done: empty,
+  },
+  unpinFlowControlKey: {
+    parameters: [query("parallelism", words("true", "false")), query("rate", words("true", "false"))],
+    done: empty,
+  },
+  resetRateFlowControlKey: { done: empty },
+  resetFlowControlKey: { done: empty },
+  getGlobalParallelism: {
+    done: object({ parallelismMax: wholeNumber, parallelismCount: wholeNumber }),
+  },
+  getWaitlist: {
+    parameters: [{ ...query("flowControlKey", text), isRequired: true }],
+    done: object({ flowControlKey: text, waitlistSize: wholeNumber }),
+    refusals: [404],
+  },
+  listLogs: { parameters: logPage, done: object({ logs: list(named("LogEntry")) }, { cursor: text }) },
+  listEvents: {
+    parameters: logPage,
+    done: object({ events: list(named("LogEntry")) }, { cursor: text }),
+  },
+  getSigningKeys: { done: named("SigningKeys") },
+  rotateSigningKeys: { done: named("SigningKeys") },
+  startRun: {
+    parameters: [...messageHeaders, runIdHeader],
+    body: message,
+    done: named("StartedRun"),
+    refusals: [412],
+  },
+  startRuns: {
+    parameters: messageHeaders,
+    body: jsonBody(
+      list(either(batchElement, object({ workflowUrl: text }, { headers: orNull(headerMap), body: orNull(text) }))),
+    ),
+    done: list(named("StartedRun")),
+    refusals: [412],
+  },
+  listRunEntries: { done: list(named("RunEntry")), refusals: [404] },
+  endRun: {
+    parameters: [query("cancel", words("true", "false"), "`false`: the run has finished, and the body is its result")],
+    body: bytesBody("The result of the run"),
+    done: empty,
+    refusals: [404],
+  },
+  cancelRuns: {
+    parameters: [
+      ...runFilters,
+      count(RUN_CANCEL_MAX),
+      query("all", words("true"), "Means nothing: without filters all are meant"),
+    ],
+    body: parametersBody,
+    done: object({ cancelled: wholeNumber }),
+  },
+  waitForEvent: {
+    parameters: [{ ...runIdHeader, isRequired: true }],
+    body: jsonBody(
+      object(
+        { url: text, step: anyObject },
+        {
+          timeout: orNull(either(text, integer)),
+          timeoutUrl: orNull(text),
+          timeoutHeaders: orNull(headerMap),
+          timeoutBody: {},
+        },
+      ),
+    ),
+    done: empty,
+    refusals: [412],
+  },
+  notifyEvent: {
+    body: bytesBody("What the runs are told"),
+    done: list(named("Notified")),
+    refusals: [412],
+  },
+  notifyRun: { body: bytesBody("What the run is told"), done: named("Notified"), refusals: [412] },
+  listWaiters: { done: list(named("Waiter")) },
+  callWebhook: { body: bytesBody("Anything"), done: named("Notified"), refusals: [404, 412] },
+  deleteFailedRuns: {
+    parameters: letterBulk,
+    body: parametersBody,
+    done: object({ deleted: wholeNumber }, { cursor: text }),
+  },
+  listFailedRuns: {
+    parameters: letterPage,
+    done: object({ cursor: text, messages: list(named("FailedRun")) }),
+  },
+  getFailedRun: { done: named("FailedRun"), refusals: [404] },
+  deleteFailedRun: { done: empty, refusals: [404] },
+  resumeRuns: startFailedRuns(),
+  resumeRun: startFailedRun,
+  restartRuns: startFailedRuns(),
+  restartRun: startFailedRun,
+  repeatFailureCallback: { done: named("StartedRun"), refusals: [404] },
+  cancelFailureCallback: { done: empty, refusals: [404] },
+  listRunLogs: runLogs(),
+  listRunEvents: runLogs(),
+  listRunMessageLogs: runLogs(),
+  completeChat: { rest: "rest", done: undefined, refusals: [501] },
+};
 
-/** By the method and the template of the route. */
-export const messagingDescriptions: ReadonlyMap<string, Described> = new Map<string, Described>([
-  [
-    "POST /v2/publish/*",
-    {
-      id: "publish",
-      parameters: messageHeaders,
-      body: message,
-      done: { 200: publishedOrList, 202: publishedOrList },
-      refusals: [412],
-    },
-  ],
-  [
-    "POST /v2/enqueue/:queueName/*",
-    {
-      id: "enqueue",
-      parameters: messageHeaders,
-      body: message,
-      done: { 200: publishedOrList, 202: publishedOrList },
-      refusals: [412],
-    },
-  ],
-  [
-    "POST /v2/batch",
-    {
-      id: "publishBatch",
-      parameters: messageHeaders,
-      body: jsonBody(list(batchElement)),
-      done: { 200: list(publishedOrList) },
-      refusals: [412],
-    },
-  ],
-  ["GET /v2/messages/:messageId", { id: "getMessage", done: { 200: named("Message") }, refusals: [404] }],
-  [
-    "DELETE /v2/messages/:messageId",
-    { id: "cancelMessage", done: { 200: object({ cancelled: wholeNumber }) }, refusals: [404] },
-  ],
-  [
-    "DELETE /v2/messages",
-    {
-      id: "cancelMessages",
-      parameters: [...filters("messages"), count(500)],
-      body: parametersBody,
-      done: { 200: object({ cancelled: wholeNumber }) },
-    },
-  ],
-  [
-    "POST /v2/queues",
-    {
-      id: "putQueue",
-      body: jsonBody(
-        object({ queueName: text }, { parallelism: orNull({ type: "integer", minimum: 1 }), paused: orNull(flag) }),
-      ),
-      done: empty,
-      refusals: [412],
-    },
-  ],
-  ["GET /v2/queues", { id: "listQueues", done: { 200: list(named("Queue")) } }],
-  ["GET /v2/queues/:queueName", { id: "getQueue", done: { 200: named("Queue") }, refusals: [404] }],
-  ["DELETE /v2/queues/:queueName", { id: "deleteQueue", done: empty }],
-  ["POST /v2/queues/:queueName/pause", { id: "pauseQueue", done: empty, refusals: [412] }],
-  ["POST /v2/queues/:queueName/resume", { id: "resumeQueue", done: empty, refusals: [412] }],
-  ...pausing,
-  ["GET /v2/schedules", { id: "listSchedules", done: { 200: list(named("Schedule")) } }],
-  ["GET /v2/schedules/:scheduleId", { id: "getSchedule", done: { 200: named("Schedule") }, refusals: [404] }],
-  ["DELETE /v2/schedules/:scheduleId", { id: "deleteSchedule", done: empty, refusals: [404] }],
-  [
-    "POST /v2/schedules/*",
-    {
-      id: "putSchedule",
-      parameters: scheduleHeaders,
-      body: message,
-      done: { 200: object({ scheduleId: text }) },
-      refusals: [412],
-    },
-  ],
-  ["GET /v2/topics", { id: "listUrlGroups", done: { 200: list(named("UrlGroup")) } }],
-  ["GET /v2/topics/:urlGroupName", { id: "getUrlGroup", done: { 200: named("UrlGroup") }, refusals: [404] }],
-  [
-    "PATCH /v2/topics/:urlGroupName",
-    { id: "setUrlGroupHeaders", body: jsonBody(object({ headers: headerMap })), done: empty, refusals: [404] },
-  ],
-  ["DELETE /v2/topics/:urlGroupName", { id: "deleteUrlGroup", done: empty }],
-  [
-    "POST /v2/topics/:urlGroupName/endpoints",
-    {
-      id: "addEndpoints",
-      body: jsonBody(object({ endpoints: list(object({ url: text }, { name: orNull(text) }), { minItems: 1 }) })),
-      done: empty,
-      refusals: [412],
-    },
-  ],
-  [
-    "DELETE /v2/topics/:urlGroupName/endpoints",
-    {
-      id: "removeEndpoints",
-      body: jsonBody(
-        object({ endpoints: list(either(object({ url: text }), object({ name: text })), { minItems: 1 }) }),
-      ),
-      done: empty,
-    },
-  ],
-  [
-    "GET /v2/dlq",
-    {
-      id: "listDeadLetters",
-      parameters: letterPage,
-      done: { 200: object({ messages: list(named("DeadLetter")) }, { cursor: text }) },
-    },
-  ],
-  ["GET /v2/dlq/:dlqId", { id: "getDeadLetter", done: { 200: named("DeadLetter") }, refusals: [404] }],
-  ["DELETE /v2/dlq/:dlqId", { id: "deleteDeadLetter", done: empty, refusals: [404] }],
-  [
-    "DELETE /v2/dlq",
-    {
-      id: "deleteDeadLetters",
-      parameters: letterBulk,
-      body: parametersBody,
-      done: { 200: object({ deleted: wholeNumber }, { cursor: text }) },
-    },
-  ],
-  [
-    "POST /v2/dlq/retry",
-    {
-      id: "retryDeadLetters",
-      parameters: [...letterBulk, ...overrideHeaders],
-      body: parametersBody,
-      done: { 201: object({ responses: list(named("Retried")) }, { cursor: text }) },
-      refusals: [404, 412],
-    },
-  ],
-  [
-    "POST /v2/dlq/retry/:dlqId",
-    {
-      id: "retryDeadLetter",
-      parameters: overrideHeaders,
-      done: { 201: object({ responses: list(named("Retried")) }, { cursor: text }) },
-      refusals: [404, 412],
-    },
-  ],
-  [
-    "GET /v2/flowControl",
-    {
-      id: "listFlowControlKeys",
-      parameters: [query("search", text, "What the name contains")],
-      done: { 200: list(named("FlowControlKey")) },
-    },
-  ],
-  [
-    "GET /v2/flowControl/:flowControlKey",
-    { id: "getFlowControlKey", done: { 200: named("FlowControlKey") }, refusals: [404] },
-  ],
-  ...flowKeyCalls,
-  [
-    "POST /v2/flowControl/:flowControlKey/pin",
-    {
-      id: "pinFlowControlKey",
-      parameters: [
-        query("parallelism", { type: "integer", minimum: 1 }),
-        query("rate", { type: "integer", minimum: 1 }),
-        query("period", { type: "integer", minimum: 1, maximum: 604_800 }, "Seconds, of the rate"),
-      ],
-      done: empty,
-    },
-  ],
-  [
-    "POST /v2/flowControl/:flowControlKey/unpin",
-    {
-      id: "unpinFlowControlKey",
-      parameters: [query("parallelism", words("true", "false")), query("rate", words("true", "false"))],
-      done: empty,
-    },
-  ],
-  [
-    "GET /v2/globalParallelism",
-    {
-      id: "getGlobalParallelism",
-      done: { 200: object({ parallelismMax: wholeNumber, parallelismCount: wholeNumber }) },
-    },
-  ],
-  [
-    "GET /v2/keys/rotate",
-    {
-      id: "getWaitlist",
-      parameters: [{ ...query("flowControlKey", text), isRequired: true }],
-      done: { 200: object({ flowControlKey: text, waitlistSize: wholeNumber }) },
-      refusals: [404],
-    },
-  ],
-  [
-    "GET /v2/logs",
-    { id: "listLogs", parameters: logPage, done: { 200: object({ logs: list(named("LogEntry")) }, { cursor: text }) } },
-  ],
-  [
-    "GET /v2/events",
-    {
-      id: "listEvents",
-      parameters: logPage,
-      done: { 200: object({ events: list(named("LogEntry")) }, { cursor: text }) },
-    },
-  ],
-  ["GET /v2/keys", { id: "getSigningKeys", done: { 200: named("SigningKeys") } }],
-  ["POST /v2/keys/rotate", { id: "rotateSigningKeys", done: { 200: named("SigningKeys") } }],
-  [
-    "POST /v2/trigger/*",
-    {
-      id: "startRun",
-      parameters: [...messageHeaders, runIdHeader],
-      body: message,
-      done: { 200: named("StartedRun") },
-      refusals: [412],
-    },
-  ],
-  [
-    "POST /v2/batch/trigger",
-    {
-      id: "startRuns",
-      parameters: messageHeaders,
-      body: jsonBody(
-        list(either(batchElement, object({ workflowUrl: text }, { headers: orNull(headerMap), body: orNull(text) }))),
-      ),
-      done: { 201: list(named("StartedRun")) },
-      refusals: [412],
-    },
-  ],
-  [
-    "GET /v2/workflows/runs/:workflowRunId",
-    { id: "listRunEntries", done: { 200: list(named("RunEntry")) }, refusals: [404] },
-  ],
-  [
-    "DELETE /v2/workflows/runs/:workflowRunId",
-    {
-      id: "endRun",
-      parameters: [
-        query("cancel", words("true", "false"), "`false`: the run has finished, and the body is its result"),
-      ],
-      body: bytesBody("The result of the run"),
-      done: empty,
-      refusals: [404],
-    },
-  ],
-  [
-    "DELETE /v2/workflows/runs",
-    {
-      id: "cancelRuns",
-      parameters: [
-        ...runFilters,
-        count(500),
-        query("all", words("true"), "Means nothing: without filters all are meant"),
-      ],
-      body: parametersBody,
-      done: { 200: object({ cancelled: wholeNumber }) },
-    },
-  ],
-  [
-    "POST /v2/wait/:eventId",
-    {
-      id: "waitForEvent",
-      parameters: [{ ...runIdHeader, isRequired: true }],
-      body: jsonBody(
-        object(
-          { url: text, step: anyObject },
-          {
-            timeout: orNull(either(text, integer)),
-            timeoutUrl: orNull(text),
-            timeoutHeaders: orNull(headerMap),
-            timeoutBody: {},
-          },
-        ),
-      ),
-      done: empty,
-      refusals: [412],
-    },
-  ],
-  [
-    "POST /v2/notify/:eventId",
-    {
-      id: "notifyEvent",
-      body: bytesBody("What the runs are told"),
-      done: { 201: list(named("Notified")) },
-      refusals: [412],
-    },
-  ],
-  [
-    "POST /v2/notify/:workflowRunId/:eventId",
-    { id: "notifyRun", body: bytesBody("What the run is told"), done: { 201: named("Notified") }, refusals: [412] },
-  ],
-  ["GET /v2/waiters/:eventId", { id: "listWaiters", done: { 200: list(named("Waiter")) } }],
-  [
-    "ANY /v2/workflows/hooks/:userId/:workflowRunId/:eventId",
-    { id: "callWebhook", body: bytesBody("Anything"), done: { 200: named("Notified") }, refusals: [404, 412] },
-  ],
-  [
-    "DELETE /v2/workflows/dlq",
-    {
-      id: "deleteFailedRuns",
-      parameters: letterBulk,
-      body: parametersBody,
-      done: { 200: object({ deleted: wholeNumber }, { cursor: text }) },
-    },
-  ],
-  [
-    "GET /v2/workflows/dlq",
-    {
-      id: "listFailedRuns",
-      parameters: letterPage,
-      done: { 200: object({ ...orEmptyCursor, messages: list(named("FailedRun")) }) },
-    },
-  ],
-  ["GET /v2/workflows/dlq/:dlqId", { id: "getFailedRun", done: { 200: named("FailedRun") }, refusals: [404] }],
-  ["DELETE /v2/workflows/dlq/:dlqId", { id: "deleteFailedRun", done: empty, refusals: [404] }],
-  ...again,
-  [
-    "POST /v2/workflows/dlq/callback/:dlqId",
-    { id: "repeatFailureCallback", done: { 200: named("StartedRun") }, refusals: [404] },
-  ],
-  [
-    "DELETE /v2/workflows/dlq/callback/:dlqId",
-    { id: "cancelFailureCallback", done: { 302: named("Empty") }, refusals: [404] },
-  ],
-  ...runLists,
-  ["ANY /llm/v1/*", { id: "completeChat", done: {}, refusals: [501] }],
-]);
-
-/** How a route is called in the table. */
-export function messagingRouteKey({ method, template }: Pick<MessagingRoute, "method" | "template">): string {
-  return `${method} ${template}`;
-}
+type Row = (typeof messagingRoutes)[number];
 
 export function describeMessaging(): AreaDescription {
   return {
@@ -479,32 +336,32 @@ const methods: Readonly<Record<Method, readonly OperationMethod[]>> = {
   ANY: anyMethod,
 };
 
-function operationsOf(route: MessagingRoute): readonly Operation[] {
-  const facts = messagingDescriptions.get(messagingRouteKey(route));
-  if (facts === undefined) return [];
-  const { rule, template, method: wanted, isOpen, isForReadOnlyToken, takesQueryToken } = route;
-  const path = openApiPath(template, template.startsWith("/llm") ? "rest" : "destination");
+function operationsOf(route: Row): readonly Operation[] {
+  const { parameters = [], body, done, refusals = [], rest = "destination" }: Described = descriptions[route.id];
+  const { id, rule, template, method: wanted, isOpen, isForReadOnlyToken, takesQueryToken } = route;
+  const path = openApiPath(template, rest);
   const names = namesIn(path).map((name): Parameter => ({ name, in: "path", schema: text }));
   return methods[wanted].map((method) => ({
-    id: wanted === "ANY" ? `${facts.id}By${method.charAt(0).toUpperCase()}${method.slice(1)}` : facts.id,
+    id: wanted === "ANY" ? `${id}By${method.charAt(0).toUpperCase()}${method.slice(1)}` : id,
     rule,
     method,
     path,
     summary: `${route.summary.charAt(0).toUpperCase()}${route.summary.slice(1)}`,
-    parameters: [...names, ...(facts.parameters ?? [])],
-    ...(facts.body !== undefined && { body: facts.body }),
-    answers: [
-      ...Object.entries(facts.done).map(([status, schema]) =>
-        answer(Number(status), meanings[status] ?? "Done", schema),
-      ),
-      ...refusalsOf(route, facts.refusals ?? []),
-    ],
+    parameters: [...names, ...parameters],
+    ...(body !== undefined && { body }),
+    answers: [...(done === undefined ? [] : answersOf(route, done)), ...refusalsOf(route, refusals)],
     token: isOpen ? "open" : isForReadOnlyToken ? "read-only" : "standard",
     ...(takesQueryToken && { isQueryTokenTaken: true }),
   }));
 }
 
-const meanings: Readonly<Record<string, string>> = { 202: "All of it was accepted before: nothing new", 302: "Done" };
+function answersOf({ status, repeatStatus }: MessagingRoute, done: Schema): readonly Answer[] {
+  const repeat = "All of it was accepted before: nothing new";
+  return [
+    answer(status ?? 200, "Done", done),
+    ...(repeatStatus === undefined ? [] : [answer(repeatStatus, repeat, done)]),
+  ];
+}
 
 function refusalsOf(route: MessagingRoute, more: readonly number[]): readonly Answer[] {
   const refusal = (status: number, meaning: string): Answer => answer(status, meaning, named("Error"));

@@ -2,16 +2,17 @@
 import { badRequest, type Filter, notFound, readOverrides } from "../../../messaging/mod.ts";
 import { type BulkPage, readBulkPage, readFilter, readPage } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { deadLetterView, readLetters } from "../views/dead-letters.ts";
 import { readTrimming } from "../views/trim-body.ts";
 import { headersOf } from "./publish.ts";
 
-const LIST_COUNT_MAX = 100;
-const BULK_COUNT_MAX = 500;
+export const LETTER_LIST_MAX = 100;
+export const LETTER_BULK_MAX = 500;
 
-export const deadLetterRoutes: readonly MessagingRoute[] = [
+export const deadLetterRoutes = messagingRows([
   {
+    id: "listDeadLetters",
     rule: "C",
     method: "GET",
     template: "/v2/dlq",
@@ -21,6 +22,7 @@ export const deadLetterRoutes: readonly MessagingRoute[] = [
     run: list,
   },
   {
+    id: "getDeadLetter",
     rule: "C",
     method: "GET",
     template: "/v2/dlq/:dlqId",
@@ -30,6 +32,7 @@ export const deadLetterRoutes: readonly MessagingRoute[] = [
     run: get,
   },
   {
+    id: "deleteDeadLetter",
     rule: "C11",
     method: "DELETE",
     template: "/v2/dlq/:dlqId",
@@ -38,6 +41,7 @@ export const deadLetterRoutes: readonly MessagingRoute[] = [
     run: deleteOne,
   },
   {
+    id: "deleteDeadLetters",
     rule: "C",
     method: "DELETE",
     template: "/v2/dlq",
@@ -46,22 +50,26 @@ export const deadLetterRoutes: readonly MessagingRoute[] = [
     run: deleteMany,
   },
   {
+    id: "retryDeadLetters",
     rule: "C8",
     method: "POST",
     template: "/v2/dlq/retry",
     summary: "publishes dead letters again as new messages; headers change their settings",
+    status: 201,
     isRateLimited: true,
     run: retryMany,
   },
   {
+    id: "retryDeadLetter",
     rule: "C8",
     method: "POST",
     template: "/v2/dlq/retry/:dlqId",
     summary: "the same with one",
+    status: 201,
     isRateLimited: true,
     run: (call) => retry(call, { ids: [...call.names], attributes: new Map() }, {}),
   },
-];
+]);
 
 async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
@@ -70,21 +78,21 @@ async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
   }
   const filter = readFilter(parameters, { target: "dead letters", isChange: false, others: [] });
   const page = readPage(parameters, {
-    countDefault: LIST_COUNT_MAX,
-    countMax: LIST_COUNT_MAX,
+    countDefault: LETTER_LIST_MAX,
+    countMax: LETTER_LIST_MAX,
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
   const { deadLetters, cursor } = readLetters(door, filter, page);
   const messages = await Promise.all(deadLetters.map(async (letter) => trim(await deadLetterView(door, letter))));
-  return { status: 200, value: { cursor, messages } };
+  return { value: { cursor, messages } };
 }
 
 async function get({ door, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
   const letter = door.deadLetter(id);
   if (letter === undefined) throw letterMissing(id);
-  return { status: 200, value: await deadLetterView(door, letter) };
+  return { value: await deadLetterView(door, letter) };
 }
 
 /** C11 */
@@ -98,7 +106,7 @@ async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswe
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
   const { filter, page } = readBulk(call, call.query);
   const { deleted, cursor } = await call.door.deleteDeadLetters(filter, page);
-  return { status: 200, value: { deleted, cursor } };
+  return { value: { deleted, cursor } };
 }
 
 /** C8 */
@@ -110,14 +118,14 @@ function retryMany(call: MessagingCall): Promise<MessagingAnswer> {
 function readBulk({ request }: MessagingCall, query: string): { readonly filter: Filter; readonly page: BulkPage } {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "dead letters", isChange: true, others: ["count", "cursor"] });
-  return { filter, page: readBulkPage(parameters, BULK_COUNT_MAX) };
+  return { filter, page: readBulkPage(parameters, LETTER_BULK_MAX) };
 }
 
 async function retry(call: MessagingCall, filter: Filter, page: BulkPage): Promise<MessagingAnswer> {
   const overrides = readOverrides(headersOf(call), call);
   const { published, cursor } = await call.door.retryDeadLetters(filter, page, overrides);
   const responses = published.map(({ messageId, isDeduplicated }) => ({ messageId, deduplicated: isDeduplicated }));
-  return { status: 201, value: { cursor, responses } };
+  return { value: { cursor, responses } };
 }
 
 function letterMissing(id: string): unknown {

@@ -18,11 +18,11 @@ import {
   type Waiter,
 } from "../../../messaging/mod.ts";
 import { takingSteps } from "../append-refusal.ts";
-import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
-import { ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 
-export const eventRoutes: readonly MessagingRoute[] = [
+export const eventRoutes = messagingRows([
   {
+    id: "waitForEvent",
     rule: "C",
     method: "POST",
     template: "/v2/wait/:eventId",
@@ -32,33 +32,39 @@ export const eventRoutes: readonly MessagingRoute[] = [
     run: takingSteps(wait),
   },
   {
+    id: "notifyEvent",
     rule: "C",
     method: "POST",
     template: "/v2/notify/:eventId",
     summary: "tells all runs that wait for an event; the body is what they are told",
+    status: 201,
     isRateLimited: true,
     body: "message",
     run: notifyAll,
   },
   {
+    id: "notifyRun",
     rule: "C3",
     method: "POST",
     template: "/v2/notify/:workflowRunId/:eventId",
     summary: "tells one run of an event, now or when it waits for it",
+    status: 201,
     isRateLimited: true,
     body: "message",
     run: notifyRun,
   },
   {
+    id: "listWaiters",
     rule: "C9",
     method: "GET",
     template: "/v2/waiters/:eventId",
     summary: "the runs that wait for an event",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door, names: [eventId = ""] }) => ({ status: 200, value: waitersView(door, eventId) }),
+    run: ({ door, names: [eventId = ""] }) => ({ value: waitersView(door, eventId) }),
   },
   {
+    id: "callWebhook",
     rule: "C",
     method: "ANY",
     template: "/v2/workflows/hooks/:userId/:workflowRunId/:eventId",
@@ -68,7 +74,7 @@ export const eventRoutes: readonly MessagingRoute[] = [
     body: "message",
     run: hook,
   },
-];
+]);
 
 async function wait({ door, names, head, request, refusalOf }: MessagingCall): Promise<MessagingAnswer> {
   const [eventId = ""] = names;
@@ -85,13 +91,13 @@ async function wait({ door, names, head, request, refusalOf }: MessagingCall): P
 async function notifyAll({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [eventId = ""] = names;
   const notified = await door.workflows.notifyAll(eventId, request.body);
-  return { status: 201, value: notified.map(notifiedView) };
+  return { value: notified.map(notifiedView) };
 }
 
 /** C3 */
 async function notifyRun({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
   const [runId = "", eventId = ""] = names;
-  return { status: 201, value: notifiedView(await door.workflows.notifyRun(runId, eventId, request.body)) };
+  return { value: notifiedView(await door.workflows.notifyRun(runId, eventId, request.body)) };
 }
 
 async function hook({ door, names, request }: MessagingCall): Promise<MessagingAnswer> {
@@ -99,7 +105,7 @@ async function hook({ door, names, request }: MessagingCall): Promise<MessagingA
   if (door.workflows.find(runId)?.isStarted !== true) throw notFound(`workflow run ${runId} not found`);
   const told = Buffer.from(JSON.stringify(requestView(request)));
   const notified = await door.workflows.notifyRun(runId, eventId, told);
-  return { status: 200, value: notifiedView(notified) };
+  return { value: notifiedView(notified) };
 }
 
 /** What a run is told of a call of its webhook: enough to build the request again. */

@@ -11,30 +11,31 @@ import {
 } from "../../../messaging/mod.ts";
 import { readBulkPage, readFilter, readPage } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { readLetters } from "../views/dead-letters.ts";
 import { workflowLetterView } from "../views/failed-runs.ts";
 import { readTrimming } from "../views/trim-body.ts";
+import { LETTER_BULK_MAX, LETTER_LIST_MAX } from "./dead-letters.ts";
 import { headersOf } from "./publish.ts";
 
-const LIST_COUNT_MAX = 100;
 const DELETE_COUNT_DEFAULT = 100;
-const DELETE_COUNT_MAX = 500;
 /** Runs that one call starts again. */
-const AGAIN_COUNT_MAX = 50;
+export const FAILED_RUN_START_MAX = 50;
 /** By their ids: a page of the list. */
-const AGAIN_IDS_MAX = LIST_COUNT_MAX;
+const AGAIN_IDS_MAX = LETTER_LIST_MAX;
 
-export const workflowLetterRoutes: readonly MessagingRoute[] = [
+export const workflowLetterRoutes = messagingRows([
   {
+    id: "deleteFailedRuns",
     rule: "C4",
     method: "DELETE",
     template: "/v2/workflows/dlq",
-    summary: "deletes failed workflow runs that the filters mean, 100 unless `count` says otherwise",
+    summary: `deletes failed workflow runs that the filters mean, ${DELETE_COUNT_DEFAULT} unless \`count\` says otherwise`,
     isRateLimited: true,
     run: deleteMany,
   },
   {
+    id: "listFailedRuns",
     rule: "C5",
     method: "GET",
     template: "/v2/workflows/dlq",
@@ -44,6 +45,7 @@ export const workflowLetterRoutes: readonly MessagingRoute[] = [
     run: list,
   },
   {
+    id: "getFailedRun",
     rule: "C",
     method: "GET",
     template: "/v2/workflows/dlq/:dlqId",
@@ -51,11 +53,11 @@ export const workflowLetterRoutes: readonly MessagingRoute[] = [
     isForReadOnlyToken: true,
     isRateLimited: true,
     run: async ({ door, names: [id = ""] }) => ({
-      status: 200,
       value: await workflowLetterView(door, letterOf(door, id)),
     }),
   },
   {
+    id: "deleteFailedRun",
     rule: "C",
     method: "DELETE",
     template: "/v2/workflows/dlq/:dlqId",
@@ -63,72 +65,78 @@ export const workflowLetterRoutes: readonly MessagingRoute[] = [
     isRateLimited: true,
     run: deleteOne,
   },
-  ...(["resume", "restart"] as const).flatMap((how): readonly MessagingRoute[] => [
-    {
-      rule: "C",
-      method: "POST",
-      template: `/v2/workflows/dlq/${how}`,
-      summary: `starts failed runs as new ones, ${how === "resume" ? "where they failed" : "from the start"}, 50 at most, or 100 by their ids; headers change their settings`,
-      isRateLimited: true,
-      run: (call) => againMany(call, how),
-    },
-    {
-      rule: "C",
-      method: "POST",
-      template: `/v2/workflows/dlq/${how}/:dlqId`,
-      summary: "the same with one",
-      isRateLimited: true,
-      run: (call) => againOne(call, how),
-    },
-  ]),
+  ...(["resume", "restart"] as const).flatMap((how) =>
+    messagingRows([
+      {
+        id: `${how}Runs` as const,
+        rule: "C",
+        method: "POST",
+        template: `/v2/workflows/dlq/${how}`,
+        summary: `starts failed runs as new ones, ${how === "resume" ? "where they failed" : "from the start"}, ${FAILED_RUN_START_MAX} at most, or ${AGAIN_IDS_MAX} by their ids; headers change their settings`,
+        isRateLimited: true,
+        run: (call) => againMany(call, how),
+      },
+      {
+        id: `${how}Run` as const,
+        rule: "C",
+        method: "POST",
+        template: `/v2/workflows/dlq/${how}/:dlqId`,
+        summary: "the same with one",
+        isRateLimited: true,
+        run: (call) => againOne(call, how),
+      },
+    ]),
+  ),
   {
+    id: "repeatFailureCallback",
     rule: "C",
     method: "POST",
     template: "/v2/workflows/dlq/callback/:dlqId",
     summary: "tells of a failure once more, when that has failed",
     isRateLimited: true,
     run: async ({ door, names: [id = ""] }) => ({
-      status: 200,
       value: startedView(await door.workflows.repeatFailureCall(id)),
     }),
   },
   {
+    id: "cancelFailureCallback",
     rule: "C",
     method: "DELETE",
     template: "/v2/workflows/dlq/callback/:dlqId",
     summary: "tells nobody of a failure any more",
+    status: 302,
     isRateLimited: true,
     async run({ door, names: [id = ""] }) {
       await door.workflows.cancelFailureCall(id);
-      return { status: 302, value: {} };
+      return ok;
     },
   },
-];
+]);
 
 /** C5 */
 async function list({ door, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
   const filter = ofRuns(readFilter(parameters, { target: "dead letters", isChange: false, others: [] }));
   const page = readPage(parameters, {
-    countDefault: LIST_COUNT_MAX,
-    countMax: LIST_COUNT_MAX,
+    countDefault: LETTER_LIST_MAX,
+    countMax: LETTER_LIST_MAX,
     orderDefault: "earliest first",
   });
   const trim = readTrimming(parameters);
   const { deadLetters, cursor } = readLetters(door, filter, page);
   const messages = await Promise.all(deadLetters.map(async (letter) => trim(await workflowLetterView(door, letter))));
-  return { status: 200, value: { cursor: cursor ?? "", messages } };
+  return { value: { cursor: cursor ?? "", messages } };
 }
 
 /** C4 */
 async function deleteMany(call: MessagingCall): Promise<MessagingAnswer> {
-  const { filter, page } = readBulk(call, DELETE_COUNT_MAX);
+  const { filter, page } = readBulk(call, LETTER_BULK_MAX);
   const isByIds = filter.ids !== undefined;
   const { deleted, cursor } = await call.door.deleteDeadLetters(
     filter,
     isByIds ? page : { countMax: DELETE_COUNT_DEFAULT, ...page },
   );
-  return { status: 200, value: { deleted, cursor } };
+  return { value: { deleted, cursor } };
 }
 
 async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswer> {
@@ -139,14 +147,14 @@ async function deleteOne({ door, names }: MessagingCall): Promise<MessagingAnswe
 }
 
 async function againMany(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
-  const { filter, page } = readBulk(call, AGAIN_COUNT_MAX);
+  const { filter, page } = readBulk(call, FAILED_RUN_START_MAX);
   const { door } = call;
   const overrides = readOverrides(headersOf(call), call);
   const idCount = new Set(filter.ids).size;
   if (idCount > AGAIN_IDS_MAX) {
     throw badRequest(`Invalid value for dlqIds: there are ${idCount}, and one call takes ${AGAIN_IDS_MAX} at most`);
   }
-  const count = page.countMax ?? AGAIN_COUNT_MAX;
+  const count = page.countMax ?? FAILED_RUN_START_MAX;
   const cursor = page.cursor === undefined ? {} : { cursor: page.cursor };
   const found =
     filter.ids === undefined
@@ -154,7 +162,7 @@ async function againMany(call: MessagingCall, how: "resume" | "restart"): Promis
       : { deadLetters: [...new Set(filter.ids)].map((id) => letterOf(door, id)), cursor: undefined };
   const ids = found.deadLetters.map(({ id }) => deadLetterIdText(id));
   const workflowRuns = (await door.workflows.again(how, ids, overrides)).map(startedView);
-  return { status: 200, value: { cursor: found.cursor, workflowRuns } };
+  return { value: { cursor: found.cursor, workflowRuns } };
 }
 
 async function againOne(call: MessagingCall, how: "resume" | "restart"): Promise<MessagingAnswer> {
@@ -162,7 +170,7 @@ async function againOne(call: MessagingCall, how: "resume" | "restart"): Promise
   const [id = ""] = names;
   letterOf(door, id);
   const [started] = await door.workflows.again(how, [id], readOverrides(headersOf(call), call));
-  return { status: 200, value: started === undefined ? {} : startedView(started) };
+  return { value: started === undefined ? {} : startedView(started) };
 }
 
 function readBulk(

@@ -2,11 +2,12 @@
 import { badRequest, InvalidFlowControl, notFound, parseCount, parsePeriodMs } from "../../../messaging/mod.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { Parameters } from "../parameters.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, type MessagingRoute, messagingRows, ok } from "../route.ts";
 import { flowKeyView } from "../views/management.ts";
 
-export const flowControlRoutes: readonly MessagingRoute[] = [
+export const flowControlRoutes = messagingRows([
   {
+    id: "listFlowControlKeys",
     rule: "C17",
     method: "GET",
     template: "/v2/flowControl",
@@ -16,6 +17,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: list,
   },
   {
+    id: "getFlowControlKey",
     rule: "C",
     method: "GET",
     template: "/v2/flowControl/:flowControlKey",
@@ -25,6 +27,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: get,
   },
   {
+    id: "pauseFlowControlKey",
     rule: "C13",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/pause",
@@ -33,6 +36,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: change((call, key) => call.door.pauseFlowKey(key, true)),
   },
   {
+    id: "resumeFlowControlKey",
     rule: "C",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/resume",
@@ -41,6 +45,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: change((call, key) => call.door.pauseFlowKey(key, false)),
   },
   {
+    id: "pinFlowControlKey",
     rule: "C12",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/pin",
@@ -49,6 +54,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: change(pin),
   },
   {
+    id: "unpinFlowControlKey",
     rule: "C",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/unpin",
@@ -57,6 +63,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: change(unpin),
   },
   {
+    id: "resetRateFlowControlKey",
     rule: "C10",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/resetRate",
@@ -65,6 +72,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: change((call, key) => call.door.resetFlowKey(key, false)),
   },
   {
+    id: "resetFlowControlKey",
     rule: "C18",
     method: "POST",
     template: "/v2/flowControl/:flowControlKey/reset",
@@ -73,6 +81,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: change((call, key) => call.door.resetFlowKey(key, true)),
   },
   {
+    id: "getGlobalParallelism",
     rule: "C19",
     method: "GET",
     template: "/v2/globalParallelism",
@@ -82,6 +91,7 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     run: getParallelism,
   },
   {
+    id: "getWaitlist",
     rule: "C7",
     method: "GET",
     template: "/v2/keys/rotate",
@@ -90,18 +100,18 @@ export const flowControlRoutes: readonly MessagingRoute[] = [
     isRateLimited: true,
     run: getWaitlist,
   },
-];
+]);
 
 /** C17 */
 function list({ door, query }: MessagingCall): MessagingAnswer {
-  return { status: 200, value: door.flowKeys(new Parameters(query).text("search")).map(flowKeyView) };
+  return { value: door.flowKeys(new Parameters(query).text("search")).map(flowKeyView) };
 }
 
 function get({ door, names }: MessagingCall): MessagingAnswer {
   const [name = ""] = names;
   const key = door.flowKey(name);
   if (key === undefined) throw keyMissing(name);
-  return { status: 200, value: flowKeyView(key) };
+  return { value: flowKeyView(key) };
 }
 
 /** C7: its path has no place for the key, so it stands in the query. */
@@ -110,13 +120,13 @@ function getWaitlist({ door, query }: MessagingCall): MessagingAnswer {
   if (name === undefined) throw badRequest("flowControlKey is missing in the query");
   const key = door.flowKey(name);
   if (key === undefined) throw keyMissing(name);
-  return { status: 200, value: { flowControlKey: key.key, waitlistSize: key.waitingCount } };
+  return { value: { flowControlKey: key.key, waitlistSize: key.waitingCount } };
 }
 
 /** C19 */
 function getParallelism({ door }: MessagingCall): MessagingAnswer {
   const { max, count } = door.globalParallelism;
-  return { status: 200, value: { parallelismMax: max, parallelismCount: count } };
+  return { value: { parallelismMax: max, parallelismCount: count } };
 }
 
 type Change = (call: MessagingCall, key: string) => Promise<void>;

@@ -12,20 +12,22 @@ import {
 import { checkDestination } from "../destination-target.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, isJsonObject, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { groupView } from "../views/management.ts";
 
-export const groupRoutes: readonly MessagingRoute[] = [
+export const groupRoutes = messagingRows([
   {
+    id: "listUrlGroups",
     rule: "C",
     method: "GET",
     template: "/v2/topics",
     summary: "all URL groups",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door }) => ({ status: 200, value: door.groups.map(groupView) }),
+    run: ({ door }) => ({ value: door.groups.map(groupView) }),
   },
   {
+    id: "getUrlGroup",
     rule: "C",
     method: "GET",
     template: "/v2/topics/:urlGroupName",
@@ -35,6 +37,7 @@ export const groupRoutes: readonly MessagingRoute[] = [
     run: getGroup,
   },
   {
+    id: "setUrlGroupHeaders",
     rule: "C16",
     method: "PATCH",
     template: "/v2/topics/:urlGroupName",
@@ -43,6 +46,7 @@ export const groupRoutes: readonly MessagingRoute[] = [
     run: setHeaders,
   },
   {
+    id: "deleteUrlGroup",
     rule: "C",
     method: "DELETE",
     template: "/v2/topics/:urlGroupName",
@@ -51,6 +55,7 @@ export const groupRoutes: readonly MessagingRoute[] = [
     run: deleteGroup,
   },
   {
+    id: "addEndpoints",
     rule: "C2",
     method: "POST",
     template: "/v2/topics/:urlGroupName/endpoints",
@@ -60,6 +65,7 @@ export const groupRoutes: readonly MessagingRoute[] = [
     run: addEndpoints,
   },
   {
+    id: "removeEndpoints",
     rule: "C",
     method: "DELETE",
     template: "/v2/topics/:urlGroupName/endpoints",
@@ -67,7 +73,7 @@ export const groupRoutes: readonly MessagingRoute[] = [
     isRateLimited: true,
     run: removeEndpoints,
   },
-];
+]);
 
 const WANTED = "a JSON object with a list endpoints of objects with url and name";
 
@@ -130,7 +136,7 @@ function getGroup({ door, names }: MessagingCall): MessagingAnswer {
   const [name = ""] = names;
   const group = door.group(name);
   if (group === undefined) throw groupMissing(name);
-  return { status: 200, value: groupView(group) };
+  return { value: groupView(group) };
 }
 
 /** A group that does not exist is deleted already. */

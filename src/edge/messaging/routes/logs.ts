@@ -3,14 +3,15 @@ import type { Filter, LogEntry, LogPage, MessagingApi, Page } from "../../../mes
 import { type PageBounds, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { Parameters } from "../parameters.ts";
-import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 import { type CancelledSpelling, logEntryView } from "../views/logs.ts";
 import { readTrimming } from "../views/trim-body.ts";
 
-const COUNT_MAX = 1_000;
+export const LOG_LIST_MAX = 1_000;
 
-export const logRoutes: readonly MessagingRoute[] = [
+export const logRoutes = messagingRows([
   {
+    id: "listLogs",
     rule: "C6",
     method: "GET",
     template: "/v2/logs",
@@ -20,15 +21,16 @@ export const logRoutes: readonly MessagingRoute[] = [
     run: (call) => list(call, { field: "logs", countDefault: 100, cancelled: "CANCELLED" }),
   },
   {
+    id: "listEvents",
     rule: "C6",
     method: "GET",
     template: "/v2/events",
     summary: "the same under its old name: the list is called `events`, and CANCELLED is spelled CANCELED",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: (call) => list(call, { field: "events", countDefault: COUNT_MAX, cancelled: "CANCELED" }),
+    run: (call) => list(call, { field: "events", countDefault: LOG_LIST_MAX, cancelled: "CANCELED" }),
   },
-];
+]);
 
 /** In what the two lists differ. */
 interface Form {
@@ -44,12 +46,12 @@ async function list(
 ): Promise<MessagingAnswer> {
   const parameters = new Parameters(query);
   const filter = readFilter(parameters, { target: "logs", isChange: false, others: [] });
-  const bounds: PageBounds = { countDefault, countMax: COUNT_MAX, orderDefault: "latest first" };
+  const bounds: PageBounds = { countDefault, countMax: LOG_LIST_MAX, orderDefault: "latest first" };
   const page = readPage(parameters, bounds);
   const trim = readTrimming(parameters);
   const { entries, cursor } = await readWithinBytes(door, filter, page);
   const views = entries.map((entry) => trim(logEntryView(entry, cancelled), true));
-  return { status: 200, value: { cursor, [field]: views } };
+  return { value: { cursor, [field]: views } };
 }
 
 /** A page whose bodies are too large together is asked for again, shorter. */

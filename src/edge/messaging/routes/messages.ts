@@ -2,14 +2,15 @@
 import { notFound } from "../../../messaging/mod.ts";
 import { readCount, readFilter } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
-import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 import { messageView } from "../views/messages.ts";
 
 /** What one call cancels when it says a count at all. */
-const CANCEL_COUNT_MAX = 500;
+export const MESSAGE_CANCEL_MAX = 500;
 
-export const messageRoutes: readonly MessagingRoute[] = [
+export const messageRoutes = messagingRows([
   {
+    id: "getMessage",
     rule: "C",
     method: "GET",
     template: "/v2/messages/:messageId",
@@ -19,6 +20,7 @@ export const messageRoutes: readonly MessagingRoute[] = [
     run: getMessage,
   },
   {
+    id: "cancelMessage",
     rule: "C",
     method: "DELETE",
     template: "/v2/messages/:messageId",
@@ -27,6 +29,7 @@ export const messageRoutes: readonly MessagingRoute[] = [
     run: cancelMessage,
   },
   {
+    id: "cancelMessages",
     rule: "C",
     method: "DELETE",
     template: "/v2/messages",
@@ -34,7 +37,7 @@ export const messageRoutes: readonly MessagingRoute[] = [
     isRateLimited: true,
     run: cancelMessages,
   },
-];
+]);
 
 async function getMessage({ door, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
@@ -42,24 +45,24 @@ async function getMessage({ door, names }: MessagingCall): Promise<MessagingAnsw
   if (message !== undefined) {
     const waitsFor = door.waitsFor(message);
     const body = await door.loadBody(message.body);
-    return { status: 200, value: { ...messageView(message.envelope.fields, message, body), waitsFor } };
+    return { value: { ...messageView(message.envelope.fields, message, body), waitsFor } };
   }
   const finished = await door.findFinished(id);
   if (finished === undefined) throw messageMissing(id);
-  return { status: 200, value: messageView(finished.envelope, finished, finished.body) };
+  return { value: messageView(finished.envelope, finished, finished.body) };
 }
 
 async function cancelMessage({ door, names }: MessagingCall): Promise<MessagingAnswer> {
   const [id = ""] = names;
   if (!(await door.cancel(id))) throw messageMissing(id);
-  return { status: 200, value: { cancelled: 1 } };
+  return { value: { cancelled: 1 } };
 }
 
 async function cancelMessages({ door, request, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "messages", isChange: true, others: ["count"] });
-  const count = readCount(parameters, CANCEL_COUNT_MAX);
-  return { status: 200, value: { cancelled: await door.cancelMatching(filter, count) } };
+  const count = readCount(parameters, MESSAGE_CANCEL_MAX);
+  return { value: { cancelled: await door.cancelMatching(filter, count) } };
 }
 
 function messageMissing(id: string): unknown {

@@ -13,34 +13,39 @@ import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
 import { RequestHeaders, traceOfRequest, withDefaults } from "../head.ts";
 import { checkIdentifier } from "../identifier-field.ts";
-import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 
 /** C.limits.batch-answer */
 const BATCH_ANSWER_BYTES_MAX = 100 * 1024 * 1024;
 /** What an entry of an answer has beside its URL: field names, an id, a flag. */
 const ENTRY_BYTES_MAX = 120;
 
-export const publishRoutes: readonly MessagingRoute[] = [
+export const publishRoutes = messagingRows([
   {
+    id: "publish",
     rule: "C15",
     method: "POST",
     template: "/v2/publish/*",
     summary: "publishes the body to a URL, or to all endpoints of a URL group",
+    repeatStatus: 202,
     isRateLimited: false,
     takesQueryToken: true,
     body: "message",
     run: takingSteps(publish),
   },
   {
+    id: "enqueue",
     rule: "C",
     method: "POST",
     template: "/v2/enqueue/:queueName/*",
     summary: "the same through a queue, which is created if there is none",
+    repeatStatus: 202,
     isRateLimited: false,
     body: "message",
     run: enqueue,
   },
   {
+    id: "publishBatch",
     rule: "C",
     method: "POST",
     template: "/v2/batch",
@@ -49,7 +54,7 @@ export const publishRoutes: readonly MessagingRoute[] = [
     body: "batch",
     run: takingSteps(publishBatch),
   },
-];
+]);
 
 /** C15 */
 function publish(call: MessagingCall): Promise<MessagingAnswer> {
@@ -83,9 +88,9 @@ function accept(call: MessagingCall, options: PublishOptions): Promise<Messaging
 async function publishBatch(call: MessagingCall): Promise<MessagingAnswer> {
   const requests = readBatch(call);
   checkAnswerSize(call, requests);
-  if (requests.length === 0) return { status: 200, value: [] };
+  if (requests.length === 0) return { value: [] };
   const outcomes = await store(call, requests);
-  return { status: 200, value: outcomes.map(entriesOf) };
+  return { value: outcomes.map(entriesOf) };
 }
 
 function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
@@ -95,12 +100,12 @@ function store(call: MessagingCall, requests: readonly PublishRequest[]): Promis
 }
 
 function answerOf(outcome: PublishOutcome | undefined): MessagingAnswer {
-  if (outcome === undefined) return { status: 200, value: [] };
+  if (outcome === undefined) return { value: [] };
   const isDeduplicated =
     outcome.kind === "url"
       ? outcome.published.isDeduplicated
       : outcome.published.length > 0 && outcome.published.every((published) => published.isDeduplicated);
-  return { status: isDeduplicated ? 202 : 200, value: entriesOf(outcome) };
+  return { value: entriesOf(outcome), isRepeat: isDeduplicated };
 }
 
 function entriesOf(outcome: PublishOutcome): unknown {

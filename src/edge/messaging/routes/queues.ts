@@ -2,11 +2,12 @@
 import { badRequest, notFound } from "../../../messaging/mod.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { queueView } from "../views/management.ts";
 
-export const queueRoutes: readonly MessagingRoute[] = [
+export const queueRoutes = messagingRows([
   {
+    id: "putQueue",
     rule: "C",
     method: "POST",
     template: "/v2/queues",
@@ -15,15 +16,17 @@ export const queueRoutes: readonly MessagingRoute[] = [
     run: putQueue,
   },
   {
+    id: "listQueues",
     rule: "C",
     method: "GET",
     template: "/v2/queues",
     summary: "all queues",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door }) => ({ status: 200, value: door.queues.map(queueView) }),
+    run: ({ door }) => ({ value: door.queues.map(queueView) }),
   },
   {
+    id: "getQueue",
     rule: "C",
     method: "GET",
     template: "/v2/queues/:queueName",
@@ -33,6 +36,7 @@ export const queueRoutes: readonly MessagingRoute[] = [
     run: getQueue,
   },
   {
+    id: "deleteQueue",
     rule: "C",
     method: "DELETE",
     template: "/v2/queues/:queueName",
@@ -41,6 +45,7 @@ export const queueRoutes: readonly MessagingRoute[] = [
     run: deleteQueue,
   },
   {
+    id: "pauseQueue",
     rule: "C",
     method: "POST",
     template: "/v2/queues/:queueName/pause",
@@ -49,6 +54,7 @@ export const queueRoutes: readonly MessagingRoute[] = [
     run: (call) => setPaused(call, true),
   },
   {
+    id: "resumeQueue",
     rule: "C",
     method: "POST",
     template: "/v2/queues/:queueName/resume",
@@ -56,7 +62,7 @@ export const queueRoutes: readonly MessagingRoute[] = [
     isRateLimited: true,
     run: (call) => setPaused(call, false),
   },
-];
+]);
 
 async function putQueue({ door, request }: MessagingCall): Promise<MessagingAnswer> {
   const fields = readJsonObject(request.body, "a JSON object with queueName, parallelism and paused");
@@ -86,7 +92,7 @@ function getQueue({ door, names }: MessagingCall): MessagingAnswer {
   const [name = ""] = names;
   const queue = door.queue(name);
   if (queue === undefined) throw notFound(`queue ${name} not found`);
-  return { status: 200, value: queueView(queue) };
+  return { value: queueView(queue) };
 }
 
 async function deleteQueue({ door, names }: MessagingCall): Promise<MessagingAnswer> {

@@ -20,7 +20,7 @@ import { readCount, readFilter, readPage } from "../filters/messages.ts";
 import { LIST_BYTES_MAX } from "../filters/page-size.ts";
 import { readRunLogFilter } from "../filters/run-logs.ts";
 import { Parameters } from "../parameters.ts";
-import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 import { logEntryView } from "../views/logs.ts";
 import { labelsView } from "../views/messages.ts";
 import { readTrimming } from "../views/trim-body.ts";
@@ -28,7 +28,7 @@ import { readWithinBytes } from "./logs.ts";
 
 const RUN_COUNT_MAX = 10;
 const EVENT_COUNT_DEFAULT = 100;
-const EVENT_COUNT_MAX = 1_000;
+export const RUN_EVENT_LIST_MAX = 1_000;
 /** Of so many runs the log is read for a page. */
 const LOGS_MAX = 100;
 /** Entries of the log that are asked for at once. */
@@ -36,18 +36,32 @@ const LOG_PAGE = 1_000;
 /** Messages that one query names. */
 const MESSAGES_PER_QUERY = 500;
 
-export const runLogRoutes: readonly MessagingRoute[] = ["logs", "events", "messageLogs"].map((name) => ({
-  rule: "C",
-  method: "GET",
-  template: `/v2/workflows/${name}`,
-  summary:
-    name === "logs"
-      ? "with `groupBy=workflowRunId` runs with their steps, ten at most, the latest first; without it what happened to their messages"
-      : "the same under another name",
-  isForReadOnlyToken: true,
-  isRateLimited: true,
-  run: list,
-}));
+const SAME = "the same under another name";
+
+export const runLogRoutes = (
+  [
+    [
+      "listRunLogs",
+      "logs",
+      "with `groupBy=workflowRunId` runs with their steps, ten at most, the latest first; without it what happened to their messages",
+    ],
+    ["listRunEvents", "events", SAME],
+    ["listRunMessageLogs", "messageLogs", SAME],
+  ] as const
+).flatMap(([id, name, summary]) =>
+  messagingRows([
+    {
+      id,
+      rule: "C",
+      method: "GET",
+      template: `/v2/workflows/${name}`,
+      summary,
+      isForReadOnlyToken: true,
+      isRateLimited: true,
+      run: list,
+    },
+  ]),
+);
 
 function phraseOf(status: number): string {
   return STATUS_CODES[status] ?? "";
@@ -87,7 +101,7 @@ async function listRuns({ door, nowMs }: MessagingCall, parameters: Parameters):
     }
     if (run === undefined || cursor === undefined) break;
   }
-  return { status: 200, value: { cursor: cursor ?? "", runs } };
+  return { value: { cursor: cursor ?? "", runs } };
 }
 
 function bodyBytes(entries: readonly LogEntry[]): number {
@@ -194,13 +208,13 @@ async function listEvents({ door, query }: MessagingCall, parameters: Parameters
   const filter = readFilter(new Parameters(query), { target: "logs", isChange: false, others: [] });
   const page = readPage(parameters, {
     countDefault: EVENT_COUNT_DEFAULT,
-    countMax: EVENT_COUNT_MAX,
+    countMax: RUN_EVENT_LIST_MAX,
     orderDefault: "latest first",
   });
   const trim = readTrimming(parameters);
   const attributes = new Map([...filter.attributes, ["source", ["workflow"]] as const]);
   const { entries, cursor } = await readWithinBytes(door, { ...filter, attributes }, page);
-  return { status: 200, value: { cursor, events: entries.map((entry) => trim(eventView(door, entry), true)) } };
+  return { value: { cursor, events: entries.map((entry) => trim(eventView(door, entry), true)) } };
 }
 
 function eventView(door: MessagingApi, entry: LogEntry): object {

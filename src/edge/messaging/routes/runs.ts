@@ -13,18 +13,19 @@ import { destinationOf } from "../destination-target.ts";
 import { readCount } from "../filters/messages.ts";
 import { readRunsFilter } from "../filters/runs.ts";
 import { Parameters } from "../parameters.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { headersOf } from "./publish.ts";
 
 /** What one call cancels when it does not say a count, and when it does. */
 const CANCEL_COUNT_DEFAULT = 100;
-const CANCEL_COUNT_MAX = 500;
+export const RUN_CANCEL_MAX = 500;
 
 /** What every start is read with: the first of a name counts. */
 const INIT = ["workflow-init", "true"];
 
-export const runRoutes: readonly MessagingRoute[] = [
+export const runRoutes = messagingRows([
   {
+    id: "startRun",
     rule: "C",
     method: "POST",
     template: "/v2/trigger/*",
@@ -35,15 +36,18 @@ export const runRoutes: readonly MessagingRoute[] = [
     run: trigger,
   },
   {
+    id: "startRuns",
     rule: "C",
     method: "POST",
     template: "/v2/batch/trigger",
     summary: "starts workflow runs from a list of `{destination, headers, body}`, all of them or none",
+    status: 201,
     isRateLimited: false,
     body: "batch",
     run: triggerBatch,
   },
   {
+    id: "listRunEntries",
     rule: "C",
     method: "GET",
     template: "/v2/workflows/runs/:workflowRunId",
@@ -53,6 +57,7 @@ export const runRoutes: readonly MessagingRoute[] = [
     run: getEntries,
   },
   {
+    id: "endRun",
     rule: "C14",
     method: "DELETE",
     template: "/v2/workflows/runs/:workflowRunId",
@@ -63,14 +68,15 @@ export const runRoutes: readonly MessagingRoute[] = [
     run: endRun,
   },
   {
+    id: "cancelRuns",
     rule: "C",
     method: "DELETE",
     template: "/v2/workflows/runs",
-    summary: "cancels all runs that the filters mean, 100 unless `count` says otherwise; without filters all",
+    summary: `cancels all runs that the filters mean, ${CANCEL_COUNT_DEFAULT} unless \`count\` says otherwise; without filters all`,
     isRateLimited: true,
     run: cancelRuns,
   },
-];
+]);
 
 async function trigger(call: MessagingCall): Promise<MessagingAnswer> {
   const headers = headersOf(call);
@@ -85,7 +91,7 @@ async function trigger(call: MessagingCall): Promise<MessagingAnswer> {
   const { body, remoteAddress } = call.request;
   const request = { destination, body, options: plainTrigger(options, destination), callerIp: callerIp(remoteAddress) };
   const [outcome] = await store(call, [request]);
-  return { status: 200, value: startedView(outcome) };
+  return { value: startedView(outcome) };
 }
 
 async function triggerBatch(call: MessagingCall): Promise<MessagingAnswer> {
@@ -93,8 +99,8 @@ async function triggerBatch(call: MessagingCall): Promise<MessagingAnswer> {
     ...request,
     options: plainTrigger(request.options, request.destination),
   }));
-  if (requests.length === 0) return { status: 201, value: [] };
-  return { status: 201, value: (await store(call, requests)).map(startedView) };
+  if (requests.length === 0) return { value: [] };
+  return { value: (await store(call, requests)).map(startedView) };
 }
 
 async function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {
@@ -116,7 +122,7 @@ async function getEntries({ door, names, isReadOnly }: MessagingCall): Promise<M
   const [id = ""] = names;
   const entries = await door.workflows.entries(id, { isRedacted: isReadOnly });
   if (entries === undefined) throw runMissing(id);
-  return { status: 200, value: entries };
+  return { value: entries };
 }
 
 /** C14 */
@@ -135,8 +141,8 @@ async function endRun({ door, names, query, request }: MessagingCall): Promise<M
 async function cancelRuns({ door, query, request }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query, request.body);
   const filter = readRunsFilter(parameters, { isChange: true, others: ["count", "all"] });
-  const count = readCount(parameters, CANCEL_COUNT_MAX) ?? CANCEL_COUNT_DEFAULT;
-  return { status: 200, value: { cancelled: await door.workflows.cancelMatching(filter, count) } };
+  const count = readCount(parameters, RUN_CANCEL_MAX) ?? CANCEL_COUNT_DEFAULT;
+  return { value: { cancelled: await door.workflows.cancelMatching(filter, count) } };
 }
 
 function runMissing(id: string): unknown {

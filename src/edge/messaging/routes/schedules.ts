@@ -2,44 +2,55 @@
 import { badRequest, notFound, readScheduleOptions } from "../../../messaging/mod.ts";
 import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
-import { type MessagingAnswer, type MessagingCall, type MessagingRoute, ok } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { scheduleView } from "../views/management.ts";
 import { headersOf } from "./publish.ts";
 
 /** `POST /v2/schedules/https://a.b/pause` is a schedule for that URL: there the path is one identifier and the word. */
-const pausing: readonly MessagingRoute[] = (["PATCH", "POST"] as const).flatMap((method): MessagingRoute[] => [
-  {
-    rule: "C",
-    method,
-    template: "/v2/schedules/:scheduleId/pause",
-    summary: "stops a schedule from firing; what it misses is not made up for",
-    isRateLimited: true,
-    ...(method === "POST" && { isForIdentifiersOnly: true }),
-    run: (call) => setPaused(call, true),
-  },
-  {
-    rule: "C",
-    method,
-    template: "/v2/schedules/:scheduleId/resume",
-    summary: "lets it fire again",
-    isRateLimited: true,
-    ...(method === "POST" && { isForIdentifiersOnly: true }),
-    run: (call) => setPaused(call, false),
-  },
-]);
+const pausing = (
+  [
+    ["PATCH", ""],
+    ["POST", "ByPost"],
+  ] as const
+).flatMap(([method, idEnd]) =>
+  messagingRows([
+    {
+      id: `pauseSchedule${idEnd}` as const,
+      rule: "C",
+      method,
+      template: "/v2/schedules/:scheduleId/pause",
+      summary: "stops a schedule from firing; what it misses is not made up for",
+      isRateLimited: true,
+      ...(method === "POST" && { isForIdentifiersOnly: true }),
+      run: (call) => setPaused(call, true),
+    },
+    {
+      id: `resumeSchedule${idEnd}` as const,
+      rule: "C",
+      method,
+      template: "/v2/schedules/:scheduleId/resume",
+      summary: "lets it fire again",
+      isRateLimited: true,
+      ...(method === "POST" && { isForIdentifiersOnly: true }),
+      run: (call) => setPaused(call, false),
+    },
+  ]),
+);
 
-export const scheduleRoutes: readonly MessagingRoute[] = [
+export const scheduleRoutes = messagingRows([
   ...pausing,
   {
+    id: "listSchedules",
     rule: "C",
     method: "GET",
     template: "/v2/schedules",
     summary: "all schedules",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ door }) => ({ status: 200, value: door.schedules.map(scheduleView) }),
+    run: ({ door }) => ({ value: door.schedules.map(scheduleView) }),
   },
   {
+    id: "getSchedule",
     rule: "C",
     method: "GET",
     template: "/v2/schedules/:scheduleId",
@@ -49,6 +60,7 @@ export const scheduleRoutes: readonly MessagingRoute[] = [
     run: getSchedule,
   },
   {
+    id: "deleteSchedule",
     rule: "C",
     method: "DELETE",
     template: "/v2/schedules/:scheduleId",
@@ -57,6 +69,7 @@ export const scheduleRoutes: readonly MessagingRoute[] = [
     run: deleteSchedule,
   },
   {
+    id: "putSchedule",
     rule: "C1",
     method: "POST",
     template: "/v2/schedules/*",
@@ -66,7 +79,7 @@ export const scheduleRoutes: readonly MessagingRoute[] = [
     body: "message",
     run: putSchedule,
   },
-];
+]);
 
 /** C1 */
 async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {
@@ -85,14 +98,14 @@ async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {
     body: call.request.body,
     callerIp: callerIp(call.request.remoteAddress),
   });
-  return { status: 200, value: { scheduleId: id } };
+  return { value: { scheduleId: id } };
 }
 
 function getSchedule({ door, names }: MessagingCall): MessagingAnswer {
   const [id = ""] = names;
   const schedule = door.schedule(id);
   if (schedule === undefined) throw scheduleMissing(id);
-  return { status: 200, value: scheduleView(schedule) };
+  return { value: scheduleView(schedule) };
 }
 
 async function deleteSchedule({ door, names }: MessagingCall): Promise<MessagingAnswer> {

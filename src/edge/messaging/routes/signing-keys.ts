@@ -1,16 +1,18 @@
 /** Signing keys (C.signing-keys). A read-only token sees none (threats C-20). */
-import type { MessagingAnswer, MessagingCall, MessagingRoute } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
 
-export const signingKeyRoutes: readonly MessagingRoute[] = [
+export const signingKeyRoutes = messagingRows([
   {
+    id: "getSigningKeys",
     rule: "C",
     method: "GET",
     template: "/v2/keys",
     summary: "the signing keys, `current` and `next`",
     isRateLimited: true,
-    run: ({ door }) => ({ status: 200, value: keysView(door.signingKeys) }),
+    run: ({ door }) => ({ value: keysView(door.signingKeys) }),
   },
   {
+    id: "rotateSigningKeys",
     rule: "C",
     method: "POST",
     template: "/v2/keys/rotate",
@@ -18,10 +20,10 @@ export const signingKeyRoutes: readonly MessagingRoute[] = [
     isRateLimited: true,
     run: rotate,
   },
-];
+]);
 
 async function rotate({ door }: MessagingCall): Promise<MessagingAnswer> {
-  return { status: 200, value: keysView(await door.rotateSigningKeys()) };
+  return { value: keysView(await door.rotateSigningKeys()) };
 }
 
 function keysView({ current, next }: MessagingCall["door"]["signingKeys"]): object {

@@ -3,7 +3,6 @@
  * row carries the number of its route there, or `C` for one without a number.
  */
 
-import type { MessagingRoute } from "../route.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
 import { flowControlRoutes } from "./flow-control.ts";
 import { groupRoutes } from "./groups.ts";
@@ -15,7 +14,7 @@ import { scheduleRoutes } from "./schedules.ts";
 import { signingKeyRoutes } from "./signing-keys.ts";
 import { workflowRoutes } from "./workflows.ts";
 
-export const messagingRoutes: readonly MessagingRoute[] = [
+export const messagingRoutes = [
   ...publishRoutes,
   ...messageRoutes,
   ...queueRoutes,
@@ -27,3 +26,5 @@ export const messagingRoutes: readonly MessagingRoute[] = [
   ...signingKeyRoutes,
   ...workflowRoutes,
 ];
+
+export type MessagingOperationId = (typeof messagingRoutes)[number]["id"];

@@ -1,17 +1,18 @@
 /** Routes of workflows, and the old chat proxy, which there is none of: 501. */
 import { chatNotAvailable } from "../../errors.ts";
-import type { MessagingRoute } from "../route.ts";
+import { messagingRows } from "../route.ts";
 import { eventRoutes } from "./events.ts";
 import { workflowLetterRoutes } from "./failed-runs.ts";
 import { runLogRoutes } from "./run-logs.ts";
 import { runRoutes } from "./runs.ts";
 
-export const workflowRoutes: readonly MessagingRoute[] = [
+export const workflowRoutes = messagingRows([
   ...runRoutes,
   ...eventRoutes,
   ...workflowLetterRoutes,
   ...runLogRoutes,
   {
+    id: "completeChat",
     rule: "C",
     method: "ANY",
     template: "/llm/v1/*",
@@ -21,4 +22,4 @@ export const workflowRoutes: readonly MessagingRoute[] = [
       throw chatNotAvailable;
     },
   },
-];
+]);
